@@ -1,0 +1,20 @@
+"""The corruption library: pure functions of (pixels, name, severity, key).
+
+Images are uint8 arrays in 0..255, RGB, HWC (or HW); results are uint8 HWC.
+Corruptions compute in float32 or integers and truncate toward zero, as the
+authors' code does. Nothing here reads a global random state.
+
+  >>> import numpy as np
+  >>> from robust_tfds import corruptions
+  >>> image = np.full((224, 224, 3), 128, np.uint8)
+  >>> key = corruptions.example_key(0, "imagenet_c", "gaussian_noise", 3, "a.jpg")
+  >>> corruptions.corrupt(image, "gaussian_noise", 3, key=key).shape
+  (224, 224, 3)
+"""
+
+from robust_tfds.corruptions.images import corrupt
+from robust_tfds.corruptions.images import corrupt_batch
+from robust_tfds.corruptions.seeding import example_key
+from robust_tfds.corruptions.spec import names
+
+__all__ = ("corrupt", "corrupt_batch", "example_key", "names")

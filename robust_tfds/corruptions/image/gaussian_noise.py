@@ -1,0 +1,37 @@
+"""Gaussian noise: clip(v + sigma * N(0, 1)), i.i.d. per value.
+
+specs/corruptions.md sections 1 and 3 (make_imagenet_c.py, gaussian_noise).
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+
+INFO = spec.Info(group="noise", benchmark="common", position=0)
+SEVERITIES = {  # standard deviation, of v in [0, 1]
+    "imagenet": (0.08, 0.12, 0.18, 0.26, 0.38),
+    "inception": (0.09, 0.13, 0.19, 0.27, 0.40),
+    "tiny_imagenet": (0.04, 0.08, 0.12, 0.15, 0.18),
+    "cifar10": (0.04, 0.06, 0.08, 0.09, 0.10),
+}
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`sigma` in levels, float32 `[5]`."""
+  sigma = np.array(edition.row(SEVERITIES), np.float64) * 255
+  return {"sigma": sigma.astype(np.float32)}
+
+
+def draw(key, image, size, table, edition) -> jax.Array:
+  """Standard normals, float32, of the image's shape."""
+  del size, table, edition
+  return seeding.normal(key, image.shape)
+
+
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels; `draws` are standard normals of the image's shape."""
+  del size, edition
+  return image.astype(jnp.float32) + table["sigma"] * draws

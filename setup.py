@@ -1,0 +1,5 @@
+"""Thin entry point: everything is declared in pyproject.toml."""
+
+import setuptools
+
+setuptools.setup()
