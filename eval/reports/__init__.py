@@ -1,0 +1,85 @@
+"""Reports: one file each, every one a pivot of the table.
+
+A report's file holds
+
+  TASKS: tuple of task names it is for, e.g. `("classification",)`
+  write(context, folder) -> the files it wrote
+
+The folder is the registry; `html.py` runs last and gathers the others. Reports
+read the context alone, never a model or a dataset.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import pathlib
+import pkgutil
+import types
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+
+from eval import table
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+  """All that a report may read.
+
+  Attributes:
+    task: `classification`, ...
+    dataset: dataset name.
+    rows: the table.
+    corruptions: names in paper order, those of the run, `common` ones first.
+    groups: name -> group (`noise`, `blur`, `weather`, `digital`, ...).
+    common: names that enter mCE and its kind.
+    baseline: what normalised numbers are divided by, in words, with source.
+    samples: (corruption, severity) -> uint8 `[H, W, 3]` of one example; clean is
+      `("", 0)`. May be empty.
+    provenance: lines for the foot of each report: versions, seed, weights, data.
+    published: printed numbers to set beside ours: label -> metric -> value; with
+      a `source` key each.
+    timing: stage -> seconds, or empty.
+  """
+
+  task: str
+  dataset: str
+  rows: Sequence[table.Row]
+  corruptions: Sequence[str]
+  groups: Mapping[str, str]
+  common: Sequence[str]
+  baseline: str
+  samples: Mapping[tuple[str, int], np.ndarray] = dataclasses.field(
+      default_factory=dict
+  )
+  provenance: Sequence[str] = ()
+  published: Mapping[str, Mapping[str, object]] = dataclasses.field(
+      default_factory=dict
+  )
+  timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+  @property
+  def models(self) -> list[str]:
+    """Labels of the models in the order of the table."""
+    return list(dict.fromkeys(r.model for r in self.rows))
+
+
+def modules(task: str) -> list[types.ModuleType]:
+  """The reports for a task; the ones with `LAST = True` at the end."""
+  found = [
+      importlib.import_module(f"{__name__}.{m.name}")
+      for m in pkgutil.iter_modules(__path__)
+  ]
+  fit = [m for m in found if task in getattr(m, "TASKS", ())]
+  return sorted(fit, key=lambda m: getattr(m, "LAST", False))
+
+
+def write_all(context: Context, folder: pathlib.Path) -> list[pathlib.Path]:
+  """Writes every report of the context's task into `folder`."""
+  folder.mkdir(parents=True, exist_ok=True)
+  written: list[pathlib.Path] = []
+  for module in modules(context.task):
+    written.extend(module.write(context, folder))
+  return written
