@@ -1,0 +1,65 @@
+"""Tasks: what is kept of a model's outputs and which metrics follow.
+
+A task's file holds
+
+  reduce(logits) -> {name: array [B, ...]}           inside the jitted step
+  columns(batch, outputs) -> predictions' columns    valid rows only
+  cell_rows(cell, columns) -> table rows of one cell
+  summary_rows(cells, baseline) -> table rows over cells
+
+The folder is the registry.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import pkgutil
+import types
+from collections.abc import Iterable
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+  """What the rows of one cell have in common.
+
+  Attributes:
+    model: label of the model within the run.
+    dataset: dataset name.
+    config: TFDS config name, `clean` or `<corruption>_<severity>`.
+    corruption: its name, empty for clean.
+    severity: 1-5, 0 for clean.
+    seed: the run's seed.
+    fingerprint: see `eval/provenance.py`.
+  """
+
+  model: str
+  dataset: str
+  config: str
+  corruption: str
+  severity: int
+  seed: int = 0
+  fingerprint: str = ""
+
+
+def names() -> tuple[str, ...]:
+  """Names of all tasks."""
+  return tuple(m.name for m in pkgutil.iter_modules(__path__))
+
+
+def get(name: str) -> types.ModuleType:
+  """A task's module; ValueError with a suggestion for an unknown name."""
+  if name not in names():
+    raise unknown("task", name, names())
+  return importlib.import_module(f"{__name__}.{name}")
+
+
+def unknown(kind: str, got: object, known: Iterable[str]) -> ValueError:
+  """The error for a name that is not there, with the nearest known one."""
+  known = list(known)
+  near = difflib.get_close_matches(str(got), known, n=1)
+  hint = f" Did you mean {near[0]!r}?" if near else ""
+  return ValueError(
+      f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}."
+  )

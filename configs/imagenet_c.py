@@ -1,0 +1,50 @@
+"""ImageNet-C: 15 + 4 corruptions x 5 severities, mCE against AlexNet.
+
+  python -m eval.main --config=configs/imagenet_c.py:squeezenet1_1 \\
+      --config.data.manual_dir=/data/manual \\
+      --config.model.checkpoint=/weights/squeezenet1_1.npz --workdir=/runs/squeezenet
+  python -m eval.main --config=configs/imagenet_c.py:resnet50 --plan ...
+  ... --config.data.corruptions=common --config.data.severities='(1,3,5)'
+  ... --config.data.corruptions=fog,frost --config.data.limit=1000
+
+The manual dir holds ILSVRC2012_img_val.tar (with the devkit), or a folder of
+validation images: official names, wnid folders, or files named <wnid>_*.JPEG.
+The clean set is prepared once (Resize 256, CenterCrop 224, lossless); the
+corruptions run on the accelerators. `--config.data.codec=jpeg85` adds the
+published images' last JPEG; `--config.data.source=prepared` reads the builders'
+corrupted sets from the data dir instead. `--config.data.geometry=model` prepares
+the images by the model's own rule instead of ImageNet-C's.
+"""
+
+import ml_collections
+
+
+def get_config(model: str = "resnet50") -> ml_collections.ConfigDict:
+  """The run of one model, named after the colon."""
+  config = ml_collections.ConfigDict()
+  config.task = "classification"
+  config.seed = 0
+  config.batch_size = 128
+  config.baseline = "alexnet"
+  config.reports = True
+
+  config.data = ml_collections.ConfigDict()
+  config.data.name = "imagenet_c"
+  config.data.split = "validation"
+  config.data.source = "fly"  # or "prepared"
+  config.data.codec = "raw"  # or "jpeg85", as published
+  config.data.geometry = "imagenet"  # or "model"
+  config.data.corruptions = "all"  # common, extra, all, none or names
+  config.data.severities = (1, 2, 3, 4, 5)
+  config.data.limit = 0  # 0: all examples
+  config.data.data_dir = ""  # default: inside the workdir
+  config.data.manual_dir = ""
+  config.data.frost_dir = ""  # default: the installed imagecorruptions
+  config.data.file_format = ""
+  config.data.cache_gib = 4.0
+
+  config.model = ml_collections.ConfigDict()
+  config.model.name = model
+  config.model.label = ""  # default: the name
+  config.model.checkpoint = ""
+  return config.lock()

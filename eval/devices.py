@@ -1,0 +1,53 @@
+"""Devices: one `('data',)` mesh over all accelerators of all hosts."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+from jax.sharding import AxisType
+from jax.sharding import Mesh
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec
+
+
+def mesh() -> Mesh:
+  """All devices in one axis, `data`."""
+  # Auto axes: with the explicit default a replicated operand cannot be
+  # concatenated with a sharded one (jax 0.10).
+  return jax.make_mesh(
+      (jax.device_count(),), ("data",), axis_types=(AxisType.Auto,)
+  )
+
+
+def check_batch_size(batch_size: int, where: Mesh) -> None:
+  """ValueError unless every device gets the same number of examples."""
+  devices = where.size
+  if batch_size < 1 or batch_size % devices:
+    below = max(batch_size // devices, 1) * devices
+    raise ValueError(
+        f"batch_size {batch_size} does not divide over {devices} devices;"
+        f" use a multiple of {devices}, e.g. --config.batch_size={below}."
+    )
+
+
+def put_batch(array: np.ndarray, where: Mesh) -> jax.Array:
+  """A host's part of a batch onto its devices; rows of all hosts together."""
+  sharding = NamedSharding(where, PartitionSpec("data"))
+  return jax.make_array_from_process_local_data(sharding, array)
+
+
+def put_replicated(tree: object, where: Mesh) -> object:
+  """The same values on every device."""
+  sharding = NamedSharding(where, PartitionSpec())
+  return jax.tree.map(
+      lambda x: jax.make_array_from_process_local_data(sharding, np.asarray(x)),
+      tree,
+  )
+
+
+def local_rows(array: jax.Array) -> np.ndarray:
+  """This host's rows of a batch-sharded array, in order."""
+  shards = sorted(
+      array.addressable_shards, key=lambda s: s.index[0].start or 0
+  )
+  return np.concatenate([np.asarray(s.data) for s in shards])

@@ -1,0 +1,65 @@
+"""Evaluates models over a robustness benchmark.
+
+  python -m eval.main --config=configs/quickstart.py --workdir=/tmp/quickstart
+
+Run the same command again to continue a run that was stopped. `--plan` prints
+what would be done and touches nothing. Each file in `configs/` says in its
+docstring what can be set.
+"""
+
+import pathlib
+import sys
+from collections.abc import Sequence
+
+from absl import app
+from absl import flags
+from ml_collections import config_flags
+
+_CONFIG = config_flags.DEFINE_config_file(
+    "config", None, "A file of configs/, e.g. configs/quickstart.py."
+)
+_WORKDIR = flags.DEFINE_string(
+    "workdir", None, "Folder of the run: everything is written there."
+)
+_PLAN = flags.DEFINE_bool(
+    "plan", False, "Print the cells, the work and an estimate; touch nothing."
+)
+_MULTIHOST = flags.DEFINE_bool(
+    "multihost", False, "One process of many: docs/MULTIHOST.md."
+)
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs, and says errors in words without a traceback."""
+  if len(argv) > 1:
+    raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
+  try:
+    _run()
+  except (ValueError, OSError) as e:
+    sys.exit(f"Error: {e}")
+  except KeyboardInterrupt:
+    sys.exit("Stopped. Run the same command again to continue.")
+
+
+def _run() -> None:
+  from eval import estimate
+  from eval import plan as plan_lib
+
+  if _MULTIHOST.value:
+    import jax
+
+    jax.distributed.initialize()
+  plan = plan_lib.make(_CONFIG.value)
+  if _PLAN.value:
+    print(estimate.describe(plan))
+    return
+  if not _WORKDIR.value:
+    raise ValueError("Say where the run lives: --workdir=FOLDER.")
+  from eval import runner
+
+  runner.Runner(plan, pathlib.Path(_WORKDIR.value)).run()
+
+
+if __name__ == "__main__":
+  flags.mark_flag_as_required("config")
+  app.run(main)

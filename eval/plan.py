@@ -1,0 +1,220 @@
+"""From a config to the cells of a run, checked before anything is touched."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+import ml_collections
+
+import models
+from eval import tasks
+from robust_tfds.corruptions import frost_pictures
+from robust_tfds.corruptions import spec
+
+# What may differ between two launches of one workdir: nothing here can change
+# a number.
+_FREE = (
+    "batch_size",
+    "data.cache_gib",
+    "data.data_dir",
+    "data.file_format",
+    "data.manual_dir",
+    "reports",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+  """One state of the data: clean, or one corruption at one severity."""
+
+  corruption: str = ""
+  severity: int = 0
+
+  @property
+  def config(self) -> str:
+    """The TFDS config's name."""
+    return f"{self.corruption}_{self.severity}" if self.corruption else "clean"
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+  """A validated run.
+
+  Attributes:
+    task: name of the task.
+    dataset: name of the corrupted dataset.
+    edition: edition of its corruptions.
+    conditions: clean first, then the corruptions in paper order.
+    models: label -> its part of the config (`name`, `checkpoint`, `train`, ...).
+    seed: the run's seed.
+    config: the resolved config.
+  """
+
+  task: str
+  dataset: str
+  edition: str
+  conditions: Sequence[Condition]
+  models: dict[str, Any]
+  seed: int
+  config: ml_collections.ConfigDict
+
+  @property
+  def cells(self) -> int:
+    """How many (model, condition) pairs there are."""
+    return len(self.conditions) * len(self.models)
+
+  @property
+  def corruptions(self) -> tuple[str, ...]:
+    """Names in the order of the table."""
+    return tuple(dict.fromkeys(c.corruption for c in self.conditions if c.corruption))
+
+
+def make(config: ml_collections.ConfigDict) -> Plan:
+  """Resolves and checks a config.
+
+  Raises:
+    ValueError: an unknown dataset, corruption, severity, model or task (with a
+      suggestion), or settings that contradict each other.
+    FileNotFoundError: a checkpoint or the frost pictures are not there.
+  """
+  from robust_tfds import datasets
+
+  task = config.get("task", "classification")
+  tasks.get(task)
+  edition = datasets.edition(config.data.name)
+  conditions = [Condition()] + [
+      Condition(name, int(severity))
+      for name in _names(config.data.corruptions)
+      for severity in _severities(config.data.severities)
+  ]
+  labelled = _models(config)
+  _check_baseline(config.get("baseline", ""), labelled)
+  if config.data.source not in ("fly", "prepared"):
+    raise tasks.unknown("data.source", config.data.source, ("fly", "prepared"))
+  if config.data.source == "fly" and any(
+      c.corruption == "frost" for c in conditions
+  ):
+    if config.data.get("frost_dir"):
+      frost_pictures.use_folder(config.data.frost_dir)
+    frost_pictures.folder()
+  return Plan(
+      task=task,
+      dataset=config.data.name,
+      edition=edition,
+      conditions=conditions,
+      models=labelled,
+      seed=int(config.seed),
+      config=config,
+  )
+
+
+def _names(wanted: str | Sequence[str]) -> tuple[str, ...]:
+  if isinstance(wanted, str):
+    if wanted in ("", "none"):
+      return ()
+    if wanted in ("common", "extra", "all"):
+      return spec.names(wanted)
+    wanted = [w.strip() for w in wanted.split(",")]
+  for name in wanted:
+    spec.module(name)
+  return tuple(n for n in spec.names("all") if n in wanted)
+
+
+def _severities(wanted: Sequence[int] | int) -> list[int]:
+  listed = [wanted] if isinstance(wanted, int) else list(wanted)
+  for severity in listed:
+    spec.check_severity(severity)
+  return sorted(set(listed))
+
+
+def _models(config: ml_collections.ConfigDict) -> dict[str, Any]:
+  if "model" in config and config.model.get("name"):
+    wanted = {config.model.get("label") or config.model.name: config.model}
+  else:
+    wanted = dict(config.get("models", {}).items())
+  if not wanted:
+    raise ValueError("The config names no model: set config.model.name.")
+  for label, entry in wanted.items():
+    if entry.name not in models.names():
+      raise tasks.unknown(f"model {label!r}", entry.name, models.names())
+    checkpoint = entry.get("checkpoint", "")
+    if checkpoint and not os.path.exists(checkpoint):
+      raise FileNotFoundError(
+          f"Checkpoint of {label}: {checkpoint} does not exist."
+      )
+    if not checkpoint and not entry.get("train"):
+      raise ValueError(
+          f"Model {label} has neither a checkpoint nor a training recipe; set"
+          " --config.model.checkpoint=FILE (see models/convert)."
+      )
+  return wanted
+
+
+def _check_baseline(baseline: str, labelled: dict[str, Any]) -> None:
+  from eval.metrics import corruption_error
+
+  if baseline.startswith("model:"):
+    label = baseline.removeprefix("model:")
+    if label not in labelled:
+      raise tasks.unknown("baseline model", label, labelled)
+  elif baseline and baseline not in corruption_error.baselines():
+    raise tasks.unknown("baseline", baseline, corruption_error.baselines())
+
+
+def claim_workdir(plan: Plan, workdir: pathlib.Path) -> None:
+  """Writes `config.json`, or checks that it is this run's.
+
+  Raises:
+    ValueError: the workdir belongs to another config; names what differs.
+  """
+  path = workdir / "config.json"
+  ours = json.loads(plan.config.to_json_best_effort())
+  if path.exists():
+    theirs = json.loads(path.read_text("utf-8"))
+    differ = sorted(
+        k
+        for k in (flat_ours := _flat(ours)).keys() | (flat := _flat(theirs)).keys()
+        if k not in _FREE and flat_ours.get(k) != flat.get(k)
+    )
+    if differ:
+      listed = "; ".join(
+          f"{k}: {flat.get(k)!r} there, {flat_ours.get(k)!r} now" for k in differ
+      )
+      raise ValueError(
+          f"{workdir} belongs to a run with another config ({listed}). Use"
+          " another --workdir, or the old settings to continue that run."
+      )
+  temporary = path.with_suffix(".tmp")
+  temporary.write_text(json.dumps(ours, indent=1, sort_keys=True) + "\n", "utf-8")
+  os.replace(temporary, path)
+
+
+def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
+  if not isinstance(tree, dict):
+    return {prefix: tree}
+  out: dict[str, Any] = {}
+  for key, value in tree.items():
+    out.update(_flat(value, f"{prefix}.{key}" if prefix else key))
+  return out
+
+
+def image_px(plan: Plan) -> int:
+  """Side of the images that the models see."""
+  return spec.edition(plan.edition).size_px or 640
+
+
+def examples(plan: Plan) -> int | None:
+  """Examples of a cell, if the clean set is prepared already; else None."""
+  from robust_tfds import datasets
+
+  data = plan.config.data
+  if data.get("limit"):
+    return data.limit
+  return datasets.prepared_examples(
+      data.name, "clean", data.split, data_dir=data.data_dir or None
+  )

@@ -1,0 +1,40 @@
+"""What a number depends on, and its fingerprint.
+
+The fingerprint covers data, seed, weights, preprocessing and the versions of
+the code that decides pixels and scores. It leaves out what must not matter:
+batch size, devices, hosts, paths, dates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+import jax
+import numpy as np
+
+import robust_tfds
+
+
+def weights_sha256(variables: object) -> str:
+  """sha256 over the names, shapes, dtypes and bytes of all arrays."""
+  digest = hashlib.sha256()
+  leaves = jax.tree_util.tree_flatten_with_path(variables)[0]
+  for path, leaf in leaves:
+    array = np.asarray(leaf)
+    head = f"{jax.tree_util.keystr(path)}|{array.shape}|{array.dtype}|"
+    digest.update(head.encode())
+    digest.update(np.ascontiguousarray(array).tobytes())
+  return digest.hexdigest()
+
+
+def fingerprint(facts: Mapping[str, object]) -> str:
+  """12 hexadecimal digits of the sha256 of the facts as canonical JSON."""
+  text = json.dumps(facts, sort_keys=True, separators=(",", ":"), default=str)
+  return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def code_version() -> str:
+  """Version of the package that made a number."""
+  return robust_tfds.__version__

@@ -1,0 +1,407 @@
+"""Runs a plan: data, models, cells, table, reports. Continues where it stopped."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import pathlib
+import statistics
+import time
+from typing import Any
+
+import jax
+import numpy as np
+
+import models
+from eval import devices
+from eval import inputs
+from eval import plan as plan_lib
+from eval import predict
+from eval import predictions
+from eval import provenance
+from eval import reports
+from eval import table
+from eval import tasks
+from eval import train
+from eval.progress import Progress
+from robust_tfds import datasets
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+
+_IN_FLIGHT = 3  # batches dispatched and not yet fetched
+
+
+@dataclasses.dataclass
+class _Loaded:
+  """A model on the devices and what its numbers depend on."""
+
+  predictor: predict.Predictor
+  spec: Any
+  weights: str
+
+
+class Runner:
+  """One run of one plan in one workdir."""
+
+  def __init__(self, plan: plan_lib.Plan, workdir: pathlib.Path):
+    """Prepares devices; writes nothing yet."""
+    self.plan, self.workdir = plan, workdir
+    self.config = plan.config
+    self.mesh = devices.mesh()
+    devices.check_batch_size(self.config.batch_size, self.mesh)
+    self.host = inputs.Host(jax.process_index(), jax.process_count())
+    self.task = tasks.get(plan.task)
+    self.stages: dict[str, list[float]] = collections.defaultdict(list)
+
+  def run(self) -> list[table.Row]:
+    """Everything; returns the table's rows.
+
+    Raises:
+      ValueError: bad data, models or outputs, said in words; finished cells
+        stay.
+      predictions.DiskFullError: no space left; finished cells stay.
+    """
+    self.workdir.mkdir(parents=True, exist_ok=True)
+    if self.host.index == 0:
+      plan_lib.claim_workdir(self.plan, self.workdir)
+      predictions.discard_unfinished(self.workdir / "cells")
+    self._barrier("workdir")
+    clean = self._source("clean")
+    loaded = {
+        label: self._load(label, entry, clean)
+        for label, entry in self.plan.models.items()
+    }
+    marks = {
+        label: self._fingerprints(model, clean) for label, model in loaded.items()
+    }
+    missing = {
+        c: [m for m in loaded if not predictions.done(self._folder(m, c))]
+        for c in self.plan.conditions
+    }
+    progress = Progress(
+        self.plan.cells,
+        self.plan.cells - sum(map(len, missing.values())),
+        quiet=self.host.index > 0,
+    )
+    for condition, labels in missing.items():
+      if labels:
+        self._run_condition(
+            condition,
+            {m: loaded[m] for m in labels},
+            {m: marks[m][condition] for m in labels},
+            self._source_of(condition, clean),
+            progress,
+        )
+    rows = self.rows(marks)
+    if self.host.index == 0:
+      self._publish(rows, clean)
+    self._barrier("end")
+    return rows
+
+  def rows(self, marks: dict[str, dict]) -> list[table.Row]:
+    """The whole table from the finished cells."""
+    out: list[table.Row] = []
+    for label in self.plan.models:
+      for condition in self.plan.conditions:
+        columns, _ = predictions.read(self._folder(label, condition))
+        cell = self._cell(label, condition, marks[label][condition])
+        out += self.task.cell_rows(cell, columns)
+    out += self.task.summary_rows(
+        out,
+        self.config.get("baseline", ""),
+        spec.names("common"),
+        self.plan.corruptions,
+    )
+    return out
+
+  def _source(self, config: str) -> inputs.Source:
+    data = self.config.data
+    start = time.perf_counter()
+    if self.host.index == 0:
+      self._prepare(config)
+    self._barrier(f"data {config}")
+    builder = self._prepare(config)
+    self.stages["prepare"].append(time.perf_counter() - start)
+    return inputs.Source(
+        builder,
+        data.split,
+        batch_size=self.config.batch_size // self.host.count,
+        host=self.host,
+        limit=data.get("limit", 0),
+        cache_bytes=int(data.get("cache_gib", 4) * 2**30),
+    )
+
+  def _prepare(self, config: str) -> Any:
+    data = self.config.data
+    kwargs = dict(data.get("builder_kwargs", {}))
+    if data.source == "fly" and data.name != "digits_c":
+      kwargs["codec"] = "raw"
+    return datasets.prepare(
+        data.name,
+        config,
+        data_dir=data.data_dir or str(self.workdir / "data"),
+        manual_dir=data.get("manual_dir") or None,
+        file_format=data.get("file_format") or None,
+        **kwargs,
+    )
+
+  def _source_of(
+      self, condition: plan_lib.Condition, clean: inputs.Source
+  ) -> inputs.Source:
+    if self.config.data.source == "fly" or not condition.corruption:
+      return clean
+    return self._source(condition.config)
+
+  def _load(self, label: str, entry: Any, clean: inputs.Source) -> _Loaded:
+    classes = clean.builder.info.features["label"].num_classes
+    model = models.get(entry.name, num_classes=entry.get("num_classes") or None)
+    if model.spec.num_classes != classes:
+      raise ValueError(
+          f"Wrong label space: {label} has {model.spec.num_classes} classes"
+          f" ({model.spec.label_space}), {clean.builder.info.name} has {classes}."
+          " Use a model of that label space."
+      )
+    if entry.get("train"):
+      variables = train.load_or_train(
+          model,
+          entry.train,
+          self.workdir / "models" / label,
+          data_dir=self.config.data.data_dir or str(self.workdir / "data"),
+          first=self.host.index == 0,
+      )
+      self._barrier(f"train {label}")
+    else:
+      from models import convert
+
+      variables = convert.load(entry.name, entry.checkpoint)
+    return _Loaded(
+        predict.Predictor(model, variables, self.mesh, self.task.reduce),
+        model.spec,
+        provenance.weights_sha256(variables),
+    )
+
+  def _fingerprints(self, model: _Loaded, clean: inputs.Source) -> dict:
+    info = clean.builder.info
+    shared = {
+        "dataset": self.plan.dataset,
+        "data_version": str(info.version),
+        "data_config": clean.builder.builder_config.name,
+        "split": self.config.data.split,
+        "examples": clean.total,
+        "bytes": info.splits[self.config.data.split].num_bytes,
+        "codec": self.config.data.codec,
+        "source": self.config.data.source,
+        "edition": self.plan.edition,
+        "seed": self.plan.seed,
+        "weights": model.weights,
+        "preprocessing": str(model.spec),
+        "code": provenance.code_version(),
+    }
+    return {
+        c: provenance.fingerprint({**shared, "condition": c.config})
+        for c in self.plan.conditions
+    }
+
+  def _cell(
+      self, label: str, condition: plan_lib.Condition, mark: str
+  ) -> tasks.Cell:
+    return tasks.Cell(
+        model=label,
+        dataset=self.plan.dataset,
+        config=condition.config,
+        corruption=condition.corruption,
+        severity=condition.severity,
+        seed=self.plan.seed,
+        fingerprint=mark,
+    )
+
+  def _folder(self, label: str, condition: plan_lib.Condition) -> pathlib.Path:
+    return predictions.folder(
+        self.workdir / "cells",
+        label,
+        self.plan.dataset,
+        condition.config,
+        f"seed{self.plan.seed}",
+    )
+
+  def _run_condition(
+      self,
+      condition: plan_lib.Condition,
+      loaded: dict[str, _Loaded],
+      marks: dict[str, str],
+      source: inputs.Source,
+      progress: Progress,
+  ) -> None:
+    """Corrupts each batch once and shows it to every model that wants it."""
+    kept: dict[str, list] = {label: [] for label in loaded}
+    flying: collections.deque = collections.deque()
+    corruptor = predict.Corruptor(
+        self.mesh, self.plan.edition, self.config.data.codec
+    )
+
+    def land() -> None:
+      label, batch, outputs = flying.popleft()
+      fetched = {k: devices.local_rows(v) for k, v in outputs.items()}
+      _check_finite(label, condition, batch, fetched.pop("finite"))
+      kept[label].append(self.task.columns(batch, fetched))
+      progress.images(int(batch.mask.sum()), condition.config)
+
+    for step, batch in enumerate(source.batches()):
+      probe = step == source.steps - 1
+      while flying and (probe or len(flying) >= _IN_FLIGHT * len(loaded)):
+        land()
+      images = devices.put_batch(batch.image, self.mesh)
+      start = time.perf_counter()
+      if self.config.data.source == "fly":
+        images = corruptor(
+            images,
+            condition.corruption,
+            condition.severity,
+            self._keys(condition, batch),
+        )
+      if probe:
+        start = self._time("corrupt", start, images, batch)
+      for label, model in loaded.items():
+        outputs = model.predictor(images)
+        flying.append((label, batch, outputs))
+        if probe:
+          start = self._time(f"infer {label}", start, outputs, batch)
+    while flying:
+      land()
+    self._write(condition, kept, marks, progress)
+
+  def _keys(
+      self, condition: plan_lib.Condition, batch: inputs.Batch
+  ) -> np.ndarray:
+    return seeding.example_keys(
+        self.plan.seed,
+        self.plan.dataset,
+        condition.corruption,
+        condition.severity,
+        batch.example_id,
+        batch.frame,
+    )
+
+  def _time(self, stage: str, start: float, outputs: Any, batch: Any) -> float:
+    """One measurement a condition, on its last batch: seconds per image."""
+    jax.block_until_ready(outputs)
+    now = time.perf_counter()
+    self.stages[stage].append((now - start) / len(batch.mask))
+    return now
+
+  def _write(
+      self,
+      condition: plan_lib.Condition,
+      kept: dict[str, list],
+      marks: dict[str, str],
+      progress: Progress,
+  ) -> None:
+    said = []
+    for label, parts in kept.items():
+      start = time.perf_counter()
+      cell = self._folder(label, condition)
+      predictions.write_shard(
+          cell,
+          predictions.concatenate(parts),
+          self.host.index,
+          self.host.count,
+      )
+      self._barrier(f"shards {label} {condition.config}")
+      if self.host.index == 0:
+        described = self._cell(label, condition, marks[label])
+        merged = predictions.finish(cell, vars(described), self.host.count)
+        row = self.task.cell_rows(described, merged)[0]
+        said.append(f"{label} {row.metric} {row.value:.3f}")
+      self._barrier(f"cell {label} {condition.config}")
+      self.stages["write"].append(time.perf_counter() - start)
+    progress.cells(len(kept), f"{condition.config}: {', '.join(said)}")
+
+  def _publish(self, rows: list[table.Row], clean: inputs.Source) -> None:
+    table.write(rows, self.workdir / "table.csv")
+    timing = {
+        stage: sum(v) if stage in ("prepare", "write") else statistics.median(v)
+        for stage, v in self.stages.items()
+    }
+    timing["read"] = clean.seconds
+    (self.workdir / "timing.json").write_text(
+        json.dumps(timing, indent=1, sort_keys=True) + "\n", "utf-8"
+    )
+    if not self.config.get("reports", True):
+      return
+    context = reports.Context(
+        task=self.plan.task,
+        dataset=self.plan.dataset,
+        rows=rows,
+        corruptions=self.plan.corruptions,
+        groups={n: spec.module(n).INFO.group for n in self.plan.corruptions},
+        common=spec.names("common"),
+        baseline=_baseline_in_words(self.config.get("baseline", "")),
+        samples=self._samples(clean),
+        provenance=self._provenance(clean),
+    )
+    reports.write_all(context, self.workdir / "reports")
+
+  def _samples(self, clean: inputs.Source) -> dict:
+    """One example under every condition, for the gallery."""
+    from robust_tfds import corruptions
+
+    example = clean.sample()
+    image = np.asarray(example["image"])
+    out = {("", 0): image}
+    for condition in self.plan.conditions:
+      if condition.corruption:
+        key = corruptions.example_key(
+            self.plan.seed,
+            self.plan.dataset,
+            condition.corruption,
+            condition.severity,
+            inputs.text(example["example_id"]),
+        )
+        out[condition.corruption, condition.severity] = np.asarray(
+            corruptions.corrupt(
+                image,
+                condition.corruption,
+                condition.severity,
+                edition=self.plan.edition,
+                key=key,
+            )
+        )
+    return out
+
+  def _provenance(self, clean: inputs.Source) -> list[str]:
+    data = self.config.data
+    return [
+        f"robust_tfds {provenance.code_version()}",
+        f"{clean.builder.info.full_name}, split {data.split},"
+        f" {clean.total} examples",
+        f"edition {self.plan.edition}, codec {data.codec},"
+        f" {'corrupted on the fly' if data.source == 'fly' else 'prepared'},"
+        f" seed {self.plan.seed}",
+    ]
+
+  def _barrier(self, name: str) -> None:
+    if self.host.count > 1:
+      from jax.experimental import multihost_utils
+
+      multihost_utils.sync_global_devices(name)
+
+
+def _check_finite(label, condition, batch, finite: np.ndarray) -> None:
+  bad = [i for i, ok in zip(batch.example_id, finite | ~batch.mask) if not ok]
+  if bad:
+    raise ValueError(
+        f"{label} gave NaN or infinite logits on {len(bad)} examples of"
+        f" {condition.config}, the first {bad[0]!r}. Check the checkpoint and"
+        " the dtype; finished cells are untouched."
+    )
+
+
+def _baseline_in_words(baseline: str) -> str:
+  from eval.metrics import corruption_error
+
+  if not baseline:
+    return "none: plain means only"
+  if baseline.startswith("model:"):
+    return f"{baseline.removeprefix('model:')}, evaluated in the same run"
+  return corruption_error.describe(baseline)

@@ -1,0 +1,107 @@
+"""Trains a small model for the embedded quickstart; reuses what it trained.
+
+Not a training library: one optimiser, cross-entropy, a few seconds. Published
+checkpoints go through `models.convert`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import pathlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from robust_tfds import datasets
+
+
+def load_or_train(
+    model: Any,
+    recipe: Any,
+    folder: pathlib.Path,
+    *,
+    data_dir: str,
+    first: bool = True,
+) -> Any:
+  """The trained variables: from `folder` if they are there, else trained.
+
+  Args:
+    model: from `models.get`.
+    recipe: `dataset`, `split`, `steps`, `batch_size`, `learning_rate`, `seed`.
+    folder: where the orbax checkpoint and its recipe live.
+    data_dir: TFDS data folder.
+    first: whether this process writes the checkpoint.
+
+  Returns:
+    Variables for `model.apply`.
+
+  Raises:
+    ValueError: the folder holds a model of another recipe.
+  """
+  import orbax.checkpoint as ocp
+
+  wanted = {"model": model.name, **dict(recipe)}
+  note = folder / "recipe.json"
+  checkpoint = (folder / "variables").absolute()
+  if note.exists():
+    found = json.loads(note.read_text("utf-8"))
+    if found != wanted:
+      raise ValueError(
+          f"{folder} holds a model trained by another recipe: {found} there,"
+          f" {wanted} now. Use another --workdir or delete that folder."
+      )
+    like = jax.eval_shape(lambda: model.init(jax.random.key(0)))
+    with ocp.StandardCheckpointer() as checkpointer:
+      restored = checkpointer.restore(checkpoint, like)
+    return jax.tree.map(np.asarray, restored)
+  variables = _train(model, recipe, data_dir)
+  if first:
+    folder.mkdir(parents=True, exist_ok=True)
+    with ocp.StandardCheckpointer() as checkpointer:
+      checkpointer.save(checkpoint, variables, force=True)
+    note.write_text(json.dumps(wanted, sort_keys=True) + "\n", "utf-8")
+  return jax.tree.map(np.asarray, variables)
+
+
+def _train(model: Any, recipe: Any, data_dir: str) -> Any:
+  image, label = _arrays(recipe.dataset, recipe.split, data_dir)
+  image = model.preprocess(jnp.asarray(image))
+  label = jnp.asarray(label)
+  schedule = optax.cosine_decay_schedule(recipe.learning_rate, recipe.steps)
+  optimizer = optax.adam(schedule)
+  key = jax.random.key(recipe.seed)
+  variables = model.init(key)
+
+  def loss(variables, rows):
+    logits = model.apply(variables, image[rows])
+    return optax.softmax_cross_entropy_with_integer_labels(
+        logits, label[rows]
+    ).mean()
+
+  @functools.partial(jax.jit, donate_argnums=(0, 1))
+  def step(variables, state, i):
+    rows = jax.random.randint(
+        jax.random.fold_in(key, i), (recipe.batch_size,), 0, len(label)
+    )
+    gradient = jax.grad(loss)(variables, rows)
+    update, state = optimizer.update(gradient, state)
+    return optax.apply_updates(variables, update), state
+
+  state = optimizer.init(variables)
+  for i in range(recipe.steps):
+    variables, state = step(variables, state, i)
+  return jax.block_until_ready(variables)
+
+
+def _arrays(name: str, split: str, data_dir: str) -> tuple:
+  builder = datasets.prepare(name, "", data_dir=data_dir)
+  rows = list(builder.as_dataset(split=split).as_numpy_iterator())
+  # TFDS stores examples by the hash of their ids: the order is stable.
+  return (
+      np.stack([r["image"] for r in rows]),
+      np.array([r["label"] for r in rows], np.int32),
+  )

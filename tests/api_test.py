@@ -1,0 +1,74 @@
+"""The public surface: names, argument names and the signature law.
+
+The law (dm_pix's idea): a `key` or `rng` comes first or is keyword-only, options
+are keyword-only or have defaults, every public function has types and a
+docstring.
+"""
+
+import inspect
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+import models
+from eval.metrics import corruption_error
+from eval.metrics import intervals
+from models import convert
+from robust_tfds import corruptions
+
+# Exactly what outside code may call (DESIGN, "Public surface").
+_SURFACE = (
+    (corruptions.names, "(benchmark)"),
+    (corruptions.corrupt, "(image, name, severity, *, edition, key)"),
+    (
+        corruptions.corrupt_batch,
+        "(images, name, severity, *, edition, keys, sizes)",
+    ),
+    (
+        corruptions.example_key,
+        "(seed, dataset, name, severity, example_id, frame)",
+    ),
+    (corruption_error.summarize, "(errors, clean_error, baseline)"),
+    (intervals.clopper_pearson, "(successes, n, level)"),
+    (models.names, "()"),
+    (models.get, "(name, num_classes)"),
+    (convert.load, "(name, checkpoint)"),
+)
+
+
+def _shape(function) -> str:
+  out, keyword_only = [], False
+  for p in inspect.signature(function).parameters.values():
+    if p.kind is p.KEYWORD_ONLY and not keyword_only:
+      out.append("*")
+      keyword_only = True
+    out.append(p.name)
+  return f"({', '.join(out)})"
+
+
+class ApiTest(parameterized.TestCase):
+
+  @parameterized.named_parameters(
+      (f"{f.__module__}.{f.__name__}", f, shape) for f, shape in _SURFACE
+  )
+  def test_surface(self, function, shape):
+    got = _shape(function)
+    self.assertTrue(
+        got.startswith(shape[:-1]),
+        f"{function.__qualname__}{got} must start with {shape}",
+    )
+
+  @parameterized.named_parameters(
+      (f"{f.__module__}.{f.__name__}", f) for f, _ in _SURFACE
+  )
+  def test_law(self, function):
+    self.assertTrue(inspect.getdoc(function))
+    signature = inspect.signature(function)
+    self.assertIsNot(signature.return_annotation, signature.empty)
+    for name, p in signature.parameters.items():
+      self.assertIsNot(p.annotation, p.empty, f"{name} has no type")
+      self.assertNotEqual(name, "rng", "JAX keys are called key")
+
+
+if __name__ == "__main__":
+  absltest.main()
