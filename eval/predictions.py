@@ -23,6 +23,7 @@ import json
 import os
 import pathlib
 import shutil
+import zipfile
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -61,10 +62,7 @@ def write_shard(
   temporary = _temporary(cell)
   try:
     temporary.mkdir(parents=True, exist_ok=True)
-    with open(temporary / f"shard-{index:05d}-of-{count:05d}.npz", "wb") as f:
-      np.savez(f, **columns)
-      f.flush()
-      os.fsync(f.fileno())
+    _save(temporary / f"shard-{index:05d}-of-{count:05d}.npz", columns)
   except OSError as e:
     raise _explained(e, cell) from e
 
@@ -96,10 +94,7 @@ def finish(
       k: np.concatenate([s[k] for s in shards]) for k in shards[0]
   })
   try:
-    with open(temporary / _FILE, "wb") as f:
-      np.savez(f, **merged)
-      f.flush()
-      os.fsync(f.fileno())
+    _save(temporary / _FILE, merged)
     (temporary / _PROVENANCE).write_text(
         json.dumps(provenance, indent=1, sort_keys=True) + "\n", "utf-8"
     )
@@ -125,7 +120,7 @@ def sort(columns: Columns) -> dict[str, np.ndarray]:
       frames[order][1:] == frames[order][:-1]
   )
   if same.any():
-    twice = ids[order][1:][same][0]
+    twice = str(ids[order][1:][same][0])
     raise ValueError(
         f"Example {twice!r} has more than one prediction in a cell; each"
         " (example_id, frame) must occur once."
@@ -147,6 +142,18 @@ def concatenate(parts: Iterable[Columns]) -> dict[str, np.ndarray]:
 
 def _temporary(cell: pathlib.Path) -> pathlib.Path:
   return cell.with_name(cell.name + ".unfinished")
+
+
+def _save(path: pathlib.Path, columns: Columns) -> None:
+  """np.savez without the time of day, so that equal rows are equal bytes."""
+  with open(path, "wb") as f:
+    with zipfile.ZipFile(f, "w") as archive:
+      for name, array in columns.items():
+        member = zipfile.ZipInfo(f"{name}.npy")
+        with archive.open(member, "w", force_zip64=True) as out:
+          np.lib.format.write_array(out, array, allow_pickle=False)
+    f.flush()
+    os.fsync(f.fileno())
 
 
 def _load(path: pathlib.Path) -> dict[str, np.ndarray]:

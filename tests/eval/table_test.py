@@ -1,0 +1,76 @@
+"""The tidy table: equal runs write equal bytes, bad files are refused."""
+
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from eval import table
+
+
+def _row(**changes) -> table.Row:
+  row = dict(
+      model="a,b",
+      dataset="digits_c",
+      config="fog_3",
+      corruption="fog",
+      severity=3,
+      metric="error",
+      value=0.1,
+      lo=0.05,
+      hi=1 / 3,
+      n=360,
+      seed=0,
+      fingerprint="0123456789ab",
+  )
+  return table.Row(**{**row, **changes})
+
+
+class TableTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / "table.csv"
+
+  def test_reads_back_what_it_wrote(self):
+    rows = [
+        _row(),
+        _row(config="", severity=None, lo=None, hi=None, n=None, metric="ce"),
+        _row(model='quoted "name"\nwith a line', value=1e-17),
+    ]
+    table.write(rows, self.path)
+    self.assertEqual(table.read(self.path), rows)
+
+  def test_header_is_the_documented_one(self):
+    self.assertEqual(
+        table.dumps([]),
+        "model,dataset,config,corruption,severity,metric,value,lo,hi,n,seed,"
+        "fingerprint\n",
+    )
+
+  def test_refuses_other_columns(self):
+    self.path.write_text("model,value\na,1\n")
+    with self.assertRaisesRegex(ValueError, "expected the columns"):
+      table.read(self.path)
+
+  @parameterized.parameters(("severity", "three"), ("value", "x"))
+  def test_names_line_and_column_of_a_bad_cell(self, column, text):
+    header = ",".join(table.COLUMNS)
+    values = {c: "1" for c in table.COLUMNS} | {column: text}
+    line = ",".join(values[c] for c in table.COLUMNS)
+    self.path.write_text(f"{header}\n{line}\n")
+    with self.assertRaisesRegex(ValueError, f"line 2, column '{column}'"):
+      table.read(self.path)
+
+  def test_short_line_is_refused(self):
+    self.path.write_text(",".join(table.COLUMNS) + "\na,b\n")
+    with self.assertRaisesRegex(ValueError, "line 2: 12 cells expected, got 2"):
+      table.read(self.path)
+
+  def test_select(self):
+    rows = [_row(), _row(severity=4)]
+    self.assertEqual(table.select(rows, severity=4, model="a,b"), rows[1:])
+
+
+if __name__ == "__main__":
+  absltest.main()
