@@ -27,6 +27,16 @@ _PLAN = flags.DEFINE_bool(
 _MULTIHOST = flags.DEFINE_bool(
     "multihost", False, "One process of many: docs/MULTIHOST.md."
 )
+# Found by jax.distributed itself on TPU pods, Slurm and Kubernetes.
+_COORDINATOR = flags.DEFINE_string(
+    "coordinator", None, "host:port of process 0, with --multihost."
+)
+_PROCESSES = flags.DEFINE_integer(
+    "num_processes", None, "How many processes there are, with --multihost."
+)
+_PROCESS = flags.DEFINE_integer(
+    "process_id", None, "This process, from 0, with --multihost."
+)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -48,7 +58,9 @@ def _run() -> None:
   if _MULTIHOST.value:
     import jax
 
-    jax.distributed.initialize()
+    jax.distributed.initialize(
+        _COORDINATOR.value, _PROCESSES.value, _PROCESS.value
+    )
   plan = plan_lib.make(_CONFIG.value)
   if _PLAN.value:
     print(estimate.describe(plan))
