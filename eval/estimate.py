@@ -72,7 +72,7 @@ def _seconds(call: Callable[[], object], images: int) -> float:
 def _model_seconds(entry, plan: plan_lib.Plan, images: np.ndarray) -> float:
   model = models.get(entry.name, num_classes=entry.get("num_classes") or None)
   variables = jax.jit(model.init)(jax.random.key(0))
-  reduce = tasks.get(plan.task).reduce
+  reduce = tasks.get(plan.task).reducer(tasks.Condition())
   step = jax.jit(lambda v, x: reduce(model.apply(v, x)))
   return _seconds(lambda: step(variables, images), len(images))
 

@@ -29,19 +29,6 @@ _FREE = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Condition:
-  """One state of the data: clean, or one corruption at one severity."""
-
-  corruption: str = ""
-  severity: int = 0
-
-  @property
-  def config(self) -> str:
-    """The TFDS config's name."""
-    return f"{self.corruption}_{self.severity}" if self.corruption else "clean"
-
-
-@dataclasses.dataclass(frozen=True)
 class Plan:
   """A validated run.
 
@@ -58,7 +45,7 @@ class Plan:
   task: str
   dataset: str
   edition: str
-  conditions: Sequence[Condition]
+  conditions: Sequence[tasks.Condition]
   models: dict[str, Any]
   seed: int
   config: ml_collections.ConfigDict
@@ -84,16 +71,11 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   """
   from robust_tfds import datasets
 
-  task = config.get("task", "classification")
-  tasks.get(task)
+  task = tasks.get(config.get("task", "classification"))
   edition = datasets.edition(config.data.name)
-  conditions = [Condition()] + [
-      Condition(name, int(severity))
-      for name in _names(config.data.corruptions)
-      for severity in _severities(config.data.severities)
-  ]
+  conditions = task.conditions(config.data)
   labelled = _models(config)
-  _check_baseline(config.get("baseline", ""), labelled)
+  task.check_baseline(config.get("baseline", ""), list(labelled))
   if config.data.source not in ("fly", "prepared"):
     raise tasks.unknown("data.source", config.data.source, ("fly", "prepared"))
   if config.data.source == "fly" and any(
@@ -103,7 +85,7 @@ def make(config: ml_collections.ConfigDict) -> Plan:
       frost_pictures.use_folder(config.data.frost_dir)
     frost_pictures.folder()
   return Plan(
-      task=task,
+      task=config.get("task", "classification"),
       dataset=config.data.name,
       edition=edition,
       conditions=conditions,
@@ -111,25 +93,6 @@ def make(config: ml_collections.ConfigDict) -> Plan:
       seed=int(config.seed),
       config=config,
   )
-
-
-def _names(wanted: str | Sequence[str]) -> tuple[str, ...]:
-  if isinstance(wanted, str):
-    if wanted in ("", "none"):
-      return ()
-    if wanted in ("common", "extra", "all"):
-      return spec.names(wanted)
-    wanted = [w.strip() for w in wanted.split(",")]
-  for name in wanted:
-    spec.module(name)
-  return tuple(n for n in spec.names("all") if n in wanted)
-
-
-def _severities(wanted: Sequence[int] | int) -> list[int]:
-  listed = [wanted] if isinstance(wanted, int) else list(wanted)
-  for severity in listed:
-    spec.check_severity(severity)
-  return sorted(set(listed))
 
 
 def _models(config: ml_collections.ConfigDict) -> dict[str, Any]:
@@ -153,17 +116,6 @@ def _models(config: ml_collections.ConfigDict) -> dict[str, Any]:
           " --config.model.checkpoint=FILE (see models/convert)."
       )
   return wanted
-
-
-def _check_baseline(baseline: str, labelled: dict[str, Any]) -> None:
-  from eval.metrics import corruption_error
-
-  if baseline.startswith("model:"):
-    label = baseline.removeprefix("model:")
-    if label not in labelled:
-      raise tasks.unknown("baseline model", label, labelled)
-  elif baseline and baseline not in corruption_error.baselines():
-    raise tasks.unknown("baseline", baseline, corruption_error.baselines())
 
 
 def claim_workdir(plan: Plan, workdir: pathlib.Path) -> None:

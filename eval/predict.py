@@ -21,76 +21,91 @@ from jax.sharding import Mesh
 from jax.sharding import PartitionSpec
 
 from eval import devices
+from robust_tfds import corruptions
 
 Reduce = Callable[[jax.Array], Mapping[str, jax.Array]]
+Transform = Callable[[jax.Array, Any, np.ndarray], jax.Array]
 _ROWS, _ALL = PartitionSpec("data"), PartitionSpec()
 
 
 class Predictor:
   """A model with its weights on the mesh."""
 
-  def __init__(self, model: Any, variables: Any, where: Mesh, reduce: Reduce):
+  def __init__(self, model: Any, variables: Any, where: Mesh):
     """Puts the weights on every device.
 
     Args:
       model: has `.apply(variables, uint8 [B, H, W, 3]) -> logits [B, classes]`.
       variables: its weights.
       where: the mesh.
-      reduce: logits -> what is kept of them, all with a leading axis of B.
     """
-    self.model = model
+    self._model, self._where = model, where
     self._variables = devices.put_replicated(variables, where)
+    self._steps: dict[Reduce, Callable] = {}
 
+  def __call__(
+      self, images: jax.Array, reduce: Reduce
+  ) -> Mapping[str, jax.Array]:
+    """Reduced outputs of a sharded uint8 batch; does not wait for them.
+
+    Args:
+      images: uint8 `[B, H, W, 3]`, or `[B, T, H, W, 3]` of sequences.
+      reduce: logits `[B, (T,) classes]` -> what is kept of them, all with a
+        leading axis of B. The same function object compiles once.
+
+    Returns:
+      What `reduce` gave, and `finite`, bool `[B]`.
+    """
+    if reduce not in self._steps:
+      self._steps[reduce] = self._compile(reduce)
+    return self._steps[reduce](self._variables, images)
+
+  def _compile(self, reduce: Reduce) -> Callable:
     def step(variables, images):
-      logits = model.apply(variables, images).astype(jnp.float32)
-      finite = jnp.isfinite(logits).all(axis=-1)
-      return {**reduce(logits), "finite": finite}
+      flat = images.reshape(-1, *images.shape[-3:])
+      logits = self._model.apply(variables, flat).astype(jnp.float32)
+      logits = logits.reshape(*images.shape[:-3], -1)
+      inner = tuple(range(1, logits.ndim))
+      return {**reduce(logits), "finite": jnp.isfinite(logits).all(axis=inner)}
 
-    self._step = jax.jit(
+    return jax.jit(
         jax.shard_map(
             step,
-            mesh=where,
+            mesh=self._where,
             in_specs=(_ALL, _ROWS),
             out_specs=_ROWS,
             check_vma=False,
         )
     )
 
-  def __call__(self, images: jax.Array) -> Mapping[str, jax.Array]:
-    """Reduced outputs of a sharded uint8 batch; does not wait for them."""
-    return self._step(self._variables, images)
 
+def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
+  """Corrupts sharded batches of images on their devices.
 
-class Corruptor:
-  """Corrupts sharded batches on their devices."""
+  Args:
+    where: the mesh.
+    edition: edition of the corruptions.
+    codec: `raw`, or `jpeg85` for the published sets' last JPEG.
 
-  def __init__(self, where: Mesh, edition: str, codec: str):
-    """`codec` is `raw`, or `jpeg85` for the published sets' last JPEG."""
-    self._where, self._edition, self._codec = where, edition, codec
+  Returns:
+    f(images uint8 `[B, H, W, 3]`, condition, keys uint32 `[B, 2]`) -> uint8
+    `[B, H, W, 3]`; clean images pass through the codec alone.
+  """
 
-  def __call__(
-      self, images: jax.Array, name: str, severity: int, keys: np.ndarray
-  ) -> jax.Array:
-    """uint8 `[B, H, W, 3]` -> uint8 `[B, H, W, 3]`; `keys` uint32 `[B, 2]`.
-
-    An empty name leaves the pixels as they are but for the codec.
-    """
-    if name:
-      step = _corrupt_step(self._where, name, self._edition)
-      images = step(
-          images,
-          np.int32(severity),
-          devices.put_batch(keys, self._where),
-      )
-    if self._codec == "jpeg85":
-      images = _jpeg_step(self._where, 85)(images)
+  def transform(images, condition, keys):
+    if condition.corruption:
+      step = _corrupt_step(where, condition.corruption, edition)
+      severity = np.int32(condition.severity)
+      images = step(images, severity, devices.put_batch(keys, where))
+    if codec == "jpeg85":
+      images = _jpeg_step(where)(images)
     return images
+
+  return transform
 
 
 @functools.cache
 def _corrupt_step(where: Mesh, name: str, edition: str) -> Callable:
-  from robust_tfds import corruptions
-
   def step(images, severity, keys):
     return corruptions.corrupt_batch(
         images, name, severity, edition=edition, keys=keys

@@ -110,7 +110,6 @@ class Runner:
     out += self.task.summary_rows(
         out,
         self.config.get("baseline", ""),
-        spec.names("common"),
         self.plan.corruptions,
     )
     return out
@@ -147,7 +146,7 @@ class Runner:
     )
 
   def _source_of(
-      self, condition: plan_lib.Condition, clean: inputs.Source
+      self, condition: tasks.Condition, clean: inputs.Source
   ) -> inputs.Source:
     if self.config.data.source == "fly" or not condition.corruption:
       return clean
@@ -176,7 +175,7 @@ class Runner:
 
       variables = convert.load(entry.name, entry.checkpoint)
     return _Loaded(
-        predict.Predictor(model, variables, self.mesh, self.task.reduce),
+        predict.Predictor(model, variables, self.mesh),
         model.spec,
         provenance.weights_sha256(variables),
     )
@@ -204,7 +203,7 @@ class Runner:
     }
 
   def _cell(
-      self, label: str, condition: plan_lib.Condition, mark: str
+      self, label: str, condition: tasks.Condition, mark: str
   ) -> tasks.Cell:
     return tasks.Cell(
         model=label,
@@ -216,7 +215,7 @@ class Runner:
         fingerprint=mark,
     )
 
-  def _folder(self, label: str, condition: plan_lib.Condition) -> pathlib.Path:
+  def _folder(self, label: str, condition: tasks.Condition) -> pathlib.Path:
     return predictions.folder(
         self.workdir / "cells",
         label,
@@ -227,7 +226,7 @@ class Runner:
 
   def _run_condition(
       self,
-      condition: plan_lib.Condition,
+      condition: tasks.Condition,
       loaded: dict[str, _Loaded],
       marks: dict[str, str],
       source: inputs.Source,
@@ -236,9 +235,10 @@ class Runner:
     """Corrupts each batch once and shows it to every model that wants it."""
     kept: dict[str, list] = {label: [] for label in loaded}
     flying: collections.deque = collections.deque()
-    corruptor = predict.Corruptor(
+    transform = self.task.transform(
         self.mesh, self.plan.edition, self.config.data.codec
     )
+    reduce = self.task.reducer(condition)
 
     def land() -> None:
       label, batch, outputs = flying.popleft()
@@ -254,16 +254,11 @@ class Runner:
       images = devices.put_batch(batch.image, self.mesh)
       start = time.perf_counter()
       if self.config.data.source == "fly":
-        images = corruptor(
-            images,
-            condition.corruption,
-            condition.severity,
-            self._keys(condition, batch),
-        )
+        images = transform(images, condition, self._keys(condition, batch))
       if probe:
         start = self._time("corrupt", start, images, batch)
       for label, model in loaded.items():
-        outputs = model.predictor(images)
+        outputs = model.predictor(images, reduce)
         flying.append((label, batch, outputs))
         if probe:
           start = self._time(f"infer {label}", start, outputs, batch)
@@ -272,7 +267,7 @@ class Runner:
     self._write(condition, kept, marks, progress)
 
   def _keys(
-      self, condition: plan_lib.Condition, batch: inputs.Batch
+      self, condition: tasks.Condition, batch: inputs.Batch
   ) -> np.ndarray:
     return seeding.example_keys(
         self.plan.seed,
@@ -292,7 +287,7 @@ class Runner:
 
   def _write(
       self,
-      condition: plan_lib.Condition,
+      condition: tasks.Condition,
       kept: dict[str, list],
       marks: dict[str, str],
       progress: Progress,
@@ -343,31 +338,24 @@ class Runner:
     reports.write_all(context, self.workdir / "reports")
 
   def _samples(self, clean: inputs.Source) -> dict:
-    """One example under every condition, for the gallery."""
-    from robust_tfds import corruptions
-
+    """The first example under every condition, for the gallery."""
     example = clean.sample()
-    image = np.asarray(example["image"])
-    out = {("", 0): image}
-    for condition in self.plan.conditions:
-      if condition.corruption:
-        key = corruptions.example_key(
-            self.plan.seed,
-            self.plan.dataset,
-            condition.corruption,
-            condition.severity,
-            inputs.text(example["example_id"]),
-        )
-        out[condition.corruption, condition.severity] = np.asarray(
-            corruptions.corrupt(
-                image,
-                condition.corruption,
-                condition.severity,
-                edition=self.plan.edition,
-                key=key,
-            )
-        )
-    return out
+
+    def key(condition: tasks.Condition) -> jax.Array:
+      return seeding.example_key(
+          self.plan.seed,
+          self.plan.dataset,
+          condition.corruption,
+          condition.severity,
+          inputs.text(example["example_id"]),
+      )
+
+    return self.task.samples(
+        np.asarray(example["image"]),
+        key,
+        self.plan.conditions,
+        self.plan.edition,
+    )
 
   def _provenance(self, clean: inputs.Source) -> list[str]:
     data = self.config.data

@@ -2,10 +2,14 @@
 
 A task's file holds
 
-  reduce(logits) -> {name: array [B, ...]}           inside the jitted step
-  columns(batch, outputs) -> predictions' columns    valid rows only
+  conditions(data) -> the conditions of a config's `data`, clean first
+  transform(where, edition, codec) -> f(images, condition, keys) on the devices
+  reducer(condition) -> f(logits) -> {name: array [B, ...]} in the jitted step
+  columns(batch, outputs) -> predictions' columns, valid rows only
   cell_rows(cell, columns) -> table rows of one cell
-  summary_rows(cells, baseline) -> table rows over cells
+  summary_rows(rows, baseline, names) -> table rows over cells
+  check_baseline(baseline, labels) -> None, or ValueError
+  samples(image, key, conditions, edition) -> pictures for the reports
 
 The folder is the registry.
 """
@@ -18,6 +22,19 @@ import importlib
 import pkgutil
 import types
 from collections.abc import Iterable
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+  """One state of the data: clean, or one corruption at one severity."""
+
+  corruption: str = ""
+  severity: int = 0
+
+  @property
+  def config(self) -> str:
+    """The TFDS config's name."""
+    return f"{self.corruption}_{self.severity}" if self.corruption else "clean"
 
 
 @dataclasses.dataclass(frozen=True)

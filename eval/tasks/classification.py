@@ -12,21 +12,88 @@ Definitions: Hendrycks & Dietterich 2019, section 4.1.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
+from eval import predict
 from eval import provenance
 from eval import table
 from eval.metrics import corruption_error
 from eval.metrics import intervals
 from eval.tasks import Cell
+from eval.tasks import Condition
+from eval.tasks import unknown
+from robust_tfds import corruptions
+from robust_tfds.corruptions import spec
 
 _KEPT = 5
 _SEVERITIES = 5
+
+
+def conditions(data: Any) -> list[Condition]:
+  """Clean, then every corruption at every severity that `data` names.
+
+  Args:
+    data: has `corruptions` (`common`, `extra`, `all`, `none`, names separated by
+      commas, or a sequence) and `severities`.
+
+  Raises:
+    ValueError: an unknown name (with a suggestion) or a severity outside 1-5.
+  """
+  severities = data.severities
+  listed = [severities] if isinstance(severities, int) else list(severities)
+  for severity in listed:
+    spec.check_severity(severity)
+  return [Condition()] + [
+      Condition(name, severity)
+      for name in spec.resolve(data.corruptions)
+      for severity in sorted(set(listed))
+  ]
+
+
+def transform(where: Mesh, edition: str, codec: str) -> predict.Transform:
+  """Corrupts batches on their devices."""
+  return predict.corruptor(where, edition, codec)
+
+
+def reducer(condition: Condition) -> predict.Reduce:
+  """The same reduction in every condition."""
+  del condition
+  return reduce
+
+
+def check_baseline(baseline: str, labels: Sequence[str]) -> None:
+  """ValueError unless the baseline is published, in this run, or empty."""
+  if baseline.startswith("model:"):
+    label = baseline.removeprefix("model:")
+    if label not in labels:
+      raise unknown("baseline model", label, labels)
+  elif baseline and baseline not in corruption_error.baselines():
+    raise unknown("baseline", baseline, corruption_error.baselines())
+
+
+def samples(
+    image: np.ndarray,
+    key: Callable[[Condition], jax.Array],
+    wanted: Sequence[Condition],
+    edition: str,
+) -> dict[tuple[str, int], np.ndarray]:
+  """One image under every condition, for the gallery."""
+  out = {("", 0): image}
+  for c in wanted:
+    if c.corruption:
+      corrupted = corruptions.corrupt(
+          image, c.corruption, c.severity, edition=edition, key=key(c)
+      )
+      out[c.corruption, c.severity] = np.asarray(corrupted)
+  return out
 
 
 def reduce(logits: jax.Array) -> dict[str, jax.Array]:
@@ -78,7 +145,6 @@ def cell_rows(
 def summary_rows(
     rows: Sequence[table.Row],
     baseline: str,
-    common: Sequence[str],
     order: Sequence[str],
 ) -> list[table.Row]:
   """Rows over cells, for every model in `rows`.
@@ -87,7 +153,6 @@ def summary_rows(
     rows: the cells' rows.
     baseline: a name in `eval/baselines/`, `model:<label>` for a model of the
       same run, or empty for plain means alone.
-    common: names that enter mCE.
     order: all names of the run, in the order of the table.
   """
   labels = list(dict.fromkeys(r.model for r in rows))
@@ -105,12 +170,12 @@ def summary_rows(
         clean[label],
         reference,
         baseline,
-        common,
     )
   return out
 
 
-def _of_model(rows, errors, clean, reference, baseline, common):
+def _of_model(rows, errors, clean, reference, baseline):
+  common = corruption_error.COMMON
   first = rows[0]
   mark = provenance.fingerprint({
       "cells": sorted({r.fingerprint for r in rows}),

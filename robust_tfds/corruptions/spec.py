@@ -143,6 +143,31 @@ def names(benchmark: str = "common", folder: str = "image") -> tuple[str, ...]:
   )
 
 
+def resolve(
+    wanted: str | Iterable[str], folder: str = "image"
+) -> tuple[str, ...]:
+  """Names in paper order, from what a user may write in a config or a flag.
+
+  Args:
+    wanted: `common`, `extra`, `all`, `none`, one name, several separated by
+      commas, or a sequence of names.
+    folder: which folder of plugins.
+
+  Raises:
+    ValueError: an unknown name, with a suggestion.
+  """
+  if isinstance(wanted, str):
+    if wanted in ("", "none"):
+      return ()
+    if wanted in ("common", "extra", "all"):
+      return names(wanted, folder)
+    wanted = [w.strip() for w in wanted.split(",")]
+  listed = list(wanted)
+  for name in listed:
+    module(name, folder)
+  return tuple(n for n in names("all", folder) if n in listed)
+
+
 def module(name: str, folder: str = "image") -> types.ModuleType:
   """The plugin module of one corruption; ValueError with a suggestion."""
   if name not in modules(folder):
