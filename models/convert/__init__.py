@@ -1,0 +1,45 @@
+"""Published checkpoints as variables of our models.
+
+  variables = models.convert.load("squeezenet1_1", "squeezenet1_1.npz")
+
+reads `.npz`, `.safetensors`, `.pth`/`.pt`/`.bin`, `.caffemodel` and orbax
+directories. Every array of the file is used exactly once, shapes are checked,
+and nothing of the file is ever executed. `python -m models.convert NAME FILE
+OUT` writes the result as an npz of ours, with its sha256 and a report.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+  from models.model import Variables
+
+
+def load(
+  name: str,
+  checkpoint: str | os.PathLike,
+  *,
+  num_classes: int | None = None,
+) -> Variables:
+  """Variables of a model from a checkpoint.
+
+  Args:
+    name: one of `models.names()`.
+    checkpoint: a file, or an orbax directory.
+    num_classes: number of logits of the checkpoint; the published one if None.
+
+  Returns:
+    Nested dict of float32 numpy arrays, for `Model.apply`.
+
+  Raises:
+    FileNotFoundError: no such checkpoint.
+    ValueError: an unknown model or format; a truncated file; a pickle with code
+      in it; arrays of another architecture or class count (the first that
+      differs, with both shapes), left over, or with NaN or infinite values.
+    ImportError: the format needs a package that is not installed.
+  """
+  from models.convert import match
+
+  return match.load(name, checkpoint, num_classes=num_classes).variables

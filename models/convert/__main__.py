@@ -1,0 +1,43 @@
+"""Converts a checkpoint: python -m models.convert NAME FILE OUT.npz
+
+Writes OUT.npz (our paths and layout, no pickles), OUT.npz.sha256 and
+OUT.npz.report.json: where every array went, and, when torch and torchvision or
+timm are installed and know the model, how far our logits are from theirs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+
+from models.convert import match
+from models.convert import report
+
+
+def main(arguments: list[str] | None = None) -> int:
+  """Converts one checkpoint; returns the exit status."""
+  parser = argparse.ArgumentParser(
+    prog="python -m models.convert", description=__doc__
+  )
+  parser.add_argument("name", help="one of models.names()")
+  parser.add_argument("checkpoint", help="a file or an orbax directory")
+  parser.add_argument("out", help="the npz to write")
+  parser.add_argument("--num_classes", type=int, default=None)
+  given = parser.parse_args(arguments)
+  try:
+    loaded = match.load(
+      given.name, given.checkpoint, num_classes=given.num_classes
+    )
+    out = pathlib.Path(given.out)
+    digest = report.write_npz(loaded.variables, out)
+    summary = report.write_report(given, loaded, digest, out)
+  except (ValueError, OSError, ImportError) as error:
+    print(f"models.convert: {error}", file=sys.stderr)
+    return 1
+  print(summary)
+  return 0
+
+
+if __name__ == "__main__":
+  sys.exit(main())

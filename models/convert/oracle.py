@@ -1,0 +1,82 @@
+"""Reference implementations in torch, for parity reports and tests alone.
+
+A family's `ORACLES` names them: model -> `torchvision:resnet18`, `timm:...` or
+`pretrainedmodels:...`. Nothing here runs when models are used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+import models
+from models.convert import formats
+from models.convert import match
+
+
+def build(model: Any, **options: Any) -> Any:
+  """The reference of a model with random weights, in evaluation mode.
+
+  Args:
+    model: from `models.get`.
+    **options: for the reference's constructor.
+
+  Returns:
+    A torch module, or None if the family names none for this model.
+
+  Raises:
+    ImportError: torch or the reference's package is not installed.
+    RuntimeError: the package does not load beside this torch.
+  """
+  oracles = getattr(models.family(model.name), "ORACLES", {})
+  if model.name not in oracles:
+    return None
+  package, _, name = oracles[model.name].partition(":")
+  classes = model.spec.num_classes
+  if package == "torchvision":
+    library = importlib.import_module("torchvision.models")
+    if name == "inception_v3":
+      options = {"init_weights": False, **options}
+    module = getattr(library, name)(
+      weights=None, num_classes=classes, **options
+    )
+  elif package == "timm":
+    library = importlib.import_module("timm")
+    module = library.create_model(name, num_classes=classes, **options)
+  else:
+    library = importlib.import_module("pretrainedmodels")
+    module = getattr(library, name)(num_classes=classes, pretrained=None)
+  return module.eval()
+
+
+def logits(module: Any, batch: np.ndarray) -> np.ndarray:
+  """The reference's logits of float32 `[B, H, W, 3]`."""
+  import torch
+
+  pixels = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
+  with torch.no_grad():
+    return module(torch.from_numpy(pixels)).numpy()
+
+
+def compare(
+  model: Any, loaded: match.Loaded, module: Any, checkpoint: Any
+) -> dict[str, float]:
+  """max |d| and the logits' scale on two seeded pictures of noise."""
+  import torch
+
+  state = {
+    name: torch.from_numpy(np.ascontiguousarray(array))
+    for name, array in formats.read(checkpoint).items()
+  }
+  module.load_state_dict(state)
+  side = model.spec.input_px
+  rng = np.random.default_rng(0)
+  batch = rng.standard_normal((2, side, side, 3), np.float32)
+  want = logits(module, batch)
+  got = np.asarray(model.apply(loaded.variables, batch))
+  return {
+    "max_difference": float(np.abs(got - want).max()),
+    "logit_scale": float(np.abs(want).max()),
+  }

@@ -1,0 +1,94 @@
+"""What a conversion leaves behind: an npz of ours, its sha256, an account."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import pathlib
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+
+import models
+from models.convert import match
+
+if TYPE_CHECKING:
+  from models.model import Variables
+
+
+def write_npz(variables: Variables, out: pathlib.Path) -> str:
+  """Writes `a/b/kernel` -> array, the same bytes each time; returns sha256."""
+  from models import model
+
+  flat = {
+    "/".join(p): np.asarray(a) for p, a in model.flatten(variables).items()
+  }
+  if out.suffix != ".npz":
+    raise ValueError(f"Got {out}, expected a name ending in .npz.")
+  out.parent.mkdir(parents=True, exist_ok=True)
+  partial = out.with_suffix(".partial.npz")
+  np.savez(partial, **flat)
+  digest = hashlib.sha256(partial.read_bytes()).hexdigest()
+  partial.replace(out)
+  out.with_name(f"{out.name}.sha256").write_text(
+    f"{digest}  {out.name}\n", "utf-8"
+  )
+  return digest
+
+
+def write_report(
+  given: argparse.Namespace,
+  loaded: match.Loaded,
+  digest: str,
+  out: pathlib.Path,
+) -> str:
+  """Writes OUT.report.json and returns its summary in words."""
+  model = models.get(given.name, given.num_classes)
+  checkpoint = pathlib.Path(given.checkpoint)
+  facts: dict[str, Any] = {
+    "model": given.name,
+    "checkpoint": checkpoint.name,
+    "checkpoint_sha256": _sha256(checkpoint),
+    "style": loaded.style,
+    "arrays": len(loaded.sources),
+    "ignored": list(loaded.ignored),
+    "parameters": model.count_parameters(),
+    "published_parameters": model.spec.parameters,
+    "npz_sha256": digest,
+    "parity": _parity(model, given, loaded),
+    "sources": dict(loaded.sources),
+  }
+  out.with_name(f"{out.name}.report.json").write_text(
+    json.dumps(facts, indent=2) + "\n", "utf-8"
+  )
+  return (
+    f"{out}: {facts['arrays']} arrays ({facts['parameters']:,} parameters,"
+    f" published {facts['published_parameters']}), style {loaded.style},"
+    f" sha256 {digest[:12]}, parity: {facts['parity']}"
+  )
+
+
+def _parity(
+  model: Any, given: argparse.Namespace, loaded: match.Loaded
+) -> dict[str, Any] | str:
+  """max |d| of our logits to the reference's, or why it was not measured."""
+  from models.convert import oracle
+
+  try:
+    reference = oracle.build(model)
+  except (ImportError, RuntimeError) as error:
+    reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
+    return f"not measured: {reason}"
+  if reference is None:
+    return f"not measured: no reference implementation of {model.name} is known"
+  if loaded.style == match.OWN:
+    return "not measured: the file has our own names, the reference has others"
+  return oracle.compare(model, loaded, reference, given.checkpoint)
+
+
+def _sha256(path: pathlib.Path) -> str:
+  if path.is_dir():
+    return "directory"
+  return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,43 @@
+"""A small CNN for 32 x 32 RGB digits, trained in seconds by the quickstart."""
+
+from __future__ import annotations
+
+import jax
+from flax import nnx
+
+from models import layers
+from models.spec import Spec
+from models.spec import Variant
+
+SPEC = Spec(
+  input_px=32,
+  resize="squash",
+  resize_px=32,
+  mean=(0.5, 0.5, 0.5),
+  std=(0.5, 0.5, 0.5),
+  label_space="digits",
+  num_classes=10,
+  flexible=False,
+  weights="own",
+  parameters=33_834,
+  source="trained here (configs/quickstart.py)",
+)
+VARIANTS = {"digits_cnn": Variant(SPEC)}
+CHECKPOINTS: dict = {}
+
+
+class Network(nnx.Module):
+  """Three strided convolutions and a linear head; 33,834 parameters."""
+
+  def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
+    """Channels 16, 32, 64 at 16, 8 and 4 pixels."""
+    self.conv1 = layers.conv(3, 16, 3, 2, 1, rngs=rngs)
+    self.conv2 = layers.conv(16, 32, 3, 2, 1, rngs=rngs)
+    self.conv3 = layers.conv(32, 64, 3, 2, 1, rngs=rngs)
+    self.head = layers.linear(64 * 4 * 4, num_classes, rngs=rngs)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, 32, 32, 3]` -> logits `[B, num_classes]`."""
+    for conv in (self.conv1, self.conv2, self.conv3):
+      x = layers.relu(conv(x))
+    return self.head(x.reshape(x.shape[0], -1))

@@ -1,0 +1,28 @@
+"""The linear baseline of the quickstart: one matrix on 32 x 32 RGB pixels."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+from flax import nnx
+
+from models import digits_cnn
+from models import layers
+from models.spec import Variant
+
+SPEC = dataclasses.replace(digits_cnn.SPEC, parameters=30_730)
+VARIANTS = {"digits_linear": Variant(SPEC)}
+CHECKPOINTS: dict = {}
+
+
+class Network(nnx.Module):
+  """Multinomial logistic regression; 30,730 parameters."""
+
+  def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
+    """One linear layer from all pixels."""
+    self.head = layers.linear(32 * 32 * 3, num_classes, rngs=rngs)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, 32, 32, 3]` -> logits `[B, num_classes]`."""
+    return self.head(x.reshape(x.shape[0], -1))

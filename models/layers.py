@@ -1,0 +1,248 @@
+"""Building blocks in torch's conventions, so that its weights fit unchanged.
+
+Pictures are `[B, H, W, C]`. Padding is written as torch writes it: zeros on
+both sides, for pooling outside the window's values. Every layer computes in the
+dtype of its input; normalisation statistics stay in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+Pair = int | tuple[int, int]
+
+
+def conv(
+  inputs: int,
+  outputs: int,
+  kernel: Pair,
+  stride: Pair = 1,
+  padding: Pair = 0,
+  *,
+  groups: int = 1,
+  bias: bool = True,
+  rngs: nnx.Rngs,
+) -> nnx.Conv:
+  """torch.nn.Conv2d; the kernel is `[h, w, inputs / groups, outputs]`."""
+  high, wide = _pair(padding)
+  return nnx.Conv(
+    inputs,
+    outputs,
+    _pair(kernel),
+    strides=_pair(stride),
+    padding=((high, high), (wide, wide)),
+    feature_group_count=groups,
+    use_bias=bias,
+    kernel_init=jax.nn.initializers.he_normal(),
+    promote_dtype=_as_input,
+    rngs=rngs,
+  )
+
+
+def linear(
+  inputs: int, outputs: int, *, bias: bool = True, rngs: nnx.Rngs
+) -> nnx.Linear:
+  """torch.nn.Linear; the kernel is `[inputs, outputs]`."""
+  return nnx.Linear(
+    inputs, outputs, use_bias=bias, promote_dtype=_as_input, rngs=rngs
+  )
+
+
+def layer_norm(features: int, epsilon: float, *, rngs: nnx.Rngs) -> nnx.Module:
+  """torch.nn.LayerNorm over the last axis."""
+  return LayerNorm(features, epsilon, rngs=rngs)
+
+
+class LayerNorm(nnx.Module):
+  """torch.nn.LayerNorm over the last axis, computed in float32."""
+
+  def __init__(self, features: int, epsilon: float, *, rngs: nnx.Rngs):
+    """`epsilon` is torch's `eps`."""
+    del rngs
+    self.scale = nnx.Param(jnp.ones(features))
+    self.bias = nnx.Param(jnp.zeros(features))
+    self.epsilon = epsilon
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[..., features]` -> the same."""
+    wide = x.astype(jnp.float32)
+    centred = wide - wide.mean(-1, keepdims=True)
+    variance = jnp.square(centred).mean(-1, keepdims=True)
+    normal = centred * jax.lax.rsqrt(variance + self.epsilon)
+    return (normal * self.scale[...] + self.bias[...]).astype(x.dtype)
+
+
+class BatchNorm(nnx.Module):
+  """torch.nn.BatchNorm2d in evaluation: `x * factor + offset` per channel."""
+
+  def __init__(
+    self,
+    features: int,
+    epsilon: float = 1e-5,
+    *,
+    affine: bool = True,
+    rngs: nnx.Rngs,
+  ):
+    """`epsilon` is torch's `eps` (1e-5 unless the family says otherwise)."""
+    del rngs
+    if affine:
+      self.scale = nnx.Param(jnp.ones(features))
+      self.bias = nnx.Param(jnp.zeros(features))
+    self.mean = nnx.BatchStat(jnp.zeros(features))
+    self.var = nnx.BatchStat(jnp.ones(features))
+    self.epsilon = epsilon
+    self.affine = affine
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[..., features]` -> the same."""
+    factor = jax.lax.rsqrt(self.var[...] + self.epsilon)
+    if self.affine:
+      factor = factor * self.scale[...]
+    offset = -self.mean[...] * factor
+    if self.affine:
+      offset = offset + self.bias[...]
+    wide = x.astype(jnp.float32) * factor + offset
+    return wide.astype(x.dtype)
+
+
+class Stack(nnx.Module):
+  """torch.nn.Sequential: layers and plain functions, addressed by position.
+
+  Only the layers are children (named "0", "1", ...); functions such as `relu`
+  take a position, as they do in torch, and hold nothing.
+  """
+
+  def __init__(self, steps: Sequence[Callable[[jax.Array], jax.Array]]):
+    """`steps` are modules or functions of one array."""
+    self.steps = tuple(
+      None if isinstance(step, nnx.Module) else step for step in steps
+    )
+    for i, step in enumerate(steps):
+      if isinstance(step, nnx.Module):
+        setattr(self, str(i), step)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """Applies the steps in order."""
+    for i, step in enumerate(self.steps):
+      x = getattr(self, str(i))(x) if step is None else step(x)
+    return x
+
+
+def relu(x: jax.Array) -> jax.Array:
+  """max(x, 0)."""
+  return jnp.maximum(x, 0)
+
+
+def identity(x: jax.Array) -> jax.Array:
+  """x; keeps the place of what does nothing in evaluation (dropout)."""
+  return x
+
+
+def max_pool(
+  x: jax.Array,
+  window: int,
+  stride: int,
+  padding: int = 0,
+  *,
+  ceil: bool = False,
+) -> jax.Array:
+  """torch.nn.MaxPool2d; `ceil` is torch's `ceil_mode`."""
+  pads = _pool_padding(x, window, stride, padding, ceil)
+  return jax.lax.reduce_window(
+    x,
+    jnp.array(-jnp.inf, x.dtype),
+    jax.lax.max,
+    (1, window, window, 1),
+    (1, stride, stride, 1),
+    pads,
+  )
+
+
+def avg_pool(
+  x: jax.Array,
+  window: int,
+  stride: int,
+  padding: int = 0,
+  *,
+  ceil: bool = False,
+  count_padding: bool = True,
+) -> jax.Array:
+  """torch.nn.AvgPool2d; `count_padding` is torch's `count_include_pad`."""
+  pads = _pool_padding(x, window, stride, padding, ceil)
+  total = _window_sum(x, window, stride, pads)
+  # torch counts its own padding where asked, never the overhang of ceil mode.
+  counted = jnp.ones((1, *x.shape[1:3], 1), x.dtype)
+  if count_padding:
+    own = ((0, 0), (padding, padding), (padding, padding), (0, 0))
+    counted = jnp.pad(counted, own, constant_values=1)
+    pads = [(max(lo - padding, 0), max(hi - padding, 0)) for lo, hi in pads]
+  return total / _window_sum(counted, window, stride, pads)
+
+
+def adaptive_avg_pool(x: jax.Array, outputs: int) -> jax.Array:
+  """torch.nn.AdaptiveAvgPool2d to `outputs` x `outputs`."""
+  if x.shape[1:3] == (outputs, outputs):
+    return x
+  rows = _bins(x.shape[1], outputs).astype(x.dtype)
+  columns = _bins(x.shape[2], outputs).astype(x.dtype)
+  return jnp.einsum("ih,jw,bhwc->bijc", rows, columns, x)
+
+
+def global_mean(x: jax.Array) -> jax.Array:
+  """`[B, H, W, C]` -> `[B, C]`."""
+  return x.mean((1, 2))
+
+
+def flatten_as_torch(x: jax.Array) -> jax.Array:
+  """`[B, H, W, C]` -> `[B, C * H * W]`: torch's order, so its heads fit."""
+  return x.transpose(0, 3, 1, 2).reshape(x.shape[0], -1)
+
+
+def _pair(value: Pair) -> tuple[int, int]:
+  return (value, value) if isinstance(value, int) else value
+
+
+def _as_input(arrays: tuple, *, dtype=None) -> tuple:
+  """Every array in the dtype of the first, the layer's input."""
+  del dtype
+  kind = arrays[0].dtype
+  return tuple(None if a is None else a.astype(kind) for a in arrays)
+
+
+def _pool_padding(x, window, stride, padding, ceil) -> list[tuple[int, int]]:
+  pads = [(0, 0)]
+  for side in x.shape[1:3]:
+    room = side + 2 * padding - window
+    steps = -(-room // stride) if ceil else room // stride
+    # torch drops a window that would start in the padding on the right.
+    if ceil and steps * stride >= side + padding:
+      steps -= 1
+    overhang = max(steps * stride + window - side - 2 * padding, 0)
+    pads.append((padding, padding + overhang))
+  return [*pads, (0, 0)]
+
+
+def _window_sum(x, window, stride, pads) -> jax.Array:
+  return jax.lax.reduce_window(
+    x,
+    jnp.array(0, x.dtype),
+    jax.lax.add,
+    (1, window, window, 1),
+    (1, stride, stride, 1),
+    pads,
+  )
+
+
+def _bins(inputs: int, outputs: int) -> jax.Array:
+  """Averaging matrix `[outputs, inputs]` of torch's adaptive windows."""
+  i = jnp.arange(outputs)[:, None]
+  start = i * inputs // outputs
+  end = -(-(i + 1) * inputs // outputs)
+  position = jnp.arange(inputs)[None]
+  inside = (position >= start) & (position < end)
+  return inside / (end - start)
