@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 
@@ -26,12 +27,13 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def draw(key, image, size, table, edition) -> jax.Array:
-  """Standard normals, float32, of the image's shape."""
+  """Standard normals, float32 `[H, W * 3]`."""
   del size, table, edition
-  return seeding.normal(key, image.shape)
+  return seeding.normal(key, images.flat(image).shape)
 
 
 def apply(image, draws, size, table, edition) -> jax.Array:
-  """Levels; `draws` are standard normals of the image's shape."""
+  """Levels `[H, W * 3]`; `draws` are standard normals, one a value."""
   del size, edition
-  return image.astype(jnp.float32) + table["sigma"] * draws
+  levels = images.flat(image).astype(jnp.float32)
+  return levels + table["sigma"] * images.flat(draws)

@@ -46,6 +46,23 @@ def kernels(sigmas: Sequence[float], truncate: float = 4.0) -> np.ndarray:
   return np.stack(padded).astype(np.float32)
 
 
+def integer_kernels(
+    sigmas: Sequence[float], total: int, truncate: float = 4.0
+) -> np.ndarray:
+  """`kernels` in integers that sum to `total`, as float32 `[5, 2 * R + 1]`.
+
+  The running sum is what gets rounded, so that an edge of any height keeps its
+  shape to half a unit; symmetric, as the blur requires. Sums of products with
+  integers stay exact in float32 below 2**24, in any order.
+  """
+  rows = kernels(sigmas, truncate).astype(np.float64) * total
+  middle = rows.shape[1] // 2
+  outer = np.diff(np.round(np.cumsum(rows[:, :middle], axis=1)), prepend=0.0)
+  centre = total - 2 * outer.sum(axis=1, keepdims=True)
+  whole = np.concatenate([outer, centre, outer[:, ::-1]], axis=1)
+  return whole.astype(np.float32)
+
+
 def traced_kernel(
   sigma: jax.Array, max_radius: int, truncate: float = 4.0
 ) -> jax.Array:

@@ -1,0 +1,40 @@
+"""Brightness: V of HSV raised by a constant, clipped.
+
+specs/corruptions.md sections 1 and 3. With hue and saturation kept, the new
+pixel is the old one scaled by V'/V; a black pixel becomes grey. Computed as an
+exact quotient of integers: the shifts are multiples of half a level.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import spec
+
+INFO = spec.Info(group="weather", benchmark="common", position=10)
+SEVERITIES = {  # added to V in [0, 1]
+    "imagenet": (0.1, 0.2, 0.3, 0.4, 0.5),
+    "tiny_imagenet": (0.1, 0.2, 0.3, 0.4, 0.5),
+    "cifar10": (0.05, 0.1, 0.15, 0.2, 0.3),
+}
+_PARTS = 20  # 0.05 * 255 is a multiple of 1/20 level
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`shift` of V in 1/20 levels, float32 `[5]`, integers."""
+  shift = np.array(edition.row(SEVERITIES), np.float64) * 255 * _PARTS
+  return {"shift": np.round(shift).astype(np.float32)}
+
+
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, uint8 `[H, W * 3]`."""
+  del draws, size, edition
+  channels = images.planes(image).astype(jnp.float32)
+  value = channels.max(axis=0)
+  raised = jnp.minimum(value * _PARTS + table["shift"], 255.0 * _PARTS)
+  black = value == 0
+  # All terms are integers below 2**24; half a unit keeps the quotient clear of
+  # rounding, so that truncation is that of the exact fraction.
+  numerator = jnp.where(black, 1.0, channels) * raised + 0.5
+  return images.interleave(numerator / jnp.where(black, _PARTS, value * _PARTS))

@@ -1,0 +1,61 @@
+"""Contrast: (v - mu) * c + mu, mu the mean of each channel over the picture.
+
+specs/corruptions.md sections 1 and 3. The mean comes from an exact sum of
+integers, and pixels are mixed in fixed point, so that no order of summation or
+fused multiply can change a level.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import spec
+
+INFO = spec.Info(group="digital", benchmark="common", position=11)
+SEVERITIES = {  # factor c
+    "imagenet": (0.4, 0.3, 0.2, 0.1, 0.05),
+    "tiny_imagenet": (0.4, 0.3, 0.2, 0.1, 0.05),
+    "cifar10": (0.75, 0.5, 0.4, 0.3, 0.15),
+}
+_ONE = 1 << 22  # fixed point: 255 * _ONE < 2**31
+_SLACK = 512  # 1e-4 level: a flat picture must not lose a level to rounding
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`factor`, int32 `[5]` in units of 2**-22; `rest` = 1 - c, float32."""
+  factor = np.array(edition.row(SEVERITIES), np.float64)
+  return {
+      "factor": np.round(factor * _ONE).astype(np.int32),
+      "rest": (1 - factor).astype(np.float32),
+  }
+
+
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, int32 `[H, W * 3]`."""
+  del draws, edition
+  levels = images.flat(image).astype(jnp.int32)
+  base = _fixed(mean(image, size) * table["rest"])
+  base = jnp.tile(base, image.shape[1])
+  return (levels * table["factor"] + (base + _SLACK)) >> 22
+
+
+def mean(image: jax.Array, size: images.Size) -> jax.Array:
+  """Mean of every channel over the picture, float32 `[3]`.
+
+  The sum is exact: per column in int32, over columns in two halves.
+  """
+  height, width = image.shape[:2]
+  rows = jnp.arange(height)[:, None] < size.h
+  inside = jnp.where(rows, images.flat(image), jnp.uint8(0))
+  columns = inside.sum(axis=0, dtype=jnp.int32).reshape(width, 3)
+  columns = jnp.where(jnp.arange(width)[:, None] < size.w, columns, 0)
+  high = (columns >> 12).sum(axis=0).astype(jnp.float32)
+  low = (columns & 0xFFF).sum(axis=0).astype(jnp.float32)
+  pixels = jnp.asarray(size.h * size.w).astype(jnp.float32)
+  return (high * 4096.0 + low) / pixels
+
+
+def _fixed(level: jax.Array) -> jax.Array:
+  """A level in 0..255 as int32 in units of 2**-22."""
+  return jnp.round(level * np.float32(_ONE)).astype(jnp.int32)

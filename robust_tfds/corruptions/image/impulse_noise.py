@@ -1,0 +1,43 @@
+"""Impulse noise (salt and pepper): values set to 0 or 1, channel by channel.
+
+specs/corruptions.md section 3: skimage's `random_noise(mode="s&p")` flips each
+value with probability `amount` and then tosses a fair coin for salt or pepper,
+both per element, so the channels of a pixel are independent.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+
+INFO = spec.Info(group="noise", benchmark="common", position=2)
+SEVERITIES = {  # probability that a value is replaced
+    "imagenet": (0.03, 0.06, 0.09, 0.17, 0.27),
+    "inception": (0.04, 0.07, 0.10, 0.18, 0.28),
+    "tiny_imagenet": (0.01, 0.02, 0.05, 0.08, 0.14),
+    "cifar10": (0.01, 0.02, 0.03, 0.05, 0.07),
+}
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`amount` as a threshold on 31-bit words, uint32 `[5]`."""
+  amount = np.array(edition.row(SEVERITIES), np.float64)
+  return {"amount": np.round(amount * 2**31).astype(np.uint32)}
+
+
+def draw(key, image, size, table, edition) -> tuple[jax.Array, jax.Array]:
+  """(flip, salt), bool `[H, W * 3]`: one random word decides both."""
+  del size, edition
+  words = seeding.bits(key, images.flat(image).shape)
+  return (words >> 1) < table["amount"], (words & 1) == 1
+
+
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, uint8 `[H, W * 3]`; `draws` are (flip, salt) as from `draw`."""
+  del size, table, edition
+  flip, salt = (images.flat(d) for d in draws)
+  extreme = jnp.where(salt, jnp.uint8(255), jnp.uint8(0))
+  return jnp.where(flip, extreme, images.flat(image))

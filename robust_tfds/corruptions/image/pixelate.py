@@ -1,0 +1,123 @@
+"""Pixelate: box-filtered down to a fraction of the size, and up again.
+
+specs/corruptions.md sections 1 and 3: Pillow's BOX down to (int(W c), int(H c)),
+then back up with BOX (make_imagenet_c.py) or NEAREST (imagecorruptions). Down,
+an output pixel is the mean of the whole source pixels whose centres fall in its
+window, in Pillow's 22-bit fixed point, rounded to bytes between the horizontal
+and the vertical pass. Which pixels fall in a window is decided in float64 as
+Pillow decides it, rounding errors included: they matter wherever a centre lies
+on a window's edge.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import spec
+
+INFO = spec.Info(group="digital", benchmark="common", position=13)
+SEVERITIES = {  # fraction of the side that is kept
+    "imagenet": (0.6, 0.5, 0.4, 0.3, 0.25),
+    "inception": (0.5, 0.4, 0.3, 0.25, 0.2),
+    "tiny_imagenet": (0.9, 0.8, 0.7, 0.6, 0.5),
+    "cifar10": (0.95, 0.9, 0.85, 0.75, 0.65),
+}
+_BITS = 22  # Resample.c: PRECISION_BITS of 8-bit images
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`kept`: (percent of the side, 100), int32 `[5, 2]`: exact until divided.
+
+  A constant 100 XLA would turn into a product with 0.01, which rounds otherwise.
+  """
+  percent = np.round(np.array(edition.row(SEVERITIES)) * 100)
+  return {"kept": np.stack([percent, 0 * percent + 100], 1).astype(np.int32)}
+
+
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, uint8 `[H, W * 3]`."""
+  del draws
+  height, width = image.shape[:2]
+  fractions = edition.row(SEVERITIES)
+  kept = table["kept"]
+  down_y, up_y = _maps(size.h, height, kept, fractions, edition.michaelis)
+  down_x, up_x = _maps(size.w, width, kept, fractions, edition.michaelis)
+  # Rows are contiguous: each pass gathers whole rows and transposes between.
+  columns = _swap(image)
+  columns = _swap(_shrink(columns, *down_x))
+  small = _swap(_shrink(columns, *down_y))
+  return images.flat(_swap(small[up_x])[up_y])
+
+
+def _swap(image: jax.Array) -> jax.Array:
+  return image.transpose(1, 0, 2)
+
+
+def _shrink(image, first, count, taps) -> jax.Array:
+  """Means over `count` rows from `first` on, rounded as Pillow rounds them."""
+  last = image.shape[0] - 1
+  total = 0
+  for tap in range(taps):
+    rows = image[jnp.minimum(first + tap, last)].astype(jnp.int32)
+    total += jnp.where((tap < count)[:, None, None], rows, 0)
+  # Resample.c, normalize_coeffs_8bpc: each weight is rounded to fixed point.
+  weights = np.floor(0.5 + (1 << _BITS) / np.arange(1, taps + 1))
+  weight = jnp.asarray(weights, jnp.int32)[jnp.maximum(count, 1) - 1]
+  total = total * weight[:, None, None] + (1 << (_BITS - 1))
+  return (total >> _BITS).astype(jnp.uint8)
+
+
+def _maps(valid, canvas, kept, fractions, accumulate):
+  """How one axis shrinks and grows again.
+
+  Returns:
+    ((first, count, taps), up): the window of every small position, the largest
+    possible count, and the small position that each large one shows.
+  """
+  small = max(1, int(canvas * max(fractions)))
+  taps = int(1 / min(fractions)) + 2
+  with jax.enable_x64(True):
+    length = jnp.asarray(valid).astype(jnp.float64)
+    percent, hundred = kept.astype(jnp.float64)
+    kept = percent / hundred
+    kept = jnp.maximum(jnp.floor(length * kept), 1.0)
+    first, count = _windows(length, kept, small, taps)
+    if accumulate:
+      up = _accumulated(kept / length, canvas)
+    else:
+      up, _ = _windows(kept, length, canvas, 2)
+    up = jnp.minimum(up, kept.astype(jnp.int32) - 1)
+  return (first, count, taps), up
+
+
+def _windows(source, target, canvas, taps):
+  """Resample.c, precompute_coeffs with the BOX filter: first pixel and count."""
+  scale = source / target
+  widened = jnp.maximum(scale, 1.0)
+  support = 0.5 * widened
+  centre = _rounded((jnp.arange(canvas, dtype=jnp.float64) + 0.5) * scale)
+  start = jnp.maximum((centre - support + 0.5).astype(jnp.int32), 0)
+  end = (centre + support + 0.5).astype(jnp.int32)
+  end = jnp.minimum(end, source.astype(jnp.int32))
+  tap = jnp.arange(taps + 1, dtype=jnp.int32)[:, None]
+  pixel = start + tap
+  place = (pixel.astype(jnp.float64) - centre + 0.5) * (1.0 / widened)
+  inside = (pixel < end) & (place > -0.5) & (place <= 0.5)
+  skipped = jnp.where(inside, tap, taps + 1).min(axis=0)
+  return start + skipped, inside.sum(axis=0, dtype=jnp.int32)
+
+
+def _rounded(product):
+  """Keeps a product from being fused into a multiply-add: C rounds it first."""
+  return jnp.maximum(product, 0.0)
+
+
+def _accumulated(step, canvas):
+  """Geometry.c, ImagingScaleAffine: step / 2 plus step for every pixel."""
+
+  def add(coordinate, _):
+    return coordinate + step, coordinate.astype(jnp.int32)
+
+  _, index = jax.lax.scan(add, step * 0.5, length=canvas, unroll=16)
+  return index

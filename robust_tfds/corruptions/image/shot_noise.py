@@ -1,0 +1,122 @@
+"""Shot noise: clip(Poisson(v * rate) / rate), i.i.d. per value.
+
+specs/corruptions.md sections 1 and 3 (make_imagenet_c.py, shot_noise). An input
+value has 256 levels, so a draw is one look-up in Walker's alias table of its
+level (Walker 1977, "An efficient method for generating discrete random
+variables"): one random word and one read, whatever the rate. Counts beyond the
+rate all saturate to white and share one outcome.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+
+INFO = spec.Info(group="noise", benchmark="common", position=1)
+SEVERITIES = {  # expected photons of a white value
+    "imagenet": (60, 25, 12, 5, 3),
+    "inception": (50, 20, 10, 5, 3),
+    "tiny_imagenet": (250, 100, 50, 30, 15),
+    "cifar10": (500, 250, 100, 75, 50),
+}
+_WORD = 32
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`alias` uint32 `[5, 256, columns]` and `step`, levels a photon `[5]`.
+
+  Column j of a level's table is drawn with the word's top bits; an entry holds
+  the share of the column that stays with count j (high bits, in units of the
+  word's remaining bits) and the count that has the rest (low bits).
+  """
+  rates = edition.row(SEVERITIES)
+  bits = int(max(rates)).bit_length()  # counts 0..rate
+  pmf = np.concatenate([_clipped_poisson(r, 1 << bits) for r in rates])
+  return {
+      "alias": _alias(pmf).reshape(len(rates), 256, 1 << bits),
+      "step": np.array([_step(r) for r in rates], np.float32),
+  }
+
+
+def draw(key, image, size, table, edition) -> jax.Array:
+  """Photon counts, int32 `[H, W * 3]`, those beyond the rate all alike."""
+  del size, edition
+  columns = table["alias"].shape[-1]
+  shift = _WORD - (columns.bit_length() - 1)
+  levels = images.flat(image).astype(jnp.uint32)
+  words = seeding.bits(key, levels.shape)
+  column = words >> shift
+  entry = table["alias"].reshape(-1)[levels * columns + column]
+  rest = words & np.uint32((1 << shift) - 1)
+  stays = rest < (entry >> (_WORD - shift))
+  count = jnp.where(stays, column, entry & np.uint32(columns - 1))
+  return count.astype(jnp.int32)
+
+
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels `[H, W * 3]`; `draws` are Poisson counts, one a value."""
+  del image, size, edition
+  return images.flat(draws).astype(jnp.float32) * table["step"]
+
+
+def _step(rate: int) -> np.float32:
+  """Levels a photon, rounded so that truncation equals the float64 code's."""
+  counts = np.arange(rate + 1)
+  want = (np.clip(counts / float(rate), 0, 1) * 255).astype(np.uint8)
+  step = np.float32(255 / rate)
+  for candidate in (step, np.nextafter(step, np.float32(256))):
+    if np.array_equal((counts.astype(np.float32) * candidate).astype(int), want):
+      return candidate
+  raise AssertionError(f"No float32 step reproduces the levels of rate {rate}.")
+
+
+def _clipped_poisson(rate: int, columns: int) -> np.ndarray:
+  """Probabilities `[256, columns]` of min(Poisson(level / 255 * rate), rate)."""
+  counts = np.arange(rate)
+  mean = (np.arange(256) / 255 * rate)[:, None]
+  log_factorial = np.concatenate([[0], np.cumsum(np.log(counts[1:]))])
+  with np.errstate(divide="ignore", invalid="ignore"):
+    log = np.where(counts == 0, 0.0, counts * np.log(mean))
+  pmf = np.zeros((256, columns))
+  pmf[:, :rate] = np.exp(log - mean - log_factorial)
+  pmf[:, rate] = np.maximum(1 - pmf.sum(axis=1), 0)
+  return pmf
+
+
+def _alias(pmf: np.ndarray) -> np.ndarray:
+  """Alias tables of every row of `pmf [n, columns]`, packed in uint32.
+
+  Probabilities are rounded to multiples of 2**-32, the mode absorbs the rest;
+  from there all is exact.
+  """
+  n, columns = pmf.shape
+  bits = columns.bit_length() - 1
+  unit = 1 << (_WORD - bits)  # what a column holds
+  mass = np.round(pmf * 2.0**_WORD).astype(np.int64)
+  rows = np.arange(n)
+  mass[rows, mass.argmax(axis=1)] += (1 << _WORD) - mass.sum(axis=1)
+  # Columns that have room first, then those that have too much.
+  order = np.argsort(mass >= unit, axis=1, kind="stable")
+  roomy = (mass < unit).sum(axis=1)
+  stays = np.zeros((n, columns), np.int64)
+  other = np.tile(np.arange(columns), (n, 1))
+  taken, giver = np.zeros(n, int), roomy.copy()
+  # The column being filled: the next roomy one, or a giver that became one.
+  current, held = order[:, 0], mass[rows, order[:, 0]]
+  active = roomy > 0
+  while active.any():
+    source = order[rows, np.minimum(giver, columns - 1)]
+    stays[rows[active], current[active]] = held[active]
+    other[rows[active], current[active]] = source[active]
+    mass[rows[active], source[active]] -= (unit - held)[active]
+    spent = active & (mass[rows, source] < unit)
+    giver = giver + spent
+    taken = taken + (active & ~spent)
+    following = order[rows, np.minimum(taken, columns - 1)]
+    current = np.where(spent, source, following)
+    held = mass[rows, current]
+    active = active & (spent | (taken < roomy))
+  return ((stays << bits) | other).astype(np.uint32)

@@ -1,0 +1,38 @@
+"""Speckle noise: clip(v + v * sigma * N(0, 1)), i.i.d. per value.
+
+specs/corruptions.md sections 1 and 3 (make_imagenet_c.py, speckle_noise).
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+
+INFO = spec.Info(group="noise", benchmark="extra", position=0)
+SEVERITIES = {  # standard deviation, relative to v
+    "imagenet": (0.15, 0.20, 0.35, 0.45, 0.60),
+    "inception": (0.16, 0.21, 0.36, 0.46, 0.61),
+    "tiny_imagenet": (0.15, 0.20, 0.25, 0.30, 0.35),
+    "cifar10": (0.06, 0.10, 0.12, 0.16, 0.20),
+}
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`sigma`, float32 `[5]`."""
+  return {"sigma": np.array(edition.row(SEVERITIES), np.float32)}
+
+
+def draw(key, image, size, table, edition) -> jax.Array:
+  """Standard normals, float32 `[H, W * 3]`."""
+  del size, table, edition
+  return seeding.normal(key, images.flat(image).shape)
+
+
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels `[H, W * 3]`; `draws` are standard normals, one a value."""
+  del size, edition
+  levels = images.flat(image).astype(jnp.float32)
+  return levels + levels * table["sigma"] * images.flat(draws)
