@@ -15,6 +15,17 @@ authors' code does. Nothing here reads a global random state.
 from robust_tfds.corruptions.images import corrupt
 from robust_tfds.corruptions.images import corrupt_batch
 from robust_tfds.corruptions.seeding import example_key
+from robust_tfds.corruptions.sequences import sequence
+from robust_tfds.corruptions.sequences import sequence_batch
+from robust_tfds.corruptions.sequences import sequence_names
 from robust_tfds.corruptions.spec import names
 
-__all__ = ("corrupt", "corrupt_batch", "example_key", "names")
+__all__ = (
+    "corrupt",
+    "corrupt_batch",
+    "example_key",
+    "names",
+    "sequence",
+    "sequence_batch",
+    "sequence_names",
+)

@@ -117,7 +117,7 @@ def _threefry(
   return x0, x1
 
 
-def bits(key: jax.Array, shape: Sequence[int], stream: int = 0) -> jax.Array:
+def bits(key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0) -> jax.Array:
   """Uniform 32-bit words that depend on (key, stream, coordinates) alone.
 
   Args:
@@ -137,25 +137,26 @@ def bits(key: jax.Array, shape: Sequence[int], stream: int = 0) -> jax.Array:
   axes = [jax.lax.broadcasted_iota(jnp.uint32, shape, i) for i in range(len(shape))]
   zero = jnp.zeros(shape, jnp.uint32)
   y, x, c = (axes + [zero] * 3)[:3]
-  x0, _ = _threefry(key, (y << 16) | x, c + np.uint32(stream << 8))
+  field = jnp.asarray(stream).astype(jnp.uint32) << 8
+  x0, _ = _threefry(key, (y << 16) | x, c + field)
   return x0
 
 
-def uniform(key: jax.Array, shape: Sequence[int], stream: int = 0) -> jax.Array:
+def uniform(key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0) -> jax.Array:
   """float32 uniforms in the open interval (0, 1): odd multiples of 2**-24."""
   words = bits(key, shape, stream)
   mantissa = (words >> 9).astype(jnp.float32)
   return mantissa * np.float32(2.0**-23) + np.float32(2.0**-24)
 
 
-def normal(key: jax.Array, shape: Sequence[int], stream: int = 0) -> jax.Array:
+def normal(key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0) -> jax.Array:
   """float32 standard normals, |x| <= 5.3, by the inverse error function."""
   u = uniform(key, shape, stream)
   return np.float32(np.sqrt(2.0)) * jax.lax.erf_inv(2.0 * u - 1.0)
 
 
 def integers(
-    key: jax.Array, shape: Sequence[int], bound: jax.typing.ArrayLike, stream: int = 0
+    key: jax.Array, shape: Sequence[int], bound: jax.typing.ArrayLike, stream: jax.typing.ArrayLike = 0
 ) -> jax.Array:
   """int32 draws from 0..bound-1 (bound <= 2**16, bias below 2**-16)."""
   high = bits(key, shape, stream) >> 16

@@ -18,13 +18,17 @@ SEVERITIES = {  # added to V in [0, 1]
     "tiny_imagenet": (0.1, 0.2, 0.3, 0.4, 0.5),
     "cifar10": (0.05, 0.1, 0.15, 0.2, 0.3),
 }
-_PARTS = 20  # 0.05 * 255 is a multiple of 1/20 level
+_PARTS = 40  # 0.05 * 255 and 0.015 * 255 are multiples of 1/40 level
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`shift` of V in 1/20 levels, float32 `[5]`, integers."""
-  shift = np.array(edition.row(SEVERITIES), np.float64) * 255 * _PARTS
-  return {"shift": np.round(shift).astype(np.float32)}
+  """`shift` of V in 1/40 levels, float32 `[5]`, integers."""
+  return {"shift": units(np.array(edition.row(SEVERITIES), np.float64))}
+
+
+def units(shift: np.ndarray) -> np.ndarray:
+  """Shifts of V in [0, 1] as integers of 1/40 level, float32."""
+  return np.round(shift * 255 * _PARTS).astype(np.float32)
 
 
 def apply(image, draws, size, table, edition) -> jax.Array:
@@ -32,7 +36,7 @@ def apply(image, draws, size, table, edition) -> jax.Array:
   del draws, size, edition
   channels = images.planes(image).astype(jnp.float32)
   value = channels.max(axis=0)
-  raised = jnp.minimum(value * _PARTS + table["shift"], 255.0 * _PARTS)
+  raised = jnp.clip(value * _PARTS + table["shift"], 0.0, 255.0 * _PARTS)
   black = value == 0
   # All terms are integers below 2**24; half a unit keeps the quotient clear of
   # rounding, so that truncation is that of the exact fraction.

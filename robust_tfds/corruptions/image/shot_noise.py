@@ -7,6 +7,8 @@ variables"): one random word and one read, whatever the rate. Counts beyond the
 rate all saturate to white and share one outcome.
 """
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,7 +34,11 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   the share of the column that stays with count j (high bits, in units of the
   word's remaining bits) and the count that has the rest (low bits).
   """
-  rates = edition.row(SEVERITIES)
+  return alias_tables(edition.row(SEVERITIES))
+
+
+def alias_tables(rates: Sequence[int]) -> dict[str, np.ndarray]:
+  """`tables` of any rates."""
   bits = int(max(rates)).bit_length()  # counts 0..rate
   pmf = np.concatenate([_clipped_poisson(r, 1 << bits) for r in rates])
   return {
@@ -41,13 +47,13 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
+def draw(key, image, size, table, edition, stream=0) -> jax.Array:
   """Photon counts, int32 `[H, W * 3]`, those beyond the rate all alike."""
   del size, edition
   columns = table["alias"].shape[-1]
   shift = _WORD - (columns.bit_length() - 1)
   levels = images.flat(image).astype(jnp.uint32)
-  words = seeding.bits(key, levels.shape)
+  words = seeding.bits(key, levels.shape, stream)
   column = words >> shift
   entry = table["alias"].reshape(-1)[levels * columns + column]
   rest = words & np.uint32((1 << shift) - 1)

@@ -1,0 +1,45 @@
+"""Translation by whole pixels; the content moves right as i grows.
+
+specs/imagenet_p.md sections 2 and 4.
+"""
+
+import jax
+import numpy as np
+
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import geometry
+from robust_tfds.corruptions.ops import warp
+
+INFO = spec.Info(group="digital", benchmark="common", position=6)
+ROWS = ("shift",)
+
+_FRAMES_AND_CLEAN = {  # number of frames, index of the clean one
+    "imagenet": (41, 20),
+    "inception": (41, 20),
+    "imagenet64": (31, 15),
+    "tiny_imagenet": (31, 15),
+    "cifar10": (16, 7),
+}
+
+
+
+def on_source(edition: spec.Edition) -> bool:
+  """At the source's resolution where the edition crops from one."""
+  return edition.name in ("imagenet", "inception")
+
+
+def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
+  """`shift` in px, float32 `[T]`."""
+  del difficulty
+  frames, clean = _FRAMES_AND_CLEAN[edition.name]
+  return {"shift": np.arange(frames, dtype=np.float32) - clean}
+
+
+def frame(image, draws, size, row, edition) -> jax.Array:
+  """One frame, uint8 `[S, S * 3]`."""
+  del draws
+
+  def sample(packed, x, y):
+    return warp.pillow_nearest(packed, x + 0.5 - row["shift"], y + 0.5, size)
+
+  return geometry.render(image, size, edition, sample)

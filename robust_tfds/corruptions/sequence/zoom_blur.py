@@ -1,0 +1,46 @@
+"""Zoom blur sequences: frame i is the mean of zooms 1 to 1 + 0.004 i.
+
+specs/imagenet_p.md sections 2 and 4. Frame 0 is clean. The running sum is of
+levels / 255 in float32, as the authors': its rounding decides whether a whole
+level is truncated to itself or to the one below.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import double
+from robust_tfds.corruptions.ops import geometry
+
+INFO = spec.Info(group="blur", benchmark="common", position=3)
+ROWS = ("matrix", "count")
+
+
+def on_source(edition: spec.Edition) -> bool:
+  """Zooms the source; the Inception edition zooms its crop."""
+  return edition.name == "imagenet"
+
+
+def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
+  """`matrix`, output to source: float64 bits; `count` of zooms."""
+  del edition, difficulty
+  rows = [geometry.affine_matrix(scale=1 + 0.004 * i) for i in range(31)]
+  count = np.arange(1, 32, dtype=np.float32)
+  return {"matrix": double.bits(np.stack(rows)), "count": count}
+
+
+def frames(image, draws, size, table, edition) -> jax.Array:
+  """All frames, uint8 `[31, S, S * 3]`."""
+  del draws
+
+  def step(total, row):
+    zoomed = geometry.affine(image, size, edition, row["matrix"])
+    total = total + double.quotient(zoomed, 255.0)
+    mean = double.quotient(total, row["count"]) * 255.0
+    return total, images.to_uint8(mean)
+
+  side = edition.size_px
+  zero = jnp.zeros((side, 3 * side), jnp.float32)
+  return jax.lax.scan(step, zero, dict(table))[1]
