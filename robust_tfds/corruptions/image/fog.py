@@ -1,0 +1,88 @@
+"""Fog: (v + strength * plasma) * top / (top + strength), top the largest v.
+
+specs/corruptions.md section 3. The plasma map is square, its side a power of
+two; the picture sees its top-left corner, normalised over the whole map.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import one_by_one
+from robust_tfds.corruptions.ops import plasma
+
+INFO = spec.Info(group="weather", benchmark="common", position=9)
+SEVERITIES = {  # (strength, decay of the plasma's amplitude)
+  "imagenet": ((1.5, 2), (2, 2), (2.5, 1.7), (2.5, 1.5), (3, 1.4)),
+  "inception": ((1.5, 2), (2, 2), (2.5, 1.8), (2.5, 1.6), (3, 1.5)),
+  "tiny_imagenet": ((0.4, 3), (0.7, 3), (1, 2.5), (1.5, 2), (2, 1.75)),
+  "cifar10": ((0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75)),
+}
+_LEVELS = 16  # maps up to 65536 px
+_FINE = 4096.0  # levels are summed in units of 1 / 4096
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`strength` float32 `[5]` and `amplitude` float32 `[5, levels]`."""
+  strengths, decays = zip(*edition.row(SEVERITIES))
+  return {
+    "strength": np.array(strengths, np.float32),
+    "amplitude": plasma.amplitudes(decays, _LEVELS),
+  }
+
+
+def draw(key, image, size, table, edition) -> plasma.Draws:
+  """U(-1, 1) of every level of the map, see `plasma.draw`."""
+  del size, table
+  return plasma.draw(key, levels(image.shape, edition))
+
+
+@one_by_one.plugin
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, uint8 `[H, W * 3]`; `draws` as from `plasma.draw`."""
+  height, width = image.shape[:2]
+  static = isinstance(size.h, int)
+  if static and max(height, width) > (edition.plasma_px or height + width):
+    raise ValueError(
+      f"Edition {edition.name!r} has a fog map of {edition.plasma_px} px, got"
+      f" a {height}x{width} image. Use edition='any' for other sizes."
+    )
+  fog = _map(draws, size, table, edition, (height, width))
+  inside = images.mask(images.flat(image), size)
+  top = inside.max().astype(jnp.float32)
+  strength = table["strength"] * 255.0
+  scale = top / (top + strength)
+  added = jnp.round(fog * (strength * _FINE)).astype(jnp.int32)
+  total = images.planes(image).astype(jnp.int32) * int(_FINE) + added
+  return images.interleave(total.astype(jnp.float32) * (scale / _FINE))
+
+
+def levels(shape: tuple[int, ...], edition: spec.Edition) -> int:
+  """log2 of the map's side: the edition's, or the next power of two.
+
+  imagecorruptions takes the longest axis of the array, so the 3 channels count.
+  """
+  side = edition.plasma_px or max(*shape[:2], 3)
+  return (side - 1).bit_length()
+
+
+def _map(draws, size, table, edition, shape) -> jax.Array:
+  """The normalised map over the canvas, float32 `[H, W]`."""
+  grids = plasma.heights(draws, table["amplitude"])
+  if edition.plasma_px or isinstance(size.h, int):
+    return _corner(grids[-1], shape)
+  # Which of the states is this picture's own map is known only at run time.
+  longest = jnp.maximum(jnp.maximum(size.h, size.w), 3)
+  fog = _corner(grids[2], shape)
+  for level, grid in enumerate(grids[3:], start=3):
+    fog = jnp.where(longest > 1 << (level - 1), _corner(grid, shape), fog)
+  return fog
+
+
+def _corner(grid, shape):
+  above, highest = plasma.normalise(grid)
+  rows, columns = (max(0, n - grid.shape[0]) for n in shape)
+  above = jnp.pad(above[: shape[0], : shape[1]], ((0, rows), (0, columns)))
+  return above.astype(jnp.float32) * (1.0 / highest)

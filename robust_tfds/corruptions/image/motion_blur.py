@@ -1,0 +1,57 @@
+"""Motion blur along a random direction within 45 degrees of the horizontal.
+
+specs/corruptions.md sections 1 and 3. Hendrycks' code calls ImageMagick, whose
+16-bit result becomes 8 bits by floor(sum + 1/514); imagecorruptions truncates
+floats and drops taps beyond one image side.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import borders
+from robust_tfds.corruptions.ops import motion
+from robust_tfds.corruptions.ops import one_by_one
+
+INFO = spec.Info(group="blur", benchmark="common", position=5)
+SEVERITIES = {  # (radius, sigma) in px
+  "imagenet": ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)),
+  "inception": ((12, 4), (17, 6), (17, 9), (17, 13), (22, 16)),
+  "tiny_imagenet": ((10, 1), (10, 1.5), (10, 2), (10, 2.5), (12, 3)),
+  "cifar10": ((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5)),
+}
+BITS = 22  # 255 << 22 fits int32
+_BIAS = (1 << BITS) // 514  # q // 257 with q = floor(257 * sum + 1/2)
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`weights` int32 `[5, T]` and `turns` int32 `[5]`, see `motion.kernels`."""
+  radii, sigmas = zip(*edition.row(SEVERITIES))
+  return motion.kernels(radii, sigmas, BITS)
+
+
+def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`directions` int32 `[STEPS, 2]` for U(-45, 45) degrees."""
+  del edition
+  return {"directions": motion.directions(-45, 45)}
+
+
+def draw(key, image, size, table, edition) -> jax.Array:
+  """A direction: sine and cosine, int32 `[2]` in units of 1 / `motion.ONE`."""
+  del image, size, edition
+  return table["directions"][seeding.integers(key, (), motion.STEPS)]
+
+
+@one_by_one.plugin
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, int32 `[H, W * 3]`; `draws` is a direction."""
+  weights, bias = table["weights"], _BIAS
+  if edition.michaelis:
+    weights, bias = motion.within(weights, draws, size), 0
+  edge = motion.margin(weights)
+  padded = borders.pad(images.flat(image), size, (edge, edge), channels=3)
+  total = motion.blur(padded, weights, table["turns"], draws, channels=3)
+  return (total + jnp.int32(bias)) >> BITS
