@@ -1,6 +1,6 @@
 """`sequence`: ImageNet-P's perturbation sequences, and the frame around them.
 
-Every file of `sequence/` holds one perturbation as
+Every file of `perturbation/` holds one perturbation as
 
   INFO: spec.Info
   on_source(edition): whether its frames are made from the source image and
@@ -44,7 +44,7 @@ from robust_tfds.corruptions.ops import resize
 
 EDITIONS = ("imagenet", "inception", "imagenet64", "tiny_imagenet", "cifar10")
 DIFFICULTIES = (1, 2, 3)
-_FOLDER = "sequence"
+_FOLDER = "perturbation"
 _CROPPED = ("imagenet", "tiny_imagenet", "cifar10")
 
 

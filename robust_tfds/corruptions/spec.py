@@ -171,7 +171,7 @@ def resolve(
 def module(name: str, folder: str = "image") -> types.ModuleType:
   """The plugin module of one corruption; ValueError with a suggestion."""
   if name not in modules(folder):
-    kind = "corruption" if folder == "image" else f"{folder} perturbation"
+    kind = "corruption" if folder == "image" else folder
     raise unknown(kind, name, modules(folder))
   return modules(folder)[name]
 

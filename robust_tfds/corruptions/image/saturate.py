@@ -23,14 +23,10 @@ SEVERITIES = {  # (factor, added constant)
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`tenths` of factor and constant, int32 `[5, 2]`: exact until in float64.
-
-  `divisors` are constants that XLA must not know: it would multiply by their
-  reciprocals.
-  """
+  """(factor, constant, 1) in `tenths`, int32 `[5, 3]`: exact until divided."""
   tenths = np.array(edition.row(SEVERITIES), np.float64) * 10
-  divisors = np.tile(np.array([255, 6, 10], np.int32), (len(tenths), 1))
-  return {"tenths": np.round(tenths).astype(np.int32), "divisors": divisors}
+  tenths = np.round(np.pad(tenths, ((0, 0), (0, 1)), constant_values=10))
+  return {"tenths": tenths.astype(np.int32)}
 
 
 def apply(image, draws, size, table, edition) -> jax.Array:
@@ -38,17 +34,17 @@ def apply(image, draws, size, table, edition) -> jax.Array:
   del draws, size, edition
   channels = images.planes(image)
   with jax.enable_x64(True):
-    white, six, ten = table["divisors"].astype(jnp.float64)
-    factor, added = table["tenths"].astype(jnp.float64) / ten
-    rgb = channels.astype(jnp.float64) / white
-    hue, saturation, value = _rgb_to_hsv(rgb, six)
+    factor, added, one = table["tenths"].astype(jnp.float64)
+    factor, added = factor / one, added / one
+    rgb = _quotient(channels.astype(jnp.float64), 255.0)
+    hue, saturation, value = _rgb_to_hsv(rgb)
     saturation = jnp.clip(_rounded(saturation * factor) + added, 0.0, 1.0)
     rgb = _hsv_to_rgb(hue, saturation, value)
     levels = (jnp.clip(rgb, 0.0, 1.0) * 255.0).astype(jnp.int32)
   return images.interleave(levels)
 
 
-def _rgb_to_hsv(rgb, six):
+def _rgb_to_hsv(rgb):
   red, green, blue = rgb
   value = rgb.max(axis=0)
   spread = value - rgb.min(axis=0)
@@ -59,7 +55,7 @@ def _rgb_to_hsv(rgb, six):
   hue = (green - blue) / divisor
   hue = jnp.where(green == value, 2.0 + (blue - red) / divisor, hue)
   hue = jnp.where(blue == value, 4.0 + (red - green) / divisor, hue)
-  hue = jnp.where(grey, 0.0, hue) / six
+  hue = _quotient(jnp.where(grey, 0.0, hue), 6.0)
   return jnp.where(hue < 0, hue + 1.0, hue), saturation, value
 
 
@@ -81,6 +77,11 @@ def _hsv_to_rgb(hue, saturation, value):
     return chosen
 
   return jnp.stack([channel(0), channel(2), channel(4)])
+
+
+def _quotient(x, divisor):
+  """x / divisor for x <= divisor; XLA would multiply by a scalar's reciprocal."""
+  return x / jnp.maximum(x, divisor)
 
 
 def _rounded(product):

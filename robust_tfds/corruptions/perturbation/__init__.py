@@ -1,0 +1,1 @@
+"""ImageNet-P perturbations, one file each; see `sequences.py`."""

@@ -1,0 +1,53 @@
+"""Motion blur sequences: the direction turns from frame to frame; none is clean.
+
+specs/imagenet_p.md sections 2 and 4; the blur itself is `image/motion_blur.py`.
+The 64 px editions blur the image at its own resolution and resize afterwards.
+DEVIATION: their script keeps the aspect of non-square images in these frames
+alone; ours are square, as all other frames are.
+"""
+
+import jax
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import sequences
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.image import motion_blur
+from robust_tfds.corruptions.ops import motion
+
+INFO = spec.Info(group="blur", benchmark="common", position=2)
+ROWS = ("direction",)
+_BLURS = {  # frames, degrees a frame, radius and sigma in px
+    "imagenet": (31, 4, 10, 3),
+    "inception": (31, 4, 13, 3),
+    "imagenet64": (31, 5, 14, 3),
+    "tiny_imagenet": (31, 5, 14, 3),
+    "cifar10": (21, 9, 6, 1.8),
+}
+
+
+def on_source(edition: spec.Edition) -> bool:
+  """The 64 px editions blur before they resize."""
+  return edition.name in ("imagenet64", "tiny_imagenet")
+
+
+def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
+  """`direction` int32 `[T, 2]`; `weights` and `turns`, see `motion.kernels`."""
+  del difficulty
+  frames, step, radius, sigma = _BLURS[edition.name]
+  kernels = motion.kernels([radius], [sigma], motion_blur.BITS)
+  degrees = step * (np.arange(frames) - (frames - 1))
+  return {
+      "direction": motion.direction(degrees),
+      **{k: v[0] for k, v in kernels.items()},
+  }
+
+
+def frame(image, draws, size, row, edition) -> jax.Array:
+  """One frame, `[S, S * 3]`."""
+  del draws
+  blurred = motion_blur.apply(image, row["direction"], size, row, edition)
+  if image.shape[0] == image.shape[1] == edition.size_px:
+    return blurred
+  whole = images.to_uint8(blurred).reshape(image.shape)
+  return sequences.edition_crop(whole, size, edition)
