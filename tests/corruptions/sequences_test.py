@@ -21,10 +21,10 @@ _PHOTOS = ("n01440764_tench", "n04070727_refrigerator")
 _EXACT = {
     "translate": 0.0,
     "rotate": 0.0,
-    "scale": 1e-5,
+    "scale": 1e-4,
     "tilt": 0.0,
-    "zoom_blur": 1e-5,
-    "motion_blur": 1e-5,
+    "zoom_blur": 1e-4,
+    "motion_blur": 1e-4,
     "gaussian_blur": 1e-3,
     "shear": 1e-3,
     "brightness": 0.05,

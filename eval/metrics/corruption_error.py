@@ -1,0 +1,172 @@
+"""Corruption error: CE, mCE and their relative forms.
+
+Hendrycks & Dietterich 2019, section 4.1; specs/imagenet_p.md section 5. With
+E_{s,c} the top-1 error at severity s of corruption c:
+
+  CE_c          = sum_s E_{s,c} / sum_s B_{s,c}
+  relative CE_c = sum_s (E_{s,c} - E_clean) / sum_s (B_{s,c} - B_clean)
+
+for a baseline B (AlexNet in the paper). mCE and relative mCE are means over the
+15 common corruptions; the 4 extra ones never enter. The plain mean of E has a
+name of its own, `mean_error`, because papers mix them up.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import pathlib
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+
+GROUPS = {
+    "gaussian_noise": "noise",
+    "shot_noise": "noise",
+    "impulse_noise": "noise",
+    "defocus_blur": "blur",
+    "glass_blur": "blur",
+    "motion_blur": "blur",
+    "zoom_blur": "blur",
+    "snow": "weather",
+    "frost": "weather",
+    "fog": "weather",
+    "brightness": "weather",
+    "contrast": "digital",
+    "elastic_transform": "digital",
+    "pixelate": "digital",
+    "jpeg_compression": "digital",
+    "speckle_noise": "noise",
+    "gaussian_blur": "blur",
+    "spatter": "weather",
+    "saturate": "digital",
+}
+ALL = tuple(GROUPS)
+COMMON = ALL[:15]
+EXTRA = ALL[15:]
+_SEVERITIES = 5
+_FOLDER = pathlib.Path(__file__).resolve().parents[1] / "baselines"
+
+
+def summarize(
+    errors: Mapping[str, Sequence[float]],
+    clean_error: float,
+    baseline: str | Mapping = "alexnet",
+) -> dict:
+  """All corruption errors of one model.
+
+  Args:
+    errors: name -> top-1 errors at severities 1-5, fractions in [0, 1].
+    clean_error: top-1 error on clean images, a fraction.
+    baseline: a name in `eval/baselines/`, or `{"errors": {name: [5]},
+      "clean_error": float}`.
+
+  Returns:
+    `ce` and `relative_ce`, dicts by name; `mce` and `relative_mce`, over the 15
+    common corruptions alone, nan where one of them is missing; `mean_error`, the
+    plain mean over the common corruptions given; `missing`, the common ones not
+    given. Fractions of the baseline's: 1.0 is as good as the baseline.
+
+  Raises:
+    ValueError: an unknown corruption or baseline (with a suggestion), a number
+      of severities other than 5, errors outside [0, 1] or NaN, or a corruption
+      that the baseline lacks.
+
+  >>> flat = {name: [0.5] * 5 for name in COMMON}
+  >>> half = {"errors": {n: [0.25] * 5 for n in COMMON}, "clean_error": 0.05}
+  >>> result = summarize(flat, 0.1, half)
+  >>> result["mce"], round(result["relative_mce"], 12), result["mean_error"]
+  (2.0, 2.0, 0.5)
+  """
+  reference = load_baseline(baseline) if isinstance(baseline, str) else baseline
+  own = {name: _checked(name, e) for name, e in errors.items()}
+  clean = _fraction("clean_error", clean_error)
+  other = {n: _checked(n, e) for n, e in reference["errors"].items()}
+  other_clean = _fraction("the baseline's clean_error", reference["clean_error"])
+  lacking = sorted(own.keys() - other.keys())
+  if lacking:
+    raise ValueError(
+        f"The baseline has no errors for {', '.join(lacking)}; give them, or"
+        " leave these corruptions out."
+    )
+  ce, relative = {}, {}
+  for name in own:
+    excess = sum(other[name]) - _SEVERITIES * other_clean
+    ce[name] = _ratio(sum(own[name]), sum(other[name]))
+    relative[name] = _ratio(sum(own[name]) - _SEVERITIES * clean, excess)
+  missing = [n for n in COMMON if n not in own]
+  given = [n for n in COMMON if n in own]
+  return {
+      "ce": ce,
+      "relative_ce": relative,
+      "mce": _mean([ce[n] for n in given]) if not missing else math.nan,
+      "relative_mce": (
+          _mean([relative[n] for n in given]) if not missing else math.nan
+      ),
+      "mean_error": _mean([_mean(own[n]) for n in given]),
+      "missing": missing,
+  }
+
+
+def baselines() -> tuple[str, ...]:
+  """Names of the published baselines."""
+  return tuple(sorted(p.stem for p in _FOLDER.glob("*.json")))
+
+
+def load_baseline(name: str) -> dict:
+  """A published baseline: `errors`, `clean_error`, `name`, `source`, ...
+
+  Raises:
+    ValueError: no such baseline; names the nearest.
+  """
+  if name not in baselines():
+    raise _unknown("baseline", name, baselines())
+  return json.loads((_FOLDER / f"{name}.json").read_text("utf-8"))
+
+
+def describe(name: str) -> str:
+  """A baseline in words, with its source, for captions."""
+  if not name:
+    return "none: plain means only"
+  if name.startswith("model:"):
+    return f"{name.removeprefix('model:')}, evaluated in the same run"
+  found = load_baseline(name)
+  return f"{found['name']} ({found['source']})"
+
+
+def _checked(name: str, errors: Sequence[float]) -> list[float]:
+  if name not in GROUPS:
+    raise _unknown("corruption", name, ALL)
+  if len(errors) != _SEVERITIES:
+    raise ValueError(
+        f"{name}: {_SEVERITIES} severities expected, got {len(errors)}."
+    )
+  return [_fraction(f"{name}, severity {i}", e) for i, e in enumerate(errors, 1)]
+
+
+def _fraction(what: str, value: float) -> float:
+  number = float(value)
+  if not 0 <= number <= 1:
+    raise ValueError(
+        f"{what}: an error is a fraction in [0, 1], got {value}. Divide percent"
+        " by 100."
+    )
+  return number
+
+
+def _ratio(a: float, b: float) -> float:
+  return a / b if b else math.nan
+
+
+def _mean(values: Sequence[float]) -> float:
+  return float(np.mean(values)) if len(values) else math.nan
+
+
+def _unknown(kind: str, got: str, known: Sequence[str]) -> ValueError:
+  near = difflib.get_close_matches(str(got), known, n=1)
+  hint = f" Did you mean {near[0]!r}?" if near else ""
+  return ValueError(
+      f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}."
+  )

@@ -1,0 +1,86 @@
+"""Corruption errors against the golden tables; refusals."""
+
+import json
+import math
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from eval.metrics import corruption_error as ce
+from robust_tfds.corruptions import spec
+from tests import shared_data
+
+_FLAT = {name: [0.5] * 5 for name in ce.ALL}
+
+
+class CorruptionErrorTest(parameterized.TestCase):
+
+  def test_goldens(self):
+    path = shared_data.path("golden/imagenet_p/metrics/mce.json")
+    for case in json.loads(path.read_text())["cases"]:
+      got = ce.summarize(case["errors"], case["clean_error"], "alexnet")
+      self.assertAlmostEqual(got["mce"], case["mCE"], delta=1e-12)
+      self.assertAlmostEqual(
+          got["relative_mce"], case["relative_mCE_clean_0.435"], delta=1e-12
+      )
+      for name, value in case["CE"].items():
+        self.assertAlmostEqual(got["ce"][name], value, delta=1e-12)
+
+  def test_baseline_equals_the_published_file(self):
+    path = shared_data.path("data/published/alexnet.json")
+    published = json.loads(path.read_text())
+    own = ce.load_baseline("alexnet")
+    self.assertEqual(own["errors"], published["errors"])
+    self.assertEqual(own["clean_error"], published["clean_error_paper"])
+    self.assertEqual(own["unnormalised_t5d"], published["uT5D"])
+
+  def test_alexnet_against_itself_is_one(self):
+    own = ce.load_baseline("alexnet")
+    got = ce.summarize(own["errors"], own["clean_error"])
+    self.assertAlmostEqual(got["mce"], 1.0)
+    self.assertAlmostEqual(got["relative_mce"], 1.0)
+
+  def test_extra_corruptions_never_enter(self):
+    base = {"errors": _FLAT, "clean_error": 0.1}
+    worse = {**_FLAT, **{n: [1.0] * 5 for n in ce.EXTRA}}
+    got = ce.summarize(worse, 0.1, base)
+    self.assertAlmostEqual(got["mce"], 1.0)
+    self.assertAlmostEqual(got["mean_error"], 0.5)
+    self.assertAlmostEqual(got["ce"]["saturate"], 2.0)
+
+  def test_missing_common_corruption_gives_no_mce(self):
+    got = ce.summarize({"fog": [0.5] * 5}, 0.1)
+    self.assertTrue(math.isnan(got["mce"]))
+    self.assertTrue(math.isnan(got["relative_mce"]))
+    self.assertLen(got["missing"], 14)
+
+  def test_names_are_those_of_the_corruption_library(self):
+    self.assertEqual(spec.names("common"), ce.COMMON)
+    self.assertEqual(spec.names("extra"), ce.EXTRA)
+    self.assertEqual(
+        {n: m.INFO.group for n, m in spec.modules().items()}, ce.GROUPS
+    )
+
+  @parameterized.parameters(
+      ({"gausian_noise": [0.5] * 5}, 0.1, "Did you mean 'gaussian_noise'"),
+      ({"fog": [0.5] * 4}, 0.1, "5 severities expected, got 4"),
+      ({"fog": [50.0] * 5}, 0.1, "Divide percent by 100"),
+      ({"fog": [math.nan] * 5}, 0.1, "fraction in"),
+      ({"fog": [0.5] * 5}, -0.1, "clean_error"),
+  )
+  def test_refusals(self, errors, clean, message):
+    with self.assertRaisesRegex(ValueError, message):
+      ce.summarize(errors, clean)
+
+  def test_unknown_baseline(self):
+    with self.assertRaisesRegex(ValueError, "Did you mean 'alexnet'"):
+      ce.summarize(_FLAT, 0.1, "alexnett")
+
+  def test_baseline_without_a_corruption(self):
+    base = {"errors": {"fog": [0.5] * 5}, "clean_error": 0.1}
+    with self.assertRaisesRegex(ValueError, "no errors for brightness"):
+      ce.summarize({"fog": [0.5] * 5, "brightness": [0.5] * 5}, 0.1, base)
+
+
+if __name__ == "__main__":
+  absltest.main()
