@@ -1,0 +1,174 @@
+"""Snow: a stretched, thresholded, motion-blurred noise layer over a paler picture.
+
+specs/corruptions.md sections 1 and 3. Hendrycks' code trims the stretched layer
+to the picture, makes it 8-bit and blurs that with ImageMagick; imagecorruptions
+blurs the untrimmed float layer, rounds it to 8 bits and takes its top-left
+corner.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import borders
+from robust_tfds.corruptions.ops import clipped_zoom
+from robust_tfds.corruptions.ops import motion
+from robust_tfds.corruptions.ops import one_by_one
+
+INFO = spec.Info(group="weather", benchmark="common", position=7)
+SEVERITIES = {  # (mean, deviation, zoom, threshold, radius, sigma, mix)
+    "imagenet": (
+        (0.1, 0.3, 3, 0.5, 10, 4, 0.8),
+        (0.2, 0.3, 2, 0.5, 12, 4, 0.7),
+        (0.55, 0.3, 4, 0.9, 12, 8, 0.7),
+        (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
+        (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
+    ),
+    "tiny_imagenet": (
+        (0.1, 0.2, 1, 0.6, 8, 3, 0.8),
+        (0.1, 0.2, 1, 0.5, 10, 4, 0.8),
+        (0.15, 0.3, 1.75, 0.55, 10, 4, 0.7),
+        (0.25, 0.3, 2.25, 0.6, 12, 6, 0.65),
+        (0.3, 0.3, 1.25, 0.65, 14, 12, 0.6),
+    ),
+    "cifar10": (
+        (0.1, 0.2, 1, 0.6, 8, 3, 0.95),
+        (0.1, 0.2, 1, 0.5, 10, 4, 0.9),
+        (0.15, 0.3, 1.75, 0.55, 10, 4, 0.9),
+        (0.25, 0.3, 2.25, 0.6, 12, 6, 0.85),
+        (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
+    ),
+}
+BITS = 16  # weights of the blur, which sees layers of up to 14 bits
+_GREY = (19595, 38470, 7471)  # .299 .587 .114 of 65536, OpenCV's RGB2GRAY
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """The layer's numbers, float32 `[5]`, and `motion.kernels`."""
+  row = np.array(edition.row(SEVERITIES), np.float64)
+  mean, deviation, _, threshold, radius, sigma, mix = row.T
+  floats = {
+      "mean": mean,
+      "deviation": deviation,
+      "threshold": threshold,
+      "pale": 1 - mix,
+  }
+  return {
+      **{k: v.astype(np.float32) for k, v in floats.items()},
+      **motion.kernels(radius, sigma, BITS),
+  }
+
+
+def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`directions` int32 `[STEPS, 2]` for U(-135, -45) degrees: upwards."""
+  del edition
+  return {"directions": motion.directions(-135, -45)}
+
+
+def draw(key, image, size, table, edition) -> tuple[jax.Array, jax.Array]:
+  """(standard normals of the layer's central part, direction of the blur).
+
+  The zoom uses the middle 1 / zoom of the layer only: that is all we draw,
+  float32 `[h, w]`, from its first used row and column on.
+  """
+  del size
+  zooms = _zooms(edition)
+  shape = [clipped_zoom.longest(n, zooms)[0] for n in image.shape[:2]]
+  turn = seeding.integers(key, (), motion.STEPS, stream=1)
+  return seeding.normal(key, shape), table["directions"][turn]
+
+
+@one_by_one.plugin
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
+  normals, direction = draws
+  layer = table["mean"] + table["deviation"] * normals
+  shape = image.shape[:2]
+  at = table["severity"] - 1
+  zooms = _zooms(edition)
+  lengths = [
+      clipped_zoom.Lengths(*(x[at] for x in clipped_zoom.lengths(n, m, zooms)))
+      for n, m in zip(size, shape, strict=True)
+  ]
+  if edition.michaelis:
+    flakes = _float_flakes(layer, direction, lengths, shape, size, table, zooms)
+  else:
+    flakes = _byte_flakes(layer, direction, lengths, shape, size, table)
+  return cover(image, flakes, size, table["pale"])
+
+
+def byte_layer(stretched: jax.Array, threshold: jax.Array) -> jax.Array:
+  """The thresholded layer as Hendrycks' 8-bit one, int32 0..255."""
+  kept = jnp.where(stretched < threshold, 0.0, jnp.clip(stretched, 0.0, 1.0))
+  return (kept * 255.0).astype(jnp.int32)
+
+
+def blow(layer: jax.Array, direction, size, table) -> jax.Array:
+  """ImageMagick's motion blur of an 8-bit layer `[H, W]`: int32 0..255."""
+  edge = motion.margin(table["weights"])
+  padded = borders.pad(layer, size, (edge, edge))
+  total = motion.blur(padded, table["weights"], table["turns"], direction)
+  return (total + (1 << BITS) // 514) >> BITS  # see motion_blur
+
+
+def cover(image: jax.Array, flakes: jax.Array, size, pale) -> jax.Array:
+  """The paler picture under the flakes and under them turned by 180 degrees.
+
+  Args:
+    image: uint8 `[H, W, 3]`.
+    flakes: int32 `[H, W]`, levels.
+    size: valid (height, width).
+    pale: 1 - mix.
+
+  Returns:
+    uint8 `[H, W * 3]`.
+  """
+  both = (flakes + borders.rotate180(flakes, size)).astype(jnp.float32)
+  channels = [x.astype(jnp.int32) for x in images.planes(image)]
+  grey = sum(w * x for w, x in zip(_GREY, channels, strict=True))
+  glow = grey.astype(jnp.float32) * np.float32(1.5 / 65536) + 127.5
+  levels = []
+  for channel in channels:
+    level = channel.astype(jnp.float32)
+    levels.append(level + pale * jnp.maximum(glow - level, 0.0) + both)
+  return images.interleave(jnp.stack(levels))
+
+
+def _byte_flakes(layer, direction, lengths, shape, size, table):
+  axes = [
+      clipped_zoom.positions(
+          n._replace(start=0), side, trim=(n.made - valid) // 2
+      )
+      for n, side, valid in zip(lengths, shape, size, strict=True)
+  ]
+  stretched = clipped_zoom.resample(layer, *axes)
+  layer = byte_layer(stretched, table["threshold"])
+  return blow(layer, direction, size, table)
+
+
+def _float_flakes(layer, direction, lengths, shape, size, table, zooms):
+  """imagecorruptions: blur before the crop, in 14 bits, then round to 8."""
+  made = [clipped_zoom.longest(side, zooms)[1] for side in shape]
+  axes = [
+      clipped_zoom.positions(n._replace(start=0), count)
+      for n, count in zip(lengths, made, strict=True)
+  ]
+  stretched = clipped_zoom.resample(layer, *axes)
+  kept = jnp.where(
+      stretched < table["threshold"], 0.0, jnp.clip(stretched, 0.0, 1.0)
+  )
+  fine = jnp.round(kept * (1 << 14)).astype(jnp.int32)
+  whole = tuple(n.made for n in lengths)
+  weights = motion.within(table["weights"], direction, whole)
+  edge = motion.margin(weights)
+  padded = borders.pad(fine, whole, (edge, edge))
+  total = motion.blur(padded, weights, table["turns"], direction)
+  levels = total.astype(jnp.float32) * np.float32(255 / (1 << (14 + BITS)))
+  return jnp.round(levels).astype(jnp.int32)[: shape[0], : shape[1]]
+
+
+def _zooms(edition):
+  return [row[2] for row in edition.row(SEVERITIES)]

@@ -1,0 +1,81 @@
+"""Zoom blur: the mean of the picture and of clipped zooms of it.
+
+specs/corruptions.md sections 1 and 3: out = (v + sum of zooms) / (n + 1), and
+the zooms start with factor 1, so the picture itself counts twice. `numpy.arange`
+decides which factors there are (severity 1 reaches 1.11, severity 2 only 1.15).
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import clipped_zoom
+from robust_tfds.corruptions.ops import one_by_one
+from robust_tfds.corruptions.ops import packed
+
+INFO = spec.Info(group="blur", benchmark="common", position=6)
+SEVERITIES = {  # (stop, step) of arange(1, stop, step)
+    "imagenet": (
+        (1.11, 0.01),
+        (1.16, 0.01),
+        (1.21, 0.02),
+        (1.26, 0.02),
+        (1.31, 0.03),
+    ),
+    "tiny_imagenet": tuple((1.06 + 0.05 * i, 0.01) for i in range(5)),
+    "cifar10": tuple((1.06 + 0.05 * i, 0.01) for i in range(5)),
+}
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`count`: zooms beyond factor 1, int32 `[5]`."""
+  zooms = [_zooms(row) for row in edition.row(SEVERITIES)]
+  return {"count": np.array([len(z) - 1 for z in zooms], np.int32)}
+
+
+@one_by_one.plugin
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, uint8 `[H, W * 3]`."""
+  del draws
+  height, width = image.shape[:2]
+  zooms = _padded([_zooms(row) for row in edition.row(SEVERITIES)])
+  at = table["severity"] - 1
+  down, across = (
+      clipped_zoom.lengths(valid, side, zooms)
+      for valid, side in ((size.h, height), (size.w, width))
+  )
+  down, across = (
+      clipped_zoom.Lengths(*(x[at] for x in axis)) for axis in (down, across)
+  )
+  planes = packed.channels(packed.pack(image))
+
+  def add(i, totals):
+    i = i + 1  # zoom 0 has factor 1 and is the picture itself
+    vertical = clipped_zoom.Lengths(*(x[i] for x in down))
+    horizontal = clipped_zoom.Lengths(*(x[i] for x in across))
+    rows = clipped_zoom.positions(vertical, height)
+    columns = clipped_zoom.positions(horizontal, width)
+    return [
+        t + clipped_zoom.resample(p.astype(jnp.float32), rows, columns)
+        for t, p in zip(totals, planes, strict=True)
+    ]
+
+  twice = [(p + p).astype(jnp.float32) for p in planes]
+  totals = jax.lax.fori_loop(0, table["count"], add, twice)
+  mean = 1.0 / (table["count"] + 2).astype(jnp.float32)
+  return images.interleave(jnp.stack(totals) * mean)
+
+
+def _zooms(row: tuple[float, float]) -> np.ndarray:
+  stop, step = row
+  return np.arange(1, stop, step)
+
+
+def _padded(zooms: list[np.ndarray]) -> np.ndarray:
+  """Factors of every severity, float64 `[5, n]`, filled up with 1."""
+  longest = max(len(z) for z in zooms)
+  pads = [(0, longest - len(z)) for z in zooms]
+  rows = zip(zooms, pads, strict=True)
+  return np.stack([np.pad(z, p, constant_values=1) for z, p in rows])

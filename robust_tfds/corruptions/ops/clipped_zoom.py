@@ -1,0 +1,109 @@
+"""Clipped zoom: the central part of an axis, stretched linearly.
+
+specs/corruptions.md section 3, zoom_blur and snow (`clipped_zoom`, with
+scipy.ndimage.zoom of order 1): the middle ceil(n / z) pixels become
+round(ceil(n / z) * z), half to even, with sample i at i * (n_in - 1) /
+(n_out - 1). Lengths come from float64 arithmetic on the host, as in the
+reference (ceil(n / 1.05) depends on how 1.05 rounds); positions are ratios of
+integers and so the same on every device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions.ops import packed
+
+
+Axis = tuple[jax.Array, jax.Array, jax.Array]
+
+
+class Lengths(NamedTuple):
+  """Of one axis: pixels taken, pixels made, and the first one taken."""
+
+  taken: jax.Array
+  made: jax.Array
+  start: jax.Array
+
+
+def longest(canvas: int, zooms: Sequence[float]) -> tuple[int, int]:
+  """The most pixels that any zoom takes from and makes of <= canvas pixels."""
+  table = _table(canvas, tuple(np.ravel(zooms)))
+  return int(table[0].max()), int(table[1].max())
+
+
+def lengths(
+    valid: int | jax.Array, canvas: int, zooms: Sequence[Sequence[float]]
+) -> Lengths:
+  """Lengths for a (possibly traced) side and every zoom.
+
+  Args:
+    valid: the picture's side, at most `canvas`.
+    canvas: static bound.
+    zooms: factors, any shape.
+
+  Returns:
+    int32 arrays of the shape of `zooms`.
+  """
+  shape = np.shape(zooms)
+  taken, made = _table(canvas, tuple(np.ravel(zooms)))
+  taken = jnp.asarray(taken)[valid].reshape(shape)
+  made = jnp.asarray(made)[valid].reshape(shape)
+  return Lengths(taken, made, (valid - taken) // 2)
+
+
+def positions(
+    lengths: Lengths, count: int, trim: int | jax.Array = 0
+) -> Axis:
+  """Where output pixels lie in the picture.
+
+  Args:
+    lengths: scalars.
+    count: how many output pixels, from `trim` on.
+    trim: output pixels left out at the start.
+
+  Returns:
+    lower and upper neighbour, int32 `[count]`, and the upper one's weight,
+    float32 `[count]`.
+  """
+  i = jnp.arange(count, dtype=jnp.int32) + trim
+  last, steps = lengths.taken - 1, jnp.maximum(lengths.made - 1, 1)
+  i = jnp.minimum(i, steps)
+  lower = i * last // steps
+  rest = i * last - lower * steps
+  weight = rest.astype(jnp.float32) / steps.astype(jnp.float32)
+  upper = jnp.minimum(lower + 1, last)
+  return lower + lengths.start, upper + lengths.start, weight
+
+
+def resample(plane: jax.Array, rows: Axis, columns: Axis) -> jax.Array:
+  """Linear interpolation on a grid of rows and columns, float32.
+
+  Args:
+    plane: float32 `[H, W]`. Planes one by one, not stacked: a fusion that ends
+      in a stack is not vectorised.
+    rows: neighbours and weights as from `positions`, `[h]`.
+    columns: the same, `[w]`.
+
+  Returns:
+    float32 `[h, w]`.
+  """
+  above, below, down = rows
+  left, right, across = columns
+  upper, lower = packed.rows(plane, above), packed.rows(plane, below)
+  middle = upper + down[:, None] * (lower - upper)
+  first, second = packed.columns(middle, left), packed.columns(middle, right)
+  return first + across * (second - first)
+
+
+def _table(canvas: int, zooms: tuple[float, ...]) -> np.ndarray:
+  """(taken, made) for every side up to the canvas, int32 `[2, n + 1, zooms]`."""
+  sides = np.arange(canvas + 1)[:, None]
+  taken = np.ceil(sides / np.array(zooms, np.float64))
+  made = np.round(taken * np.array(zooms, np.float64))
+  return np.stack([taken, made]).astype(np.int32)
