@@ -21,7 +21,7 @@ class CorruptionErrorTest(parameterized.TestCase):
       got = ce.summarize(case["errors"], case["clean_error"], "alexnet")
       self.assertAlmostEqual(got["mce"], case["mCE"], delta=1e-12)
       self.assertAlmostEqual(
-          got["relative_mce"], case["relative_mCE_clean_0.435"], delta=1e-12
+          got["relative_mce"], case["relative"]["0.435"]["relative_mCE"], delta=1e-12
       )
       for name, value in case["CE"].items():
         self.assertAlmostEqual(got["ce"][name], value, delta=1e-12)
