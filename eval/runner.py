@@ -133,17 +133,30 @@ class Runner:
 
   def _prepare(self, config: str) -> Any:
     data = self.config.data
-    kwargs = dict(data.get("builder_kwargs", {}))
-    if data.source == "fly" and data.name != "digits_c":
-      kwargs["codec"] = "raw"
+    options = {"codec": "raw" if data.source == "fly" else data.codec}
+    if data.get("geometry"):
+      options["geometry"] = self._geometry()
     return datasets.prepare(
         data.name,
         config,
         data_dir=data.data_dir or str(self.workdir / "data"),
         manual_dir=data.get("manual_dir") or None,
         file_format=data.get("file_format") or None,
-        **kwargs,
+        **options,
     )
+
+  def _geometry(self) -> str:
+    """The crop rule: the config's, or with `model` that of its only model."""
+    wanted = self.config.data.geometry
+    if wanted != "model":
+      return wanted
+    rules = {_rule(models.get(e.name).spec) for e in self.plan.models.values()}
+    if len(rules) != 1:
+      raise ValueError(
+          "data.geometry=model needs models of one geometry, got"
+          f" {', '.join(sorted(rules))}. Run them one by one."
+      )
+    return rules.pop()
 
   def _source_of(
       self, condition: tasks.Condition, clean: inputs.Source
@@ -173,7 +186,11 @@ class Runner:
     else:
       from models import convert
 
-      variables = convert.load(entry.name, entry.checkpoint)
+      variables = convert.load(
+          entry.name,
+          entry.checkpoint,
+          num_classes=entry.get("num_classes") or None,
+      )
     return _Loaded(
         predict.Predictor(model, variables, self.mesh),
         model.spec,
@@ -194,7 +211,7 @@ class Runner:
         "edition": self.plan.edition,
         "seed": self.plan.seed,
         "weights": model.weights,
-        "preprocessing": str(model.spec),
+        "preprocessing": dataclasses.asdict(model.spec),
         "code": provenance.code_version(),
     }
     return {
@@ -373,6 +390,15 @@ class Runner:
       from jax.experimental import multihost_utils
 
       multihost_utils.sync_global_devices(name)
+
+
+def _rule(spec_: Any) -> str:
+  """A model's own preprocessing as a name of `datasets/geometry.py`."""
+  end = "_bicubic" if spec_.interpolation == "bicubic" else ""
+  if spec_.resize == "fraction":
+    return f"fraction{spec_.crop_fraction}_{spec_.input_px}{end}"
+  kind = {"squash": "squash", "short_side": "short"}[spec_.resize]
+  return f"{kind}{spec_.resize_px}_crop{spec_.input_px}{end}"
 
 
 def _check_finite(label, condition, batch, finite: np.ndarray) -> None:

@@ -1,0 +1,153 @@
+"""The benchmarks' TFDS builders: one folder each, the folder is the registry."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import pkgutil
+from collections.abc import Iterable
+from typing import Any
+
+import tensorflow_datasets as tfds
+
+
+def names() -> tuple[str, ...]:
+  """Names of all datasets of this package."""
+  return tuple(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg)
+
+
+def register() -> None:
+  """Imports every builder, which registers it with TFDS."""
+  for name in names():
+    _builder_class(name)
+
+
+def edition(name: str) -> str:
+  """Edition of a dataset's corruptions, e.g. `cifar10` for `digits_c`.
+
+  Raises:
+    ValueError: unknown dataset, or one without corruptions.
+  """
+  found = getattr(_builder_class(name), "EDITION", None)
+  if found is None:
+    raise ValueError(
+        f"{name} has no corruptions; datasets that have:"
+        f" {', '.join(n for n in names() if hasattr(_builder_class(n), 'EDITION'))}."
+    )
+  return found
+
+
+def builder(
+    name: str,
+    config: str = "",
+    *,
+    data_dir: str | os.PathLike | None = None,
+    **options: Any,
+) -> tfds.core.DatasetBuilder:
+  """A dataset's builder, not yet prepared.
+
+  Args:
+    name: dataset, e.g. `digits_c`.
+    config: `clean`, `gaussian_noise_3` or `gaussian_noise/3`; empty for the
+      default.
+    data_dir: TFDS data folder.
+    **options: `codec` and `geometry` of corrupted datasets (which of them, see
+      the dataset's README), `file_format` of any.
+
+  Raises:
+    ValueError: unknown name, config or option, with a suggestion.
+  """
+  cls = _builder_class(name)
+  file_format = options.pop("file_format", None)
+  chosen: Any = config.replace("/", "_") or None
+  if hasattr(cls, "config_of"):
+    chosen = cls.config_of(chosen or "clean", **options)
+  elif options:
+    raise ValueError(f"{name} takes no options, got {', '.join(options)}.")
+  return cls(config=chosen, data_dir=data_dir, file_format=file_format)
+
+
+def prepare(
+    name: str,
+    config: str = "",
+    *,
+    data_dir: str | os.PathLike | None = None,
+    manual_dir: str | os.PathLike | None = None,
+    workers: int = 1,
+    limit: int | None = None,
+    **options: Any,
+) -> tfds.core.DatasetBuilder:
+  """A dataset's builder, prepared if it was not yet.
+
+  Args:
+    name: dataset.
+    config: as in `builder`.
+    data_dir: TFDS data folder.
+    manual_dir: where manually downloaded sources lie.
+    workers: processes that decode, corrupt and encode.
+    limit: build this many examples of each split only.
+    **options: as in `builder`.
+
+  Raises:
+    ValueError: as `builder`, or broken source files.
+    FileNotFoundError: a source is missing; says what was looked for, where.
+  """
+  found = builder(name, config, data_dir=data_dir, **options)
+  if hasattr(found, "workers"):
+    found.workers = workers
+  download = tfds.download.DownloadConfig(
+      manual_dir=os.fspath(manual_dir) if manual_dir else None,
+      max_examples_per_split=limit,
+  )
+  found.download_and_prepare(download_config=download)
+  return found
+
+
+def prepared_examples(
+    name: str,
+    config: str,
+    split: str,
+    *,
+    data_dir: str | os.PathLike | None = None,
+    **options: Any,
+) -> int | None:
+  """Number of examples of a prepared split; None where it is not prepared."""
+  found = builder(name, config, data_dir=data_dir, **options)
+  splits = found.info.splits
+  return splits[split].num_examples if split in splits else None
+
+
+def load(name: str, **kwargs: Any) -> Any:
+  """`tfds.load` that also takes `dataset/corruption/severity`.
+
+  Raises:
+    ValueError: unknown dataset, corruption or severity, with a suggestion.
+  """
+  dataset, _, config = name.partition("/")
+  config = config.replace("/", "_")
+  cls = _builder_class(dataset)
+  if config:
+    known = [c.name for c in cls.BUILDER_CONFIGS]
+    if config not in known:
+      if hasattr(cls, "config_of"):
+        cls.config_of(config)  # raises with the reason
+      raise unknown(f"config of {dataset}", config, known)
+    return tfds.load(f"{dataset}/{config}", **kwargs)
+  return tfds.load(dataset, **kwargs)
+
+
+def unknown(kind: str, got: object, known: Iterable[str]) -> ValueError:
+  """The error for a name that is not there, with the nearest known one."""
+  known = list(known)
+  near = difflib.get_close_matches(str(got), known, n=1)
+  hint = f" Did you mean {near[0]!r}?" if near else ""
+  listed = ", ".join(known if len(known) <= 40 else [*known[:40], "..."])
+  return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {listed}.")
+
+
+def _builder_class(name: str) -> type:
+  if name not in names():
+    raise unknown("dataset", name, names())
+  module = importlib.import_module(f"{__name__}.{name}.{name}_dataset_builder")
+  return module.Builder

@@ -1,0 +1,329 @@
+"""What every `*_c` dataset shares: configs, corruption in batches, codecs.
+
+A dataset's builder names its EDITION, SPLIT, CODECS and yields its clean
+sources; this module crops, corrupts and encodes them. Pixels depend on (seed,
+dataset, corruption, severity, example id) alone: neither the number of workers
+nor the batch changes a byte.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import functools
+import io
+import itertools
+import multiprocessing
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from robust_tfds import datasets
+from robust_tfds.datasets import geometry as geometry_lib
+
+COMMON = (
+    "gaussian_noise",
+    "shot_noise",
+    "impulse_noise",
+    "defocus_blur",
+    "glass_blur",
+    "motion_blur",
+    "zoom_blur",
+    "snow",
+    "frost",
+    "fog",
+    "brightness",
+    "contrast",
+    "elastic_transform",
+    "pixelate",
+    "jpeg_compression",
+)
+EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
+SEVERITIES = (1, 2, 3, 4, 5)
+CODECS = ("raw", "jpeg85", "published")
+_BATCH = 32
+
+
+@dataclasses.dataclass(kw_only=True)
+class CorruptedConfig(tfds.core.BuilderConfig):
+  """One condition of a corrupted dataset.
+
+  Attributes:
+    corruption: its name; empty for clean images.
+    severity: 1-5; 0 for clean images.
+    codec: `raw` (lossless PNG), `jpeg85` (quality 85, 4:2:0, optimised: what the
+      published ImageNet-C stores) or `published` (the authors' own files).
+    geometry: how images are cropped, see `geometry.py`; empty where the source
+      is used as it is.
+    seed: of the corruption.
+  """
+
+  corruption: str = ""
+  severity: int = 0
+  codec: str = "raw"
+  geometry: str = ""
+  seed: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+  """A clean example before decoding.
+
+  Attributes:
+    example_id: unique and stable: the file's name.
+    label: class id.
+    read: returns the picture, uint8 `[H, W, 3]`, cropped; picklable.
+  """
+
+  example_id: str
+  label: int
+  read: Callable[[], np.ndarray]
+
+
+def conditions() -> list[tuple[str, int]]:
+  """(corruption, severity), clean first: 96 of them, in paper order."""
+  return [("", 0), *itertools.product(COMMON + EXTRA, SEVERITIES)]
+
+
+def configs(
+    codec: str, geometry: str = "", others: Sequence[str] = ()
+) -> list[CorruptedConfig]:
+  """All configs: the default codec under plain names, others with a suffix."""
+  return [
+      _config(c, s, k, geometry, codec, geometry)
+      for k in (codec, *others)
+      for c, s in conditions()
+  ]
+
+
+def _config(corruption, severity, codec, geometry, plain_codec, plain_geometry):
+  name = f"{corruption}_{severity}" if corruption else "clean"
+  what = f"{corruption}, severity {severity}" if corruption else "no corruption"
+  if codec != plain_codec:
+    name += f"_{codec}"
+  if geometry != plain_geometry:
+    name += f"_{geometry}"
+  return CorruptedConfig(
+      name=name,
+      description=f"{what}; codec {codec}"
+      + (f"; crop {geometry}" if geometry else ""),
+      corruption=corruption,
+      severity=severity,
+      codec=codec,
+      geometry=geometry,
+  )
+
+
+class CorruptedBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+  """Base of the corrupted classification datasets."""
+
+  EDITION: str
+  SPLIT: str
+  CODEC: str = "raw"
+  GEOMETRY: str = ""
+  OTHER_CODECS: tuple[str, ...] = ()
+  DEFAULT_BUILDER_CONFIG_NAME = "clean"
+
+  workers = 1
+
+  @classmethod
+  def config_of(
+      cls, name: str, *, codec: str | None = None, geometry: str | None = None
+  ) -> CorruptedConfig:
+    """The config of a condition under a codec and a geometry.
+
+    Args:
+      name: `clean` or `<corruption>_<severity>`, or any config's full name.
+      codec: the dataset's default if None.
+      geometry: the dataset's default if None.
+
+    Raises:
+      ValueError: an unknown condition, codec or geometry, with a suggestion.
+    """
+    by_name = {c.name: c for c in cls.BUILDER_CONFIGS}
+    if name not in by_name:
+      raise _bad_condition(cls, name)
+    found = by_name[name]
+    codec = found.codec if codec is None else codec
+    geometry = found.geometry if geometry is None else geometry
+    if codec not in (cls.CODEC, *cls.OTHER_CODECS):
+      raise datasets.unknown("codec", codec, (cls.CODEC, *cls.OTHER_CODECS))
+    if geometry != cls.GEOMETRY:
+      if not cls.GEOMETRY:
+        raise ValueError(f"{cls.__module__}: images are used as they are.")
+      geometry_lib.shape(geometry)  # refuses unknown rules
+    made = _config(
+        found.corruption,
+        found.severity,
+        codec,
+        geometry,
+        cls.CODEC,
+        cls.GEOMETRY,
+    )
+    return by_name.get(made.name, made)
+
+  def features(
+      self, shape: tuple[int | None, int | None, int], label: Any
+  ) -> tfds.features.FeaturesDict:
+    """The keys that every classification dataset has."""
+    config = self.builder_config
+    encoding = "png" if config.codec == "raw" else "jpeg"
+    return tfds.features.FeaturesDict({
+        "image": tfds.features.Image(shape=shape, encoding_format=encoding),
+        "label": label,
+        "example_id": tfds.features.Text(),
+        "group_id": tfds.features.Text(),
+        "frame": np.int32,
+    })
+
+  def _sources(self, dl_manager: Any) -> Sequence[Source]:
+    """The clean examples; implemented by each dataset."""
+    raise NotImplementedError
+
+  def _published(self, dl_manager: Any) -> Iterator[tuple[str, int, bytes]]:
+    """(id, label, JPEG bytes) of the authors' files; where there are any."""
+    raise NotImplementedError
+
+  def _split_generators(self, dl_manager):
+    if self.builder_config.codec == "published":
+      return {self.SPLIT: self._encoded(self._published(dl_manager))}
+    if self.builder_config.corruption == "frost":
+      find_frost(dl_manager)
+    return {self.SPLIT: self._generate_examples(self._sources(dl_manager))}
+
+  def _generate_examples(self, sources):
+    config = self.builder_config
+    chunks = [
+        sources[i : i + _BATCH] for i in range(0, len(sources), _BATCH)
+    ]
+    work = functools.partial(
+        encode_chunk,
+        dataset=self.name,
+        edition=self.EDITION,
+        corruption=config.corruption,
+        severity=config.severity,
+        codec=config.codec,
+        seed=config.seed,
+    )
+    yield from self._encoded(_mapped(work, chunks, self.workers))
+
+  def _encoded(self, rows):
+    for example_id, label, data in rows:
+      yield example_id, {
+          "image": io.BytesIO(data),
+          "label": label,
+          "example_id": example_id,
+          "group_id": example_id,
+          "frame": 0,
+      }
+
+
+def encode_chunk(
+    sources: Sequence[Source],
+    *,
+    dataset: str,
+    edition: str,
+    corruption: str,
+    severity: int,
+    codec: str,
+    seed: int,
+) -> list[tuple[str, int, bytes]]:
+  """(id, label, encoded bytes) of some sources under one condition."""
+  images = [s.read() for s in sources]
+  if corruption:
+    ids = [s.example_id for s in sources]
+    images = corrupt(images, ids, dataset, edition, corruption, severity, seed)
+  return [
+      (s.example_id, s.label, encode(image, codec))
+      for s, image in zip(sources, images, strict=True)
+  ]
+
+
+def corrupt(
+    images: Sequence[np.ndarray],
+    ids: Sequence[str],
+    dataset: str,
+    edition: str,
+    corruption: str,
+    severity: int,
+    seed: int,
+) -> np.ndarray:
+  """Corrupts images of one shape; padded to a fixed batch, one compilation."""
+  from robust_tfds import corruptions
+  from robust_tfds.corruptions import seeding
+
+  keys = seeding.example_keys(seed, dataset, corruption, severity, ids)
+  spare = _BATCH - len(ids)
+  batch = np.stack([*images, *[images[0]] * spare])
+  keys = np.concatenate([keys, np.repeat(keys[:1], spare, axis=0)])
+  done = corruptions.corrupt_batch(
+      batch, corruption, severity, edition=edition, keys=keys
+  )
+  return np.asarray(done)[: len(ids)]
+
+
+def encode(image: np.ndarray, codec: str) -> bytes:
+  """uint8 `[H, W, 3]` as PNG (`raw`) or as the published JPEG (`jpeg85`)."""
+  from PIL import Image
+
+  out = io.BytesIO()
+  picture = Image.fromarray(np.asarray(image))
+  if codec == "raw":
+    picture.save(out, "PNG", compress_level=1)
+  else:
+    picture.save(out, "JPEG", quality=85, optimize=True)  # make_imagenet_c.py
+  return out.getvalue()
+
+
+def _mapped(work: Callable, chunks: Sequence, workers: int) -> Iterator:
+  if workers <= 1:
+    for chunk in chunks:
+      yield from work(chunk)
+    return
+  # spawn: JAX's threads do not survive a fork.
+  context = multiprocessing.get_context("spawn")
+  with concurrent.futures.ProcessPoolExecutor(workers, context) as pool:
+    for rows in pool.map(work, chunks):
+      yield from rows
+
+
+def find_frost(dl_manager: Any) -> None:
+  """Points the corruption at the frost pictures, as DESIGN's order has it.
+
+  The manual dir's `frost` folder, else an installed imagecorruptions, else the
+  download manager with checksums.
+  """
+  from robust_tfds.corruptions import frost_pictures
+
+  folder = _manual_dir(dl_manager)
+  if folder is not None and (folder / "frost").is_dir():
+    frost_pictures.use_folder(folder / "frost")
+    return
+  if not frost_pictures.available():
+    frost_pictures.folder()  # says what is missing and how to get it
+
+
+def _manual_dir(dl_manager: Any) -> Any:
+  # Reading manual_dir raises where there is none.
+  try:
+    return dl_manager.manual_dir
+  except AssertionError:
+    return None
+
+
+def _bad_condition(cls: type, name: str) -> ValueError:
+  stem, _, last = name.rpartition("_")
+  if stem in COMMON + EXTRA and last.lstrip("-").isdigit():
+    return ValueError(
+        f"Severity must be 1-5, got {last} in {name!r}"
+        + (" (severity 0 is the config 'clean')." if last == "0" else ".")
+    )
+  if stem and last in map(str, SEVERITIES):
+    return datasets.unknown("corruption", stem, COMMON + EXTRA)
+  return datasets.unknown(
+      "config", name, [c.name for c in cls.BUILDER_CONFIGS if c.codec == cls.CODEC]
+  )

@@ -1,0 +1,124 @@
+"""How a photograph becomes the square that a benchmark or a model sees.
+
+A rule is a name, recorded in configs and fingerprints:
+
+  imagenet            ImageNet-C's: `short256_crop224`
+  inception           ImageNet-C's for Inception: `fraction0.875_299`
+  short256            the shorter side to 256, no crop: where ImageNet-P starts
+  short256_crop224    the shorter side to 256, then a centre crop
+  squash256_crop227   both sides to 256, then a centre crop: Caffe's
+  fraction0.875_299   the centre 0.875 of each side, then both sides to 299
+  whole               as it is
+
+with any numbers, and `_bicubic` at the end for bicubic resampling. Pillow's own
+antialiased resampling is the published one (specs/corruptions.md section 0).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+
+_ALIASES = {"imagenet": "short256_crop224", "inception": "fraction0.875_299"}
+_RULE = re.compile(
+    r"(?:(?P<kind>short|squash)(?P<resize>\d+)(?:_crop(?P<crop>\d+))?"
+    r"|fraction(?P<fraction>0?\.\d+|1(?:\.0)?)_(?P<side>\d+)|(?P<whole>whole))"
+    r"(?P<bicubic>_bicubic)?"
+)
+
+
+def shape(rule: str) -> tuple[int | None, int | None, int]:
+  """Shape of the pictures a rule makes; None where it varies.
+
+  Raises:
+    ValueError: no such rule.
+  """
+  parts = _parse(rule)
+  side = parts["crop"] or parts["side"]
+  if parts["kind"] == "squash" and not side:
+    side = parts["resize"]
+  return (int(side), int(side), 3) if side else (None, None, 3)
+
+
+def apply(picture: Any, rule: str) -> Any:
+  """A PIL picture after a rule."""
+  from PIL import Image
+
+  parts = _parse(rule)
+  resample = Image.Resampling.BILINEAR
+  if parts["bicubic"]:
+    resample = Image.Resampling.BICUBIC
+  if parts["whole"]:
+    return picture
+  if parts["fraction"]:
+    side = int(parts["side"])
+    part = _fraction(picture, float(parts["fraction"]))
+    return part.resize((side, side), resample)
+  resize = int(parts["resize"])
+  if parts["kind"] == "squash":
+    picture = picture.resize((resize, resize), resample)
+  else:
+    picture = _shorter_side(picture, resize, resample)
+  return _centre(picture, int(parts["crop"])) if parts["crop"] else picture
+
+
+def _parse(rule: str) -> dict[str, str | None]:
+  found = _RULE.fullmatch(_ALIASES.get(rule, rule))
+  if not found:
+    raise ValueError(
+        f"Unknown geometry {rule!r}. Known: {', '.join(_ALIASES)}, whole, or the"
+        " like of short256_crop224, squash256_crop227, fraction0.875_299."
+    )
+  return found.groupdict()
+
+
+def decode(data: bytes, rule: str, what: str) -> np.ndarray:
+  """Decodes and crops an image file.
+
+  Args:
+    data: the file's bytes.
+    rule: see the header.
+    what: the file's name, for errors.
+
+  Returns:
+    uint8 RGB `[H, W, 3]`; grey and other modes are converted.
+
+  Raises:
+    ValueError: not an image, or a truncated one; names the file.
+  """
+  from PIL import Image
+
+  shape(rule)  # an unknown rule is not the file's fault
+  try:
+    with Image.open(io.BytesIO(data)) as picture:
+      return np.asarray(apply(picture.convert("RGB"), rule))
+  except (OSError, SyntaxError, ValueError) as e:
+    raise ValueError(
+        f"{what} cannot be read as an image ({e}; {len(data)} bytes). Replace the"
+        " file, or remove it from the source."
+    ) from e
+
+
+def _shorter_side(picture: Any, side: int, resample: Any) -> Any:
+  w, h = picture.size
+  if min(w, h) == side:
+    return picture
+  size = (side, int(side * h / w)) if w < h else (int(side * w / h), side)
+  return picture.resize(size, resample)
+
+
+def _fraction(picture: Any, fraction: float) -> Any:
+  w, h = picture.size
+  cw, ch = int(w * fraction), int(h * fraction)
+  left, top = (w - cw) // 2, (h - ch) // 2
+  return picture.crop((left, top, left + cw, top + ch))
+
+
+def _centre(picture: Any, side: int) -> Any:
+  w, h = picture.size
+  # Python rounds half to even, as the published pipeline does.
+  left, top = int(round((w - side) / 2)), int(round((h - side) / 2))
+  return picture.crop((left, top, left + side, top + side))

@@ -1,0 +1,264 @@
+"""Where ImageNet's validation images and the published ImageNet-C lie.
+
+Files are found in the manual dir, in archives as they are or extracted; an
+archive's members are read at their offsets, nothing is unpacked, so no path from
+an archive can leave its folder.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import pathlib
+import re
+import tarfile
+from collections.abc import Iterable
+from collections.abc import Iterator
+
+VALIDATION_TAR = "ILSVRC2012_img_val.tar"
+_DEVKIT_TAR = "ILSVRC2012_devkit_t12.tar.gz"
+_GROUND_TRUTH = "ILSVRC2012_validation_ground_truth.txt"
+_FOLDERS = ("", "ILSVRC2012_img_val", "val", "imagenet_samples")
+_OFFICIAL = re.compile(r"ILSVRC2012_val_(\d{8})\.JPEG$", re.IGNORECASE)
+_WNID = re.compile(r"n\d{8}")
+_EXTENSIONS = (".jpeg", ".jpg", ".png")
+_PUBLISHED_TARS = {  # Zenodo record 2235448
+    "noise.tar": ("gaussian_noise", "shot_noise", "impulse_noise"),
+    "blur.tar": ("defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
+    "weather.tar": ("snow", "frost", "fog", "brightness"),
+    "digital.tar": (
+        "contrast",
+        "elastic_transform",
+        "pixelate",
+        "jpeg_compression",
+    ),
+    "extra.tar": ("speckle_noise", "gaussian_blur", "spatter", "saturate"),
+}
+
+INSTRUCTIONS = f"""\
+ImageNet's validation images, from https://image-net.org (registration, research
+use), in the manual dir as one of:
+  {VALIDATION_TAR} (6,744,924,160 bytes, 50,000 images), as it is;
+  the same extracted, into the manual dir or a folder ILSVRC2012_img_val or val:
+    official names, a folder for each wnid, or files named <wnid>_<anything>.JPEG.
+Images with official names get their labels from {_DEVKIT_TAR} or its
+{_GROUND_TRUTH} beside them, else from the list inside the installed
+tensorflow_datasets.
+The published ImageNet-C (config suffix `_published`): noise.tar, blur.tar,
+weather.tar, digital.tar, extra.tar from https://zenodo.org/record/2235448, as
+they are or extracted (<corruption>/<severity>/<wnid>/<name>.JPEG)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class File:
+  """One image file, on its own or inside an archive.
+
+  Attributes:
+    name: the file's name, its stable id.
+    label: class id in the order of sorted wnids.
+    path: the file, or the archive that holds it.
+    offset: first byte inside the archive; 0 for a file.
+    size: bytes inside the archive; None for a file.
+  """
+
+  name: str
+  label: int
+  path: str
+  offset: int = 0
+  size: int | None = None
+
+  def data(self) -> bytes:
+    """The file's bytes."""
+    with open(self.path, "rb") as f:
+      f.seek(self.offset)
+      return f.read(-1 if self.size is None else self.size)
+
+
+@functools.cache
+def wnids() -> list[str]:
+  """The 1,000 wnids in label order."""
+  path = pathlib.Path(__file__).with_name("wnids.txt")
+  return path.read_text("utf-8").split()
+
+
+@functools.cache
+def _label_of() -> dict[str, int]:
+  return {wnid: i for i, wnid in enumerate(wnids())}
+
+
+def clean(manual_dir: os.PathLike) -> list[File]:
+  """The validation images found in the manual dir, sorted by name.
+
+  Raises:
+    FileNotFoundError: none; says what was looked for, where.
+    ValueError: images without a label, or two of one name.
+  """
+  root = pathlib.Path(os.fspath(manual_dir))
+  archive = root / VALIDATION_TAR
+  if archive.exists():
+    members = _members(archive)
+    return _labelled(root, [(m.name, archive, m) for m in members])
+  for folder in _FOLDERS:
+    found = _images(root / folder)
+    if found:
+      return _labelled(root, [(str(p.relative_to(root)), p, None) for p in found])
+  looked = ", ".join(
+      [VALIDATION_TAR, *(f"{f or '.'}/*.JPEG, {f or '.'}/<wnid>/*.JPEG" for f in _FOLDERS)]
+  )
+  raise FileNotFoundError(
+      f"No ImageNet validation images in {root}. Looked for: {looked}."
+      f"\n{INSTRUCTIONS}"
+  )
+
+
+def published(
+    manual_dir: os.PathLike, corruption: str, severity: int
+) -> Iterator[File]:
+  """The authors' files of one condition.
+
+  Raises:
+    FileNotFoundError: neither the archive nor its extracted folder is there.
+    ValueError: clean images asked for (the authors publish none).
+  """
+  root = pathlib.Path(os.fspath(manual_dir))
+  if not corruption:
+    raise ValueError(
+        "The published ImageNet-C has no clean images; use config 'clean'."
+    )
+  folder = root / corruption / str(severity)
+  archive = root / next(
+      tar for tar, names in _PUBLISHED_TARS.items() if corruption in names
+  )
+  if folder.is_dir():
+    for path in sorted(folder.glob("*/*")):
+      yield File(path.name, _wnid_label(path.parent.name, path), str(path))
+  elif archive.exists():
+    wanted = f"{corruption}/{severity}/"
+    for member in _members(archive):
+      name = member.name.removeprefix("./")
+      if name.startswith(wanted):
+        wnid, file = name.removeprefix(wanted).split("/")[:2]
+        label = _wnid_label(wnid, name)
+        yield File(file, label, str(archive), member.offset_data, member.size)
+  else:
+    raise FileNotFoundError(
+        f"No published images of {corruption}, severity {severity}. Looked for"
+        f" the folder {folder} and the archive {archive}.\n{INSTRUCTIONS}"
+    )
+
+
+def _members(archive: pathlib.Path) -> Iterator[tarfile.TarInfo]:
+  try:
+    with tarfile.open(archive) as tar:
+      for member in tar:
+        if member.isfile():
+          yield member
+  except tarfile.TarError as e:
+    raise ValueError(
+        f"{archive} is not a whole tar archive ({e}); download it again."
+    ) from e
+
+
+def _images(folder: pathlib.Path) -> list[pathlib.Path]:
+  if not folder.is_dir():
+    return []
+  nested = [p for d in folder.iterdir() if _WNID.fullmatch(d.name) for p in d.iterdir()]
+  flat = [p for p in folder.iterdir() if p.is_file()]
+  return sorted(
+      p for p in [*flat, *nested] if p.suffix.lower() in _EXTENSIONS
+  )
+
+
+def _labelled(root: pathlib.Path, found: Iterable) -> list[File]:
+  truth: list[int] | None = None
+  files: dict[str, File] = {}
+  for shown, path, member in found:
+    name = pathlib.PurePosixPath(shown).name
+    if pathlib.PurePosixPath(name).suffix.lower() not in _EXTENSIONS:
+      continue
+    official = _OFFICIAL.search(name)
+    parent = pathlib.PurePosixPath(shown).parent.name
+    if _WNID.fullmatch(parent):
+      label = _wnid_label(parent, shown)
+    elif _WNID.match(name):
+      label = _wnid_label(name[:9], shown)
+    elif official:
+      truth = _ground_truth(root) if truth is None else truth
+      number = int(official.group(1))
+      if not 1 <= number <= len(truth):
+        raise ValueError(f"{shown}: number {number} is not in 1..{len(truth)}.")
+      label = truth[number - 1]
+    else:
+      raise ValueError(
+          f"{shown} has no label: expected an official name, a wnid folder, or a"
+          " name that begins with its wnid."
+      )
+    if name in files:
+      raise ValueError(f"Two images are named {name}; names must be unique.")
+    where = (member.offset_data, member.size) if member else (0, None)
+    files[name] = File(name, label, str(path), *where)
+  return [files[name] for name in sorted(files)]
+
+
+def _wnid_label(wnid: str, where: object) -> int:
+  if wnid not in _label_of():
+    raise ValueError(f"{where}: {wnid!r} is not one of the 1,000 wnids.")
+  return _label_of()[wnid]
+
+
+def _ground_truth(root: pathlib.Path) -> list[int]:
+  """Label of each validation image by its number, devkit first."""
+  found = [
+      p
+      for p in (
+          root / _GROUND_TRUTH,
+          root / "ILSVRC2012_devkit_t12" / "data" / _GROUND_TRUTH,
+      )
+      if p.exists()
+  ]
+  if found:
+    ids = [int(line) for line in found[0].read_text("utf-8").split()]
+    meta = found[0].with_name("meta.mat")
+    return _from_devkit(ids, meta)
+  if (root / _DEVKIT_TAR).exists():
+    return _from_devkit_tar(root / _DEVKIT_TAR)
+  return _from_tfds()
+
+
+def _from_devkit(ids: list[int], meta: object) -> list[int]:
+  """The devkit numbers synsets in an order of its own: meta.mat has it."""
+  from scipy import io
+
+  try:
+    synsets = io.loadmat(meta, squeeze_me=True)["synsets"]
+  except (OSError, FileNotFoundError) as e:
+    raise FileNotFoundError(
+        f"{_GROUND_TRUTH} needs the devkit's meta.mat beside it ({e})."
+    ) from e
+  by_id = {int(s["ILSVRC2012_ID"]): str(s["WNID"]) for s in synsets}
+  return [_wnid_label(by_id[i], _GROUND_TRUTH) for i in ids]
+
+
+def _from_devkit_tar(archive: pathlib.Path) -> list[int]:
+  import io
+
+  with tarfile.open(archive) as tar:
+    names = {pathlib.PurePosixPath(n).name: n for n in tar.getnames()}
+    text = tar.extractfile(names[_GROUND_TRUTH]).read().decode("utf-8")
+    meta = io.BytesIO(tar.extractfile(names["meta.mat"]).read())
+  return _from_devkit([int(line) for line in text.split()], meta)
+
+
+def _from_tfds() -> list[int]:
+  """The list that tensorflow_datasets installs for its own imagenet2012."""
+  import tensorflow_datasets as tfds
+
+  folder = pathlib.Path(tfds.__file__).parent / "datasets" / "imagenet2012"
+  path = folder / "validation_labels.txt"
+  if not path.exists():
+    raise FileNotFoundError(
+        f"Labels of official names: neither {_DEVKIT_TAR} nor {_GROUND_TRUTH} is"
+        f" in the manual dir, nor {path}."
+    )
+  return [_wnid_label(w, path) for w in path.read_text("utf-8").split()]
