@@ -4,6 +4,9 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds.corruptions import frost_pictures
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions.image import frost
 from robust_tfds.corruptions.image import snow
 from robust_tfds.corruptions.ops import motion
 from tests.corruptions import replays
@@ -34,7 +37,19 @@ def snow_draws(rng, image, severity, edition):
   return np.pad(used, ((0, height - rows), (0, width - columns))), direction
 
 
-DRAWS = {"fog": fog_draws, "snow": snow_draws}
+def frost_draws(rng, image, severity, edition):
+  del severity
+  which = rng.randint(5)
+  shapes = frost.assets(edition)["shapes"]
+  shape = shapes[which]
+  if edition.michaelis:
+    size = images.Size(*image.shape[:2])
+    shape = np.asarray(frost.resized(which, size, image.shape, shapes))
+  row, column = (rng.randint(0, shape[i] - image.shape[i]) for i in range(2))
+  return np.int32(which), np.int32(row), np.int32(column)
+
+
+DRAWS = {"frost": frost_draws, "fog": fog_draws, "snow": snow_draws}
 
 
 class ReplayTest(parameterized.TestCase):

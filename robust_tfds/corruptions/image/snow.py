@@ -127,14 +127,12 @@ def cover(image: jax.Array, flakes: jax.Array, size, pale) -> jax.Array:
     uint8 `[H, W * 3]`.
   """
   both = (flakes + borders.rotate180(flakes, size)).astype(jnp.float32)
-  channels = [x.astype(jnp.int32) for x in images.planes(image)]
-  grey = sum(w * x for w, x in zip(_GREY, channels, strict=True))
+  planes = images.planes(image).astype(jnp.int32)
+  grey = (planes * jnp.array(_GREY)[:, None, None]).sum(axis=0)
   glow = grey.astype(jnp.float32) * np.float32(1.5 / 65536) + 127.5
-  levels = []
-  for channel in channels:
-    level = channel.astype(jnp.float32)
-    levels.append(level + pale * jnp.maximum(glow - level, 0.0) + both)
-  return images.interleave(jnp.stack(levels))
+  levels = planes.astype(jnp.float32)
+  paler = levels + pale * jnp.maximum(glow - levels, 0.0)
+  return images.interleave(paler + both)
 
 
 def _byte_flakes(layer, direction, lengths, shape, size, table):

@@ -81,24 +81,45 @@ def positions(
   return lower + lengths.start, upper + lengths.start, weight
 
 
-def resample(plane: jax.Array, rows: Axis, columns: Axis) -> jax.Array:
-  """Linear interpolation on a grid of rows and columns, float32.
+def resample(
+    canvas: jax.Array,
+    rows: Axis,
+    columns: Axis,
+    channels: int = 1,
+    total: jax.Array | None = None,
+) -> jax.Array:
+  """Linear interpolation on a grid of rows and columns.
 
   Args:
-    plane: float32 `[H, W]`. Planes one by one, not stacked: a fusion that ends
-      in a stack is not vectorised.
+    canvas: `[H, W * channels]`, channels interleaved.
     rows: neighbours and weights as from `positions`, `[h]`.
     columns: the same, `[w]`.
+    channels: values a pixel.
+    total: float32 `[h, w * channels]` to add the result to.
 
   Returns:
-    float32 `[h, w]`.
+    float32 `[h, w * channels]`.
   """
   above, below, down = rows
-  left, right, across = columns
-  upper, lower = packed.rows(plane, above), packed.rows(plane, below)
+  upper = packed.rows(canvas, above).astype(jnp.float32)
+  lower = packed.rows(canvas, below).astype(jnp.float32)
   middle = upper + down[:, None] * (lower - upper)
-  first, second = packed.columns(middle, left), packed.columns(middle, right)
-  return first + across * (second - first)
+  left, right, across = columns
+  near = _interleaved(jnp.stack([left, right]), channels)
+  weights = jnp.repeat(jnp.stack([1.0 - across, across]), channels, axis=1)
+  if total is None:
+    total = jnp.zeros((above.shape[0], near.shape[1]), jnp.float32)
+
+  # A loop, not a sum: XLA would recompute `middle` in each of the two gathers.
+  def add(k, total):
+    return total + weights[k] * packed.columns(middle, near[k])
+
+  return jax.lax.fori_loop(0, 2, add, total)
+
+
+def _interleaved(index, channels):
+  wide = index[..., None] * channels + jnp.arange(channels)
+  return wide.reshape(*index.shape[:-1], -1)
 
 
 def _table(canvas: int, zooms: tuple[float, ...]) -> np.ndarray:

@@ -1,0 +1,152 @@
+"""Frost: a weighted sum of the picture and a random crop of a frost picture.
+
+specs/corruptions.md section 3. Six pictures ship with the reference, of which
+the first five are used; the crop's last offset is never drawn. The `any` edition
+enlarges the picture to cover the image, then by 1.1, with cubic interpolation.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import frost_pictures
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import frost_resize
+from robust_tfds.corruptions.ops import one_by_one
+
+INFO = spec.Info(group="weather", benchmark="common", position=8)
+SEVERITIES = {  # weights of the picture and of the frost
+    "imagenet": ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)),
+    "tiny_imagenet": (
+        (1, 0.3),
+        (0.9, 0.4),
+        (0.8, 0.45),
+        (0.75, 0.5),
+        (0.7, 0.55),
+    ),
+    "cifar10": ((1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45)),
+}
+_MORE = 1.1  # imagecorruptions enlarges by this on top
+_SHAPES = ((600, 900), (315, 560), (315, 560), (350, 527), (495, 660))
+assets_version = frost_pictures.assets_version
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`weights` of picture and frost in hundredths, int32 `[5, 2]`."""
+  row = np.array(edition.row(SEVERITIES), np.float64)
+  return {"weights": np.round(row * 100).astype(np.int32)}
+
+
+def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """The five pictures in the corner of one array, and their shapes.
+
+  `pictures` is uint8 `[5, H, W * 3]`, `shapes` int32 `[5, 2]`; the `any`
+  edition adds `cubic`, see `frost_resize.cubic_weights`.
+  """
+  pictures = frost_pictures.load()
+  if edition.frost_scale not in (None, 1.0):
+    pictures = [frost_resize.linear(p, edition.frost_scale) for p in pictures]
+  shapes = np.array([p.shape[:2] for p in pictures], np.int32)
+  canvas = np.zeros((len(pictures), *shapes.max(axis=0), 3), np.uint8)
+  for place, picture in zip(canvas, pictures, strict=True):
+    place[: picture.shape[0], : picture.shape[1]] = picture
+  fixed = {
+      "pictures": canvas.reshape(*canvas.shape[:2], -1),
+      "shapes": shapes,
+  }
+  if edition.michaelis:
+    fixed["cubic"] = frost_resize.cubic_weights()
+  return fixed
+
+
+def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
+  """(which picture, first row, first column) of the crop, int32."""
+  which = seeding.integers(key, (), len(frost_pictures.USED))
+  shape = table["shapes"][which]
+  if edition.michaelis:
+    shape = resized(which, size, image.shape, table["shapes"])
+  room = (jnp.maximum(shape[i] - size[i], 1) for i in range(2))
+  corner = (
+      seeding.integers(key, (), n, stream=1 + i) for i, n in enumerate(room)
+  )
+  return which, *corner
+
+
+@one_by_one.plugin
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, integers `[H, W * 3]`; `draws` as from `draw`."""
+  which, *corner = draws
+  if edition.michaelis:
+    frost = _enlarged(which, corner, image.shape, size, table)
+  else:
+    frost = _crop(which, corner, image.shape, size, table, edition)
+  ours, its = table["weights"]
+  total = ours * images.flat(image).astype(jnp.int32) + its * frost
+  # Exactly total // 100: below 255 levels, 5243 / 2**19 is near enough.
+  return (jnp.minimum(total, 25500) * 5243) >> 19
+
+
+def resized(which, size, canvas, shapes) -> jax.Array:
+  """Height and width the picture is enlarged to in the `any` edition.
+
+  The reference's float64 arithmetic decides by ceil(), so its results are
+  tabulated on the host: for every height and every width that the canvas can
+  hold, according to which of the two needs the larger factor.
+  """
+  height, width = (jnp.asarray(n, jnp.int32) for n in size)
+  by_height = jnp.asarray(_enlargements(canvas[0], 0))[which, height]
+  by_width = jnp.asarray(_enlargements(canvas[1], 1))[which, width]
+  rows, columns = shapes[which, 0], shapes[which, 1]
+  taller = height * columns > width * rows
+  return jnp.where(taller, by_height, by_width)
+
+
+def _enlargements(canvas: int, axis: int) -> np.ndarray:
+  """int32 `[5, canvas + 1, 2]`: new shapes if that axis decides."""
+  side = np.arange(canvas + 1)[:, None]
+  tables = []
+  for shape in np.array(_SHAPES):
+    factor = np.where(shape[axis] >= side, 1.0, side / shape[axis]) * _MORE
+    tables.append(np.ceil(shape * factor))
+  return np.stack(tables).astype(np.int32)
+
+
+def _enlarged(which, corner, canvas, size, table):
+  return frost_resize.cubic_crop(
+      table["pictures"][which],
+      table["shapes"][which],
+      resized(which, size, canvas, table["shapes"]),
+      corner,
+      canvas[:2],
+      table["cubic"],
+  )
+
+
+def _crop(which, corner, canvas, size, table, edition):
+  pictures = table["pictures"]
+  have = (pictures.shape[1], pictures.shape[2] // 3)
+  if isinstance(size.h, int):
+    _check(size, edition)
+  want = tuple(min(n, m) for n, m in zip(canvas[:2], have, strict=True))
+  crop = jax.lax.dynamic_slice(
+      pictures,
+      (which, corner[0], corner[1] * 3),
+      (1, want[0], want[1] * 3),
+  )[0]
+  missing = (canvas[0] - want[0], (canvas[1] - want[1]) * 3)
+  return jnp.pad(crop, [(0, n) for n in missing]).astype(jnp.int32)
+
+
+def _check(size, edition):
+  scale = edition.frost_scale
+  smallest = [min(int(np.rint(s[i] * scale)) for s in _SHAPES) for i in (0, 1)]
+  if size.h >= smallest[0] or size.w >= smallest[1]:
+    raise ValueError(
+        f"Edition {edition.name!r} cuts frost out of pictures as small as"
+        f" {smallest[0]}x{smallest[1]}, which must be larger than the image;"
+        f" got {size.h}x{size.w}. Use edition='any' for images of any size."
+    )
+
+
