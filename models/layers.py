@@ -53,11 +53,6 @@ def linear(
   )
 
 
-def layer_norm(features: int, epsilon: float, *, rngs: nnx.Rngs) -> nnx.Module:
-  """torch.nn.LayerNorm over the last axis."""
-  return LayerNorm(features, epsilon, rngs=rngs)
-
-
 class LayerNorm(nnx.Module):
   """torch.nn.LayerNorm over the last axis, computed in float32."""
 

@@ -78,6 +78,10 @@ CHECKPOINTS = {
   "torchvision": _torchvision_names(_V1_1["pooled"]),
   "torchvision 1.0": _torchvision_names(_V1_0["pooled"]),
 }
+ORACLES = {
+  f"squeezenet{version}_torchvision": f"torchvision:squeezenet{version}"
+  for version in _COUNTS
+}
 
 
 class Fire(nnx.Module):

@@ -222,13 +222,12 @@ def _file_shape(shape, path, style) -> tuple[int, ...]:
 
 
 def _same_shape(got: tuple[int, ...], want: tuple[int, ...]) -> bool:
-  """Equal but for 1 x 1 convolutions written as matrices, and back."""
-  return got == want or _squeezed(got) == _squeezed(want)
+  """Equal but for axes of length 1.
 
-
-def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
-  """Drops the 1 x 1 of a kernel: `[O, I, 1, 1]` is `[O, I]`."""
-  return shape[:2] if len(shape) == 4 and shape[2:] == (1, 1) else shape
+  1 x 1 convolutions are written as matrices and back, scales per channel as
+  `[C]` or `[C, 1, 1]`: the numbers and their order are the same.
+  """
+  return [n for n in got if n != 1] == [n for n in want if n != 1]
 
 
 def _turn(array, path, shape, style) -> np.ndarray:
