@@ -1,0 +1,69 @@
+"""Snow sequences: one layer of flakes, blown in a turning direction.
+
+specs/imagenet_p.md sections 2 and 4; layer, blur and cover are those of
+`image/snow.py`. No frame is clean.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.image import snow
+from robust_tfds.corruptions.ops import clipped_zoom
+from robust_tfds.corruptions.ops import motion
+
+INFO = spec.Info(group="weather", benchmark="common", position=4)
+ROWS = ("direction",)
+_MEAN, _THRESHOLD, _PALE = 0.05, 0.5, 0.15
+_LAYERS = {  # deviation, zoom, radius and sigma of the blur in px
+    "imagenet": (0.3, 3, 14, 4),
+    "inception": (0.3, 3, 14, 4),
+    "imagenet64": (0.28, 2, 10, 2.5),
+    "tiny_imagenet": (0.28, 2, 10, 2.5),
+    "cifar10": (0.3, 2, 10, 2),
+}
+
+
+def on_source(edition: spec.Edition) -> bool:
+  """On the edition's crop."""
+  del edition
+  return False
+
+
+def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
+  """`direction` of each frame, int32 `[31, 2]`; the blur's kernel; `deviation`."""
+  del difficulty
+  deviation, _, radius, sigma = _LAYERS[edition.name]
+  kernel = motion.kernels([radius], [sigma], snow.BITS)
+  return {
+      "direction": motion.direction(4.0 * np.arange(31) - 150),
+      "deviation": np.float32(deviation),
+      **{k: v[0] for k, v in kernel.items()},
+  }
+
+
+def draw(key, image, size, table, edition) -> jax.Array:
+  """The 8-bit layer before the blur, int32 `[S, S]`, 0..255."""
+  del image, size
+  side, zoom = edition.size_px, _LAYERS[edition.name][1]
+  taken, made = clipped_zoom.longest(side, [zoom])
+  normals = seeding.normal(key, (taken, taken))
+  axis = clipped_zoom.positions(
+      clipped_zoom.Lengths(jnp.int32(taken), jnp.int32(made), jnp.int32(0)),
+      side,
+      trim=(made - side) // 2,
+  )
+  layer = _MEAN + table["deviation"] * normals
+  return snow.byte_layer(
+      clipped_zoom.resample(layer, axis, axis), jnp.float32(_THRESHOLD)
+  )
+
+
+def frame(image, draws, size, row, edition) -> jax.Array:
+  """One frame, uint8 `[S, S * 3]`; `draws` is the 8-bit layer."""
+  del edition
+  layer = draws.astype(jnp.int32)
+  flakes = snow.blow(layer, row["direction"], size, row)
+  return snow.cover(image, flakes, size, jnp.float32(_PALE))
