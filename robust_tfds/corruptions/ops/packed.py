@@ -25,3 +25,9 @@ def columns(words: jax.Array, index: jax.Array) -> jax.Array:
 def rows(words: jax.Array, index: jax.Array) -> jax.Array:
   """`words[index]` for an index known to lie inside."""
   return words.at[index].get(mode="promise_in_bounds")
+
+
+def bytes_of(words: jax.Array) -> jax.Array:
+  """uint8 `[H, W * 3]` of packed words `[H, W]`."""
+  wide = jax.lax.bitcast_convert_type(words, jnp.uint8)
+  return wide[..., :3].reshape(words.shape[0], -1)

@@ -1,0 +1,107 @@
+"""Glass blur: Gaussian blur, a local shuffle of pixels, the same blur again.
+
+specs/corruptions.md section 3. The shuffle copies sequentially and is no
+permutation, see `ops/sequential_copy.py`; displacements are -d..d - 1.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import borders
+from robust_tfds.corruptions.ops import one_by_one
+from robust_tfds.corruptions.ops import packed
+from robust_tfds.corruptions.ops import sequential_copy
+from robust_tfds.corruptions.ops import taps
+
+INFO = spec.Info(group="blur", benchmark="common", position=4)
+SEVERITIES = {  # (sigma in px, largest displacement in px, passes)
+    "imagenet": ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),
+    "inception": (
+        (0.8, 1, 3),
+        (1, 3, 1),
+        (1.1, 2, 4),
+        (1.2, 4, 2),
+        (1.6, 5, 2),
+    ),
+    "tiny_imagenet": (
+        (0.1, 1, 1),
+        (0.5, 1, 1),
+        (0.6, 1, 2),
+        (0.7, 2, 1),
+        (0.9, 2, 2),
+    ),
+    "cifar10": (
+        (0.05, 1, 1),
+        (0.25, 1, 1),
+        (0.4, 1, 1),
+        (0.25, 1, 2),
+        (0.4, 1, 2),
+    ),
+}
+_WEYL = 0x9E3779B9  # odd: a different key for every pass
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`delta`, `passes` int32 `[5]`; `half`, `turns` see `taps`."""
+  sigmas, deltas, passes = zip(*edition.row(SEVERITIES), strict=True)
+  return {
+      "delta": np.array(deltas, np.int32),
+      "passes": np.array(passes, np.int32),
+      **taps.half_kernels(sigmas),
+  }
+
+
+@one_by_one.plugin
+def draw(key, image, size, table, edition) -> jax.Array:
+  """Displacements of every pass, int32 `[passes, H, W]`.
+
+  Each is down * 65536 + right, both -d..d - 1; passes beyond the severity's are
+  not drawn.
+  """
+  del size
+  delta = table["delta"]
+  span = (2 * delta).astype(jnp.uint32)
+  shape = image.shape[:2]
+
+  def add(i, draws):
+    fold = i.astype(jnp.uint32) * np.uint32(_WEYL)
+    words = seeding.bits(key.at[1].set(key[1] ^ fold), shape)
+    down = (((words >> 16) * span) >> 16).astype(jnp.int32) - delta
+    right = (((words & 0xFFFF) * span) >> 16).astype(jnp.int32) - delta
+    return draws.at[i].set((down << 16) + right)
+
+  most = max(row[2] for row in edition.row(SEVERITIES))
+  draws = jnp.zeros((most, *shape), jnp.int32)
+  return jax.lax.fori_loop(0, table["passes"], add, draws)
+
+
+@one_by_one.plugin
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, int32 `[H, W * 3]`; `draws` as from `draw`."""
+  del edition
+  height, width = image.shape[:2]
+  blurred = _blur(images.flat(image), size, table).astype(jnp.uint8)
+  words = packed.pack(blurred.reshape(height, width, 3)).reshape(-1)
+
+  def shuffle(i, words):
+    right = (draws[i] << 16) >> 16
+    down = (draws[i] - right) >> 16
+    source = sequential_copy.sources(down, right, table["delta"], size)
+    return words.at[source].get(mode="promise_in_bounds")
+
+  words = jax.lax.fori_loop(0, table["passes"], shuffle, words)
+  shuffled = packed.bytes_of(words.reshape(height, width))
+  return _blur(shuffled, size, table)
+
+
+def _blur(levels: jax.Array, size, table) -> jax.Array:
+  """Gaussian blur of uint8 `[H, W * 3]`, truncated: int32, 0..255."""
+  edge = taps.margin(table["half"])
+  padded = borders.pad(levels, size, (edge, edge), channels=3)
+  down = taps.blur(padded, table["half"], table["turns"], 0)
+  across = taps.blur(down, table["half"], table["turns"], 1, stride=3)
+  return across.astype(jnp.int32)

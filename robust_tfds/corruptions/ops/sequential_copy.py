@@ -1,0 +1,58 @@
+"""Glass blur's shuffle: a sequential in-place copy, without the sequence.
+
+specs/corruptions.md section 3, glass_blur, quirks A to C. The reference visits
+the pixels from the last to the first and copies a random neighbour into each;
+the swap it means to do is none. So a pixel gets the value that its neighbour
+has at that moment: if the neighbour was visited before (it comes later in raster
+order, and is not in the frame that is never written) a copied one, otherwise
+its old one. Following the copies leads strictly forward to an old value: each
+pixel's source is the end of a chain, and chains are resolved for all pixels at
+once by pointer doubling in log2(longest chain) rounds of one gather.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+
+def sources(
+    down: jax.Array, right: jax.Array, delta: jax.Array | int, size
+) -> jax.Array:
+  """Where each pixel's value comes from after one pass over the picture.
+
+  Args:
+    down: vertical displacement of each visited pixel, int32 `[H, W]`, within
+      -delta..delta - 1; ignored at pixels that are not visited.
+    right: horizontal displacement.
+    delta: the largest displacement. Rows delta + 1 .. height - delta are
+      visited, and such columns.
+    size: valid (height, width).
+
+  Returns:
+    int32 `[H * W]`, flat indices into the canvas.
+  """
+  height, width = down.shape
+  y = jax.lax.broadcasted_iota(jnp.int32, down.shape, 0)
+  x = jax.lax.broadcasted_iota(jnp.int32, down.shape, 1)
+
+  def visited(y, x):
+    rows = (y > delta) & (y <= size[0] - delta)
+    return rows & (x > delta) & (x <= size[1] - delta)
+
+  here = y * width + x
+  moves = visited(y, x)
+  there = jnp.where(moves, here + down * width + right, here)
+  earlier = (down > 0) | ((down == 0) & (right > 0))
+  chained = moves & earlier & visited(y + down, x + right)
+  # A pointer to follow is >= 0, the end of a chain is its complement.
+  links = jnp.where(chained, there, ~there).reshape(height * width)
+
+  def unresolved(links):
+    return (links >= 0).any()
+
+  def follow(links):
+    ahead = links.at[jnp.maximum(links, 0)].get(mode="promise_in_bounds")
+    return jnp.where(links >= 0, ahead, links)
+
+  return ~jax.lax.while_loop(unresolved, follow, links)

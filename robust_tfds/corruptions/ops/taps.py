@@ -1,0 +1,89 @@
+"""Separable symmetric blur of few taps: sums of shifted copies.
+
+For small radii this is several times faster than a product with a banded matrix
+(`ops/gaussian.py`), and each element is summed in the same order whatever the
+canvas, so floats give the same bits in any of them. The kernel sums to 1 and is
+applied as x + sum w_k (x_-k + x_k - 2 x), which leaves flat areas exactly flat:
+a level that must not be truncated to the one below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions.ops import gaussian
+
+_UNROLL = 2
+
+
+def half_kernels(
+    sigmas: Sequence[float], truncate: float = 4.0
+) -> dict[str, np.ndarray]:
+  """Half Gaussians of every severity, centre first.
+
+  Returns:
+    `half` float32 `[5, R + 1]`, zeros beyond a severity's radius (R even), and
+    `turns` int32 `[5]`, trip counts of the loop over pairs of distances.
+  """
+  kernels = [gaussian.kernel(s, truncate) for s in sigmas]
+  radii = [len(k) // 2 for k in kernels]
+  turns = [-(-r // _UNROLL) for r in radii]
+  longest = max(turns) * _UNROLL
+  rows = [
+      np.pad(k[r:], (0, longest - r))
+      for k, r in zip(kernels, radii, strict=True)
+  ]
+  return {"half": np.stack(rows).astype(np.float32), "turns": np.array(turns, np.int32)}
+
+
+def margin(half: jax.Array) -> int:
+  """Elements that must be padded on either side."""
+  return half.shape[-1] - 1
+
+
+def blur(
+    padded: jax.Array,
+    half: jax.Array,
+    turns: jax.Array,
+    axis: int,
+    stride: int = 1,
+) -> jax.Array:
+  """Weighted sum along one axis.
+
+  Args:
+    padded: 2-D, with `margin(half) * stride` more elements on either side of
+      `axis`.
+    half: float32 `[R + 1]`, the right half of the kernel.
+    turns: trip count, as from `half_kernels`.
+    axis: 0 or 1.
+    stride: distance of neighbours: the channels of an interleaved row.
+
+  Returns:
+    float32, 2-D, shorter by the margins.
+  """
+  edge = margin(half) * stride
+  shape = list(padded.shape)
+  shape[axis] -= 2 * edge
+
+  exact = jnp.issubdtype(padded.dtype, jnp.integer)
+  wide = jnp.int32 if exact else jnp.float32
+
+  def at(distance):
+    start = [0, 0]
+    start[axis] = edge + distance * stride
+    return jax.lax.dynamic_slice(padded, start, shape).astype(wide)
+
+  centre = at(0)
+
+  def add(turn, total):
+    for k in range(_UNROLL):
+      distance = turn * _UNROLL + 1 + k
+      bend = (at(-distance) - centre) + (at(distance) - centre)
+      total = total + half[distance] * bend.astype(jnp.float32)
+    return total
+
+  return jax.lax.fori_loop(0, turns, add, centre.astype(jnp.float32))
