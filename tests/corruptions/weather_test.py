@@ -8,6 +8,7 @@ from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions.image import frost
 from robust_tfds.corruptions.image import snow
+from robust_tfds.corruptions.image import spatter
 from robust_tfds.corruptions.ops import motion
 from tests.corruptions import replays
 
@@ -49,7 +50,13 @@ def frost_draws(rng, image, severity, edition):
   return np.int32(which), np.int32(row), np.int32(column)
 
 
-DRAWS = {"frost": frost_draws, "fog": fog_draws, "snow": snow_draws}
+def spatter_draws(rng, image, severity, edition):
+  mean, deviation = edition.row(spatter.SEVERITIES)[severity - 1][:2]
+  layer = rng.normal(size=image.shape[:2], loc=mean, scale=deviation)
+  return ((layer - mean) / deviation).astype(np.float32)
+
+
+DRAWS = {"spatter": spatter_draws, "frost": frost_draws, "fog": fog_draws, "snow": snow_draws}
 
 
 class ReplayTest(parameterized.TestCase):

@@ -1,0 +1,162 @@
+"""Spatter: drops of water that refract light, or splashes of mud.
+
+specs/corruptions.md sections 1 and 3. Both start from a blurred normal layer.
+Water lights up the drops' rims by their distance to Canny edges; mud covers what
+lies above the threshold. Layers without drops leave the picture as it is, where
+the reference divides 0 by 0.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import borders
+from robust_tfds.corruptions.ops import canny
+from robust_tfds.corruptions.ops import chamfer
+from robust_tfds.corruptions.ops import equalize
+from robust_tfds.corruptions.ops import one_by_one
+from robust_tfds.corruptions.ops import stencil
+from robust_tfds.corruptions.ops import taps
+
+INFO = spec.Info(group="weather", benchmark="extra", position=2)
+SEVERITIES = {
+    # (mean, deviation, blur sigma, threshold, intensity or mud sigma, mud?)
+    "imagenet": (
+        (0.65, 0.3, 4, 0.69, 0.6, 0),
+        (0.65, 0.3, 3, 0.68, 0.6, 0),
+        (0.65, 0.3, 2, 0.68, 0.5, 0),
+        (0.65, 0.3, 1, 0.65, 1.5, 1),
+        (0.67, 0.4, 1, 0.65, 1.5, 1),
+    ),
+    "inception": (
+        (0.65, 0.3, 4, 0.69, 0.9, 0),
+        (0.65, 0.3, 3.5, 0.68, 0.9, 0),
+        (0.65, 0.3, 3, 0.68, 0.8, 0),
+        (0.65, 0.3, 1.2, 0.65, 1.8, 1),
+        (0.67, 0.4, 1.2, 0.65, 1.8, 1),
+    ),
+    "tiny_imagenet": (
+        (0.62, 0.1, 0.7, 0.7, 0.6, 0),
+        (0.65, 0.1, 0.8, 0.7, 0.6, 0),
+        (0.65, 0.3, 1, 0.69, 0.6, 0),
+        (0.65, 0.1, 0.7, 0.68, 0.6, 1),
+        (0.65, 0.1, 0.5, 0.67, 0.6, 1),
+    ),
+    "cifar10": (
+        (0.62, 0.1, 0.7, 0.7, 0.5, 0),
+        (0.65, 0.1, 0.8, 0.7, 0.5, 0),
+        (0.65, 0.3, 1, 0.69, 0.5, 0),
+        (0.65, 0.1, 0.7, 0.69, 0.6, 1),
+        (0.65, 0.1, 0.5, 0.68, 0.6, 1),
+    ),
+}
+_WATER = (175.0, 238.0, 238.0)  # pale turquoise
+_MUD = (63.0, 42.0, 20.0)
+_CAP = 20  # px; distances beyond it are all alike
+_EMBOSS = {  # the reference's 3x3 kernel, by (row, column)
+    (-1, -1): -2,
+    (-1, 0): -1,
+    (0, -1): -1,
+    (0, 0): 1,
+    (0, 1): 1,
+    (1, 0): 1,
+    (1, 1): 2,
+}
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """The layer's numbers `[5]`, and `taps.half_kernels` of layer and mud."""
+  row = np.array(edition.row(SEVERITIES), np.float64)
+  mean, deviation, sigma, threshold, intensity, mud = row.T
+  floats = {
+      "mean": mean,
+      "deviation": deviation,
+      "threshold": threshold,
+      "intensity": intensity,
+  }
+  splash = taps.half_kernels(intensity)
+  return {
+      **{k: v.astype(np.float32) for k, v in floats.items()},
+      "mud": mud.astype(np.int32),
+      **taps.half_kernels(sigma),
+      "splash_half": splash["half"],
+      "splash_turns": splash["turns"],
+  }
+
+
+@one_by_one.plugin
+def draw(key, image, size, table, edition) -> jax.Array:
+  """Standard normals, float32 `[H, W]`."""
+  del size, table, edition
+  return seeding.normal(key, image.shape[:2])
+
+
+@one_by_one.plugin
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, uint8 `[H, W * 3]`; `draws` are standard normals `[H, W]`."""
+  del edition
+  layer = table["mean"] + table["deviation"] * draws
+  layer = _blur(layer, table["half"], table["turns"], size)
+
+  def with_mud():
+    splash = (layer > table["threshold"]).astype(jnp.int32)
+    cover = _blur(splash, table["splash_half"], table["splash_turns"], size)
+    cover = jnp.where(cover < 0.8, 0.0, cover)
+    levels = images.planes(image).astype(jnp.float32)
+    colour = jnp.array(_MUD)[:, None, None]
+    return images.interleave(levels + cover * (colour - levels))
+
+  def with_water():
+    drops = jnp.where(layer < table["threshold"], 0.0, layer)
+    return water(image, drops, size, table["intensity"])
+
+  return jax.lax.cond(table["mud"] == 1, with_mud, with_water)
+
+
+def water(image: jax.Array, layer: jax.Array, size, intensity) -> jax.Array:
+  """The picture under drops.
+
+  Args:
+    image: uint8 `[H, W, 3]`.
+    layer: float32 `[H, W]`, thickness of the water, 0 where there is none.
+    size: valid (height, width).
+    intensity: how bright the brightest rim is.
+
+  Returns:
+    uint8 `[H, W * 3]`.
+  """
+  inside = stencil.inside(layer.shape, size)
+  thick = (layer * 255.0).astype(jnp.int32) & 0xFF  # wraps, as the reference
+  thick = jnp.where(inside, thick, 0)
+  edges = canny.edges(thick, size, low=50, high=150)
+  rim = _rim(chamfer.distance(edges, _CAP), size, inside)
+  shine = (thick * rim).astype(jnp.float32)
+  brightest = jnp.where(inside, shine, 0.0).max()
+  shine = shine * (intensity / jnp.maximum(brightest, 1.0))
+  levels = images.planes(image).astype(jnp.float32)
+  colour = jnp.array(_WATER)[:, None, None]
+  return images.interleave(levels + colour * shine)
+
+
+def _rim(distance, size, inside):
+  """Distances to edges, made into a relief: int32 0..255."""
+  near = stencil.neighbours(distance, size)
+  mean = sum(near.values()) * np.float32(1 / (9 * chamfer.ONE))
+  # Sums of 9 are whole numbers below 2**24; a whisker more than 1 / 9 keeps
+  # multiples of 9 from falling one level.
+  coarse = jnp.floor(mean + np.float32(1e-6)).astype(jnp.int32)
+  spread = equalize.equalize(jnp.minimum(coarse, _CAP), inside, _CAP + 1)
+  near = stencil.neighbours(spread, size)
+  relief = sum(weight * near[at] for at, weight in _EMBOSS.items())
+  near = stencil.neighbours(jnp.clip(relief, 0, 255), size)
+  return (2 * sum(near.values()) + 9) // 18  # rounds: never a tie
+
+
+def _blur(layer, half, turns, size):
+  edge = taps.margin(half)
+  padded = borders.pad(layer, size, (edge, edge))
+  down = taps.blur(padded, half, turns, 0)
+  return taps.blur(down, half, turns, 1)

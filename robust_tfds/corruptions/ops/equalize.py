@@ -1,0 +1,30 @@
+"""Histogram equalisation of few levels, as cv2.equalizeHist."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+
+def equalize(levels: jax.Array, inside: jax.Array, count: int) -> jax.Array:
+  """Spreads the levels that occur over 0..255.
+
+  Args:
+    levels: int32 `[H, W]`, 0..count - 1.
+    inside: bool `[H, W]`, the picture.
+    count: how many levels there are; small.
+
+  Returns:
+    int32 `[H, W]`; levels of a picture with a single one stay as they are.
+  """
+  counted = jnp.where(inside, levels, count)
+  histogram = jnp.stack([(counted == i).sum() for i in range(count)])
+  total = histogram.sum()
+  first = jnp.argmax(histogram > 0)
+  others = total - histogram[first]
+  later = jnp.cumsum(histogram) - histogram[first]
+  scale = 255.0 / jnp.maximum(others, 1).astype(jnp.float32)
+  spread = jnp.round(later.astype(jnp.float32) * scale).astype(jnp.int32)
+  table = jnp.where(jnp.arange(count) > first, spread, 0)
+  table = jnp.where(others == 0, jnp.arange(count), table)
+  return table[levels]

@@ -1,0 +1,46 @@
+"""3x3 neighbourhoods of a picture in the corner of a canvas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+
+from robust_tfds.corruptions.ops import border
+from robust_tfds.corruptions.ops import packed
+
+Offset = tuple[int, int]
+
+
+def neighbours(
+    canvas: jax.Array, size, rule: Callable = border.reflect101
+) -> Mapping[Offset, jax.Array]:
+  """The nine shifted copies of `[H, W]`, by (row, column) offset in -1..1.
+
+  Args:
+    canvas: any dtype.
+    size: valid (height, width); pixels beyond it are never read.
+    rule: where positions outside lie, one of `ops/border.py`.
+  """
+  height, width = canvas.shape
+  rows = rule(jnp.arange(-1, height + 1, dtype=jnp.int32), size[0])
+  columns = rule(jnp.arange(-1, width + 1, dtype=jnp.int32), size[1])
+  return shifts(packed.columns(packed.rows(canvas, rows), columns))
+
+
+def shifts(padded: jax.Array) -> Mapping[Offset, jax.Array]:
+  """The same for `[H + 2, W + 2]`, a canvas with a margin of one."""
+  height, width = padded.shape[0] - 2, padded.shape[1] - 2
+  return {
+      (y, x): padded[1 + y : 1 + y + height, 1 + x : 1 + x + width]
+      for y in (-1, 0, 1)
+      for x in (-1, 0, 1)
+  }
+
+
+def inside(shape: tuple[int, int], size) -> jax.Array:
+  """Which pixels of a canvas belong to the picture, bool `[H, W]`."""
+  rows = jnp.arange(shape[0])[:, None] < size[0]
+  return rows & (jnp.arange(shape[1]) < size[1])
