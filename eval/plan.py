@@ -127,15 +127,15 @@ def claim_workdir(plan: Plan, workdir: pathlib.Path) -> None:
   path = workdir / "config.json"
   ours = json.loads(plan.config.to_json_best_effort())
   if path.exists():
-    theirs = json.loads(path.read_text("utf-8"))
+    theirs, now = _flat(json.loads(path.read_text("utf-8"))), _flat(ours)
     differ = sorted(
         k
-        for k in (flat_ours := _flat(ours)).keys() | (flat := _flat(theirs)).keys()
-        if k not in _FREE and flat_ours.get(k) != flat.get(k)
+        for k in theirs.keys() | now.keys()
+        if k not in _FREE and theirs.get(k) != now.get(k)
     )
     if differ:
       listed = "; ".join(
-          f"{k}: {flat.get(k)!r} there, {flat_ours.get(k)!r} now" for k in differ
+          f"{k}: {theirs.get(k)!r} there, {now.get(k)!r} now" for k in differ
       )
       raise ValueError(
           f"{workdir} belongs to a run with another config ({listed}). Use"

@@ -63,13 +63,24 @@ def direction(degrees: float | np.ndarray) -> np.ndarray:
   """(sine, cosine) in units of 1 / `ONE`: int32 `[..., 2]`, on the host."""
   radians = np.deg2rad(degrees)
   pair = np.stack([np.sin(radians), np.cos(radians)], axis=-1)
-  # Rounded up: float64 has cos(60 deg) just above 1/2, and the taps at half a
-  # pixel then fall on ImageMagick's side.
-  return np.ceil(pair * ONE).astype(np.int32)
+  return np.round(pair * ONE).astype(np.int32)
+
+
+def exact_offsets(degrees: np.ndarray, taps: int) -> np.ndarray:
+  """Offsets (rows, columns) as float64 rounds them: int32 `[..., 2, taps]`.
+
+  On the host, for given angles: at multiples of 30 degrees taps lie at half
+  pixels, and the last bit of a float64 decides. Stands for a direction.
+  """
+  radians = np.deg2rad(degrees)[..., None]
+  pair = np.stack([np.sin(radians), np.cos(radians)], axis=-2)
+  return np.ceil(np.arange(taps) * pair - 0.5).astype(np.int32)
 
 
 def offsets(direction: jax.Array, taps: int) -> tuple[jax.Array, jax.Array]:
   """Whole-pixel offsets (rows, columns) of the taps, int32 `[taps]` each."""
+  if direction.ndim == 2:  # they are the offsets, from `exact_offsets`
+    return direction[0], direction[1]
   i = jnp.arange(taps, dtype=jnp.int32)
   half = ONE >> 1  # ceil(x - 1/2) = -floor(1/2 - x)
   rows, columns = (-((half - i * direction[axis]) // ONE) for axis in range(2))
@@ -97,7 +108,7 @@ def blur(
       with margin M = `margin(weights)` for both axes.
     weights: int32 `[T]`, from `kernels`.
     turns: how many times `_UNROLL` taps to add.
-    direction: int32 `[2]`, see `direction`.
+    direction: int32 `[2]`, see `direction`; or `exact_offsets`.
     channels: interleaved values a pixel.
 
   Returns:

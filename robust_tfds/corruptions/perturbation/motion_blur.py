@@ -32,13 +32,14 @@ def on_source(edition: spec.Edition) -> bool:
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
-  """`direction` int32 `[T, 2]`; `weights` and `turns`, see `motion.kernels`."""
+  """`direction` int32 `[T, 2, taps]`; `weights` and `turns`, see `motion.kernels`."""
   del difficulty
   frames, step, radius, sigma = _BLURS[edition.name]
   kernels = motion.kernels([radius], [sigma], motion_blur.BITS)
   degrees = step * (np.arange(frames) - (frames - 1))
+  taps = kernels["weights"].shape[-1]
   return {
-      "direction": motion.direction(degrees),
+      "direction": motion.exact_offsets(degrees, taps),
       **{k: v[0] for k, v in kernels.items()},
   }
 

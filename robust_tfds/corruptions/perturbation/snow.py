@@ -33,12 +33,14 @@ def on_source(edition: spec.Edition) -> bool:
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
-  """`direction` of each frame, int32 `[31, 2]`; the blur's kernel; `deviation`."""
+  """`direction` of each frame, int32 `[31, 2, taps]`; the blur's kernel; `deviation`."""
   del difficulty
   deviation, _, radius, sigma = _LAYERS[edition.name]
   kernel = motion.kernels([radius], [sigma], snow.BITS)
+  degrees = 4 * np.arange(31) - 150
+  taps = kernel["weights"].shape[-1]
   return {
-      "direction": motion.direction(4.0 * np.arange(31) - 150),
+      "direction": motion.exact_offsets(degrees, taps),
       "deviation": np.float32(deviation),
       **{k: v[0] for k, v in kernel.items()},
   }
