@@ -78,21 +78,21 @@ class GoldenTest(parameterized.TestCase):
 
   @parameterized.product(name=tuple(_GIVEN_LAYER), photo=_PHOTOS)
   def test_with_the_authors_layer(self, name, photo):
-    golden = _golden(photo, name)
+    golden = _golden(photo, f"{name}.given_layer")
     photo = _photo(photo)
     variant = spec.edition("imagenet")
     module = spec.module(name, "perturbation")
     frames = jax.jit(
-        lambda image, layer: sequences.run(
+        lambda image, layer, table: sequences.run(
             module,
             variant,
             image,
             images.Size(*image.shape[:2]),
             seeding.raw(_key()),
-            module.tables(variant, 1),
+            table,
             draws=layer,
         )
-    )(photo, golden["layer"].astype(np.float32))
+    )(photo, golden["layer"].astype(np.float32), module.tables(variant, 1))
     frames = np.asarray(frames).reshape(-1, 224, 224, 3)
     self._compare(frames, golden, _GIVEN_LAYER[name])
 

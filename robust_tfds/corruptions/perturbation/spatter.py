@@ -1,0 +1,80 @@
+"""Spatter sequences: drops of water that run down the picture.
+
+specs/imagenet_p.md sections 2 and 4; the water is that of `image/spatter.py`.
+Frame 0 has the drops as they fell; before each later frame every column of the
+layer is convolved with a kernel that moves them down. No frame is clean.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.image import spatter
+from robust_tfds.corruptions.ops import gaussian
+
+INFO = spec.Info(group="weather", benchmark="extra", position=2)
+ROWS = ("index",)
+_FRAMES = 31
+_INTENSITY = 0.6
+_LONG, _SHORT = (0.05, 0.1, 0.15, 0.7), (0.2, 0.8)
+_LAYERS = {  # mean, deviation, blur sigma in px, threshold, kernel
+    "imagenet": (0.65, 0.27, 3.7, 0.69, _LONG),
+    "inception": (0.65, 0.3, 4, 0.69, _LONG),
+    "imagenet64": (0.6, 0.25, 1.75, 0.7, _SHORT),
+    "tiny_imagenet": (0.6, 0.25, 1.75, 0.7, _SHORT),
+    "cifar10": (0.6, 0.265, 1.75, 0.7, _SHORT),
+}
+
+
+def on_source(edition: spec.Edition) -> bool:
+  """On the edition's crop."""
+  del edition
+  return False
+
+
+def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
+  """`index` of each frame, and the layer's numbers."""
+  del difficulty
+  mean, deviation, sigma, threshold, kernel = _LAYERS[edition.name]
+  return {
+      "index": np.arange(_FRAMES),
+      "mean": np.float32(mean),
+      "deviation": np.float32(deviation),
+      "threshold": np.float32(threshold),
+      "blur": gaussian.kernel(sigma).astype(np.float32),
+      "kernel": np.array(kernel, np.float32),
+  }
+
+
+def draw(key, image, size, table, edition) -> jax.Array:
+  """The layer as it fell, float32 `[S, S]`: blurred, and 0 below the threshold."""
+  del edition
+  normals = seeding.normal(key, image.shape[:2])
+  layer = table["mean"] + table["deviation"] * normals
+  layer = gaussian.blur(layer, table["blur"], size, "nearest")
+  return jnp.where(layer < table["threshold"], 0.0, layer)
+
+
+def frames(image, draws, size, table, edition) -> jax.Array:
+  """All frames, uint8 `[31, S, S * 3]`; `draws` is the layer as it fell."""
+  del edition
+
+  def step(layer, _):
+    frame = spatter.water(image, layer, size, jnp.float32(_INTENSITY))
+    return _run_down(layer, table["kernel"]), frame
+
+  return jax.lax.scan(step, draws.astype(jnp.float32), table["index"])[1]
+
+
+def _run_down(layer: jax.Array, kernel: jax.Array) -> jax.Array:
+  """numpy's 'same' convolution of every column, zeros beyond the ends."""
+  taps = kernel.shape[0]
+  above = taps // 2  # 'same' keeps the middle of the full convolution
+  padded = jnp.pad(layer, ((above, taps - 1 - above), (0, 0)))
+  rows = layer.shape[0]
+  # new[n] = sum_k kernel[k] old[n + (taps - 1) // 2 - k]
+  return sum(
+      kernel[k] * padded[taps - 1 - k : taps - 1 - k + rows] for k in range(taps)
+  )
