@@ -17,6 +17,7 @@ from robust_tfds.corruptions.ops import borders
 from robust_tfds.corruptions.ops import canny
 from robust_tfds.corruptions.ops import chamfer
 from robust_tfds.corruptions.ops import equalize
+from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import one_by_one
 from robust_tfds.corruptions.ops import stencil
 from robust_tfds.corruptions.ops import taps
@@ -132,7 +133,7 @@ def water(image: jax.Array, layer: jax.Array, size, intensity) -> jax.Array:
   thick = (layer * 255.0).astype(jnp.int32) & 0xFF  # wraps, as the reference
   thick = jnp.where(inside, thick, 0)
   edges = canny.edges(thick, size, low=50, high=150)
-  rim = _rim(chamfer.distance(edges, _CAP), size, inside)
+  rim = _rim(chamfer.distance(edges, _CAP), size, inside, intensity)
   shine = (thick * rim).astype(jnp.float32)
   brightest = jnp.where(inside, shine, 0.0).max()
   shine = shine * (intensity / jnp.maximum(brightest, 1.0))
@@ -141,18 +142,20 @@ def water(image: jax.Array, layer: jax.Array, size, intensity) -> jax.Array:
   return images.interleave(levels + colour * shine)
 
 
-def _rim(distance, size, inside):
+def _rim(distance, size, inside, natural):
   """Distances to edges, made into a relief: int32 0..255."""
   near = stencil.neighbours(distance, size)
   mean = sum(near.values()) * np.float32(1 / (9 * chamfer.ONE))
-  # Sums of 9 are whole numbers below 2**24; a whisker more than 1 / 9 keeps
-  # multiples of 9 from falling one level.
+  # Sums of 9 are whole numbers below 2**24; a whisker on top keeps multiples
+  # of 9 from falling one level.
   coarse = jnp.floor(mean + np.float32(1e-6)).astype(jnp.int32)
-  spread = equalize.equalize(jnp.minimum(coarse, _CAP), inside, _CAP + 1)
+  coarse = keep.keep(jnp.clip(coarse, 0, _CAP), natural)
+  spread = keep.keep(equalize.equalize(coarse, inside, _CAP + 1), natural)
   near = stencil.neighbours(spread, size)
   relief = sum(weight * near[at] for at, weight in _EMBOSS.items())
-  near = stencil.neighbours(jnp.clip(relief, 0, 255), size)
-  return (2 * sum(near.values()) + 9) // 18  # rounds: never a tie
+  near = stencil.neighbours(keep.keep(jnp.clip(relief, 0, 255), natural), size)
+  smooth = (2 * sum(near.values()) + 9) // 18  # rounds: never a tie
+  return keep.keep(smooth, natural)
 
 
 def _blur(layer, half, turns, size):

@@ -57,9 +57,14 @@ _FAR = 32
 def _along_rows(marked):
   """Columns to the nearest marked pixel of the row, up to `_FAR`: int32."""
   width = marked.shape[1]
-  length = jnp.where(marked, 0, _FAR).astype(jnp.int32)
-  for k in (1, 2, 4, 8, 16):
-    wide = jnp.pad(length, ((0, 0), (k, k)), constant_values=_FAR)
-    sides = jnp.minimum(wide[:, :width], wide[:, 2 * k :])
-    length = jnp.minimum(length, sides + k)
-  return length
+  most = _FAR // 2
+
+  def double(i, length):
+    step = 1 << i
+    wide = jnp.pad(length, ((0, 0), (most, most)), constant_values=_FAR)
+    left = jax.lax.dynamic_slice_in_dim(wide, most - step, width, axis=1)
+    right = jax.lax.dynamic_slice_in_dim(wide, most + step, width, axis=1)
+    return jnp.minimum(length, jnp.minimum(left, right) + step)
+
+  start = jnp.where(marked, 0, _FAR).astype(jnp.int32)
+  return jax.lax.fori_loop(0, 5, double, start)

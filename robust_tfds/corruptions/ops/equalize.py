@@ -17,8 +17,8 @@ def equalize(levels: jax.Array, inside: jax.Array, count: int) -> jax.Array:
   Returns:
     int32 `[H, W]`; levels of a picture with a single one stay as they are.
   """
-  counted = jnp.where(inside, levels, count)
-  histogram = jnp.stack([(counted == i).sum() for i in range(count)])
+  ones = inside.astype(jnp.int32).reshape(-1)
+  histogram = jnp.zeros(count, jnp.int32).at[levels.reshape(-1)].add(ones)
   total = histogram.sum()
   first = jnp.argmax(histogram > 0)
   others = total - histogram[first]

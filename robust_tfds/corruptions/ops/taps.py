@@ -69,6 +69,7 @@ def blur(
   shape = list(padded.shape)
   shape[axis] -= 2 * edge
 
+  half = jnp.asarray(half)
   exact = jnp.issubdtype(padded.dtype, jnp.integer)
   wide = jnp.int32 if exact else jnp.float32
 
