@@ -5,6 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from robust_tfds.corruptions.ops import border
+from robust_tfds.corruptions.ops import packed
+
 
 def replicate(canvas: jax.Array, size, channels: int = 1) -> jax.Array:
   """Fills what lies outside the picture with its last row and column.
@@ -48,3 +51,15 @@ def rotate180(canvas: jax.Array, size) -> jax.Array:
   return jax.lax.dynamic_slice(
     turned, (height - size[0], width - size[1]), (height, width)
   )
+
+
+def pad_reflect(canvas: jax.Array, size, margin) -> jax.Array:
+  """The picture `[H, W]` with `margin` (rows, columns) mirrored around it.
+
+  Mirrors at the pixels' outer edges (scipy's 'reflect'), as often as it takes.
+  """
+  rows, columns = (
+      border.reflect(jnp.arange(-m, n + m, dtype=jnp.int32), valid)
+      for m, n, valid in zip(margin, canvas.shape, size, strict=True)
+  )
+  return packed.columns(packed.rows(canvas, rows), columns)
