@@ -89,7 +89,10 @@ class Network(nnx.Module):
 
   def _block(self, block: str, x: jax.Array) -> jax.Array:
     one, _, _, pool, project = _BLOCKS[block]
-    run = lambda name, y: self._run(f"inception_{block}_{name}", y)
+
+    def run(name: str, y: jax.Array) -> jax.Array:
+      return self._run(f"inception_{block}_{name}", y)
+
     parts = [run("1x1", x)] if one else []
     parts.append(run("3x3", run("3x3_reduce", x)))
     double = run("double_3x3_1", run("double_3x3_reduce", x))

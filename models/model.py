@@ -44,6 +44,7 @@ class Model:
   dtype: str = "float32"
 
   def __post_init__(self):
+    """Refuses a dtype that is not offered."""
     if self.dtype not in _DTYPES:
       raise ValueError(f"Got dtype {self.dtype!r}, expected one of {_DTYPES}.")
 

@@ -1,8 +1,8 @@
 """What a published model expects of its pictures, and what it answers.
 
-A `Spec` is data: where a picture is resized and cropped (on the host), how uint8
-pixels become the numbers the network was trained on (on the device), and which
-labels the logits stand for.
+A `Spec` is data: where a picture is resized and cropped (on the host), how
+uint8 pixels become the numbers the network was trained on (on the device), and
+which labels the logits stand for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 
 _RESIZE_RULES = ("squash", "short_side", "fraction")
 _ORDERS = ("rgb", "bgr")
-_LABEL_COUNTS = {"imagenet1k": 1000, "digits": 10}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Spec:
     num_classes: number of logits.
     flexible: whether the network accepts other sizes than `input_px`.
     weights: layout and preprocessing family of the public checkpoint:
-      `torchvision`, `caffe`, `cadene`, `timm`, or `own` for models trained here.
+      `torchvision`, `caffe`, `cadene`, `timm`, or `own` if trained here.
     parameters: published count of trainable numbers with `num_classes` logits;
       None where there is none.
     source: where these values are written down.
@@ -64,6 +63,7 @@ class Spec:
   source: str = ""
 
   def __post_init__(self):
+    """Refuses rules that do not exist or do not fit."""
     if self.resize not in _RESIZE_RULES:
       raise ValueError(
         f"Got resize {self.resize!r}, expected one of {_RESIZE_RULES}."
@@ -103,4 +103,5 @@ class Variant:
   options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
   def __hash__(self):
+    """By value; options are plain data."""
     return hash((self.spec, repr(sorted(self.options.items()))))

@@ -51,13 +51,21 @@ def build(model: Any, **options: Any) -> Any:
   return module.eval()
 
 
-def logits(module: Any, batch: np.ndarray) -> np.ndarray:
-  """The reference's logits of float32 `[B, H, W, 3]`."""
+def logits(module: Any, batch: np.ndarray, *, whole: bool = True) -> Any:
+  """The reference's answer to float32 `[B, H, W, 3]`.
+
+  Args:
+    module: a torch module of pictures `[B, 3, H, W]`.
+    batch: preprocessed pictures.
+    whole: whether the answer is logits to return as a numpy array; otherwise
+      the module is run for its side effects (statistics in training mode).
+  """
   import torch
 
   pixels = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
   with torch.no_grad():
-    return module(torch.from_numpy(pixels)).numpy()
+    answer = module(torch.from_numpy(pixels))
+  return answer.numpy() if whole else None
 
 
 def compare(

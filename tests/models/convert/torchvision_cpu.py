@@ -2,36 +2,38 @@
 
 torchvision registers fakes for operators of its C extension while it is
 imported; where the extension does not load, their schemas must be defined
-first. No kernel is needed by the classification models. Import this first.
+first. No kernel is needed by the classification models.
 """
-
-import torch
 
 _SCHEMAS = {
   "nms": "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-  "qnms": ("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"),
+  "qnms": "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
   "roi_align": (
     "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt"
     " pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned)"
     " -> Tensor"
   ),
 }
-# The definitions live as long as this object.
-LIBRARY = torch.library.Library("torchvision", "FRAGMENT")
-
-
-def _known(name: str) -> bool:
-  try:
-    return bool(getattr(torch.ops.torchvision, name))
-  except (AttributeError, RuntimeError):
-    return False
+_LIBRARIES: list = []  # a definition lives as long as its library object
 
 
 def define() -> None:
-  """Defines the schemas that are missing; does nothing the second time."""
-  for name, schema in _SCHEMAS.items():
-    if not _known(name):
-      LIBRARY.define(schema)
+  """Defines what is missing; call before importing torchvision.
 
+  Raises:
+    ImportError: torch is not installed.
+  """
+  import torch
 
-define()
+  def known(name: str) -> bool:
+    try:
+      return bool(getattr(torch.ops.torchvision, name))
+    except (AttributeError, RuntimeError):
+      return False
+
+  missing = [schema for name, schema in _SCHEMAS.items() if not known(name)]
+  if missing:
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    for schema in missing:
+      library.define(schema)
+    _LIBRARIES.append(library)

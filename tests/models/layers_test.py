@@ -1,0 +1,118 @@
+"""Pooling and normalisation against definitions written out in numpy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+from flax import nnx
+
+from models import layers
+
+
+def _pool(x, window, stride, padding, ceil, reduce):
+  """Windows as torch places them, one by one."""
+  out = []
+  for side in x.shape:
+    room = side + 2 * padding - window
+    n = (-(-room // stride) if ceil else room // stride) + 1
+    if ceil and (n - 1) * stride >= side + padding:
+      n -= 1
+    out.append(n)
+  result = np.zeros(out)
+  for i in range(out[0]):
+    for j in range(out[1]):
+      top, left = i * stride - padding, j * stride - padding
+      inside = x[
+        max(top, 0) : max(top + window, 0), max(left, 0) : left + window
+      ]
+      bottom = min(top + window, x.shape[0] + padding)
+      right = min(left + window, x.shape[1] + padding)
+      result[i, j] = reduce(inside, (bottom - top) * (right - left))
+  return result
+
+
+_CASES = tuple(
+  (side, window, stride, padding, ceil)
+  for side in (7, 8, 13)
+  for window, stride, padding in ((3, 2, 0), (3, 2, 1), (2, 2, 0), (3, 1, 1))
+  for ceil in (False, True)
+)
+
+
+class LayersTest(parameterized.TestCase):
+  @parameterized.parameters(*_CASES)
+  def test_pooling(self, side, window, stride, padding, ceil):
+    x = np.random.default_rng(side).standard_normal((side, side + 1)) - 2
+    batch = jnp.asarray(x[None, :, :, None], jnp.float32)
+    arguments = (window, stride, padding)
+    with self.subTest("max"):
+      want = _pool(x, *arguments, ceil, lambda w, _: w.max())
+      got = layers.max_pool(batch, *arguments, ceil=ceil)
+      np.testing.assert_allclose(got[0, :, :, 0], want, rtol=1e-6)
+    with self.subTest("average, padding counted"):
+      want = _pool(x, *arguments, ceil, lambda w, n: w.sum() / n)
+      got = layers.avg_pool(batch, *arguments, ceil=ceil)
+      np.testing.assert_allclose(got[0, :, :, 0], want, rtol=1e-5)
+    with self.subTest("average, padding left out"):
+      want = _pool(x, *arguments, ceil, lambda w, _: w.mean())
+      got = layers.avg_pool(batch, *arguments, ceil=ceil, count_padding=False)
+      np.testing.assert_allclose(got[0, :, :, 0], want, rtol=1e-5)
+
+  @parameterized.parameters(6, 7, 13, 3)
+  def test_adaptive_average(self, side):
+    x = np.random.default_rng(0).standard_normal((1, side, side, 2))
+    got = layers.adaptive_avg_pool(jnp.asarray(x, jnp.float32), 6)
+    for i in range(6):
+      for j in range(6):
+        rows = slice(i * side // 6, -(-(i + 1) * side // 6))
+        columns = slice(j * side // 6, -(-(j + 1) * side // 6))
+        want = x[0, rows, columns].mean((0, 1))
+        np.testing.assert_allclose(got[0, i, j], want, atol=1e-6)
+
+  def test_batch_norm(self):
+    norm = layers.BatchNorm(3, 1e-3, rngs=nnx.Rngs(0))
+    rng = np.random.default_rng(0)
+    mean, var, scale, bias = rng.uniform(0.5, 2, (4, 3)).astype(np.float32)
+    norm.mean[...], norm.var[...] = jnp.asarray(mean), jnp.asarray(var)
+    norm.scale[...], norm.bias[...] = jnp.asarray(scale), jnp.asarray(bias)
+    x = rng.standard_normal((2, 4, 4, 3), np.float32)
+    want = (x - mean) / np.sqrt(var + 1e-3) * scale + bias
+    np.testing.assert_allclose(norm(jnp.asarray(x)), want, atol=1e-5)
+
+  def test_layer_norm(self):
+    norm = layers.LayerNorm(8, 1e-6, rngs=nnx.Rngs(0))
+    x = np.random.default_rng(0).standard_normal((3, 8), np.float32) + 100
+    want = (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True)
+    np.testing.assert_allclose(norm(jnp.asarray(x)), want, atol=1e-3)
+
+  def test_stack_counts_functions_as_places(self):
+    first = layers.linear(2, 3, rngs=nnx.Rngs(0))
+    last = layers.linear(3, 4, rngs=nnx.Rngs(0))
+    stack = layers.Stack((first, layers.relu, last))
+    paths = {p[0] for p, _ in nnx.to_flat_state(nnx.state(stack))}
+    self.assertEqual(paths, {"0", "2"})
+    x = jnp.ones((1, 2))
+    np.testing.assert_array_equal(stack(x), last(layers.relu(first(x))))
+
+  def test_flatten_is_channel_major(self):
+    x = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
+    want = np.moveaxis(x, -1, 1).reshape(2, -1)
+    np.testing.assert_array_equal(layers.flatten_as_torch(jnp.asarray(x)), want)
+
+  def test_everything_follows_the_input_dtype(self):
+    rngs = nnx.Rngs(0)
+    x = jnp.ones((1, 8, 8, 4), jnp.bfloat16)
+    for layer in (
+      layers.conv(4, 4, 3, rngs=rngs),
+      layers.linear(4, 4, rngs=rngs),
+      layers.BatchNorm(4, rngs=rngs),
+      layers.LayerNorm(4, 1e-6, rngs=rngs),
+      lambda x: layers.avg_pool(x, 3, 2),
+      lambda x: layers.adaptive_avg_pool(x, 3),
+    ):
+      self.assertEqual(jax.eval_shape(layer, x).dtype, jnp.bfloat16)
+
+
+if __name__ == "__main__":
+  absltest.main()
