@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import os
 import pkgutil
 from collections.abc import Iterable
@@ -75,6 +76,7 @@ def prepare(
     data_dir: str | os.PathLike | None = None,
     manual_dir: str | os.PathLike | None = None,
     workers: int = 1,
+    beam: bool = False,
     limit: int | None = None,
     **options: Any,
 ) -> tfds.core.DatasetBuilder:
@@ -86,22 +88,39 @@ def prepare(
     data_dir: TFDS data folder.
     manual_dir: where manually downloaded sources lie.
     workers: processes that decode, corrupt and encode.
+    beam: make the examples in an Apache Beam pipeline instead.
     limit: build this many examples of each split only.
     **options: as in `builder`.
 
   Raises:
     ValueError: as `builder`, or broken source files.
     FileNotFoundError: a source is missing; says what was looked for, where.
+    ImportError: Beam was asked for and is not installed.
   """
   found = builder(name, config, data_dir=data_dir, **options)
+  if beam and importlib.util.find_spec("apache_beam") is None:
+    raise ImportError(
+        "apache-beam is not installed: pip install 'robust_tfds[beam]', or build"
+        " without --beam (--workers uses several processes)."
+    )
+  if manual_dir and not os.path.isdir(manual_dir):
+    raise FileNotFoundError(f"The manual dir {manual_dir} does not exist.")
   if hasattr(found, "workers"):
-    found.workers = workers
+    found.workers, found.beam = workers, beam
   download = tfds.download.DownloadConfig(
       manual_dir=os.fspath(manual_dir) if manual_dir else None,
       max_examples_per_split=limit,
   )
   found.download_and_prepare(download_config=download)
   return found
+
+
+def conditions(name: str) -> list[str]:
+  """Config names of a dataset under its default codec, clean first."""
+  cls = _builder_class(name)
+  if hasattr(cls, "conditions"):
+    return cls.conditions()
+  return [c.name for c in cls.BUILDER_CONFIGS] or [""]
 
 
 def prepared_examples(

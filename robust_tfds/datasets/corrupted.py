@@ -14,7 +14,10 @@ import functools
 import io
 import itertools
 import multiprocessing
+import shutil
+import tempfile
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +27,7 @@ import tensorflow_datasets as tfds
 
 from robust_tfds import datasets
 from robust_tfds.datasets import geometry as geometry_lib
+from robust_tfds.datasets import reproducible
 
 COMMON = (
     "gaussian_noise",
@@ -46,6 +50,10 @@ EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 SEVERITIES = (1, 2, 3, 4, 5)
 CODECS = ("raw", "jpeg85", "published")
 _BATCH = 32
+_FROST_URL = (
+    "https://raw.githubusercontent.com/hendrycks/robustness/master/"
+    "ImageNet-C/create_c"
+)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -118,7 +126,7 @@ def _config(corruption, severity, codec, geometry, plain_codec, plain_geometry):
   )
 
 
-class CorruptedBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+class CorruptedBuilder(reproducible.Builder, skip_registration=True):
   """Base of the corrupted classification datasets."""
 
   EDITION: str
@@ -129,6 +137,12 @@ class CorruptedBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):
   DEFAULT_BUILDER_CONFIG_NAME = "clean"
 
   workers = 1
+  beam = False
+
+  @classmethod
+  def conditions(cls) -> list[str]:
+    """Config names under the default codec and geometry, clean first."""
+    return [c.name for c in cls.BUILDER_CONFIGS if c.codec == cls.CODEC]
 
   @classmethod
   def config_of(
@@ -209,17 +223,35 @@ class CorruptedBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):
         codec=config.codec,
         seed=config.seed,
     )
-    yield from self._encoded(_mapped(work, chunks, self.workers))
+    if self.beam:
+      return self._pipeline(work, chunks)
+    return self._encoded(_mapped(work, chunks, self.workers))
+
+  def _pipeline(self, work, chunks):
+    """The same examples as a Beam transform."""
+    import apache_beam as beam
+
+    return (
+        beam.Create(chunks)
+        | beam.Reshuffle()
+        | beam.FlatMap(work)
+        | beam.Map(_example)
+    )
 
   def _encoded(self, rows):
-    for example_id, label, data in rows:
-      yield example_id, {
-          "image": io.BytesIO(data),
-          "label": label,
-          "example_id": example_id,
-          "group_id": example_id,
-          "frame": 0,
-      }
+    for row in rows:
+      yield _example(row)
+
+
+def _example(row: tuple[str, int, bytes]) -> tuple[str, dict[str, Any]]:
+  example_id, label, data = row
+  return example_id, {
+      "image": io.BytesIO(data),
+      "label": label,
+      "example_id": example_id,
+      "group_id": example_id,
+      "frame": 0,
+  }
 
 
 def encode_chunk(
@@ -302,9 +334,24 @@ def find_frost(dl_manager: Any) -> None:
   folder = _manual_dir(dl_manager)
   if folder is not None and (folder / "frost").is_dir():
     frost_pictures.use_folder(folder / "frost")
-    return
-  if not frost_pictures.available():
-    frost_pictures.folder()  # says what is missing and how to get it
+  elif not frost_pictures.available():
+    frost_pictures.use_folder(_download_frost(dl_manager, frost_pictures.SHA256))
+
+
+def _download_frost(dl_manager: Any, names: Iterable[str]) -> str:
+  """Fetches the pictures and lays them into one folder under their names."""
+  try:
+    paths = dl_manager.download({n: f"{_FROST_URL}/{n}" for n in names})
+  except Exception as e:  # TFDS raises many kinds for a missing network
+    raise FileNotFoundError(
+        f"The frost pictures could not be downloaded ({e}). Put frost1.png ..."
+        " frost6.jpg into a folder `frost` of the manual dir, or run"
+        " `pip install --no-deps imagecorruptions`."
+    ) from e
+  folder = tempfile.mkdtemp(prefix="frost")
+  for name, path in paths.items():
+    shutil.copy(path, f"{folder}/{name}")
+  return folder
 
 
 def _manual_dir(dl_manager: Any) -> Any:

@@ -5,11 +5,13 @@ import functools
 import numpy as np
 import tensorflow_datasets as tfds
 
+from robust_tfds.datasets import reproducible
+
 _TEST_EVERY = 5
 _SIDE_PX = 32
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(reproducible.Builder):
   """1,797 digits of 8x8 grey levels, enlarged to 32x32 RGB."""
 
   VERSION = tfds.core.Version("1.0.0")
