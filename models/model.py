@@ -134,9 +134,28 @@ class Model:
 @functools.lru_cache(maxsize=256)
 def _abstract(model: Model) -> tuple[nnx.GraphDef, tuple]:
   """The network without its numbers, and (path, variable) of each array."""
-  network = nnx.eval_shape(lambda: model._build(nnx.Rngs(0)))
-  graph, state = nnx.split(network)
-  return graph, tuple(nnx.to_flat_state(state))
+  defined: list[tuple] = []
+
+  def build() -> nnx.Module:
+    network = model._build(nnx.Rngs(0))
+    defined.extend(_definition_order(network))
+    return network
+
+  graph, state = nnx.split(nnx.eval_shape(build))
+  order = {path: i for i, path in enumerate(defined)}
+  flat = sorted(nnx.to_flat_state(state), key=lambda item: order[item[0]])
+  return graph, tuple(flat)
+
+
+def _definition_order(module: nnx.Module, prefix: tuple = ()) -> list[tuple]:
+  """Paths in the order of `__init__`, so that "first" means the first layer."""
+  paths = []
+  for name, value in vars(module).items():
+    if isinstance(value, nnx.Variable):
+      paths.append((*prefix, name))
+    elif isinstance(value, nnx.Module):
+      paths += _definition_order(value, (*prefix, name))
+  return paths
 
 
 def flatten(variables: Variables) -> dict[tuple[str, ...], jax.Array]:

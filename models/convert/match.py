@@ -32,6 +32,8 @@ _LEAVES = {
 }
 # torch counts batches seen in training; evaluation never reads it.
 _NEVER_READ = (r"num_batches_tracked$",)
+# Containers that training wraps around a model.
+_WRAPPED = ((r"^(?:module|_orig_mod)\.", ""),)
 OWN = "own"
 TORCH = "torch"
 
@@ -127,7 +129,7 @@ def _best_style(arrays, shapes, styles) -> tuple[str, dict]:
   torch = {torch_name(path): path for path in shapes}
   candidates = {OWN: {n: own.get(n) for n in arrays}}
   for style, rules in {TORCH: (), **styles}.items():
-    brought = {n: _apply(rules, n) for n in arrays}
+    brought = {n: _apply((*_WRAPPED, *rules), n) for n in arrays}
     candidates[style] = {n: torch.get(b) for n, b in brought.items()}
 
   def hits(style: str) -> int:
@@ -139,7 +141,6 @@ def _best_style(arrays, shapes, styles) -> tuple[str, dict]:
 
 def _check_fit(model, arrays, paths, shapes, style, origin) -> None:
   """Every array of the file used once and every variable filled."""
-  wrong = []
   taken: dict[tuple, str] = {}
   for source, path in paths.items():
     if path is None:
@@ -150,9 +151,11 @@ def _check_fit(model, arrays, paths, shapes, style, origin) -> None:
         f" {'/'.join(path)} of {model.name}."
       )
     taken[path] = source
-    want = _file_shape(shapes[path], path, style)
-    if not _same_shape(arrays[source].shape, want):
-      wrong.append((source, arrays[source].shape, want))
+  wrong = []
+  for path, shape in shapes.items():
+    want = _file_shape(shape, path, style)
+    if path in taken and not _same_shape(arrays[taken[path]].shape, want):
+      wrong.append((taken[path], arrays[taken[path]].shape, want))
   if wrong:
     _raise_shapes(model, wrong, paths, origin)
   missing = [p for p in shapes if p not in taken]
