@@ -1,0 +1,44 @@
+"""TFDS's own test case on every builder: registration, features, splits, data."""
+
+import tensorflow_datasets as tfds
+from absl.testing import absltest
+
+from robust_tfds.datasets.digits import digits_dataset_builder
+from robust_tfds.datasets.digits_c import digits_c_dataset_builder
+from robust_tfds.datasets.imagenet_c import imagenet_c_dataset_builder
+
+
+class DigitsTest(tfds.testing.DatasetBuilderTestCase):
+  DATASET_CLASS = digits_dataset_builder.Builder
+  SPLITS = {"train": 1438, "test": 359}
+  SKIP_TF1_GRAPH_MODE = True
+
+  @classmethod
+  def setUpClass(cls):
+    # Embedded data: there is no dummy_data to point at.
+    cls.EXAMPLE_DIR = str(cls.DATASET_CLASS.code_path.parent)
+    super().setUpClass()
+
+
+class DigitsCTest(DigitsTest):
+  DATASET_CLASS = digits_c_dataset_builder.Builder
+  SPLITS = {"test": 359}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "brightness_3"]
+
+
+class ImagenetCTest(tfds.testing.DatasetBuilderTestCase):
+  DATASET_CLASS = imagenet_c_dataset_builder.Builder
+  SPLITS = {"validation": 3}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "clean_raw", "brightness_3"]
+  SKIP_TF1_GRAPH_MODE = True
+
+
+class PublishedImagenetCTest(tfds.testing.DatasetBuilderTestCase):
+  DATASET_CLASS = imagenet_c_dataset_builder.Builder
+  SPLITS = {"validation": 1}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["fog_3_published"]
+  SKIP_TF1_GRAPH_MODE = True
+
+
+if __name__ == "__main__":
+  absltest.main()
