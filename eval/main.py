@@ -7,12 +7,14 @@ what would be done and touches nothing. Each file in `configs/` says in its
 docstring what can be set.
 """
 
+import os
 import pathlib
 import sys
 from collections.abc import Sequence
 
 from absl import app
 from absl import flags
+from absl import logging
 from ml_collections import config_flags
 
 _CONFIG = config_flags.DEFINE_config_file(
@@ -43,6 +45,8 @@ def main(argv: Sequence[str]) -> None:
   """Runs, and says errors in words without a traceback."""
   if len(argv) > 1:
     raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
+  os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+  logging.set_verbosity(logging.WARNING)  # orbax and TFDS narrate every step
   try:
     _run()
   except (ValueError, OSError) as e:
@@ -69,7 +73,11 @@ def _run() -> None:
     raise ValueError("Say where the run lives: --workdir=FOLDER.")
   from eval import runner
 
-  runner.Runner(plan, pathlib.Path(_WORKDIR.value)).run()
+  workdir = pathlib.Path(_WORKDIR.value)
+  runner.Runner(plan, workdir).run()
+  summary = workdir / "reports" / "summary.txt"
+  if summary.exists():
+    print(summary.read_text("utf-8"))
 
 
 if __name__ == "__main__":

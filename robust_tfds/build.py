@@ -11,11 +11,13 @@ Apache Beam pipeline (extra `beam`), for clusters.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 from absl import app
 from absl import flags
+from absl import logging
 
 from robust_tfds import datasets
 
@@ -35,6 +37,8 @@ def main(argv: Sequence[str]) -> None:
   """Builds, and says errors in words without a traceback."""
   if len(argv) != 2:
     raise app.UsageError("Name one dataset, e.g. digits_c.")
+  os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+  logging.set_verbosity(logging.WARNING)
   try:
     for config in configs(argv[1], _CONFIG.value):
       options = {"codec": _CODEC.value} if _CODEC.value else {}

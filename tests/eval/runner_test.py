@@ -1,0 +1,270 @@
+"""The whole way on a tiny run: devices, sources, kills and bad input."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from unittest import mock
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+
+import models
+from eval import plan as plan_lib
+from eval import predictions
+from eval import runner
+from eval import table
+from tests.eval import tiny_config
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def _command(workdir, *flags) -> list[str]:
+  config = _ROOT / "tests" / "eval" / "tiny_config.py"
+  return [
+      sys.executable,
+      "-m",
+      "eval.main",
+      f"--config={config}",
+      f"--workdir={workdir}",
+      *flags,
+  ]
+
+
+def _environment(devices: int = 1) -> dict[str, str]:
+  flags = f"--xla_force_host_platform_device_count={devices}"
+  return {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+
+
+def _launch(workdir, *flags, devices: int = 1) -> subprocess.CompletedProcess:
+  return subprocess.run(
+      _command(workdir, *flags),
+      cwd=_ROOT,
+      env=_environment(devices),
+      capture_output=True,
+      text=True,
+      check=False,
+  )
+
+
+def _run(workdir: pathlib.Path, **data) -> list[table.Row]:
+  config = tiny_config.get_config()
+  with config.unlocked():
+    config.data.update(data)
+  return runner.Runner(plan_lib.make(config), workdir).run()
+
+
+class RunnerTest(parameterized.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.base = pathlib.Path(tempfile.mkdtemp(prefix="runner_test"))
+    cls.addClassCleanup(shutil.rmtree, cls.base)
+    cls.rows = _run(cls.base / "first")
+    cls.table = (cls.base / "first" / "table.csv").read_bytes()
+
+  def _copy(self, name: str) -> pathlib.Path:
+    """A workdir with the first run's data and model, without its cells."""
+    new = self.base / name
+    shutil.copytree(self.base / "first", new)
+    shutil.rmtree(new / "cells")
+    (new / "table.csv").unlink()
+    return new
+
+  def test_rows(self):
+    errors = [r for r in self.rows if r.metric == "error"]
+    self.assertLen(errors, 5)
+    self.assertEqual(errors[0].config, "clean")
+    for r in errors:
+      self.assertEqual(r.n, 64)
+      self.assertBetween(r.value, r.lo, r.hi)
+      self.assertRegex(r.fingerprint, "^[0-9a-f]{12}$")
+    self.assertLen({r.fingerprint for r in errors}, 5)
+    self.assertLess(errors[0].value, 0.5)
+
+  def test_second_launch_only_reads(self):
+    with mock.patch.object(runner.Runner, "_run_condition") as never:
+      _run(self.base / "first")
+    never.assert_not_called()
+    self.assertEqual(
+        (self.base / "first" / "table.csv").read_bytes(), self.table
+    )
+
+  @parameterized.parameters("batch", "array_record", "no cache")
+  def test_what_must_not_matter(self, what):
+    workdir = self._copy(what.replace(" ", "_"))
+    config = tiny_config.get_config()
+    with config.unlocked():
+      if what == "batch":
+        config.batch_size = 7
+      elif what == "array_record":
+        config.data.file_format = "array_record"
+        config.data.data_dir = str(self.base / "array_record_data")
+      else:
+        config.data.cache_gib = 0.0
+    runner.Runner(plan_lib.make(config), workdir).run()
+    got, want = (
+        {(r.config, r.metric): r.value for r in table.read(w / "table.csv")}
+        for w in (workdir, self.base / "first")
+    )
+    self.assertEqual(got, want)
+
+  def test_prepared_equals_on_the_fly(self):
+    workdir = self._copy("prepared")
+    (workdir / "config.json").unlink()
+    _run(workdir, source="prepared")
+    for config in ("gaussian_noise_3", "brightness_1"):
+      cells = [
+          predictions.read(
+              predictions.folder(
+                  w / "cells", "digits_cnn", "digits_c", config, "seed0"
+              )
+          )[0]
+          for w in (workdir, self.base / "first")
+      ]
+      ids = set(cells[0]["example_id"]) & set(cells[1]["example_id"])
+      self.assertLen(ids, 64)
+      np.testing.assert_array_equal(cells[0]["top5"], cells[1]["top5"])
+
+  def test_eight_devices_equal_one(self):
+    workdir = self._copy("eight")
+    done = _launch(workdir, devices=8)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
+
+  def test_killed_run_continues_to_the_same_table(self):
+    workdir = self._copy("killed")
+    process = subprocess.Popen(
+        _command(workdir), cwd=_ROOT, env=_environment(), stdout=subprocess.PIPE
+    )
+    while not list((workdir / "cells").glob("*/*/*/seed0")):
+      self.assertIsNone(process.poll(), "it ended before it was killed")
+      time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    self.assertFalse((workdir / "table.csv").exists())
+    done = _launch(workdir)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
+
+  @pytest.mark.slow
+  def test_two_processes_equal_one(self):
+    workdir = self._copy("two_hosts")
+    flags = ("--multihost", "--coordinator=127.0.0.1:39871", "--num_processes=2")
+    processes = [
+        subprocess.Popen(
+            _command(workdir, *flags, f"--process_id={i}"),
+            cwd=_ROOT,
+            env=_environment(4),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for i in range(2)
+    ]
+    for p in processes:
+      _, stderr = p.communicate(timeout=300)
+      self.assertEqual(p.returncode, 0, stderr)
+    self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
+
+  def test_plan_prints_and_touches_nothing(self):
+    workdir = self.base / "untouched"
+    done = _launch(workdir, "--plan")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("= 5 cells", done.stdout)
+    self.assertIn("gaussian_noise_3: digits_cnn", done.stdout)
+    self.assertIn("estimate:", done.stdout)
+    self.assertFalse(workdir.exists())
+
+  def test_workdir_of_another_config(self):
+    with self.assertRaisesRegex(ValueError, r"data\.limit: 64 there, 32 now"):
+      _run(self.base / "first", limit=32)
+
+  def test_more_examples_than_there_are(self):
+    workdir = self._copy("too_many")
+    (workdir / "config.json").unlink()
+    with self.assertRaisesRegex(ValueError, "1000000 examples asked for"):
+      _run(workdir, limit=1000000)
+
+  def test_nan_logits_name_the_example_and_keep_finished_cells(self):
+    workdir = self._copy("nan")
+    apply = models.get("digits_cnn").__class__.apply
+
+    def broken(model, variables, batch):
+      # Bright pictures alone: brightness comes after the noise.
+      bright = batch.astype(jnp.float32).mean(axis=(1, 2, 3)) > 100
+      logits = apply(model, variables, batch)
+      return jnp.where(bright[:, None], jnp.nan, logits)
+
+    with mock.patch.object(models.get("digits_cnn").__class__, "apply", broken):
+      with self.assertRaisesRegex(ValueError, "NaN or infinite logits .*'digit_"):
+        _run(workdir)
+    left = {p.parent.name for p in (workdir / "cells").glob("*/*/*/seed0")}
+    self.assertIn("clean", left)
+    self.assertNotIn("brightness_3", left)
+
+
+class PlanTest(parameterized.TestCase):
+
+  def _config(self, **data):
+    config = tiny_config.get_config()
+    with config.unlocked():
+      config.data.update(data)
+    return config
+
+  @parameterized.parameters(
+      ({"corruptions": "fogg"}, "Did you mean 'fog'"),
+      ({"severities": (0,)}, "Severity 0 is the clean image"),
+      ({"severities": (6,)}, "must be 1-5, got 6"),
+      ({"name": "digit_c"}, "Did you mean 'digits_c'"),
+      ({"source": "flight"}, "Unknown data.source"),
+  )
+  def test_bad_data(self, data, message):
+    with self.assertRaisesRegex(ValueError, message):
+      plan_lib.make(self._config(**data))
+
+  def test_bad_models(self):
+    config = self._config()
+    config.models.digits_cnn.name = "digits_cn"
+    with self.assertRaisesRegex(ValueError, "Did you mean 'digits_cnn'"):
+      plan_lib.make(config)
+    config.models.digits_cnn.name = "squeezenet1_1"
+    with self.assertRaisesRegex(ValueError, "Wrong label space"):
+      runner.Runner(
+          plan_lib.make(config), pathlib.Path(self.create_tempdir().full_path)
+      ).run()
+
+  def test_checkpoint_that_is_not_there(self):
+    config = self._config()
+    with config.unlocked():
+      config.models.digits_cnn.checkpoint = "/nowhere/x.npz"
+    with self.assertRaisesRegex(FileNotFoundError, "/nowhere/x.npz"):
+      plan_lib.make(config)
+
+  def test_unknown_baselines(self):
+    config = self._config()
+    config.baseline = "alexnett"
+    with self.assertRaisesRegex(ValueError, "Did you mean 'alexnet'"):
+      plan_lib.make(config)
+    config.baseline = "model:digits_linear"
+    with self.assertRaisesRegex(ValueError, "Unknown baseline model"):
+      plan_lib.make(config)
+
+  def test_batch_that_does_not_divide(self):
+    from eval import devices
+
+    mesh = mock.Mock(size=8)
+    with self.assertRaisesRegex(ValueError, "100 does not divide over 8 devices"):
+      devices.check_batch_size(100, mesh)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,22 @@
+"""A run of seconds: 64 digits, two corruptions, two severities, one model."""
+
+import ml_collections
+
+
+def get_config() -> ml_collections.ConfigDict:
+  """The quickstart, much smaller."""
+  from configs import quickstart
+
+  config = quickstart.get_config().unlock()
+  config.batch_size = 32
+  config.baseline = ""
+  config.reports = False
+  config.data.corruptions = "gaussian_noise,brightness"
+  config.data.severities = (1, 3)
+  config.data.limit = 64
+  config.data.cache_gib = 1.0
+  models = ml_collections.ConfigDict()
+  models.digits_cnn = config.models.digits_cnn
+  models.digits_cnn.train.steps = 30
+  config.models = models
+  return config.lock()
