@@ -17,12 +17,13 @@ def fog_draws(rng, image, severity, edition):
   del severity
   side = edition.plasma_px or max(*image.shape[:2], 3)
   levels = (side - 1).bit_length()
-  return [
-    tuple(
-      rng.uniform(-1, 1, (1 << level,) * 2).astype(np.float32) for _ in range(3)
-    )
-    for level in range(levels)
-  ]
+  field = np.zeros((1 << levels, 1 << levels), np.float32)
+  for n in (1 << level for level in range(levels)):
+    squares, tops, lefts = rng.uniform(-1, 1, (3, n, n))
+    field[n : 2 * n, n : 2 * n] = squares
+    field[:n, n : 2 * n] = tops
+    field[n : 2 * n, :n] = lefts
+  return field
 
 
 def snow_draws(rng, image, severity, edition):

@@ -10,6 +10,7 @@ import numpy as np
 
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import one_by_one
 from robust_tfds.corruptions.ops import plasma
 
@@ -33,8 +34,9 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(key, image, size, table, edition) -> plasma.Draws:
-  """U(-1, 1) of every level of the map, see `plasma.draw`."""
+@one_by_one.plugin
+def draw(key, image, size, table, edition) -> jax.Array:
+  """U(-1, 1) for the whole map, see `plasma.draw`."""
   del size, table
   return plasma.draw(key, levels(image.shape, edition))
 
@@ -55,6 +57,7 @@ def apply(image, draws, size, table, edition) -> jax.Array:
   strength = table["strength"] * 255.0
   scale = top / (top + strength)
   added = jnp.round(fog * (strength * _FINE)).astype(jnp.int32)
+  added = keep.keep(added, strength)
   total = images.planes(image).astype(jnp.int32) * int(_FINE) + added
   return images.interleave(total.astype(jnp.float32) * (scale / _FINE))
 
@@ -75,10 +78,12 @@ def _map(draws, size, table, edition, shape) -> jax.Array:
     return _corner(grids[-1], shape)
   # Which of the states is this picture's own map is known only at run time.
   longest = jnp.maximum(jnp.maximum(size.h, size.w), 3)
-  fog = _corner(grids[2], shape)
-  for level, grid in enumerate(grids[3:], start=3):
-    fog = jnp.where(longest > 1 << (level - 1), _corner(grid, shape), fog)
-  return fog
+  larger = [longest > 1 << level for level in range(2, len(grids) - 1)]
+  branches = [
+    lambda grids, level=level: _corner(grids[level], shape)
+    for level in range(2, len(grids))
+  ]
+  return jax.lax.switch(sum(x.astype(jnp.int32) for x in larger), branches, grids)
 
 
 def _corner(grid, shape):

@@ -9,36 +9,32 @@ from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import packed
 
 
-def replicate(canvas: jax.Array, size, channels: int = 1) -> jax.Array:
-  """Fills what lies outside the picture with its last row and column.
+def pad(
+    canvas: jax.Array, size, margin: tuple[int, int], channels: int = 1
+) -> jax.Array:
+  """The picture with its edge pixels repeated around it.
 
   Args:
     canvas: `[H, W * channels]`, channels interleaved.
     size: valid (height, width), Python ints or traced.
+    margin: rows and columns to add on every side of the canvas.
     channels: values a pixel.
+
+  Returns:
+    `[H + 2 * rows, (W + 2 * columns) * channels]`; the canvas beyond the
+    picture holds repeated edges too.
   """
   height, width = canvas.shape[0], canvas.shape[1] // channels
-  if isinstance(size[0], int) and tuple(size) == (height, width):
-    return canvas
-  last = jax.lax.dynamic_slice_in_dim(
-    canvas, (size[1] - 1) * channels, channels, axis=1
-  )
-  inside = jnp.arange(width * channels) < size[1] * channels
-  canvas = jnp.where(inside, canvas, jnp.tile(last, (1, width)))
-  bottom = jax.lax.dynamic_slice_in_dim(canvas, size[0] - 1, 1, axis=0)
-  return jnp.where(jnp.arange(height)[:, None] < size[0], canvas, bottom)
-
-
-def pad(
-  canvas: jax.Array, size, margin: tuple[int, int], channels: int = 1
-) -> jax.Array:
-  """`replicate`, then `margin` (rows, columns) more pixels on every side."""
-  canvas = replicate(canvas, size, channels)
   rows, columns = margin
-  canvas = jnp.pad(canvas, ((rows, rows), (0, 0)), mode="edge")
-  left = jnp.tile(canvas[:, :channels], (1, columns))
-  right = jnp.tile(canvas[:, -channels:], (1, columns))
-  return jnp.concatenate([left, canvas, right], axis=1)
+  if isinstance(size[0], int) and tuple(size) == (height, width):
+    canvas = jnp.pad(canvas, ((rows, rows), (0, 0)), mode="edge")
+    left = jnp.tile(canvas[:, :channels], (1, columns))
+    right = jnp.tile(canvas[:, -channels:], (1, columns))
+    return jnp.concatenate([left, canvas, right], axis=1)
+  y = border.nearest(jnp.arange(-rows, height + rows), size[0])
+  x = border.nearest(jnp.arange(-columns, width + columns), size[1])
+  x = (x[:, None] * channels + jnp.arange(channels)).reshape(-1)
+  return packed.columns(packed.rows(canvas, y), x)
 
 
 def rotate180(canvas: jax.Array, size) -> jax.Array:

@@ -6,8 +6,10 @@ squares, then midpoints of the top and of the left edges, each the mean of its
 four neighbours plus amplitude * U(-1, 1). The amplitude starts at 100**2 and is
 divided by decay**2 a level.
 
-Level l draws the same numbers for every map size, so a map of side 2**l is the
-state of a larger one after l levels: images of any size share one program.
+All noise of a map is one square field, arranged as wavelets are: what refines
+`n x n` points is in the three `n x n` blocks beside the corner block. So a level
+draws the same numbers for every map size, the first `2**l` rows and columns make
+the map of side 2**l, and images of any size share one program.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions.ops import keep
 
 START = 100.0**2  # the first level's amplitude
 _FIXED = 12  # fractional bits of heights: |height| < 2**17
-Draws = Sequence[tuple[jax.Array, jax.Array, jax.Array]]
 
 
 def amplitudes(decays: Sequence[float], levels: int) -> np.ndarray:
@@ -32,23 +34,22 @@ def amplitudes(decays: Sequence[float], levels: int) -> np.ndarray:
   return (np.stack(rows) * (1 << _FIXED)).astype(np.float32)
 
 
-def draw(key: jax.Array, levels: int) -> Draws:
-  """U(-1, 1) of every level: (squares, top edges, left edges) `[n, n]` each."""
-
-  def field(n, stream):
-    return 2.0 * seeding.uniform(key, (n, n), stream) - 1.0
-
-  return [
-    tuple(field(1 << level, 3 * level + k) for k in range(3))
-    for level in range(levels)
-  ]
+def draw(key: jax.Array, levels: int) -> jax.Array:
+  """U(-1, 1), float32 `[2**levels, 2**levels]`; the first element is unused."""
+  side = 1 << levels
+  return 2.0 * seeding.uniform(key, (side, side)) - 1.0
 
 
-def heights(draws: Draws, amplitude: jax.Array) -> list[jax.Array]:
+def heights(field: jax.Array, amplitude: jax.Array) -> list[jax.Array]:
   """The state after every level: int32 `[2**l, 2**l]` for l = 0..levels."""
   grids = [jnp.zeros((1, 1), jnp.int32)]
-  for level, fields in enumerate(draws):
-    grids.append(_refine(grids[-1], fields, amplitude[level]))
+  for level in range((field.shape[0] - 1).bit_length()):
+    n = 1 << level
+    noise = field[: 2 * n, : 2 * n] * amplitude[level]
+    noise = jnp.round(noise).astype(jnp.int32)
+    squares, tops, lefts = noise[n:, n:], noise[:n, n:], noise[n:, :n]
+    finer = _refine(grids[-1], squares, tops, lefts)
+    grids.append(keep.keep(finer, amplitude[level]))
   return grids
 
 
@@ -58,11 +59,8 @@ def normalise(grid: jax.Array) -> tuple[jax.Array, jax.Array]:
   return above, above.max().astype(jnp.float32)
 
 
-def _refine(corners, fields, amplitude):
+def _refine(corners, squares, tops, lefts):
   """One level: from `[n, n]` to `[2 n, 2 n]`."""
-  squares, tops, lefts = (
-    jnp.round(f * amplitude).astype(jnp.int32) for f in fields
-  )
   below = jnp.roll(corners, -1, axis=0)
   right = jnp.roll(corners, -1, axis=1)
   columns = corners + below
