@@ -55,12 +55,7 @@ class Model:
 
   def preprocess(self, batch: jax.Array) -> jax.Array:
     """uint8 RGB `[B, H, W, 3]` in 0..255 -> float32, as the spec says."""
-    pixels = jnp.asarray(batch).astype(jnp.float32)
-    if self.spec.channel_order == "bgr":
-      pixels = pixels[..., ::-1]
-    mean = jnp.asarray(self.spec.mean, jnp.float32)
-    std = jnp.asarray(self.spec.std, jnp.float32)
-    return (pixels * jnp.float32(self.spec.scale) - mean) / std
+    return self.spec.normalize(batch)
 
   def apply(self, variables: Variables, batch: jax.Array) -> jax.Array:
     """Logits of a batch.

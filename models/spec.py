@@ -11,6 +11,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
 _RESIZE_RULES = ("squash", "short_side", "fraction")
 _ORDERS = ("rgb", "bgr")
 
@@ -77,6 +80,15 @@ class Spec:
         f"Got resize_px {self.resize_px}, expected at least input_px"
         f" {self.input_px}: the crop must lie inside the picture."
       )
+
+  def normalize(self, batch: jax.Array) -> jax.Array:
+    """uint8 RGB `[B, H, W, 3]` in 0..255 -> float32 pixels of the network."""
+    pixels = jnp.asarray(batch).astype(jnp.float32)
+    if self.channel_order == "bgr":
+      pixels = pixels[..., ::-1]
+    mean = jnp.asarray(self.mean, jnp.float32)
+    std = jnp.asarray(self.std, jnp.float32)
+    return (pixels * jnp.float32(self.scale) - mean) / std
 
   def with_classes(self, num_classes: int | None) -> Spec:
     """This spec with another head; its labels are then the user's own."""

@@ -127,10 +127,11 @@ def _best_style(arrays, shapes, styles) -> tuple[str, dict]:
   """The style with the most hits, and name in the file -> our path."""
   own = {"/".join(path): path for path in shapes}
   torch = {torch_name(path): path for path in shapes}
-  candidates = {OWN: {n: own.get(n) for n in arrays}}
+  candidates = {}
   for style, rules in {TORCH: (), **styles}.items():
     brought = {n: _apply((*_WRAPPED, *rules), n) for n in arrays}
     candidates[style] = {n: torch.get(b) for n, b in brought.items()}
+  candidates[OWN] = {n: own.get(n) for n in arrays}
 
   def hits(style: str) -> int:
     return len({p for p in candidates[style].values() if p is not None})
@@ -165,11 +166,12 @@ def _check_fit(model, arrays, paths, shapes, style, origin) -> None:
 
 
 def _raise_shapes(model, wrong, paths, origin) -> None:
-  heads = {p for p in _heads(model)}
+  heads = _heads(model)
   source, got, want = wrong[0]
-  if all(paths[n] in heads for n, _, _ in wrong) and len(got):
+  counts = [g for g, w in zip(got, want, strict=False) if g != w]
+  if all(paths[n] in heads for n, _, _ in wrong) and len(counts) == 1:
     raise ValueError(
-      f"{origin} has {got[0]} classes, {model.name} has"
+      f"{origin} has {counts[0]} classes, {model.name} has"
       f" {model.spec.num_classes} ({source}: got {got}, expected {want})."
       " Give the checkpoint's number: num_classes=..."
     )

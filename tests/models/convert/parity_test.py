@@ -102,8 +102,8 @@ def _randomise(torch, module, seed: int, batch: np.ndarray) -> None:
     module.eval()
   for norm in norms:
     shape = norm.running_var.shape
-    factor = 0.5 + torch.rand(shape, generator=generator)
-    norm.running_mean.add_(0.1 * draw(shape) * norm.running_var.sqrt())
+    factor = 0.9 + 0.2 * torch.rand(shape, generator=generator)
+    norm.running_mean.add_(0.02 * draw(shape) * norm.running_var.sqrt())
     norm.running_var.mul_(factor)
 
 

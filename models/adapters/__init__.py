@@ -1,0 +1,99 @@
+"""Bring your own model: one file per kind, each importing its package lazily.
+
+  from models import adapters
+  model = adapters.get("onnx")("net.onnx", spec)
+
+An adapter returns an `Adapted`, which the evaluator takes as it takes a model
+of the registry. Kinds: `callable`, `flax_module`, `savedmodel`, `keras`, `onnx`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from models.spec import Spec
+
+Variables = Any
+Forward = Callable[[Variables, jax.Array], jax.Array]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Adapted:
+  """A model from elsewhere, behind the contract of `models`.
+
+  Attributes:
+    name: what reports call it.
+    spec: preprocessing and labels.
+    forward: (variables, float32 `[B, H, W, 3]` preprocessed) -> `[B, classes]`;
+      must be traceable by jax.
+    variables: its weights, a pytree of arrays; None if it closes over them.
+  """
+
+  name: str
+  spec: Spec
+  forward: Forward
+  variables: Variables = None
+
+  def init(self, key: jax.Array) -> Variables:
+    """The weights that it came with; `key` is not needed."""
+    del key
+    return self.variables
+
+  def preprocess(self, batch: jax.Array) -> jax.Array:
+    """uint8 RGB `[B, H, W, 3]` in 0..255 -> float32, as the spec says."""
+    return self.spec.normalize(batch)
+
+  def apply(self, variables: Variables, batch: jax.Array) -> jax.Array:
+    """Logits of a batch.
+
+    Args:
+      variables: usually `.variables`.
+      batch: `[B, H, W, 3]`; uint8 RGB in 0..255, which is preprocessed first,
+        or float pixels that already are.
+
+    Returns:
+      float32 `[B, num_classes]`.
+
+    Raises:
+      ValueError: the forward answers with another shape.
+    """
+    batch = jnp.asarray(batch)
+    if batch.dtype == jnp.uint8:
+      batch = self.preprocess(batch)
+    logits = jnp.asarray(self.forward(variables, batch), jnp.float32)
+    wanted = (batch.shape[0], self.spec.num_classes)
+    if logits.shape != wanted:
+      raise ValueError(
+        f"{self.name} answered with shape {logits.shape}, expected {wanted}:"
+        " return one logit per class of the spec, or give the spec its"
+        " num_classes."
+      )
+    return logits
+
+
+def names() -> tuple[str, ...]:
+  """The kinds of models that can be brought."""
+  return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__)))
+
+
+def get(kind: str) -> Callable[..., Adapted]:
+  """The `adapt` function of a kind.
+
+  Raises:
+    ValueError: an unknown kind.
+  """
+  if kind not in names():
+    near = difflib.get_close_matches(kind, names(), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(
+      f"Unknown kind of model {kind!r}.{hint} Known: {', '.join(names())}."
+    )
+  return importlib.import_module(f"{__name__}.{kind}").adapt

@@ -1,0 +1,58 @@
+"""A Flax module with its variables: `flax.linen` or `flax.nnx`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flax import linen
+from flax import nnx
+
+from models.adapters import Adapted
+from models.spec import Spec
+
+
+def adapt(
+  module: linen.Module | nnx.Module,
+  spec: Spec,
+  variables: Any = None,
+  *,
+  name: str = "",
+  **options: Any,
+) -> Adapted:
+  """Wraps a module that maps preprocessed pictures to logits.
+
+  Args:
+    module: a linen module, or an nnx module (which carries its variables).
+    spec: what it expects and answers.
+    variables: of the linen module, as `module.init` returns them.
+    name: what reports call it; the class's name by default.
+    **options: for every call, e.g. `train=False`.
+
+  Raises:
+    TypeError: not a Flax module.
+    ValueError: a linen module without variables, or an nnx module with them.
+  """
+  name = name or type(module).__name__
+  if isinstance(module, linen.Module):
+    if variables is None:
+      raise ValueError(
+        f"{name} is a linen module: give its variables, as"
+        " module.init(key, batch) returns them."
+      )
+    return Adapted(
+      name,
+      spec,
+      lambda given, batch: module.apply(given, batch, **options),
+      variables,
+    )
+  if not isinstance(module, nnx.Module):
+    raise TypeError(f"Got {type(module).__name__}, expected a Flax module.")
+  if variables is not None:
+    raise ValueError(f"{name} is an nnx module and carries its variables.")
+  graph, state = nnx.split(module)
+  return Adapted(
+    name,
+    spec,
+    lambda given, batch: nnx.merge(graph, given)(batch, **options),
+    state,
+  )

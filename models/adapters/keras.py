@@ -1,0 +1,55 @@
+"""A Keras 3 model on its JAX backend.
+
+Needs the extra `keras`, and KERAS_BACKEND=jax in the environment before keras
+is imported anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from models.adapters import Adapted
+from models.spec import Spec
+
+
+def adapt(model: Any, spec: Spec, *, name: str = "") -> Adapted:
+  """Wraps a Keras model, or the `.keras` file of one.
+
+  Args:
+    model: a `keras.Model`, or a path; files are read in safe mode, so layers
+      with code in them are refused.
+    spec: what it expects and answers. Many Keras models rescale pixels
+      themselves: then scale, mean and std are 1, 0 and 1.
+    name: what reports call it; the model's name by default.
+
+  Raises:
+    ImportError: Keras 3 is not installed, or runs on another backend.
+    ValueError: Keras cannot read the file.
+  """
+  try:
+    import keras
+  except ImportError as error:
+    raise ImportError(
+      "A Keras model needs Keras 3: pip install 'robust_tfds[keras]'."
+    ) from error
+  if keras.backend.backend() != "jax":
+    raise ImportError(
+      f"Keras runs on {keras.backend.backend()}, expected jax: set"
+      " KERAS_BACKEND=jax before Python starts."
+    )
+  if isinstance(model, (str, os.PathLike)):
+    model = keras.saving.load_model(model, compile=False, safe_mode=True)
+
+  def value(variables: Any) -> list:
+    return [v.value for v in variables]
+
+  def run(variables: Any, batch: Any) -> Any:
+    trained, fixed = variables
+    return model.stateless_call(trained, fixed, batch, training=False)[0]
+
+  weights = (
+    value(model.trainable_variables),
+    value(model.non_trainable_variables),
+  )
+  return Adapted(name or model.name, spec, run, weights)

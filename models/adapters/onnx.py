@@ -1,0 +1,66 @@
+"""An ONNX file, run operator by operator in JAX by jaxonnxruntime.
+
+Needs the extra `onnx`. Works for graphs whose shapes depend on nothing but the
+input's; the batch size must be free (`dynamic_axes`, `dynamic_shapes`) or equal
+to the evaluator's per-device batch.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from models.adapters import Adapted
+from models.spec import Spec
+
+
+def adapt(
+  path: str | os.PathLike,
+  spec: Spec,
+  *,
+  name: str = "onnx",
+  channels_first: bool = True,
+) -> Adapted:
+  """Wraps a graph of one input, whose first output is the logits.
+
+  Args:
+    path: the `.onnx` file.
+    spec: what it expects and answers.
+    name: what reports call it.
+    channels_first: whether it takes `[B, 3, H, W]`, as exports from torch do.
+
+  Raises:
+    ImportError: onnx or jaxonnxruntime is not installed.
+    ValueError: not one input.
+  """
+  try:
+    import jaxonnxruntime
+    import onnx
+    from jaxonnxruntime import call_onnx
+  except ImportError as error:
+    raise ImportError(
+      "An ONNX model needs jaxonnxruntime: pip install 'robust_tfds[onnx]'."
+    ) from error
+  import numpy as np
+
+  # Operators read shapes and axes as Python numbers while they are traced.
+  jaxonnxruntime.config.update(
+    "jaxort_only_allow_initializers_as_static_args", False
+  )
+  model = onnx.load(os.fspath(path))
+  initial = {tensor.name for tensor in model.graph.initializer}
+  inputs = [i.name for i in model.graph.input if i.name not in initial]
+  if len(inputs) != 1:
+    raise ValueError(f"{path} has inputs {inputs}, expected one.")
+  side = spec.input_px
+  shape = (1, 3, side, side) if channels_first else (1, side, side, 3)
+  forward, weights = call_onnx.call_onnx_model(
+    model, {inputs[0]: np.zeros(shape, np.float32)}
+  )
+
+  def run(variables: Any, batch: Any) -> Any:
+    if channels_first:
+      batch = batch.transpose(0, 3, 1, 2)
+    return forward(variables, {inputs[0]: batch})[0]
+
+  return Adapted(name, spec, run, weights)

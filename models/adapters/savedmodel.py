@@ -1,0 +1,84 @@
+"""A TensorFlow SavedModel, rewritten as a JAX function by tf2jax.
+
+Needs the extra `savedmodel` (tf2jax). The graph is translated once; nothing of
+TensorFlow runs during evaluation.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from models.adapters import Adapted
+from models.spec import Spec
+
+
+def adapt(
+  path: str | os.PathLike,
+  spec: Spec,
+  *,
+  name: str = "savedmodel",
+  signature: str = "serving_default",
+  output: str = "",
+  channels_first: bool = False,
+) -> Adapted:
+  """Wraps a signature of a SavedModel.
+
+  Args:
+    path: the SavedModel's folder.
+    spec: what it expects and answers.
+    name: what reports call it.
+    signature: which signature to call; it takes one batch of pictures.
+    output: which of its outputs are the logits; needed if there are several.
+    channels_first: whether it takes `[B, 3, H, W]`.
+
+  Raises:
+    ImportError: TensorFlow or tf2jax is not installed.
+    ValueError: no such signature or output.
+  """
+  try:
+    import tensorflow as tf
+    import tf2jax
+  except ImportError as error:
+    raise ImportError(
+      "A SavedModel needs tf2jax: pip install 'robust_tfds[savedmodel]'."
+    ) from error
+  import numpy as np
+
+  loaded = tf.saved_model.load(os.fspath(path))
+  if signature not in loaded.signatures:
+    raise ValueError(
+      f"{path} has no signature {signature!r}; it has"
+      f" {', '.join(loaded.signatures) or 'none'}."
+    )
+  function = loaded.signatures[signature]
+  (key,) = _one(function.structured_input_signature[1], "inputs", path)
+  outputs = tuple(function.structured_outputs)
+  output = output or _one(outputs, "outputs", path)[0]
+  if output not in outputs:
+    raise ValueError(f"{path} has no output {output!r}; it has {outputs}.")
+  shape = (1, spec.input_px, spec.input_px, 3)
+  sample = np.zeros(_first(shape) if channels_first else shape, np.float32)
+  forward, state = tf2jax.convert(
+    tf.function(lambda batch: function(**{key: batch})[output]),
+    tf.TensorSpec((None, *sample.shape[1:]), tf.float32),
+  )
+  weights = {n: np.asarray(v) for n, v in state.items()}
+
+  def run(variables: Any, batch: Any) -> Any:
+    if channels_first:
+      batch = batch.transpose(0, 3, 1, 2)
+    return forward(variables, batch)[0]
+
+  return Adapted(name, spec, run, weights)
+
+
+def _one(found: Any, what: str, path: Any) -> tuple:
+  found = tuple(found)
+  if len(found) != 1:
+    raise ValueError(f"{path} has {len(found)} {what} {found}, expected one.")
+  return found
+
+
+def _first(shape: tuple[int, ...]) -> tuple[int, ...]:
+  return (shape[0], shape[3], shape[1], shape[2])

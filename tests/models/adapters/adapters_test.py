@@ -1,0 +1,224 @@
+"""Each kind of model brought along equals itself, under jit, on any batch."""
+
+import os
+
+# Keras reads it once, when it is first imported.
+os.environ.setdefault("KERAS_BACKEND", "jax")
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+from flax import linen
+from flax import nnx
+
+import models
+from models import adapters
+from models.spec import Spec
+
+_SPEC = Spec(
+  input_px=16,
+  resize="squash",
+  resize_px=16,
+  mean=(0.5, 0.5, 0.5),
+  std=(0.25, 0.25, 0.25),
+  label_space="custom",
+  num_classes=4,
+)
+
+
+def _images(n: int = 3) -> np.ndarray:
+  rng = np.random.default_rng(0)
+  return rng.integers(0, 256, (n, 16, 16, 3), np.uint8)
+
+
+class _Linen(linen.Module):
+  @linen.compact
+  def __call__(self, x, train: bool):
+    x = linen.BatchNorm(use_running_average=not train)(x)
+    return linen.Dense(4)(x.mean((1, 2)))
+
+
+class AdaptersTest(parameterized.TestCase):
+  def _check(self, model, want):
+    """`want` maps float32 preprocessed pictures to logits, in numpy."""
+    images = _images()
+    pixels = np.asarray(model.preprocess(images))
+    expected = np.asarray(want(pixels))
+    self.assertGreater(np.ptp(expected), 0)
+    variables = model.init(jax.random.key(0))
+    got = jax.jit(model.apply)(variables, images)
+    self.assertEqual(got.dtype, jnp.float32)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(got, expected, atol=1e-5 * max(scale, 1))
+    single = jax.jit(model.apply)(variables, pixels[1:2])
+    np.testing.assert_allclose(single, got[1:2], atol=1e-5 * max(scale, 1))
+
+  def test_names_and_unknown_kind(self):
+    self.assertContainsSubset(
+      ("callable", "flax_module", "keras", "onnx", "savedmodel"),
+      adapters.names(),
+    )
+    with self.assertRaisesRegex(ValueError, "Did you mean 'onnx'"):
+      adapters.get("onx")
+
+  def test_callable(self):
+    weights = np.random.default_rng(1).standard_normal((3, 4), np.float32)
+    model = adapters.get("callable")(lambda x: x.mean((1, 2)) @ weights, _SPEC)
+    self._check(model, lambda x: x.mean((1, 2)) @ weights)
+    with self.assertRaisesRegex(TypeError, "expected a function"):
+      adapters.get("callable")(3, _SPEC)
+
+  def test_wrong_answer_is_refused(self):
+    model = adapters.get("callable")(lambda x: x.mean((1, 2)), _SPEC)
+    with self.assertRaisesRegex(ValueError, r"\(3, 3\), expected \(3, 4\)"):
+      model.apply(None, _images())
+
+  def test_linen(self):
+    module = _Linen()
+    variables = module.init(jax.random.key(0), jnp.ones((1, 16, 16, 3)), True)
+    model = adapters.get("flax_module")(module, _SPEC, variables, train=False)
+    self._check(model, lambda x: module.apply(variables, x, False))
+    with self.assertRaisesRegex(ValueError, "give its variables"):
+      adapters.get("flax_module")(module, _SPEC)
+
+  def test_nnx(self):
+    module = nnx.Sequential(
+      nnx.Conv(3, 4, (3, 3), rngs=nnx.Rngs(0)), lambda x: x.mean((1, 2))
+    )
+    model = adapters.get("flax_module")(module, _SPEC)
+    self._check(model, module)
+    with self.assertRaisesRegex(ValueError, "carries its variables"):
+      adapters.get("flax_module")(module, _SPEC, {})
+
+  def test_keras(self):
+    keras = pytest.importorskip("keras", reason="the extra `keras`")
+    if keras.backend.backend() != "jax":
+      with self.assertRaisesRegex(ImportError, "KERAS_BACKEND=jax"):
+        adapters.get("keras")("net.keras", _SPEC)
+      self.skipTest("Keras was imported with another backend before.")
+    keras.utils.set_random_seed(0)
+    net = keras.Sequential(
+      [
+        keras.Input((16, 16, 3)),
+        keras.layers.Conv2D(8, 3, strides=2, activation="relu"),
+        keras.layers.BatchNormalization(),
+        keras.layers.GlobalAveragePooling2D(),
+        keras.layers.Dense(4),
+      ]
+    )
+    path = os.path.join(self.create_tempdir().full_path, "net.keras")
+    net.save(path)
+    for given in (net, path):
+      self._check(adapters.get("keras")(given, _SPEC), net)
+
+  def test_savedmodel(self):
+    pytest.importorskip("tf2jax", reason="the extra `savedmodel`")
+    import tensorflow as tf
+
+    rng = np.random.default_rng(0)
+    module = tf.Module()
+    module.kernel = tf.Variable(rng.standard_normal((3, 3, 3, 4), np.float32))
+
+    @tf.function(
+      input_signature=[tf.TensorSpec((None, 16, 16, 3), tf.float32, "images")]
+    )
+    def serve(images):
+      y = tf.nn.conv2d(images, module.kernel, 2, "SAME")
+      return {"logits": tf.reduce_mean(tf.nn.relu(y), (1, 2))}
+
+    path = self.create_tempdir().full_path
+    tf.saved_model.save(module, path, {"serving_default": serve})
+    adapt = adapters.get("savedmodel")
+    self._check(adapt(path, _SPEC), lambda x: serve(x)["logits"].numpy())
+    with self.assertRaisesRegex(ValueError, "no signature 'other'"):
+      adapt(path, _SPEC, signature="other")
+    with self.assertRaisesRegex(ValueError, "no output 'other'"):
+      adapt(path, _SPEC, output="other")
+
+  def test_onnx(self):
+    pytest.importorskip("jaxonnxruntime", reason="the extra `onnx`")
+    import onnx
+    from onnx import helper
+    from onnx import numpy_helper
+
+    rng = np.random.default_rng(0)
+    kernel = rng.standard_normal((4, 3, 3, 3), np.float32)
+    graph = helper.make_graph(
+      [
+        helper.make_node(
+          "Conv", ["images", "kernel"], ["y"], kernel_shape=[3, 3]
+        ),
+        helper.make_node("Relu", ["y"], ["z"]),
+        helper.make_node("GlobalAveragePool", ["z"], ["pooled"]),
+        helper.make_node("Flatten", ["pooled"], ["logits"]),
+      ],
+      "net",
+      [helper.make_tensor_value_info("images", 1, ["n", 3, 16, 16])],
+      [helper.make_tensor_value_info("logits", 1, ["n", 4])],
+      [numpy_helper.from_array(kernel, "kernel")],
+    )
+    opset = [helper.make_opsetid("", 17)]
+    path = os.path.join(self.create_tempdir().full_path, "net.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=opset), path)
+
+    def want(x):
+      y = jax.lax.conv_general_dilated(
+        x.transpose(0, 3, 1, 2), kernel, (1, 1), "VALID"
+      )
+      return np.maximum(y, 0).mean((2, 3))
+
+    self._check(adapters.get("onnx")(path, _SPEC), want)
+
+  def test_onnx_exported_by_torch(self):
+    pytest.importorskip("jaxonnxruntime", reason="the extra `onnx`")
+    torch = pytest.importorskip("torch", reason="the extra `convert`")
+    pytest.importorskip("onnxscript", reason="torch's exporter")
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(
+      torch.nn.Conv2d(3, 8, 3, padding=1),
+      torch.nn.BatchNorm2d(8),
+      torch.nn.ReLU(),
+      torch.nn.MaxPool2d(2),
+      torch.nn.AdaptiveAvgPool2d(1),
+      torch.nn.Flatten(),
+      torch.nn.Linear(8, 4),
+    ).eval()
+    path = os.path.join(self.create_tempdir().full_path, "net.onnx")
+    torch.onnx.export(
+      net,
+      (torch.zeros(2, 3, 16, 16),),
+      path,
+      dynamo=True,
+      dynamic_shapes=({0: torch.export.Dim("batch")},),
+    )
+
+    def want(x):
+      with torch.no_grad():
+        return net(torch.from_numpy(x.transpose(0, 3, 1, 2).copy())).numpy()
+
+    self._check(adapters.get("onnx")(path, _SPEC), want)
+
+  @parameterized.parameters(
+    ("onnx", "jaxonnxruntime"), ("savedmodel", "tf2jax"), ("keras", "keras")
+  )
+  def test_missing_package_is_said(self, kind, package):
+    import sys
+    from unittest import mock
+
+    with mock.patch.dict(sys.modules, {package: None}):
+      with self.assertRaisesRegex(ImportError, rf"robust_tfds\[{kind}\]"):
+        adapters.get(kind)("nowhere", _SPEC)
+
+  def test_adapted_has_what_the_evaluator_asks(self):
+    ours = models.get("digits_cnn")
+    model = adapters.get("callable")(lambda x: x, _SPEC)
+    for name in ("name", "spec", "init", "apply", "preprocess"):
+      self.assertTrue(hasattr(model, name))
+      self.assertTrue(hasattr(ours, name))
+
+
+if __name__ == "__main__":
+  absltest.main()
