@@ -65,18 +65,42 @@ def blur(
   Returns:
     float32, 2-D, shorter by the margins.
   """
-  edge = margin(half) * stride
-  shape = list(padded.shape)
-  shape[axis] -= 2 * edge
+  centre = inner(padded, half, axis, stride).astype(jnp.float32)
+  return _add(centre, padded, half, turns, axis, stride)
 
+
+def change(
+    padded: jax.Array,
+    half: jax.Array,
+    turns: jax.Array,
+    axis: int,
+    stride: int = 1,
+) -> jax.Array:
+  """What `blur` would change: exactly 0 in flat areas, and precise near 0."""
+  centre = inner(padded, half, axis, stride)
+  nothing = jnp.zeros(centre.shape, jnp.float32)
+  return _add(nothing, padded, half, turns, axis, stride)
+
+
+def inner(
+    padded: jax.Array, half: jax.Array, axis: int, stride: int = 1
+) -> jax.Array:
+  """`padded` without the margins of one axis."""
+  edge = margin(half) * stride
+  length = padded.shape[axis] - 2 * edge
+  return jax.lax.dynamic_slice_in_dim(padded, edge, length, axis)
+
+
+def _add(total, padded, half, turns, axis, stride):
   half = jnp.asarray(half)
+  edge = margin(half) * stride
   exact = jnp.issubdtype(padded.dtype, jnp.integer)
   wide = jnp.int32 if exact else jnp.float32
 
   def at(distance):
     start = [0, 0]
     start[axis] = edge + distance * stride
-    return jax.lax.dynamic_slice(padded, start, shape).astype(wide)
+    return jax.lax.dynamic_slice(padded, start, total.shape).astype(wide)
 
   centre = at(0)
 
@@ -87,4 +111,4 @@ def blur(
       total = total + half[distance] * bend.astype(jnp.float32)
     return total
 
-  return jax.lax.fori_loop(0, turns, add, centre.astype(jnp.float32))
+  return jax.lax.fori_loop(0, turns, add, total)
