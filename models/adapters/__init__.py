@@ -4,7 +4,8 @@
   model = adapters.get("onnx")("net.onnx", spec)
 
 An adapter returns an `Adapted`, which the evaluator takes as it takes a model
-of the registry. Kinds: `callable`, `flax_module`, `savedmodel`, `keras`, `onnx`.
+of the registry. Kinds: `callable`, `flax_module`, `savedmodel`, `tfm` (models
+of TensorFlow in memory), `keras`, `onnx`.
 """
 
 from __future__ import annotations

@@ -138,6 +138,20 @@ class AdaptersTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "no output 'other'"):
       adapt(path, _SPEC, output="other")
 
+  def test_tensorflow_in_memory(self):
+    pytest.importorskip("tf2jax", reason="the extra `savedmodel`")
+    import tensorflow as tf
+
+    rng = np.random.default_rng(0)
+    kernel = tf.Variable(rng.standard_normal((3, 3, 3, 4), np.float32))
+
+    def net(images, training):
+      self.assertFalse(training)
+      return tf.reduce_mean(tf.nn.conv2d(images, kernel, 1, "VALID"), (1, 2))
+
+    model = adapters.get("tfm")(net, _SPEC, training=False)
+    self._check(model, lambda x: net(x, False).numpy())
+
   def test_onnx(self):
     pytest.importorskip("jaxonnxruntime", reason="the extra `onnx`")
     import onnx

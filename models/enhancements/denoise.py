@@ -1,0 +1,70 @@
+"""Non-local means denoising (Buades et al. 2005), by scikit-image on the host.
+
+Needs the extra `denoise` (scikit-image, PyWavelets). It is the one enhancement
+that leaves the device: about 0.2 s a picture of 224 pixels and core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from models.spec import Spec
+
+# scikit-image's own example of the fast algorithm: patches of 5 within 13 x 13
+# pixels, h = 0.8 of the noise, which is estimated per picture.
+_PATCH, _REACH, _STRENGTH = 5, 6, 0.8
+
+
+def enhance(apply: Callable, spec: Spec) -> Callable[[Any, jax.Array], Any]:
+  """`apply` on denoised pictures.
+
+  Raises:
+    ImportError: scikit-image or PyWavelets is not installed.
+  """
+  del spec
+  _library()
+
+  def denoised(variables: Any, batch: jax.Array) -> jax.Array:
+    like = jax.ShapeDtypeStruct(batch.shape, batch.dtype)
+    return apply(variables, jax.pure_callback(denoise, like, batch))
+
+  return denoised
+
+
+def denoise(batch: np.ndarray) -> np.ndarray:
+  """uint8 RGB `[B, H, W, 3]` -> uint8 RGB of the same shape."""
+  return np.stack([_one(np.asarray(image)) for image in batch])
+
+
+def _one(image: np.ndarray) -> np.ndarray:
+  restoration = _library()
+  unit = image.astype(np.float32) / 255
+  sigma = float(np.mean(restoration.estimate_sigma(unit, channel_axis=-1)))
+  if not np.isfinite(sigma) or sigma == 0:
+    return image
+  clean = restoration.denoise_nl_means(
+    unit,
+    patch_size=_PATCH,
+    patch_distance=_REACH,
+    h=_STRENGTH * sigma,
+    sigma=sigma,
+    fast_mode=True,
+    channel_axis=-1,
+  )
+  return np.clip(np.rint(clean * 255), 0, 255).astype(np.uint8)
+
+
+def _library() -> Any:
+  try:
+    import pywt
+    from skimage import restoration
+  except ImportError as error:
+    raise ImportError(
+      "Denoising needs scikit-image: pip install 'robust_tfds[denoise]'."
+    ) from error
+  del pywt  # `estimate_sigma` needs it and says so only when it is called
+  return restoration

@@ -1,0 +1,58 @@
+"""Ten crops: four corners and the centre, and their mirror images.
+
+The class probabilities of the ten are averaged (Krizhevsky et al. 2012, section
+4.1); what is returned is their logarithm, which ranks and softmaxes as logits
+do. Crops are `FRACTION` of the picture; a network of one size gets them resized
+to it, another gets them as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from models.spec import Spec
+
+FRACTION = 0.875  # 224 of 256 pixels
+
+
+def enhance(apply: Callable, spec: Spec) -> Callable[[Any, jax.Array], Any]:
+  """The mean over the ten crops of what `apply` answers."""
+
+  def averaged(variables: Any, batch: jax.Array) -> jax.Array:
+    size = None if spec.flexible else spec.input_px
+    mean = 0.0
+    for view in crops(batch, size):
+      mean = mean + jax.nn.softmax(apply(variables, view)) / 10
+    return jnp.log(jnp.maximum(mean, jnp.finfo(jnp.float32).tiny))
+
+  return averaged
+
+
+def crops(batch: jax.Array, size: int | None = None) -> list[jax.Array]:
+  """Ten uint8 `[B, h, w, 3]` of a uint8 `[B, H, W, 3]`.
+
+  Args:
+    batch: the pictures.
+    size: side to which the crops are resized (bilinear); None leaves them.
+  """
+  height, width = batch.shape[1:3]
+  high, wide = round(height * FRACTION), round(width * FRACTION)
+  below, beside = height - high, width - wide
+  corners = [(0, 0), (0, beside), (below, 0), (below, beside)]
+  views = []
+  for top, left in (*corners, (below // 2, beside // 2)):
+    view = batch[:, top : top + high, left : left + wide]
+    if size is not None:
+      view = _resize(view, size)
+    views += [view, view[:, :, ::-1]]
+  return views
+
+
+def _resize(view: jax.Array, size: int) -> jax.Array:
+  shape = (view.shape[0], size, size, 3)
+  wide = jax.image.resize(view.astype(jnp.float32), shape, "bilinear")
+  return jnp.clip(jnp.round(wide), 0, 255).astype(jnp.uint8)

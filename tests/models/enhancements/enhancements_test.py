@@ -1,0 +1,132 @@
+"""Enhancements: against their libraries, composed, under jit."""
+
+import sys
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+
+import models
+from models import enhancements
+from models.enhancements import clahe
+from models.enhancements import ten_crop
+
+
+def _pictures(side: int, n: int = 2) -> np.ndarray:
+  rng = np.random.default_rng(side)
+  y, x = np.mgrid[:side, :side] / side
+  ramp = np.stack([x, y, (x + y) / 2], -1) * 120 + 40
+  noise = rng.normal(0, 12, (n, side, side, 3))
+  return np.clip(ramp + noise, 0, 255).astype(np.uint8)
+
+
+class EnhancementsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.model = models.get("digits_cnn")
+    self.variables = self.model.init(jax.random.key(0))
+    self.pictures = _pictures(32, 3)
+
+  def test_names(self):
+    self.assertEqual(enhancements.names(), ("clahe", "denoise", "ten_crop"))
+    self.assertIs(enhancements.wrap(self.model), self.model)
+    with self.assertRaisesRegex(ValueError, "Did you mean 'clahe'"):
+      enhancements.wrap(self.model, "clahee")
+
+  def test_contract(self):
+    model = enhancements.wrap(self.model, "clahe", "ten_crop")
+    self.assertEqual(model.name, "digits_cnn+clahe+ten_crop")
+    self.assertNotEqual(str(model.spec), str(self.model.spec))
+    got = jax.jit(model.apply)(self.variables, self.pictures)
+    self.assertEqual(got.shape, (3, 10))
+    self.assertEqual(got.dtype, jnp.float32)
+    one = jax.jit(model.apply)(self.variables, self.pictures[2:])
+    np.testing.assert_allclose(one, got[2:], atol=1e-5)
+    with self.assertRaisesRegex(ValueError, "expected uint8 RGB"):
+      model.apply(self.variables, self.pictures.astype(np.float32))
+
+  def test_order(self):
+    both = enhancements.wrap(self.model, "clahe", "ten_crop")
+    last = enhancements.wrap(self.model, "ten_crop")
+    np.testing.assert_allclose(
+      both.apply(self.variables, self.pictures),
+      last.apply(self.variables, clahe.equalize(jnp.asarray(self.pictures))),
+      atol=1e-5,
+    )
+
+  @parameterized.parameters((64, 64), (224, 224), (99, 130), (64, 50))
+  def test_clahe_is_opencvs(self, height, width):
+    cv2 = pytest.importorskip("cv2", reason="the reference is OpenCV")
+    plane = _pictures(max(height, width))[0, :height, :width, 0]
+    reference = cv2.createCLAHE(clahe.CLIP, (clahe.TILES, clahe.TILES))
+    want = reference.apply(plane).astype(np.int32)
+    got = np.asarray(jax.jit(clahe.equalize_plane)(plane.astype(np.int32)))
+    self.assertLessEqual(np.abs(got - want).max(), 1)
+    # Ties of rounding between float orders, no more.
+    self.assertLess((got != want).mean(), 1e-3)
+
+  def test_clahe_widens_contrast_and_keeps_hue(self):
+    flat = (_pictures(64) // 4 + 96).astype(np.uint8)
+    got = np.asarray(clahe.equalize(jnp.asarray(flat)))
+    self.assertGreater(got.std(), 1.5 * flat.std())
+    inside = (got > 0).all(-1) & (got < 255).all(-1)
+    change = got.astype(int) - flat
+    np.testing.assert_array_equal(np.ptp(change[inside], axis=-1), 0)
+
+  def test_ten_crops(self):
+    views = ten_crop.crops(jnp.asarray(self.pictures))
+    self.assertLen(views, 10)
+    self.assertEqual(views[0].shape, (3, 28, 28, 3))
+    np.testing.assert_array_equal(views[0], self.pictures[:, :28, :28])
+    np.testing.assert_array_equal(views[6], self.pictures[:, 4:, 4:])
+    np.testing.assert_array_equal(views[8], self.pictures[:, 2:30, 2:30])
+    np.testing.assert_array_equal(views[9], views[8][:, :, ::-1])
+
+  def test_ten_crop_averages_probabilities(self):
+    model = models.get("squeezenet1_1", num_classes=3)
+    variables = jax.jit(model.init)(jax.random.key(0))
+    pictures = jnp.asarray(_pictures(72))
+    apply = jax.jit(enhancements.wrap(model, "ten_crop").apply)
+    got = jnp.exp(apply(variables, pictures))
+    views = jnp.concatenate(ten_crop.crops(pictures))
+    each = jax.nn.softmax(jax.jit(model.apply)(variables, views))
+    want = each.reshape(10, 2, 3).mean(0)
+    np.testing.assert_allclose(got, want, atol=1e-5)
+
+  def test_denoise_brings_the_clean_picture_nearer(self):
+    pytest.importorskip("skimage", reason="the extra `denoise`")
+    pytest.importorskip("pywt", reason="the extra `denoise`")
+    from models.enhancements import denoise
+
+    y, x = np.mgrid[:48, :48]
+    clean = np.where((x // 12 + y // 12) % 2, 180.0, 70.0)[..., None]
+    clean = np.repeat(clean, 3, -1)
+    noise = np.random.default_rng(0).normal(0, 15, (2, 48, 48, 3))
+    noisy = np.clip(clean + noise, 0, 255).astype(np.uint8)
+    got = denoise.denoise(noisy)
+    self.assertEqual(got.dtype, np.uint8)
+    self.assertLess(np.abs(got - clean).mean(), 0.5 * np.abs(noise).mean())
+    np.testing.assert_array_equal(
+      denoise.denoise(np.full((1, 16, 16, 3), 7, np.uint8)), 7
+    )
+    apply = jax.jit(enhancements.wrap(self.model, "denoise").apply)
+    np.testing.assert_allclose(
+      apply(self.variables, self.pictures),
+      self.model.apply(self.variables, denoise.denoise(self.pictures)),
+      atol=1e-5,
+    )
+
+  def test_missing_library_is_said(self):
+    with mock.patch.dict(sys.modules, {"pywt": None}):
+      with self.assertRaisesRegex(ImportError, r"robust_tfds\[denoise\]"):
+        enhancements.wrap(self.model, "denoise").apply(
+          self.variables, self.pictures
+        )
+
+
+if __name__ == "__main__":
+  absltest.main()
