@@ -8,6 +8,7 @@ import json
 import pathlib
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -117,10 +118,7 @@ class Runner:
   def _source(self, config: str) -> inputs.Source:
     data = self.config.data
     start = time.perf_counter()
-    if self.host.index == 0:
-      self._prepare(config)
-    self._barrier(f"data {config}")
-    builder = self._prepare(config)
+    builder = self._first_alone(f"data {config}", lambda: self._prepare(config))
     self.stages["prepare"].append(time.perf_counter() - start)
     return inputs.Source(
         builder,
@@ -175,14 +173,15 @@ class Runner:
           " Use a model of that label space."
       )
     if entry.get("train"):
-      variables = train.load_or_train(
-          model,
-          entry.train,
-          self.workdir / "models" / label,
-          data_dir=self.config.data.data_dir or str(self.workdir / "data"),
-          first=self.host.index == 0,
+      variables = self._first_alone(
+          f"train {label}",
+          lambda: train.load_or_train(
+              model,
+              entry.train,
+              self.workdir / "models" / label,
+              data_dir=self.config.data.data_dir or str(self.workdir / "data"),
+          ),
       )
-      self._barrier(f"train {label}")
     else:
       from models import convert
 
@@ -384,6 +383,15 @@ class Runner:
         f" {'corrupted on the fly' if data.source == 'fly' else 'prepared'},"
         f" seed {self.plan.seed}",
     ]
+
+  def _first_alone(self, name: str, make: Callable[[], Any]) -> Any:
+    """What `make` returns: made by the first host, then found by the others."""
+    if self.host.index > 0:
+      self._barrier(name)
+      return make()
+    made = make()
+    self._barrier(name)
+    return made
 
   def _barrier(self, name: str) -> None:
     if self.host.count > 1:

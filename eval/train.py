@@ -25,7 +25,6 @@ def load_or_train(
     folder: pathlib.Path,
     *,
     data_dir: str,
-    first: bool = True,
 ) -> Any:
   """The trained variables: from `folder` if they are there, else trained.
 
@@ -34,7 +33,6 @@ def load_or_train(
     recipe: `dataset`, `split`, `steps`, `batch_size`, `learning_rate`, `seed`.
     folder: where the orbax checkpoint and its recipe live.
     data_dir: TFDS data folder.
-    first: whether this process writes the checkpoint.
 
   Returns:
     Variables for `model.apply`.
@@ -42,8 +40,6 @@ def load_or_train(
   Raises:
     ValueError: the folder holds a model of another recipe.
   """
-  import orbax.checkpoint as ocp
-
   wanted = {"model": model.name, **dict(recipe)}
   note = folder / "recipe.json"
   checkpoint = (folder / "variables").absolute()
@@ -55,16 +51,28 @@ def load_or_train(
           f" {wanted} now. Use another --workdir or delete that folder."
       )
     like = jax.eval_shape(lambda: model.init(jax.random.key(0)))
-    with ocp.StandardCheckpointer() as checkpointer:
+    with _checkpointer() as checkpointer:
       restored = checkpointer.restore(checkpoint, like)
     return jax.tree.map(np.asarray, restored)
   variables = _train(model, recipe, data_dir)
-  if first:
-    folder.mkdir(parents=True, exist_ok=True)
-    with ocp.StandardCheckpointer() as checkpointer:
-      checkpointer.save(checkpoint, variables, force=True)
-    note.write_text(json.dumps(wanted, sort_keys=True) + "\n", "utf-8")
+  folder.mkdir(parents=True, exist_ok=True)
+  with _checkpointer() as checkpointer:
+    checkpointer.save(checkpoint, variables, force=True)
+  note.write_text(json.dumps(wanted, sort_keys=True) + "\n", "utf-8")
   return jax.tree.map(np.asarray, variables)
+
+
+def _checkpointer() -> Any:
+  """Orbax for this process alone: every host reads, the first one writes."""
+  import orbax.checkpoint as ocp
+
+  index = jax.process_index()
+  alone = ocp.options.MultiprocessingOptions(
+      primary_host=index,
+      active_processes={index},
+      barrier_sync_key_prefix=f"process{index}",
+  )
+  return ocp.StandardCheckpointer(multiprocessing_options=alone)
 
 
 def _train(model: Any, recipe: Any, data_dir: str) -> Any:

@@ -1,0 +1,70 @@
+"""The leaderboard as Markdown: one row a model, corruptions in paper order."""
+
+from __future__ import annotations
+
+import pathlib
+
+from eval import reports
+from eval.reports import pivot
+
+TASKS = ("classification",)
+
+
+def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
+  """Writes leaderboard.md."""
+  parts = [f"# {escape(context.dataset)}\n", table(context)]
+  normalised = any(r.metric == "ce" for r in context.rows)
+  metric, label = ("ce", "CE") if normalised else ("mean_error", "Mean error")
+  for title, names in (
+      (f"{label} of the common corruptions", pivot.common(context)),
+      (f"{label} of the extra corruptions (never in mCE)", pivot.extra(context)),
+  ):
+    if names:
+      parts += [f"\n## {title}\n", _corruptions(context, metric, names)]
+  parts += [f"\n{escape(pivot.note(context))}\n"]
+  parts += [f"\n{escape('; '.join(context.provenance))}\n"]
+  path = folder / "leaderboard.md"
+  path.write_text("\n".join(parts), "utf-8")
+  return [path]
+
+
+def table(context: reports.Context) -> str:
+  """Headline numbers of every model, the best in bold."""
+  columns = [
+      [pivot.headline(context, m, metric) for m in context.models]
+      for metric, _ in pivot.HEADLINES
+  ]
+  heads = ["Model", *(label for _, label in pivot.HEADLINES)]
+  return _markdown(heads, context.models, columns)
+
+
+def _corruptions(context, metric, names):
+  columns = [
+      [pivot.by_corruption(context, m, metric, n) for m in context.models]
+      for n in names
+  ]
+  return _markdown(["Model", *names], context.models, columns)
+
+
+def _markdown(heads, models, columns):
+  lines = [
+      "| " + " | ".join(escape(h) for h in heads) + " |",
+      "|---|" + "---:|" * (len(heads) - 1),
+  ]
+  winners = [pivot.best(c) for c in columns]
+  for i, model in enumerate(models):
+    cells = [
+        f"**{pivot.percent(c[i])}**"
+        if winner == i and len(models) > 1
+        else pivot.percent(c[i])
+        for c, winner in zip(columns, winners)
+    ]
+    lines.append("| " + " | ".join([escape(model), *cells]) + " |")
+  return "\n".join(lines)
+
+
+def escape(text: str) -> str:
+  """Text that Markdown and the HTML in it leave alone."""
+  for old, new in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|")):
+    text = text.replace(old, new)
+  return text.replace("_", "\\_").replace("*", "\\*")
