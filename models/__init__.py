@@ -7,6 +7,8 @@ file adds its models. A family file holds
   Network      the `nnx.Module`; attribute names follow the public checkpoints'
   CHECKPOINTS  style -> rules that bring a checkpoint's names to `Network`'s
   IGNORED      optional: patterns of arrays that evaluation does not need
+  BACKGROUND   optional: checkpoints may have a background class first
+  ORACLES      optional: name -> reference in torch, for parity reports
 
 What the evaluator asks of a model, whether from here, an adapter or an
 enhancement: `.name`, `.spec`, `.init(key)`, `.preprocess(batch)` and

@@ -73,7 +73,7 @@ class LayerNorm(nnx.Module):
 
 
 class BatchNorm(nnx.Module):
-  """torch.nn.BatchNorm2d in evaluation: `x * factor + offset` per channel."""
+  """torch.nn.BatchNorm2d in evaluation, per channel."""
 
   def __init__(
     self,
@@ -98,10 +98,10 @@ class BatchNorm(nnx.Module):
     factor = jax.lax.rsqrt(self.var[...] + self.epsilon)
     if self.affine:
       factor = factor * self.scale[...]
-    offset = -self.mean[...] * factor
+    # Centred first: `x * factor + offset` cancels where the mean is far.
+    wide = (x.astype(jnp.float32) - self.mean[...]) * factor
     if self.affine:
-      offset = offset + self.bias[...]
-    wide = x.astype(jnp.float32) * factor + offset
+      wide = wide + self.bias[...]
     return wide.astype(x.dtype)
 
 
@@ -126,6 +126,31 @@ class Stack(nnx.Module):
     for i, step in enumerate(self.steps):
       x = getattr(self, str(i))(x) if step is None else step(x)
     return x
+
+
+class Parallel(nnx.Module):
+  """Branches that read the same input; their outputs are concatenated.
+
+  As in `Stack`, functions are branches without children.
+  """
+
+  def __init__(self, branches: dict[str, Callable[[jax.Array], jax.Array]]):
+    """`branches` are modules or functions of one array, in order."""
+    self.branches = tuple(
+      (name, None if isinstance(branch, nnx.Module) else branch)
+      for name, branch in branches.items()
+    )
+    for name, branch in branches.items():
+      if isinstance(branch, nnx.Module):
+        setattr(self, name, branch)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, C]` -> `[B, H', W', sum of the branches' channels]`."""
+    parts = [
+      getattr(self, name)(x) if branch is None else branch(x)
+      for name, branch in self.branches
+    ]
+    return jnp.concatenate(parts, axis=-1)
 
 
 def relu(x: jax.Array) -> jax.Array:

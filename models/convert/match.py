@@ -74,6 +74,7 @@ def load(
     getattr(family, "CHECKPOINTS", {}),
     getattr(family, "IGNORED", ()),
     str(checkpoint),
+    background=getattr(family, "BACKGROUND", False),
   )
   _warn_of_other_preprocessing(model, loaded.style)
   return loaded
@@ -85,6 +86,8 @@ def bring(
   styles: Mapping[str, Sequence[tuple[str, str]]],
   ignored: Sequence[str] = (),
   origin: str = "the checkpoint",
+  *,
+  background: bool = False,
 ) -> Loaded:
   """Matches names, shapes and values.
 
@@ -94,6 +97,8 @@ def bring(
     styles: style -> (pattern, replacement) rules on the file's names.
     ignored: patterns of arrays that evaluation does not need.
     origin: what to call the file in errors.
+    background: whether the family's files may have one class more, the
+      background, before the others; it is dropped.
 
   Raises:
     ValueError: as `models.convert.load`.
@@ -104,6 +109,8 @@ def bring(
   skip = [n for n in arrays if _any(ignored, n) or _any(_NEVER_READ, n)]
   kept = {n: a for n, a in arrays.items() if n not in set(skip)}
   style, paths = _best_style(kept, shapes, styles)
+  if background:
+    kept = _without_background(model, kept, paths)
   _check_fit(model, kept, paths, shapes, style, origin)
   flat = {}
   for source, path in paths.items():
@@ -115,6 +122,14 @@ def bring(
     {source: "/".join(path) for source, path in paths.items()},
     tuple(skip),
   )
+
+
+def _without_background(model, arrays, paths) -> dict[str, np.ndarray]:
+  heads, wanted = _heads(model), model.spec.num_classes + 1
+  return {
+    n: a[1:] if paths[n] in heads and a.shape[0] == wanted else a
+    for n, a in arrays.items()
+  }
 
 
 def torch_name(path: tuple[str, ...]) -> str:

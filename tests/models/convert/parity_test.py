@@ -1,5 +1,9 @@
 """Our networks against the reference modules, all weights randomised.
 
+A pass is max |d| <= 1e-5 of the logits' scale. In a few of the deepest networks
+random weights amplify rounding beyond that, in the reference as well: there our
+distance to the reference run in float64 must not exceed twice its own.
+
 Weights, biases and running statistics are all random: zero-initialised heads
 and unit statistics would make the comparison vacuous. Inputs are real
 photographs where they are there, else smooth seeded pictures.
@@ -101,10 +105,12 @@ def _randomise(torch, module, seed: int, batch: np.ndarray) -> None:
     oracle.logits(module.train(), batch, whole=False)
     module.eval()
   for norm in norms:
-    shape = norm.running_var.shape
-    factor = 0.9 + 0.2 * torch.rand(shape, generator=generator)
-    norm.running_mean.add_(0.02 * draw(shape) * norm.running_var.sqrt())
-    norm.running_var.mul_(factor)
+    # Quiet channels must not be blown up: rounding would grow with depth.
+    spread = norm.running_var + norm.running_var.mean()
+    norm.running_mean.add_(0.05 * draw(spread.shape) * spread.sqrt())
+    norm.running_var.copy_(spread)
+    if norm.affine:
+      norm.weight.data.mul_(2**0.5)
 
 
 def _is_gain(name: str) -> bool:
@@ -131,8 +137,14 @@ def parity(name: str) -> dict:
   )
   want = oracle.logits(module, batch)
   got = np.asarray(jax.jit(model.apply)(loaded.variables, batch))
+  difference, allowed = np.abs(got - want).max(), _TOLERANCE
+  if difference > _TOLERANCE * np.abs(want).max():
+    exact = oracle.logits(module.double(), batch.astype(np.float64))
+    difference = np.abs(got - exact).max()
+    allowed = 2 * np.abs(want - exact).max() / np.abs(want).max()
   return {
-    "difference": float(np.abs(got - want).max()),
+    "difference": float(difference),
+    "allowed": float(allowed),
     "scale": float(np.abs(want).max()),
     "spread": float(np.abs(want[0] - want[1]).max()),
     "style": loaded.style,
@@ -148,12 +160,14 @@ class _Parity(parameterized.TestCase):
     got = parity(name)
     print(
       f"{name}: {got['style']}, max |d| {got['difference']:.1e} at scale"
-      f" {got['scale']:.2f}, {got['ours']:,} parameters"
+      f" {got['scale']:.2f} (allowed {got['allowed']:.1e}),"
+      f" {got['ours']:,} parameters"
     )
     self.assertGreater(got["scale"], 0)
     # The two photographs must not look the same to the network.
     self.assertGreater(got["spread"], 1e-3 * got["scale"])
-    self.assertLessEqual(got["difference"], _TOLERANCE * got["scale"])
+    self.assertLess(got["allowed"], 1e-3)
+    self.assertLessEqual(got["difference"], got["allowed"] * got["scale"])
     self.assertEqual(got["ours"], got["theirs"])
     self.assertEqual(got["ours"], models.get(name).spec.parameters)
 
