@@ -26,7 +26,10 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   fig = style.figure(2.5 + 0.5 * len(names), 2.2 + 0.35 * len(context.models))
   ax = style.axes(fig, 1, 1)[0, 0]
   ax.grid(False)
-  shown = ax.imshow(100 * values, cmap="cividis", vmin=0, vmax=100, aspect="auto")
+  highest = float(np.nanmax(values))
+  shown = ax.imshow(
+      100 * values, cmap="cividis", vmin=0, vmax=100 * highest, aspect="auto"
+  )
   ax.set_xticks(range(len(names)), [n.replace("_", " ") for n in names])
   ax.tick_params(axis="x", labelrotation=60)
   for label in ax.get_xticklabels():
@@ -42,11 +45,13 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
           ha="center",
           va="center",
           fontsize=7,
-          color="black" if values[i, j] > 0.55 else "white",
+          color="black" if values[i, j] > 0.55 * highest else "white",
       )
   border = len(pivot.common(context)) - 0.5
   if pivot.extra(context) and border > 0:
     ax.axvline(border, color="white", linewidth=3)
-  ax.set_title("Mean top-1 error over severities (%); extra ones on the right")
+  ax.set_title(
+      "Mean top-1 error over severities (%); extra ones on the right", fontsize=9
+  )
   fig.colorbar(shown, ax=ax, label="%")
   return style.save(fig, folder, "heat_map", context.provenance)

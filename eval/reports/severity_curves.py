@@ -22,6 +22,8 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   grid = style.axes(fig, rows, _COLUMNS, sharex=True, sharey=True)
   for ax, name in zip(grid.flat, names):
     _panel(ax, context, name)
+  highest = max(r.hi for r in context.rows if r.metric == "error")
+  grid[0, 0].set_ylim(0, 100 * highest)
   for ax in grid.flat[len(names) :]:
     ax.set_visible(False)
   for ax in grid[:, 0]:
@@ -34,7 +36,9 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
 def _panel(ax, context, name):
   group = context.groups[name]
   kind = "" if name in context.common else ", extra"
-  ax.set_title(f"{name.replace('_', ' ')} ({group}{kind})", loc="left")
+  ax.set_title(
+      f"{name.replace('_', ' ')}\n{group}{kind}", loc="left", fontsize=8
+  )
   for i, model in enumerate(context.models):
     cells = sorted(
         (
@@ -66,4 +70,3 @@ def _panel(ax, context, name):
         linewidth=0,
     )
   ax.set_xticks(range(6), ["clean", *"12345"])
-  ax.set_ylim(0, 100)
