@@ -29,6 +29,7 @@ import importlib
 import pkgutil
 from types import ModuleType
 from typing import TYPE_CHECKING
+from typing import Any
 
 from models import convert as convert
 
@@ -47,7 +48,10 @@ def get(
   """A model by name.
 
   Args:
-    name: one of `names()`.
+    name: one of `names()`, or `module:function` of your own code, where
+      `function()` returns a model (see `models.adapters`); either may be
+      followed by enhancements, as in `resnet50+clahe+ten_crop` (see
+      `models.enhancements`).
     num_classes: number of logits, for checkpoints with another head; the
       published number if None.
     dtype: `float32`, or `bfloat16` for bfloat16 compute with float32 logits.
@@ -55,28 +59,61 @@ def get(
   Raises:
     ValueError: an unknown name (with the nearest ones), dtype or class count.
   """
+  from models import enhancements
   from models.model import Model
 
-  module = family(name)
-  variant = module.VARIANTS[name]
-  spec = variant.spec.with_classes(num_classes)
-  return Model(name, spec, module.Network, variant, dtype)
+  base, *wanted = name.split("+")
+  if ":" in base:
+    model = _own(base, num_classes)
+  else:
+    module = family(base)
+    variant = module.VARIANTS[base]
+    spec = variant.spec.with_classes(num_classes)
+    model = Model(base, spec, module.Network, variant, dtype)
+  return enhancements.wrap(model, *wanted)
 
 
 def family(name: str) -> ModuleType:
-  """The family file that holds a model.
+  """The family file that holds a model (enhancements in `name` are ignored).
 
   Raises:
     ValueError: an unknown name.
   """
-  known = _catalogue()
-  if name not in known:
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+  known, base = _catalogue(), name.split("+")[0]
+  if base not in known:
+    near = difflib.get_close_matches(base, known, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(
-      f"Unknown model {name!r}.{hint} Known: {', '.join(sorted(known))}."
+      f"Unknown model {base!r}.{hint} Known: {', '.join(sorted(known))}; or"
+      " module:function for a model of your own."
     )
-  return importlib.import_module(known[name])
+  return importlib.import_module(known[base])
+
+
+def _own(name: str, num_classes: int | None) -> Any:
+  """The model that `module:function` returns."""
+  where, _, function = name.partition(":")
+  try:
+    build = getattr(importlib.import_module(where), function)
+  except (ImportError, AttributeError) as error:
+    raise ValueError(
+      f"No model at {name!r}: {error}. Expected module:function, with the"
+      " module on Python's path."
+    ) from error
+  model = build()
+  wanted = ("name", "spec", "init", "preprocess", "apply")
+  missing = [part for part in wanted if not hasattr(model, part)]
+  if missing:
+    raise ValueError(
+      f"{name} returned a {type(model).__name__} without"
+      f" {', '.join(missing)}: return what models.adapters makes."
+    )
+  if num_classes not in (None, model.spec.num_classes):
+    raise ValueError(
+      f"{name} has {model.spec.num_classes} classes, got"
+      f" num_classes={num_classes}: set it in your spec."
+    )
+  return model
 
 
 @functools.cache

@@ -65,6 +65,11 @@ def load(
   """`models.convert.load` with the account of where each array went."""
   import models
 
+  name = name.split("+")[0]  # enhancements have no weights
+  if ":" in name:
+    raise ValueError(
+      f"{name} brings its own variables: use its init, not a checkpoint."
+    )
   model = models.get(name, num_classes)
   family = models.family(name)
   arrays = formats.read(checkpoint)
@@ -183,8 +188,10 @@ def _check_fit(model, arrays, paths, shapes, style, origin) -> None:
 def _raise_shapes(model, wrong, paths, origin) -> None:
   heads = _heads(model)
   source, got, want = wrong[0]
-  counts = [g for g, w in zip(got, want, strict=False) if g != w]
-  if all(paths[n] in heads for n, _, _ in wrong) and len(counts) == 1:
+  differ = [(g, w) for g, w in zip(got, want, strict=False) if g != w]
+  counts = [g for g, w in differ if w == model.spec.num_classes]
+  only_heads = all(paths[n] in heads for n, _, _ in wrong)
+  if only_heads and len(counts) == len(differ) == 1:
     raise ValueError(
       f"{origin} has {counts[0]} classes, {model.name} has"
       f" {model.spec.num_classes} ({source}: got {got}, expected {want})."

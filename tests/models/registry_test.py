@@ -9,8 +9,23 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 import models
+from models import adapters
 from models import model as model_lib
 from models.spec import Spec
+
+
+def build_own():
+  """A model of the user's own, as `module:function` names it."""
+  return adapters.get("callable")(
+    lambda x: x.mean((1, 2, 3))[:, None] * jnp.arange(10.0),
+    models.get("digits_cnn").spec,
+    name="mine",
+  )
+
+
+def build_nothing():
+  """Not a model."""
+  return 3
 
 
 class RegistryTest(parameterized.TestCase):
@@ -25,6 +40,29 @@ class RegistryTest(parameterized.TestCase):
       models.get("resnet5O")
     with self.assertRaisesRegex(ValueError, "Unknown model 'qqq'.*Known: "):
       models.get("qqq")
+
+  def test_enhancements_in_the_name(self):
+    model = models.get("digits_cnn+clahe")
+    self.assertEqual(model.name, "digits_cnn+clahe")
+    self.assertIs(
+      models.family("digits_cnn+clahe"), models.family("digits_cnn")
+    )
+    with self.assertRaisesRegex(ValueError, "Did you mean 'clahe'"):
+      models.get("digits_cnn+clahee")
+
+  def test_own_model_by_path(self):
+    model = models.get(f"{__name__}:build_own")
+    self.assertEqual(model.name, "mine")
+    with self.assertRaisesRegex(ValueError, "No model at 'nowhere:build'"):
+      models.get("nowhere:build")
+    with self.assertRaisesRegex(ValueError, "without name, spec"):
+      models.get(f"{__name__}:build_nothing")
+    with self.assertRaisesRegex(
+      ValueError, "has 10 classes, got num_classes=3"
+    ):
+      models.get(f"{__name__}:build_own", num_classes=3)
+    with self.assertRaisesRegex(ValueError, "brings its own variables"):
+      models.convert.load(f"{__name__}:build_own", "x.npz")
 
   def test_refuses_bad_options(self):
     with self.assertRaisesRegex(ValueError, "num_classes=1"):
