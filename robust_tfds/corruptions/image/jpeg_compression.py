@@ -1,0 +1,29 @@
+"""JPEG compression: a save at low quality and a load, equal to Pillow's.
+
+specs/corruptions.md sections 1 and 3.
+"""
+
+import jax
+import numpy as np
+
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import jpeg
+
+INFO = spec.Info(group="digital", benchmark="common", position=14)
+SEVERITIES = {  # quality
+    "imagenet": (25, 18, 15, 10, 7),
+    "inception": (23, 16, 13, 8, 5),
+    "tiny_imagenet": (65, 58, 50, 40, 25),
+    "cifar10": (80, 65, 58, 50, 40),
+}
+
+
+def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
+  """`quantisation` of luma and chroma, int32 `[5, 2, 8, 8]`."""
+  return {"quantisation": jpeg.tables(edition.row(SEVERITIES))}
+
+
+def apply(image, draws, size, table, edition) -> jax.Array:
+  """Levels, uint8 `[H, W * 3]`."""
+  del draws, edition
+  return jpeg.roundtrip(image, size, table["quantisation"])
