@@ -22,24 +22,24 @@ import numpy as np
 
 VARIABLE = "ROBUST_TFDS_FROST_DIR"
 SHA256 = {
-    "frost1.png": (
-        "ff9f907860bd7a835d459e32f9d588062b7f61ee267343cc7222b56753a14755"
-    ),
-    "frost2.png": (
-        "fe211a89b336999c207a852ce05818d4545d0b57c5beadd824b4cc9d9a9b6137"
-    ),
-    "frost3.png": (
-        "2d0d50b4a9bb213f38b024ef7768731bb83cc08d2f26b5766bbc167cdfa0e504"
-    ),
-    "frost4.jpg": (
-        "3f8b91ca1a9fa7167b09e773da53f5ae60d0a1fd88f02a783f6e328a72887f6e"
-    ),
-    "frost5.jpg": (
-        "5fc6a19df4a429ba68abdcc8f8a4278d4c9f81c9ccafd2c92ab0c8cf8992ebd2"
-    ),
-    "frost6.jpg": (
-        "1f92b2f48408748085b68dd81d816ef239f42cef3029c25d041fcb6760fb4f25"
-    ),
+  "frost1.png": (
+    "ff9f907860bd7a835d459e32f9d588062b7f61ee267343cc7222b56753a14755"
+  ),
+  "frost2.png": (
+    "fe211a89b336999c207a852ce05818d4545d0b57c5beadd824b4cc9d9a9b6137"
+  ),
+  "frost3.png": (
+    "2d0d50b4a9bb213f38b024ef7768731bb83cc08d2f26b5766bbc167cdfa0e504"
+  ),
+  "frost4.jpg": (
+    "3f8b91ca1a9fa7167b09e773da53f5ae60d0a1fd88f02a783f6e328a72887f6e"
+  ),
+  "frost5.jpg": (
+    "5fc6a19df4a429ba68abdcc8f8a4278d4c9f81c9ccafd2c92ab0c8cf8992ebd2"
+  ),
+  "frost6.jpg": (
+    "1f92b2f48408748085b68dd81d816ef239f42cef3029c25d041fcb6760fb4f25"
+  ),
 }
 USED = tuple(SHA256)[:5]  # randint(5): the sixth picture is never drawn
 
@@ -47,7 +47,7 @@ _state = {"folder": None, "other": False, "version": 0}
 
 
 def use_folder(
-    folder: str | os.PathLike | None, *, allow_other_pictures: bool = False
+  folder: str | os.PathLike | None, *, allow_other_pictures: bool = False
 ) -> None:
   """Chooses the folder that holds frost1.png ... frost6.jpg.
 
@@ -94,12 +94,12 @@ def folder() -> pathlib.Path:
   place = _state["folder"] or os.environ.get(VARIABLE) or _installed()
   if place is None:
     raise FileNotFoundError(
-        f"The frost corruption needs the pictures {', '.join(USED)} of the"
-        " ImageNet-C code, which are not part of robust_tfds. Looked for:"
-        " frost_pictures.use_folder(...) (not called), the environment variable"
-        f" {VARIABLE} (not set), an installed `imagecorruptions` (none). Fix:"
-        " `pip install --no-deps imagecorruptions`, or download them with TFDS"
-        " (`tfds build`), or name a folder that holds them."
+      f"The frost corruption needs the pictures {', '.join(USED)} of the"
+      " ImageNet-C code, which are not part of robust_tfds. Looked for:"
+      " frost_pictures.use_folder(...) (not called), the environment variable"
+      f" {VARIABLE} (not set), an installed `imagecorruptions` (none). Fix:"
+      " `pip install --no-deps imagecorruptions`, or download them with TFDS"
+      " (`tfds build`), or name a folder that holds them."
     )
   place = pathlib.Path(place).expanduser()
   _check(place, _state["other"])
@@ -133,9 +133,9 @@ def _check(place: pathlib.Path, allow_other_pictures: bool) -> None:
   missing = [name for name in USED if not (place / name).is_file()]
   if missing:
     raise FileNotFoundError(
-        f"No {', '.join(missing)} in {place}. Expected the frost pictures of"
-        " the ImageNet-C code there: `pip install --no-deps imagecorruptions`"
-        " brings them, in the folder imagecorruptions/frost."
+      f"No {', '.join(missing)} in {place}. Expected the frost pictures of"
+      " the ImageNet-C code there: `pip install --no-deps imagecorruptions`"
+      " brings them, in the folder imagecorruptions/frost."
     )
   if allow_other_pictures:
     return
@@ -144,9 +144,9 @@ def _check(place: pathlib.Path, allow_other_pictures: bool) -> None:
     got = _sha256(str(path), path.stat().st_mtime_ns, path.stat().st_size)
     if got != SHA256[name]:
       raise ValueError(
-          f"{path} is not the published frost picture: sha256 {got}, expected"
-          f" {SHA256[name]}. Results with it would not be comparable; pass"
-          " use_folder(..., allow_other_pictures=True) if that is meant."
+        f"{path} is not the published frost picture: sha256 {got}, expected"
+        f" {SHA256[name]}. Results with it would not be comparable; pass"
+        " use_folder(..., allow_other_pictures=True) if that is meant."
       )
 
 

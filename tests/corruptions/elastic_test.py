@@ -18,8 +18,8 @@ def elastic_draws(rng, image, severity, edition):
     most = edition.elastic_px * _row(edition, severity)[2]
     jitter = (rng.uniform(-most, most, size=(3, 2)) / most).astype(np.float32)
   fields = (
-      (rng.uniform(-scale, scale, (height, width)) / scale).astype(np.float32)
-      for _ in range(2)
+    (rng.uniform(-scale, scale, (height, width)) / scale).astype(np.float32)
+    for _ in range(2)
   )
   return jitter, *fields
 
@@ -32,7 +32,6 @@ DRAWS = {"elastic_transform": elastic_draws}
 
 
 class ReplayTest(parameterized.TestCase):
-
   @parameterized.product(name=tuple(DRAWS), cell=replays.CELLS)
   def test_reference_draws(self, name, cell):
     replays.check(self, name, *cell, DRAWS[name])

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from PIL import Image
 
+from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
 from tests import shared_data
@@ -37,6 +38,11 @@ def picture(key: str) -> np.ndarray:
   return np.repeat(image[..., None], 3, 2) if image.ndim == 2 else image
 
 
+def use_frost() -> None:
+  """The shared frost pictures, for the tests that need some."""
+  frost_pictures.use_folder(shared_data.path("data/frost"))
+
+
 def replay(name: str, key: str, severity: int, draws: Draws) -> np.ndarray:
   """Our output for the reference's draws, uint8 `[H, W, 3]`."""
   module, edition = spec.module(name), spec.edition(EDITIONS[key])
@@ -58,7 +64,8 @@ def replay(name: str, key: str, severity: int, draws: Draws) -> np.ndarray:
 def differences(name: str, key: str, severity: int, ours: np.ndarray):
   """int |difference| to the stored output, and the difference of the sums."""
   folder = shared_data.path("golden/corruptions/replay", key)
-  want = np.asarray(Image.open(folder / f"{name}_{severity}.png")).astype(int)
+  stored = Image.open(folder / f"{name}_{severity}.png").convert("RGB")
+  want = np.asarray(stored).astype(int)
   facts = json.loads((folder / "full_image_crc.json").read_text())
   total = facts[f"{name}_{severity}"]["sum"]
   got = ours[:112, -112:] if key == "img0" else ours

@@ -4,7 +4,6 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions.image import frost
 from robust_tfds.corruptions.image import snow
@@ -57,10 +56,20 @@ def spatter_draws(rng, image, severity, edition):
   return ((layer - mean) / deviation).astype(np.float32)
 
 
-DRAWS = {"spatter": spatter_draws, "frost": frost_draws, "fog": fog_draws, "snow": snow_draws}
+DRAWS = {
+  "spatter": spatter_draws,
+  "frost": frost_draws,
+  "fog": fog_draws,
+  "snow": snow_draws,
+}
 
 
 class ReplayTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    replays.use_frost()
+
   @parameterized.product(name=tuple(DRAWS), cell=replays.CELLS)
   def test_reference_draws(self, name, cell):
     replays.check(self, name, *cell, DRAWS[name])

@@ -1,8 +1,9 @@
 """Elastic transform: an affine jitter, then smooth local displacements.
 
-specs/corruptions.md sections 1, 3 and 4. Constants are in units of a length that
-`Edition.elastic_px` keeps (244 for 224 px images, a typo kept for ever). The
-`any` edition has no affine part and displacements relative to the image's size.
+specs/corruptions.md sections 1, 3 and 4. Constants are in units of a length
+that `Edition.elastic_px` keeps (244 for 224 px images, a typo kept for ever).
+The `any` edition has no affine part and displacements relative to the image's
+size.
 """
 
 import jax
@@ -21,29 +22,29 @@ from robust_tfds.corruptions.ops import taps
 
 INFO = spec.Info(group="digital", benchmark="common", position=12)
 SEVERITIES = {  # (displacement, its smoothness, affine jitter) / elastic_px
-    "imagenet": (
-        (2, 0.7, 0.1),
-        (2, 0.08, 0.2),
-        (0.05, 0.01, 0.02),
-        (0.07, 0.01, 0.02),
-        (0.12, 0.01, 0.02),
-    ),
-    "tiny_imagenet": (
-        (0, 0, 0.08),
-        (0.05, 0.3, 0.06),
-        (0.1, 0.08, 0.06),
-        (0.1, 0.03, 0.03),
-        (0.16, 0.03, 0.02),
-    ),
-    "cifar10": (
-        (0, 0, 0.08),
-        (0.05, 0.2, 0.07),
-        (0.08, 0.06, 0.06),
-        (0.1, 0.04, 0.05),
-        (0.1, 0.03, 0.03),
-    ),
-    # imagecorruptions: displacement alone, in units of 250 * 0.005 * height.
-    "any": ((0.05,), (0.065,), (0.085,), (0.1,), (0.12,)),
+  "imagenet": (
+    (2, 0.7, 0.1),
+    (2, 0.08, 0.2),
+    (0.05, 0.01, 0.02),
+    (0.07, 0.01, 0.02),
+    (0.12, 0.01, 0.02),
+  ),
+  "tiny_imagenet": (
+    (0, 0, 0.08),
+    (0.05, 0.3, 0.06),
+    (0.1, 0.08, 0.06),
+    (0.1, 0.03, 0.03),
+    (0.16, 0.03, 0.02),
+  ),
+  "cifar10": (
+    (0, 0, 0.08),
+    (0.05, 0.2, 0.07),
+    (0.08, 0.06, 0.06),
+    (0.1, 0.04, 0.05),
+    (0.1, 0.03, 0.03),
+  ),
+  # imagecorruptions: displacement alone, in units of 250 * 0.005 * height.
+  "any": ((0.05,), (0.065,), (0.085,), (0.1,), (0.12,)),
 }
 _ANY = 250 * 0.005
 _ANY_SIGMA = 0.01  # of each side
@@ -65,11 +66,11 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   narrow = taps.half_kernels(np.where(is_wide, 0, sigma), _TRUNCATE)
   wide = gaussian.kernels(np.where(is_wide, sigma, 0), _TRUNCATE)
   return {
-      "reach": reach.astype(np.float32),
-      "jitter": jitter.astype(np.float32),
-      "is_wide": is_wide.astype(np.int32),
-      "wide": wide,
-      **narrow,
+    "reach": reach.astype(np.float32),
+    "jitter": jitter.astype(np.float32),
+    "is_wide": is_wide.astype(np.int32),
+    "wide": wide,
+    **narrow,
   }
 
 
@@ -79,8 +80,8 @@ def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
   del size, table, edition
   shapes = ((3, 2), image.shape[:2], image.shape[:2])
   return tuple(
-      2.0 * seeding.uniform(key, shape, stream) - 1.0
-      for stream, shape in enumerate(shapes)
+    2.0 * seeding.uniform(key, shape, stream) - 1.0
+    for stream, shape in enumerate(shapes)
   )
 
 

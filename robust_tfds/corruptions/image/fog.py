@@ -83,7 +83,9 @@ def _map(draws, size, table, edition, shape) -> jax.Array:
     lambda grids, level=level: _corner(grids[level], shape)
     for level in range(2, len(grids))
   ]
-  return jax.lax.switch(sum(x.astype(jnp.int32) for x in larger), branches, grids)
+  return jax.lax.switch(
+    sum(x.astype(jnp.int32) for x in larger), branches, grids
+  )
 
 
 def _corner(grid, shape):

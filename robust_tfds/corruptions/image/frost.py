@@ -1,8 +1,9 @@
 """Frost: a weighted sum of the picture and a random crop of a frost picture.
 
 specs/corruptions.md section 3. Six pictures ship with the reference, of which
-the first five are used; the crop's last offset is never drawn. The `any` edition
-enlarges the picture to cover the image, then by 1.1, with cubic interpolation.
+the first five are used; the crop's last offset is never drawn. The `any`
+edition enlarges the picture to cover the image, then by 1.1, with cubic
+interpolation.
 """
 
 import jax
@@ -18,15 +19,15 @@ from robust_tfds.corruptions.ops import one_by_one
 
 INFO = spec.Info(group="weather", benchmark="common", position=8)
 SEVERITIES = {  # weights of the picture and of the frost
-    "imagenet": ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)),
-    "tiny_imagenet": (
-        (1, 0.3),
-        (0.9, 0.4),
-        (0.8, 0.45),
-        (0.75, 0.5),
-        (0.7, 0.55),
-    ),
-    "cifar10": ((1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45)),
+  "imagenet": ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)),
+  "tiny_imagenet": (
+    (1, 0.3),
+    (0.9, 0.4),
+    (0.8, 0.45),
+    (0.75, 0.5),
+    (0.7, 0.55),
+  ),
+  "cifar10": ((1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45)),
 }
 _MORE = 1.1  # imagecorruptions enlarges by this on top
 _SHAPES = ((600, 900), (315, 560), (315, 560), (350, 527), (495, 660))
@@ -53,8 +54,8 @@ def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
   for place, picture in zip(canvas, pictures, strict=True):
     place[: picture.shape[0], : picture.shape[1]] = picture
   fixed = {
-      "pictures": canvas.reshape(*canvas.shape[:2], -1),
-      "shapes": shapes,
+    "pictures": canvas.reshape(*canvas.shape[:2], -1),
+    "shapes": shapes,
   }
   if edition.michaelis:
     fixed["cubic"] = frost_resize.cubic_weights()
@@ -69,7 +70,7 @@ def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
     shape = resized(which, size, image.shape, table["shapes"])
   room = (jnp.maximum(shape[i] - size[i], 1) for i in range(2))
   corner = (
-      seeding.integers(key, (), n, stream=1 + i) for i, n in enumerate(room)
+    seeding.integers(key, (), n, stream=1 + i) for i, n in enumerate(room)
   )
   return which, *corner
 
@@ -115,12 +116,12 @@ def _enlargements(canvas: int, axis: int) -> np.ndarray:
 
 def _enlarged(which, corner, canvas, size, table):
   return frost_resize.cubic_crop(
-      table["pictures"][which],
-      table["shapes"][which],
-      resized(which, size, canvas, table["shapes"]),
-      corner,
-      canvas[:2],
-      table["cubic"],
+    table["pictures"][which],
+    table["shapes"][which],
+    resized(which, size, canvas, table["shapes"]),
+    corner,
+    canvas[:2],
+    table["cubic"],
   )
 
 
@@ -131,9 +132,9 @@ def _crop(which, corner, canvas, size, table, edition):
     _check(size, edition)
   want = tuple(min(n, m) for n, m in zip(canvas[:2], have, strict=True))
   crop = jax.lax.dynamic_slice(
-      pictures,
-      (which, corner[0], corner[1] * 3),
-      (1, want[0], want[1] * 3),
+    pictures,
+    (which, corner[0], corner[1] * 3),
+    (1, want[0], want[1] * 3),
   )[0]
   missing = (canvas[0] - want[0], (canvas[1] - want[1]) * 3)
   return jnp.pad(crop, [(0, n) for n in missing]).astype(jnp.int32)
@@ -144,9 +145,7 @@ def _check(size, edition):
   smallest = [min(int(np.rint(s[i] * scale)) for s in _SHAPES) for i in (0, 1)]
   if size.h >= smallest[0] or size.w >= smallest[1]:
     raise ValueError(
-        f"Edition {edition.name!r} cuts frost out of pictures as small as"
-        f" {smallest[0]}x{smallest[1]}, which must be larger than the image;"
-        f" got {size.h}x{size.w}. Use edition='any' for images of any size."
+      f"Edition {edition.name!r} cuts frost out of pictures as small as"
+      f" {smallest[0]}x{smallest[1]}, which must be larger than the image;"
+      f" got {size.h}x{size.w}. Use edition='any' for images of any size."
     )
-
-

@@ -20,28 +20,28 @@ from robust_tfds.corruptions.ops import taps
 
 INFO = spec.Info(group="blur", benchmark="common", position=4)
 SEVERITIES = {  # (sigma in px, largest displacement in px, passes)
-    "imagenet": ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),
-    "inception": (
-        (0.8, 1, 3),
-        (1, 3, 1),
-        (1.1, 2, 4),
-        (1.2, 4, 2),
-        (1.6, 5, 2),
-    ),
-    "tiny_imagenet": (
-        (0.1, 1, 1),
-        (0.5, 1, 1),
-        (0.6, 1, 2),
-        (0.7, 2, 1),
-        (0.9, 2, 2),
-    ),
-    "cifar10": (
-        (0.05, 1, 1),
-        (0.25, 1, 1),
-        (0.4, 1, 1),
-        (0.25, 1, 2),
-        (0.4, 1, 2),
-    ),
+  "imagenet": ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),
+  "inception": (
+    (0.8, 1, 3),
+    (1, 3, 1),
+    (1.1, 2, 4),
+    (1.2, 4, 2),
+    (1.6, 5, 2),
+  ),
+  "tiny_imagenet": (
+    (0.1, 1, 1),
+    (0.5, 1, 1),
+    (0.6, 1, 2),
+    (0.7, 2, 1),
+    (0.9, 2, 2),
+  ),
+  "cifar10": (
+    (0.05, 1, 1),
+    (0.25, 1, 1),
+    (0.4, 1, 1),
+    (0.25, 1, 2),
+    (0.4, 1, 2),
+  ),
 }
 _WEYL = 0x9E3779B9  # odd: a different key for every pass
 
@@ -51,10 +51,10 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   see `taps`."""
   sigmas, deltas, passes = zip(*edition.row(SEVERITIES), strict=True)
   return {
-      "delta": np.array(deltas, np.int32),
-      "passes": np.array(passes, np.int32),
-      "dip": np.stack([_dips(s) for s in sigmas]),
-      **taps.half_kernels(sigmas),
+    "delta": np.array(deltas, np.int32),
+    "passes": np.array(passes, np.int32),
+    "dip": np.stack([_dips(s) for s in sigmas]),
+    **taps.half_kernels(sigmas),
   }
 
 
@@ -105,7 +105,8 @@ def _blur(levels: jax.Array, size, table) -> jax.Array:
   """Gaussian blur of uint8 `[H, W * 3]`, truncated: int32, 0..255.
 
   A white pixel diagonal to a darker one loses as little as 1e-7 levels and is
-  truncated to 254 for it. So the changes, not the levels, are summed in float32.
+  truncated to 254 for it. So the changes, not the levels, are summed in
+  float32.
   """
   half, turns = table["half"], table["turns"]
   edge = taps.margin(half)
@@ -113,9 +114,9 @@ def _blur(levels: jax.Array, size, table) -> jax.Array:
   rows = taps.inner(padded, half, 0)
   down = taps.change(padded, half, turns, 0)
   change = (
-      taps.inner(down, half, 1, stride=3)
-      + taps.change(rows, half, turns, 1, stride=3)
-      + taps.change(down, half, turns, 1, stride=3)
+    taps.inner(down, half, 1, stride=3)
+    + taps.change(rows, half, turns, 1, stride=3)
+    + taps.change(down, half, turns, 1, stride=3)
   )
   before = taps.inner(rows, half, 1, stride=3).astype(jnp.int32)
   dip = table["dip"].at[before].get(mode="promise_in_bounds")
@@ -127,8 +128,8 @@ def _dips(sigma: float) -> np.ndarray:
   """1 for levels whose flat areas the reference's blur makes one darker.
 
   Its weights sum to 1 - 1e-16 or so, and the result is truncated: a white
-  background becomes 254, a grey one may keep its level. Repeats scipy's order of
-  additions in float64.
+  background becomes 254, a grey one may keep its level. Repeats scipy's order
+  of additions in float64.
   """
   kernel = gaussian.kernel(sigma)
   value = np.arange(256) / 255.0

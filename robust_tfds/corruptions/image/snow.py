@@ -1,4 +1,4 @@
-"""Snow: a stretched, thresholded, motion-blurred noise layer over a paler picture.
+"""Snow: a noise layer, stretched, thresholded and blown, over a paler picture.
 
 specs/corruptions.md sections 1 and 3. Hendrycks' code trims the stretched layer
 to the picture, makes it 8-bit and blurs that with ImageMagick; imagecorruptions
@@ -20,27 +20,27 @@ from robust_tfds.corruptions.ops import one_by_one
 
 INFO = spec.Info(group="weather", benchmark="common", position=7)
 SEVERITIES = {  # (mean, deviation, zoom, threshold, radius, sigma, mix)
-    "imagenet": (
-        (0.1, 0.3, 3, 0.5, 10, 4, 0.8),
-        (0.2, 0.3, 2, 0.5, 12, 4, 0.7),
-        (0.55, 0.3, 4, 0.9, 12, 8, 0.7),
-        (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
-        (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
-    ),
-    "tiny_imagenet": (
-        (0.1, 0.2, 1, 0.6, 8, 3, 0.8),
-        (0.1, 0.2, 1, 0.5, 10, 4, 0.8),
-        (0.15, 0.3, 1.75, 0.55, 10, 4, 0.7),
-        (0.25, 0.3, 2.25, 0.6, 12, 6, 0.65),
-        (0.3, 0.3, 1.25, 0.65, 14, 12, 0.6),
-    ),
-    "cifar10": (
-        (0.1, 0.2, 1, 0.6, 8, 3, 0.95),
-        (0.1, 0.2, 1, 0.5, 10, 4, 0.9),
-        (0.15, 0.3, 1.75, 0.55, 10, 4, 0.9),
-        (0.25, 0.3, 2.25, 0.6, 12, 6, 0.85),
-        (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
-    ),
+  "imagenet": (
+    (0.1, 0.3, 3, 0.5, 10, 4, 0.8),
+    (0.2, 0.3, 2, 0.5, 12, 4, 0.7),
+    (0.55, 0.3, 4, 0.9, 12, 8, 0.7),
+    (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
+    (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
+  ),
+  "tiny_imagenet": (
+    (0.1, 0.2, 1, 0.6, 8, 3, 0.8),
+    (0.1, 0.2, 1, 0.5, 10, 4, 0.8),
+    (0.15, 0.3, 1.75, 0.55, 10, 4, 0.7),
+    (0.25, 0.3, 2.25, 0.6, 12, 6, 0.65),
+    (0.3, 0.3, 1.25, 0.65, 14, 12, 0.6),
+  ),
+  "cifar10": (
+    (0.1, 0.2, 1, 0.6, 8, 3, 0.95),
+    (0.1, 0.2, 1, 0.5, 10, 4, 0.9),
+    (0.15, 0.3, 1.75, 0.55, 10, 4, 0.9),
+    (0.25, 0.3, 2.25, 0.6, 12, 6, 0.85),
+    (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
+  ),
 }
 BITS = 16  # weights of the blur, which sees layers of up to 14 bits
 _GREY = (19595, 38470, 7471)  # .299 .587 .114 of 65536, OpenCV's RGB2GRAY
@@ -51,14 +51,14 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   row = np.array(edition.row(SEVERITIES), np.float64)
   mean, deviation, _, threshold, radius, sigma, mix = row.T
   floats = {
-      "mean": mean,
-      "deviation": deviation,
-      "threshold": threshold,
-      "pale": 1 - mix,
+    "mean": mean,
+    "deviation": deviation,
+    "threshold": threshold,
+    "pale": 1 - mix,
   }
   return {
-      **{k: v.astype(np.float32) for k, v in floats.items()},
-      **motion.kernels(radius, sigma, BITS),
+    **{k: v.astype(np.float32) for k, v in floats.items()},
+    **motion.kernels(radius, sigma, BITS),
   }
 
 
@@ -90,8 +90,8 @@ def apply(image, draws, size, table, edition) -> jax.Array:
   at = table["severity"] - 1
   zooms = _zooms(edition)
   lengths = [
-      clipped_zoom.Lengths(*(x[at] for x in clipped_zoom.lengths(n, m, zooms)))
-      for n, m in zip(size, shape, strict=True)
+    clipped_zoom.Lengths(*(x[at] for x in clipped_zoom.lengths(n, m, zooms)))
+    for n, m in zip(size, shape, strict=True)
   ]
   if edition.michaelis:
     flakes = _float_flakes(layer, direction, lengths, shape, size, table, zooms)
@@ -137,10 +137,10 @@ def cover(image: jax.Array, flakes: jax.Array, size, pale) -> jax.Array:
 
 def _byte_flakes(layer, direction, lengths, shape, size, table):
   axes = [
-      clipped_zoom.positions(
-          n._replace(start=0), side, trim=(n.made - valid) // 2
-      )
-      for n, side, valid in zip(lengths, shape, size, strict=True)
+    clipped_zoom.positions(
+      n._replace(start=0), side, trim=(n.made - valid) // 2
+    )
+    for n, side, valid in zip(lengths, shape, size, strict=True)
   ]
   stretched = clipped_zoom.resample(layer, *axes)
   layer = byte_layer(stretched, table["threshold"])
@@ -151,12 +151,12 @@ def _float_flakes(layer, direction, lengths, shape, size, table, zooms):
   """imagecorruptions: blur before the crop, in 14 bits, then round to 8."""
   made = [clipped_zoom.longest(side, zooms)[1] for side in shape]
   axes = [
-      clipped_zoom.positions(n._replace(start=0), count)
-      for n, count in zip(lengths, made, strict=True)
+    clipped_zoom.positions(n._replace(start=0), count)
+    for n, count in zip(lengths, made, strict=True)
   ]
   stretched = clipped_zoom.resample(layer, *axes)
   kept = jnp.where(
-      stretched < table["threshold"], 0.0, jnp.clip(stretched, 0.0, 1.0)
+    stretched < table["threshold"], 0.0, jnp.clip(stretched, 0.0, 1.0)
   )
   fine = jnp.round(kept * (1 << 14)).astype(jnp.int32)
   whole = tuple(n.made for n in lengths)

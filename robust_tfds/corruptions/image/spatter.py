@@ -1,9 +1,9 @@
 """Spatter: drops of water that refract light, or splashes of mud.
 
 specs/corruptions.md sections 1 and 3. Both start from a blurred normal layer.
-Water lights up the drops' rims by their distance to Canny edges; mud covers what
-lies above the threshold. Layers without drops leave the picture as it is, where
-the reference divides 0 by 0.
+Water lights up the drops' rims by their distance to Canny edges; mud covers
+what lies above the threshold. Layers without drops leave the picture as it is,
+where the reference divides 0 by 0.
 """
 
 import jax
@@ -24,47 +24,47 @@ from robust_tfds.corruptions.ops import taps
 
 INFO = spec.Info(group="weather", benchmark="extra", position=2)
 SEVERITIES = {
-    # (mean, deviation, blur sigma, threshold, intensity or mud sigma, mud?)
-    "imagenet": (
-        (0.65, 0.3, 4, 0.69, 0.6, 0),
-        (0.65, 0.3, 3, 0.68, 0.6, 0),
-        (0.65, 0.3, 2, 0.68, 0.5, 0),
-        (0.65, 0.3, 1, 0.65, 1.5, 1),
-        (0.67, 0.4, 1, 0.65, 1.5, 1),
-    ),
-    "inception": (
-        (0.65, 0.3, 4, 0.69, 0.9, 0),
-        (0.65, 0.3, 3.5, 0.68, 0.9, 0),
-        (0.65, 0.3, 3, 0.68, 0.8, 0),
-        (0.65, 0.3, 1.2, 0.65, 1.8, 1),
-        (0.67, 0.4, 1.2, 0.65, 1.8, 1),
-    ),
-    "tiny_imagenet": (
-        (0.62, 0.1, 0.7, 0.7, 0.6, 0),
-        (0.65, 0.1, 0.8, 0.7, 0.6, 0),
-        (0.65, 0.3, 1, 0.69, 0.6, 0),
-        (0.65, 0.1, 0.7, 0.68, 0.6, 1),
-        (0.65, 0.1, 0.5, 0.67, 0.6, 1),
-    ),
-    "cifar10": (
-        (0.62, 0.1, 0.7, 0.7, 0.5, 0),
-        (0.65, 0.1, 0.8, 0.7, 0.5, 0),
-        (0.65, 0.3, 1, 0.69, 0.5, 0),
-        (0.65, 0.1, 0.7, 0.69, 0.6, 1),
-        (0.65, 0.1, 0.5, 0.68, 0.6, 1),
-    ),
+  # (mean, deviation, blur sigma, threshold, intensity or mud sigma, mud?)
+  "imagenet": (
+    (0.65, 0.3, 4, 0.69, 0.6, 0),
+    (0.65, 0.3, 3, 0.68, 0.6, 0),
+    (0.65, 0.3, 2, 0.68, 0.5, 0),
+    (0.65, 0.3, 1, 0.65, 1.5, 1),
+    (0.67, 0.4, 1, 0.65, 1.5, 1),
+  ),
+  "inception": (
+    (0.65, 0.3, 4, 0.69, 0.9, 0),
+    (0.65, 0.3, 3.5, 0.68, 0.9, 0),
+    (0.65, 0.3, 3, 0.68, 0.8, 0),
+    (0.65, 0.3, 1.2, 0.65, 1.8, 1),
+    (0.67, 0.4, 1.2, 0.65, 1.8, 1),
+  ),
+  "tiny_imagenet": (
+    (0.62, 0.1, 0.7, 0.7, 0.6, 0),
+    (0.65, 0.1, 0.8, 0.7, 0.6, 0),
+    (0.65, 0.3, 1, 0.69, 0.6, 0),
+    (0.65, 0.1, 0.7, 0.68, 0.6, 1),
+    (0.65, 0.1, 0.5, 0.67, 0.6, 1),
+  ),
+  "cifar10": (
+    (0.62, 0.1, 0.7, 0.7, 0.5, 0),
+    (0.65, 0.1, 0.8, 0.7, 0.5, 0),
+    (0.65, 0.3, 1, 0.69, 0.5, 0),
+    (0.65, 0.1, 0.7, 0.69, 0.6, 1),
+    (0.65, 0.1, 0.5, 0.68, 0.6, 1),
+  ),
 }
 _WATER = (175.0, 238.0, 238.0)  # pale turquoise
 _MUD = (63.0, 42.0, 20.0)
 _CAP = 20  # px; distances beyond it are all alike
 _EMBOSS = {  # the reference's 3x3 kernel, by (row, column)
-    (-1, -1): -2,
-    (-1, 0): -1,
-    (0, -1): -1,
-    (0, 0): 1,
-    (0, 1): 1,
-    (1, 0): 1,
-    (1, 1): 2,
+  (-1, -1): -2,
+  (-1, 0): -1,
+  (0, -1): -1,
+  (0, 0): 1,
+  (0, 1): 1,
+  (1, 0): 1,
+  (1, 1): 2,
 }
 
 
@@ -73,18 +73,18 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   row = np.array(edition.row(SEVERITIES), np.float64)
   mean, deviation, sigma, threshold, intensity, mud = row.T
   floats = {
-      "mean": mean,
-      "deviation": deviation,
-      "threshold": threshold,
-      "intensity": intensity,
+    "mean": mean,
+    "deviation": deviation,
+    "threshold": threshold,
+    "intensity": intensity,
   }
   splash = taps.half_kernels(intensity)
   return {
-      **{k: v.astype(np.float32) for k, v in floats.items()},
-      "mud": mud.astype(np.int32),
-      **taps.half_kernels(sigma),
-      "splash_half": splash["half"],
-      "splash_turns": splash["turns"],
+    **{k: v.astype(np.float32) for k, v in floats.items()},
+    "mud": mud.astype(np.int32),
+    **taps.half_kernels(sigma),
+    "splash_half": splash["half"],
+    "splash_turns": splash["turns"],
   }
 
 

@@ -10,7 +10,7 @@ from robust_tfds.corruptions.ops import packed
 
 
 def pad(
-    canvas: jax.Array, size, margin: tuple[int, int], channels: int = 1
+  canvas: jax.Array, size, margin: tuple[int, int], channels: int = 1
 ) -> jax.Array:
   """The picture with its edge pixels repeated around it.
 
@@ -55,7 +55,7 @@ def pad_reflect(canvas: jax.Array, size, margin) -> jax.Array:
   Mirrors at the pixels' outer edges (scipy's 'reflect'), as often as it takes.
   """
   rows, columns = (
-      border.reflect(jnp.arange(-m, n + m, dtype=jnp.int32), valid)
-      for m, n, valid in zip(margin, canvas.shape, size, strict=True)
+    border.reflect(jnp.arange(-m, n + m, dtype=jnp.int32), valid)
+    for m, n, valid in zip(margin, canvas.shape, size, strict=True)
   )
   return packed.columns(packed.rows(canvas, rows), columns)

@@ -1,10 +1,10 @@
 """Distance to the nearest set pixel: OpenCV's 5x5 chamfer, capped.
 
-cv2.distanceTransform(DIST_L2, 5) adds steps of 1, 1.4 and 2.1969 in 16-bit fixed
-point. Such a distance between two pixels depends on their offset (u, v) alone:
-it is the largest of four linear forms, and grows with |u|. So the nearest set
-pixel of each row decides: one horizontal pass finds it, a vertical one takes the
-minimum over the rows within the cap. No sequential sweeps.
+cv2.distanceTransform(DIST_L2, 5) adds steps of 1, 1.4 and 2.1969 in 16-bit
+fixed point. Such a distance between two pixels depends on their offset (u, v)
+alone: it is the largest of four linear forms, and grows with |u|. So the
+nearest set pixel of each row decides: one horizontal pass finds it, a vertical
+one takes the minimum over the rows within the cap. No sequential sweeps.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import jax.numpy as jnp
 ONE = 1 << 16
 _STEP = (65536, 91750, 143976)  # straight, diagonal, knight's move
 _FORMS = (
-    (_STEP[0], _STEP[2] - 2 * _STEP[0]),
-    (_STEP[2] - _STEP[1], 2 * _STEP[1] - _STEP[2]),
-    (2 * _STEP[1] - _STEP[2], _STEP[2] - _STEP[1]),
-    (_STEP[2] - 2 * _STEP[0], _STEP[0]),
+  (_STEP[0], _STEP[2] - 2 * _STEP[0]),
+  (_STEP[2] - _STEP[1], 2 * _STEP[1] - _STEP[2]),
+  (2 * _STEP[1] - _STEP[2], _STEP[2] - _STEP[1]),
+  (_STEP[2] - 2 * _STEP[0], _STEP[0]),
 )
 
 

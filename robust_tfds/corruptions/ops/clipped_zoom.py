@@ -19,7 +19,6 @@ import numpy as np
 
 from robust_tfds.corruptions.ops import packed
 
-
 Axis = tuple[jax.Array, jax.Array, jax.Array]
 
 
@@ -38,7 +37,7 @@ def longest(canvas: int, zooms: Sequence[float]) -> tuple[int, int]:
 
 
 def lengths(
-    valid: int | jax.Array, canvas: int, zooms: Sequence[Sequence[float]]
+  valid: int | jax.Array, canvas: int, zooms: Sequence[Sequence[float]]
 ) -> Lengths:
   """Lengths for a (possibly traced) side and every zoom.
 
@@ -57,9 +56,7 @@ def lengths(
   return Lengths(taken, made, (valid - taken) // 2)
 
 
-def positions(
-    lengths: Lengths, count: int, trim: int | jax.Array = 0
-) -> Axis:
+def positions(lengths: Lengths, count: int, trim: int | jax.Array = 0) -> Axis:
   """Where output pixels lie in the picture.
 
   Args:
@@ -82,11 +79,11 @@ def positions(
 
 
 def resample(
-    canvas: jax.Array,
-    rows: Axis,
-    columns: Axis,
-    channels: int = 1,
-    total: jax.Array | None = None,
+  canvas: jax.Array,
+  rows: Axis,
+  columns: Axis,
+  channels: int = 1,
+  total: jax.Array | None = None,
 ) -> jax.Array:
   """Linear interpolation on a grid of rows and columns.
 
@@ -123,7 +120,7 @@ def _interleaved(index, channels):
 
 
 def _table(canvas: int, zooms: tuple[float, ...]) -> np.ndarray:
-  """(taken, made) for every side up to the canvas, int32 `[2, n + 1, zooms]`."""
+  """(taken, made) for all sides up to the canvas: int32 `[2, n + 1, zooms]`."""
   sides = np.arange(canvas + 1)[:, None]
   taken = np.ceil(sides / np.array(zooms, np.float64))
   made = np.round(taken * np.array(zooms, np.float64))

@@ -62,12 +62,12 @@ def cubic_weights() -> np.ndarray:
 
 
 def cubic_crop(
-    picture: jax.Array,
-    shape: Sequence[jax.Array],
-    resized: Sequence[jax.Array],
-    corner: Sequence[jax.Array],
-    count: tuple[int, int],
-    weights: jax.Array,
+  picture: jax.Array,
+  shape: Sequence[jax.Array],
+  resized: Sequence[jax.Array],
+  corner: Sequence[jax.Array],
+  count: tuple[int, int],
+  weights: jax.Array,
 ) -> jax.Array:
   """A crop of an enlarged picture.
 
@@ -83,19 +83,20 @@ def cubic_crop(
     int32 `[rows, columns * 3]`, 0..255.
   """
   have = (picture.shape[0], picture.shape[1] // 3)
-  axes = [_cubic_taps(*axis, weights) for axis in zip(shape, resized, corner, count)]
+  axes = [
+    _cubic_taps(*axis, weights) for axis in zip(shape, resized, corner, count)
+  ]
   # What the crop can touch: at most count / 1.1 pixels of the picture, and 4.
   band = [min(int(n / 1.1) + 5, m) for n, m in zip(count, have)]
   first = [
-      jnp.clip(near[0, 0], 0, m - n)
-      for (near, _), m, n in zip(axes, have, band)
+    jnp.clip(near[0, 0], 0, m - n) for (near, _), m, n in zip(axes, have, band)
   ]
   source = jax.lax.dynamic_slice(
-      picture, (first[0], first[1] * 3), (band[0], band[1] * 3)
+    picture, (first[0], first[1] * 3), (band[0], band[1] * 3)
   ).astype(jnp.int32)
   (y, down), (x, across) = (
-      (jnp.clip(near - start, 0, n - 1), taps)
-      for (near, taps), start, n in zip(axes, first, band)
+    (jnp.clip(near - start, 0, n - 1), taps)
+    for (near, taps), start, n in zip(axes, first, band)
   )
   x = (x[:, None, :] * 3 + jnp.arange(3)[None, :, None]).reshape(-1, 4)
   across = jnp.repeat(across, 3, axis=0)

@@ -1,8 +1,8 @@
 """Makes XLA's CPU compiler compute an intermediate result once.
 
-Fusion recomputes an expression in each of its readers: two 3x3 stencils in a row
-cost 81 evaluations an element instead of 18. `optimization_barrier` is gone by
-the time CPU fusion runs; a branch that the compiler cannot decide is not.
+Fusion recomputes an expression in each of its readers: two 3x3 stencils in a
+row cost 81 evaluations an element instead of 18. `optimization_barrier` is gone
+by the time CPU fusion runs; a branch that the compiler cannot decide is not.
 """
 
 from __future__ import annotations

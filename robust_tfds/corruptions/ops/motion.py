@@ -51,7 +51,7 @@ def _kernel(width: int, sigma: float, bits: int, length: int) -> np.ndarray:
 
 
 def directions(low: float, high: float) -> np.ndarray:
-  """(sine, cosine) of `STEPS` angles in (low, high) degrees: int32 `[STEPS, 2]`.
+  """(sine, cosine) of angles in (low, high) degrees: int32 `[STEPS, 2]`.
 
   A table in place of device sines: the same integers wherever it runs.
   """

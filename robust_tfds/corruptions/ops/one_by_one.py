@@ -3,8 +3,8 @@
 A picture of 224 px is a few hundred KiB and stays in a core's cache for all the
 steps of a corruption; a batch of 32 does not, and an offset that differs from
 image to image turns a vectorised slice into an element-wise gather under
-`vmap`. Motion blur with 40 taps takes 0.3 ms an image one by one and 1.1 ms as a
-batch (EPYC, one core). Accelerators want the whole batch.
+`vmap`. Motion blur with 40 taps takes 0.3 ms an image one by one and 1.1 ms as
+a batch (EPYC, one core). Accelerators want the whole batch.
 """
 
 from __future__ import annotations

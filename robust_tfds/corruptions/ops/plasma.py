@@ -7,9 +7,9 @@ four neighbours plus amplitude * U(-1, 1). The amplitude starts at 100**2 and is
 divided by decay**2 a level.
 
 All noise of a map is one square field, arranged as wavelets are: what refines
-`n x n` points is in the three `n x n` blocks beside the corner block. So a level
-draws the same numbers for every map size, the first `2**l` rows and columns make
-the map of side 2**l, and images of any size share one program.
+`n x n` points is in the three `n x n` blocks beside the corner block. So a
+level draws the same numbers for every map size, the first `2**l` rows and
+columns make the map of side 2**l, and images of any size share one program.
 """
 
 from __future__ import annotations

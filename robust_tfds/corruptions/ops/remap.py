@@ -1,7 +1,7 @@
 """Bilinear sampling of packed pixels at any positions, borders mirrored.
 
-Gathers cost most here, so a word holds as many channels as fit: one word a pixel
-for 8-bit levels, two for levels with 8 fractional bits.
+Gathers cost most here, so a word holds as many channels as fit: one word a
+pixel for 8-bit levels, two for levels with 8 fractional bits.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def fine(words: jax.Array) -> Fine:
 
 
 def displaced(
-    source: Fine, rows: jax.Array, columns: jax.Array, size
+  source: Fine, rows: jax.Array, columns: jax.Array, size
 ) -> jax.Array:
   """scipy's map_coordinates(order=1, mode="reflect"), truncated to bytes.
 
@@ -103,7 +103,7 @@ def displaced(
   down, across = rows - top, columns - left
   width = rows.shape[1]
   at = _corners(
-      top.astype(jnp.int32), left.astype(jnp.int32), size, width, reflect
+    top.astype(jnp.int32), left.astype(jnp.int32), size, width, reflect
   )
 
   def level(words, shift):
@@ -111,7 +111,7 @@ def displaced(
 
     def line(pair):
       a, b = (
-          ((_take(words, i) >> shift) & 0xFFFF).astype(jnp.int32) for i in pair
+        ((_take(words, i) >> shift) & 0xFFFF).astype(jnp.int32) for i in pair
       )
       return a.astype(jnp.float32) + across * (b - a).astype(jnp.float32)
 

@@ -15,7 +15,7 @@ Offset = tuple[int, int]
 
 
 def neighbours(
-    canvas: jax.Array, size, rule: Callable = border.reflect101
+  canvas: jax.Array, size, rule: Callable = border.reflect101
 ) -> Mapping[Offset, jax.Array]:
   """The nine shifted copies of `[H, W]`, by (row, column) offset in -1..1.
 
@@ -34,9 +34,9 @@ def shifts(padded: jax.Array) -> Mapping[Offset, jax.Array]:
   """The same for `[H + 2, W + 2]`, a canvas with a margin of one."""
   height, width = padded.shape[0] - 2, padded.shape[1] - 2
   return {
-      (y, x): padded[1 + y : 1 + y + height, 1 + x : 1 + x + width]
-      for y in (-1, 0, 1)
-      for x in (-1, 0, 1)
+    (y, x): padded[1 + y : 1 + y + height, 1 + x : 1 + x + width]
+    for y in (-1, 0, 1)
+    for x in (-1, 0, 1)
   }
 
 

@@ -21,7 +21,7 @@ _UNROLL = 2
 
 
 def half_kernels(
-    sigmas: Sequence[float], truncate: float = 4.0
+  sigmas: Sequence[float], truncate: float = 4.0
 ) -> dict[str, np.ndarray]:
   """Half Gaussians of every severity, centre first.
 
@@ -34,10 +34,12 @@ def half_kernels(
   turns = [-(-r // _UNROLL) for r in radii]
   longest = max(turns) * _UNROLL
   rows = [
-      np.pad(k[r:], (0, longest - r))
-      for k, r in zip(kernels, radii, strict=True)
+    np.pad(k[r:], (0, longest - r)) for k, r in zip(kernels, radii, strict=True)
   ]
-  return {"half": np.stack(rows).astype(np.float32), "turns": np.array(turns, np.int32)}
+  return {
+    "half": np.stack(rows).astype(np.float32),
+    "turns": np.array(turns, np.int32),
+  }
 
 
 def margin(half: jax.Array) -> int:
@@ -46,11 +48,11 @@ def margin(half: jax.Array) -> int:
 
 
 def blur(
-    padded: jax.Array,
-    half: jax.Array,
-    turns: jax.Array,
-    axis: int,
-    stride: int = 1,
+  padded: jax.Array,
+  half: jax.Array,
+  turns: jax.Array,
+  axis: int,
+  stride: int = 1,
 ) -> jax.Array:
   """Weighted sum along one axis.
 
@@ -70,11 +72,11 @@ def blur(
 
 
 def change(
-    padded: jax.Array,
-    half: jax.Array,
-    turns: jax.Array,
-    axis: int,
-    stride: int = 1,
+  padded: jax.Array,
+  half: jax.Array,
+  turns: jax.Array,
+  axis: int,
+  stride: int = 1,
 ) -> jax.Array:
   """What `blur` would change: exactly 0 in flat areas, and precise near 0."""
   centre = inner(padded, half, axis, stride)
@@ -83,7 +85,7 @@ def change(
 
 
 def inner(
-    padded: jax.Array, half: jax.Array, axis: int, stride: int = 1
+  padded: jax.Array, half: jax.Array, axis: int, stride: int = 1
 ) -> jax.Array:
   """`padded` without the margins of one axis."""
   edge = margin(half) * stride

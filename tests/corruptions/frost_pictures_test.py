@@ -1,0 +1,86 @@
+"""Where frost pictures are found, and which are refused."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+from unittest import mock
+
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds.corruptions import frost_pictures
+from tests import shared_data
+
+
+class FrostPicturesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.addCleanup(frost_pictures.use_folder, None)
+    frost_pictures.use_folder(None)
+    variable = mock.patch.dict(os.environ)
+    variable.start()
+    self.addCleanup(variable.stop)
+    os.environ.pop(frost_pictures.VARIABLE, None)
+    installed = mock.patch.object(
+      frost_pictures, "_installed", return_value=None
+    )
+    self.installed = installed.start()
+    self.addCleanup(installed.stop)
+    self.temp = pathlib.Path(tempfile.mkdtemp())
+    self.addCleanup(shutil.rmtree, self.temp)
+
+  def test_nothing_found_says_what_to_do(self):
+    self.assertFalse(frost_pictures.available())
+    with self.assertRaisesRegex(FileNotFoundError, "pip install --no-deps"):
+      frost_pictures.folder()
+
+  def test_order(self):
+    shared = shared_data.path("data/frost")
+    named, variable = self.temp / "named", self.temp / "variable"
+    for place in (named, variable):
+      shutil.copytree(shared, place)
+    self.installed.return_value = shared
+    self.assertEqual(frost_pictures.folder(), shared)
+    os.environ[frost_pictures.VARIABLE] = str(variable)
+    self.assertEqual(frost_pictures.folder(), variable)
+    frost_pictures.use_folder(named)
+    self.assertEqual(frost_pictures.folder(), named)
+    self.assertTrue(frost_pictures.available())
+
+  def test_a_missing_picture_is_named(self):
+    with self.assertRaisesRegex(FileNotFoundError, "frost1.png"):
+      frost_pictures.use_folder(self.temp)
+
+  def test_other_pictures_are_refused_unless_allowed(self):
+    other = self.temp / "other"
+    shutil.copytree(shared_data.path("data/frost"), other)
+    os.chmod(other, 0o755)
+    picture = other / "frost2.png"
+    picture.unlink()
+    shutil.copy(other / "frost1.png", picture)
+    with self.assertRaisesRegex(ValueError, "not the published frost picture"):
+      frost_pictures.use_folder(other)
+    version = frost_pictures.assets_version()
+    frost_pictures.use_folder(other, allow_other_pictures=True)
+    self.assertNotEqual(frost_pictures.assets_version(), version)
+    first, second = frost_pictures.load()[:2]
+    np.testing.assert_array_equal(first, second)
+
+  def test_load(self):
+    frost_pictures.use_folder(shared_data.path("data/frost"))
+    shapes = [p.shape for p in frost_pictures.load()]
+    self.assertEqual(
+      shapes,
+      [
+        (600, 900, 3),
+        (315, 560, 3),
+        (315, 560, 3),
+        (350, 527, 3),
+        (495, 660, 3),
+      ],
+    )
+
+
+if __name__ == "__main__":
+  absltest.main()
