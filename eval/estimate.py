@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 
@@ -84,13 +85,15 @@ def _corruption_seconds(plan: plan_lib.Plan, images: np.ndarray) -> float:
   ids = [str(i) for i in range(len(images))]
   keys = seeding.example_keys(plan.seed, plan.dataset, "plan", 1, ids)
   probed = [n for n in _PROBED if n in plan.corruptions] or plan.corruptions[:1]
-  times = [
-      _seconds(
-          lambda n=name: corruptions.corrupt_batch(
-              images, n, 3, edition=plan.edition, keys=keys
-          ),
-          len(images),
-      )
-      for name in probed
-  ]
+  times = []
+  for name in probed:
+    call = functools.partial(
+        corruptions.corrupt_batch,
+        images,
+        name,
+        3,
+        edition=plan.edition,
+        keys=jax.numpy.asarray(keys),
+    )
+    times.append(_seconds(call, len(images)))
   return float(np.mean(times))

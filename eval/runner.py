@@ -131,7 +131,7 @@ class Runner:
 
   def _prepare(self, config: str) -> Any:
     data = self.config.data
-    options = {"codec": "raw" if data.source == "fly" else data.codec}
+    options: dict[str, Any] = {"codec": "raw" if data.source == "fly" else data.codec}
     if data.get("geometry"):
       options["geometry"] = self._geometry()
     return datasets.prepare(
@@ -291,7 +291,7 @@ class Runner:
         condition.corruption,
         condition.severity,
         batch.example_id,
-        batch.frame,
+        batch.frame.tolist(),
     )
 
   def _time(self, stage: str, start: float, outputs: Any, batch: Any) -> float:

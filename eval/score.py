@@ -23,8 +23,10 @@ import collections
 import csv
 import pathlib
 import sys
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from absl import app
@@ -67,7 +69,7 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
   """
   if not path.exists():
     raise FileNotFoundError(f"{path} does not exist.")
-  readers = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}
+  readers: dict[str, Callable[[pathlib.Path], dict[str, Any]]] = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}
   if path.suffix not in readers:
     raise tasks.unknown("kind of predictions file", path.suffix, readers)
   columns = readers[path.suffix](path)
@@ -174,7 +176,7 @@ def _integers(path: pathlib.Path, name: str, values) -> np.ndarray:
   return whole
 
 
-def _csv(path: pathlib.Path) -> dict[str, Sequence]:
+def _csv(path: pathlib.Path) -> dict[str, Any]:
   with path.open(newline="", encoding="utf-8") as f:
     reader = csv.DictReader(f, strict=True)
     columns: dict[str, list] = {c: [] for c in reader.fieldnames or ()}
@@ -194,7 +196,7 @@ def _npz(path: pathlib.Path) -> dict[str, np.ndarray]:
     return {k: data[k] for k in data.files}
 
 
-def _parquet(path: pathlib.Path) -> dict[str, Sequence]:
+def _parquet(path: pathlib.Path) -> dict[str, Any]:
   try:
     import pyarrow.parquet as parquet
   except ImportError as e:
@@ -231,7 +233,7 @@ def main(argv: Sequence[str]) -> None:
   if len(argv) > 1:
     raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
   try:
-    path = pathlib.Path(_PREDICTIONS.value)
+    path = pathlib.Path(str(_PREDICTIONS.value))
     columns = _workdir(path) if path.is_dir() else read(path)
     scored = rows(
         columns,
@@ -239,7 +241,7 @@ def main(argv: Sequence[str]) -> None:
         baseline=_BASELINE.value,
         seed=_SEED.value,
     )
-    out = pathlib.Path(_OUT.value)
+    out = pathlib.Path(str(_OUT.value))
     out.mkdir(parents=True, exist_ok=True)
     table.write(scored, out / "table.csv")
     reports.write_all(context(scored, _DATASET.value, _BASELINE.value), out / "reports")

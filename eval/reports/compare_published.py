@@ -20,12 +20,13 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
       if metric == "source":
         continue
       ours = pivot.headline(context, model, metric)
+      printed = float(str(published))
       cells = [
           escape(model),
           escape(metric),
-          pivot.percent(published),
+          pivot.percent(printed),
           pivot.percent(ours),
-          pivot.percent(ours - published),
+          pivot.percent(ours - printed),
           escape(str(context.published[model].get("source", ""))),
       ]
       lines.append("| " + " | ".join(cells) + " |")

@@ -22,7 +22,7 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   grid = style.axes(fig, rows, _COLUMNS, sharex=True, sharey=True)
   for ax, name in zip(grid.flat, names):
     _panel(ax, context, name)
-  highest = max(r.hi for r in context.rows if r.metric == "error")
+  highest = max(r.hi or 0.0 for r in context.rows if r.metric == "error")
   grid[0, 0].set_ylim(0, 100 * highest)
   for ax in grid.flat[len(names) :]:
     ax.set_visible(False)

@@ -20,7 +20,7 @@ COLOURS = (
     "#999933",
 )
 MARKERS = "os^Dv<>P"
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.spines.top": False,

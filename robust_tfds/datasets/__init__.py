@@ -165,7 +165,7 @@ def unknown(kind: str, got: object, known: Iterable[str]) -> ValueError:
   return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {listed}.")
 
 
-def _builder_class(name: str) -> type:
+def _builder_class(name: str) -> Any:
   if name not in names():
     raise unknown("dataset", name, names())
   module = importlib.import_module(f"{__name__}.{name}.{name}_dataset_builder")

@@ -126,7 +126,9 @@ def _config(corruption, severity, codec, geometry, plain_codec, plain_geometry):
   )
 
 
-class CorruptedBuilder(reproducible.Builder, skip_registration=True):
+class CorruptedBuilder(
+    reproducible.Builder, skip_registration=True  # type: ignore[call-arg]
+):
   """Base of the corrupted classification datasets."""
 
   EDITION: str
@@ -265,7 +267,7 @@ def encode_chunk(
     seed: int,
 ) -> list[tuple[str, int, bytes]]:
   """(id, label, encoded bytes) of some sources under one condition."""
-  images = [s.read() for s in sources]
+  images: Any = [s.read() for s in sources]
   if corruption:
     ids = [s.example_id for s in sources]
     images = corrupt(images, ids, dataset, edition, corruption, severity, seed)
@@ -285,6 +287,8 @@ def corrupt(
     seed: int,
 ) -> np.ndarray:
   """Corrupts images of one shape; padded to a fixed batch, one compilation."""
+  import jax.numpy as jnp
+
   from robust_tfds import corruptions
   from robust_tfds.corruptions import seeding
 
@@ -293,7 +297,7 @@ def corrupt(
   batch = np.stack([*images, *[images[0]] * spare])
   keys = np.concatenate([keys, np.repeat(keys[:1], spare, axis=0)])
   done = corruptions.corrupt_batch(
-      batch, corruption, severity, edition=edition, keys=keys
+      batch, corruption, severity, edition=edition, keys=jnp.asarray(keys)
   )
   return np.asarray(done)[: len(ids)]
 
@@ -362,7 +366,7 @@ def _manual_dir(dl_manager: Any) -> Any:
     return None
 
 
-def _bad_condition(cls: type, name: str) -> ValueError:
+def _bad_condition(cls: Any, name: str) -> ValueError:
   stem, _, last = name.rpartition("_")
   if stem in COMMON + EXTRA and last.lstrip("-").isdigit():
     return ValueError(

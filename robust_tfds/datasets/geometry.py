@@ -65,7 +65,7 @@ def apply(picture: Any, rule: str) -> Any:
   return _centre(picture, int(parts["crop"])) if parts["crop"] else picture
 
 
-def _parse(rule: str) -> dict[str, str | None]:
+def _parse(rule: str) -> dict[str, Any]:
   found = _RULE.fullmatch(_ALIASES.get(rule, rule))
   if not found:
     raise ValueError(

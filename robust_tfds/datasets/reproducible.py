@@ -11,7 +11,9 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import example_serializer
 
 
-class Builder(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+class Builder(
+    tfds.core.GeneratorBasedBuilder, skip_registration=True  # type: ignore[call-arg]
+):
   """Writes examples with their features in a fixed order.
 
   TFDS serialises a protocol buffer's map in the order of a hash that is seeded

@@ -16,6 +16,7 @@ import robust_tfds
 from robust_tfds import corruptions
 from robust_tfds import datasets
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import jpeg
 from robust_tfds.datasets import corrupted
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets.imagenet_c import sources
@@ -122,6 +123,12 @@ class BuildTest(parameterized.TestCase):
       files.append([r.read_bytes() for r in records])
     self.assertNotEmpty(files[0])
     self.assertEqual(*files)
+
+  def test_jpeg85_equals_the_device_codec(self):
+    image = np.array(Image.open(io.BytesIO(_jpeg((96, 80)))))
+    stored = Image.open(io.BytesIO(corrupted.encode(image, "jpeg85")))
+    got = np.asarray(jpeg.roundtrip_batch(image[None], 85))[0]
+    np.testing.assert_array_equal(np.asarray(stored), got)
 
   def test_beam_that_is_not_installed_is_said(self):
     try:

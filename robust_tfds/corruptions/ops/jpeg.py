@@ -253,8 +253,8 @@ def _forward(blocks: jax.Array) -> jax.Array:
     o1, o3, o5, o7 = (_descale(o, bits) for o in (o1, o3, o5, o7))
     return [o0, o1, o2, o3, o4, o5, o6, o7]
 
-  rows = one([blocks[:, i] for i in range(8)], _BITS - _PASS1, True)
-  rows = jnp.stack(rows, axis=1)
+  first = one([blocks[:, i] for i in range(8)], _BITS - _PASS1, True)
+  rows = jnp.stack(first, axis=1)
   columns = one([rows[i] for i in range(8)], _BITS + _PASS1, False)
   return jnp.stack(columns)
 
@@ -273,7 +273,7 @@ def _inverse(blocks: jax.Array) -> jax.Array:
     high = [_descale(e - o, bits) for e, o in zip(even, odd)]
     return low + high[::-1]
 
-  columns = one([blocks[i] for i in range(8)], _BITS - _PASS1)
-  columns = jnp.stack(columns)
+  first = one([blocks[i] for i in range(8)], _BITS - _PASS1)
+  columns = jnp.stack(first)
   rows = one([columns[:, i] for i in range(8)], _BITS + _PASS1 + 3)
   return jnp.stack(rows, axis=1)

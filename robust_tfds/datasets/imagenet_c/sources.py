@@ -245,9 +245,16 @@ def _from_devkit_tar(archive: pathlib.Path) -> list[int]:
 
   with tarfile.open(archive) as tar:
     names = {pathlib.PurePosixPath(n).name: n for n in tar.getnames()}
-    text = tar.extractfile(names[_GROUND_TRUTH]).read().decode("utf-8")
-    meta = io.BytesIO(tar.extractfile(names["meta.mat"]).read())
+    text = _member(tar, names[_GROUND_TRUTH]).decode("utf-8")
+    meta = io.BytesIO(_member(tar, names["meta.mat"]))
   return _from_devkit([int(line) for line in text.split()], meta)
+
+
+def _member(tar: tarfile.TarFile, name: str) -> bytes:
+  found = tar.extractfile(name)
+  if found is None:
+    raise ValueError(f"{tar.name!r}: {name} is not a file.")
+  return found.read()
 
 
 def _from_tfds() -> list[int]:
