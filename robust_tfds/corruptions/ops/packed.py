@@ -19,12 +19,12 @@ def channels(words: jax.Array) -> list[jax.Array]:
 
 def columns(words: jax.Array, index: jax.Array) -> jax.Array:
   """`words[:, index]` for an index known to lie inside."""
-  return words.at[:, index].get(mode="promise_in_bounds")
+  return jnp.asarray(words).at[:, index].get(mode="promise_in_bounds")
 
 
 def rows(words: jax.Array, index: jax.Array) -> jax.Array:
   """`words[index]` for an index known to lie inside."""
-  return words.at[index].get(mode="promise_in_bounds")
+  return jnp.asarray(words).at[index].get(mode="promise_in_bounds")
 
 
 def bytes_of(words: jax.Array) -> jax.Array:
