@@ -46,6 +46,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 
@@ -85,6 +86,21 @@ def corrupt(
   """
   image = three_channels(image)
   keys = seeding.raw(key)[None]
+  if edition == "any" and not isinstance(image, jax.core.Tracer):
+    # Any size without recompiling: the size travels as data.
+    height, width = image.shape[:2]
+    padded, size = canvas.pad(np.asarray(image))
+    done = corrupt_flat(
+        padded[None],
+        name,
+        severity,
+        edition=edition,
+        keys=keys,
+        sizes=size[None],
+    )
+    # Cut on the host: a device slice would compile once a size.
+    cut = np.asarray(done)[0, :height, : 3 * width]
+    return jnp.asarray(cut.reshape(height, width, 3))
   return corrupt_batch(
       image[None], name, severity, edition=edition, keys=keys
   )[0]
@@ -185,12 +201,12 @@ def interleave(channels: jax.Array) -> jax.Array:
 def prepared(
     module: types.ModuleType,
     variant: spec.Edition,
-    canvas: tuple[int, int],
+    shape: tuple[int, int],
     table: Table,
 ) -> Table:
   """The table with what the plugin adds to it once a batch."""
   prepare: Callable | None = getattr(module, "prepare", None)
-  return prepare(table, canvas, variant) if prepare else table
+  return prepare(table, shape, variant) if prepare else table
 
 
 def run(
@@ -265,12 +281,12 @@ def _compiled(name: str, variant: spec.Edition) -> Callable[..., jax.Array]:
   module = spec.module(name)
 
   def batch(images, severity, keys, sizes, rows, fixed):
-    canvas = images.shape[1:3]
+    shape = images.shape[1:3]
     table = {**select(rows, severity), **fixed}
-    table = prepared(module, variant, canvas, table)
+    table = prepared(module, variant, shape, table)
 
     def one(image, key, size):
-      valid = Size(*canvas) if size is None else Size(size[0], size[1])
+      valid = Size(*shape) if size is None else Size(size[0], size[1])
       return run(module, variant, image, valid, key, table)
 
     return over_batch(one, images, keys, sizes)

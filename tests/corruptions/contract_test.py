@@ -1,0 +1,279 @@
+"""What every corruption in the folder must do, whoever wrote it."""
+
+import os
+import subprocess
+import sys
+
+import hypothesis
+import jax
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import strategies as st
+
+from robust_tfds import corruptions
+from robust_tfds.corruptions import canvas
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from tests.corruptions import replays
+
+_NAMES = spec.names("all")
+
+
+def _image(height, width, seed=0) -> np.ndarray:
+  rng = np.random.default_rng(seed)
+  y, x = np.mgrid[:height, :width]
+  smooth = (5 * x + 3 * y)[..., None] // np.array([1, 2, 3])
+  return ((smooth + rng.integers(0, 30, (height, width, 3))) % 256).astype(np.uint8)
+
+
+def _key(name, example="a.jpg"):
+  return corruptions.example_key(0, "contract", name, 3, example)
+
+
+class NamesTest(absltest.TestCase):
+
+  def test_paper_order(self):
+    self.assertLen(spec.names("common"), 15)
+    self.assertEqual(
+        spec.names("extra"),
+        ("speckle_noise", "gaussian_blur", "spatter", "saturate"),
+    )
+    self.assertEqual(_NAMES, spec.names("common") + spec.names("extra"))
+
+  def test_every_edition_has_five_severities(self):
+    for edition in spec.EDITIONS.values():
+      for name in _NAMES:
+        self.assertLen(edition.row(spec.module(name).SEVERITIES), 5)
+
+
+class ContractTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    replays.use_frost()
+
+  @parameterized.parameters(*_NAMES)
+  def test_batch_order_jit_and_severity_type_change_nothing(self, name):
+    batch = np.stack([_image(32, 32, i) for i in range(4)])
+    ids = ["a", "b", "c", "d"]
+    keys = seeding.example_keys(0, "contract", name, 3, ids)
+
+    def call(rows, severity=3):
+      return np.asarray(
+          corruptions.corrupt_batch(
+              batch[rows], name, severity, edition="cifar10", keys=keys[rows]
+          )
+      )
+
+    whole = call([0, 1, 2, 3])
+    np.testing.assert_array_equal(call([2, 0]), whole[[2, 0]])
+    np.testing.assert_array_equal(call([0, 1, 2, 3], np.int64(3)), whole)
+    traced = jax.jit(
+        lambda x, s, k: corruptions.corrupt_batch(
+            x, name, s, edition="cifar10", keys=k
+        )
+    )(batch, 3, keys)
+    np.testing.assert_array_equal(np.asarray(traced), whole)
+    strided = np.repeat(batch, 2, axis=2)[:, :, ::2]
+    self.assertFalse(strided.flags["C_CONTIGUOUS"])
+    again = corruptions.corrupt_batch(
+        strided, name, 3, edition="cifar10", keys=keys
+    )
+    np.testing.assert_array_equal(np.asarray(again), whole)
+
+  @parameterized.product(name=_NAMES, edition=("cifar10", "any"))
+  def test_black_white_and_grey(self, name, edition):
+    for level in (0, 128, 255):
+      for severity in (1, 5):
+        image = np.full((32, 32), level, np.uint8)
+        out = np.asarray(
+            corruptions.corrupt(
+                image, name, severity, edition=edition, key=_key(name)
+            )
+        )
+        self.assertEqual((out.shape, out.dtype), ((32, 32, 3), np.uint8))
+        same = corruptions.corrupt(
+            np.repeat(image[..., None], 3, axis=2),
+            name,
+            severity,
+            edition=edition,
+            key=_key(name),
+        )
+        np.testing.assert_array_equal(out, np.asarray(same))
+
+  @parameterized.parameters(*_NAMES)
+  def test_sides_below_32_px(self, name):
+    for height, width in ((1, 1), (1, 31), (7, 5), (31, 20)):
+      image = _image(height, width)
+      out = corruptions.corrupt(image, name, 3, edition="any", key=_key(name))
+      self.assertEqual(out.shape, image.shape)
+
+  @pytest.mark.slow
+  @parameterized.parameters(*_NAMES)
+  def test_padding_changes_nothing(self, name):
+    for height, width in ((333, 500), (60, 90), (129, 65)):
+      image, key = _image(height, width), _key(name)
+      padded = corruptions.corrupt(image, name, 3, edition="any", key=key)
+      plain = corruptions.corrupt_batch(
+          image[None], name, 3, edition="any", keys=seeding.raw(key)[None]
+      )[0]
+      np.testing.assert_array_equal(np.asarray(padded), np.asarray(plain))
+
+
+class AnySizeTest(absltest.TestCase):
+
+  def _sizes(self):
+    """800 sizes with COCO val's spread: long sides to 640, both orientations."""
+    rng = np.random.default_rng(0)
+    sizes = set()
+    while len(sizes) < 800:
+      long_side = int(rng.choice([640, 640, 500, 612, rng.integers(32, 641)]))
+      short_side = int(rng.integers(32, long_side + 1))
+      flip = rng.random() < 0.4
+      sizes.add((long_side, short_side) if flip else (short_side, long_side))
+    return sizes
+
+  def test_at_most_twelve_canvases_for_coco(self):
+    sizes = self._sizes()
+    canvases = {canvas.shape(*s) for s in sizes}
+    self.assertLessEqual(len(canvases), 12)
+    for height, width in sizes:
+      rows, columns = canvas.shape(height, width)
+      self.assertGreaterEqual((rows, columns), (height, width))
+      power = 1 << (max(height, width) - 1).bit_length()
+      self.assertLessEqual(max(rows, columns), max(power, 32))
+
+  def test_compiles_once_a_canvas(self):
+    name, edition = "contrast", spec.edition("any")
+    compiled = images._compiled(name, edition)
+    before = compiled._cache_size()
+    sizes = sorted(self._sizes())[::20]
+    for height, width in sizes:
+      corruptions.corrupt(
+          _image(height, width), name, 3, edition="any", key=_key(name)
+      )
+    self.assertLessEqual(
+        compiled._cache_size() - before,
+        len({canvas.shape(*s) for s in sizes}),
+    )
+
+
+class DevicesTest(absltest.TestCase):
+
+  def test_eight_devices_give_the_same_bytes(self):
+    code = """
+import hashlib, sys
+import jax, numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+from robust_tfds import corruptions
+from robust_tfds.corruptions import seeding
+mesh = jax.make_mesh((jax.device_count(),), ("data",))
+put = lambda x: jax.device_put(x, NamedSharding(mesh, PartitionSpec("data")))
+batch = np.random.default_rng(0).integers(0, 256, (8, 32, 32, 3)).astype("uint8")
+digest = hashlib.sha256()
+for name in ("gaussian_noise", "glass_blur", "fog", "elastic_transform", "spatter"):
+  keys = seeding.example_keys(0, "d", name, 3, [str(i) for i in range(8)])
+  step = jax.jit(jax.shard_map(
+      lambda x, k, name=name: corruptions.corrupt_batch(
+          x, name, 3, edition="cifar10", keys=k),
+      mesh=mesh, in_specs=PartitionSpec("data"), out_specs=PartitionSpec("data"),
+      check_vma=False))
+  digest.update(np.asarray(step(put(batch), put(keys))).tobytes())
+print(jax.device_count(), digest.hexdigest())
+"""
+    said = []
+    for devices in (1, 8):
+      flags = f"--xla_force_host_platform_device_count={devices}"
+      env = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+      done = subprocess.run(
+          [sys.executable, "-c", code],
+          env=env,
+          check=True,
+          capture_output=True,
+          text=True,
+      )
+      said.append(done.stdout.split())
+    self.assertEqual([s[0] for s in said], ["1", "8"])
+    self.assertEqual(said[0][1], said[1][1])
+
+
+class RefusalsTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (np.zeros((32, 32, 3), np.float32), "must be uint8"),
+      (np.zeros((32, 32, 3), np.uint16), "x >> 8"),
+      (np.zeros((32, 32, 4), np.uint8), "Drop an alpha"),
+      (np.zeros((32, 32, 2), np.uint8), "Drop an alpha"),
+      (np.zeros((0, 32, 3), np.uint8), "Empty image"),
+      (np.zeros((2, 32, 32, 3), np.uint8), r"\[H, W, 3\]"),
+  )
+  def test_images(self, image, message):
+    with self.assertRaisesRegex(ValueError, message):
+      corruptions.corrupt(image, "fog", 3, key=_key("fog"))
+
+  @parameterized.parameters(
+      (0, "Severity 0 is the clean image"),
+      (6, "must be 1-5, got 6"),
+      (-1, "must be 1-5"),
+      (True, "must be an integer"),
+      (2.0, "must be an integer"),
+      ("3", "must be an integer"),
+  )
+  def test_severities(self, severity, message):
+    with self.assertRaisesRegex(ValueError, message):
+      corruptions.corrupt(_image(32, 32), "fog", severity, key=_key("fog"))
+
+  def test_names_and_editions(self):
+    with self.assertRaisesRegex(ValueError, "Did you mean 'gaussian_noise'"):
+      corruptions.corrupt(_image(32, 32), "gausian_noise", 3, key=_key("x"))
+    with self.assertRaisesRegex(ValueError, "Did you mean 'cifar10'"):
+      corruptions.corrupt(
+          _image(32, 32), "fog", 3, edition="cifar", key=_key("x")
+      )
+
+  def test_keys(self):
+    with self.assertRaisesRegex(ValueError, "One key per image"):
+      corruptions.corrupt_batch(
+          _image(32, 32)[None], "fog", 3, keys=np.zeros((2, 2), np.uint32)
+      )
+    with self.assertRaisesRegex(ValueError, "example_key"):
+      corruptions.corrupt(_image(32, 32), "fog", 3, key=np.zeros(2))
+
+
+class KeysTest(absltest.TestCase):
+
+  def test_depend_on_everything_named_and_nothing_else(self):
+    base = (0, "imagenet_c", "fog", 3, "a.jpg", 0)
+    first = np.asarray(seeding.raw(corruptions.example_key(*base)))
+    again = np.asarray(seeding.raw(corruptions.example_key(*base)))
+    np.testing.assert_array_equal(first, again)
+    for i, other in enumerate((1, "digits_c", "snow", 4, "b.jpg", 1)):
+      changed = (*base[:i], other, *base[i + 1 :])
+      key = np.asarray(seeding.raw(corruptions.example_key(*changed)))
+      self.assertFalse((key == first).all())
+
+  @hypothesis.settings(deadline=None, max_examples=25)
+  @hypothesis.given(
+      name=st.sampled_from(("gaussian_noise", "shot_noise", "impulse_noise",
+                            "speckle_noise", "contrast", "brightness")),
+      height=st.integers(1, 40),
+      width=st.integers(1, 40),
+      severity=st.integers(1, 5),
+      seed=st.integers(0, 2**31),
+  )
+  def test_any_size_any_severity(self, name, height, width, severity, seed):
+    image = _image(height, width, seed)
+    key = corruptions.example_key(seed, "h", name, severity, "x")
+    one = corruptions.corrupt(image, name, severity, edition="any", key=key)
+    two = corruptions.corrupt(
+        image.copy(), name, severity, edition="any", key=key
+    )
+    self.assertEqual((one.shape, one.dtype), (image.shape, np.uint8))
+    np.testing.assert_array_equal(np.asarray(one), np.asarray(two))
+
+
+if __name__ == "__main__":
+  absltest.main()
