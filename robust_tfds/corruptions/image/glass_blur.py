@@ -13,6 +13,7 @@ from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import borders
 from robust_tfds.corruptions.ops import gaussian
+from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import one_by_one
 from robust_tfds.corruptions.ops import packed
 from robust_tfds.corruptions.ops import sequential_copy
@@ -111,6 +112,7 @@ def _blur(levels: jax.Array, size, table) -> jax.Array:
   half, turns = table["half"], table["turns"]
   edge = taps.margin(half)
   padded = borders.pad(levels, size, (edge, edge), channels=3)
+  padded = keep.keep(padded, table["delta"])
   rows = taps.inner(padded, half, 0)
   down = taps.change(padded, half, turns, 0)
   change = (
