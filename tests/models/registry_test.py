@@ -197,9 +197,12 @@ class NetworkTest(parameterized.TestCase):
   def test_squeezenet_takes_any_size(self, name):
     model = models.get(name, num_classes=4)
     variables = jax.jit(model.init)(jax.random.key(0))
-    for side in (64, 97):
-      batch = np.zeros((1, side, side + 5, 3), np.uint8)
-      self.assertEqual(model.apply(variables, batch).shape, (1, 4))
+    for side in (64, 97, 224, 227):
+      batch = jax.ShapeDtypeStruct((2, side, side + 5, 3), np.uint8)
+      got = jax.eval_shape(model.apply, variables, batch)
+      self.assertEqual(got.shape, (2, 4))
+    batch = np.random.default_rng(0).integers(0, 256, (1, 64, 70, 3), np.uint8)
+    self.assertTrue(np.isfinite(jax.jit(model.apply)(variables, batch)).all())
 
   def test_vit_refuses_other_sizes(self):
     model = models.get("vit_tiny_patch16_224")
