@@ -76,16 +76,16 @@ def _parity(
   """max |d| of our logits to the reference's, or why it was not measured."""
   from models.convert import oracle
 
+  if loaded.style == match.OWN:
+    return "not measured: the file has our own names, the reference has others"
   try:
     reference = oracle.build(model)
+    if reference is None:
+      return f"not measured: no reference of {model.name} is known"
+    return oracle.compare(model, loaded, reference, given.checkpoint)
   except (ImportError, RuntimeError) as error:
     reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
     return f"not measured: {reason}"
-  if reference is None:
-    return f"not measured: no reference implementation of {model.name} is known"
-  if loaded.style == match.OWN:
-    return "not measured: the file has our own names, the reference has others"
-  return oracle.compare(model, loaded, reference, given.checkpoint)
 
 
 def _sha256(path: pathlib.Path) -> str:

@@ -10,6 +10,8 @@ photographs where they are there, else smooth seeded pictures.
 """
 
 import functools
+import json
+import pathlib
 import zlib
 
 import jax
@@ -19,6 +21,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 import models
+from models.convert import __main__ as command
 from models.convert import match
 from models.convert import oracle
 from tests import shared_data
@@ -176,6 +179,25 @@ class ParityTest(_Parity):
   @parameterized.parameters(*_FAST)
   def test_fast(self, name):
     self.check(name)
+
+
+class ReportTest(absltest.TestCase):
+  def test_command_measures_parity(self):
+    torch = _import_torch()
+    model = models.get("resnet18")
+    module = oracle.build(model)
+    batch = np.asarray(model.preprocess(_photographs(224)))
+    _randomise(torch, module, 0, batch)
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    torch.save(module.state_dict(), folder / "resnet18.pth")
+    out = folder / "resnet18.npz"
+    arguments = ["resnet18", str(folder / "resnet18.pth"), str(out)]
+    self.assertEqual(command.main(arguments), 0)
+    facts = json.loads((folder / "resnet18.npz.report.json").read_text())
+    scale = facts["parity"]["logit_scale"]
+    self.assertLessEqual(facts["parity"]["max_difference"], 1e-5 * scale)
+    self.assertEqual(facts["style"], "torch")
+    self.assertNotEmpty(facts["ignored"])
 
 
 @pytest.mark.slow
