@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import packed
 
 INFO = spec.Info(group="digital", benchmark="common", position=13)
 SEVERITIES = {  # fraction of the side that is kept
@@ -35,37 +35,50 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"kept": np.stack([percent, 0 * percent + 100], 1).astype(np.int32)}
 
 
+def prepare(table, shape, edition):
+  """Adds the maps of pictures that fill their canvas, once a batch."""
+  return {**table, "maps": [_axis(n, n, table, edition) for n in shape]}
+
+
 def apply(image, draws, size, table, edition) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
   del draws
-  height, width = image.shape[:2]
-  fractions = edition.row(SEVERITIES)
-  kept = table["kept"]
-  down_y, up_y = _maps(size.h, height, kept, fractions, edition.michaelis)
-  down_x, up_x = _maps(size.w, width, kept, fractions, edition.michaelis)
-  # Rows are contiguous: each pass gathers whole rows and transposes between.
-  columns = _swap(image)
-  columns = _swap(_shrink(columns, *down_x))
-  small = _swap(_shrink(columns, *down_y))
-  return images.flat(_swap(small[up_x])[up_y])
+  maps = table["maps"]
+  if not isinstance(size.h, int):
+    maps = [_axis(n, m, table, edition) for n, m in zip(size, image.shape)]
+  (down_y, up_y), (down_x, up_x) = maps
+  words = packed.pack(image)
+  small = _shrink(words, *down_x, axis=1)
+  small = _shrink(small, *down_y, axis=0)
+  large = packed.rows(packed.columns(small, up_x), up_y)
+  return packed.bytes_of(large)
 
 
-def _swap(image: jax.Array) -> jax.Array:
-  return image.transpose(1, 0, 2)
+def _shrink(words, first, count, taps, axis) -> jax.Array:
+  """Means of `count` pixels from `first` on, rounded as Pillow rounds them.
 
-
-def _shrink(image, first, count, taps) -> jax.Array:
-  """Means over `count` rows from `first` on, rounded as Pillow rounds them."""
-  last = image.shape[0] - 1
-  total = 0
-  for tap in range(taps):
-    rows = image[jnp.minimum(first + tap, last)].astype(jnp.int32)
-    total += jnp.where((tap < count)[:, None, None], rows, 0)
-  # Resample.c, normalize_coeffs_8bpc: each weight is rounded to fixed point.
+  One gather of packed words serves three channels.
+  """
+  last = words.shape[axis] - 1
+  along = (slice(None), None) if axis == 0 else (None, slice(None))
   weights = np.floor(0.5 + (1 << _BITS) / np.arange(1, taps + 1))
-  weight = jnp.asarray(weights, jnp.int32)[jnp.maximum(count, 1) - 1]
-  total = total * weight[:, None, None] + (1 << (_BITS - 1))
-  return (total >> _BITS).astype(jnp.uint8)
+  weight = jnp.asarray(weights, jnp.int32)[jnp.maximum(count, 1) - 1][along]
+  take = packed.rows if axis == 0 else packed.columns
+  total = None
+  for tap in range(taps):
+    pixels = take(words, jnp.minimum(first + tap, last))
+    used = (tap < count)[along]
+    parts = [jnp.where(used, c, 0) for c in packed.channels(pixels)]
+    total = parts if total is None else [t + c for t, c in zip(total, parts)]
+  means = [(t * weight + (1 << (_BITS - 1))) >> _BITS for t in total]
+  red, green, blue = (m.astype(jnp.uint32) for m in means)
+  return red | (green << 8) | (blue << 16)
+
+
+def _axis(valid, canvas, table, edition):
+  """`_maps` of one axis in an edition."""
+  fractions = edition.row(SEVERITIES)
+  return _maps(valid, canvas, table["kept"], fractions, edition.michaelis)
 
 
 def _maps(valid, canvas, kept, fractions, accumulate):
