@@ -103,14 +103,14 @@ def _models(config: ml_collections.ConfigDict) -> dict[str, Any]:
   if not wanted:
     raise ValueError("The config names no model: set config.model.name.")
   for label, entry in wanted.items():
-    if entry.name not in models.names():
-      raise tasks.unknown(f"model {label!r}", entry.name, models.names())
+    models.get(entry.name)  # refuses unknown names, with a suggestion
     checkpoint = entry.get("checkpoint", "")
     if checkpoint and not os.path.exists(checkpoint):
       raise FileNotFoundError(
           f"Checkpoint of {label}: {checkpoint} does not exist."
       )
-    if not checkpoint and not entry.get("train"):
+    own = ":" in entry.name  # my_module:build brings its own weights
+    if not checkpoint and not entry.get("train") and not own:
       raise ValueError(
           f"Model {label} has neither a checkpoint nor a training recipe; set"
           " --config.model.checkpoint=FILE (see models/convert)."

@@ -182,6 +182,8 @@ class Runner:
               data_dir=self.config.data.data_dir or str(self.workdir / "data"),
           ),
       )
+    elif ":" in entry.name and not entry.get("checkpoint"):
+      variables = model.init(jax.random.key(self.plan.seed))
     else:
       from models import convert
 

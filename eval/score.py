@@ -127,9 +127,7 @@ def rows(
         fingerprint=mark,
     )
     out += task.cell_rows(cell, predicted)
-  return out + task.summary_rows(
-      out, baseline, corruption_error.COMMON, order
-  )
+  return out + task.summary_rows(out, baseline, order)
 
 
 def _check_conditions(columns: Columns) -> None:
