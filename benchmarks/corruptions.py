@@ -85,7 +85,9 @@ def main(argv: Sequence[str]) -> None:
   keys = jax.numpy.asarray(seeding.example_keys(0, "bench", "x", 1, ids))
   rng = np.random.default_rng(0)
   unit = _best(lambda: rng.standard_normal(150528, dtype=np.float32), 20)
-  print(f"{height}x{width}, edition {edition}, one core; 150,528 normals {unit:.2f} ms")
+  print(
+    f"{height}x{width}, edition {edition}, one core; 150,528 normals {unit:.2f} ms"
+  )
   total, others, compile_s, slower = 0.0, 0.0, 0.0, []
   for name in spec.resolve(_NAMES.value):
     ours, theirs = [], []
@@ -93,7 +95,7 @@ def main(argv: Sequence[str]) -> None:
 
       def own(name=name, severity=severity):
         return corruptions.corrupt_batch(
-            batch, name, severity, edition=edition, keys=keys
+          batch, name, severity, edition=edition, keys=keys
         ).block_until_ready()
 
       if severity == 1:
@@ -106,12 +108,12 @@ def main(argv: Sequence[str]) -> None:
     ratios = [t / o for o, t in zip(ours, theirs)]
     slower += [f"{name} {s}" for s, r in zip(_SEVERITIES, ratios) if r < 1]
     print(
-        f"{name:18s} ours {_row(ours)}  peer {_row(theirs)}"
-        f"  ratio {_row(ratios)}  in draws {_row([o / unit for o in ours])}"
+      f"{name:18s} ours {_row(ours)}  peer {_row(theirs)}"
+      f"  ratio {_row(ratios)}  in draws {_row([o / unit for o in ours])}"
     )
   print(
-      f"all severities: ours {total:.1f} ms, peer {others:.1f} ms, ratio"
-      f" {others / total:.1f}; first calls (compilation) {compile_s:.0f} s"
+    f"all severities: ours {total:.1f} ms, peer {others:.1f} ms, ratio"
+    f" {others / total:.1f}; first calls (compilation) {compile_s:.0f} s"
   )
   print(f"slower than the peer: {', '.join(slower) or 'none'}")
 

@@ -38,13 +38,15 @@ def get_config() -> ml_collections.ConfigDict:
   for name, learning_rate in (("digits_linear", 3e-3), ("digits_cnn", 3e-3)):
     model = ml_collections.ConfigDict()
     model.name = name
-    model.train = ml_collections.ConfigDict({
+    model.train = ml_collections.ConfigDict(
+      {
         "dataset": "digits",
         "split": "train",
         "steps": 300,
         "batch_size": 128,
         "learning_rate": learning_rate,
         "seed": 0,
-    })
+      }
+    )
     config.models[name] = model
   return config.lock()

@@ -15,7 +15,7 @@ def mesh() -> Mesh:
   # Auto axes: with the explicit default a replicated operand cannot be
   # concatenated with a sharded one (jax 0.10).
   return jax.make_mesh(
-      (jax.device_count(),), ("data",), axis_types=(AxisType.Auto,)
+    (jax.device_count(),), ("data",), axis_types=(AxisType.Auto,)
   )
 
 
@@ -25,8 +25,8 @@ def check_batch_size(batch_size: int, where: Mesh) -> None:
   if batch_size < 1 or batch_size % devices:
     below = max(batch_size // devices, 1) * devices
     raise ValueError(
-        f"batch_size {batch_size} does not divide over {devices} devices;"
-        f" use a multiple of {devices}, e.g. --config.batch_size={below}."
+      f"batch_size {batch_size} does not divide over {devices} devices;"
+      f" use a multiple of {devices}, e.g. --config.batch_size={below}."
     )
 
 
@@ -40,14 +40,12 @@ def put_replicated(tree: object, where: Mesh) -> object:
   """The same values on every device."""
   sharding = NamedSharding(where, PartitionSpec())
   return jax.tree.map(
-      lambda x: jax.make_array_from_process_local_data(sharding, np.asarray(x)),
-      tree,
+    lambda x: jax.make_array_from_process_local_data(sharding, np.asarray(x)),
+    tree,
   )
 
 
 def local_rows(array: jax.Array) -> np.ndarray:
   """This host's rows of a batch-sharded array, in order."""
-  shards = sorted(
-      array.addressable_shards, key=lambda s: s.index[0].start or 0
-  )
+  shards = sorted(array.addressable_shards, key=lambda s: s.index[0].start or 0)
   return np.concatenate([np.asarray(s.data) for s in shards])

@@ -28,10 +28,10 @@ def describe(plan: plan_lib.Plan) -> str:
   examples = plan_lib.examples(plan)
   corrupted = [c for c in plan.conditions if c.corruption]
   lines = [
-      f"{plan.dataset}: {len(plan.conditions)} conditions (clean +"
-      f" {len(plan.corruptions)} corruptions) x {len(plan.models)} models ="
-      f" {plan.cells} cells, edition {plan.edition},"
-      f" {'corrupted on the fly' if plan.config.data.source == 'fly' else 'prepared'}",
+    f"{plan.dataset}: {len(plan.conditions)} conditions (clean +"
+    f" {len(plan.corruptions)} corruptions) x {len(plan.models)} models ="
+    f" {plan.cells} cells, edition {plan.edition},"
+    f" {'corrupted on the fly' if plan.config.data.source == 'fly' else 'prepared'}",
   ]
   for condition in plan.conditions:
     lines.append(f"  {condition.config}: {', '.join(plan.models)}")
@@ -46,19 +46,19 @@ def describe(plan: plan_lib.Plan) -> str:
     total += per_image["corruption"] * len(corrupted)
   measured = ", ".join(f"{k} {1e3 * v:.2f} ms" for k, v in per_image.items())
   lines.append(
-      f"measured here on one batch of {batch} random {size}x{size} images, per"
-      f" image: {measured} ({jax.device_count()} {jax.devices()[0].platform}"
-      " device(s))"
+    f"measured here on one batch of {batch} random {size}x{size} images, per"
+    f" image: {measured} ({jax.device_count()} {jax.devices()[0].platform}"
+    " device(s))"
   )
   if examples is None:
     lines.append(
-        f"estimate: {duration(1000 * total)} for every 1,000 images; their number"
-        " is known once the data set is prepared"
+      f"estimate: {duration(1000 * total)} for every 1,000 images; their number"
+      " is known once the data set is prepared"
     )
   else:
     lines.append(
-        f"estimate: {examples:,} images a cell, {examples * plan.cells:,} in all:"
-        f" about {duration(examples * total)} after compilation"
+      f"estimate: {examples:,} images a cell, {examples * plan.cells:,} in all:"
+      f" about {duration(examples * total)} after compilation"
     )
   return "\n".join(lines)
 
@@ -88,12 +88,12 @@ def _corruption_seconds(plan: plan_lib.Plan, images: np.ndarray) -> float:
   times = []
   for name in probed:
     call = functools.partial(
-        corruptions.corrupt_batch,
-        images,
-        name,
-        3,
-        edition=plan.edition,
-        keys=jax.numpy.asarray(keys),
+      corruptions.corrupt_batch,
+      images,
+      name,
+      3,
+      edition=plan.edition,
+      keys=jax.numpy.asarray(keys),
     )
     times.append(_seconds(call, len(images)))
   return float(np.mean(times))

@@ -54,14 +54,14 @@ class Source:
   """The examples of one prepared TFDS split, this host's share of them."""
 
   def __init__(
-      self,
-      builder: Any,
-      split: str,
-      *,
-      batch_size: int,
-      host: Host = Host(),
-      limit: int = 0,
-      cache_bytes: int = 4 << 30,
+    self,
+    builder: Any,
+    split: str,
+    *,
+    batch_size: int,
+    host: Host = Host(),
+    limit: int = 0,
+    cache_bytes: int = 4 << 30,
   ):
     """Opens a prepared builder.
 
@@ -79,14 +79,14 @@ class Source:
     splits = builder.info.splits
     if split not in splits:
       raise ValueError(
-          f"{builder.info.full_name} has no split {split!r}; it has"
-          f" {', '.join(splits)}."
+        f"{builder.info.full_name} has no split {split!r}; it has"
+        f" {', '.join(splits)}."
       )
     self.total = splits[split].num_examples
     if limit > self.total:
       raise ValueError(
-          f"{limit} examples asked for, but {builder.info.full_name} has"
-          f" {self.total} in {split!r}. Lower config.data.limit (0: all)."
+        f"{limit} examples asked for, but {builder.info.full_name} has"
+        f" {self.total} in {split!r}. Lower config.data.limit (0: all)."
       )
     self.total = limit or self.total
     self.builder, self.split, self.host = builder, split, host
@@ -144,13 +144,13 @@ class Source:
     tf.config.set_visible_devices([], "GPU")
     tf.config.set_visible_devices([], "TPU")
     share = tfds.even_splits(
-        f"{self.split}[:{self.total}]",
-        n=self.host.count,
-        drop_remainder=False,
+      f"{self.split}[:{self.total}]",
+      n=self.host.count,
+      drop_remainder=False,
     )[self.host.index]
     options = tfds.ReadConfig(interleave_cycle_length=1)
     dataset = self.builder.as_dataset(
-        split=share, shuffle_files=False, read_config=options
+      split=share, shuffle_files=False, read_config=options
     )
     return iter(tfds.as_numpy(dataset.prefetch(tf.data.AUTOTUNE)))
 
@@ -197,26 +197,26 @@ def _ahead(items: Iterable[Batch], depth: int) -> Iterator[Batch]:
 
 
 def _batch(
-    examples: list[dict[str, Any]], batch_size: int, shape: tuple[int, ...]
+  examples: list[dict[str, Any]], batch_size: int, shape: tuple[int, ...]
 ) -> Batch:
   rows = len(examples)
   padding = batch_size - rows
   for e in examples:
     if e["image"].shape != shape:
       raise ValueError(
-          f"Example {text(e['example_id'])!r} has shape {e['image'].shape}, the"
-          f" first of its batch {shape}; classification batches need one shape."
+        f"Example {text(e['example_id'])!r} has shape {e['image'].shape}, the"
+        f" first of its batch {shape}; classification batches need one shape."
       )
   image = np.zeros((batch_size, *shape), np.uint8)
   for i, e in enumerate(examples):
     image[i] = e["image"]
   return Batch(
-      image=image,
-      mask=np.arange(batch_size) < rows,
-      example_id=[text(e["example_id"]) for e in examples] + [""] * padding,
-      group_id=[text(e["group_id"]) for e in examples] + [""] * padding,
-      frame=np.array([e["frame"] for e in examples] + [0] * padding, np.int32),
-      label=np.array([e["label"] for e in examples] + [-1] * padding, np.int32),
+    image=image,
+    mask=np.arange(batch_size) < rows,
+    example_id=[text(e["example_id"]) for e in examples] + [""] * padding,
+    group_id=[text(e["group_id"]) for e in examples] + [""] * padding,
+    frame=np.array([e["frame"] for e in examples] + [0] * padding, np.int32),
+    label=np.array([e["label"] for e in examples] + [-1] * padding, np.int32),
   )
 
 

@@ -18,26 +18,26 @@ from absl import logging
 from ml_collections import config_flags
 
 _CONFIG = config_flags.DEFINE_config_file(
-    "config", None, "A file of configs/, e.g. configs/quickstart.py."
+  "config", None, "A file of configs/, e.g. configs/quickstart.py."
 )
 _WORKDIR = flags.DEFINE_string(
-    "workdir", None, "Folder of the run: everything is written there."
+  "workdir", None, "Folder of the run: everything is written there."
 )
 _PLAN = flags.DEFINE_bool(
-    "plan", False, "Print the cells, the work and an estimate; touch nothing."
+  "plan", False, "Print the cells, the work and an estimate; touch nothing."
 )
 _MULTIHOST = flags.DEFINE_bool(
-    "multihost", False, "One process of many: docs/MULTIHOST.md."
+  "multihost", False, "One process of many: docs/MULTIHOST.md."
 )
 # Found by jax.distributed itself on TPU pods, Slurm and Kubernetes.
 _COORDINATOR = flags.DEFINE_string(
-    "coordinator", None, "host:port of process 0, with --multihost."
+  "coordinator", None, "host:port of process 0, with --multihost."
 )
 _PROCESSES = flags.DEFINE_integer(
-    "num_processes", None, "How many processes there are, with --multihost."
+  "num_processes", None, "How many processes there are, with --multihost."
 )
 _PROCESS = flags.DEFINE_integer(
-    "process_id", None, "This process, from 0, with --multihost."
+  "process_id", None, "This process, from 0, with --multihost."
 )
 
 
@@ -63,7 +63,7 @@ def _run() -> None:
     import jax
 
     jax.distributed.initialize(
-        _COORDINATOR.value, _PROCESSES.value, _PROCESS.value
+      _COORDINATOR.value, _PROCESSES.value, _PROCESS.value
     )
   plan = plan_lib.make(_CONFIG.value)
   if _PLAN.value:

@@ -19,12 +19,12 @@ from robust_tfds.corruptions import spec
 # What may differ between two launches of one workdir: nothing here can change
 # a number.
 _FREE = (
-    "batch_size",
-    "data.cache_gib",
-    "data.data_dir",
-    "data.file_format",
-    "data.manual_dir",
-    "reports",
+  "batch_size",
+  "data.cache_gib",
+  "data.data_dir",
+  "data.file_format",
+  "data.manual_dir",
+  "reports",
 )
 
 
@@ -58,7 +58,9 @@ class Plan:
   @property
   def corruptions(self) -> tuple[str, ...]:
     """Names in the order of the table."""
-    return tuple(dict.fromkeys(c.corruption for c in self.conditions if c.corruption))
+    return tuple(
+      dict.fromkeys(c.corruption for c in self.conditions if c.corruption)
+    )
 
 
 def make(config: ml_collections.ConfigDict) -> Plan:
@@ -79,19 +81,19 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   if config.data.source not in ("fly", "prepared"):
     raise tasks.unknown("data.source", config.data.source, ("fly", "prepared"))
   if config.data.source == "fly" and any(
-      c.corruption == "frost" for c in conditions
+    c.corruption == "frost" for c in conditions
   ):
     if config.data.get("frost_dir"):
       frost_pictures.use_folder(config.data.frost_dir)
     frost_pictures.folder()
   return Plan(
-      task=config.get("task", "classification"),
-      dataset=config.data.name,
-      edition=edition,
-      conditions=conditions,
-      models=labelled,
-      seed=int(config.seed),
-      config=config,
+    task=config.get("task", "classification"),
+    dataset=config.data.name,
+    edition=edition,
+    conditions=conditions,
+    models=labelled,
+    seed=int(config.seed),
+    config=config,
   )
 
 
@@ -107,13 +109,13 @@ def _models(config: ml_collections.ConfigDict) -> dict[str, Any]:
     checkpoint = entry.get("checkpoint", "")
     if checkpoint and not os.path.exists(checkpoint):
       raise FileNotFoundError(
-          f"Checkpoint of {label}: {checkpoint} does not exist."
+        f"Checkpoint of {label}: {checkpoint} does not exist."
       )
     own = ":" in entry.name  # my_module:build brings its own weights
     if not checkpoint and not entry.get("train") and not own:
       raise ValueError(
-          f"Model {label} has neither a checkpoint nor a training recipe; set"
-          " --config.model.checkpoint=FILE (see models/convert)."
+        f"Model {label} has neither a checkpoint nor a training recipe; set"
+        " --config.model.checkpoint=FILE (see models/convert)."
       )
   return wanted
 
@@ -129,20 +131,22 @@ def claim_workdir(plan: Plan, workdir: pathlib.Path) -> None:
   if path.exists():
     theirs, now = _flat(json.loads(path.read_text("utf-8"))), _flat(ours)
     differ = sorted(
-        k
-        for k in theirs.keys() | now.keys()
-        if k not in _FREE and theirs.get(k) != now.get(k)
+      k
+      for k in theirs.keys() | now.keys()
+      if k not in _FREE and theirs.get(k) != now.get(k)
     )
     if differ:
       listed = "; ".join(
-          f"{k}: {theirs.get(k)!r} there, {now.get(k)!r} now" for k in differ
+        f"{k}: {theirs.get(k)!r} there, {now.get(k)!r} now" for k in differ
       )
       raise ValueError(
-          f"{workdir} belongs to a run with another config ({listed}). Use"
-          " another --workdir, or the old settings to continue that run."
+        f"{workdir} belongs to a run with another config ({listed}). Use"
+        " another --workdir, or the old settings to continue that run."
       )
   temporary = path.with_suffix(".tmp")
-  temporary.write_text(json.dumps(ours, indent=1, sort_keys=True) + "\n", "utf-8")
+  temporary.write_text(
+    json.dumps(ours, indent=1, sort_keys=True) + "\n", "utf-8"
+  )
   os.replace(temporary, path)
 
 
@@ -168,5 +172,5 @@ def examples(plan: Plan) -> int | None:
   if data.get("limit"):
     return data.limit
   return datasets.prepared_examples(
-      data.name, "clean", data.split, data_dir=data.data_dir or None
+    data.name, "clean", data.split, data_dir=data.data_dir or None
   )

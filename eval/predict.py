@@ -45,7 +45,7 @@ class Predictor:
     self._steps: dict[Reduce, Callable] = {}
 
   def __call__(
-      self, images: jax.Array, reduce: Reduce
+    self, images: jax.Array, reduce: Reduce
   ) -> Mapping[str, jax.Array]:
     """Reduced outputs of a sharded uint8 batch; does not wait for them.
 
@@ -70,13 +70,13 @@ class Predictor:
       return {**reduce(logits), "finite": jnp.isfinite(logits).all(axis=inner)}
 
     return jax.jit(
-        jax.shard_map(
-            step,
-            mesh=self._where,
-            in_specs=(_ALL, _ROWS),
-            out_specs=_ROWS,
-            check_vma=False,
-        )
+      jax.shard_map(
+        step,
+        mesh=self._where,
+        in_specs=(_ALL, _ROWS),
+        out_specs=_ROWS,
+        check_vma=False,
+      )
     )
 
 
@@ -109,17 +109,17 @@ def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
 def _corrupt_step(where: Mesh, name: str, edition: str) -> Callable:
   def step(images, severity, keys):
     return corruptions.corrupt_batch(
-        images, name, severity, edition=edition, keys=keys
+      images, name, severity, edition=edition, keys=keys
     )
 
   return jax.jit(
-      jax.shard_map(
-          step,
-          mesh=where,
-          in_specs=(_ROWS, _ALL, _ROWS),
-          out_specs=_ROWS,
-          check_vma=False,
-      )
+    jax.shard_map(
+      step,
+      mesh=where,
+      in_specs=(_ROWS, _ALL, _ROWS),
+      out_specs=_ROWS,
+      check_vma=False,
+    )
   )
 
 
@@ -131,7 +131,7 @@ def _jpeg_step(where: Mesh) -> Callable:
     return jpeg.roundtrip_batch(images, 85)
 
   return jax.jit(
-      jax.shard_map(
-          step, mesh=where, in_specs=_ROWS, out_specs=_ROWS, check_vma=False
-      )
+    jax.shard_map(
+      step, mesh=where, in_specs=_ROWS, out_specs=_ROWS, check_vma=False
+    )
   )

@@ -44,8 +44,8 @@ class DiskFullError(OSError):
 def folder(root: pathlib.Path, *parts: str) -> pathlib.Path:
   """A cell's folder; characters that file systems dislike become `-`."""
   safe = [
-      "".join(c if c.isalnum() or c in "._-+" else "-" for c in part)
-      for part in parts
+    "".join(c if c.isalnum() or c in "._-+" else "-" for c in part)
+    for part in parts
   ]
   return root.joinpath(*safe)
 
@@ -56,7 +56,7 @@ def done(cell: pathlib.Path) -> bool:
 
 
 def write_shard(
-    cell: pathlib.Path, columns: Columns, index: int, count: int
+  cell: pathlib.Path, columns: Columns, index: int, count: int
 ) -> None:
   """Writes one host's rows under the cell's temporary name."""
   temporary = _temporary(cell)
@@ -68,7 +68,7 @@ def write_shard(
 
 
 def finish(
-    cell: pathlib.Path, provenance: Mapping[str, object], count: int
+  cell: pathlib.Path, provenance: Mapping[str, object], count: int
 ) -> Columns:
   """Merges the hosts' shards, sorts the rows and renames the cell into place.
 
@@ -86,17 +86,15 @@ def finish(
     shard = temporary / f"shard-{index:05d}-of-{count:05d}.npz"
     if not shard.exists():
       raise FileNotFoundError(
-          f"{shard} is missing: process {index} of {count} did not write its"
-          " predictions. All hosts need the same --workdir on a shared disk."
+        f"{shard} is missing: process {index} of {count} did not write its"
+        " predictions. All hosts need the same --workdir on a shared disk."
       )
     shards.append(_load(shard))
-  merged = sort({
-      k: np.concatenate([s[k] for s in shards]) for k in shards[0]
-  })
+  merged = sort({k: np.concatenate([s[k] for s in shards]) for k in shards[0]})
   try:
     _save(temporary / _FILE, merged)
     (temporary / _PROVENANCE).write_text(
-        json.dumps(provenance, indent=1, sort_keys=True) + "\n", "utf-8"
+      json.dumps(provenance, indent=1, sort_keys=True) + "\n", "utf-8"
     )
     for index in range(count):
       (temporary / f"shard-{index:05d}-of-{count:05d}.npz").unlink()
@@ -117,13 +115,13 @@ def sort(columns: Columns) -> dict[str, np.ndarray]:
   ids, frames = columns["example_id"], columns["frame"]
   order = np.lexsort((frames, ids))
   same = (ids[order][1:] == ids[order][:-1]) & (
-      frames[order][1:] == frames[order][:-1]
+    frames[order][1:] == frames[order][:-1]
   )
   if same.any():
     twice = str(ids[order][1:][same][0])
     raise ValueError(
-        f"Example {twice!r} has more than one prediction in a cell; each"
-        " (example_id, frame) must occur once."
+      f"Example {twice!r} has more than one prediction in a cell; each"
+      " (example_id, frame) must occur once."
     )
   return {k: v[order] for k, v in columns.items()}
 
@@ -165,7 +163,7 @@ def _explained(error: OSError, cell: pathlib.Path) -> OSError:
   if error.errno not in (errno.ENOSPC, errno.EDQUOT):
     return error
   return DiskFullError(
-      error.errno,
-      f"The disk is full: the cell {cell} could not be written. Finished cells"
-      " are untouched; free some space and run the same command again",
+    error.errno,
+    f"The disk is full: the cell {cell} could not be written. Finished cells"
+    " are untouched; free some space and run the same command again",
   )

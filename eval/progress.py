@@ -27,13 +27,13 @@ class Progress:
   """Counts cells and images; prints a line per condition and a heartbeat."""
 
   def __init__(
-      self,
-      cells: int,
-      done: int,
-      *,
-      stream: TextIO | None = None,
-      quiet: bool = False,
-      every_s: float = 5.0,
+    self,
+    cells: int,
+    done: int,
+    *,
+    stream: TextIO | None = None,
+    quiet: bool = False,
+    every_s: float = 5.0,
   ):
     """Starts the clock.
 
@@ -76,6 +76,6 @@ class Progress:
     rate = self._images / elapsed if elapsed else 0.0
     width = len(str(self._cells))
     self.note(
-        f"[{self._done:{width}d}/{self._cells}] {rate:8,.0f} images/s"
-        f"  {duration(elapsed):>6} elapsed  ETA {eta:>6}  {what}"
+      f"[{self._done:{width}d}/{self._cells}] {rate:8,.0f} images/s"
+      f"  {duration(elapsed):>6} elapsed  ETA {eta:>6}  {what}"
     )

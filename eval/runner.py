@@ -70,29 +70,29 @@ class Runner:
     self._barrier("workdir")
     clean = self._source("clean")
     loaded = {
-        label: self._load(label, entry, clean)
-        for label, entry in self.plan.models.items()
+      label: self._load(label, entry, clean)
+      for label, entry in self.plan.models.items()
     }
     marks = {
-        label: self._fingerprints(model, clean) for label, model in loaded.items()
+      label: self._fingerprints(model, clean) for label, model in loaded.items()
     }
     missing = {
-        c: [m for m in loaded if not predictions.done(self._folder(m, c))]
-        for c in self.plan.conditions
+      c: [m for m in loaded if not predictions.done(self._folder(m, c))]
+      for c in self.plan.conditions
     }
     progress = Progress(
-        self.plan.cells,
-        self.plan.cells - sum(map(len, missing.values())),
-        quiet=self.host.index > 0,
+      self.plan.cells,
+      self.plan.cells - sum(map(len, missing.values())),
+      quiet=self.host.index > 0,
     )
     for condition, labels in missing.items():
       if labels:
         self._run_condition(
-            condition,
-            {m: loaded[m] for m in labels},
-            {m: marks[m][condition] for m in labels},
-            self._source_of(condition, clean),
-            progress,
+          condition,
+          {m: loaded[m] for m in labels},
+          {m: marks[m][condition] for m in labels},
+          self._source_of(condition, clean),
+          progress,
         )
     rows = self.rows(marks)
     if self.host.index == 0:
@@ -109,9 +109,9 @@ class Runner:
         cell = self._cell(label, condition, marks[label][condition])
         out += self.task.cell_rows(cell, columns)
     out += self.task.summary_rows(
-        out,
-        self.config.get("baseline", ""),
-        self.plan.corruptions,
+      out,
+      self.config.get("baseline", ""),
+      self.plan.corruptions,
     )
     return out
 
@@ -121,26 +121,28 @@ class Runner:
     builder = self._first_alone(f"data {config}", lambda: self._prepare(config))
     self.stages["prepare"].append(time.perf_counter() - start)
     return inputs.Source(
-        builder,
-        data.split,
-        batch_size=self.config.batch_size // self.host.count,
-        host=self.host,
-        limit=data.get("limit", 0),
-        cache_bytes=int(data.get("cache_gib", 4) * 2**30),
+      builder,
+      data.split,
+      batch_size=self.config.batch_size // self.host.count,
+      host=self.host,
+      limit=data.get("limit", 0),
+      cache_bytes=int(data.get("cache_gib", 4) * 2**30),
     )
 
   def _prepare(self, config: str) -> Any:
     data = self.config.data
-    options: dict[str, Any] = {"codec": "raw" if data.source == "fly" else data.codec}
+    options: dict[str, Any] = {
+      "codec": "raw" if data.source == "fly" else data.codec
+    }
     if data.get("geometry"):
       options["geometry"] = self._geometry()
     return datasets.prepare(
-        data.name,
-        config,
-        data_dir=data.data_dir or str(self.workdir / "data"),
-        manual_dir=data.get("manual_dir") or None,
-        file_format=data.get("file_format") or None,
-        **options,
+      data.name,
+      config,
+      data_dir=data.data_dir or str(self.workdir / "data"),
+      manual_dir=data.get("manual_dir") or None,
+      file_format=data.get("file_format") or None,
+      **options,
     )
 
   def _geometry(self) -> str:
@@ -151,13 +153,13 @@ class Runner:
     rules = {_rule(models.get(e.name).spec) for e in self.plan.models.values()}
     if len(rules) != 1:
       raise ValueError(
-          "data.geometry=model needs models of one geometry, got"
-          f" {', '.join(sorted(rules))}. Run them one by one."
+        "data.geometry=model needs models of one geometry, got"
+        f" {', '.join(sorted(rules))}. Run them one by one."
       )
     return rules.pop()
 
   def _source_of(
-      self, condition: tasks.Condition, clean: inputs.Source
+    self, condition: tasks.Condition, clean: inputs.Source
   ) -> inputs.Source:
     if self.config.data.source == "fly" or not condition.corruption:
       return clean
@@ -168,19 +170,19 @@ class Runner:
     model = models.get(entry.name, num_classes=entry.get("num_classes") or None)
     if model.spec.num_classes != classes:
       raise ValueError(
-          f"Wrong label space: {label} has {model.spec.num_classes} classes"
-          f" ({model.spec.label_space}), {clean.builder.info.name} has {classes}."
-          " Use a model of that label space."
+        f"Wrong label space: {label} has {model.spec.num_classes} classes"
+        f" ({model.spec.label_space}), {clean.builder.info.name} has {classes}."
+        " Use a model of that label space."
       )
     if entry.get("train"):
       variables = self._first_alone(
-          f"train {label}",
-          lambda: train.load_or_train(
-              model,
-              entry.train,
-              self.workdir / "models" / label,
-              data_dir=self.config.data.data_dir or str(self.workdir / "data"),
-          ),
+        f"train {label}",
+        lambda: train.load_or_train(
+          model,
+          entry.train,
+          self.workdir / "models" / label,
+          data_dir=self.config.data.data_dir or str(self.workdir / "data"),
+        ),
       )
     elif ":" in entry.name and not entry.get("checkpoint"):
       variables = model.init(jax.random.key(self.plan.seed))
@@ -188,73 +190,73 @@ class Runner:
       from models import convert
 
       variables = convert.load(
-          entry.name,
-          entry.checkpoint,
-          num_classes=entry.get("num_classes") or None,
+        entry.name,
+        entry.checkpoint,
+        num_classes=entry.get("num_classes") or None,
       )
     return _Loaded(
-        predict.Predictor(model, variables, self.mesh),
-        model.spec,
-        provenance.weights_sha256(variables),
+      predict.Predictor(model, variables, self.mesh),
+      model.spec,
+      provenance.weights_sha256(variables),
     )
 
   def _fingerprints(self, model: _Loaded, clean: inputs.Source) -> dict:
     info = clean.builder.info
     shared = {
-        "dataset": self.plan.dataset,
-        "data_version": str(info.version),
-        "data_config": clean.builder.builder_config.name,
-        "split": self.config.data.split,
-        "examples": clean.total,
-        "bytes": info.splits[self.config.data.split].num_bytes,
-        "codec": self.config.data.codec,
-        "source": self.config.data.source,
-        "edition": self.plan.edition,
-        "seed": self.plan.seed,
-        "weights": model.weights,
-        "preprocessing": dataclasses.asdict(model.spec),
-        "code": provenance.code_version(),
+      "dataset": self.plan.dataset,
+      "data_version": str(info.version),
+      "data_config": clean.builder.builder_config.name,
+      "split": self.config.data.split,
+      "examples": clean.total,
+      "bytes": info.splits[self.config.data.split].num_bytes,
+      "codec": self.config.data.codec,
+      "source": self.config.data.source,
+      "edition": self.plan.edition,
+      "seed": self.plan.seed,
+      "weights": model.weights,
+      "preprocessing": dataclasses.asdict(model.spec),
+      "code": provenance.code_version(),
     }
     return {
-        c: provenance.fingerprint({**shared, "condition": c.config})
-        for c in self.plan.conditions
+      c: provenance.fingerprint({**shared, "condition": c.config})
+      for c in self.plan.conditions
     }
 
   def _cell(
-      self, label: str, condition: tasks.Condition, mark: str
+    self, label: str, condition: tasks.Condition, mark: str
   ) -> tasks.Cell:
     return tasks.Cell(
-        model=label,
-        dataset=self.plan.dataset,
-        config=condition.config,
-        corruption=condition.corruption,
-        severity=condition.severity,
-        seed=self.plan.seed,
-        fingerprint=mark,
+      model=label,
+      dataset=self.plan.dataset,
+      config=condition.config,
+      corruption=condition.corruption,
+      severity=condition.severity,
+      seed=self.plan.seed,
+      fingerprint=mark,
     )
 
   def _folder(self, label: str, condition: tasks.Condition) -> pathlib.Path:
     return predictions.folder(
-        self.workdir / "cells",
-        label,
-        self.plan.dataset,
-        condition.config,
-        f"seed{self.plan.seed}",
+      self.workdir / "cells",
+      label,
+      self.plan.dataset,
+      condition.config,
+      f"seed{self.plan.seed}",
     )
 
   def _run_condition(
-      self,
-      condition: tasks.Condition,
-      loaded: dict[str, _Loaded],
-      marks: dict[str, str],
-      source: inputs.Source,
-      progress: Progress,
+    self,
+    condition: tasks.Condition,
+    loaded: dict[str, _Loaded],
+    marks: dict[str, str],
+    source: inputs.Source,
+    progress: Progress,
   ) -> None:
     """Corrupts each batch once and shows it to every model that wants it."""
     kept: dict[str, list] = {label: [] for label in loaded}
     flying: collections.deque = collections.deque()
     transform = self.task.transform(
-        self.mesh, self.plan.edition, self.config.data.codec
+      self.mesh, self.plan.edition, self.config.data.codec
     )
     reduce = self.task.reducer(condition)
 
@@ -285,15 +287,15 @@ class Runner:
     self._write(condition, kept, marks, progress)
 
   def _keys(
-      self, condition: tasks.Condition, batch: inputs.Batch
+    self, condition: tasks.Condition, batch: inputs.Batch
   ) -> np.ndarray:
     return seeding.example_keys(
-        self.plan.seed,
-        self.plan.dataset,
-        condition.corruption,
-        condition.severity,
-        batch.example_id,
-        batch.frame.tolist(),
+      self.plan.seed,
+      self.plan.dataset,
+      condition.corruption,
+      condition.severity,
+      batch.example_id,
+      batch.frame.tolist(),
     )
 
   def _time(self, stage: str, start: float, outputs: Any, batch: Any) -> float:
@@ -304,21 +306,21 @@ class Runner:
     return now
 
   def _write(
-      self,
-      condition: tasks.Condition,
-      kept: dict[str, list],
-      marks: dict[str, str],
-      progress: Progress,
+    self,
+    condition: tasks.Condition,
+    kept: dict[str, list],
+    marks: dict[str, str],
+    progress: Progress,
   ) -> None:
     said = []
     for label, parts in kept.items():
       start = time.perf_counter()
       cell = self._folder(label, condition)
       predictions.write_shard(
-          cell,
-          predictions.concatenate(parts),
-          self.host.index,
-          self.host.count,
+        cell,
+        predictions.concatenate(parts),
+        self.host.index,
+        self.host.count,
       )
       self._barrier(f"shards {label} {condition.config}")
       if self.host.index == 0:
@@ -333,25 +335,25 @@ class Runner:
   def _publish(self, rows: list[table.Row], clean: inputs.Source) -> None:
     table.write(rows, self.workdir / "table.csv")
     timing = {
-        stage: sum(v) if stage in ("prepare", "write") else statistics.median(v)
-        for stage, v in self.stages.items()
+      stage: sum(v) if stage in ("prepare", "write") else statistics.median(v)
+      for stage, v in self.stages.items()
     }
     timing["read"] = clean.seconds
     (self.workdir / "timing.json").write_text(
-        json.dumps(timing, indent=1, sort_keys=True) + "\n", "utf-8"
+      json.dumps(timing, indent=1, sort_keys=True) + "\n", "utf-8"
     )
     if not self.config.get("reports", True):
       return
     context = reports.Context(
-        task=self.plan.task,
-        dataset=self.plan.dataset,
-        rows=rows,
-        corruptions=self.plan.corruptions,
-        groups={n: spec.module(n).INFO.group for n in self.plan.corruptions},
-        common=spec.names("common"),
-        baseline=_baseline_in_words(self.config.get("baseline", "")),
-        samples=self._samples(clean),
-        provenance=self._provenance(clean),
+      task=self.plan.task,
+      dataset=self.plan.dataset,
+      rows=rows,
+      corruptions=self.plan.corruptions,
+      groups={n: spec.module(n).INFO.group for n in self.plan.corruptions},
+      common=spec.names("common"),
+      baseline=_baseline_in_words(self.config.get("baseline", "")),
+      samples=self._samples(clean),
+      provenance=self._provenance(clean),
     )
     reports.write_all(context, self.workdir / "reports")
 
@@ -361,29 +363,29 @@ class Runner:
 
     def key(condition: tasks.Condition) -> jax.Array:
       return seeding.example_key(
-          self.plan.seed,
-          self.plan.dataset,
-          condition.corruption,
-          condition.severity,
-          inputs.text(example["example_id"]),
+        self.plan.seed,
+        self.plan.dataset,
+        condition.corruption,
+        condition.severity,
+        inputs.text(example["example_id"]),
       )
 
     return self.task.samples(
-        np.asarray(example["image"]),
-        key,
-        self.plan.conditions,
-        self.plan.edition,
+      np.asarray(example["image"]),
+      key,
+      self.plan.conditions,
+      self.plan.edition,
     )
 
   def _provenance(self, clean: inputs.Source) -> list[str]:
     data = self.config.data
     return [
-        f"robust_tfds {provenance.code_version()}",
-        f"{clean.builder.info.full_name}, split {data.split},"
-        f" {clean.total} examples",
-        f"edition {self.plan.edition}, codec {data.codec},"
-        f" {'corrupted on the fly' if data.source == 'fly' else 'prepared'},"
-        f" seed {self.plan.seed}",
+      f"robust_tfds {provenance.code_version()}",
+      f"{clean.builder.info.full_name}, split {data.split},"
+      f" {clean.total} examples",
+      f"edition {self.plan.edition}, codec {data.codec},"
+      f" {'corrupted on the fly' if data.source == 'fly' else 'prepared'},"
+      f" seed {self.plan.seed}",
     ]
 
   def _first_alone(self, name: str, make: Callable[[], Any]) -> Any:
@@ -415,9 +417,9 @@ def _check_finite(label, condition, batch, finite: np.ndarray) -> None:
   bad = [i for i, ok in zip(batch.example_id, finite | ~batch.mask) if not ok]
   if bad:
     raise ValueError(
-        f"{label} gave NaN or infinite logits on {len(bad)} examples of"
-        f" {condition.config}, the first {bad[0]!r}. Check the checkpoint and"
-        " the dtype; finished cells are untouched."
+      f"{label} gave NaN or infinite logits on {len(bad)} examples of"
+      f" {condition.config}, the first {bad[0]!r}. Check the checkpoint and"
+      " the dtype; finished cells are untouched."
     )
 
 

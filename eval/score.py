@@ -44,12 +44,12 @@ _RANKS = ("top1", "top2", "top3", "top4", "top5")
 _INTEGERS = ("severity", "label", *_RANKS)
 
 _PREDICTIONS = flags.DEFINE_string(
-    "predictions", None, "A CSV, NPZ or Parquet file, or a workdir."
+  "predictions", None, "A CSV, NPZ or Parquet file, or a workdir."
 )
 _OUT = flags.DEFINE_string("out", None, "Folder for table.csv and reports/.")
 _DATASET = flags.DEFINE_string("dataset", "imagenet_c", "Name in the table.")
 _BASELINE = flags.DEFINE_string(
-    "baseline", "alexnet", "A file of eval/baselines/, model:LABEL, or empty."
+  "baseline", "alexnet", "A file of eval/baselines/, model:LABEL, or empty."
 )
 _SEED = flags.DEFINE_integer("seed", 0, "Seed column of the table.")
 
@@ -69,28 +69,32 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
   """
   if not path.exists():
     raise FileNotFoundError(f"{path} does not exist.")
-  readers: dict[str, Callable[[pathlib.Path], dict[str, Any]]] = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}
+  readers: dict[str, Callable[[pathlib.Path], dict[str, Any]]] = {
+    ".csv": _csv,
+    ".npz": _npz,
+    ".parquet": _parquet,
+  }
   if path.suffix not in readers:
     raise tasks.unknown("kind of predictions file", path.suffix, readers)
   columns = readers[path.suffix](path)
   absent = [c for c in _REQUIRED if c not in columns]
   if absent:
     raise ValueError(
-        f"{path} lacks the columns {', '.join(absent)}; it has"
-        f" {', '.join(columns)}. The schema is in eval/score.py."
+      f"{path} lacks the columns {', '.join(absent)}; it has"
+      f" {', '.join(columns)}. The schema is in eval/score.py."
     )
   if not len(columns["top1"]):
     raise ValueError(f"{path} holds no rows.")
   columns.setdefault("model", np.full(len(columns["top1"]), path.stem))
   return {
-      k: _integers(path, k, v) if k in _INTEGERS else np.asarray(v, np.str_)
-      for k, v in columns.items()
-      if k in (*_REQUIRED, *_RANKS, "model")
+    k: _integers(path, k, v) if k in _INTEGERS else np.asarray(v, np.str_)
+    for k, v in columns.items()
+    if k in (*_REQUIRED, *_RANKS, "model")
   }
 
 
 def rows(
-    columns: Columns, *, dataset: str, baseline: str, seed: int = 0
+  columns: Columns, *, dataset: str, baseline: str, seed: int = 0
 ) -> list[table.Row]:
   """The table of a file's predictions: cells, then summaries.
 
@@ -102,7 +106,7 @@ def rows(
   task = tasks.get("classification")
   cells = collections.defaultdict(list)
   for i, key in enumerate(
-      zip(columns["model"], columns["corruption"], columns["severity"])
+    zip(columns["model"], columns["corruption"], columns["severity"])
   ):
     cells[key].append(i)
   order = [n for n in corruption_error.ALL if n in set(columns["corruption"])]
@@ -110,21 +114,19 @@ def rows(
   models = list(dict.fromkeys(columns["model"]))
   out: list[table.Row] = []
   for model, corruption, severity in sorted(
-      cells, key=lambda k: (models.index(k[0]), position[k[1]], k[2])
+    cells, key=lambda k: (models.index(k[0]), position[k[1]], k[2])
   ):
     index = np.array(cells[model, corruption, severity])
     predicted = _predicted(columns, index)
-    mark = provenance.fingerprint({
-        k: v.tolist() for k, v in predicted.items()
-    })
+    mark = provenance.fingerprint({k: v.tolist() for k, v in predicted.items()})
     cell = tasks.Cell(
-        model=str(model),
-        dataset=dataset,
-        config=f"{corruption}_{severity}" if corruption else "clean",
-        corruption=str(corruption),
-        severity=int(severity),
-        seed=seed,
-        fingerprint=mark,
+      model=str(model),
+      dataset=dataset,
+      config=f"{corruption}_{severity}" if corruption else "clean",
+      corruption=str(corruption),
+      severity=int(severity),
+      seed=seed,
+      fingerprint=mark,
     )
     out += task.cell_rows(cell, predicted)
   return out + task.summary_rows(out, baseline, order)
@@ -140,9 +142,9 @@ def _check_conditions(columns: Columns) -> None:
   if wrong.any():
     i = int(np.argmax(wrong))
     raise ValueError(
-        f"Row {i + 1}: severity {severity[i]} with corruption"
-        f" {str(columns['corruption'][i])!r}; clean has severity 0 and an empty"
-        " corruption, corruptions have 1-5."
+      f"Row {i + 1}: severity {severity[i]} with corruption"
+      f" {str(columns['corruption'][i])!r}; clean has severity 0 and an empty"
+      " corruption, corruptions have 1-5."
     )
 
 
@@ -151,12 +153,14 @@ def _predicted(columns: Columns, index: np.ndarray) -> dict[str, np.ndarray]:
   for i, rank in enumerate(_RANKS):
     if rank in columns:
       top[:, i] = columns[rank][index]
-  return predictions.sort({
+  return predictions.sort(
+    {
       "example_id": columns["example_id"][index],
       "frame": np.zeros(len(index), np.int32),
       "label": columns["label"][index],
       "top5": top,
-  })
+    }
+  )
 
 
 def _integers(path: pathlib.Path, name: str, values) -> np.ndarray:
@@ -168,8 +172,8 @@ def _integers(path: pathlib.Path, name: str, values) -> np.ndarray:
   if not np.isfinite(numbers).all() or (whole != numbers).any():
     i = int(np.argmax(~np.isfinite(numbers) | (whole != numbers)))
     raise ValueError(
-        f"{path}, column {name!r}, row {i + 1}: expected a whole number, got"
-        f" {numbers[i]}."
+      f"{path}, column {name!r}, row {i + 1}: expected a whole number, got"
+      f" {numbers[i]}."
     )
   return whole
 
@@ -181,8 +185,8 @@ def _csv(path: pathlib.Path) -> dict[str, Any]:
     for line, row in enumerate(reader, 2):
       if None in row or None in row.values():
         raise ValueError(
-            f"{path}, line {line}: expected {len(columns)} cells as in the"
-            " header."
+          f"{path}, line {line}: expected {len(columns)} cells as in the"
+          " header."
         )
       for name, value in row.items():
         columns[name].append(value)
@@ -199,8 +203,8 @@ def _parquet(path: pathlib.Path) -> dict[str, Any]:
     import pyarrow.parquet as parquet
   except ImportError as e:
     raise ValueError(
-        "Parquet needs pyarrow: pip install 'robust_tfds[parquet]', or write CSV"
-        " or NPZ."
+      "Parquet needs pyarrow: pip install 'robust_tfds[parquet]', or write CSV"
+      " or NPZ."
     ) from e
   return parquet.read_table(path).to_pydict()
 
@@ -234,35 +238,39 @@ def main(argv: Sequence[str]) -> None:
     path = pathlib.Path(str(_PREDICTIONS.value))
     columns = _workdir(path) if path.is_dir() else read(path)
     scored = rows(
-        columns,
-        dataset=_DATASET.value,
-        baseline=_BASELINE.value,
-        seed=_SEED.value,
+      columns,
+      dataset=_DATASET.value,
+      baseline=_BASELINE.value,
+      seed=_SEED.value,
     )
     out = pathlib.Path(str(_OUT.value))
     out.mkdir(parents=True, exist_ok=True)
     table.write(scored, out / "table.csv")
-    reports.write_all(context(scored, _DATASET.value, _BASELINE.value), out / "reports")
+    reports.write_all(
+      context(scored, _DATASET.value, _BASELINE.value), out / "reports"
+    )
   except (ValueError, OSError) as e:
     sys.exit(f"Error: {e}")
 
 
 def context(
-    scored: Sequence[table.Row], dataset: str, baseline: str
+  scored: Sequence[table.Row], dataset: str, baseline: str
 ) -> reports.Context:
   """What the reports need to know of a scored file."""
   names = [
-      n for n in corruption_error.ALL if n in {r.corruption for r in scored}
+    n for n in corruption_error.ALL if n in {r.corruption for r in scored}
   ]
   return reports.Context(
-      task="classification",
-      dataset=dataset,
-      rows=scored,
-      corruptions=names,
-      groups={n: corruption_error.GROUPS[n] for n in names},
-      common=corruption_error.COMMON,
-      baseline=corruption_error.describe(baseline),
-      provenance=(f"robust_tfds {provenance.code_version()}, scored from a file",),
+    task="classification",
+    dataset=dataset,
+    rows=scored,
+    corruptions=names,
+    groups={n: corruption_error.GROUPS[n] for n in names},
+    common=corruption_error.COMMON,
+    baseline=corruption_error.describe(baseline),
+    provenance=(
+      f"robust_tfds {provenance.code_version()}, scored from a file",
+    ),
   )
 
 

@@ -110,7 +110,7 @@ def read(path: str | os.PathLike) -> list[Row]:
 def _parse(path: pathlib.Path, line: int, cells: Sequence[str]) -> Row:
   if len(cells) != len(COLUMNS):
     raise ValueError(
-        f"{path}, line {line}: {len(COLUMNS)} cells expected, got {len(cells)}."
+      f"{path}, line {line}: {len(COLUMNS)} cells expected, got {len(cells)}."
     )
   values: dict = {}
   for column, text in zip(COLUMNS, cells):
@@ -130,6 +130,4 @@ def _parse(path: pathlib.Path, line: int, cells: Sequence[str]) -> Row:
 
 def select(rows: Iterable[Row], **equal: object) -> list[Row]:
   """Rows whose named columns equal the given values."""
-  return [
-      r for r in rows if all(getattr(r, k) == v for k, v in equal.items())
-  ]
+  return [r for r in rows if all(getattr(r, k) == v for k, v in equal.items())]

@@ -20,11 +20,11 @@ from robust_tfds import datasets
 
 
 def load_or_train(
-    model: Any,
-    recipe: Any,
-    folder: pathlib.Path,
-    *,
-    data_dir: str,
+  model: Any,
+  recipe: Any,
+  folder: pathlib.Path,
+  *,
+  data_dir: str,
 ) -> Any:
   """The trained variables: from `folder` if they are there, else trained.
 
@@ -47,8 +47,8 @@ def load_or_train(
     found = json.loads(note.read_text("utf-8"))
     if found != wanted:
       raise ValueError(
-          f"{folder} holds a model trained by another recipe: {found} there,"
-          f" {wanted} now. Use another --workdir or delete that folder."
+        f"{folder} holds a model trained by another recipe: {found} there,"
+        f" {wanted} now. Use another --workdir or delete that folder."
       )
     like = jax.eval_shape(lambda: model.init(jax.random.key(0)))
     with _checkpointer() as checkpointer:
@@ -68,9 +68,9 @@ def _checkpointer() -> Any:
 
   index = jax.process_index()
   alone = ocp.options.MultiprocessingOptions(
-      primary_host=index,
-      active_processes={index},
-      barrier_sync_key_prefix=f"process{index}",
+    primary_host=index,
+    active_processes={index},
+    barrier_sync_key_prefix=f"process{index}",
   )
   return ocp.StandardCheckpointer(multiprocessing_options=alone)
 
@@ -87,13 +87,13 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
   def loss(variables, rows):
     logits = model.apply(variables, image[rows])
     return optax.softmax_cross_entropy_with_integer_labels(
-        logits, label[rows]
+      logits, label[rows]
     ).mean()
 
   @functools.partial(jax.jit, donate_argnums=(0, 1))
   def step(variables, state, i):
     rows = jax.random.randint(
-        jax.random.fold_in(key, i), (recipe.batch_size,), 0, len(label)
+      jax.random.fold_in(key, i), (recipe.batch_size,), 0, len(label)
     )
     gradient = jax.grad(loss)(variables, rows)
     update, state = optimizer.update(gradient, state)
@@ -110,6 +110,6 @@ def _arrays(name: str, split: str, data_dir: str) -> tuple:
   rows = list(builder.as_dataset(split=split).as_numpy_iterator())
   # TFDS stores examples by the hash of their ids: the order is stable.
   return (
-      np.stack([r["image"] for r in rows]),
-      np.array([r["label"] for r in rows], np.int32),
+    np.stack([r["image"] for r in rows]),
+    np.array([r["label"] for r in rows], np.int32),
   )

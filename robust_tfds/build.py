@@ -22,15 +22,19 @@ from absl import logging
 from robust_tfds import datasets
 
 _CONFIG = flags.DEFINE_string(
-    "config", "", "clean, <corruption>_<severity>, several with commas, or all."
+  "config", "", "clean, <corruption>_<severity>, several with commas, or all."
 )
 _DATA_DIR = flags.DEFINE_string("data_dir", None, "Where TFDS keeps datasets.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Where sources lie.")
 _WORKERS = flags.DEFINE_integer("workers", 1, "Processes to corrupt with.")
 _FORMAT = flags.DEFINE_string("file_format", None, "tfrecord or array_record.")
 _CODEC = flags.DEFINE_string("codec", None, "raw, jpeg85 or published.")
-_LIMIT = flags.DEFINE_integer("limit", None, "Examples of each split; default all.")
-_BEAM = flags.DEFINE_bool("beam", False, "Make examples in an Apache Beam pipeline.")
+_LIMIT = flags.DEFINE_integer(
+  "limit", None, "Examples of each split; default all."
+)
+_BEAM = flags.DEFINE_bool(
+  "beam", False, "Make examples in an Apache Beam pipeline."
+)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -43,18 +47,18 @@ def main(argv: Sequence[str]) -> None:
     for config in configs(argv[1], _CONFIG.value):
       options = {"codec": _CODEC.value} if _CODEC.value else {}
       built = datasets.prepare(
-          argv[1],
-          config,
-          data_dir=_DATA_DIR.value,
-          manual_dir=_MANUAL_DIR.value,
-          workers=_WORKERS.value,
-          beam=_BEAM.value,
-          limit=_LIMIT.value,
-          file_format=_FORMAT.value,
-          **options,
+        argv[1],
+        config,
+        data_dir=_DATA_DIR.value,
+        manual_dir=_MANUAL_DIR.value,
+        workers=_WORKERS.value,
+        beam=_BEAM.value,
+        limit=_LIMIT.value,
+        file_format=_FORMAT.value,
+        **options,
       )
       counts = ", ".join(
-          f"{s.num_examples:,} {n}" for n, s in built.info.splits.items()
+        f"{s.num_examples:,} {n}" for n, s in built.info.splits.items()
       )
       print(f"{built.info.full_name}: {counts} in {built.data_dir}", flush=True)
   except (ValueError, OSError, ImportError) as e:

@@ -25,7 +25,7 @@ from absl import app
 from absl import flags
 
 _CORRUPTION = flags.DEFINE_string(
-    "corruption", "common", "common, extra, all, or names with commas."
+  "corruption", "common", "common, extra, all, or names with commas."
 )
 _SEVERITY = flags.DEFINE_list("severity", ["1", "2", "3", "4", "5"], "1-5.")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the corruptions.")
@@ -69,16 +69,16 @@ def _to_rgb(picture: Any, drop_alpha: bool) -> np.ndarray:
 
 
 def run(
-    source: str | os.PathLike,
-    target: str | os.PathLike,
-    *,
-    names: Sequence[str],
-    severities: Sequence[int],
-    seed: int = 0,
-    file_format: str = "png",
-    drop_alpha: bool = False,
-    workers: int = 4,
-    quiet: bool = False,
+  source: str | os.PathLike,
+  target: str | os.PathLike,
+  *,
+  names: Sequence[str],
+  severities: Sequence[int],
+  seed: int = 0,
+  file_format: str = "png",
+  drop_alpha: bool = False,
+  workers: int = 4,
+  quiet: bool = False,
 ) -> tuple[int, list[str]]:
   """Corrupts a folder.
 
@@ -110,8 +110,15 @@ def run(
   files = _pictures(root, out)
   cells = [(n, s) for n in names for s in severities]
   jobs = [
-      (path, [c for c in cells if not _place(out, root, path, *c, file_format).exists()])
-      for path in files
+    (
+      path,
+      [
+        c
+        for c in cells
+        if not _place(out, root, path, *c, file_format).exists()
+      ],
+    )
+    for path in files
   ]
   total = sum(len(wanted) for _, wanted in jobs)
   written, failed, start = 0, [], time.perf_counter()
@@ -120,7 +127,11 @@ def run(
     def load(job):
       path, wanted = job
       try:
-        return path, wanted, read(path, drop_alpha=drop_alpha) if wanted else None
+        return (
+          path,
+          wanted,
+          read(path, drop_alpha=drop_alpha) if wanted else None,
+        )
       except ValueError as e:
         return path, wanted, e
 
@@ -149,19 +160,21 @@ def _pictures(root: pathlib.Path, out: pathlib.Path) -> list[pathlib.Path]:
   if out == root or out.is_relative_to(root) or root.is_relative_to(out):
     raise ValueError(f"{out} and {root} must not lie inside one another.")
   found = sorted(
-      p for p in root.rglob("*") if p.suffix.lower() in _EXTENSIONS and p.is_file()
+    p
+    for p in root.rglob("*")
+    if p.suffix.lower() in _EXTENSIONS and p.is_file()
   )
   if not found:
     raise FileNotFoundError(
-        f"No pictures in {root}; looked for {', '.join(_EXTENSIONS)}."
+      f"No pictures in {root}; looked for {', '.join(_EXTENSIONS)}."
     )
   stems: dict[pathlib.Path, pathlib.Path] = {}
   for path in found:
     other = stems.setdefault(path.with_suffix(""), path)
     if other != path:
       raise ValueError(
-          f"{other.name} and {path.name} would be written to one file; rename"
-          " one of them."
+        f"{other.name} and {path.name} would be written to one file; rename"
+        " one of them."
       )
   return found
 
@@ -176,7 +189,7 @@ def _corrupt(image, name, severity, seed, relative) -> np.ndarray:
 
   key = corruptions.example_key(seed, "folder", name, severity, relative)
   return np.asarray(
-      corruptions.corrupt(image, name, severity, edition="any", key=key)
+    corruptions.corrupt(image, name, severity, edition="any", key=key)
   )
 
 
@@ -203,10 +216,10 @@ def _report(written: int, total: int, start: float) -> None:
   elapsed = time.perf_counter() - start
   left = elapsed / written * (total - written)
   print(
-      f"\r{written:,}/{total:,} files  {written / elapsed:,.0f}/s  ETA"
-      f" {left:,.0f} s ",
-      end="" if written < total else "\n",
-      flush=True,
+    f"\r{written:,}/{total:,} files  {written / elapsed:,.0f}/s  ETA"
+    f" {left:,.0f} s ",
+    end="" if written < total else "\n",
+    flush=True,
   )
 
 
@@ -236,14 +249,14 @@ def main(argv: Sequence[str]) -> None:
     if "frost" in names:
       frost_pictures.folder()
     written, failed = run(
-        argv[1],
-        argv[2],
-        names=names,
-        severities=list(severities(_SEVERITY.value)),
-        seed=_SEED.value,
-        file_format=_FORMAT.value,
-        drop_alpha=_DROP_ALPHA.value,
-        workers=_WORKERS.value,
+      argv[1],
+      argv[2],
+      names=names,
+      severities=list(severities(_SEVERITY.value)),
+      seed=_SEED.value,
+      file_format=_FORMAT.value,
+      drop_alpha=_DROP_ALPHA.value,
+      workers=_WORKERS.value,
     )
   except (ValueError, OSError) as e:
     sys.exit(f"Error: {e}")

@@ -18,21 +18,21 @@ from robust_tfds import corruptions
 
 # Exactly what outside code may call (DESIGN, "Public surface").
 _SURFACE = (
-    (corruptions.names, "(benchmark)"),
-    (corruptions.corrupt, "(image, name, severity, *, edition, key)"),
-    (
-        corruptions.corrupt_batch,
-        "(images, name, severity, *, edition, keys, sizes)",
-    ),
-    (
-        corruptions.example_key,
-        "(seed, dataset, name, severity, example_id, frame)",
-    ),
-    (corruption_error.summarize, "(errors, clean_error, baseline)"),
-    (intervals.clopper_pearson, "(successes, n, level)"),
-    (models.names, "()"),
-    (models.get, "(name, num_classes)"),
-    (convert.load, "(name, checkpoint)"),
+  (corruptions.names, "(benchmark)"),
+  (corruptions.corrupt, "(image, name, severity, *, edition, key)"),
+  (
+    corruptions.corrupt_batch,
+    "(images, name, severity, *, edition, keys, sizes)",
+  ),
+  (
+    corruptions.example_key,
+    "(seed, dataset, name, severity, example_id, frame)",
+  ),
+  (corruption_error.summarize, "(errors, clean_error, baseline)"),
+  (intervals.clopper_pearson, "(successes, n, level)"),
+  (models.names, "()"),
+  (models.get, "(name, num_classes)"),
+  (convert.load, "(name, checkpoint)"),
 )
 
 
@@ -47,19 +47,18 @@ def _shape(function) -> str:
 
 
 class ApiTest(parameterized.TestCase):
-
   @parameterized.named_parameters(
-      (f"{f.__module__}.{f.__name__}", f, shape) for f, shape in _SURFACE
+    (f"{f.__module__}.{f.__name__}", f, shape) for f, shape in _SURFACE
   )
   def test_surface(self, function, shape):
     got = _shape(function)
     self.assertTrue(
-        got.startswith(shape[:-1]),
-        f"{function.__qualname__}{got} must start with {shape}",
+      got.startswith(shape[:-1]),
+      f"{function.__qualname__}{got} must start with {shape}",
     )
 
   @parameterized.named_parameters(
-      (f"{f.__module__}.{f.__name__}", f) for f, _ in _SURFACE
+    (f"{f.__module__}.{f.__name__}", f) for f, _ in _SURFACE
   )
   def test_law(self, function):
     self.assertTrue(inspect.getdoc(function))

@@ -13,25 +13,25 @@ _LOCAL = ("robust_tfds", "eval", "models", "configs")
 # which third-party packages at module level. Functions may import optional
 # packages anywhere; project imports are checked at any depth.
 _PROJECT = {
-    "configs": (),
-    "robust_tfds.corruptions": ("robust_tfds.corruptions",),
-    "robust_tfds": ("robust_tfds",),
-    "models": ("models",),
-    "eval.metrics": ("eval.metrics",),
-    "eval.reports": ("eval.reports", "eval.table"),
-    "eval.table": (),
-    "eval.tasks": ("eval", "robust_tfds"),
-    "eval": ("eval", "models", "robust_tfds"),
+  "configs": (),
+  "robust_tfds.corruptions": ("robust_tfds.corruptions",),
+  "robust_tfds": ("robust_tfds",),
+  "models": ("models",),
+  "eval.metrics": ("eval.metrics",),
+  "eval.reports": ("eval.reports", "eval.table"),
+  "eval.table": (),
+  "eval.tasks": ("eval", "robust_tfds"),
+  "eval": ("eval", "models", "robust_tfds"),
 }
 _THIRD_PARTY = {
-    "configs": {"ml_collections"},
-    "robust_tfds.corruptions": {"jax", "numpy", "dm_pix"},
-    "robust_tfds": {"numpy", "tensorflow_datasets", "absl", "etils"},
-    "models": {"jax", "flax", "numpy", "absl"},
-    "eval.metrics": {"numpy", "scipy"},
-    "eval.reports": {"numpy", "matplotlib"},
-    "eval.table": set(),
-    "eval": {"jax", "numpy", "absl", "ml_collections", "optax"},
+  "configs": {"ml_collections"},
+  "robust_tfds.corruptions": {"jax", "numpy", "dm_pix"},
+  "robust_tfds": {"numpy", "tensorflow_datasets", "absl", "etils"},
+  "models": {"jax", "flax", "numpy", "absl"},
+  "eval.metrics": {"numpy", "scipy"},
+  "eval.reports": {"numpy", "matplotlib"},
+  "eval.table": set(),
+  "eval": {"jax", "numpy", "absl", "ml_collections", "optax"},
 }
 _STANDARD = set(__import__("sys").stdlib_module_names)
 
@@ -63,7 +63,9 @@ def _top_level(tree: ast.Module) -> list[str]:
     if isinstance(node, (ast.If, ast.Try)):
       statements += node.body
   return _imports(
-      ast.Module([n for n in statements if isinstance(n, (ast.Import, ast.ImportFrom))], [])
+    ast.Module(
+      [n for n in statements if isinstance(n, (ast.Import, ast.ImportFrom))], []
+    )
   )
 
 
@@ -73,7 +75,6 @@ def _rule(table: dict, module: str):
 
 
 class ArchitectureTest(parameterized.TestCase):
-
   @parameterized.parameters(sorted(_modules().items()))
   def test_imports(self, module, path):
     tree = ast.parse(path.read_text("utf-8"))
@@ -81,8 +82,8 @@ class ArchitectureTest(parameterized.TestCase):
     for name in _imports(tree):
       if name.split(".")[0] in _LOCAL:
         self.assertTrue(
-            any(name == a or name.startswith(a + ".") for a in allowed),
-            f"{module} imports {name}; it may import {allowed} of the project.",
+          any(name == a or name.startswith(a + ".") for a in allowed),
+          f"{module} imports {name}; it may import {allowed} of the project.",
         )
     third_party = _rule(_THIRD_PARTY, module)
     for name in _top_level(tree):
@@ -90,10 +91,10 @@ class ArchitectureTest(parameterized.TestCase):
       if package in _LOCAL or package in _STANDARD or package == "__future__":
         continue
       self.assertIn(
-          package,
-          third_party,
-          f"{module} imports {package} at module level; import it inside the"
-          " function that needs it, or move the code.",
+        package,
+        third_party,
+        f"{module} imports {package} at module level; import it inside the"
+        " function that needs it, or move the code.",
       )
 
   @parameterized.parameters(sorted(_modules().items()))

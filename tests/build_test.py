@@ -17,12 +17,11 @@ def _build_file():
 
 
 class BuildTest(absltest.TestCase):
-
   def test_build_is_up_to_date(self):
     self.assertEqual(
-        (_ROOT / "BUILD").read_text("utf-8"),
-        _build_file().text(),
-        "BUILD is out of date: run python tools/build_file.py",
+      (_ROOT / "BUILD").read_text("utf-8"),
+      _build_file().text(),
+      "BUILD is out of date: run python tools/build_file.py",
     )
 
   def test_every_file_has_a_target(self):

@@ -21,7 +21,6 @@ def _picture(mode="RGB", size=(40, 33)) -> Image.Image:
 
 
 class CorruptFolderTest(parameterized.TestCase):
-
   def setUp(self):
     super().setUp()
     base = pathlib.Path(self.create_tempdir().full_path)
@@ -41,7 +40,7 @@ class CorruptFolderTest(parameterized.TestCase):
     got = np.asarray(Image.open(self.target / "gaussian_noise/2/a/x.png"))
     key = corruptions.example_key(0, "folder", "gaussian_noise", 2, "a/x.png")
     want = corruptions.corrupt(
-        np.asarray(_picture()), "gaussian_noise", 2, edition="any", key=key
+      np.asarray(_picture()), "gaussian_noise", 2, edition="any", key=key
     )
     np.testing.assert_array_equal(got, np.asarray(want))
     self.assertTrue((self.target / "contrast/2/y.png").exists())
@@ -100,7 +99,7 @@ class CorruptFolderTest(parameterized.TestCase):
       self._run(severities=[7])
     with self.assertRaisesRegex(ValueError, "inside one another"):
       corrupt_folder.run(
-          self.source, self.source / "o", names=["fog"], severities=[1]
+        self.source, self.source / "o", names=["fog"], severities=[1]
       )
     _picture().save(self.source / "x.bmp")
     with self.assertRaisesRegex(ValueError, "would be written to one file"):

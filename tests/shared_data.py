@@ -17,6 +17,6 @@ def path(*parts: str) -> pathlib.Path:
   found = pathlib.Path(root).joinpath(*parts)
   if not found.exists():
     raise unittest.SkipTest(
-        f"{found} is not here; set ROBUST_TFDS_SHARED to the folder of goldens."
+      f"{found} is not here; set ROBUST_TFDS_SHARED to the folder of goldens."
     )
   return found

@@ -25,10 +25,10 @@ licenses(["notice"])
 
 def _files() -> list[pathlib.Path]:
   return sorted(
-      path.relative_to(_ROOT)
-      for folder in _LOCAL
-      for path in (_ROOT / folder).rglob("*.py")
-      if "__pycache__" not in path.parts
+    path.relative_to(_ROOT)
+    for folder in _LOCAL
+    for path in (_ROOT / folder).rglob("*.py")
+    if "__pycache__" not in path.parts
   )
 
 

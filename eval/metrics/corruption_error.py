@@ -23,25 +23,25 @@ from collections.abc import Sequence
 import numpy as np
 
 GROUPS = {
-    "gaussian_noise": "noise",
-    "shot_noise": "noise",
-    "impulse_noise": "noise",
-    "defocus_blur": "blur",
-    "glass_blur": "blur",
-    "motion_blur": "blur",
-    "zoom_blur": "blur",
-    "snow": "weather",
-    "frost": "weather",
-    "fog": "weather",
-    "brightness": "weather",
-    "contrast": "digital",
-    "elastic_transform": "digital",
-    "pixelate": "digital",
-    "jpeg_compression": "digital",
-    "speckle_noise": "noise",
-    "gaussian_blur": "blur",
-    "spatter": "weather",
-    "saturate": "digital",
+  "gaussian_noise": "noise",
+  "shot_noise": "noise",
+  "impulse_noise": "noise",
+  "defocus_blur": "blur",
+  "glass_blur": "blur",
+  "motion_blur": "blur",
+  "zoom_blur": "blur",
+  "snow": "weather",
+  "frost": "weather",
+  "fog": "weather",
+  "brightness": "weather",
+  "contrast": "digital",
+  "elastic_transform": "digital",
+  "pixelate": "digital",
+  "jpeg_compression": "digital",
+  "speckle_noise": "noise",
+  "gaussian_blur": "blur",
+  "spatter": "weather",
+  "saturate": "digital",
 }
 ALL = tuple(GROUPS)
 COMMON = ALL[:15]
@@ -51,9 +51,9 @@ _FOLDER = pathlib.Path(__file__).resolve().parents[1] / "baselines"
 
 
 def summarize(
-    errors: Mapping[str, Sequence[float]],
-    clean_error: float,
-    baseline: str | Mapping = "alexnet",
+  errors: Mapping[str, Sequence[float]],
+  clean_error: float,
+  baseline: str | Mapping = "alexnet",
 ) -> dict:
   """All corruption errors of one model.
 
@@ -84,12 +84,14 @@ def summarize(
   own = {name: _checked(name, e) for name, e in errors.items()}
   clean = _fraction("clean_error", clean_error)
   other = {n: _checked(n, e) for n, e in reference["errors"].items()}
-  other_clean = _fraction("the baseline's clean_error", reference["clean_error"])
+  other_clean = _fraction(
+    "the baseline's clean_error", reference["clean_error"]
+  )
   lacking = sorted(own.keys() - other.keys())
   if lacking:
     raise ValueError(
-        f"The baseline has no errors for {', '.join(lacking)}; give them, or"
-        " leave these corruptions out."
+      f"The baseline has no errors for {', '.join(lacking)}; give them, or"
+      " leave these corruptions out."
     )
   ce, relative = {}, {}
   for name in own:
@@ -99,14 +101,14 @@ def summarize(
   missing = [n for n in COMMON if n not in own]
   given = [n for n in COMMON if n in own]
   return {
-      "ce": ce,
-      "relative_ce": relative,
-      "mce": _mean([ce[n] for n in given]) if not missing else math.nan,
-      "relative_mce": (
-          _mean([relative[n] for n in given]) if not missing else math.nan
-      ),
-      "mean_error": _mean([_mean(own[n]) for n in given]),
-      "missing": missing,
+    "ce": ce,
+    "relative_ce": relative,
+    "mce": _mean([ce[n] for n in given]) if not missing else math.nan,
+    "relative_mce": (
+      _mean([relative[n] for n in given]) if not missing else math.nan
+    ),
+    "mean_error": _mean([_mean(own[n]) for n in given]),
+    "missing": missing,
   }
 
 
@@ -141,17 +143,19 @@ def _checked(name: str, errors: Sequence[float]) -> list[float]:
     raise _unknown("corruption", name, ALL)
   if len(errors) != _SEVERITIES:
     raise ValueError(
-        f"{name}: {_SEVERITIES} severities expected, got {len(errors)}."
+      f"{name}: {_SEVERITIES} severities expected, got {len(errors)}."
     )
-  return [_fraction(f"{name}, severity {i}", e) for i, e in enumerate(errors, 1)]
+  return [
+    _fraction(f"{name}, severity {i}", e) for i, e in enumerate(errors, 1)
+  ]
 
 
 def _fraction(what: str, value: float) -> float:
   number = float(value)
   if not 0 <= number <= 1:
     raise ValueError(
-        f"{what}: an error is a fraction in [0, 1], got {value}. Divide percent"
-        " by 100."
+      f"{what}: an error is a fraction in [0, 1], got {value}. Divide percent"
+      " by 100."
     )
   return number
 
@@ -167,6 +171,4 @@ def _mean(values: Sequence[float]) -> float:
 def _unknown(kind: str, got: str, known: Sequence[str]) -> ValueError:
   near = difflib.get_close_matches(str(got), known, n=1)
   hint = f" Did you mean {near[0]!r}?" if near else ""
-  return ValueError(
-      f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}."
-  )
+  return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}.")

@@ -9,7 +9,7 @@ from scipy import special
 
 
 def clopper_pearson(
-    successes: np.typing.ArrayLike, n: np.typing.ArrayLike, level: float = 0.95
+  successes: np.typing.ArrayLike, n: np.typing.ArrayLike, level: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
   """The exact binomial interval of Clopper and Pearson (1934).
 
@@ -40,7 +40,7 @@ def clopper_pearson(
     raise ValueError(f"level must lie in (0, 1), got {level}.")
   if (k > n).any():
     raise ValueError(
-        f"More successes than trials: {k[k > n].flat[0]} of {n[k > n].flat[0]}."
+      f"More successes than trials: {k[k > n].flat[0]} of {n[k > n].flat[0]}."
     )
   tail = (1 - level) / 2
   lo = special.betaincinv(np.maximum(k, 1), n - k + 1, tail)
@@ -49,12 +49,12 @@ def clopper_pearson(
 
 
 def bootstrap(
-    values: np.typing.ArrayLike,
-    rng: np.random.Generator,
-    *,
-    statistic: Callable[[np.ndarray], np.ndarray] | None = None,
-    level: float = 0.95,
-    resamples: int = 1000,
+  values: np.typing.ArrayLike,
+  rng: np.random.Generator,
+  *,
+  statistic: Callable[[np.ndarray], np.ndarray] | None = None,
+  level: float = 0.95,
+  resamples: int = 1000,
 ) -> tuple[float, float]:
   """Percentile bootstrap over the rows (sequences, videos) of an array.
 

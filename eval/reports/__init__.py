@@ -52,11 +52,11 @@ class Context:
   common: Sequence[str]
   baseline: str
   samples: Mapping[tuple[str, int], np.ndarray] = dataclasses.field(
-      default_factory=dict
+    default_factory=dict
   )
   provenance: Sequence[str] = ()
   published: Mapping[str, Mapping[str, object]] = dataclasses.field(
-      default_factory=dict
+    default_factory=dict
   )
   timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
@@ -69,8 +69,8 @@ class Context:
 def modules(task: str) -> list[types.ModuleType]:
   """The reports for a task; the ones with `LAST = True` at the end."""
   found = [
-      importlib.import_module(f"{__name__}.{m.name}")
-      for m in pkgutil.iter_modules(__path__)
+    importlib.import_module(f"{__name__}.{m.name}")
+    for m in pkgutil.iter_modules(__path__)
   ]
   fit = [m for m in found if task in getattr(m, "TASKS", ())]
   return sorted(fit, key=lambda m: getattr(m, "LAST", False))

@@ -22,12 +22,12 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
       ours = pivot.headline(context, model, metric)
       printed = float(str(published))
       cells = [
-          escape(model),
-          escape(metric),
-          pivot.percent(printed),
-          pivot.percent(ours),
-          pivot.percent(ours - printed),
-          escape(str(context.published[model].get("source", ""))),
+        escape(model),
+        escape(metric),
+        pivot.percent(printed),
+        pivot.percent(ours),
+        pivot.percent(ours - printed),
+        escape(str(context.published[model].get("source", ""))),
       ]
       lines.append("| " + " | ".join(cells) + " |")
   if not lines:
@@ -35,6 +35,6 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   head = "| Model | Metric | Published | Ours | Difference | Source |"
   path = folder / "published.md"
   path.write_text(
-      "\n".join([head, "|---|---|---:|---:|---:|---|", *lines, ""]), "utf-8"
+    "\n".join([head, "|---|---|---:|---:|---:|---|", *lines, ""]), "utf-8"
   )
   return [path]

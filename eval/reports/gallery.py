@@ -29,7 +29,7 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
       if image is not None:
         ax.imshow(image, interpolation="nearest")
     row[0].set_ylabel(
-        name.replace("_", " "), rotation=0, ha="right", va="center"
+      name.replace("_", " "), rotation=0, ha="right", va="center"
     )
   for ax, severity in zip(grid[0], columns):
     ax.set_title(str(severity) if severity else "clean")

@@ -19,16 +19,18 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   names = [*pivot.common(context), *pivot.extra(context)]
   if not names:
     return []
-  values = np.array([
+  values = np.array(
+    [
       [pivot.by_corruption(context, m, "mean_error", n) for n in names]
       for m in context.models
-  ])
+    ]
+  )
   fig = style.figure(2.5 + 0.5 * len(names), 2.2 + 0.35 * len(context.models))
   ax = style.axes(fig, 1, 1)[0, 0]
   ax.grid(False)
   highest = float(np.nanmax(values))
   shown = ax.imshow(
-      100 * values, cmap="cividis", vmin=0, vmax=100 * highest, aspect="auto"
+    100 * values, cmap="cividis", vmin=0, vmax=100 * highest, aspect="auto"
   )
   ax.set_xticks(range(len(names)), [n.replace("_", " ") for n in names])
   ax.tick_params(axis="x", labelrotation=60)
@@ -39,19 +41,19 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   for i, j in np.ndindex(*values.shape):
     if not math.isnan(values[i, j]):
       ax.text(
-          j,
-          i,
-          f"{100 * values[i, j]:.0f}",
-          ha="center",
-          va="center",
-          fontsize=7,
-          color="black" if values[i, j] > 0.55 * highest else "white",
+        j,
+        i,
+        f"{100 * values[i, j]:.0f}",
+        ha="center",
+        va="center",
+        fontsize=7,
+        color="black" if values[i, j] > 0.55 * highest else "white",
       )
   border = len(pivot.common(context)) - 0.5
   if pivot.extra(context) and border > 0:
     ax.axvline(border, color="white", linewidth=3)
   ax.set_title(
-      "Mean top-1 error over severities (%); extra ones on the right", fontsize=9
+    "Mean top-1 error over severities (%); extra ones on the right", fontsize=9
   )
   fig.colorbar(shown, ax=ax, label="%")
   return style.save(fig, folder, "heat_map", context.provenance)

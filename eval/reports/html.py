@@ -12,13 +12,14 @@ from eval.reports import pivot
 TASKS = ("classification",)
 LAST = True
 _PICTURES = (
-    ("severity_curves.png", "Error against severity"),
-    ("heat_map.png", "Mean error by model and corruption"),
-    ("gallery.png", "One example under every corruption"),
+  ("severity_curves.png", "Error against severity"),
+  ("heat_map.png", "Mean error by model and corruption"),
+  ("gallery.png", "One example under every corruption"),
 )
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; }
+body { margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
 th:first-child, td:first-child { text-align: left; }
@@ -32,17 +33,17 @@ footer, .note { color: #777; font-size: 13px; }
 def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   """Writes report.html."""
   parts = [
-      "<!doctype html>",
-      '<html lang="en"><head><meta charset="utf-8">',
-      f"<title>{html.escape(context.dataset)}: robustness report</title>",
-      f"<style>{_CSS}</style></head><body>",
-      f"<h1>{html.escape(context.dataset)}: robustness report</h1>",
-      f'<p class="note">{html.escape(pivot.note(context))} All numbers in %.</p>',
-      _headlines(context),
+    "<!doctype html>",
+    '<html lang="en"><head><meta charset="utf-8">',
+    f"<title>{html.escape(context.dataset)}: robustness report</title>",
+    f"<style>{_CSS}</style></head><body>",
+    f"<h1>{html.escape(context.dataset)}: robustness report</h1>",
+    f'<p class="note">{html.escape(pivot.note(context))} All numbers in %.</p>',
+    _headlines(context),
   ]
   for title, names in (
-      ("Common corruptions", pivot.common(context)),
-      ("Extra corruptions (never in mCE)", pivot.extra(context)),
+    ("Common corruptions", pivot.common(context)),
+    ("Extra corruptions (never in mCE)", pivot.extra(context)),
   ):
     if names:
       parts += [f"<h2>{title}</h2>", _corruptions(context, names)]
@@ -59,8 +60,8 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
 
 def _headlines(context) -> str:
   columns = [
-      [pivot.headline(context, m, k) for m in context.models]
-      for k, _ in pivot.HEADLINES
+    [pivot.headline(context, m, k) for m in context.models]
+    for k, _ in pivot.HEADLINES
   ]
   heads = [label for _, label in pivot.HEADLINES]
   return _table(["Model", *heads], context.models, columns)
@@ -72,8 +73,12 @@ def _corruptions(context, names) -> str:
   for model in context.models:
     for metric, label in (("mean_error", "error"), ("ce", "CE")):
       heads.append(f"{model} {label}")
-      columns.append([pivot.by_corruption(context, model, metric, n) for n in names])
-  return _table(heads, [n.replace("_", " ") for n in names], columns, best=False)
+      columns.append(
+        [pivot.by_corruption(context, model, metric, n) for n in names]
+      )
+  return _table(
+    heads, [n.replace("_", " ") for n in names], columns, best=False
+  )
 
 
 def _cells(context) -> str:
@@ -81,12 +86,14 @@ def _cells(context) -> str:
   for model in context.models:
     for name in context.corruptions:
       rows.append(f"{model}, {name.replace('_', ' ')}")
-      values.append([
+      values.append(
+        [
           pivot.value(
-              context, model, corruption=name, severity=s, metric="error"
+            context, model, corruption=name, severity=s, metric="error"
           )
           for s in range(1, 6)
-      ])
+        ]
+      )
   columns = [list(c) for c in zip(*values)]
   return _table(["Cell", *"12345"], rows, columns, best=False)
 
@@ -96,10 +103,10 @@ def _table(heads, rows, columns, best: bool = True) -> str:
   lines = ["".join(f"<th>{html.escape(h)}</th>" for h in heads)]
   for i, name in enumerate(rows):
     cells = "".join(
-        f'<td class="best">{pivot.percent(c[i])}</td>'
-        if w == i
-        else f"<td>{pivot.percent(c[i])}</td>"
-        for c, w in zip(columns, winners)
+      f'<td class="best">{pivot.percent(c[i])}</td>'
+      if w == i
+      else f"<td>{pivot.percent(c[i])}</td>"
+      for c, w in zip(columns, winners)
     )
     lines.append(f"<td>{html.escape(name)}</td>{cells}")
   body = "".join(f"<tr>{line}</tr>" for line in lines)

@@ -16,8 +16,8 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   normalised = any(r.metric == "ce" for r in context.rows)
   metric, label = ("ce", "CE") if normalised else ("mean_error", "Mean error")
   for title, names in (
-      (f"{label} of the common corruptions", pivot.common(context)),
-      (f"{label} of the extra corruptions (never in mCE)", pivot.extra(context)),
+    (f"{label} of the common corruptions", pivot.common(context)),
+    (f"{label} of the extra corruptions (never in mCE)", pivot.extra(context)),
   ):
     if names:
       parts += [f"\n## {title}\n", _corruptions(context, metric, names)]
@@ -31,8 +31,8 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
 def table(context: reports.Context) -> str:
   """Headline numbers of every model, the best in bold."""
   columns = [
-      [pivot.headline(context, m, metric) for m in context.models]
-      for metric, _ in pivot.HEADLINES
+    [pivot.headline(context, m, metric) for m in context.models]
+    for metric, _ in pivot.HEADLINES
   ]
   heads = ["Model", *(label for _, label in pivot.HEADLINES)]
   return _markdown(heads, context.models, columns)
@@ -40,24 +40,24 @@ def table(context: reports.Context) -> str:
 
 def _corruptions(context, metric, names):
   columns = [
-      [pivot.by_corruption(context, m, metric, n) for m in context.models]
-      for n in names
+    [pivot.by_corruption(context, m, metric, n) for m in context.models]
+    for n in names
   ]
   return _markdown(["Model", *names], context.models, columns)
 
 
 def _markdown(heads, models, columns):
   lines = [
-      "| " + " | ".join(escape(h) for h in heads) + " |",
-      "|---|" + "---:|" * (len(heads) - 1),
+    "| " + " | ".join(escape(h) for h in heads) + " |",
+    "|---|" + "---:|" * (len(heads) - 1),
   ]
   winners = [pivot.best(c) for c in columns]
   for i, model in enumerate(models):
     cells = [
-        f"**{pivot.percent(c[i])}**"
-        if winner == i and len(models) > 1
-        else pivot.percent(c[i])
-        for c, winner in zip(columns, winners)
+      f"**{pivot.percent(c[i])}**"
+      if winner == i and len(models) > 1
+      else pivot.percent(c[i])
+      for c, winner in zip(columns, winners)
     ]
     lines.append("| " + " | ".join([escape(model), *cells]) + " |")
   return "\n".join(lines)

@@ -17,14 +17,16 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   parts = [f"# Top-1 error of every cell, {escape(context.dataset)}, in %\n"]
   for model in context.models:
     cells = {
-        (r.corruption, r.severity): r
-        for r in context.rows
-        if r.model == model and r.metric == "error"
+      (r.corruption, r.severity): r
+      for r in context.rows
+      if r.model == model and r.metric == "error"
     }
     parts.append(f"\n## {escape(model)}\n")
     if ("", 0) in cells:
       parts.append(f"Clean: {_interval(cells['', 0])}, n = {cells['', 0].n}\n")
-    parts.append("| Corruption | 1 | 2 | 3 | 4 | 5 |\n|---|---|---|---|---|---|")
+    parts.append(
+      "| Corruption | 1 | 2 | 3 | 4 | 5 |\n|---|---|---|---|---|---|"
+    )
     for name in context.corruptions:
       row = [_interval(cells.get((name, s))) for s in range(1, 6)]
       parts.append("| " + " | ".join([escape(name), *row]) + " |")

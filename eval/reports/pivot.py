@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from eval import reports
 
 HEADLINES = (
-    ("clean_error", "Clean error"),
-    ("mean_corruption_error", "Mean error (15)"),
-    ("mce", "mCE"),
-    ("relative_mce", "Relative mCE"),
-    ("extra_mean_corruption_error", "Mean error (extra 4)"),
+  ("clean_error", "Clean error"),
+  ("mean_corruption_error", "Mean error (15)"),
+  ("mce", "mCE"),
+  ("relative_mce", "Relative mCE"),
+  ("extra_mean_corruption_error", "Mean error (extra 4)"),
 )
 
 
@@ -20,7 +20,7 @@ def value(context: reports.Context, model: str, **equal: object) -> float:
   """The one value with these columns; nan where there is none."""
   for row in context.rows:
     if row.model == model and all(
-        getattr(row, k) == v for k, v in equal.items()
+      getattr(row, k) == v for k, v in equal.items()
     ):
       return row.value
   return math.nan
@@ -67,7 +67,9 @@ def note(context: reports.Context) -> str:
   absent = missing(context)
   if not context.baseline or context.baseline.startswith("none"):
     return "No baseline: plain means only."
-  text = f"CE and mCE are normalised by {context.baseline}; 100 is the baseline."
+  text = (
+    f"CE and mCE are normalised by {context.baseline}; 100 is the baseline."
+  )
   if absent:
     text += f" No mCE: the run lacks {', '.join(absent)}."
   return text

@@ -16,13 +16,18 @@ def render(context: reports.Context) -> str:
   lines = [f"{context.dataset}: {len(models)} model(s), errors in %", ""]
   heads = ["model", *(label for _, label in pivot.HEADLINES)]
   rows = [
-      [m, *(pivot.percent(pivot.headline(context, m, k)) for k, _ in pivot.HEADLINES)]
-      for m in models
+    [
+      m,
+      *(
+        pivot.percent(pivot.headline(context, m, k)) for k, _ in pivot.HEADLINES
+      ),
+    ]
+    for m in models
   ]
   lines += _aligned([heads, *rows])
   for title, names in (
-      ("common", pivot.common(context)),
-      ("extra (never in mCE)", pivot.extra(context)),
+    ("common", pivot.common(context)),
+    ("extra (never in mCE)", pivot.extra(context)),
   ):
     if names:
       heads = [title, *(f"{m} {k}" for m in models for k in ("error", "CE"))]
@@ -40,19 +45,19 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
 
 def _numbers(context, models, name):
   return [
-      pivot.percent(pivot.by_corruption(context, m, metric, name))
-      for m in models
-      for metric in ("mean_error", "ce")
+    pivot.percent(pivot.by_corruption(context, m, metric, name))
+    for m in models
+    for metric in ("mean_error", "ce")
   ]
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:
   widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
   lines = [
-      "  ".join(
-          c.ljust(w) if i == 0 else c.rjust(w)
-          for i, (c, w) in enumerate(zip(r, widths))
-      ).rstrip()
-      for r in rows
+    "  ".join(
+      c.ljust(w) if i == 0 else c.rjust(w)
+      for i, (c, w) in enumerate(zip(r, widths))
+    ).rstrip()
+    for r in rows
   ]
   return [lines[0], "-" * len(lines[0]), *lines[1:]]

@@ -29,7 +29,9 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   for ax in grid[:, 0]:
     ax.set_ylabel("top-1 error (%)")
   handles, labels = grid.flat[0].get_legend_handles_labels()
-  fig.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 6))
+  fig.legend(
+    handles, labels, loc="outside upper center", ncols=min(len(labels), 6)
+  )
   return style.save(fig, folder, "severity_curves", context.provenance)
 
 
@@ -37,36 +39,36 @@ def _panel(ax, context, name):
   group = context.groups[name]
   kind = "" if name in context.common else ", extra"
   ax.set_title(
-      f"{name.replace('_', ' ')}\n{group}{kind}", loc="left", fontsize=8
+    f"{name.replace('_', ' ')}\n{group}{kind}", loc="left", fontsize=8
   )
   for i, model in enumerate(context.models):
     cells = sorted(
-        (
-            r
-            for r in context.rows
-            if r.model == model
-            and r.metric == "error"
-            and (r.corruption == name or (not r.corruption and r.severity == 0))
-        ),
-        key=lambda r: r.severity,
+      (
+        r
+        for r in context.rows
+        if r.model == model
+        and r.metric == "error"
+        and (r.corruption == name or (not r.corruption and r.severity == 0))
+      ),
+      key=lambda r: r.severity,
     )
     colour = style.COLOURS[i % len(style.COLOURS)]
     x = [r.severity for r in cells]
     ax.plot(
-        x,
-        [100 * r.value for r in cells],
-        color=colour,
-        marker=style.MARKERS[i % len(style.MARKERS)],
-        markersize=3,
-        linewidth=1.2,
-        label=model,
+      x,
+      [100 * r.value for r in cells],
+      color=colour,
+      marker=style.MARKERS[i % len(style.MARKERS)],
+      markersize=3,
+      linewidth=1.2,
+      label=model,
     )
     ax.fill_between(
-        x,
-        [100 * r.lo for r in cells],
-        [100 * r.hi for r in cells],
-        color=colour,
-        alpha=0.15,
-        linewidth=0,
+      x,
+      [100 * r.lo for r in cells],
+      [100 * r.hi for r in cells],
+      color=colour,
+      alpha=0.15,
+      linewidth=0,
     )
   ax.set_xticks(range(6), ["clean", *"12345"])

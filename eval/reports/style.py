@@ -10,26 +10,26 @@ import matplotlib
 
 # Okabe and Ito's colours, distinguishable with colour-blind eyes.
 COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-    "#999933",
+  "#0072B2",
+  "#D55E00",
+  "#009E73",
+  "#CC79A7",
+  "#E69F00",
+  "#56B4E9",
+  "#000000",
+  "#999933",
 )
 MARKERS = "os^Dv<>P"
 _STYLE: dict[Any, Any] = {
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.5,
-    "legend.frameon": False,
-    "svg.hashsalt": "robust_tfds",
+  "font.size": 9,
+  "axes.titlesize": 9,
+  "axes.spines.top": False,
+  "axes.spines.right": False,
+  "axes.grid": True,
+  "grid.color": "#dddddd",
+  "grid.linewidth": 0.5,
+  "legend.frameon": False,
+  "svg.hashsalt": "robust_tfds",
 }
 
 
@@ -51,10 +51,12 @@ def axes(fig: Any, rows: int, columns: int, **options: Any) -> Any:
 
 
 def save(
-    fig: Any, folder: pathlib.Path, stem: str, provenance: Sequence[str]
+  fig: Any, folder: pathlib.Path, stem: str, provenance: Sequence[str]
 ) -> list[pathlib.Path]:
   """Writes PNG and SVG with the provenance under the figure."""
-  fig.supxlabel("; ".join(provenance), fontsize=6, color="#666666", x=0.01, ha="left")
+  fig.supxlabel(
+    "; ".join(provenance), fontsize=6, color="#666666", x=0.01, ha="left"
+  )
   png, svg = folder / f"{stem}.png", folder / f"{stem}.svg"
   with matplotlib.rc_context(_STYLE):
     fig.savefig(png, dpi=150, metadata={"Software": None})

@@ -77,6 +77,4 @@ def unknown(kind: str, got: object, known: Iterable[str]) -> ValueError:
   known = list(known)
   near = difflib.get_close_matches(str(got), known, n=1)
   hint = f" Did you mean {near[0]!r}?" if near else ""
-  return ValueError(
-      f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}."
-  )
+  return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}.")

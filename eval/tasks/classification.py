@@ -52,9 +52,9 @@ def conditions(data: Any) -> list[Condition]:
   for severity in listed:
     spec.check_severity(severity)
   return [Condition()] + [
-      Condition(name, severity)
-      for name in spec.resolve(data.corruptions)
-      for severity in sorted(set(listed))
+    Condition(name, severity)
+    for name in spec.resolve(data.corruptions)
+    for severity in sorted(set(listed))
   ]
 
 
@@ -80,17 +80,17 @@ def check_baseline(baseline: str, labels: Sequence[str]) -> None:
 
 
 def samples(
-    image: np.ndarray,
-    key: Callable[[Condition], jax.Array],
-    wanted: Sequence[Condition],
-    edition: str,
+  image: np.ndarray,
+  key: Callable[[Condition], jax.Array],
+  wanted: Sequence[Condition],
+  edition: str,
 ) -> dict[tuple[str, int], np.ndarray]:
   """One image under every condition, for the gallery."""
   out = {("", 0): image}
   for c in wanted:
     if c.corruption:
       corrupted = corruptions.corrupt(
-          image, c.corruption, c.severity, edition=edition, key=key(c)
+        image, c.corruption, c.severity, edition=edition, key=key(c)
       )
       out[c.corruption, c.severity] = np.asarray(corrupted)
   return out
@@ -104,8 +104,8 @@ def reduce(logits: jax.Array) -> dict[str, jax.Array]:
   score = jnp.exp(best - jax.nn.logsumexp(logits, axis=-1, keepdims=True))
   pad = ((0, 0), (0, _KEPT - kept))
   return {
-      "top5": jnp.pad(ids.astype(jnp.int32), pad, constant_values=-1),
-      "score": jnp.pad(score, pad),
+    "top5": jnp.pad(ids.astype(jnp.int32), pad, constant_values=-1),
+    "score": jnp.pad(score, pad),
   }
 
 
@@ -113,17 +113,17 @@ def columns(batch, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
   """The batch's valid rows as predictions' columns."""
   valid = batch.mask
   return {
-      "example_id": np.array(batch.example_id, np.str_)[valid],
-      "group_id": np.array(batch.group_id, np.str_)[valid],
-      "frame": batch.frame[valid],
-      "label": batch.label[valid],
-      "top5": outputs["top5"][valid],
-      "score": outputs["score"][valid],
+    "example_id": np.array(batch.example_id, np.str_)[valid],
+    "group_id": np.array(batch.group_id, np.str_)[valid],
+    "frame": batch.frame[valid],
+    "label": batch.label[valid],
+    "top5": outputs["top5"][valid],
+    "score": outputs["score"][valid],
   }
 
 
 def cell_rows(
-    cell: Cell, predicted: Mapping[str, np.ndarray]
+  cell: Cell, predicted: Mapping[str, np.ndarray]
 ) -> list[table.Row]:
   """`error` and `top5_error` of one cell."""
   label, top5 = predicted["label"][:, None], predicted["top5"]
@@ -135,17 +135,22 @@ def cell_rows(
     k, n = int(wrong.sum()), len(wrong)
     lo, hi = intervals.clopper_pearson(k, n)
     rows.append(
-        table.Row(
-            **vars(cell), metric=metric, value=k / n, lo=float(lo), hi=float(hi), n=n
-        )
+      table.Row(
+        **vars(cell),
+        metric=metric,
+        value=k / n,
+        lo=float(lo),
+        hi=float(hi),
+        n=n,
+      )
     )
   return rows
 
 
 def summary_rows(
-    rows: Sequence[table.Row],
-    baseline: str,
-    order: Sequence[str],
+  rows: Sequence[table.Row],
+  baseline: str,
+  order: Sequence[str],
 ) -> list[table.Row]:
   """Rows over cells, for every model in `rows`.
 
@@ -165,11 +170,11 @@ def summary_rows(
   out = []
   for label in labels:
     out += _of_model(
-        [r for r in rows if r.model == label],
-        errors[label],
-        clean[label],
-        reference,
-        baseline,
+      [r for r in rows if r.model == label],
+      errors[label],
+      clean[label],
+      reference,
+      baseline,
     )
   return out
 
@@ -177,26 +182,28 @@ def summary_rows(
 def _of_model(rows, errors, clean, reference, baseline):
   common = corruption_error.COMMON
   first = rows[0]
-  mark = provenance.fingerprint({
+  mark = provenance.fingerprint(
+    {
       "cells": sorted({r.fingerprint for r in rows}),
       "baseline": baseline,
-  })
+    }
+  )
 
   def row(corruption: str, metric: str, value: float) -> list[table.Row]:
     if value is None or math.isnan(value):
       return []
     return [
-        table.Row(
-            model=first.model,
-            dataset=first.dataset,
-            config="",
-            corruption=corruption,
-            severity=None,
-            metric=metric,
-            value=float(value),
-            seed=first.seed,
-            fingerprint=mark,
-        )
+      table.Row(
+        model=first.model,
+        dataset=first.dataset,
+        config="",
+        corruption=corruption,
+        severity=None,
+        metric=metric,
+        value=float(value),
+        seed=first.seed,
+        fingerprint=mark,
+      )
     ]
 
   out = []
@@ -223,14 +230,14 @@ def _of_model(rows, errors, clean, reference, baseline):
 
 def _errors(rows, model, order) -> dict[str, list[float]]:
   cells = {
-      (r.corruption, r.severity): r.value
-      for r in rows
-      if r.model == model and r.metric == "error"
+    (r.corruption, r.severity): r.value
+    for r in rows
+    if r.model == model and r.metric == "error"
   }
   return {
-      name: [cells[name, s] for s in range(1, 6) if (name, s) in cells]
-      for name in order
-      if any((name, s) in cells for s in range(1, 6))
+    name: [cells[name, s] for s in range(1, 6) if (name, s) in cells]
+    for name in order
+    if any((name, s) in cells for s in range(1, 6))
   }
 
 

@@ -21,11 +21,11 @@ from robust_tfds.corruptions.sequences import sequence_names
 from robust_tfds.corruptions.spec import names
 
 __all__ = (
-    "corrupt",
-    "corrupt_batch",
-    "example_key",
-    "names",
-    "sequence",
-    "sequence_batch",
-    "sequence_names",
+  "corrupt",
+  "corrupt_batch",
+  "example_key",
+  "names",
+  "sequence",
+  "sequence_batch",
+  "sequence_names",
 )

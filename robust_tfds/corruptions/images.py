@@ -39,7 +39,8 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import jax
@@ -61,12 +62,12 @@ class Size(NamedTuple):
 
 
 def corrupt(
-    image: jax.typing.ArrayLike,
-    name: str,
-    severity: int | jax.Array,
-    *,
-    edition: str = "imagenet",
-    key: jax.Array,
+  image: jax.typing.ArrayLike,
+  name: str,
+  severity: int | jax.Array,
+  *,
+  edition: str = "imagenet",
+  key: jax.Array,
 ) -> jax.Array:
   """Corrupts one image.
 
@@ -91,29 +92,29 @@ def corrupt(
     height, width = image.shape[:2]
     padded, size = canvas.pad(np.asarray(image))
     done = corrupt_flat(
-        padded[None],
-        name,
-        severity,
-        edition=edition,
-        keys=keys,
-        sizes=size[None],
+      padded[None],
+      name,
+      severity,
+      edition=edition,
+      keys=keys,
+      sizes=size[None],
     )
     # Cut on the host: a device slice would compile once a size.
     cut = np.asarray(done)[0, :height, : 3 * width]
     return jnp.asarray(cut.reshape(height, width, 3))
-  return corrupt_batch(
-      image[None], name, severity, edition=edition, keys=keys
-  )[0]
+  return corrupt_batch(image[None], name, severity, edition=edition, keys=keys)[
+    0
+  ]
 
 
 def corrupt_batch(
-    images: jax.typing.ArrayLike,
-    name: str,
-    severity: int | jax.Array,
-    *,
-    edition: str = "imagenet",
-    keys: jax.Array,
-    sizes: jax.typing.ArrayLike | None = None,
+  images: jax.typing.ArrayLike,
+  name: str,
+  severity: int | jax.Array,
+  *,
+  edition: str = "imagenet",
+  keys: jax.Array,
+  sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
   """Corrupts a batch, each image with its own key; equal to `corrupt` of each.
 
@@ -134,19 +135,19 @@ def corrupt_batch(
   """
   images = three_channels(images, batch=True)
   levels = corrupt_flat(
-      images, name, severity, edition=edition, keys=keys, sizes=sizes
+    images, name, severity, edition=edition, keys=keys, sizes=sizes
   )
   return levels.reshape(images.shape)
 
 
 def corrupt_flat(
-    images: jax.typing.ArrayLike,
-    name: str,
-    severity: int | jax.Array,
-    *,
-    edition: str = "imagenet",
-    keys: jax.Array,
-    sizes: jax.typing.ArrayLike | None = None,
+  images: jax.typing.ArrayLike,
+  name: str,
+  severity: int | jax.Array,
+  *,
+  edition: str = "imagenet",
+  keys: jax.Array,
+  sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
   """`corrupt_batch` as uint8 `[B, H, W * 3]`: the layout that stays fast.
 
@@ -159,15 +160,15 @@ def corrupt_flat(
   keys = seeding.raw(keys)
   if keys.shape != (images.shape[0], 2):
     raise ValueError(
-        f"One key per image expected: {images.shape[0]} images, keys of shape"
-        f" {list(keys.shape)}."
+      f"One key per image expected: {images.shape[0]} images, keys of shape"
+      f" {list(keys.shape)}."
     )
   if sizes is not None:
     sizes = jnp.asarray(sizes, jnp.int32)
     if sizes.shape != (images.shape[0], 2):
       raise ValueError(
-          f"sizes must be [{images.shape[0]}, 2] (height, width), got"
-          f" {list(sizes.shape)}."
+        f"sizes must be [{images.shape[0]}, 2] (height, width), got"
+        f" {list(sizes.shape)}."
       )
   severity = jnp.asarray(severity, jnp.int32)
   rows, fixed = _arrays(name, edition, getattr(module, "assets_version", int)())
@@ -177,8 +178,8 @@ def corrupt_flat(
 def select(rows: Mapping[str, jax.Array], severity: jax.Array) -> Table:
   """The row of one (traced) severity of every table."""
   table = {
-      k: jax.lax.dynamic_index_in_dim(v, severity - 1, keepdims=False)
-      for k, v in rows.items()
+    k: jax.lax.dynamic_index_in_dim(v, severity - 1, keepdims=False)
+    for k, v in rows.items()
   }
   return {**table, "severity": severity}
 
@@ -199,10 +200,10 @@ def interleave(channels: jax.Array) -> jax.Array:
 
 
 def prepared(
-    module: types.ModuleType,
-    variant: spec.Edition,
-    shape: tuple[int, int],
-    table: Table,
+  module: types.ModuleType,
+  variant: spec.Edition,
+  shape: tuple[int, int],
+  table: Table,
 ) -> Table:
   """The table with what the plugin adds to it once a batch."""
   prepare: Callable | None = getattr(module, "prepare", None)
@@ -210,12 +211,12 @@ def prepared(
 
 
 def run(
-    module: types.ModuleType,
-    variant: spec.Edition,
-    image: jax.Array,
-    size: Size,
-    key: jax.Array,
-    table: Table,
+  module: types.ModuleType,
+  variant: spec.Edition,
+  image: jax.Array,
+  size: Size,
+  key: jax.Array,
+  table: Table,
 ) -> jax.Array:
   """One image through one plugin: uint8 `[H, W * 3]`, 0 outside the size."""
   draw: Callable | None = getattr(module, "draw", None)
@@ -255,9 +256,9 @@ def over_batch(one: Callable, *arrays: jax.Array | None) -> jax.Array:
     return one(*(next(given) if p else None for p in present))
 
   return jax.lax.platform_dependent(
-      [a for a in arrays if a is not None],
-      cpu=lambda xs: jax.lax.map(call, xs),
-      default=lambda xs: jax.vmap(call)(xs),
+    [a for a in arrays if a is not None],
+    cpu=lambda xs: jax.lax.map(call, xs),
+    default=lambda xs: jax.vmap(call)(xs),
   )
 
 
@@ -295,16 +296,16 @@ def _compiled(name: str, variant: spec.Edition) -> Callable[..., jax.Array]:
 
 
 def three_channels(
-    image: jax.typing.ArrayLike, batch: bool = False
+  image: jax.typing.ArrayLike, batch: bool = False
 ) -> jax.Array | np.ndarray:
   """Checks dtype and shape; grey becomes three equal channels."""
   if not hasattr(image, "dtype"):
     image = np.asarray(image)
   if image.dtype != np.uint8:
     raise ValueError(
-        f"Images must be uint8 with levels 0..255, got {image.dtype}. Convert"
-        " floats in [0, 1] with (x * 255).astype('uint8'), 16-bit images with"
-        " (x >> 8).astype('uint8')."
+      f"Images must be uint8 with levels 0..255, got {image.dtype}. Convert"
+      " floats in [0, 1] with (x * 255).astype('uint8'), 16-bit images with"
+      " (x >> 8).astype('uint8')."
     )
   if not batch and image.ndim == 2:
     image = image[..., None]
@@ -312,8 +313,8 @@ def three_channels(
   layout = "[B, H, W, 3]" if batch else "[H, W, 3] or [H, W]"
   if image.ndim != want or image.shape[-1] not in (1, 3):
     raise ValueError(
-        f"Images must be {layout} (or 1 channel), RGB or grey, got shape"
-        f" {list(image.shape)}. Drop an alpha channel first."
+      f"Images must be {layout} (or 1 channel), RGB or grey, got shape"
+      f" {list(image.shape)}. Drop an alpha channel first."
     )
   if 0 in image.shape[:-1]:
     raise ValueError(f"Empty image: shape {list(image.shape)}.")

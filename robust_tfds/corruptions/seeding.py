@@ -27,12 +27,12 @@ _ROUNDS = 13
 
 
 def _digest(
-    seed: int,
-    dataset: str,
-    name: str,
-    severity: int,
-    example_id: str,
-    frame: int,
+  seed: int,
+  dataset: str,
+  name: str,
+  severity: int,
+  example_id: str,
+  frame: int,
 ) -> bytes:
   fields = (str(int(seed)), dataset, name, str(int(severity)), example_id)
   text = "\x1f".join((*fields, str(int(frame))))
@@ -40,12 +40,12 @@ def _digest(
 
 
 def example_keys(
-    seed: int,
-    dataset: str,
-    name: str,
-    severity: int,
-    example_ids: Sequence[str],
-    frames: Sequence[int] | None = None,
+  seed: int,
+  dataset: str,
+  name: str,
+  severity: int,
+  example_ids: Sequence[str],
+  frames: Sequence[int] | None = None,
 ) -> np.ndarray:
   """Raw keys of many examples: uint32 `[B, 2]`, made on the host.
 
@@ -54,20 +54,20 @@ def example_keys(
   if frames is None:
     frames = [0] * len(example_ids)
   digests = b"".join(
-      _digest(seed, dataset, name, severity, i, f)
-      for i, f in zip(example_ids, frames, strict=True)
+    _digest(seed, dataset, name, severity, i, f)
+    for i, f in zip(example_ids, frames, strict=True)
   )
   words = np.frombuffer(digests, dtype=">u4").astype(np.uint32)
   return words.reshape(len(example_ids), 2)
 
 
 def example_key(
-    seed: int,
-    dataset: str,
-    name: str,
-    severity: int,
-    example_id: str,
-    frame: int = 0,
+  seed: int,
+  dataset: str,
+  name: str,
+  severity: int,
+  example_id: str,
+  frame: int = 0,
 ) -> jax.Array:
   """The key of one example: a function of its arguments and nothing else.
 
@@ -89,20 +89,20 @@ def example_key(
 def raw(key: jax.typing.ArrayLike) -> jax.Array:
   """Key data as uint32 `[..., 2]`, from typed keys or raw uint32 arrays."""
   if isinstance(key, jax.Array) and jnp.issubdtype(
-      key.dtype, jax.dtypes.prng_key
+    key.dtype, jax.dtypes.prng_key
   ):
     key = jax.random.key_data(key)
   key = jnp.asarray(key)
   if key.dtype != jnp.uint32 or key.ndim < 1 or key.shape[-1] != 2:
     raise ValueError(
-        f"A key must be a JAX key or uint32[..., 2], got {key.dtype}"
-        f"{list(key.shape)}. Make one with corruptions.example_key(...)."
+      f"A key must be a JAX key or uint32[..., 2], got {key.dtype}"
+      f"{list(key.shape)}. Make one with corruptions.example_key(...)."
     )
   return key
 
 
 def _threefry(
-    key: jax.Array, c0: jax.Array, c1: jax.Array
+  key: jax.Array, c0: jax.Array, c1: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
   schedule = (key[0], key[1], key[0] ^ key[1] ^ np.uint32(_PARITY))
   x0, x1 = c0 + schedule[0], c1 + schedule[1]
@@ -117,7 +117,9 @@ def _threefry(
   return x0, x1
 
 
-def bits(key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0) -> jax.Array:
+def bits(
+  key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0
+) -> jax.Array:
   """Uniform 32-bit words that depend on (key, stream, coordinates) alone.
 
   Args:
@@ -134,7 +136,9 @@ def bits(key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0)
     raise ValueError(f"At most 3 axes can be drawn, got shape {shape}.")
   if any(n > 1 << 16 for n in shape[:2]) or any(n > 256 for n in shape[2:]):
     raise ValueError(f"Axes beyond 65536 x 65536 x 256, got shape {shape}.")
-  axes = [jax.lax.broadcasted_iota(jnp.uint32, shape, i) for i in range(len(shape))]
+  axes = [
+    jax.lax.broadcasted_iota(jnp.uint32, shape, i) for i in range(len(shape))
+  ]
   zero = jnp.zeros(shape, jnp.uint32)
   y, x, c = (axes + [zero] * 3)[:3]
   field = jnp.asarray(stream).astype(jnp.uint32) << 8
@@ -142,22 +146,31 @@ def bits(key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0)
   return x0
 
 
-def uniform(key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0) -> jax.Array:
+def uniform(
+  key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0
+) -> jax.Array:
   """float32 uniforms in the open interval (0, 1): odd multiples of 2**-24."""
   words = bits(key, shape, stream)
   mantissa = (words >> 9).astype(jnp.float32)
   return mantissa * np.float32(2.0**-23) + np.float32(2.0**-24)
 
 
-def normal(key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0) -> jax.Array:
+def normal(
+  key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0
+) -> jax.Array:
   """float32 standard normals, |x| <= 5.3, by the inverse error function."""
   u = uniform(key, shape, stream)
   return np.float32(np.sqrt(2.0)) * jax.lax.erf_inv(2.0 * u - 1.0)
 
 
 def integers(
-    key: jax.Array, shape: Sequence[int], bound: jax.typing.ArrayLike, stream: jax.typing.ArrayLike = 0
+  key: jax.Array,
+  shape: Sequence[int],
+  bound: jax.typing.ArrayLike,
+  stream: jax.typing.ArrayLike = 0,
 ) -> jax.Array:
   """int32 draws from 0..bound-1 (bound <= 2**16, bias below 2**-16)."""
   high = bits(key, shape, stream) >> 16
-  return ((high * jnp.asarray(bound).astype(jnp.uint32)) >> 16).astype(jnp.int32)
+  return ((high * jnp.asarray(bound).astype(jnp.uint32)) >> 16).astype(
+    jnp.int32
+  )

@@ -31,11 +31,11 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from collections.abc import Mapping
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
@@ -68,8 +68,8 @@ def split_difficulty(name: str) -> tuple[str, int]:
   if stem in sequence_names("all") and last in ("2", "3"):
     if not stem.endswith("noise"):
       raise ValueError(
-          f"{name!r}: only noise has harder variants as data; the difficulty of"
-          f" {stem!r} is chosen in the metric (pairs of frames further apart)."
+        f"{name!r}: only noise has harder variants as data; the difficulty of"
+        f" {stem!r} is chosen in the metric (pairs of frames further apart)."
       )
     return stem, int(last)
   spec.module(name, _FOLDER)
@@ -77,11 +77,11 @@ def split_difficulty(name: str) -> tuple[str, int]:
 
 
 def sequence(
-    image: jax.typing.ArrayLike,
-    name: str,
-    *,
-    edition: str = "imagenet",
-    key: jax.Array,
+  image: jax.typing.ArrayLike,
+  name: str,
+  *,
+  edition: str = "imagenet",
+  key: jax.Array,
 ) -> jax.Array:
   """All frames of one perturbation of one image.
 
@@ -105,12 +105,12 @@ def sequence(
 
 
 def sequence_batch(
-    batch: jax.typing.ArrayLike,
-    name: str,
-    *,
-    edition: str = "imagenet",
-    keys: jax.Array,
-    sizes: jax.typing.ArrayLike | None = None,
+  batch: jax.typing.ArrayLike,
+  name: str,
+  *,
+  edition: str = "imagenet",
+  keys: jax.Array,
+  sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
   """`sequence` of every image of a batch: uint8 `[B, T, S, S, 3]`.
 
@@ -131,12 +131,12 @@ def sequence_batch(
 
 
 def sequence_flat(
-    batch: jax.typing.ArrayLike,
-    name: str,
-    *,
-    edition: str = "imagenet",
-    keys: jax.Array,
-    sizes: jax.typing.ArrayLike | None = None,
+  batch: jax.typing.ArrayLike,
+  name: str,
+  *,
+  edition: str = "imagenet",
+  keys: jax.Array,
+  sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
   """`sequence_batch` as uint8 `[B, T, S, S * 3]`: see `images.corrupt_flat`."""
   stem, difficulty = split_difficulty(name)
@@ -147,14 +147,14 @@ def sequence_flat(
   keys = seeding.raw(keys)
   if keys.shape != (batch.shape[0], 2):
     raise ValueError(
-        f"One key per image expected: {batch.shape[0]} images, keys of shape"
-        f" {list(keys.shape)}."
+      f"One key per image expected: {batch.shape[0]} images, keys of shape"
+      f" {list(keys.shape)}."
     )
   if edition in _CROPPED and min(batch.shape[1:3]) < variant.size_px:
     raise ValueError(
-        f"Edition {edition!r} starts from images of at least"
-        f" {variant.size_px} px a side, got {list(batch.shape[1:3])}. Resize the"
-        " shorter side first (to 256 px for `imagenet`)."
+      f"Edition {edition!r} starts from images of at least"
+      f" {variant.size_px} px a side, got {list(batch.shape[1:3])}. Resize the"
+      " shorter side first (to 256 px for `imagenet`)."
     )
   if sizes is not None:
     sizes = jnp.asarray(sizes, jnp.int32)
@@ -183,7 +183,7 @@ def _half_to_even(twice: jax.Array) -> jax.Array:
 
 
 def edition_crop(
-    image: jax.Array, size: images.Size, edition: spec.Edition
+  image: jax.Array, size: images.Size, edition: spec.Edition
 ) -> jax.Array:
   """What an edition's photometric perturbations start from: uint8 `[S, S, 3]`."""
   side = edition.size_px
@@ -228,9 +228,7 @@ def _compiled(name: str, variant: spec.Edition) -> Callable[..., jax.Array]:
 
     def one(image, key, size):
       valid = (
-          images.Size(*canvas)
-          if size is None
-          else images.Size(size[0], size[1])
+        images.Size(*canvas) if size is None else images.Size(size[0], size[1])
       )
       return run(module, variant, image, valid, key, table)
 
@@ -240,13 +238,13 @@ def _compiled(name: str, variant: spec.Edition) -> Callable[..., jax.Array]:
 
 
 def run(
-    module: types.ModuleType,
-    variant: spec.Edition,
-    image: jax.Array,
-    size: images.Size,
-    key: jax.Array,
-    table: Mapping[str, jax.Array],
-    draws: object = None,
+  module: types.ModuleType,
+  variant: spec.Edition,
+  image: jax.Array,
+  size: images.Size,
+  key: jax.Array,
+  table: Mapping[str, jax.Array],
+  draws: object = None,
 ) -> jax.Array:
   """One image through one plugin: uint8 `[T, S, S * 3]`.
 

@@ -15,7 +15,8 @@ import functools
 import importlib
 import pkgutil
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -71,33 +72,33 @@ class Edition:
       if name in severities:
         return tuple(severities[name])
     raise ValueError(
-        f"No severities for edition {self.name!r}: the table has "
-        f"{', '.join(severities)}. Add a row for it."
+      f"No severities for edition {self.name!r}: the table has "
+      f"{', '.join(severities)}. Add a row for it."
     )
 
 
-EDITIONS: Mapping[str, Edition] = types.MappingProxyType({
+EDITIONS: Mapping[str, Edition] = types.MappingProxyType(
+  {
     e.name: e
     for e in (
-        Edition("imagenet", 224, plasma_px=256),
-        Edition(
-            "inception", 299, ("imagenet",), plasma_px=512, elastic_px=360
-        ),
-        Edition(
-            "imagenet64",
-            64,
-            ("tiny_imagenet",),
-            plasma_px=64,
-            frost_scale=0.3,
-            elastic_px=64,
-        ),
-        Edition(
-            "tiny_imagenet", 64, plasma_px=64, frost_scale=0.3, elastic_px=64
-        ),
-        Edition("cifar10", 32, plasma_px=32, frost_scale=0.2, elastic_px=32),
-        Edition("any", None, ("imagenet",), michaelis=True, frost_scale=None),
+      Edition("imagenet", 224, plasma_px=256),
+      Edition("inception", 299, ("imagenet",), plasma_px=512, elastic_px=360),
+      Edition(
+        "imagenet64",
+        64,
+        ("tiny_imagenet",),
+        plasma_px=64,
+        frost_scale=0.3,
+        elastic_px=64,
+      ),
+      Edition(
+        "tiny_imagenet", 64, plasma_px=64, frost_scale=0.3, elastic_px=64
+      ),
+      Edition("cifar10", 32, plasma_px=32, frost_scale=0.2, elastic_px=32),
+      Edition("any", None, ("imagenet",), michaelis=True, frost_scale=None),
     )
-})
+  }
+)
 
 
 def unknown(kind: str, got: object, known: Iterable[str]) -> ValueError:
@@ -105,9 +106,7 @@ def unknown(kind: str, got: object, known: Iterable[str]) -> ValueError:
   known = list(known)
   near = difflib.get_close_matches(str(got), known, n=1)
   hint = f" Did you mean {near[0]!r}?" if near else ""
-  return ValueError(
-      f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}."
-  )
+  return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}.")
 
 
 def edition(name: str) -> Edition:
@@ -122,12 +121,12 @@ def modules(folder: str = "image") -> Mapping[str, types.ModuleType]:
   """Every plugin module of a folder of corruptions, by name, in paper order."""
   package = importlib.import_module(f"robust_tfds.corruptions.{folder}")
   found = {
-      m.name: importlib.import_module(f"{package.__name__}.{m.name}")
-      for m in pkgutil.iter_modules(package.__path__)
+    m.name: importlib.import_module(f"{package.__name__}.{m.name}")
+    for m in pkgutil.iter_modules(package.__path__)
   }
   order = sorted(
-      found,
-      key=lambda n: (found[n].INFO.benchmark, found[n].INFO.position, n),
+    found,
+    key=lambda n: (found[n].INFO.benchmark, found[n].INFO.position, n),
   )
   return types.MappingProxyType({name: found[name] for name in order})
 
@@ -137,14 +136,14 @@ def names(benchmark: str = "common", folder: str = "image") -> tuple[str, ...]:
   if benchmark not in ("common", "extra", "all"):
     raise unknown("set of corruptions", benchmark, ("common", "extra", "all"))
   return tuple(
-      name
-      for name, module in modules(folder).items()
-      if benchmark in ("all", module.INFO.benchmark)
+    name
+    for name, module in modules(folder).items()
+    if benchmark in ("all", module.INFO.benchmark)
   )
 
 
 def resolve(
-    wanted: str | Iterable[str], folder: str = "image"
+  wanted: str | Iterable[str], folder: str = "image"
 ) -> tuple[str, ...]:
   """Names in paper order, from what a user may write in a config or a flag.
 
@@ -183,12 +182,12 @@ def check_severity(severity: object) -> None:
   if isinstance(severity, (int, np.integer)):
     if severity == 0:
       raise ValueError(
-          "Severity 0 is the clean image and has no corruption; got 0, expected"
-          " 1-5. Use the image as it is (the `clean` config of a dataset)."
+        "Severity 0 is the clean image and has no corruption; got 0, expected"
+        " 1-5. Use the image as it is (the `clean` config of a dataset)."
       )
     if severity not in SEVERITIES:
       raise ValueError(f"Severity must be 1-5, got {severity}.")
   elif not hasattr(severity, "dtype") or not np.issubdtype(
-      severity.dtype, np.integer
+    severity.dtype, np.integer
   ):
     raise ValueError(f"Severity must be an integer 1-5, got {severity!r}.")

@@ -33,18 +33,18 @@ def edition(name: str) -> str:
   found = getattr(_builder_class(name), "EDITION", None)
   if found is None:
     raise ValueError(
-        f"{name} has no corruptions; datasets that have:"
-        f" {', '.join(n for n in names() if hasattr(_builder_class(n), 'EDITION'))}."
+      f"{name} has no corruptions; datasets that have:"
+      f" {', '.join(n for n in names() if hasattr(_builder_class(n), 'EDITION'))}."
     )
   return found
 
 
 def builder(
-    name: str,
-    config: str = "",
-    *,
-    data_dir: str | os.PathLike | None = None,
-    **options: Any,
+  name: str,
+  config: str = "",
+  *,
+  data_dir: str | os.PathLike | None = None,
+  **options: Any,
 ) -> tfds.core.DatasetBuilder:
   """A dataset's builder, not yet prepared.
 
@@ -70,15 +70,15 @@ def builder(
 
 
 def prepare(
-    name: str,
-    config: str = "",
-    *,
-    data_dir: str | os.PathLike | None = None,
-    manual_dir: str | os.PathLike | None = None,
-    workers: int = 1,
-    beam: bool = False,
-    limit: int | None = None,
-    **options: Any,
+  name: str,
+  config: str = "",
+  *,
+  data_dir: str | os.PathLike | None = None,
+  manual_dir: str | os.PathLike | None = None,
+  workers: int = 1,
+  beam: bool = False,
+  limit: int | None = None,
+  **options: Any,
 ) -> tfds.core.DatasetBuilder:
   """A dataset's builder, prepared if it was not yet.
 
@@ -100,16 +100,16 @@ def prepare(
   found = builder(name, config, data_dir=data_dir, **options)
   if beam and importlib.util.find_spec("apache_beam") is None:
     raise ImportError(
-        "apache-beam is not installed: pip install 'robust_tfds[beam]', or build"
-        " without --beam (--workers uses several processes)."
+      "apache-beam is not installed: pip install 'robust_tfds[beam]', or build"
+      " without --beam (--workers uses several processes)."
     )
   if manual_dir and not os.path.isdir(manual_dir):
     raise FileNotFoundError(f"The manual dir {manual_dir} does not exist.")
   if hasattr(found, "workers"):
     found.workers, found.beam = workers, beam
   download = tfds.download.DownloadConfig(
-      manual_dir=os.fspath(manual_dir) if manual_dir else None,
-      max_examples_per_split=limit,
+    manual_dir=os.fspath(manual_dir) if manual_dir else None,
+    max_examples_per_split=limit,
   )
   found.download_and_prepare(download_config=download)
   return found
@@ -124,12 +124,12 @@ def conditions(name: str) -> list[str]:
 
 
 def prepared_examples(
-    name: str,
-    config: str,
-    split: str,
-    *,
-    data_dir: str | os.PathLike | None = None,
-    **options: Any,
+  name: str,
+  config: str,
+  split: str,
+  *,
+  data_dir: str | os.PathLike | None = None,
+  **options: Any,
 ) -> int | None:
   """Number of examples of a prepared split; None where it is not prepared."""
   found = builder(name, config, data_dir=data_dir, **options)

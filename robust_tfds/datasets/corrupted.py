@@ -30,29 +30,29 @@ from robust_tfds.datasets import geometry as geometry_lib
 from robust_tfds.datasets import reproducible
 
 COMMON = (
-    "gaussian_noise",
-    "shot_noise",
-    "impulse_noise",
-    "defocus_blur",
-    "glass_blur",
-    "motion_blur",
-    "zoom_blur",
-    "snow",
-    "frost",
-    "fog",
-    "brightness",
-    "contrast",
-    "elastic_transform",
-    "pixelate",
-    "jpeg_compression",
+  "gaussian_noise",
+  "shot_noise",
+  "impulse_noise",
+  "defocus_blur",
+  "glass_blur",
+  "motion_blur",
+  "zoom_blur",
+  "snow",
+  "frost",
+  "fog",
+  "brightness",
+  "contrast",
+  "elastic_transform",
+  "pixelate",
+  "jpeg_compression",
 )
 EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 SEVERITIES = (1, 2, 3, 4, 5)
 CODECS = ("raw", "jpeg85", "published")
 _BATCH = 32
 _FROST_URL = (
-    "https://raw.githubusercontent.com/hendrycks/robustness/master/"
-    "ImageNet-C/create_c"
+  "https://raw.githubusercontent.com/hendrycks/robustness/master/"
+  "ImageNet-C/create_c"
 )
 
 
@@ -98,13 +98,13 @@ def conditions() -> list[tuple[str, int]]:
 
 
 def configs(
-    codec: str, geometry: str = "", others: Sequence[str] = ()
+  codec: str, geometry: str = "", others: Sequence[str] = ()
 ) -> list[CorruptedConfig]:
   """All configs: the default codec under plain names, others with a suffix."""
   return [
-      _config(c, s, k, geometry, codec, geometry)
-      for k in (codec, *others)
-      for c, s in conditions()
+    _config(c, s, k, geometry, codec, geometry)
+    for k in (codec, *others)
+    for c, s in conditions()
   ]
 
 
@@ -116,18 +116,19 @@ def _config(corruption, severity, codec, geometry, plain_codec, plain_geometry):
   if geometry != plain_geometry:
     name += f"_{geometry}"
   return CorruptedConfig(
-      name=name,
-      description=f"{what}; codec {codec}"
-      + (f"; crop {geometry}" if geometry else ""),
-      corruption=corruption,
-      severity=severity,
-      codec=codec,
-      geometry=geometry,
+    name=name,
+    description=f"{what}; codec {codec}"
+    + (f"; crop {geometry}" if geometry else ""),
+    corruption=corruption,
+    severity=severity,
+    codec=codec,
+    geometry=geometry,
   )
 
 
 class CorruptedBuilder(
-    reproducible.Builder, skip_registration=True  # type: ignore[call-arg]
+  reproducible.Builder,
+  skip_registration=True,  # type: ignore[call-arg]
 ):
   """Base of the corrupted classification datasets."""
 
@@ -148,7 +149,7 @@ class CorruptedBuilder(
 
   @classmethod
   def config_of(
-      cls, name: str, *, codec: str | None = None, geometry: str | None = None
+    cls, name: str, *, codec: str | None = None, geometry: str | None = None
   ) -> CorruptedConfig:
     """The config of a condition under a codec and a geometry.
 
@@ -173,28 +174,30 @@ class CorruptedBuilder(
         raise ValueError(f"{cls.__module__}: images are used as they are.")
       geometry_lib.shape(geometry)  # refuses unknown rules
     made = _config(
-        found.corruption,
-        found.severity,
-        codec,
-        geometry,
-        cls.CODEC,
-        cls.GEOMETRY,
+      found.corruption,
+      found.severity,
+      codec,
+      geometry,
+      cls.CODEC,
+      cls.GEOMETRY,
     )
     return by_name.get(made.name, made)
 
   def features(
-      self, shape: tuple[int | None, int | None, int], label: Any
+    self, shape: tuple[int | None, int | None, int], label: Any
   ) -> tfds.features.FeaturesDict:
     """The keys that every classification dataset has."""
     config = self.builder_config
     encoding = "png" if config.codec == "raw" else "jpeg"
-    return tfds.features.FeaturesDict({
+    return tfds.features.FeaturesDict(
+      {
         "image": tfds.features.Image(shape=shape, encoding_format=encoding),
         "label": label,
         "example_id": tfds.features.Text(),
         "group_id": tfds.features.Text(),
         "frame": np.int32,
-    })
+      }
+    )
 
   def _sources(self, dl_manager: Any) -> Sequence[Source]:
     """The clean examples; implemented by each dataset."""
@@ -213,17 +216,15 @@ class CorruptedBuilder(
 
   def _generate_examples(self, sources):
     config = self.builder_config
-    chunks = [
-        sources[i : i + _BATCH] for i in range(0, len(sources), _BATCH)
-    ]
+    chunks = [sources[i : i + _BATCH] for i in range(0, len(sources), _BATCH)]
     work = functools.partial(
-        encode_chunk,
-        dataset=self.name,
-        edition=self.EDITION,
-        corruption=config.corruption,
-        severity=config.severity,
-        codec=config.codec,
-        seed=config.seed,
+      encode_chunk,
+      dataset=self.name,
+      edition=self.EDITION,
+      corruption=config.corruption,
+      severity=config.severity,
+      codec=config.codec,
+      seed=config.seed,
     )
     if self.beam:
       return self._pipeline(work, chunks)
@@ -234,10 +235,10 @@ class CorruptedBuilder(
     import apache_beam as beam
 
     return (
-        beam.Create(chunks)
-        | beam.Reshuffle()
-        | beam.FlatMap(work)
-        | beam.Map(_example)
+      beam.Create(chunks)
+      | beam.Reshuffle()
+      | beam.FlatMap(work)
+      | beam.Map(_example)
     )
 
   def _encoded(self, rows):
@@ -248,23 +249,23 @@ class CorruptedBuilder(
 def _example(row: tuple[str, int, bytes]) -> tuple[str, dict[str, Any]]:
   example_id, label, data = row
   return example_id, {
-      "image": io.BytesIO(data),
-      "label": label,
-      "example_id": example_id,
-      "group_id": example_id,
-      "frame": 0,
+    "image": io.BytesIO(data),
+    "label": label,
+    "example_id": example_id,
+    "group_id": example_id,
+    "frame": 0,
   }
 
 
 def encode_chunk(
-    sources: Sequence[Source],
-    *,
-    dataset: str,
-    edition: str,
-    corruption: str,
-    severity: int,
-    codec: str,
-    seed: int,
+  sources: Sequence[Source],
+  *,
+  dataset: str,
+  edition: str,
+  corruption: str,
+  severity: int,
+  codec: str,
+  seed: int,
 ) -> list[tuple[str, int, bytes]]:
   """(id, label, encoded bytes) of some sources under one condition."""
   images: Any = [s.read() for s in sources]
@@ -272,19 +273,19 @@ def encode_chunk(
     ids = [s.example_id for s in sources]
     images = corrupt(images, ids, dataset, edition, corruption, severity, seed)
   return [
-      (s.example_id, s.label, encode(image, codec))
-      for s, image in zip(sources, images, strict=True)
+    (s.example_id, s.label, encode(image, codec))
+    for s, image in zip(sources, images, strict=True)
   ]
 
 
 def corrupt(
-    images: Sequence[np.ndarray],
-    ids: Sequence[str],
-    dataset: str,
-    edition: str,
-    corruption: str,
-    severity: int,
-    seed: int,
+  images: Sequence[np.ndarray],
+  ids: Sequence[str],
+  dataset: str,
+  edition: str,
+  corruption: str,
+  severity: int,
+  seed: int,
 ) -> np.ndarray:
   """Corrupts images of one shape; padded to a fixed batch, one compilation."""
   import jax.numpy as jnp
@@ -297,7 +298,7 @@ def corrupt(
   batch = np.stack([*images, *[images[0]] * spare])
   keys = np.concatenate([keys, np.repeat(keys[:1], spare, axis=0)])
   done = corruptions.corrupt_batch(
-      batch, corruption, severity, edition=edition, keys=jnp.asarray(keys)
+    batch, corruption, severity, edition=edition, keys=jnp.asarray(keys)
   )
   return np.asarray(done)[: len(ids)]
 
@@ -339,7 +340,9 @@ def find_frost(dl_manager: Any) -> None:
   if folder is not None and (folder / "frost").is_dir():
     frost_pictures.use_folder(folder / "frost")
   elif not frost_pictures.available():
-    frost_pictures.use_folder(_download_frost(dl_manager, frost_pictures.SHA256))
+    frost_pictures.use_folder(
+      _download_frost(dl_manager, frost_pictures.SHA256)
+    )
 
 
 def _download_frost(dl_manager: Any, names: Iterable[str]) -> str:
@@ -348,9 +351,9 @@ def _download_frost(dl_manager: Any, names: Iterable[str]) -> str:
     paths = dl_manager.download({n: f"{_FROST_URL}/{n}" for n in names})
   except Exception as e:  # TFDS raises many kinds for a missing network
     raise FileNotFoundError(
-        f"The frost pictures could not be downloaded ({e}). Put frost1.png ..."
-        " frost6.jpg into a folder `frost` of the manual dir, or run"
-        " `pip install --no-deps imagecorruptions`."
+      f"The frost pictures could not be downloaded ({e}). Put frost1.png ..."
+      " frost6.jpg into a folder `frost` of the manual dir, or run"
+      " `pip install --no-deps imagecorruptions`."
     ) from e
   folder = tempfile.mkdtemp(prefix="frost")
   for name, path in paths.items():
@@ -370,11 +373,13 @@ def _bad_condition(cls: Any, name: str) -> ValueError:
   stem, _, last = name.rpartition("_")
   if stem in COMMON + EXTRA and last.lstrip("-").isdigit():
     return ValueError(
-        f"Severity must be 1-5, got {last} in {name!r}"
-        + (" (severity 0 is the config 'clean')." if last == "0" else ".")
+      f"Severity must be 1-5, got {last} in {name!r}"
+      + (" (severity 0 is the config 'clean')." if last == "0" else ".")
     )
   if stem and last in map(str, SEVERITIES):
     return datasets.unknown("corruption", stem, COMMON + EXTRA)
   return datasets.unknown(
-      "config", name, [c.name for c in cls.BUILDER_CONFIGS if c.codec == cls.CODEC]
+    "config",
+    name,
+    [c.name for c in cls.BUILDER_CONFIGS if c.codec == cls.CODEC],
   )

@@ -24,9 +24,9 @@ import numpy as np
 
 _ALIASES = {"imagenet": "short256_crop224", "inception": "fraction0.875_299"}
 _RULE = re.compile(
-    r"(?:(?P<kind>short|squash)(?P<resize>\d+)(?:_crop(?P<crop>\d+))?"
-    r"|fraction(?P<fraction>0?\.\d+|1(?:\.0)?)_(?P<side>\d+)|(?P<whole>whole))"
-    r"(?P<bicubic>_bicubic)?"
+  r"(?:(?P<kind>short|squash)(?P<resize>\d+)(?:_crop(?P<crop>\d+))?"
+  r"|fraction(?P<fraction>0?\.\d+|1(?:\.0)?)_(?P<side>\d+)|(?P<whole>whole))"
+  r"(?P<bicubic>_bicubic)?"
 )
 
 
@@ -69,8 +69,8 @@ def _parse(rule: str) -> dict[str, Any]:
   found = _RULE.fullmatch(_ALIASES.get(rule, rule))
   if not found:
     raise ValueError(
-        f"Unknown geometry {rule!r}. Known: {', '.join(_ALIASES)}, whole, or the"
-        " like of short256_crop224, squash256_crop227, fraction0.875_299."
+      f"Unknown geometry {rule!r}. Known: {', '.join(_ALIASES)}, whole, or the"
+      " like of short256_crop224, squash256_crop227, fraction0.875_299."
     )
   return found.groupdict()
 
@@ -97,8 +97,8 @@ def decode(data: bytes, rule: str, what: str) -> np.ndarray:
       return np.asarray(apply(picture.convert("RGB"), rule))
   except (OSError, SyntaxError, ValueError) as e:
     raise ValueError(
-        f"{what} cannot be read as an image ({e}; {len(data)} bytes). Replace the"
-        " file, or remove it from the source."
+      f"{what} cannot be read as an image ({e}; {len(data)} bytes). Replace the"
+      " file, or remove it from the source."
     ) from e
 
 

@@ -12,7 +12,8 @@ from tensorflow_datasets.core import example_serializer
 
 
 class Builder(
-    tfds.core.GeneratorBasedBuilder, skip_registration=True  # type: ignore[call-arg]
+  tfds.core.GeneratorBasedBuilder,
+  skip_registration=True,  # type: ignore[call-arg]
 ):
   """Writes examples with their features in a fixed order.
 
@@ -31,6 +32,6 @@ def _fixed_order() -> Iterator[None]:
     return self.get_tf_example(example).SerializeToString(deterministic=True)
 
   with mock.patch.object(
-      example_serializer.ExampleSerializer, "serialize_example", serialize
+    example_serializer.ExampleSerializer, "serialize_example", serialize
   ):
     yield

@@ -26,7 +26,9 @@ def _image(height, width, seed=0) -> np.ndarray:
   rng = np.random.default_rng(seed)
   y, x = np.mgrid[:height, :width]
   smooth = (5 * x + 3 * y)[..., None] // np.array([1, 2, 3])
-  return ((smooth + rng.integers(0, 30, (height, width, 3))) % 256).astype(np.uint8)
+  return ((smooth + rng.integers(0, 30, (height, width, 3))) % 256).astype(
+    np.uint8
+  )
 
 
 def _key(name, example="a.jpg"):
@@ -34,12 +36,11 @@ def _key(name, example="a.jpg"):
 
 
 class NamesTest(absltest.TestCase):
-
   def test_paper_order(self):
     self.assertLen(spec.names("common"), 15)
     self.assertEqual(
-        spec.names("extra"),
-        ("speckle_noise", "gaussian_blur", "spatter", "saturate"),
+      spec.names("extra"),
+      ("speckle_noise", "gaussian_blur", "spatter", "saturate"),
     )
     self.assertEqual(_NAMES, spec.names("common") + spec.names("extra"))
 
@@ -50,7 +51,6 @@ class NamesTest(absltest.TestCase):
 
 
 class ContractTest(parameterized.TestCase):
-
   def setUp(self):
     super().setUp()
     replays.use_frost()
@@ -63,24 +63,24 @@ class ContractTest(parameterized.TestCase):
 
     def call(rows, severity=3):
       return np.asarray(
-          corruptions.corrupt_batch(
-              batch[rows], name, severity, edition="cifar10", keys=keys[rows]
-          )
+        corruptions.corrupt_batch(
+          batch[rows], name, severity, edition="cifar10", keys=keys[rows]
+        )
       )
 
     whole = call([0, 1, 2, 3])
     np.testing.assert_array_equal(call([2, 0]), whole[[2, 0]])
     np.testing.assert_array_equal(call([0, 1, 2, 3], np.int64(3)), whole)
     traced = jax.jit(
-        lambda x, s, k: corruptions.corrupt_batch(
-            x, name, s, edition="cifar10", keys=k
-        )
+      lambda x, s, k: corruptions.corrupt_batch(
+        x, name, s, edition="cifar10", keys=k
+      )
     )(batch, 3, keys)
     np.testing.assert_array_equal(np.asarray(traced), whole)
     strided = np.repeat(batch, 2, axis=2)[:, :, ::2]
     self.assertFalse(strided.flags["C_CONTIGUOUS"])
     again = corruptions.corrupt_batch(
-        strided, name, 3, edition="cifar10", keys=keys
+      strided, name, 3, edition="cifar10", keys=keys
     )
     np.testing.assert_array_equal(np.asarray(again), whole)
 
@@ -90,17 +90,17 @@ class ContractTest(parameterized.TestCase):
       for severity in (1, 5):
         image = np.full((32, 32), level, np.uint8)
         out = np.asarray(
-            corruptions.corrupt(
-                image, name, severity, edition=edition, key=_key(name)
-            )
+          corruptions.corrupt(
+            image, name, severity, edition=edition, key=_key(name)
+          )
         )
         self.assertEqual((out.shape, out.dtype), ((32, 32, 3), np.uint8))
         same = corruptions.corrupt(
-            np.repeat(image[..., None], 3, axis=2),
-            name,
-            severity,
-            edition=edition,
-            key=_key(name),
+          np.repeat(image[..., None], 3, axis=2),
+          name,
+          severity,
+          edition=edition,
+          key=_key(name),
         )
         np.testing.assert_array_equal(out, np.asarray(same))
 
@@ -118,13 +118,12 @@ class ContractTest(parameterized.TestCase):
       image, key = _image(height, width), _key(name)
       padded = corruptions.corrupt(image, name, 3, edition="any", key=key)
       plain = corruptions.corrupt_batch(
-          image[None], name, 3, edition="any", keys=seeding.raw(key)[None]
+        image[None], name, 3, edition="any", keys=seeding.raw(key)[None]
       )[0]
       np.testing.assert_array_equal(np.asarray(padded), np.asarray(plain))
 
 
 class AnySizeTest(absltest.TestCase):
-
   def _sizes(self):
     """800 sizes with COCO val's spread: long sides to 640, both orientations."""
     rng = np.random.default_rng(0)
@@ -153,16 +152,15 @@ class AnySizeTest(absltest.TestCase):
     sizes = sorted(self._sizes())[::20]
     for height, width in sizes:
       corruptions.corrupt(
-          _image(height, width), name, 3, edition="any", key=_key(name)
+        _image(height, width), name, 3, edition="any", key=_key(name)
       )
     self.assertLessEqual(
-        compiled._cache_size() - before,
-        len({canvas.shape(*s) for s in sizes}),
+      compiled._cache_size() - before,
+      len({canvas.shape(*s) for s in sizes}),
     )
 
 
 class DevicesTest(absltest.TestCase):
-
   def test_eight_devices_give_the_same_bytes(self):
     code = """
 import hashlib, sys
@@ -189,11 +187,11 @@ print(jax.device_count(), digest.hexdigest())
       flags = f"--xla_force_host_platform_device_count={devices}"
       env = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
       done = subprocess.run(
-          [sys.executable, "-c", code],
-          env=env,
-          check=True,
-          capture_output=True,
-          text=True,
+        [sys.executable, "-c", code],
+        env=env,
+        check=True,
+        capture_output=True,
+        text=True,
       )
       said.append(done.stdout.split())
     self.assertEqual([s[0] for s in said], ["1", "8"])
@@ -201,26 +199,25 @@ print(jax.device_count(), digest.hexdigest())
 
 
 class RefusalsTest(parameterized.TestCase):
-
   @parameterized.parameters(
-      (np.zeros((32, 32, 3), np.float32), "must be uint8"),
-      (np.zeros((32, 32, 3), np.uint16), "x >> 8"),
-      (np.zeros((32, 32, 4), np.uint8), "Drop an alpha"),
-      (np.zeros((32, 32, 2), np.uint8), "Drop an alpha"),
-      (np.zeros((0, 32, 3), np.uint8), "Empty image"),
-      (np.zeros((2, 32, 32, 3), np.uint8), r"\[H, W, 3\]"),
+    (np.zeros((32, 32, 3), np.float32), "must be uint8"),
+    (np.zeros((32, 32, 3), np.uint16), "x >> 8"),
+    (np.zeros((32, 32, 4), np.uint8), "Drop an alpha"),
+    (np.zeros((32, 32, 2), np.uint8), "Drop an alpha"),
+    (np.zeros((0, 32, 3), np.uint8), "Empty image"),
+    (np.zeros((2, 32, 32, 3), np.uint8), r"\[H, W, 3\]"),
   )
   def test_images(self, image, message):
     with self.assertRaisesRegex(ValueError, message):
       corruptions.corrupt(image, "fog", 3, key=_key("fog"))
 
   @parameterized.parameters(
-      (0, "Severity 0 is the clean image"),
-      (6, "must be 1-5, got 6"),
-      (-1, "must be 1-5"),
-      (True, "must be an integer"),
-      (2.0, "must be an integer"),
-      ("3", "must be an integer"),
+    (0, "Severity 0 is the clean image"),
+    (6, "must be 1-5, got 6"),
+    (-1, "must be 1-5"),
+    (True, "must be an integer"),
+    (2.0, "must be an integer"),
+    ("3", "must be an integer"),
   )
   def test_severities(self, severity, message):
     with self.assertRaisesRegex(ValueError, message):
@@ -231,20 +228,19 @@ class RefusalsTest(parameterized.TestCase):
       corruptions.corrupt(_image(32, 32), "gausian_noise", 3, key=_key("x"))
     with self.assertRaisesRegex(ValueError, "Did you mean 'cifar10'"):
       corruptions.corrupt(
-          _image(32, 32), "fog", 3, edition="cifar", key=_key("x")
+        _image(32, 32), "fog", 3, edition="cifar", key=_key("x")
       )
 
   def test_keys(self):
     with self.assertRaisesRegex(ValueError, "One key per image"):
       corruptions.corrupt_batch(
-          _image(32, 32)[None], "fog", 3, keys=np.zeros((2, 2), np.uint32)
+        _image(32, 32)[None], "fog", 3, keys=np.zeros((2, 2), np.uint32)
       )
     with self.assertRaisesRegex(ValueError, "example_key"):
       corruptions.corrupt(_image(32, 32), "fog", 3, key=np.zeros(2))
 
 
 class KeysTest(absltest.TestCase):
-
   def test_depend_on_everything_named_and_nothing_else(self):
     base = (0, "imagenet_c", "fog", 3, "a.jpg", 0)
     first = np.asarray(seeding.raw(corruptions.example_key(*base)))
@@ -257,19 +253,27 @@ class KeysTest(absltest.TestCase):
 
   @hypothesis.settings(deadline=None, max_examples=25)
   @hypothesis.given(
-      name=st.sampled_from(("gaussian_noise", "shot_noise", "impulse_noise",
-                            "speckle_noise", "contrast", "brightness")),
-      height=st.integers(1, 40),
-      width=st.integers(1, 40),
-      severity=st.integers(1, 5),
-      seed=st.integers(0, 2**31),
+    name=st.sampled_from(
+      (
+        "gaussian_noise",
+        "shot_noise",
+        "impulse_noise",
+        "speckle_noise",
+        "contrast",
+        "brightness",
+      )
+    ),
+    height=st.integers(1, 40),
+    width=st.integers(1, 40),
+    severity=st.integers(1, 5),
+    seed=st.integers(0, 2**31),
   )
   def test_any_size_any_severity(self, name, height, width, severity, seed):
     image = _image(height, width, seed)
     key = corruptions.example_key(seed, "h", name, severity, "x")
     one = corruptions.corrupt(image, name, severity, edition="any", key=key)
     two = corruptions.corrupt(
-        image.copy(), name, severity, edition="any", key=key
+      image.copy(), name, severity, edition="any", key=key
     )
     self.assertEqual((one.shape, one.dtype), (image.shape, np.uint8))
     np.testing.assert_array_equal(np.asarray(one), np.asarray(two))

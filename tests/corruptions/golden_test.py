@@ -13,25 +13,25 @@ from tests import shared_data
 from tests.corruptions import replays
 
 _EDITIONS = {
-    "imagenet224": "imagenet",
-    "anysize": "any",
-    "cifar32": "cifar10",
-    "tiny64": "tiny_imagenet",
+  "imagenet224": "imagenet",
+  "anysize": "any",
+  "cifar32": "cifar10",
+  "tiny64": "tiny_imagenet",
 }
 _INPUTS = (
-    "img0",
-    "img1",
-    "img2",
-    "img3",
-    "native",
-    "big",
-    "gray",
-    "small32",
-    "cifar32",
-    "tiny64",
+  "img0",
+  "img1",
+  "img2",
+  "img3",
+  "native",
+  "big",
+  "gray",
+  "small32",
+  "cifar32",
+  "tiny64",
 )
 _DETERMINISTIC = tuple(
-    n for n in spec.names("all") if not hasattr(spec.module(n), "draw")
+  n for n in spec.names("all") if not hasattr(spec.module(n), "draw")
 )
 _EXACT = ("pixelate", "jpeg_compression")
 
@@ -53,7 +53,6 @@ def _edition(key: str) -> str:
 
 
 class DeterministicTest(parameterized.TestCase):
-
   def test_there_are_eight(self):
     self.assertLen(_DETERMINISTIC, 8)
 
@@ -65,7 +64,7 @@ class DeterministicTest(parameterized.TestCase):
       severity = int(path.stem[-1])
       want = np.asarray(Image.open(path).convert("RGB")).astype(int)
       got = corruptions.corrupt(
-          _input(key), name, severity, edition=_edition(key), key=unused
+        _input(key), name, severity, edition=_edition(key), key=unused
       )
       difference = np.asarray(got).astype(int) - want
       limit = 0 if name in _EXACT else 1
@@ -78,8 +77,8 @@ class ReplayTest(parameterized.TestCase):
   """The noises with the reference's own draws."""
 
   @parameterized.product(
-      name=("gaussian_noise", "speckle_noise", "shot_noise", "impulse_noise"),
-      cell=replays.CELLS,
+    name=("gaussian_noise", "speckle_noise", "shot_noise", "impulse_noise"),
+    cell=replays.CELLS,
   )
   def test_noise(self, name, cell):
     key, severity = cell
@@ -92,7 +91,9 @@ class ReplayTest(parameterized.TestCase):
         flip = rng.random(image.shape) <= row
         return flip, rng.random(image.shape) <= 0.5
       if name == "shot_noise":
-        return np.minimum(rng.poisson(image / 255.0 * row), row).astype(np.int32)
+        return np.minimum(rng.poisson(image / 255.0 * row), row).astype(
+          np.int32
+        )
       return rng.normal(size=image.shape).astype(np.float32)
 
     replays.check(self, name, key, severity, draws)

@@ -19,33 +19,35 @@ from tests import shared_data
 _PHOTOS = ("n01440764_tench", "n04070727_refrigerator")
 # name -> share of values that may be off by one (golden/imagenet_p/README.md).
 _EXACT = {
-    "translate": 0.0,
-    "rotate": 0.0,
-    "scale": 1e-4,
-    "tilt": 0.0,
-    "zoom_blur": 1e-4,
-    "motion_blur": 1e-4,
-    "gaussian_blur": 1e-3,
-    "shear": 1e-3,
-    "brightness": 0.05,
+  "translate": 0.0,
+  "rotate": 0.0,
+  "scale": 1e-4,
+  "tilt": 0.0,
+  "zoom_blur": 1e-4,
+  "motion_blur": 1e-4,
+  "gaussian_blur": 1e-3,
+  "shear": 1e-3,
+  "brightness": 0.05,
 }
 _GIVEN_LAYER = {"snow": 1e-3, "spatter": 1e-3}
 _FRAMES = {"translate": 41}
 _NOISE = [
-    f"{kind}_noise{level}"
-    for kind in ("gaussian", "shot", "speckle")
-    for level in ("", "_2", "_3")
+  f"{kind}_noise{level}"
+  for kind in ("gaussian", "shot", "speckle")
+  for level in ("", "_2", "_3")
 ]
 
 
 def _photo(name: str) -> np.ndarray:
-  path = shared_data.path("golden/imagenet_p/sequences", f"{name}.resize256.png")
+  path = shared_data.path(
+    "golden/imagenet_p/sequences", f"{name}.resize256.png"
+  )
   return np.asarray(Image.open(path).convert("RGB"))
 
 
 def _golden(photo: str, name: str):
   return np.load(
-      shared_data.path("golden/imagenet_p/sequences", f"{photo}.{name}.npz")
+    shared_data.path("golden/imagenet_p/sequences", f"{photo}.{name}.npz")
   )
 
 
@@ -54,12 +56,11 @@ def _key(name: str = "x") -> jax.Array:
 
 
 class GoldenTest(parameterized.TestCase):
-
   def _compare(self, frames, golden, share):
     differences = [
-        frames[golden["full_index"]].astype(int) - golden["full"],
-        frames[:, :32, :32].astype(int) - golden["crop_tl"],
-        frames[:, 96:128, 96:128].astype(int) - golden["crop_center"],
+      frames[golden["full_index"]].astype(int) - golden["full"],
+      frames[:, :32, :32].astype(int) - golden["crop_tl"],
+      frames[:, 96:128, 96:128].astype(int) - golden["crop_center"],
     ]
     for d in differences:
       self.assertLessEqual(np.abs(d).max(), 1)
@@ -83,29 +84,31 @@ class GoldenTest(parameterized.TestCase):
     variant = spec.edition("imagenet")
     module = spec.module(name, "perturbation")
     frames = jax.jit(
-        lambda image, layer, table: sequences.run(
-            module,
-            variant,
-            image,
-            images.Size(*image.shape[:2]),
-            seeding.raw(_key()),
-            table,
-            draws=layer,
-        )
+      lambda image, layer, table: sequences.run(
+        module,
+        variant,
+        image,
+        images.Size(*image.shape[:2]),
+        seeding.raw(_key()),
+        table,
+        draws=layer,
+      )
     )(photo, golden["layer"].astype(np.float32), module.tables(variant, 1))
     frames = np.asarray(frames).reshape(-1, 224, 224, 3)
     self._compare(frames, golden, _GIVEN_LAYER[name])
 
-  @parameterized.product(
-      name=(*_NOISE, "snow", "spatter"), photo=_PHOTOS
-  )
+  @parameterized.product(name=(*_NOISE, "snow", "spatter"), photo=_PHOTOS)
   def test_statistics_of_random_ones(self, name, photo):
-    path = shared_data.path("golden/imagenet_p/stochastic_stats", f"{name}.json")
+    path = shared_data.path(
+      "golden/imagenet_p/stochastic_stats", f"{name}.json"
+    )
     want = json.loads(path.read_text())["images"][photo]
     own, image = [], _photo(photo)
     for i in range(8):
       key = corruptions.example_key(i, "imagenet_p", name, 1, photo)
-      frames = np.asarray(corruptions.sequence(image, name, key=key), np.float64)
+      frames = np.asarray(
+        corruptions.sequence(image, name, key=key), np.float64
+      )
       own.append(_statistics(frames, image))
     for statistic, values in zip(("mean", "std", "rmse_prev"), zip(*own)):
       mean = np.array(want[f"{statistic}_avg_over_seeds"])
@@ -121,14 +124,13 @@ def _statistics(frames, image):
   steps = np.diff(frames, axis=0)
   previous = np.sqrt((steps**2).mean(axis=(1, 2, 3)))
   return (
-      frames.mean(axis=(1, 2, 3)),
-      frames.std(axis=(1, 2, 3)),
-      np.concatenate([[0.0], previous]),
+    frames.mean(axis=(1, 2, 3)),
+    frames.std(axis=(1, 2, 3)),
+    np.concatenate([[0.0], previous]),
   )
 
 
 class ContractTest(parameterized.TestCase):
-
   def setUp(self):
     super().setUp()
     rng = np.random.default_rng(0)
@@ -136,23 +138,23 @@ class ContractTest(parameterized.TestCase):
 
   def test_names_in_paper_order(self):
     self.assertEqual(
-        corruptions.sequence_names("common"),
-        (
-            "gaussian_noise",
-            "shot_noise",
-            "motion_blur",
-            "zoom_blur",
-            "snow",
-            "brightness",
-            "translate",
-            "rotate",
-            "tilt",
-            "scale",
-        ),
+      corruptions.sequence_names("common"),
+      (
+        "gaussian_noise",
+        "shot_noise",
+        "motion_blur",
+        "zoom_blur",
+        "snow",
+        "brightness",
+        "translate",
+        "rotate",
+        "tilt",
+        "scale",
+      ),
     )
     self.assertEqual(
-        corruptions.sequence_names("extra"),
-        ("speckle_noise", "gaussian_blur", "spatter", "shear"),
+      corruptions.sequence_names("extra"),
+      ("speckle_noise", "gaussian_blur", "spatter", "shear"),
     )
 
   @parameterized.parameters(*sequences.sequence_names("all"))
@@ -162,24 +164,24 @@ class ContractTest(parameterized.TestCase):
     canvas = np.full((2, 320, 320, 3), 77, np.uint8)
     canvas[:, :256, :270] = self.image
     padded = corruptions.sequence_batch(
-        canvas, name, keys=keys, sizes=[(256, 270)] * 2
+      canvas, name, keys=keys, sizes=[(256, 270)] * 2
     )
     np.testing.assert_array_equal(alone, padded[1])
 
   @parameterized.product(
-      name=sequences.sequence_names("all"), edition=sequences.EDITIONS
+    name=sequences.sequence_names("all"), edition=sequences.EDITIONS
   )
   def test_every_edition_has_its_frames(self, name, edition):
     size = {"cifar10": (32, 32), "imagenet": (256, 270)}.get(edition, (90, 80))
     if edition == "inception":
       size = (320, 300)
     frames = corruptions.sequence(
-        self.image[: size[0], : size[1]]
-        if max(size) <= 256
-        else np.resize(self.image, (*size, 3)),
-        name,
-        edition=edition,
-        key=_key(),
+      self.image[: size[0], : size[1]]
+      if max(size) <= 256
+      else np.resize(self.image, (*size, 3)),
+      name,
+      edition=edition,
+      key=_key(),
     )
     side = spec.edition(edition).size_px
     count = sequences.frame_count(name, edition)
@@ -188,17 +190,17 @@ class ContractTest(parameterized.TestCase):
 
   def test_cifar_frame_counts(self):
     counts = {
-        n: sequences.frame_count(n, "cifar10")
-        for n in sequences.sequence_names("all")
+      n: sequences.frame_count(n, "cifar10")
+      for n in sequences.sequence_names("all")
     }
     self.assertEqual(counts.pop("motion_blur"), 21)
     self.assertEqual(counts.pop("translate"), 16)
     self.assertEqual(set(counts.values()), {31})
 
   @parameterized.parameters(
-      ("rotat", "Did you mean 'rotate'"),
-      ("rotate_2", "only noise has harder variants"),
-      ("shot_noise_4", "Unknown perturbation"),
+    ("rotat", "Did you mean 'rotate'"),
+    ("rotate_2", "only noise has harder variants"),
+    ("shot_noise_4", "Unknown perturbation"),
   )
   def test_bad_names(self, name, message):
     with self.assertRaisesRegex(ValueError, message):

@@ -26,30 +26,28 @@ def _jpeg(size=(60, 40), seed=0) -> bytes:
   out = io.BytesIO()
   rng = np.random.default_rng(seed)
   Image.fromarray(rng.integers(0, 256, (*size[::-1], 3), np.uint8)).save(
-      out, "JPEG"
+    out, "JPEG"
   )
   return out.getvalue()
 
 
 class ImportTest(absltest.TestCase):
-
   def test_import_is_light_and_registers(self):
     code = (
-        "import time, tensorflow_datasets, absl, numpy;"
-        "start = time.perf_counter();"
-        "import robust_tfds, sys;"
-        "took = time.perf_counter() - start;"
-        "heavy = {'tensorflow', 'jax', 'flax', 'models'} & set(sys.modules);"
-        "assert not heavy, heavy;"
-        "assert took < 1, took;"
-        "names = tensorflow_datasets.list_builders();"
-        "assert 'imagenet_c' in names and 'digits_c' in names"
+      "import time, tensorflow_datasets, absl, numpy;"
+      "start = time.perf_counter();"
+      "import robust_tfds, sys;"
+      "took = time.perf_counter() - start;"
+      "heavy = {'tensorflow', 'jax', 'flax', 'models'} & set(sys.modules);"
+      "assert not heavy, heavy;"
+      "assert took < 1, took;"
+      "names = tensorflow_datasets.list_builders();"
+      "assert 'imagenet_c' in names and 'digits_c' in names"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 class NamesTest(parameterized.TestCase):
-
   def test_the_same_names_as_the_library(self):
     self.assertEqual(corrupted.COMMON, spec.names("common"))
     self.assertEqual(corrupted.EXTRA, spec.names("extra"))
@@ -63,10 +61,10 @@ class NamesTest(parameterized.TestCase):
     self.assertEqual(tfds.builder("digits_c").builder_config.name, "clean")
 
   @parameterized.parameters(
-      ("digits_c", "gausian_noise/3", "Did you mean 'gaussian_noise'"),
-      ("digits_c", "fog_0", "severity 0 is the config 'clean'"),
-      ("digits_c", "fog_6", "must be 1-5, got 6"),
-      ("digit_c", "fog_1", "Did you mean 'digits_c'"),
+    ("digits_c", "gausian_noise/3", "Did you mean 'gaussian_noise'"),
+    ("digits_c", "fog_0", "severity 0 is the config 'clean'"),
+    ("digits_c", "fog_6", "must be 1-5, got 6"),
+    ("digit_c", "fog_1", "Did you mean 'digits_c'"),
   )
   def test_bad_names(self, name, config, message):
     with self.assertRaisesRegex(ValueError, message):
@@ -74,13 +72,13 @@ class NamesTest(parameterized.TestCase):
 
   def test_options_have_their_own_folder(self):
     folders = {
-        datasets.builder("imagenet_c", "clean", data_dir="/x", **o).data_dir
-        for o in (
-            {},
-            {"codec": "raw"},
-            {"geometry": "squash256_crop227"},
-            {"codec": "raw", "geometry": "squash256_crop227"},
-        )
+      datasets.builder("imagenet_c", "clean", data_dir="/x", **o).data_dir
+      for o in (
+        {},
+        {"codec": "raw"},
+        {"geometry": "squash256_crop227"},
+        {"codec": "raw", "geometry": "squash256_crop227"},
+      )
     }
     self.assertLen(folders, 4)
 
@@ -92,23 +90,22 @@ class NamesTest(parameterized.TestCase):
 
 
 class BuildTest(parameterized.TestCase):
-
   def test_slashes_and_the_same_pixels_as_on_the_fly(self):
     folder = self.create_tempdir().full_path
     ds = robust_tfds.load(
-        "digits_c/gaussian_noise/3", split="test[:40]", data_dir=folder
+      "digits_c/gaussian_noise/3", split="test[:40]", data_dir=folder
     )
     clean = datasets.prepare("digits_c", "clean", data_dir=folder)
     source = {
-        e["example_id"]: e["image"]
-        for e in tfds.as_numpy(clean.as_dataset(split="test"))
+      e["example_id"]: e["image"]
+      for e in tfds.as_numpy(clean.as_dataset(split="test"))
     }
     for e in tfds.as_numpy(ds):
       key = corruptions.example_key(
-          0, "digits_c", "gaussian_noise", 3, e["example_id"].decode()
+        0, "digits_c", "gaussian_noise", 3, e["example_id"].decode()
       )
       want = corruptions.corrupt(
-          source[e["example_id"]], "gaussian_noise", 3, edition="cifar10", key=key
+        source[e["example_id"]], "gaussian_noise", 3, edition="cifar10", key=key
       )
       np.testing.assert_array_equal(e["image"], want)
 
@@ -117,7 +114,7 @@ class BuildTest(parameterized.TestCase):
     for workers in (1, 3):
       folder = self.create_tempdir(f"w{workers}").full_path
       built = datasets.prepare(
-          "digits_c", "brightness_2", data_dir=folder, workers=workers, limit=80
+        "digits_c", "brightness_2", data_dir=folder, workers=workers, limit=80
       )
       records = sorted(pathlib.Path(built.data_dir).glob("*.tfrecord*"))
       files.append([r.read_bytes() for r in records])
@@ -141,7 +138,6 @@ class BuildTest(parameterized.TestCase):
 
 
 class SourcesTest(parameterized.TestCase):
-
   def setUp(self):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
@@ -162,8 +158,8 @@ class SourcesTest(parameterized.TestCase):
       (folder / f"ILSVRC2012_val_{i:08d}.JPEG").write_bytes(_jpeg())
     (self.root / "ILSVRC2012_validation_ground_truth.txt").write_text("7\n5\n")
     rows = np.array(
-        [(5, "n01440764"), (7, "n01443537")],
-        dtype=[("ILSVRC2012_ID", "O"), ("WNID", "O")],
+      [(5, "n01440764"), (7, "n01443537")],
+      dtype=[("ILSVRC2012_ID", "O"), ("WNID", "O")],
     )
     scipy_io.savemat(self.root / "meta.mat", {"synsets": rows})
     self.assertEqual([label for _, label in self._labels()], [1, 0])
@@ -195,7 +191,9 @@ class SourcesTest(parameterized.TestCase):
     self.assertEmpty(list(sources.published(self.root, "fog", 4)))
 
   def test_missing_data_says_what_was_looked_for(self):
-    with self.assertRaisesRegex(FileNotFoundError, "Looked for: ILSVRC2012_img"):
+    with self.assertRaisesRegex(
+      FileNotFoundError, "Looked for: ILSVRC2012_img"
+    ):
       sources.clean(self.root)
     with self.assertRaisesRegex(FileNotFoundError, "weather.tar"):
       list(sources.published(self.root, "fog", 3))
@@ -210,10 +208,10 @@ class SourcesTest(parameterized.TestCase):
     (self.root / "n01443537_x.JPEG").write_bytes(data)
     with self.assertRaisesRegex(ValueError, "n01443537_x.JPEG cannot be read"):
       datasets.prepare(
-          "imagenet_c",
-          "clean",
-          data_dir=self.create_tempdir().full_path,
-          manual_dir=self.root,
+        "imagenet_c",
+        "clean",
+        data_dir=self.create_tempdir().full_path,
+        manual_dir=self.root,
       )
 
   def test_manual_dir_that_is_not_there(self):
@@ -222,13 +220,12 @@ class SourcesTest(parameterized.TestCase):
 
 
 class GeometryTest(parameterized.TestCase):
-
   @parameterized.parameters(
-      ("imagenet", (224, 224, 3)),
-      ("inception", (299, 299, 3)),
-      ("squash256_crop227", (227, 227, 3)),
-      ("short256", (256, 341, 3)),
-      ("whole", (375, 500, 3)),
+    ("imagenet", (224, 224, 3)),
+    ("inception", (299, 299, 3)),
+    ("squash256_crop227", (227, 227, 3)),
+    ("short256", (256, 341, 3)),
+    ("whole", (375, 500, 3)),
   )
   def test_shapes(self, rule, shape):
     image = geometry.decode(_jpeg((500, 375)), rule, "x")

@@ -14,12 +14,12 @@ from eval import predictions
 def _columns(ids) -> dict:
   n = len(ids)
   return {
-      "example_id": np.array(ids, np.str_),
-      "group_id": np.array(ids, np.str_),
-      "frame": np.zeros(n, np.int32),
-      "label": np.arange(n, dtype=np.int32),
-      "top5": np.tile(np.arange(5, dtype=np.int32), (n, 1)),
-      "score": np.linspace(0, 1, 5 * n, dtype=np.float32).reshape(n, 5),
+    "example_id": np.array(ids, np.str_),
+    "group_id": np.array(ids, np.str_),
+    "frame": np.zeros(n, np.int32),
+    "label": np.arange(n, dtype=np.int32),
+    "top5": np.tile(np.arange(5, dtype=np.int32), (n, 1)),
+    "score": np.linspace(0, 1, 5 * n, dtype=np.float32).reshape(n, 5),
   }
 
 
@@ -28,7 +28,6 @@ def _part(columns, rows) -> dict:
 
 
 class PredictionsTest(absltest.TestCase):
-
   def setUp(self):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
@@ -38,9 +37,9 @@ class PredictionsTest(absltest.TestCase):
     columns = _columns(["c.png", "a.png", "b.png"])
     written = []
     for name, parts in (
-        ("one", [[0, 1, 2]]),
-        ("other order", [[2, 0, 1]]),
-        ("two", [[1], [2, 0]]),
+      ("one", [[0, 1, 2]]),
+      ("other order", [[2, 0, 1]]),
+      ("two", [[1], [2, 0]]),
     ):
       cell = predictions.folder(self.root, name)
       for i, rows in enumerate(parts):

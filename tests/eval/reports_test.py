@@ -23,18 +23,18 @@ def _context(models=("ours", "base"), names=corruption_error.ALL, **changes):
     def row(corruption, severity, metric, value, n=None, model=model):
       config = f"{corruption}_{severity}" if corruption and severity else ""
       rows.append(
-          table.Row(
-              model=model,
-              dataset="digits_c",
-              config="clean" if severity == 0 else config,
-              corruption=corruption,
-              severity=severity,
-              metric=metric,
-              value=value,
-              lo=max(value - 0.05, 0),
-              hi=min(value + 0.05, 1),
-              n=n,
-          )
+        table.Row(
+          model=model,
+          dataset="digits_c",
+          config="clean" if severity == 0 else config,
+          corruption=corruption,
+          severity=severity,
+          metric=metric,
+          value=value,
+          lo=max(value - 0.05, 0),
+          hi=min(value + 0.05, 1),
+          n=n,
+        )
       )
 
     row("", 0, "error", 0.1, 100)
@@ -48,24 +48,23 @@ def _context(models=("ours", "base"), names=corruption_error.ALL, **changes):
       row("", None, "mean_corruption_error", 0.4)
       row("", None, "mce", 0.9 + 0.1 * m)
   fields = dict(
-      task="classification",
-      dataset="digits_c",
-      rows=rows,
-      corruptions=tuple(names),
-      groups=corruption_error.GROUPS,
-      common=corruption_error.COMMON,
-      baseline="AlexNet (its source)",
-      samples={
-          (n, s): np.zeros((8, 8, 3), np.uint8) for n in names for s in range(1, 6)
-      }
-      | {("", 0): np.zeros((8, 8, 3), np.uint8)},
-      provenance=("made up",),
+    task="classification",
+    dataset="digits_c",
+    rows=rows,
+    corruptions=tuple(names),
+    groups=corruption_error.GROUPS,
+    common=corruption_error.COMMON,
+    baseline="AlexNet (its source)",
+    samples={
+      (n, s): np.zeros((8, 8, 3), np.uint8) for n in names for s in range(1, 6)
+    }
+    | {("", 0): np.zeros((8, 8, 3), np.uint8)},
+    provenance=("made up",),
   )
   return reports.Context(**{**fields, **changes})
 
 
 class ReportsTest(parameterized.TestCase):
-
   def _write(self, context, name="a") -> dict[str, bytes]:
     folder = pathlib.Path(self.create_tempdir(name).full_path)
     return {p.name: p.read_bytes() for p in reports.write_all(context, folder)}
@@ -73,17 +72,17 @@ class ReportsTest(parameterized.TestCase):
   def test_everything_twice_the_same_bytes(self):
     one, two = self._write(_context(), "one"), self._write(_context(), "two")
     self.assertContainsSubset(
-        {
-            "summary.txt",
-            "leaderboard.md",
-            "leaderboard.tex",
-            "cells.md",
-            "severity_curves.png",
-            "heat_map.png",
-            "gallery.png",
-            "report.html",
-        },
-        one,
+      {
+        "summary.txt",
+        "leaderboard.md",
+        "leaderboard.tex",
+        "cells.md",
+        "severity_curves.png",
+        "heat_map.png",
+        "gallery.png",
+        "report.html",
+      },
+      one,
     )
     self.assertEqual(one, two)
 
@@ -100,7 +99,7 @@ class ReportsTest(parameterized.TestCase):
     self.assertIn("a\\_b&amp;c\\|&lt;script", files["leaderboard.md"].decode())
     self.assertIn("a\\_b\\&c\\textbar{}", files["leaderboard.tex"].decode())
     self.assertEqual(
-        leaderboard_latex.escape("50%_\\"), "50\\%\\_\\textbackslash{}"
+      leaderboard_latex.escape("50%_\\"), "50\\%\\_\\textbackslash{}"
     )
 
   def test_best_is_bold_and_percent_is_printed(self):

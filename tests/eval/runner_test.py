@@ -29,12 +29,12 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 def _command(workdir, *flags) -> list[str]:
   config = _ROOT / "tests" / "eval" / "tiny_config.py"
   return [
-      sys.executable,
-      "-m",
-      "eval.main",
-      f"--config={config}",
-      f"--workdir={workdir}",
-      *flags,
+    sys.executable,
+    "-m",
+    "eval.main",
+    f"--config={config}",
+    f"--workdir={workdir}",
+    *flags,
   ]
 
 
@@ -45,12 +45,12 @@ def _environment(devices: int = 1) -> dict[str, str]:
 
 def _launch(workdir, *flags, devices: int = 1) -> subprocess.CompletedProcess:
   return subprocess.run(
-      _command(workdir, *flags),
-      cwd=_ROOT,
-      env=_environment(devices),
-      capture_output=True,
-      text=True,
-      check=False,
+    _command(workdir, *flags),
+    cwd=_ROOT,
+    env=_environment(devices),
+    capture_output=True,
+    text=True,
+    check=False,
   )
 
 
@@ -62,7 +62,6 @@ def _run(workdir: pathlib.Path, **data) -> list[table.Row]:
 
 
 class RunnerTest(parameterized.TestCase):
-
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -95,7 +94,7 @@ class RunnerTest(parameterized.TestCase):
       _run(self.base / "first")
     never.assert_not_called()
     self.assertEqual(
-        (self.base / "first" / "table.csv").read_bytes(), self.table
+      (self.base / "first" / "table.csv").read_bytes(), self.table
     )
 
   @parameterized.parameters("batch", "array_record", "no cache")
@@ -112,8 +111,8 @@ class RunnerTest(parameterized.TestCase):
         config.data.cache_gib = 0.0
     runner.Runner(plan_lib.make(config), workdir).run()
     got, want = (
-        {(r.config, r.metric): r.value for r in table.read(w / "table.csv")}
-        for w in (workdir, self.base / "first")
+      {(r.config, r.metric): r.value for r in table.read(w / "table.csv")}
+      for w in (workdir, self.base / "first")
     )
     self.assertEqual(got, want)
 
@@ -123,12 +122,12 @@ class RunnerTest(parameterized.TestCase):
     _run(workdir, source="prepared")
     for config in ("gaussian_noise_3", "brightness_1"):
       cells = [
-          predictions.read(
-              predictions.folder(
-                  w / "cells", "digits_cnn", "digits_c", config, "seed0"
-              )
-          )[0]
-          for w in (workdir, self.base / "first")
+        predictions.read(
+          predictions.folder(
+            w / "cells", "digits_cnn", "digits_c", config, "seed0"
+          )
+        )[0]
+        for w in (workdir, self.base / "first")
       ]
       ids = set(cells[0]["example_id"]) & set(cells[1]["example_id"])
       self.assertLen(ids, 64)
@@ -143,7 +142,7 @@ class RunnerTest(parameterized.TestCase):
   def test_killed_run_continues_to_the_same_table(self):
     workdir = self._copy("killed")
     process = subprocess.Popen(
-        _command(workdir), cwd=_ROOT, env=_environment(), stdout=subprocess.PIPE
+      _command(workdir), cwd=_ROOT, env=_environment(), stdout=subprocess.PIPE
     )
     while not list((workdir / "cells").glob("*/*/*/seed0")):
       self.assertIsNone(process.poll(), "it ended before it was killed")
@@ -159,16 +158,20 @@ class RunnerTest(parameterized.TestCase):
   @pytest.mark.slow
   def test_two_processes_equal_one(self):
     workdir = self._copy("two_hosts")
-    flags = ("--multihost", "--coordinator=127.0.0.1:39871", "--num_processes=2")
+    flags = (
+      "--multihost",
+      "--coordinator=127.0.0.1:39871",
+      "--num_processes=2",
+    )
     processes = [
-        subprocess.Popen(
-            _command(workdir, *flags, f"--process_id={i}"),
-            cwd=_ROOT,
-            env=_environment(4),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for i in range(2)
+      subprocess.Popen(
+        _command(workdir, *flags, f"--process_id={i}"),
+        cwd=_ROOT,
+        env=_environment(4),
+        stderr=subprocess.PIPE,
+        text=True,
+      )
+      for i in range(2)
     ]
     for p in processes:
       _, stderr = p.communicate(timeout=300)
@@ -205,7 +208,9 @@ class RunnerTest(parameterized.TestCase):
       return jnp.where(bright[:, None], jnp.nan, logits)
 
     with mock.patch.object(models.get("digits_cnn").__class__, "apply", broken):
-      with self.assertRaisesRegex(ValueError, "NaN or infinite logits .*'digit_"):
+      with self.assertRaisesRegex(
+        ValueError, "NaN or infinite logits .*'digit_"
+      ):
         _run(workdir)
     left = {p.parent.name for p in (workdir / "cells").glob("*/*/*/seed0")}
     self.assertIn("clean", left)
@@ -213,7 +218,6 @@ class RunnerTest(parameterized.TestCase):
 
 
 class PlanTest(parameterized.TestCase):
-
   def _config(self, **data):
     config = tiny_config.get_config()
     with config.unlocked():
@@ -221,11 +225,11 @@ class PlanTest(parameterized.TestCase):
     return config
 
   @parameterized.parameters(
-      ({"corruptions": "fogg"}, "Did you mean 'fog'"),
-      ({"severities": (0,)}, "Severity 0 is the clean image"),
-      ({"severities": (6,)}, "must be 1-5, got 6"),
-      ({"name": "digit_c"}, "Did you mean 'digits_c'"),
-      ({"source": "flight"}, "Unknown data.source"),
+    ({"corruptions": "fogg"}, "Did you mean 'fog'"),
+    ({"severities": (0,)}, "Severity 0 is the clean image"),
+    ({"severities": (6,)}, "must be 1-5, got 6"),
+    ({"name": "digit_c"}, "Did you mean 'digits_c'"),
+    ({"source": "flight"}, "Unknown data.source"),
   )
   def test_bad_data(self, data, message):
     with self.assertRaisesRegex(ValueError, message):
@@ -239,7 +243,7 @@ class PlanTest(parameterized.TestCase):
     config.models.digits_cnn.name = "squeezenet1_1"
     with self.assertRaisesRegex(ValueError, "Wrong label space"):
       runner.Runner(
-          plan_lib.make(config), pathlib.Path(self.create_tempdir().full_path)
+        plan_lib.make(config), pathlib.Path(self.create_tempdir().full_path)
       ).run()
 
   def test_checkpoint_that_is_not_there(self):
@@ -262,7 +266,9 @@ class PlanTest(parameterized.TestCase):
     from eval import devices
 
     mesh = mock.Mock(size=8)
-    with self.assertRaisesRegex(ValueError, "100 does not divide over 8 devices"):
+    with self.assertRaisesRegex(
+      ValueError, "100 does not divide over 8 devices"
+    ):
       devices.check_batch_size(100, mesh)
 
 

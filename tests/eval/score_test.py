@@ -13,7 +13,9 @@ from eval.metrics import corruption_error
 
 def _columns(names=corruption_error.COMMON, n=20) -> dict:
   """Clean: half wrong. Severity s of every corruption: one more of ten each."""
-  rows = {k: [] for k in ("corruption", "severity", "example_id", "label", "top1")}
+  rows = {
+    k: [] for k in ("corruption", "severity", "example_id", "label", "top1")
+  }
   cells = [("", 0)] + [(c, s) for c in names for s in range(1, 6)]
   for corruption, severity in cells:
     for i in range(n):
@@ -27,7 +29,6 @@ def _columns(names=corruption_error.COMMON, n=20) -> dict:
 
 
 class ScoreTest(parameterized.TestCase):
-
   def setUp(self):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
@@ -40,12 +41,16 @@ class ScoreTest(parameterized.TestCase):
     return path
 
   def _rows(self, path):
-    return score.rows(score.read(path), dataset="imagenet_c", baseline="alexnet")
+    return score.rows(
+      score.read(path), dataset="imagenet_c", baseline="alexnet"
+    )
 
   def test_csv_gives_the_table(self):
     rows = self._rows(self._csv(_columns()))
     clean = table.select(rows, config="clean", metric="error")[0]
-    self.assertEqual((clean.model, clean.value, clean.n), ("their_model", 0.5, 20))
+    self.assertEqual(
+      (clean.model, clean.value, clean.n), ("their_model", 0.5, 20)
+    )
     fog = table.select(rows, config="fog_4", metric="error")[0]
     self.assertEqual(fog.value, 0.7)
     errors = {n: [0.5, 0.6, 0.6, 0.7, 0.7] for n in corruption_error.COMMON}
@@ -75,12 +80,12 @@ class ScoreTest(parameterized.TestCase):
     self.assertLen(table.select(rows, metric="ce"), 2)
 
   @parameterized.parameters(
-      ("top1", None, "lacks the columns top1"),
-      ("label", "cat", "not a number"),
-      ("label", 1.5, "expected a whole number"),
-      ("corruption", "fogg", "Did you mean 'fog'"),
-      ("severity", 9, "severity 9"),
-      ("example_id", "x0", "more than one prediction"),
+    ("top1", None, "lacks the columns top1"),
+    ("label", "cat", "not a number"),
+    ("label", 1.5, "expected a whole number"),
+    ("corruption", "fogg", "Did you mean 'fog'"),
+    ("severity", 9, "severity 9"),
+    ("example_id", "x0", "more than one prediction"),
   )
   def test_bad_files(self, column, value, message):
     columns = _columns(("fog",))

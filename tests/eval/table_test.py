@@ -10,42 +10,41 @@ from eval import table
 
 def _row(**changes) -> table.Row:
   row = dict(
-      model="a,b",
-      dataset="digits_c",
-      config="fog_3",
-      corruption="fog",
-      severity=3,
-      metric="error",
-      value=0.1,
-      lo=0.05,
-      hi=1 / 3,
-      n=360,
-      seed=0,
-      fingerprint="0123456789ab",
+    model="a,b",
+    dataset="digits_c",
+    config="fog_3",
+    corruption="fog",
+    severity=3,
+    metric="error",
+    value=0.1,
+    lo=0.05,
+    hi=1 / 3,
+    n=360,
+    seed=0,
+    fingerprint="0123456789ab",
   )
   return table.Row(**{**row, **changes})
 
 
 class TableTest(parameterized.TestCase):
-
   def setUp(self):
     super().setUp()
     self.path = pathlib.Path(self.create_tempdir().full_path) / "table.csv"
 
   def test_reads_back_what_it_wrote(self):
     rows = [
-        _row(),
-        _row(config="", severity=None, lo=None, hi=None, n=None, metric="ce"),
-        _row(model='quoted "name"\nwith a line', value=1e-17),
+      _row(),
+      _row(config="", severity=None, lo=None, hi=None, n=None, metric="ce"),
+      _row(model='quoted "name"\nwith a line', value=1e-17),
     ]
     table.write(rows, self.path)
     self.assertEqual(table.read(self.path), rows)
 
   def test_header_is_the_documented_one(self):
     self.assertEqual(
-        table.dumps([]),
-        "model,dataset,config,corruption,severity,metric,value,lo,hi,n,seed,"
-        "fingerprint\n",
+      table.dumps([]),
+      "model,dataset,config,corruption,severity,metric,value,lo,hi,n,seed,"
+      "fingerprint\n",
     )
 
   def test_refuses_other_columns(self):

@@ -14,9 +14,9 @@ from robust_tfds.corruptions import spec
 
 INFO = spec.Info(group="digital", benchmark="common", position=11)
 SEVERITIES = {  # factor c
-    "imagenet": (0.4, 0.3, 0.2, 0.1, 0.05),
-    "tiny_imagenet": (0.4, 0.3, 0.2, 0.1, 0.05),
-    "cifar10": (0.75, 0.5, 0.4, 0.3, 0.15),
+  "imagenet": (0.4, 0.3, 0.2, 0.1, 0.05),
+  "tiny_imagenet": (0.4, 0.3, 0.2, 0.1, 0.05),
+  "cifar10": (0.75, 0.5, 0.4, 0.3, 0.15),
 }
 _ONE = 1 << 22  # fixed point: 255 * _ONE < 2**31
 _SLACK = 512  # 1e-4 level: a flat picture must not lose a level to rounding
@@ -26,8 +26,8 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   """`factor`, int32 `[5]` in units of 2**-22; `rest` = 1 - c, float32."""
   factor = np.array(edition.row(SEVERITIES), np.float64)
   return {
-      "factor": np.round(factor * _ONE).astype(np.int32),
-      "rest": (1 - factor).astype(np.float32),
+    "factor": np.round(factor * _ONE).astype(np.int32),
+    "rest": (1 - factor).astype(np.float32),
   }
 
 

@@ -21,10 +21,10 @@ from robust_tfds.corruptions.ops import border
 
 INFO = spec.Info(group="blur", benchmark="common", position=3)
 SEVERITIES = {  # (radius in px, sigma of the anti-aliasing blur in px)
-    "imagenet": ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
-    "inception": ((4, 0.1), (5, 0.5), (7, 0.5), (10, 0.5), (12, 0.5)),
-    "tiny_imagenet": ((0.5, 0.6), (1, 0.1), (1.5, 0.1), (2.5, 0.01), (3, 0.1)),
-    "cifar10": ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
+  "imagenet": ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
+  "inception": ((4, 0.1), (5, 0.5), (7, 0.5), (10, 0.5), (12, 0.5)),
+  "tiny_imagenet": ((0.5, 0.6), (1, 0.1), (1.5, 0.1), (2.5, 0.01), (3, 0.1)),
+  "cifar10": ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
 }
 _UNITS = 2560  # sum of the integer weights; bounds the transform's error to 1/4
 _GREY = 128.0  # taken off before the transform: half the range, half the error
@@ -42,9 +42,9 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
     scales.append(scale)
   weights = np.stack(weights).astype(np.float32)
   return {
-      "weights": weights,
-      "total": weights.sum(axis=(1, 2)),
-      "scale": np.array(scales, np.float32),
+    "weights": weights,
+    "total": weights.sum(axis=(1, 2)),
+    "scale": np.array(scales, np.float32),
   }
 
 
@@ -95,8 +95,8 @@ def _disk(radius: float, alias_sigma: float) -> np.ndarray:
     wide = np.pad(disk, widths, mode="reflect")  # numpy's name of reflect-101
     n = disk.shape[axis]
     disk = sum(
-        w * np.take(wide, np.arange(k, k + n), axis)
-        for k, w in enumerate(weights)
+      w * np.take(wide, np.arange(k, k + n), axis)
+      for k, w in enumerate(weights)
     )
   return disk
 

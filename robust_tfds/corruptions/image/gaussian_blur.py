@@ -16,10 +16,10 @@ from robust_tfds.corruptions.ops import gaussian
 
 INFO = spec.Info(group="blur", benchmark="extra", position=1)
 SEVERITIES = {  # sigma in px
-    "imagenet": (1, 2, 3, 4, 6),
-    "inception": (1.5, 2.5, 3.5, 4.5, 6.5),
-    "tiny_imagenet": (0.5, 0.75, 1, 1.25, 1.5),
-    "cifar10": (0.4, 0.6, 0.7, 0.8, 1),
+  "imagenet": (1, 2, 3, 4, 6),
+  "inception": (1.5, 2.5, 3.5, 4.5, 6.5),
+  "tiny_imagenet": (0.5, 0.75, 1, 1.25, 1.5),
+  "cifar10": (0.4, 0.6, 0.7, 0.8, 1),
 }
 _FINE = 1 << 16  # 255 * _FINE < 2**24
 _COARSE = 1 << 12
@@ -30,8 +30,8 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   """`fine` and `coarse`: integer kernels `[5, 2 * R + 1]`, float32."""
   sigmas = edition.row(SEVERITIES)
   return {
-      "fine": gaussian.integer_kernels(sigmas, _FINE),
-      "coarse": gaussian.integer_kernels(sigmas, _COARSE),
+    "fine": gaussian.integer_kernels(sigmas, _FINE),
+    "coarse": gaussian.integer_kernels(sigmas, _COARSE),
   }
 
 

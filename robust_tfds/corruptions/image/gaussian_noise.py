@@ -13,10 +13,10 @@ from robust_tfds.corruptions import spec
 
 INFO = spec.Info(group="noise", benchmark="common", position=0)
 SEVERITIES = {  # standard deviation, of v in [0, 1]
-    "imagenet": (0.08, 0.12, 0.18, 0.26, 0.38),
-    "inception": (0.09, 0.13, 0.19, 0.27, 0.40),
-    "tiny_imagenet": (0.04, 0.08, 0.12, 0.15, 0.18),
-    "cifar10": (0.04, 0.06, 0.08, 0.09, 0.10),
+  "imagenet": (0.08, 0.12, 0.18, 0.26, 0.38),
+  "inception": (0.09, 0.13, 0.19, 0.27, 0.40),
+  "tiny_imagenet": (0.04, 0.08, 0.12, 0.15, 0.18),
+  "cifar10": (0.04, 0.06, 0.08, 0.09, 0.10),
 }
 
 

@@ -11,10 +11,10 @@ from robust_tfds.corruptions.ops import jpeg
 
 INFO = spec.Info(group="digital", benchmark="common", position=14)
 SEVERITIES = {  # quality
-    "imagenet": (25, 18, 15, 10, 7),
-    "inception": (23, 16, 13, 8, 5),
-    "tiny_imagenet": (65, 58, 50, 40, 25),
-    "cifar10": (80, 65, 58, 50, 40),
+  "imagenet": (25, 18, 15, 10, 7),
+  "inception": (23, 16, 13, 8, 5),
+  "tiny_imagenet": (65, 58, 50, 40, 25),
+  "cifar10": (80, 65, 58, 50, 40),
 }
 
 

@@ -18,10 +18,10 @@ from robust_tfds.corruptions.ops import packed
 
 INFO = spec.Info(group="digital", benchmark="common", position=13)
 SEVERITIES = {  # fraction of the side that is kept
-    "imagenet": (0.6, 0.5, 0.4, 0.3, 0.25),
-    "inception": (0.5, 0.4, 0.3, 0.25, 0.2),
-    "tiny_imagenet": (0.9, 0.8, 0.7, 0.6, 0.5),
-    "cifar10": (0.95, 0.9, 0.85, 0.75, 0.65),
+  "imagenet": (0.6, 0.5, 0.4, 0.3, 0.25),
+  "inception": (0.5, 0.4, 0.3, 0.25, 0.2),
+  "tiny_imagenet": (0.9, 0.8, 0.7, 0.6, 0.5),
+  "cifar10": (0.95, 0.9, 0.85, 0.75, 0.65),
 }
 _BITS = 22  # Resample.c: PRECISION_BITS of 8-bit images
 

@@ -19,10 +19,10 @@ from robust_tfds.corruptions import spec
 
 INFO = spec.Info(group="noise", benchmark="common", position=1)
 SEVERITIES = {  # expected photons of a white value
-    "imagenet": (60, 25, 12, 5, 3),
-    "inception": (50, 20, 10, 5, 3),
-    "tiny_imagenet": (250, 100, 50, 30, 15),
-    "cifar10": (500, 250, 100, 75, 50),
+  "imagenet": (60, 25, 12, 5, 3),
+  "inception": (50, 20, 10, 5, 3),
+  "tiny_imagenet": (250, 100, 50, 30, 15),
+  "cifar10": (500, 250, 100, 75, 50),
 }
 _WORD = 32
 
@@ -42,8 +42,8 @@ def alias_tables(rates: Sequence[int]) -> dict[str, np.ndarray]:
   bits = int(max(rates)).bit_length()  # counts 0..rate
   pmf = np.concatenate([_clipped_poisson(r, 1 << bits) for r in rates])
   return {
-      "alias": _alias(pmf).reshape(len(rates), 256, 1 << bits),
-      "step": np.array([_step(r) for r in rates], np.float32),
+    "alias": _alias(pmf).reshape(len(rates), 256, 1 << bits),
+    "step": np.array([_step(r) for r in rates], np.float32),
   }
 
 
@@ -74,7 +74,9 @@ def _step(rate: int) -> np.float32:
   want = (np.clip(counts / float(rate), 0, 1) * 255).astype(np.uint8)
   step = np.float32(255 / rate)
   for candidate in (step, np.nextafter(step, np.float32(256))):
-    if np.array_equal((counts.astype(np.float32) * candidate).astype(int), want):
+    if np.array_equal(
+      (counts.astype(np.float32) * candidate).astype(int), want
+    ):
       return candidate
   raise AssertionError(f"No float32 step reproduces the levels of rate {rate}.")
 

@@ -13,10 +13,10 @@ from robust_tfds.corruptions import spec
 
 INFO = spec.Info(group="noise", benchmark="extra", position=0)
 SEVERITIES = {  # standard deviation, relative to v
-    "imagenet": (0.15, 0.20, 0.35, 0.45, 0.60),
-    "inception": (0.16, 0.21, 0.36, 0.46, 0.61),
-    "tiny_imagenet": (0.15, 0.20, 0.25, 0.30, 0.35),
-    "cifar10": (0.06, 0.10, 0.12, 0.16, 0.20),
+  "imagenet": (0.15, 0.20, 0.35, 0.45, 0.60),
+  "inception": (0.16, 0.21, 0.36, 0.46, 0.61),
+  "tiny_imagenet": (0.15, 0.20, 0.25, 0.30, 0.35),
+  "cifar10": (0.06, 0.10, 0.12, 0.16, 0.20),
 }
 
 

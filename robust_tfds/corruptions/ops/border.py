@@ -10,9 +10,7 @@ import jax
 import jax.numpy as jnp
 
 
-def reflect101(
-    index: jax.Array, valid: int | jax.Array
-) -> jax.Array:
+def reflect101(index: jax.Array, valid: int | jax.Array) -> jax.Array:
   """Maps any integer positions into 0..valid-1 by mirroring at pixel centres.
 
   OpenCV's BORDER_REFLECT_101: `c b | a b c d | c b`. Far positions mirror as

@@ -47,7 +47,7 @@ def kernels(sigmas: Sequence[float], truncate: float = 4.0) -> np.ndarray:
 
 
 def integer_kernels(
-    sigmas: Sequence[float], total: int, truncate: float = 4.0
+  sigmas: Sequence[float], total: int, truncate: float = 4.0
 ) -> np.ndarray:
   """`kernels` in integers that sum to `total`, as float32 `[5, 2 * R + 1]`.
 

@@ -24,10 +24,10 @@ Sample = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
 
 
 def render(
-    image: jax.Array,
-    size: images.Size,
-    edition: spec.Edition,
-    sample: Sample,
+  image: jax.Array,
+  size: images.Size,
+  edition: spec.Edition,
+  sample: Sample,
 ) -> jax.Array:
   """One warped frame of the edition's size, uint8 flat `[S, S * 3]`.
 
@@ -52,10 +52,10 @@ def render(
 
 
 def affine(
-    image: jax.Array,
-    size: images.Size,
-    edition: spec.Edition,
-    matrix: jax.Array,
+  image: jax.Array,
+  size: images.Size,
+  edition: spec.Edition,
+  matrix: jax.Array,
 ) -> jax.Array:
   """One frame of torchvision 0.2's affine transform; see `render`.
 
@@ -69,12 +69,12 @@ def affine(
 
 
 def affine_matrix(
-    angle_deg: float = 0.0, scale: float = 1.0, shear_deg: float = 0.0
+  angle_deg: float = 0.0, scale: float = 1.0, shear_deg: float = 0.0
 ) -> np.ndarray:
   """torchvision 0.2's inverse matrix, float64 `[2, 2]`, on the host."""
   a, s = math.radians(angle_deg), math.radians(shear_deg)
   d = math.cos(a + s) * math.cos(a) + math.sin(a + s) * math.sin(a)
   q = 1.0 / scale / d
   return q * np.array(
-      [[math.cos(a + s), math.sin(a + s)], [-math.sin(a), math.cos(a)]]
+    [[math.cos(a + s), math.sin(a + s)], [-math.sin(a), math.cos(a)]]
   )

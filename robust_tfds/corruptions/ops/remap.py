@@ -71,10 +71,10 @@ def affine(words: jax.Array, matrix: jax.Array, size) -> Fine:
     total = top * (UNIT - down) + bottom * down
     return ((total + 2) >> 2).astype(jnp.uint32)  # 1 / 1024 to 1 / 256
 
-  top, bottom = (lanes(*pair, 0) for pair in at)  # red and blue
+  top, bottom = (lanes(left, right, 0) for left, right in at)  # red and blue
   red = mixed(top & 0xFFFF, bottom & 0xFFFF)
   blue = mixed(top >> 16, bottom >> 16)
-  top, bottom = (lanes(*pair, 8) for pair in at)  # green
+  top, bottom = (lanes(left, right, 8) for left, right in at)  # green
   green = mixed(top & 0xFFFF, bottom & 0xFFFF)
   return Fine(red | (green << 16), blue)
 

@@ -120,9 +120,9 @@ def opencv_bilinear(packed, u, v, size) -> jax.Array:
     return _channels(jnp.where(inside, _read(packed, row, column), 0))
 
   total = (
-      (_STEPS - fy) * (_STEPS - fx) * read(y0, x0)
-      + (_STEPS - fy) * fx * read(y0, x0 + 1)
-      + fy * (_STEPS - fx) * read(y0 + 1, x0)
-      + fy * fx * read(y0 + 1, x0 + 1)
+    (_STEPS - fy) * (_STEPS - fx) * read(y0, x0)
+    + (_STEPS - fy) * fx * read(y0, x0 + 1)
+    + fy * (_STEPS - fx) * read(y0 + 1, x0)
+    + fy * fx * read(y0 + 1, x0 + 1)
   )
   return (total + _STEPS * _STEPS // 2) >> 10

@@ -17,11 +17,11 @@ from robust_tfds.corruptions.ops import gaussian
 INFO = spec.Info(group="blur", benchmark="extra", position=1)
 ROWS = ("kernel",)
 _SIGMAS = {  # first sigma in px, step, truncate
-    "imagenet": (0.25, 0.035, 6.0),
-    "inception": (0.35, 0.035, 6.0),
-    "imagenet64": (0.35, 0.014, 7.0),
-    "tiny_imagenet": (0.35, 0.014, 7.0),
-    "cifar10": (0.3, 0.015, 7.0),
+  "imagenet": (0.25, 0.035, 6.0),
+  "inception": (0.35, 0.035, 6.0),
+  "imagenet64": (0.35, 0.014, 7.0),
+  "tiny_imagenet": (0.35, 0.014, 7.0),
+  "cifar10": (0.3, 0.015, 7.0),
 }
 
 

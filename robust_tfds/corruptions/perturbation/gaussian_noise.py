@@ -16,11 +16,11 @@ INFO = spec.Info(group="noise", benchmark="common", position=0)
 ROWS = ("index",)
 _FRAMES = 31
 _SIGMA = {  # standard deviation of v in [0, 1], by difficulty
-    "imagenet": (0.03, 0.05, 0.08),
-    "inception": (0.035, 0.055, 0.085),
-    "imagenet64": (0.025, 0.05, 0.075),
-    "tiny_imagenet": (0.025, 0.05, 0.075),
-    "cifar10": (0.02, 0.04, 0.06),
+  "imagenet": (0.03, 0.05, 0.08),
+  "inception": (0.035, 0.055, 0.085),
+  "imagenet64": (0.025, 0.05, 0.075),
+  "tiny_imagenet": (0.025, 0.05, 0.075),
+  "cifar10": (0.02, 0.04, 0.06),
 }
 
 
@@ -46,4 +46,6 @@ def frame(image, draws, size, row, edition) -> jax.Array:
   """Frame 0 is clean; frame i is the clean one with noise of its own."""
   normals = seeding.normal(draws, images.flat(image).shape, row["index"])
   noisy = gaussian_noise.apply(image, normals, size, row, edition)
-  return jnp.where(row["index"] == 0, images.flat(image), images.to_uint8(noisy))
+  return jnp.where(
+    row["index"] == 0, images.flat(image), images.to_uint8(noisy)
+  )

@@ -18,11 +18,11 @@ from robust_tfds.corruptions.ops import motion
 INFO = spec.Info(group="blur", benchmark="common", position=2)
 ROWS = ("direction",)
 _BLURS = {  # frames, degrees a frame, radius and sigma in px
-    "imagenet": (31, 4, 10, 3),
-    "inception": (31, 4, 13, 3),
-    "imagenet64": (31, 5, 14, 3),
-    "tiny_imagenet": (31, 5, 14, 3),
-    "cifar10": (21, 9, 6, 1.8),
+  "imagenet": (31, 4, 10, 3),
+  "inception": (31, 4, 13, 3),
+  "imagenet64": (31, 5, 14, 3),
+  "tiny_imagenet": (31, 5, 14, 3),
+  "cifar10": (21, 9, 6, 1.8),
 }
 
 
@@ -39,8 +39,8 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   degrees = step * (np.arange(frames) - (frames - 1))
   taps = kernels["weights"].shape[-1]
   return {
-      "direction": motion.exact_offsets(degrees, taps),
-      **{k: v[0] for k, v in kernels.items()},
+    "direction": motion.exact_offsets(degrees, taps),
+    **{k: v[0] for k, v in kernels.items()},
   }
 
 

@@ -21,7 +21,6 @@ def _factors(edition: spec.Edition) -> np.ndarray:
   return (40 + 2.5 * i) / 100  # frame 24 is clean
 
 
-
 def on_source(edition: spec.Edition) -> bool:
   """At the source's resolution where the edition crops from one."""
   return edition.name in ("imagenet",)

@@ -15,11 +15,11 @@ INFO = spec.Info(group="noise", benchmark="common", position=1)
 ROWS = ("index",)
 _FRAMES = 31
 _RATE = {  # expected photons of a white value, by difficulty
-    "imagenet": (300, 120, 60),
-    "inception": (250, 100, 50),
-    "imagenet64": (500, 250, 125),
-    "tiny_imagenet": (500, 250, 125),
-    "cifar10": (700, 400, 200),
+  "imagenet": (300, 120, 60),
+  "inception": (250, 100, 50),
+  "imagenet64": (500, 250, 125),
+  "tiny_imagenet": (500, 250, 125),
+  "cifar10": (700, 400, 200),
 }
 
 
@@ -45,7 +45,9 @@ def frame(image, draws, size, row, edition) -> jax.Array:
   """Frame 0 is clean; frame i is the clean one with noise of its own."""
   table = {k: v[0] for k, v in row.items() if k != "index"}
   counts = shot_noise.draw(
-      draws, image, size, table, edition, stream=row["index"]
+    draws, image, size, table, edition, stream=row["index"]
   )
   noisy = shot_noise.apply(image, counts, size, table, edition)
-  return jnp.where(row["index"] == 0, images.flat(image), images.to_uint8(noisy))
+  return jnp.where(
+    row["index"] == 0, images.flat(image), images.to_uint8(noisy)
+  )

@@ -18,11 +18,11 @@ INFO = spec.Info(group="weather", benchmark="common", position=4)
 ROWS = ("direction",)
 _MEAN, _THRESHOLD, _PALE = 0.05, 0.5, 0.15
 _LAYERS = {  # deviation, zoom, radius and sigma of the blur in px
-    "imagenet": (0.3, 3, 14, 4),
-    "inception": (0.3, 3, 14, 4),
-    "imagenet64": (0.28, 2, 10, 2.5),
-    "tiny_imagenet": (0.28, 2, 10, 2.5),
-    "cifar10": (0.3, 2, 10, 2),
+  "imagenet": (0.3, 3, 14, 4),
+  "inception": (0.3, 3, 14, 4),
+  "imagenet64": (0.28, 2, 10, 2.5),
+  "tiny_imagenet": (0.28, 2, 10, 2.5),
+  "cifar10": (0.3, 2, 10, 2),
 }
 
 
@@ -40,9 +40,9 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   degrees = 4 * np.arange(31) - 150
   taps = kernel["weights"].shape[-1]
   return {
-      "direction": motion.exact_offsets(degrees, taps),
-      "deviation": np.float32(deviation),
-      **{k: v[0] for k, v in kernel.items()},
+    "direction": motion.exact_offsets(degrees, taps),
+    "deviation": np.float32(deviation),
+    **{k: v[0] for k, v in kernel.items()},
   }
 
 
@@ -53,13 +53,13 @@ def draw(key, image, size, table, edition) -> jax.Array:
   taken, made = clipped_zoom.longest(side, [zoom])
   normals = seeding.normal(key, (taken, taken))
   axis = clipped_zoom.positions(
-      clipped_zoom.Lengths(jnp.int32(taken), jnp.int32(made), jnp.int32(0)),
-      side,
-      trim=(made - side) // 2,
+    clipped_zoom.Lengths(jnp.int32(taken), jnp.int32(made), jnp.int32(0)),
+    side,
+    trim=(made - side) // 2,
   )
   layer = _MEAN + table["deviation"] * normals
   return snow.byte_layer(
-      clipped_zoom.resample(layer, axis, axis), jnp.float32(_THRESHOLD)
+    clipped_zoom.resample(layer, axis, axis), jnp.float32(_THRESHOLD)
   )
 
 

@@ -20,11 +20,11 @@ _FRAMES = 31
 _INTENSITY = 0.6
 _LONG, _SHORT = (0.05, 0.1, 0.15, 0.7), (0.2, 0.8)
 _LAYERS = {  # mean, deviation, blur sigma in px, threshold, kernel
-    "imagenet": (0.65, 0.27, 3.7, 0.69, _LONG),
-    "inception": (0.65, 0.3, 4, 0.69, _LONG),
-    "imagenet64": (0.6, 0.25, 1.75, 0.7, _SHORT),
-    "tiny_imagenet": (0.6, 0.25, 1.75, 0.7, _SHORT),
-    "cifar10": (0.6, 0.265, 1.75, 0.7, _SHORT),
+  "imagenet": (0.65, 0.27, 3.7, 0.69, _LONG),
+  "inception": (0.65, 0.3, 4, 0.69, _LONG),
+  "imagenet64": (0.6, 0.25, 1.75, 0.7, _SHORT),
+  "tiny_imagenet": (0.6, 0.25, 1.75, 0.7, _SHORT),
+  "cifar10": (0.6, 0.265, 1.75, 0.7, _SHORT),
 }
 
 
@@ -39,12 +39,12 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   del difficulty
   mean, deviation, sigma, threshold, kernel = _LAYERS[edition.name]
   return {
-      "index": np.arange(_FRAMES),
-      "mean": np.float32(mean),
-      "deviation": np.float32(deviation),
-      "threshold": np.float32(threshold),
-      "blur": gaussian.kernel(sigma).astype(np.float32),
-      "kernel": np.array(kernel, np.float32),
+    "index": np.arange(_FRAMES),
+    "mean": np.float32(mean),
+    "deviation": np.float32(deviation),
+    "threshold": np.float32(threshold),
+    "blur": gaussian.kernel(sigma).astype(np.float32),
+    "kernel": np.array(kernel, np.float32),
   }
 
 
@@ -76,5 +76,5 @@ def _run_down(layer: jax.Array, kernel: jax.Array) -> jax.Array:
   rows = layer.shape[0]
   # new[n] = sum_k kernel[k] old[n + (taps - 1) // 2 - k]
   return sum(
-      kernel[k] * padded[taps - 1 - k : taps - 1 - k + rows] for k in range(taps)
+    kernel[k] * padded[taps - 1 - k : taps - 1 - k + rows] for k in range(taps)
   )

@@ -16,11 +16,11 @@ INFO = spec.Info(group="noise", benchmark="extra", position=0)
 ROWS = ("index",)
 _FRAMES = 31
 _SIGMA = {  # standard deviation relative to v, by difficulty
-    "imagenet": (0.05, 0.1, 0.15),
-    "inception": (0.06, 0.11, 0.16),
-    "imagenet64": (0.05, 0.1, 0.15),
-    "tiny_imagenet": (0.05, 0.1, 0.15),
-    "cifar10": (0.05, 0.07, 0.1),
+  "imagenet": (0.05, 0.1, 0.15),
+  "inception": (0.06, 0.11, 0.16),
+  "imagenet64": (0.05, 0.1, 0.15),
+  "tiny_imagenet": (0.05, 0.1, 0.15),
+  "cifar10": (0.05, 0.07, 0.1),
 }
 
 
@@ -46,4 +46,6 @@ def frame(image, draws, size, row, edition) -> jax.Array:
   """Frame 0 is clean; frame i is the clean one with noise of its own."""
   normals = seeding.normal(draws, images.flat(image).shape, row["index"])
   noisy = speckle_noise.apply(image, normals, size, row, edition)
-  return jnp.where(row["index"] == 0, images.flat(image), images.to_uint8(noisy))
+  return jnp.where(
+    row["index"] == 0, images.flat(image), images.to_uint8(noisy)
+  )

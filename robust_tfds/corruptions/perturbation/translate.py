@@ -14,13 +14,12 @@ INFO = spec.Info(group="digital", benchmark="common", position=6)
 ROWS = ("shift",)
 
 _FRAMES_AND_CLEAN = {  # number of frames, index of the clean one
-    "imagenet": (41, 20),
-    "inception": (41, 20),
-    "imagenet64": (31, 15),
-    "tiny_imagenet": (31, 15),
-    "cifar10": (16, 7),
+  "imagenet": (41, 20),
+  "inception": (41, 20),
+  "imagenet64": (31, 15),
+  "tiny_imagenet": (31, 15),
+  "cifar10": (16, 7),
 }
-
 
 
 def on_source(edition: spec.Edition) -> bool:

@@ -19,17 +19,19 @@ class Builder(reproducible.Builder):
 
   def _info(self) -> tfds.core.DatasetInfo:
     return self.dataset_info_from_configs(
-        features=tfds.features.FeaturesDict({
-            "image": tfds.features.Image(
-                shape=(_SIDE_PX, _SIDE_PX, 3), encoding_format="png"
-            ),
-            "label": tfds.features.ClassLabel(num_classes=10),
-            "example_id": tfds.features.Text(),
-            "group_id": tfds.features.Text(),
-            "frame": np.int32,
-        }),
-        supervised_keys=("image", "label"),
-        homepage="https://archive.ics.uci.edu/dataset/80",
+      features=tfds.features.FeaturesDict(
+        {
+          "image": tfds.features.Image(
+            shape=(_SIDE_PX, _SIDE_PX, 3), encoding_format="png"
+          ),
+          "label": tfds.features.ClassLabel(num_classes=10),
+          "example_id": tfds.features.Text(),
+          "group_id": tfds.features.Text(),
+          "frame": np.int32,
+        }
+      ),
+      supervised_keys=("image", "label"),
+      homepage="https://archive.ics.uci.edu/dataset/80",
     )
 
   def _split_generators(self, dl_manager):
@@ -39,13 +41,16 @@ class Builder(reproducible.Builder):
   def _generate_examples(self, split):
     for i, label in rows(split):
       name = example_id(i)
-      yield name, {
+      yield (
+        name,
+        {
           "image": read(i),
           "label": label,
           "example_id": name,
           "group_id": name,
           "frame": 0,
-      }
+        },
+      )
 
 
 def rows(split: str) -> list[tuple[int, int]]:
@@ -53,9 +58,9 @@ def rows(split: str) -> list[tuple[int, int]]:
   labels = _load().target
   test = split == "test"
   return [
-      (i, int(label))
-      for i, label in enumerate(labels)
-      if (i % _TEST_EVERY == _TEST_EVERY - 1) == test
+    (i, int(label))
+    for i, label in enumerate(labels)
+    if (i % _TEST_EVERY == _TEST_EVERY - 1) == test
   ]
 
 

@@ -20,16 +20,16 @@ class Builder(corrupted.CorruptedBuilder):
   def _info(self) -> tfds.core.DatasetInfo:
     label = tfds.features.ClassLabel(num_classes=10)
     return self.dataset_info_from_configs(
-        features=self.features((32, 32, 3), label),
-        supervised_keys=("image", "label"),
-        homepage="https://archive.ics.uci.edu/dataset/80",
+      features=self.features((32, 32, 3), label),
+      supervised_keys=("image", "label"),
+      homepage="https://archive.ics.uci.edu/dataset/80",
     )
 
   def _sources(self, dl_manager):
     del dl_manager
     return [
-        corrupted.Source(
-            digits.example_id(i), label, functools.partial(digits.read, i)
-        )
-        for i, label in digits.rows(self.SPLIT)
+      corrupted.Source(
+        digits.example_id(i), label, functools.partial(digits.read, i)
+      )
+      for i, label in digits.rows(self.SPLIT)
     ]

@@ -26,24 +26,22 @@ class Builder(corrupted.CorruptedBuilder):
     shape = geometry.shape(self.builder_config.geometry)
     label = tfds.features.ClassLabel(names=sources.wnids())
     return self.dataset_info_from_configs(
-        features=self.features(shape, label),
-        supervised_keys=("image", "label"),
-        homepage="https://github.com/hendrycks/robustness",
+      features=self.features(shape, label),
+      supervised_keys=("image", "label"),
+      homepage="https://github.com/hendrycks/robustness",
     )
 
   def _sources(self, dl_manager):
     rule = self.builder_config.geometry
     return [
-        corrupted.Source(
-            f.name, f.label, functools.partial(_read, f, rule)
-        )
-        for f in sources.clean(dl_manager.manual_dir)
+      corrupted.Source(f.name, f.label, functools.partial(_read, f, rule))
+      for f in sources.clean(dl_manager.manual_dir)
     ]
 
   def _published(self, dl_manager):
     config = self.builder_config
     files = sources.published(
-        dl_manager.manual_dir, config.corruption, config.severity
+      dl_manager.manual_dir, config.corruption, config.severity
     )
     for f in files:
       data = f.data()

@@ -24,16 +24,16 @@ _OFFICIAL = re.compile(r"ILSVRC2012_val_(\d{8})\.JPEG$", re.IGNORECASE)
 _WNID = re.compile(r"n\d{8}")
 _EXTENSIONS = (".jpeg", ".jpg", ".png")
 _PUBLISHED_TARS = {  # Zenodo record 2235448
-    "noise.tar": ("gaussian_noise", "shot_noise", "impulse_noise"),
-    "blur.tar": ("defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
-    "weather.tar": ("snow", "frost", "fog", "brightness"),
-    "digital.tar": (
-        "contrast",
-        "elastic_transform",
-        "pixelate",
-        "jpeg_compression",
-    ),
-    "extra.tar": ("speckle_noise", "gaussian_blur", "spatter", "saturate"),
+  "noise.tar": ("gaussian_noise", "shot_noise", "impulse_noise"),
+  "blur.tar": ("defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
+  "weather.tar": ("snow", "frost", "fog", "brightness"),
+  "digital.tar": (
+    "contrast",
+    "elastic_transform",
+    "pixelate",
+    "jpeg_compression",
+  ),
+  "extra.tar": ("speckle_noise", "gaussian_blur", "spatter", "saturate"),
 }
 
 INSTRUCTIONS = f"""\
@@ -102,18 +102,23 @@ def clean(manual_dir: os.PathLike) -> list[File]:
   for folder in _FOLDERS:
     found = _images(root / folder)
     if found:
-      return _labelled(root, [(str(p.relative_to(root)), p, None) for p in found])
+      return _labelled(
+        root, [(str(p.relative_to(root)), p, None) for p in found]
+      )
   looked = ", ".join(
-      [VALIDATION_TAR, *(f"{f or '.'}/*.JPEG, {f or '.'}/<wnid>/*.JPEG" for f in _FOLDERS)]
+    [
+      VALIDATION_TAR,
+      *(f"{f or '.'}/*.JPEG, {f or '.'}/<wnid>/*.JPEG" for f in _FOLDERS),
+    ]
   )
   raise FileNotFoundError(
-      f"No ImageNet validation images in {root}. Looked for: {looked}."
-      f"\n{INSTRUCTIONS}"
+    f"No ImageNet validation images in {root}. Looked for: {looked}."
+    f"\n{INSTRUCTIONS}"
   )
 
 
 def published(
-    manual_dir: os.PathLike, corruption: str, severity: int
+  manual_dir: os.PathLike, corruption: str, severity: int
 ) -> Iterator[File]:
   """The authors' files of one condition.
 
@@ -124,11 +129,11 @@ def published(
   root = pathlib.Path(os.fspath(manual_dir))
   if not corruption:
     raise ValueError(
-        "The published ImageNet-C has no clean images; use config 'clean'."
+      "The published ImageNet-C has no clean images; use config 'clean'."
     )
   folder = root / corruption / str(severity)
   archive = root / next(
-      tar for tar, names in _PUBLISHED_TARS.items() if corruption in names
+    tar for tar, names in _PUBLISHED_TARS.items() if corruption in names
   )
   if folder.is_dir():
     for path in sorted(folder.glob("*/*")):
@@ -143,8 +148,8 @@ def published(
         yield File(file, label, str(archive), member.offset_data, member.size)
   else:
     raise FileNotFoundError(
-        f"No published images of {corruption}, severity {severity}. Looked for"
-        f" the folder {folder} and the archive {archive}.\n{INSTRUCTIONS}"
+      f"No published images of {corruption}, severity {severity}. Looked for"
+      f" the folder {folder} and the archive {archive}.\n{INSTRUCTIONS}"
     )
 
 
@@ -156,18 +161,18 @@ def _members(archive: pathlib.Path) -> Iterator[tarfile.TarInfo]:
           yield member
   except tarfile.TarError as e:
     raise ValueError(
-        f"{archive} is not a whole tar archive ({e}); download it again."
+      f"{archive} is not a whole tar archive ({e}); download it again."
     ) from e
 
 
 def _images(folder: pathlib.Path) -> list[pathlib.Path]:
   if not folder.is_dir():
     return []
-  nested = [p for d in folder.iterdir() if _WNID.fullmatch(d.name) for p in d.iterdir()]
+  nested = [
+    p for d in folder.iterdir() if _WNID.fullmatch(d.name) for p in d.iterdir()
+  ]
   flat = [p for p in folder.iterdir() if p.is_file()]
-  return sorted(
-      p for p in [*flat, *nested] if p.suffix.lower() in _EXTENSIONS
-  )
+  return sorted(p for p in [*flat, *nested] if p.suffix.lower() in _EXTENSIONS)
 
 
 def _labelled(root: pathlib.Path, found: Iterable) -> list[File]:
@@ -191,8 +196,8 @@ def _labelled(root: pathlib.Path, found: Iterable) -> list[File]:
       label = truth[number - 1]
     else:
       raise ValueError(
-          f"{shown} has no label: expected an official name, a wnid folder, or a"
-          " name that begins with its wnid."
+        f"{shown} has no label: expected an official name, a wnid folder, or a"
+        " name that begins with its wnid."
       )
     if name in files:
       raise ValueError(f"Two images are named {name}; names must be unique.")
@@ -210,12 +215,12 @@ def _wnid_label(wnid: str, where: object) -> int:
 def _ground_truth(root: pathlib.Path) -> list[int]:
   """Label of each validation image by its number, devkit first."""
   found = [
-      p
-      for p in (
-          root / _GROUND_TRUTH,
-          root / "ILSVRC2012_devkit_t12" / "data" / _GROUND_TRUTH,
-      )
-      if p.exists()
+    p
+    for p in (
+      root / _GROUND_TRUTH,
+      root / "ILSVRC2012_devkit_t12" / "data" / _GROUND_TRUTH,
+    )
+    if p.exists()
   ]
   if found:
     ids = [int(line) for line in found[0].read_text("utf-8").split()]
@@ -234,7 +239,7 @@ def _from_devkit(ids: list[int], meta: object) -> list[int]:
     synsets = io.loadmat(meta, squeeze_me=True)["synsets"]
   except (OSError, FileNotFoundError) as e:
     raise FileNotFoundError(
-        f"{_GROUND_TRUTH} needs the devkit's meta.mat beside it ({e})."
+      f"{_GROUND_TRUTH} needs the devkit's meta.mat beside it ({e})."
     ) from e
   by_id = {int(s["ILSVRC2012_ID"]): str(s["WNID"]) for s in synsets}
   return [_wnid_label(by_id[i], _GROUND_TRUTH) for i in ids]
@@ -265,7 +270,7 @@ def _from_tfds() -> list[int]:
   path = folder / "validation_labels.txt"
   if not path.exists():
     raise FileNotFoundError(
-        f"Labels of official names: neither {_DEVKIT_TAR} nor {_GROUND_TRUTH} is"
-        f" in the manual dir, nor {path}."
+      f"Labels of official names: neither {_DEVKIT_TAR} nor {_GROUND_TRUTH} is"
+      f" in the manual dir, nor {path}."
     )
   return [_wnid_label(w, path) for w in path.read_text("utf-8").split()]

@@ -14,14 +14,15 @@ _FLAT = {name: [0.5] * 5 for name in ce.ALL}
 
 
 class CorruptionErrorTest(parameterized.TestCase):
-
   def test_goldens(self):
     path = shared_data.path("golden/imagenet_p/metrics/mce.json")
     for case in json.loads(path.read_text())["cases"]:
       got = ce.summarize(case["errors"], case["clean_error"], "alexnet")
       self.assertAlmostEqual(got["mce"], case["mCE"], delta=1e-12)
       self.assertAlmostEqual(
-          got["relative_mce"], case["relative"]["0.435"]["relative_mCE"], delta=1e-12
+        got["relative_mce"],
+        case["relative"]["0.435"]["relative_mCE"],
+        delta=1e-12,
       )
       for name, value in case["CE"].items():
         self.assertAlmostEqual(got["ce"][name], value, delta=1e-12)
@@ -58,15 +59,15 @@ class CorruptionErrorTest(parameterized.TestCase):
     self.assertEqual(spec.names("common"), ce.COMMON)
     self.assertEqual(spec.names("extra"), ce.EXTRA)
     self.assertEqual(
-        {n: m.INFO.group for n, m in spec.modules().items()}, ce.GROUPS
+      {n: m.INFO.group for n, m in spec.modules().items()}, ce.GROUPS
     )
 
   @parameterized.parameters(
-      ({"gausian_noise": [0.5] * 5}, 0.1, "Did you mean 'gaussian_noise'"),
-      ({"fog": [0.5] * 4}, 0.1, "5 severities expected, got 4"),
-      ({"fog": [50.0] * 5}, 0.1, "Divide percent by 100"),
-      ({"fog": [math.nan] * 5}, 0.1, "fraction in"),
-      ({"fog": [0.5] * 5}, -0.1, "clean_error"),
+    ({"gausian_noise": [0.5] * 5}, 0.1, "Did you mean 'gaussian_noise'"),
+    ({"fog": [0.5] * 4}, 0.1, "5 severities expected, got 4"),
+    ({"fog": [50.0] * 5}, 0.1, "Divide percent by 100"),
+    ({"fog": [math.nan] * 5}, 0.1, "fraction in"),
+    ({"fog": [0.5] * 5}, -0.1, "clean_error"),
   )
   def test_refusals(self, errors, clean, message):
     with self.assertRaisesRegex(ValueError, message):

@@ -1,0 +1,74 @@
+"""Prints how far every corruption is from the authors' own pixels.
+
+  python tools/golden_report.py
+
+Deterministic corruptions: worst |d| and worst |mean d| over all stored outputs,
+and the share of values that differ. Random ones: the worst deviation of any
+statistic over 32 keys, as a share of what four standard errors allow.
+"""
+
+import collections
+
+import numpy as np
+from PIL import Image
+
+from robust_tfds import corruptions
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from tests import shared_data
+from tests.corruptions import golden_test
+from tests.corruptions import replays
+from tests.corruptions import statistics_of
+from tests.corruptions import statistics_test
+
+
+def main() -> None:
+  """Prints one line a corruption."""
+  replays.use_frost()
+  root = shared_data.path("golden", "corruptions")
+  for name in golden_test._DETERMINISTIC:
+    worst = collections.defaultdict(float)
+    for key in golden_test._INPUTS:
+      for path in sorted(
+        (root / "deterministic" / key).glob(f"{name}_[1-5].png")
+      ):
+        want = np.asarray(Image.open(path).convert("RGB")).astype(int)
+        got = corruptions.corrupt(
+          golden_test._input(key),
+          name,
+          int(path.stem[-1]),
+          edition=golden_test._edition(key),
+          key=corruptions.example_key(0, "golden", name, 1, key),
+        )
+        d = np.asarray(got).astype(int) - want
+        worst["d"] = max(worst["d"], np.abs(d).max())
+        worst["mean"] = max(worst["mean"], abs(d.mean()))
+        worst["share"] = max(worst["share"], (d != 0).mean())
+    print(
+      f"{name:18s} worst |d| {worst['d']:.0f}  worst |mean d|"
+      f" {worst['mean']:.4f}  differing {100 * worst['share']:.2f} %"
+    )
+  for name in statistics_test.NAMES:
+    ratios = [
+      _ratio(name, key, s) for key in ("img0", "cifar32") for s in (1, 3, 5)
+    ]
+    print(f"{name:18s} worst statistic {max(ratios):.2f} of what is allowed")
+
+
+def _ratio(name: str, key: str, severity: int) -> float:
+  image = replays.picture(key)
+  ids = [str(i) for i in range(32)]
+  spec.module(name)
+  outputs = corruptions.corrupt_batch(
+    np.broadcast_to(image, (32, *image.shape)),
+    name,
+    severity,
+    edition=statistics_test.EDITIONS[key],
+    keys=seeding.example_keys(0, "golden", name, severity, ids),
+  )
+  golden = statistics_of.reference()[key][name][str(severity)]
+  return statistics_of.worst(image, np.asarray(outputs), golden)[0]
+
+
+if __name__ == "__main__":
+  main()
