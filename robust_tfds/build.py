@@ -21,12 +21,18 @@ from absl import logging
 
 from robust_tfds import datasets
 
+# Overridable: other commands define flags of these names, and tests import all.
 _CONFIG = flags.DEFINE_string(
-  "config", "", "clean, <corruption>_<severity>, several with commas, or all."
+  "config",
+  "",
+  "clean, <corruption>_<severity>, several with commas, or all.",
+  allow_override=True,
 )
 _DATA_DIR = flags.DEFINE_string("data_dir", None, "Where TFDS keeps datasets.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Where sources lie.")
-_WORKERS = flags.DEFINE_integer("workers", 1, "Processes to corrupt with.")
+_WORKERS = flags.DEFINE_integer(
+  "workers", 1, "Processes to corrupt with.", allow_override=True
+)
 _FORMAT = flags.DEFINE_string("file_format", None, "tfrecord or array_record.")
 _CODEC = flags.DEFINE_string("codec", None, "raw, jpeg85 or published.")
 _LIMIT = flags.DEFINE_integer(

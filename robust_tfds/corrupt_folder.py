@@ -28,10 +28,15 @@ _CORRUPTION = flags.DEFINE_string(
   "corruption", "common", "common, extra, all, or names with commas."
 )
 _SEVERITY = flags.DEFINE_list("severity", ["1", "2", "3", "4", "5"], "1-5.")
-_SEED = flags.DEFINE_integer("seed", 0, "Seed of the corruptions.")
+# Overridable: other commands define flags of these names, and tests import all.
+_SEED = flags.DEFINE_integer(
+  "seed", 0, "Seed of the corruptions.", allow_override=True
+)
 _FORMAT = flags.DEFINE_enum("format", "png", ["png", "jpeg"], "Of the results.")
 _DROP_ALPHA = flags.DEFINE_bool("drop_alpha", False, "Ignore transparency.")
-_WORKERS = flags.DEFINE_integer("workers", 4, "Threads that read and write.")
+_WORKERS = flags.DEFINE_integer(
+  "workers", 4, "Threads that read and write.", allow_override=True
+)
 _FROST = flags.DEFINE_string("frost_dir", "", "Folder of the frost pictures.")
 
 _EXTENSIONS = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
