@@ -50,9 +50,17 @@ def main(argv: Sequence[str]) -> None:
   try:
     _run()
   except (ValueError, OSError) as e:
-    sys.exit(f"Error: {e}")
+    _fail(f"Error: {e}")
   except KeyboardInterrupt:
-    sys.exit("Stopped. Run the same command again to continue.")
+    _fail("Stopped. Run the same command again to continue.")
+
+
+def _fail(text: str) -> None:
+  if _MULTIHOST.value:
+    # At once, so that the other hosts fail too: jax's own exit waits for them.
+    print(text, file=sys.stderr, flush=True)
+    os._exit(1)
+  sys.exit(text)
 
 
 def _run() -> None:

@@ -50,16 +50,18 @@ def load_or_train(
         f"{folder} holds a model trained by another recipe: {found} there,"
         f" {wanted} now. Use another --workdir or delete that folder."
       )
-    like = jax.eval_shape(lambda: model.init(jax.random.key(0)))
+    shapes = jax.eval_shape(lambda: model.init(jax.random.key(0)))
+    # numpy in and out: orbax takes no device array of one host among many.
+    like = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes)
     with _checkpointer() as checkpointer:
       restored = checkpointer.restore(checkpoint, like)
     return jax.tree.map(np.asarray, restored)
-  variables = _train(model, recipe, data_dir)
+  variables = jax.tree.map(np.asarray, _train(model, recipe, data_dir))
   folder.mkdir(parents=True, exist_ok=True)
   with _checkpointer() as checkpointer:
     checkpointer.save(checkpoint, variables, force=True)
   note.write_text(json.dumps(wanted, sort_keys=True) + "\n", "utf-8")
-  return jax.tree.map(np.asarray, variables)
+  return variables
 
 
 def _checkpointer() -> Any:

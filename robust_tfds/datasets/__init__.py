@@ -89,7 +89,8 @@ def prepare(
     manual_dir: where manually downloaded sources lie.
     workers: processes that decode, corrupt and encode.
     beam: make the examples in an Apache Beam pipeline instead.
-    limit: build this many examples of each split only.
+    limit: build this many examples of each split only, in a folder of their
+      own (`data_dir/first_<limit>`), so that they never pass for the whole.
     **options: as in `builder`.
 
   Raises:
@@ -97,6 +98,9 @@ def prepare(
     FileNotFoundError: a source is missing; says what was looked for, where.
     ImportError: Beam was asked for and is not installed.
   """
+  if limit:
+    parent = data_dir or tfds.core.constants.DATA_DIR
+    data_dir = os.path.join(os.fspath(parent), f"first_{limit}")
   found = builder(name, config, data_dir=data_dir, **options)
   if beam and importlib.util.find_spec("apache_beam") is None:
     raise ImportError(

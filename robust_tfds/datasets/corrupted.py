@@ -14,6 +14,7 @@ import functools
 import io
 import itertools
 import multiprocessing
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -138,9 +139,13 @@ class CorruptedBuilder(
   GEOMETRY: str = ""
   OTHER_CODECS: tuple[str, ...] = ()
   DEFAULT_BUILDER_CONFIG_NAME = "clean"
+  MANUAL_DOWNLOAD_INSTRUCTIONS = """\
+Only the frost corruption may need it: the authors' frost1.png ... frost6.jpg in a
+folder `frost`, where no imagecorruptions is installed."""
 
   workers = 1
   beam = False
+  _frost_dir: str | None = None
 
   @classmethod
   def conditions(cls) -> list[str]:
@@ -172,7 +177,12 @@ class CorruptedBuilder(
     if geometry != cls.GEOMETRY:
       if not cls.GEOMETRY:
         raise ValueError(f"{cls.__module__}: images are used as they are.")
-      geometry_lib.shape(geometry)  # refuses unknown rules
+      shape = geometry_lib.shape(geometry)  # refuses unknown rules
+      if found.corruption and None in shape:
+        raise ValueError(
+          f"Geometry {geometry!r} leaves images of many sizes; corrupted"
+          " configs need one, e.g. short256_crop224."
+        )
     made = _config(
       found.corruption,
       found.severity,
@@ -211,7 +221,7 @@ class CorruptedBuilder(
     if self.builder_config.codec == "published":
       return {self.SPLIT: self._encoded(self._published(dl_manager))}
     if self.builder_config.corruption == "frost":
-      find_frost(dl_manager)
+      self._frost_dir = find_frost(dl_manager)
     return {self.SPLIT: self._generate_examples(self._sources(dl_manager))}
 
   def _generate_examples(self, sources):
@@ -225,6 +235,7 @@ class CorruptedBuilder(
       severity=config.severity,
       codec=config.codec,
       seed=config.seed,
+      frost_dir=self._frost_dir,
     )
     if self.beam:
       return self._pipeline(work, chunks)
@@ -266,8 +277,16 @@ def encode_chunk(
   severity: int,
   codec: str,
   seed: int,
+  frost_dir: str | None = None,
 ) -> list[tuple[str, int, bytes]]:
-  """(id, label, encoded bytes) of some sources under one condition."""
+  """(id, label, encoded bytes) of some sources under one condition.
+
+  Runs in worker processes too: all it needs comes as arguments.
+  """
+  if frost_dir:
+    from robust_tfds.corruptions import frost_pictures
+
+    frost_pictures.use_folder(frost_dir)
   images: Any = [s.read() for s in sources]
   if corruption:
     ids = [s.example_id for s in sources]
@@ -328,8 +347,8 @@ def _mapped(work: Callable, chunks: Sequence, workers: int) -> Iterator:
       yield from rows
 
 
-def find_frost(dl_manager: Any) -> None:
-  """Points the corruption at the frost pictures, as DESIGN's order has it.
+def find_frost(dl_manager: Any) -> str:
+  """The folder of the frost pictures.
 
   The manual dir's `frost` folder, else an installed imagecorruptions, else the
   download manager with checksums.
@@ -338,11 +357,10 @@ def find_frost(dl_manager: Any) -> None:
 
   folder = _manual_dir(dl_manager)
   if folder is not None and (folder / "frost").is_dir():
-    frost_pictures.use_folder(folder / "frost")
-  elif not frost_pictures.available():
-    frost_pictures.use_folder(
-      _download_frost(dl_manager, frost_pictures.SHA256)
-    )
+    return os.fspath(folder / "frost")
+  if frost_pictures.available():
+    return os.fspath(frost_pictures.folder())
+  return _download_frost(dl_manager, frost_pictures.SHA256)
 
 
 def _download_frost(dl_manager: Any, names: Iterable[str]) -> str:

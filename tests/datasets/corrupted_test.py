@@ -20,6 +20,7 @@ from robust_tfds.corruptions.ops import jpeg
 from robust_tfds.datasets import corrupted
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets.imagenet_c import sources
+from tests import shared_data
 
 
 def _jpeg(size=(60, 40), seed=0) -> bytes:
@@ -126,6 +127,34 @@ class BuildTest(parameterized.TestCase):
     stored = Image.open(io.BytesIO(corrupted.encode(image, "jpeg85")))
     got = np.asarray(jpeg.roundtrip_batch(image[None], 85))[0]
     np.testing.assert_array_equal(np.asarray(stored), got)
+
+  def test_frost_from_the_manual_dir_reaches_the_workers(self):
+    manual = pathlib.Path(self.create_tempdir().full_path)
+    (manual / "frost").symlink_to(shared_data.path("data/frost"))
+    files = []
+    for workers in (1, 2):
+      built = datasets.prepare(
+        "digits_c",
+        "frost_1",
+        data_dir=self.create_tempdir(f"f{workers}").full_path,
+        manual_dir=manual,
+        workers=workers,
+        limit=40,
+      )
+      records = sorted(pathlib.Path(built.data_dir).glob("*.tfrecord*"))
+      files.append([r.read_bytes() for r in records])
+    self.assertEqual(*files)
+
+  def test_a_limited_build_never_passes_for_the_whole(self):
+    folder = self.create_tempdir().full_path
+    few = datasets.prepare("digits_c", "clean", data_dir=folder, limit=10)
+    whole = datasets.prepare("digits_c", "clean", data_dir=folder)
+    self.assertEqual(few.info.splits["test"].num_examples, 10)
+    self.assertEqual(whole.info.splits["test"].num_examples, 359)
+
+  def test_corrupted_configs_need_one_size(self):
+    with self.assertRaisesRegex(ValueError, "images of many sizes"):
+      datasets.builder("imagenet_c", "fog_3", geometry="short256")
 
   def test_beam_that_is_not_installed_is_said(self):
     try:

@@ -143,7 +143,12 @@ def published(
     for member in _members(archive):
       name = member.name.removeprefix("./")
       if name.startswith(wanted):
-        wnid, file = name.removeprefix(wanted).split("/")[:2]
+        parts = name.removeprefix(wanted).split("/")
+        if len(parts) != 2:
+          raise ValueError(
+            f"{archive}: {name} is not <corruption>/<severity>/<wnid>/<file>."
+          )
+        wnid, file = parts
         label = _wnid_label(wnid, name)
         yield File(file, label, str(archive), member.offset_data, member.size)
   else:
