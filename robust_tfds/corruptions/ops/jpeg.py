@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.corruptions.ops import keep
+from robust_tfds.corruptions.ops import packed
 
 _LUMA = (  # ITU-T T.81, table K.1
   (16, 11, 10, 16, 24, 40, 51, 61),
@@ -86,14 +87,17 @@ def roundtrip(image: jax.Array, size, table: jax.Array) -> jax.Array:
     uint8 `[H, W * 3]`, undefined outside the picture.
   """
   height, width = image.shape[:2]
-  levels = _padded(image, size)
-  luma, blue, red = _to_ycc(levels)
+  # Intermediates are stored (`keep`): fusions that recompute them, or that end
+  # in three channels, take five times as long.
+  always = table[0, 0, 0]
+  words = keep.keep(_padded(packed.pack(image), size), always)
+  luma, blue, red = _to_ycc(*packed.channels(words))
   half = (size[0] + 1) // 2, (size[1] + 1) // 2
-  chroma = [_downsample(c, half[0]) for c in (blue, red)]
-  grids = [luma, *chroma]
+  grids = [luma, *(_downsample(c, half[0]) for c in (blue, red))]
+  grids = [keep.keep(g, always) for g in grids]
   stacks = [_blocks(g) for g in grids]
   edges = np.cumsum([s.shape[-1] for s in stacks])
-  stacked = keep.keep(jnp.concatenate(stacks, axis=-1), table[0, 0, 0])
+  stacked = keep.keep(jnp.concatenate(stacks, axis=-1), always)
   coefficients = _forward(stacked - 128)
   parts = jnp.split(coefficients, edges[:-1], axis=-1)
   parts = [_quantise(p, table[min(i, 1)]) for i, p in enumerate(parts)]
@@ -103,11 +107,11 @@ def roundtrip(image: jax.Array, size, table: jax.Array) -> jax.Array:
   luma, blue, red = (
     _grid(p, g.shape) for p, g in zip(parts, grids, strict=True)
   )
-  blue, red = (_upsample(c, half) for c in (blue, red))
-  rgb = _to_rgb(luma, blue, red)[:, :height, :width].astype(jnp.uint8)
-  # Stored first: a fusion that ends in three channels is not vectorised.
-  rgb = keep.keep(rgb, table[0, 0, 0])
-  return rgb.transpose(1, 2, 0).reshape(height, width * 3)
+  blue, red = (
+    _upsample(keep.keep(c, always), half, always) for c in (blue, red)
+  )
+  words = keep.keep(_to_rgb(luma, blue, red), always)
+  return packed.bytes_of(words[:height, :width])
 
 
 @functools.partial(jax.jit, static_argnums=1)
@@ -119,21 +123,21 @@ def roundtrip_batch(images: jax.Array, quality: int) -> jax.Array:
   return flat.reshape(images.shape)
 
 
-def _padded(image: jax.Array, size) -> jax.Array:
-  """int32 `[3, H', W']` with sides of whole units, edges replicated."""
-  levels = image.transpose(2, 0, 1).astype(jnp.int32)
-  for axis, valid in ((1, size[0]), (2, size[1])):
-    n = levels.shape[axis]
+def _padded(words: jax.Array, size) -> jax.Array:
+  """Packed pixels `[H', W']` with sides of whole units, edges replicated."""
+  for axis, valid in ((0, size[0]), (1, size[1])):
+    n = words.shape[axis]
     whole = n + (-n) % _SIDE
     if isinstance(valid, int) and valid == whole:
       continue
     index = jnp.minimum(jnp.arange(whole), valid - 1)
-    levels = jnp.take(levels, index, axis=axis, mode="clip")
-  return levels
+    words = jnp.take(words, index, axis=axis, mode="clip")
+  return words
 
 
-def _to_ycc(rgb: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-  r, g, b = rgb
+def _to_ycc(
+  r: jax.Array, g: jax.Array, b: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
   luma = (19595 * r + 38470 * g + 7471 * b + 32768) >> 16
   offset = (128 << 16) + 32767
   blue = (-11059 * r - 21709 * g + 32768 * b + offset) >> 16
@@ -142,11 +146,15 @@ def _to_ycc(rgb: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 def _to_rgb(luma: jax.Array, blue: jax.Array, red: jax.Array) -> jax.Array:
+  """Packed words, as `packed.pack` makes them."""
   blue, red = blue - 128, red - 128
-  r = luma + ((91881 * red + 32768) >> 16)
-  g = luma + ((-22554 * blue - 46802 * red + 32768) >> 16)
-  b = luma + ((116130 * blue + 32768) >> 16)
-  return jnp.clip(jnp.stack([r, g, b]), 0, 255)
+  levels = (
+    luma + ((91881 * red + 32768) >> 16),
+    luma + ((-22554 * blue - 46802 * red + 32768) >> 16),
+    luma + ((116130 * blue + 32768) >> 16),
+  )
+  r, g, b = (jnp.clip(v, 0, 255).astype(jnp.uint32) for v in levels)
+  return r | (g << 8) | (b << 16)
 
 
 def _downsample(plane: jax.Array, rows: int | jax.Array) -> jax.Array:
@@ -162,11 +170,11 @@ def _downsample(plane: jax.Array, rows: int | jax.Array) -> jax.Array:
   return jnp.where(jnp.arange(small.shape[0])[:, None] < rows, small, last)
 
 
-def _upsample(plane: jax.Array, half) -> jax.Array:
+def _upsample(plane: jax.Array, half, always: jax.Array) -> jax.Array:
   """Twice the size by triangles: 9/16, 3/16, 3/16, 1/16 of the neighbours."""
   above, below = _neighbours(plane, half[0], 0)
   rows = jnp.stack([3 * plane + above, 3 * plane + below], axis=1)
-  rows = rows.reshape(2 * plane.shape[0], plane.shape[1])
+  rows = keep.keep(rows.reshape(2 * plane.shape[0], plane.shape[1]), always)
   left, right = _neighbours(rows, half[1], 1)
   columns = jnp.stack(
     [(3 * rows + left + 8) >> 4, (3 * rows + right + 7) >> 4], axis=2
