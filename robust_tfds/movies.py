@@ -1,0 +1,167 @@
+"""Video containers in memory: frames to bytes and back, through PyAV.
+
+Frames are uint8 `[T, H, W, 3]`, RGB, 0..255. Encoding runs on one thread, so
+that equal frames give equal bytes on any number of cores. PyAV is the extra
+`video`; it brings its own FFmpeg and x264.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+# x264's settings of the published ImageNet-P (specs/imagenet_p.md section 3):
+# noise is kept by `tune grain` at x264's own CRF of 23, all else has CRF 20.
+X264_NOISE = {"preset": "veryslow", "tune": "grain"}
+X264_SMOOTH = {"preset": "veryslow", "crf": "20"}
+
+
+class BrokenVideoError(ValueError):
+  """A video that cannot be read, or holds other frames than it should."""
+
+
+def encode(
+  frames: np.ndarray | Iterable[np.ndarray],
+  *,
+  codec: str = "libx264",
+  options: Mapping[str, str] = X264_SMOOTH,
+  pixel_format: str = "yuv444p",
+  fps: float = 1,
+  container: str = "mp4",
+  qscale: int | None = None,
+) -> bytes:
+  """Frames as the bytes of a video file.
+
+  Args:
+    frames: uint8 `[T, H, W, 3]`, or an iterable of `[H, W, 3]`, at least one.
+    codec: FFmpeg's name of the encoder.
+    options: the encoder's own options.
+    pixel_format: what the encoder gets; RGB becomes BT.601, limited range.
+    fps: frames per second.
+    container: FFmpeg's name of the format.
+    qscale: fixed quantiser of the MPEG encoders (`-q:v`), 1..69.
+
+  Raises:
+    ImportError: PyAV is not installed.
+    ValueError: no frames, frames of another dtype or shape, an unknown codec,
+      or a size that the pixel format cannot hold.
+  """
+  av = _av()
+  out = io.BytesIO()
+  stream = None
+  with av.open(out, "w", format=container) as target:
+    for index, pixels in enumerate(frames):
+      _check_frame(pixels, index)
+      if stream is None:
+        size = pixels.shape[:2]
+        settings = {**options, **_quantiser(qscale)}
+        stream = _stream(av, target, codec, size, fps, pixel_format, settings)
+      elif pixels.shape[:2] != size:
+        raise ValueError(
+          f"Frame {index} is {pixels.shape[:2]}, the first {size}; the frames of"
+          " a video have one size."
+        )
+      frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
+      target.mux(stream.encode(frame.reformat(format=pixel_format)))
+    if stream is None:
+      raise ValueError("A video needs at least one frame, got none.")
+    target.mux(stream.encode())
+  return out.getvalue()
+
+
+def decode(video: bytes | str | os.PathLike) -> np.ndarray:
+  """All frames of a video: uint8 `[T, H, W, 3]`, in the order of display.
+
+  Raises:
+    ImportError: PyAV is not installed.
+    BrokenVideoError: not a video, no picture in it, or cut off.
+    FileNotFoundError: no such file.
+  """
+  frames = list(iterate(video))
+  if not frames:
+    raise BrokenVideoError(f"{_named(video)} holds no frames. Replace it.")
+  return np.stack(frames)
+
+
+def iterate(video: bytes | str | os.PathLike) -> Iterator[np.ndarray]:
+  """The frames of `decode`, one by one, without keeping them."""
+  av = _av()
+  if not isinstance(video, bytes) and not os.path.exists(video):
+    raise FileNotFoundError(f"No video at {os.fspath(video)}.")
+  source: Any = (
+    io.BytesIO(video) if isinstance(video, bytes) else os.fspath(video)
+  )
+  try:
+    with av.open(source, "r") as opened:
+      if not opened.streams.video:
+        raise BrokenVideoError(
+          f"{_named(video)} has no picture, only"
+          f" {[s.type for s in opened.streams]}. Replace it."
+        )
+      stream = opened.streams.video[0]
+      for frame in opened.decode(stream):
+        yield frame.to_ndarray(format="rgb24")
+  except av.error.FFmpegError as e:
+    raise BrokenVideoError(
+      f"{_named(video)} cannot be read as a video ({e}). Is it cut off, or in a"
+      " codec that this FFmpeg does not know?"
+    ) from e
+
+
+def _stream(av, target, codec, size, fps, pixel_format, options):
+  try:
+    stream = target.add_stream(codec, rate=_rational(fps))
+  except av.error.FFmpegError as e:
+    raise ValueError(f"This FFmpeg has no encoder {codec!r} ({e}).") from e
+  except ValueError as e:
+    raise ValueError(f"This FFmpeg has no encoder {codec!r} ({e}).") from e
+  if pixel_format == "yuv420p" and (size[0] % 2 or size[1] % 2):
+    raise ValueError(
+      f"yuv420p needs even sides, got {size}; pad the frames, or use yuv444p."
+    )
+  stream.height, stream.width = size
+  stream.pix_fmt = pixel_format
+  stream.options = dict(options)
+  stream.codec_context.thread_count = 1
+  return stream
+
+
+def _quantiser(qscale: int | None) -> dict[str, str]:
+  """A constant quantiser, as FFmpeg's `-q:v` gives; PyAV cannot set that one."""
+  return {} if qscale is None else {"qmin": f"{qscale}", "qmax": f"{qscale}"}
+
+
+def _rational(fps: float):
+  import fractions
+
+  return fractions.Fraction(fps).limit_denominator(1001)
+
+
+def _check_frame(pixels: Any, index: int) -> None:
+  shape, dtype = np.shape(pixels), getattr(pixels, "dtype", None)
+  if dtype != np.uint8 or len(shape) != 3 or shape[2] != 3:
+    raise ValueError(
+      f"Frame {index}: uint8 [H, W, 3] expected, got {dtype} {list(shape)}."
+    )
+
+
+def _named(video: bytes | str | os.PathLike) -> str:
+  if isinstance(video, bytes):
+    return f"A video of {len(video)} bytes"
+  return os.fspath(video)
+
+
+def _av():
+  try:
+    import av
+  except ImportError as e:
+    raise ImportError(
+      "Videos need PyAV: pip install 'robust_tfds[video]'."
+    ) from e
+  return av
