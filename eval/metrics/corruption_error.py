@@ -124,7 +124,7 @@ def load_baseline(name: str) -> dict:
     ValueError: no such baseline; names the nearest.
   """
   if name not in baselines():
-    raise _unknown("baseline", name, baselines())
+    raise unknown("baseline", name, baselines())
   return json.loads((_FOLDER / f"{name}.json").read_text("utf-8"))
 
 
@@ -140,7 +140,7 @@ def describe(name: str) -> str:
 
 def _checked(name: str, errors: Sequence[float]) -> list[float]:
   if name not in GROUPS:
-    raise _unknown("corruption", name, ALL)
+    raise unknown("corruption", name, ALL)
   if len(errors) != _SEVERITIES:
     raise ValueError(
       f"{name}: {_SEVERITIES} severities expected, got {len(errors)}."
@@ -168,7 +168,8 @@ def _mean(values: Sequence[float]) -> float:
   return float(np.mean(values)) if len(values) else math.nan
 
 
-def _unknown(kind: str, got: str, known: Sequence[str]) -> ValueError:
+def unknown(kind: str, got: str, known: Sequence[str]) -> ValueError:
+  """The error for a name that is not there, with the nearest known one."""
   near = difflib.get_close_matches(str(got), known, n=1)
   hint = f" Did you mean {near[0]!r}?" if near else ""
   return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}.")

@@ -1,0 +1,371 @@
+"""ImageNet-P's metrics: flip probability, top-5 distance, Zipf distance.
+
+Pairs of frames. Temporal perturbations compare frame j with frame j + d, d the
+difficulty: n - d pairs of n frames. Noise sequences compare every frame with
+the first: n - 1 pairs, whatever the difficulty (which chooses harder data
+there). Every pair of a sequence weighs the same, then every sequence.
+
+For a pair let sigma(r) be the rank that the later frame gives to the class of
+rank r in the earlier one. With ranks from 1,
+
+  flip              [sigma(1) != 1]
+  top-5 distance    sum over i = 1..5 of |min(i - 1, 5) - min(sigma(i) - 1, 5)|
+  Zipf distance     sum over i = 1..K of 1/i |1/i - 1/sigma(i)|
+
+Hendrycks & Dietterich 2019, section 3.2 and appendices C, D; directions and
+ties as in ImageNet-P/test.py (specs/imagenet_p.md section 5). The published
+normalisers are in `eval/baselines/`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+import numpy as np
+
+from eval.metrics import corruption_error
+
+COMMON = (
+  "gaussian_noise",
+  "shot_noise",
+  "motion_blur",
+  "zoom_blur",
+  "snow",
+  "brightness",
+  "translate",
+  "rotate",
+  "tilt",
+  "scale",
+)
+EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "shear")
+KEPT = 5
+_CHUNK = 1 << 18  # elements: what stays in a core's second-level cache
+
+
+def flip_probability(
+  top1: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
+) -> float:
+  """How often the predicted class changes: FP, in [0, 1].
+
+  Args:
+    top1: predicted classes, int `[sequences, frames]`.
+    noise: compare with the first frame (noise sequences).
+    difficulty: distance between the compared frames, 1 <= d < frames.
+
+  Raises:
+    ValueError: another shape or dtype, no sequences, or a difficulty that is
+      not below the number of frames.
+
+  >>> flip_probability([[7, 7, 2, 2], [1, 1, 1, 1]])
+  0.16666666666666666
+  >>> flip_probability([[7, 7, 2, 2], [1, 1, 1, 1]], noise=True)
+  0.3333333333333333
+  """
+  return float(flips(top1, noise, difficulty).mean(axis=1).mean())
+
+
+def flips(
+  top1: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
+) -> np.ndarray:
+  """Which pairs differ in their prediction: bool `[sequences, pairs]`."""
+  earlier, later = _pairs(_whole("top1", top1, 2), noise, difficulty)
+  return earlier != later
+
+
+def top5_distance(
+  ranked: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
+) -> float:
+  """The mean top-5 distance, unnormalised: uT5D, in [0, 15].
+
+  Args:
+    ranked: class ids, best first, int `[sequences, frames, >= 5]`; `rank` makes
+      them. Only the first five are read.
+    noise: compare with the first frame (noise sequences).
+    difficulty: distance between the compared frames, 1 <= d < frames.
+
+  Raises:
+    ValueError: as `flip_probability`, or fewer than five classes.
+
+  The eight permutations of the paper's appendix C, as the later frame's ranks
+  of the earlier frame's classes 1, 2, ...:
+
+  >>> def distance(*sigma):
+  ...   later = np.argsort([*sigma, *range(len(sigma) + 1, 1001)], kind="stable")
+  ...   return top5_distance(np.stack([np.arange(1000), later])[None])
+  >>> distance()
+  0.0
+  >>> distance(1, 2, 3, 4, 6, 5, 7, 8)
+  1.0
+  >>> distance(1, 2, 3, 4, 6, 7, 5, 8)
+  1.0
+  >>> distance(2, 1, 3, 4, 5, 6)
+  2.0
+  >>> distance(3, 1, 2, 4, 5, 6)
+  4.0
+  >>> distance(*range(2, 1001), 1)
+  5.0
+  >>> distance(1, 2, 3, 5, 6, 4, 7, 8)
+  2.0
+  >>> distance(5, 4, 3, 2, 1, 6, 7, 8, 9)
+  12.0
+  """
+  return float(top5_distances(ranked, noise, difficulty).mean(axis=1).mean())
+
+
+def top5_distances(
+  ranked: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
+) -> np.ndarray:
+  """The distance of every pair: int64 `[sequences, pairs]`, 0..15."""
+  checked = _whole("ranked", ranked, 3)
+  if checked.shape[2] < KEPT or checked.shape[2] and checked.min() < 0:
+    raise ValueError(
+      f"The top-5 distance needs at least {KEPT} classes a frame, got"
+      f" {checked.shape[2]} (ids below 0 pad what is not there). Report the"
+      " flip probability alone for models of fewer classes."
+    )
+  earlier, later = _pairs(checked[..., :KEPT], noise, difficulty)
+  total = np.zeros(
+    np.broadcast_shapes(earlier.shape, later.shape)[:2], np.int64
+  )
+  for i in range(KEPT):
+    place = np.full(total.shape, KEPT)
+    for j in range(KEPT):
+      place[earlier[..., i] == later[..., j]] = j
+    total += np.abs(place - i)
+  return total
+
+
+def zipf_distance(
+  ranked_all: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
+) -> float:
+  """The mean Zipf distance over the whole ranking.
+
+  Args:
+    ranked_all: class ids, best first, int `[sequences, frames, K]`, each frame a
+      permutation of 0..K-1.
+    noise: compare with the first frame (noise sequences).
+    difficulty: distance between the compared frames, 1 <= d < frames.
+
+  Raises:
+    ValueError: as `flip_probability`, or a frame that is no permutation.
+
+  >>> zipf_distance([[[0, 1, 2, 3, 4, 5], [1, 0, 2, 3, 4, 5]]])
+  0.75
+  """
+  return float(
+    zipf_distances(ranked_all, noise, difficulty).mean(axis=1).mean()
+  )
+
+
+def zipf_distances(
+  ranked_all: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
+) -> np.ndarray:
+  """The distance of every pair: float64 `[sequences, pairs]`."""
+  ids = _whole("ranked_all", ranked_all, 3)
+  weight = 1 / np.arange(1, ids.shape[2] + 1)
+  out = []
+  for part in _chunks(ids):
+    place = _places(part)  # [sequences, frames, K]: the rank of each class
+    earlier, _ = _pairs(part, noise, difficulty)
+    _, later = _pairs(place, noise, difficulty)
+    earlier = np.broadcast_to(earlier, later.shape)
+    sigma = np.take_along_axis(later, earlier, axis=2)
+    out.append(np.abs(weight - weight[sigma]) @ weight)
+  return np.concatenate(out)
+
+
+def rank(logits: np.typing.ArrayLike, kept: int | None = None) -> np.ndarray:
+  """Class ids by decreasing logit, ties by the lower id.
+
+  Args:
+    logits: `[..., K]`, compared as float32; no NaN.
+    kept: how many of the best; all K if None.
+
+  Returns:
+    int32 `[..., kept]`.
+
+  Raises:
+    ValueError: NaN, or more kept than there are classes.
+
+  >>> rank([[1.0, 3.0, 3.0, 2.0]])
+  array([[1, 2, 3, 0]], dtype=int32)
+  """
+  values = np.asarray(logits, np.float32)
+  classes = values.shape[-1]
+  kept = classes if kept is None else kept
+  if kept > classes:
+    raise ValueError(f"{kept} of {classes} classes cannot be kept.")
+  rows = values.reshape(-1, classes)
+  out = np.empty((len(rows), kept), np.int32)
+  step = max(1, _CHUNK // classes)
+  for start in range(0, len(rows), step):
+    part = rows[start : start + step]
+    best = _best if kept <= 2 * KEPT else _sorted
+    out[start : start + step] = best(part, kept)
+  return out.reshape(*values.shape[:-1], kept)
+
+
+def summarize(
+  fp: Mapping[str, float],
+  ut5d: Mapping[str, float],
+  baseline: str | Mapping[str, Mapping[str, float]] = "alexnet",
+) -> dict:
+  """Flip rate, T5D and their means over the benchmark, normalised.
+
+  FR = FP / FP of the baseline, T5D = uT5D / uT5D of the baseline, mFR and mT5D
+  their means over the 10 common perturbations: section 3.2.
+
+  Args:
+    fp: perturbation -> flip probability in [0, 1].
+    ut5d: perturbation -> unnormalised top-5 distance in [0, 15]; may be empty.
+    baseline: a name in `eval/baselines/`, or `{"flip_probability": {name: fp},
+      "unnormalised_t5d": {name: ut5d}}`.
+
+  Returns:
+    `fr` and `t5d`, dicts by name; `mfr` and `mt5d`, nan where one of the 10 is
+    missing; `missing`, these. 1.0 is as stable as the baseline.
+
+  Raises:
+    ValueError: an unknown perturbation or baseline (with a suggestion), numbers
+      out of range, or a perturbation that the baseline lacks.
+
+  >>> ten = {name: 0.1 for name in COMMON}
+  >>> half = {name: 0.05 for name in COMMON}
+  >>> other = {"flip_probability": half, "unnormalised_t5d": ten}
+  >>> result = summarize(ten, ten, other)
+  >>> result["mfr"], result["mt5d"]
+  (2.0, 1.0)
+  """
+  reference = (
+    corruption_error.load_baseline(baseline)
+    if isinstance(baseline, str)
+    else baseline
+  )
+  fr = _ratios("flip probability", fp, reference["flip_probability"], 1)
+  t5d = _ratios("uT5D", ut5d, reference["unnormalised_t5d"], 15)
+  return {
+    "fr": fr,
+    "t5d": t5d,
+    "mfr": _mean_of_common(fr),
+    "mt5d": _mean_of_common(t5d),
+    "missing": [n for n in COMMON if n not in fr],
+  }
+
+
+def _pairs(values, noise, difficulty):
+  """(earlier, later) along axis 1, broadcastable against each other."""
+  frames = values.shape[1]
+  if isinstance(difficulty, bool) or int(difficulty) != difficulty:
+    raise ValueError(f"difficulty is a whole number >= 1, got {difficulty!r}.")
+  if difficulty < 1:
+    raise ValueError(f"difficulty is a whole number >= 1, got {difficulty}.")
+  if noise:
+    if frames < 2:
+      raise ValueError(f"A sequence needs two frames at least, got {frames}.")
+    return values[:, :1], values[:, 1:]
+  if difficulty >= frames:
+    raise ValueError(
+      f"difficulty {difficulty} needs sequences of more than {difficulty}"
+      f" frames, got {frames}."
+    )
+  return values[:, :-difficulty], values[:, difficulty:]
+
+
+def _whole(name: str, values: np.typing.ArrayLike, ndim: int) -> np.ndarray:
+  try:
+    out = np.asarray(values)
+  except ValueError as e:
+    raise ValueError(
+      f"{name}: sequences of unequal length cannot be one array ({e})."
+    ) from e
+  if out.ndim != ndim or not np.issubdtype(out.dtype, np.integer):
+    axes = ["sequences", "frames", "classes"][:ndim]
+    raise ValueError(
+      f"{name}: an integer array [{', '.join(axes)}] expected, got {out.dtype}"
+      f" {list(out.shape)}."
+    )
+  if not len(out):
+    raise ValueError(f"{name}: no sequences given.")
+  return out
+
+
+def _places(ids: np.ndarray) -> np.ndarray:
+  """The inverse permutations; refuses what is no permutation."""
+  classes = ids.shape[2]
+  if ids.min() < 0 or ids.max() >= classes:
+    raise ValueError(
+      f"ranked_all: every frame must rank the classes 0..{classes - 1}, got"
+      f" {ids.min()}..{ids.max()}."
+    )
+  place = np.full(ids.shape, -1, np.int32)
+  positions = np.broadcast_to(np.arange(classes, dtype=np.int32), ids.shape)
+  np.put_along_axis(place, ids, positions, axis=2)
+  if (place < 0).any():
+    raise ValueError(
+      "ranked_all: a frame ranks a class twice; each must occur once."
+    )
+  return place
+
+
+def _chunks(values: np.ndarray) -> Iterator[np.ndarray]:
+  step = max(1, _CHUNK // values[0].size)
+  for start in range(0, len(values), step):
+    yield values[start : start + step]
+
+
+def _best(values: np.ndarray, kept: int) -> np.ndarray:
+  """The best few by repeated argmax, which takes the first of equals."""
+  left = values.copy()
+  out = np.empty((len(left), kept), np.int32)
+  rows = np.arange(len(left))
+  for i in range(kept):
+    out[:, i] = left.argmax(axis=1)
+    if i == 0 and np.isnan(left[rows, out[:, 0]]).any():
+      raise ValueError(_NAN)  # argmax finds a NaN first
+    left[rows, out[:, i]] = -np.inf
+  if kept > 1 and np.isneginf(left[rows, out[:, kept - 1]]).any():
+    lowest = np.isneginf(values).sum(axis=1) + kept > values.shape[1]
+    if lowest.any():  # -inf logits among the best: equals of the marks
+      out[lowest] = _sorted(values[lowest], kept)
+  return out
+
+
+def _sorted(values: np.ndarray, kept: int) -> np.ndarray:
+  """All classes by one sort of (inverted float bits, class id) as uint64."""
+  if np.isnan(values).any():
+    raise ValueError(_NAN)
+  bits = (-values + np.float32(0)).view(np.int32)  # -0.0 equals 0.0
+  order = np.where(bits < 0, ~bits, bits ^ np.int32(-(2**31))).view(np.uint32)
+  key = order.astype(np.uint64) << np.uint64(32)
+  key |= np.arange(values.shape[1], dtype=np.uint64)
+  key.sort(axis=1)
+  return (key[:, :kept] & np.uint64(0xFFFFFFFF)).astype(np.int32)
+
+
+_NAN = "NaN logits cannot be ranked. Check the checkpoint and the dtype."
+
+
+def _ratios(what, own, other, highest) -> dict[str, float]:
+  out = {}
+  for name, value in own.items():
+    if name not in COMMON + EXTRA:
+      raise corruption_error.unknown("perturbation", name, COMMON + EXTRA)
+    if not 0 <= float(value) <= highest:
+      raise ValueError(
+        f"{name}: the {what} lies in [0, {highest}], got {value}. Divide percent"
+        " by 100."
+      )
+    if name not in other:
+      raise ValueError(
+        f"The baseline has no {what} for {name}; give it, or leave {name} out."
+      )
+    out[name] = float(value) / other[name] if other[name] else math.nan
+  return out
+
+
+def _mean_of_common(values: Mapping[str, float]) -> float:
+  if any(n not in values for n in COMMON):
+    return math.nan
+  return float(np.mean([values[n] for n in COMMON]))

@@ -1,0 +1,167 @@
+"""Stability metrics against the authors' numbers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from eval.metrics import stability
+from tests import shared_data
+
+_CASES = (
+  "alternate_1x7x1000",
+  "cifar100_temporal_20x31x100",
+  "cifar_noise_60x31x10",
+  "cifar_temporal_40x16x10_translate",
+  "cifar_temporal_40x21x10_motion_blur",
+  "cifar_temporal_60x31x10",
+  "constant_2x5x1000",
+  "noise_20x31x1000",
+  "noise_4x31x1000_ties",
+  "temporal_20x31x1000",
+  "temporal_3x41x1000_translate",
+  "temporal_4x31x1000_ties",
+  "tiny_temporal_10x31x200",
+)
+
+
+def _golden(name):
+  return shared_data.path(f"golden/imagenet_p/metrics/{name}")
+
+
+class GoldenTest(parameterized.TestCase):
+  @parameterized.parameters(*_CASES)
+  def test_the_authors_numbers(self, case):
+    told = json.loads(_golden(f"{case}.json").read_text())
+    with np.load(_golden(f"{case}.npz")) as data:
+      logits = data["logits"].astype(np.float32)
+    ranked = stability.rank(logits)
+    np.testing.assert_array_equal(stability.rank(logits, 5), ranked[..., :5])
+    np.testing.assert_array_equal(ranked[..., 0], logits.argmax(-1))
+    noise = told["noise"]
+    for d, expected in told["expected_by_difficulty"].items():
+      d = int(d)
+      near = dict(rtol=0, atol=1e-12)
+      got = {
+        "FP": stability.flip_probability(ranked[..., 0], noise, d),
+        "uT5D": stability.top5_distance(ranked, noise, d),
+        "zipf": stability.zipf_distance(ranked, noise, d),
+      }
+      per = {
+        "FP": stability.flips(ranked[..., 0], noise, d),
+        "uT5D": stability.top5_distances(ranked, noise, d),
+        "zipf": stability.zipf_distances(ranked, noise, d),
+      }
+      for k in got:
+        np.testing.assert_allclose(got[k], expected[k], **near)
+        np.testing.assert_allclose(
+          per[k].mean(1), expected["per_sequence"][k], **near
+        )
+
+  def test_permutations(self):
+    told = json.loads(_golden("permutations.json").read_text())
+    for case in told["prefix_cases"]:
+      prefix = case["sigma_prefix"]
+      sigma = [*range(2, 1001), 1] if prefix == "cycle" else prefix
+      sigma = np.array([*sigma, *range(len(sigma) + 1, 1001)])
+      pair = np.stack([np.arange(1000), np.argsort(sigma)])[None]
+      self.assertEqual(stability.top5_distance(pair), case["top5"])
+      self.assertAlmostEqual(
+        stability.zipf_distance(pair), case["zipf"], delta=1e-12
+      )
+
+  def test_normalised_means(self):
+    told = json.loads(_golden("mfr_mt5d.json").read_text())
+    for case in told["cases"]:
+      got = stability.summarize(case["FP"], case["uT5D"])
+      for ours, theirs in (("fr", "FR"), ("t5d", "T5D")):
+        for name, value in case[theirs].items():
+          self.assertAlmostEqual(got[ours][name], value, delta=1e-12)
+      self.assertAlmostEqual(got["mfr"], case["mFR"], delta=1e-12)
+      self.assertAlmostEqual(got["mt5d"], case["mT5D"], delta=1e-12)
+
+
+class RankTest(absltest.TestCase):
+  def test_ties_signed_zeros_and_infinities(self):
+    logits = np.array(
+      [
+        [0.0, -0.0, 1.0, 1.0, -np.inf, -np.inf, -1.0],
+        [-np.inf, -np.inf, 0, -np.inf, -np.inf, -np.inf, -np.inf],
+        [np.inf, -np.inf, np.inf, 3, 3, -2, -2],
+      ],
+      np.float32,
+    )
+    expected = np.argsort(-logits, axis=1, kind="stable")
+    np.testing.assert_array_equal(stability.rank(logits), expected)
+    np.testing.assert_array_equal(stability.rank(logits, 5), expected[:, :5])
+
+  def test_random_rankings_equal_a_stable_sort(self):
+    rng = np.random.default_rng(0)
+    logits = rng.integers(-20, 20, (50, 3, 100)).astype(np.float32) / 4
+    expected = np.argsort(-logits, axis=-1, kind="stable")
+    np.testing.assert_array_equal(stability.rank(logits), expected)
+    np.testing.assert_array_equal(stability.rank(logits, 5), expected[..., :5])
+
+  def test_nan_is_refused(self):
+    for kept in (None, 3):
+      with self.assertRaisesRegex(ValueError, "NaN"):
+        stability.rank(np.array([[1.0, np.nan, 0.0]]), kept)
+
+
+class BadInputTest(absltest.TestCase):
+  def test_difficulty(self):
+    for bad in (3, 7):
+      with self.assertRaisesRegex(ValueError, "more than"):
+        stability.flip_probability([[1, 2, 3]], difficulty=bad)
+    for bad in (0, -1, 1.5, True):
+      with self.assertRaisesRegex(ValueError, "whole number"):
+        stability.flip_probability([[1, 2, 3]], difficulty=bad)
+
+  def test_noise_ignores_the_difficulty(self):
+    top1 = [[1, 2, 1]]
+    self.assertEqual(
+      stability.flip_probability(top1, True, 1),
+      stability.flip_probability(top1, True, 3),
+    )
+
+  def test_few_classes(self):
+    with self.assertRaisesRegex(ValueError, "at least 5 classes"):
+      stability.top5_distance([[[0, 1, 2], [0, 2, 1]]])
+    padded = np.array([[[0, 1, 2, -1, -1]] * 3])
+    with self.assertRaisesRegex(ValueError, "at least 5 classes"):
+      stability.top5_distance(padded)
+
+  def test_unequal_lengths(self):
+    with self.assertRaisesRegex(ValueError, "unequal length"):
+      stability.flip_probability([[1, 2, 3], [1, 2]])
+
+  def test_shapes_and_dtypes(self):
+    for bad in ([1, 2, 3], [[0.5, 1.0]], np.zeros((0, 31), np.int32)):
+      with self.assertRaises(ValueError):
+        stability.flip_probability(bad)
+
+  def test_no_permutation(self):
+    with self.assertRaisesRegex(ValueError, "twice"):
+      stability.zipf_distance([[[0, 1, 1], [0, 1, 2]]])
+    with self.assertRaisesRegex(ValueError, "0..2"):
+      stability.zipf_distance([[[0, 1, 5], [0, 1, 2]]])
+
+  def test_names_and_ranges(self):
+    with self.assertRaisesRegex(ValueError, "Did you mean 'translate'"):
+      stability.summarize({"translte": 0.1}, {})
+    with self.assertRaisesRegex(ValueError, "Divide percent"):
+      stability.summarize({"translate": 10.0}, {})
+    with self.assertRaisesRegex(ValueError, "Did you mean 'alexnet'"):
+      stability.summarize({}, {}, "alexnt")
+
+  def test_incomplete_benchmark_has_no_mean(self):
+    got = stability.summarize({"translate": 0.1}, {"translate": 1.0})
+    self.assertTrue(np.isnan(got["mfr"]) and np.isnan(got["mt5d"]))
+    self.assertLen(got["missing"], 9)
+
+
+if __name__ == "__main__":
+  absltest.main()
