@@ -1,0 +1,196 @@
+"""Label spaces: classes of a data set as groups of a model's classes.
+
+A model of 1,000 classes is scored on a data set of fewer by the best logit of
+each class's members, inside the jitted step and before the top-5. Any data set
+may have a space: a `label_map.json` in its folder (the folder is the registry),
+a JSON file of your own, or a list of indices (ImageNet-A and -R keep 200 of the
+1,000 classes as they are).
+
+The JSON holds `source`, `source_classes` (number of the model's classes) and
+`classes`, each with `name` and `members` (indices into the model's classes).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from eval import tasks
+from robust_tfds import datasets
+
+_FILE = "label_map.json"
+MERGES = ("max", "mean", "median", "sum")
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelSpace:
+  """C classes as groups of S source classes.
+
+  Attributes:
+    name: e.g. `imagenet_vid_robust`.
+    classes: C names.
+    members: C tuples of indices in 0 ... S - 1; empty for a class that the
+      source lacks, which is never predicted.
+    source_classes: S.
+    source: where the groups come from.
+  """
+
+  name: str
+  classes: tuple[str, ...]
+  members: tuple[tuple[int, ...], ...]
+  source_classes: int
+  source: str = ""
+
+  def __post_init__(self):
+    """Refuses groups that cannot be: see `make`."""
+    if len(self.classes) != len(self.members) or not self.classes:
+      raise ValueError(
+        f"{self.name}: {len(self.classes)} classes with {len(self.members)}"
+        " groups of members."
+      )
+    listed = [m for group in self.members for m in group]
+    wrong = [m for m in listed if not 0 <= m < self.source_classes]
+    if wrong or len(set(listed)) != len(listed):
+      twice = [m for m in listed if listed.count(m) > 1]
+      said = f"{wrong[0]} is no" if wrong else f"{twice[0]} is twice a member"
+      raise ValueError(
+        f"{self.name}: {said}{' member' if wrong else ''} of source classes"
+        f" 0..{self.source_classes - 1}."
+      )
+    if not listed:
+      raise ValueError(f"{self.name}: no class has a member.")
+
+  @property
+  def columns(self) -> tuple[int, ...]:
+    """The source classes that are a member of some class, sorted."""
+    return tuple(sorted(m for group in self.members for m in group))
+
+  def project(self, logits: jax.Array, merge: str = "max") -> jax.Array:
+    """Logits of the classes; can be jitted.
+
+    Args:
+      logits: float `[..., S]`, or `[..., len(columns)]` of the members alone;
+        `[..., C]` passes unchanged: a model of this very space.
+      merge: `max` (the authors'), or `mean`, `median`, `sum`.
+
+    Returns:
+      `[..., C]`, -inf for classes without members.
+
+    Raises:
+      ValueError: an unknown merge, or logits of another label space.
+    """
+    if merge not in MERGES:
+      raise tasks.unknown("merge", merge, MERGES)
+    given = logits.shape[-1]
+    if given == len(self.classes) != self.source_classes:
+      return logits
+    where = {c: i for i, c in enumerate(self.columns)}
+    if given == self.source_classes:
+      where = {c: c for c in self.columns}
+    elif given != len(where):
+      raise ValueError(
+        f"Wrong label space: {given} logits; {self.name} needs"
+        f" {self.source_classes} (or the {len(where)} members alone, or its own"
+        f" {len(self.classes)} classes)."
+      )
+    widest = max(map(len, self.members))
+    index = np.zeros((len(self.members), widest), np.int32)
+    inside = np.zeros(index.shape, bool)
+    for row, group in enumerate(self.members):
+      index[row, : len(group)] = [where[m] for m in group]
+      inside[row, : len(group)] = True
+    merged = _merged(jnp.asarray(logits)[..., index], inside, merge)
+    return jnp.where(inside.any(axis=1), merged, -jnp.inf)
+
+
+def _merged(grouped: jax.Array, inside: np.ndarray, merge: str) -> jax.Array:
+  if merge == "max":
+    return jnp.where(inside, grouped, -jnp.inf).max(axis=-1)
+  if merge == "median":
+    alone = jnp.where(inside, grouped, jnp.nan)
+    return jnp.nanmedian(alone, axis=-1)
+  total = jnp.where(inside, grouped, 0).sum(axis=-1)
+  return total / np.maximum(inside.sum(axis=1), 1) if merge == "mean" else total
+
+
+def names() -> tuple[str, ...]:
+  """Data sets with a label space of their own."""
+  return tuple(sorted(p.parent.name for p in _folder().glob(f"*/{_FILE}")))
+
+
+def get(name: str) -> LabelSpace:
+  """A space by its data set's name, or from a JSON file.
+
+  Args:
+    name: one of `names()`, or the path of a `.json` file.
+
+  Raises:
+    ValueError: an unknown name (with a suggestion), or a broken file.
+    FileNotFoundError: no such file.
+
+  >>> space = get("imagenet_vid_robust")
+  >>> len(space.classes), len(space.columns), space.classes[4]
+  (30, 288, 'bird')
+  """
+  if name.endswith(".json"):
+    return _read(pathlib.Path(name))
+  if name not in names():
+    raise tasks.unknown("label space", name, names())
+  return _read(_folder() / name / _FILE, name)
+
+
+def make(
+  name: str, groups: Mapping[str, Sequence[int]], source_classes: int = 1000
+) -> LabelSpace:
+  """A space of your own: class name -> indices of the source's classes.
+
+  Raises:
+    ValueError: an index outside the source, one in two classes, or no members.
+
+  >>> space = make("halves", {"low": [0, 1], "high": [2, 3]}, 4)
+  >>> [float(v) for v in space.project(jnp.array([1.0, 5.0, 3.0, 2.0]))]
+  [5.0, 3.0]
+  """
+  members = tuple(tuple(int(i) for i in g) for g in groups.values())
+  return LabelSpace(name, tuple(groups), members, source_classes)
+
+
+def subset(
+  name: str, indices: Sequence[int], source_classes: int = 1000
+) -> LabelSpace:
+  """Some of the source's classes as they are, as in ImageNet-A and -R.
+
+  >>> subset("first_two", [0, 1], 4).project(jnp.arange(4.0)).tolist()
+  [0.0, 1.0]
+  """
+  return make(name, {str(i): [i] for i in indices}, source_classes)
+
+
+def _folder() -> pathlib.Path:
+  return pathlib.Path(datasets.__path__[0])
+
+
+def _read(path: pathlib.Path, name: str = "") -> LabelSpace:
+  if not path.exists():
+    raise FileNotFoundError(f"No label map at {path}.")
+  try:
+    found = json.loads(path.read_text("utf-8"))
+    return LabelSpace(
+      name=name or path.stem,
+      classes=tuple(str(c["name"]) for c in found["classes"]),
+      members=tuple(tuple(map(int, c["members"])) for c in found["classes"]),
+      source_classes=int(found["source_classes"]),
+      source=str(found.get("source", "")),
+    )
+  except (json.JSONDecodeError, KeyError, TypeError) as e:
+    raise ValueError(
+      f"{path} is no label map ({e!r}). Expected source_classes and classes,"
+      " each with name and members: see eval/label_space.py."
+    ) from e

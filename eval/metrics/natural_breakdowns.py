@@ -1,0 +1,251 @@
+"""Where natural perturbations hurt: by class, offset, frame type, rate, review.
+
+Definitions: specs/video.md section 4, "Secondary analyses"; figures and
+appendices of Shankar et al. 2019. `correct` is bool or 0/1 `[F]` (`[models, F]`
+where said), `sets` comes from `pm_k.group`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+
+from eval.metrics import intervals
+from eval.metrics import pm_k
+
+Interval = tuple[float, float, float]
+
+
+def per_class(
+  correct: np.typing.ArrayLike,
+  sets: pm_k.Sets,
+  labels: np.typing.ArrayLike,
+  *,
+  k: int = 10,
+) -> dict[int, dict]:
+  """pm-0 and pm-k of the anchors that show each class (Figure 7).
+
+  Args:
+    correct: `[F]`.
+    sets: of the frames.
+    labels: int `[F, L]` or `[F]`, -1 pads; the anchors' rows are read.
+    k: largest distance.
+
+  Returns:
+    class id -> `acc_orig` and `acc_pmk`, each (value, lo, hi), and `n`; classes
+    that an anchor shows. An anchor with two labels counts for both.
+  """
+  known = np.asarray(labels)
+  known = known[:, None] if known.ndim == 1 else known
+  known = known[sets.anchor]
+  failure = pm_k.first_failure(pm_k.checked(correct, sets), sets)
+  return {
+    int(c): _scores(failure, (known == c).any(axis=1), k)
+    for c in np.unique(known[known >= 0])
+  }
+
+
+def by_value(
+  correct: np.typing.ArrayLike,
+  sets: pm_k.Sets,
+  values: Mapping[str, object] | Sequence,
+  *,
+  k: int = 10,
+  without: bool = False,
+) -> dict[object, dict]:
+  """pm-0 and pm-k by a property of the anchors.
+
+  Args:
+    correct: `[F]`.
+    sets: of the frames.
+    values: the property of each anchor: by set id, or in the order of
+      `sets.name`. Frame type `I`, `P`, `B` (Table 7) or whole frames per
+      second (Table 8), for instance; `stream.facts` reads both.
+    k: largest distance.
+    without: leave the anchors of a value out instead of keeping them alone:
+      Table 7 of the paper.
+
+  Returns:
+    value -> as in `per_class`; with `without`, values of all anchors are left
+    out where nothing would remain.
+
+  Raises:
+    ValueError: a set without a value; names it.
+  """
+  listed = _per_anchor(values, sets)
+  failure = pm_k.first_failure(pm_k.checked(correct, sets), sets)
+  out = {}
+  for value in sorted(set(listed)):
+    inside = np.array([v == value for v in listed])
+    inside = ~inside if without else inside
+    if inside.any():
+      out[value] = _scores(failure, inside, k)
+  return out
+
+
+def offset_errors(
+  correct: np.typing.ArrayLike, sets: pm_k.Sets
+) -> dict[int, dict]:
+  """Share of wrong frames at each signed offset, over all models (Figure 5).
+
+  Args:
+    correct: `[F]` or `[models, F]`.
+    sets: of the frames.
+
+  Returns:
+    offset -> `error`, (value, lo, hi), `wrong` and `n`, both counts over models
+    and frames. The interval treats them as independent.
+  """
+  right = np.atleast_2d(pm_k.checked(correct, sets))
+  offsets, at = np.unique(sets.frame, return_inverse=True)
+  wrong = np.bincount(at, weights=(~right).sum(axis=0)).astype(int)
+  n = np.bincount(at) * len(right)
+  lo, hi = intervals.clopper_pearson(wrong, n)
+  return {
+    int(o): {
+      "error": (float(w / m), float(a), float(b)),
+      "wrong": int(w),
+      "n": int(m),
+    }
+    for o, w, m, a, b in zip(offsets, wrong, n, lo, hi)
+  }
+
+
+def conditional(
+  correct: np.typing.ArrayLike, sets: pm_k.Sets, *, signed: bool = False
+) -> dict[int, dict]:
+  """Accuracy at exactly distance d, given a right anchor (Appendix E).
+
+  Gu et al. 2019's measure: not cumulative, unlike pm-k; pairs that exist; both
+  signs pooled unless `signed`.
+
+  Args:
+    correct: `[F]`.
+    sets: of the frames.
+    signed: keep -d and +d apart.
+
+  Returns:
+    distance -> `accuracy`, (value, lo, hi), `right` (both frames), `n` (pairs
+    with a right anchor) and `pairs`. Distances without a right anchor have a
+    nan accuracy.
+  """
+  right = pm_k.checked(correct, sets)
+  near = np.flatnonzero(sets.frame)
+  anchor = right[sets.anchor[sets.of[near]]]
+  both = anchor & right[near]
+  distance = sets.frame[near] if signed else np.abs(sets.frame[near])
+  values, at = np.unique(distance, return_inverse=True)
+  pairs = np.bincount(at, minlength=len(values))
+  n = np.bincount(at, weights=anchor, minlength=len(values)).astype(int)
+  hits = np.bincount(at, weights=both, minlength=len(values)).astype(int)
+  lo, hi = intervals.clopper_pearson(hits, n)
+  share = np.divide(hits, n, out=np.full(len(n), np.nan), where=n > 0)
+  return {
+    int(values[i]): {
+      "accuracy": (float(share[i]), float(lo[i]), float(hi[i])),
+      "right": int(hits[i]),
+      "n": int(n[i]),
+      "pairs": int(pairs[i]),
+    }
+    for i in range(len(values))
+  }
+
+
+def review_impact(
+  correct: np.typing.ArrayLike,
+  sets: pm_k.Sets,
+  reviewed: np.typing.ArrayLike,
+  *,
+  k: int = 10,
+) -> dict[str, dict]:
+  """pm-0 and pm-k before and after the human review (Table 4).
+
+  Args:
+    correct: `[F]`, over all candidate frames.
+    sets: of the candidate frames.
+    reviewed: bool `[F]`: the review kept the frame. An anchor that it refused
+      removes its whole set.
+    k: largest distance.
+
+  Returns:
+    `reviewed`, `unreviewed` (every candidate of every anchor) and `same_anchors`
+    (every candidate of the kept anchors), each as in `per_class`.
+
+  Raises:
+    ValueError: another number of frames, or no anchor was kept.
+  """
+  kept, right = np.asarray(reviewed, bool), pm_k.checked(correct, sets)
+  if kept.shape != sets.frame.shape:
+    raise ValueError(
+      f"reviewed must be [{len(sets.frame)}] like frame, got"
+      f" {list(kept.shape)}."
+    )
+  same = kept[sets.anchor]
+  if not same.any():
+    raise ValueError("The review kept no anchor: reviewed is False for all.")
+  every = pm_k.first_failure(right, sets)
+  # A frame that is left out cannot fail.
+  left = pm_k.first_failure(right | ~kept, sets)
+  return {
+    "reviewed": _scores(left, same, k),
+    "unreviewed": _scores(every, np.ones_like(same), k),
+    "same_anchors": _scores(every, same, k),
+  }
+
+
+def static_worst(correct: np.typing.ArrayLike, sets: pm_k.Sets) -> dict:
+  """One worst frame of each set for all models (Appendix C).
+
+  Args:
+    correct: `[models, F]`, the pool.
+    sets: of the frames.
+
+  Returns:
+    `chosen`, int `[A]`, the row of each set's frame that most models miss (the
+    earliest of equals; the anchor where it has no neighbours); `accuracy` of
+    each model on those frames, and `with_anchor`, on them and the anchors, each
+    a list of (value, lo, hi).
+  """
+  right = np.atleast_2d(pm_k.checked(correct, sets))
+  misses = (~right).sum(axis=0)[sets.order]
+  misses = np.where(sets.frame[sets.order] == 0, -1, misses)
+  most = np.maximum.reduceat(misses, sets.start)
+  position = np.arange(len(misses))
+  worst = np.where(misses == most[sets.of[sets.order]], position, len(misses))
+  chosen = sets.order[np.minimum.reduceat(worst, sets.start)]
+  both = right[:, chosen] & right[:, sets.anchor]
+  return {
+    "chosen": chosen,
+    "accuracy": _rates(right[:, chosen].sum(axis=1), len(sets)),
+    "with_anchor": _rates(both.sum(axis=1), len(sets)),
+  }
+
+
+def _rates(hits: np.ndarray, n: int) -> list[Interval]:
+  lo, hi = intervals.clopper_pearson(hits, n)
+  return [(float(h / n), float(a), float(b)) for h, a, b in zip(hits, lo, hi)]
+
+
+def _scores(failure: np.ndarray, inside: np.ndarray, k: int) -> dict:
+  out: dict = {}
+  n = int(inside.sum())
+  for name, distance in (("acc_orig", 0), ("acc_pmk", k)):
+    hits = int((failure[inside] > distance).sum())
+    lo, hi = intervals.clopper_pearson(hits, n)
+    out[name] = (hits / n, float(lo), float(hi))
+  return {**out, "n": n}
+
+
+def _per_anchor(values, sets: pm_k.Sets) -> list:
+  if isinstance(values, Mapping):
+    lost = [str(n) for n in sets.name if str(n) not in values]
+    if lost:
+      raise ValueError(
+        f"No value for {len(lost)} set(s), the first {lost[0]!r}."
+      )
+    return [values[str(n)] for n in sets.name]
+  if len(values) != len(sets):
+    raise ValueError(f"{len(values)} values for {len(sets)} sets.")
+  return list(values)

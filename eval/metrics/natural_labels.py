@@ -1,0 +1,99 @@
+"""Right or wrong against several true labels; predictions matched to frames.
+
+A frame of ImageNet-Vid-Robust may show several classes (1,514 of 22,179 do): a
+prediction is right if it is one of them (specs/video.md section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+_SHOWN = 3
+
+
+def correct(
+  predicted: np.typing.ArrayLike, labels: np.typing.ArrayLike, num_classes: int
+) -> np.ndarray:
+  """Whether each prediction is one of its frame's labels.
+
+  Args:
+    predicted: int `[..., F]`, class ids; leading axes over models.
+    labels: int `[F]` or `[F, L]`, class ids, -1 where a frame has fewer.
+    num_classes: ids lie in 0 ... num_classes - 1.
+
+  Returns:
+    bool `[..., F]`.
+
+  Raises:
+    ValueError: an id outside the label space, a frame without labels, or
+      another number of frames.
+
+  >>> correct([3, 1], [[3, -1], [0, 2]], 4)
+  array([ True, False])
+  """
+  top, known = np.asarray(predicted), np.asarray(labels)
+  known = known[:, None] if known.ndim == 1 else known
+  if known.ndim != 2 or not top.ndim or top.shape[-1] != len(known):
+    raise ValueError(
+      f"predicted {list(top.shape)} and labels {list(known.shape)}: expected"
+      " [..., frames] and [frames, labels]."
+    )
+  for name, ids, least in (("prediction", top, 0), ("label", known, -1)):
+    wrong = (ids < least) | (ids >= num_classes)
+    if wrong.any():
+      at = np.argwhere(wrong)[0]
+      row = at[-1] if name == "prediction" else at[0]
+      raise ValueError(
+        f"Frame {row}: unknown {name} {ids[tuple(at)]}; the label space has"
+        f" classes 0..{num_classes - 1}. Is it projected (eval/label_space.py)?"
+      )
+  none = (known < 0).all(axis=1)
+  if none.any():
+    raise ValueError(f"Frame {int(np.argmax(none))} has no label.")
+  return (top[..., None] == known).any(axis=-1)
+
+
+def aligned(
+  wanted: Sequence[str], predicted: Sequence[str], values: np.typing.ArrayLike
+) -> np.ndarray:
+  """Values in the order of the wanted frames, each predicted exactly once.
+
+  Args:
+    wanted: F ids, those of the data set.
+    predicted: N >= F ids, those of the predictions, in any order.
+    values: `[..., N]`, in the order of `predicted`.
+
+  Returns:
+    `[..., F]`.
+
+  Raises:
+    ValueError: a frame without a prediction or with two; names it. Missing ones
+      are never counted as right or wrong.
+
+  >>> aligned(["a", "b"], ["b", "a"], [7, 8])
+  array([8, 7])
+  """
+  ids, own = np.asarray(predicted, np.str_), np.asarray(values)
+  if own.shape[-1:] != ids.shape:
+    raise ValueError(
+      f"values {list(own.shape)} for {len(ids)} predicted frames: expected"
+      " [..., frames]."
+    )
+  order = np.argsort(ids, kind="stable")
+  ranked, targets = ids[order], np.asarray(wanted, np.str_)
+  twice = ranked[1:][ranked[1:] == ranked[:-1]]
+  if len(twice):
+    raise ValueError(f"More than one prediction for frame {str(twice[0])!r}.")
+  at = np.searchsorted(ranked, targets)
+  inside = np.minimum(at, len(ranked) - 1)
+  missing = targets if not len(ranked) else targets[ranked[inside] != targets]
+  if len(missing):
+    listed = ", ".join(repr(str(m)) for m in missing[:_SHOWN])
+    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    raise ValueError(
+      f"No prediction for {len(missing)} of {len(targets)} frames: {listed}"
+      f"{more}. Predict every frame, or leave whole sets out."
+    )
+  return own[..., order[inside]]

@@ -1,0 +1,263 @@
+"""pm-k for detection and localisation: mAP on each anchor's worst frame.
+
+For every anchor the frame with the lowest AP of its own is chosen among it and
+its similar frames; mAP is computed once on the anchors and once on the chosen
+frames (Shankar et al. 2019, section 2.2). What the paper leaves open is settled
+as in specs/detection.md section 6:
+
+* AP is COCO's (101 recalls) at one IoU, 100 detections an image and category;
+* a frame's AP is the mean over the categories in its own ground truth (crowds do
+  not count), so detections of absent categories do not influence the choice;
+* a frame with objects and no detections has AP 0; one without objects is no
+  candidate, and where none is left the anchor stays;
+* equal APs (to 1e-12): the nearest frame, then the earlier one.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+_RECALLS = np.linspace(0, 1, 101)  # pycocotools, Params.recThrs
+_MAX_DETECTIONS = 100  # pycocotools, Params.maxDets
+_EPSILON = np.spacing(1)  # pycocotools, COCOeval.accumulate
+_DIGITS = 12  # APs closer than this are equal: specs/detection.md section 6
+_ALL = -1  # the only category where classes are ignored
+
+
+@dataclasses.dataclass(frozen=True)
+class _Matched:
+  """Detections of one image and category, best first.
+
+  Attributes:
+    score: float64 `[D]`.
+    hit: bool `[D]`, matched to an object.
+    skip: bool `[D]`, matched to a crowd: neither right nor wrong.
+    objects: number of objects that are not crowds.
+  """
+
+  score: np.ndarray
+  hit: np.ndarray
+  skip: np.ndarray
+  objects: int
+
+
+_Frames = Mapping[Any, Mapping[Any, _Matched]]
+
+
+def detection(
+  gt: Iterable[Mapping],
+  dt: Iterable[Mapping],
+  anchors: Sequence[Mapping],
+  frame_index: Mapping,
+  *,
+  iou: float = 0.5,
+  class_agnostic: bool = False,
+) -> dict:
+  """mAP on the anchors and on their worst frames.
+
+  Args:
+    gt: COCO annotation rows: `image_id`, `category_id`, `bbox` [x, y, w, h] in
+      pixels, optionally `iscrowd`.
+    dt: COCO result rows: `image_id`, `category_id`, `bbox`, `score`.
+    anchors: `{"anchor": image id, "candidates": [image ids]}` each; the anchor
+      itself always is a candidate. Images of no set are left out.
+    frame_index: image id -> number of the frame in its video; ties are broken
+      by it.
+    iou: a detection fits an object from this overlap on.
+    class_agnostic: merge all categories into one: localisation.
+
+  Returns:
+    `map_orig` and `map_pmk`, fractions (nan where no frame has objects), and
+    `selected`, anchor id -> chosen image id. `map_pmk <= map_orig` is usual, not
+    guaranteed: frames are chosen by their own AP, not by the pooled one.
+
+  Raises:
+    ValueError: no anchors, an anchor twice, a frame without a frame index, an
+      IoU outside (0, 1], a box or score that is not finite, a row of an unknown
+      image.
+  """
+  if not 0 < iou <= 1:
+    raise ValueError(f"iou must lie in (0, 1], got {iou}.")
+  sets = _checked_anchors(anchors)
+  index = _indices(sets, frame_index)
+  gt, dt = list(gt), list(dt)
+  _check_known(gt, frame_index, "ground truth")
+  _check_known(dt, frame_index, "list of detections")
+  frames = _match(gt, dt, index, iou, class_agnostic)
+  selected = {
+    anchor: _worst(anchor, candidates, index, frames)
+    for anchor, candidates in sets.items()
+  }
+  return {
+    "map_orig": _mean_ap(frames, selected.keys()),
+    "map_pmk": _mean_ap(frames, selected.values()),
+    "selected": selected,
+  }
+
+
+def frame_ap(
+  gt: Iterable[Mapping],
+  dt: Iterable[Mapping],
+  *,
+  iou: float = 0.5,
+  class_agnostic: bool = False,
+) -> dict:
+  """AP of each frame alone: image id -> fraction; frames with objects only.
+
+  Args:
+    gt: as in `detection`.
+    dt: as in `detection`.
+    iou: as in `detection`.
+    class_agnostic: as in `detection`.
+  """
+  frames = _match(gt, dt, None, iou, class_agnostic)
+  found = {image: _frame_ap(of) for image, of in frames.items()}
+  return {image: ap for image, ap in found.items() if ap is not None}
+
+
+def _worst(anchor, candidates, index, frames):
+  """The candidate with the lowest AP of its own."""
+  ranked = []
+  for image in candidates:
+    ap = _frame_ap(frames.get(image, {}))
+    if ap is not None:
+      distance = abs(index[image] - index[anchor])
+      ranked.append((round(ap, _DIGITS), distance, index[image], image))
+  return min(ranked)[-1] if ranked else anchor
+
+
+def _frame_ap(of: Mapping[Any, _Matched]) -> float | None:
+  aps = [_average_precision([m]) for m in of.values() if m.objects]
+  return float(np.mean(aps)) if aps else None
+
+
+def _mean_ap(frames: _Frames, images: Iterable) -> float:
+  """Mean over categories; an image that stands for two anchors counts once."""
+  pools = collections.defaultdict(list)
+  for image in sorted(set(images)):
+    for category, matched in frames.get(image, {}).items():
+      pools[category].append(matched)
+  pooled = [p for p in pools.values() if any(m.objects for m in p)]
+  return float(np.mean([_average_precision(p) for p in pooled] or [np.nan]))
+
+
+def _average_precision(pool: Sequence[_Matched]) -> float:
+  """COCO's AP at one IoU: `COCOeval.accumulate`."""
+  score = np.concatenate([m.score for m in pool])
+  order = np.argsort(-score, kind="stable")
+  hit = np.concatenate([m.hit for m in pool])[order]
+  skip = np.concatenate([m.skip for m in pool])[order]
+  right, wrong = np.cumsum(hit), np.cumsum(~hit & ~skip)
+  recall = right / sum(m.objects for m in pool)
+  precision = right / (wrong + right + _EPSILON)
+  best = np.maximum.accumulate(precision[::-1])[::-1]
+  at = np.searchsorted(recall, _RECALLS, side="left")
+  return float(np.append(best, 0.0)[at].mean())
+
+
+def _match(gt, dt, index, iou, class_agnostic) -> _Frames:
+  """Greedy matching of every (image, category), as `COCOeval.evaluateImg`."""
+  objects: dict = collections.defaultdict(list)
+  found: dict = collections.defaultdict(list)
+  for rows, into in ((gt, objects), (dt, found)):
+    for row in rows:
+      image = row["image_id"]
+      if index is None or image in index:
+        category = _ALL if class_agnostic else row["category_id"]
+        into[image, category].append(row)
+  frames: dict = collections.defaultdict(dict)
+  for image, category in sorted(objects.keys() | found.keys()):
+    key = image, category
+    frames[image][category] = _match_one(objects[key], found[key], iou, key)
+  return frames
+
+
+def _check_known(rows, frame_index, kind) -> None:
+  for image in {row["image_id"] for row in rows}:
+    if image not in frame_index and str(image) not in frame_index:
+      raise ValueError(
+        f"The {kind} holds image {image!r}, which has no frame index. Ids must"
+        " be those of the anchors and candidates."
+      )
+
+
+def _match_one(objects, found, iou, key) -> _Matched:
+  score = np.array([d["score"] for d in found], np.float64)
+  order = np.argsort(-score, kind="stable")[:_MAX_DETECTIONS]
+  crowd = np.array([bool(o.get("iscrowd", 0)) for o in objects], bool)
+  sort = np.argsort(crowd, kind="stable")  # crowds last
+  crowd = crowd[sort]
+  boxes = _boxes(objects, key)[sort]
+  overlap = _overlap(_boxes(found, key)[order], boxes, crowd)
+  if not np.isfinite(score).all():
+    raise ValueError(f"A score of image {key[0]!r} is not finite.")
+  hit, skip = np.zeros(len(order), bool), np.zeros(len(order), bool)
+  least = min(iou, 1 - 1e-10)
+  free = np.ones(len(boxes), bool)
+  likely = (overlap >= least).any(axis=1) if len(boxes) else hit
+  for d in np.flatnonzero(likely):
+    chosen = _choose(overlap[d], free & ~crowd, least)
+    if chosen < 0:
+      chosen = _choose(overlap[d], crowd, least)  # absorbs any number
+      skip[d] = chosen >= 0
+    else:
+      hit[d], free[chosen] = True, False
+  return _Matched(score[order], hit, skip, int((~crowd).sum()))
+
+
+def _choose(overlap: np.ndarray, allowed: np.ndarray, least: float) -> int:
+  """The best allowed object; the later one of equals, -1 if none fits."""
+  value = np.where(allowed, overlap, -1.0)
+  last = len(value) - 1 - int(np.argmax(value[::-1])) if len(value) else -1
+  return last if last >= 0 and value[last] >= least else -1
+
+
+def _overlap(found, objects, crowd) -> np.ndarray:
+  """IoU `[D, G]`; over the detection's area alone for crowds."""
+  low = np.maximum(found[:, None, :2], objects[None, :, :2])
+  ends = found[:, :2] + found[:, 2:], objects[:, :2] + objects[:, 2:]
+  high = np.minimum(ends[0][:, None], ends[1][None])
+  both = np.clip(high - low, 0, None).prod(axis=-1)
+  area, other = found[:, 2:].prod(axis=-1), objects[:, 2:].prod(axis=-1)
+  union = area[:, None] + np.where(crowd, 0, other[None] - both)
+  return np.divide(both, union, out=np.zeros_like(both), where=union > 0)
+
+
+def _boxes(rows, key) -> np.ndarray:
+  boxes = np.array([r["bbox"] for r in rows], np.float64).reshape(-1, 4)
+  if not np.isfinite(boxes).all():
+    raise ValueError(f"A box of image {key[0]!r} is not finite.")
+  return boxes
+
+
+def _checked_anchors(anchors) -> dict:
+  if not anchors:
+    raise ValueError("pm-k needs at least one anchor, got none.")
+  sets = {}
+  for entry in anchors:
+    anchor = entry["anchor"]
+    if anchor in sets:
+      raise ValueError(f"Anchor {anchor!r} is given twice.")
+    sets[anchor] = list(dict.fromkeys([anchor, *entry["candidates"]]))
+  return sets
+
+
+def _indices(sets, frame_index) -> dict:
+  """Frame numbers; keys may be strings, as JSON has them."""
+  out = {}
+  for anchor, candidates in sets.items():
+    for image in candidates:
+      found = frame_index.get(image, frame_index.get(str(image)))
+      if found is None:
+        raise ValueError(
+          f"Image {image!r} of the set of anchor {anchor!r} has no frame index."
+        )
+      out[image] = found
+  return out

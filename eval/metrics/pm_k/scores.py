@@ -1,0 +1,147 @@
+"""Accuracy on anchors and on their worst frames, at every k at once.
+
+One pass over the frames finds, for each anchor, the distance at which a model
+first fails; every other number is a count of that array. No loop over frames.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from eval.metrics import intervals
+from eval.metrics.pm_k import sets as sets_lib
+from eval.metrics.pm_k.sets import Sets
+
+Interval = tuple[float, float, float]
+NEVER = np.iinfo(np.int32).max
+K = 10  # Shankar et al. 2019, section 2: half a second at 20 fps and more
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+  """pm-k for k = 0 ... K.
+
+  Attributes:
+    k: int `[K + 1]`.
+    value: float64 `[..., K + 1]`, fractions of anchors.
+    lo: the same shape, lower ends of the intervals.
+    hi: the same shape, upper ends.
+    n: number of anchors.
+  """
+
+  k: np.ndarray
+  value: np.ndarray
+  lo: np.ndarray
+  hi: np.ndarray
+  n: int
+
+
+def accuracy(
+  correct: np.typing.ArrayLike,
+  group_id: np.typing.ArrayLike,
+  frame: np.typing.ArrayLike,
+  *,
+  k: int = K,
+  level: float = 0.95,
+) -> dict:
+  """Accuracy on the anchors, on their worst frames within k, and the drop.
+
+  Args:
+    correct: `[F]`, bool or 0/1: whether each frame's prediction is right.
+    group_id: `[F]`, the anchor set of each frame.
+    frame: int `[F]`, signed offset in frames, 0 the anchor. Frames farther than
+      k are left out; an anchor without neighbours counts by itself.
+    k: largest distance in frames, k >= 0.
+    level: coverage of the Clopper-Pearson intervals.
+
+  Returns:
+    `acc_orig` (pm-0), `acc_pmk` and `drop` (anchors right on themselves and not
+    on their set), each `(value, lo, hi)` in [0, 1], and `n`, the number of
+    anchors.
+
+  Raises:
+    ValueError: see `sets.group` and `sets.checked`; k < 0 or not whole.
+
+  >>> result = accuracy([1, 1, 1, 0], ["a", "a", "b", "b"], [0, 1, 0, 3])
+  >>> result["acc_orig"][0], result["acc_pmk"][0], result["drop"][0]
+  (1.0, 0.5, 0.5)
+  >>> accuracy([1, 1, 1, 0], ["a", "a", "b", "b"], [0, 1, 0, 3], k=2)["drop"][0]
+  0.0
+  """
+  largest = _distance(k)
+  sets = sets_lib.group(group_id, frame)
+  right = sets_lib.checked(correct, sets)
+  if right.ndim != 1:
+    raise ValueError(
+      f"correct must be [frames], got {list(right.shape)}; `curve` takes many"
+      " models at once."
+    )
+  failure = first_failure(right, sets)
+  counts = (failure > 0).sum(), (failure > largest).sum()
+  return {
+    "acc_orig": _rate(counts[0], len(sets), level),
+    "acc_pmk": _rate(counts[1], len(sets), level),
+    "drop": _rate(counts[0] - counts[1], len(sets), level),
+    "n": len(sets),
+  }
+
+
+def curve(
+  correct: np.typing.ArrayLike, sets: Sets, *, k: int = K, level: float = 0.95
+) -> Curve:
+  """pm-0 ... pm-k with intervals, of any number of models (Figure 11).
+
+  Args:
+    correct: bool or 0/1 `[..., F]`, leading axes over models.
+    sets: of the frames (`group`).
+    k: the largest distance.
+    level: coverage of the intervals.
+  """
+  largest = _distance(k)
+  failure = first_failure(sets_lib.checked(correct, sets), sets)
+  distances = np.arange(largest + 1)
+  right = np.stack([(failure > d).sum(axis=-1) for d in distances], axis=-1)
+  lo, hi = intervals.clopper_pearson(right, len(sets), level)
+  return Curve(distances, right / len(sets), lo, hi, len(sets))
+
+
+def first_failure(correct: np.ndarray, sets: Sets) -> np.ndarray:
+  """Distance of the nearest wrong frame of each set.
+
+  Args:
+    correct: bool `[..., F]`.
+    sets: of the frames.
+
+  Returns:
+    int32 `[..., A]`: 0 where the anchor is wrong, `NEVER` where all are right.
+    An anchor is right at k iff its value exceeds k.
+  """
+  order = sets.order
+  distance = np.abs(sets.frame[order]).astype(np.int32)
+  failing = np.where(correct[..., order], np.int32(NEVER), distance)
+  return np.minimum.reduceat(failing, sets.start, axis=-1)
+
+
+def without_anchor(
+  correct: np.typing.ArrayLike, sets: Sets, *, k: int = K, level: float = 0.95
+) -> Interval:
+  """pm-k by the letter of Eq. 1: neighbours alone, not the anchor.
+
+  A set without neighbours cannot fail, whatever its anchor.
+  """
+  right = sets_lib.checked(correct, sets)
+  failure = first_failure(right | (sets.frame == 0), sets)
+  return _rate((failure > _distance(k)).sum(), len(sets), level)
+
+
+def _rate(right: int, n: int, level: float) -> Interval:
+  lo, hi = intervals.clopper_pearson(right, n, level)
+  return float(right / n), float(lo), float(hi)
+
+
+def _distance(k: int) -> int:
+  if isinstance(k, bool) or int(k) != k or k < 0:
+    raise ValueError(f"k is a whole number of frames, at least 0, got {k!r}.")
+  return int(k)

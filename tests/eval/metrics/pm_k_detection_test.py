@@ -1,0 +1,146 @@
+"""Detection pm-k against pycocotools' goldens, and its rules by hand."""
+
+import gzip
+import json
+import math
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from eval.metrics import pm_k
+from tests import shared_data
+
+
+def _object(image, category=1, box=(0, 0, 10, 10), **more):
+  return {"image_id": image, "category_id": category, "bbox": box, **more}
+
+
+class GoldenTest(parameterized.TestCase):
+  @parameterized.product(
+    case=("small_k3", "typical"), class_agnostic=(False, True)
+  )
+  def test_own_cases(self, case, class_agnostic):
+    folder = shared_data.path("golden", "detection", "pmk", case)
+    data = json.loads(gzip.decompress((folder / "data.json.gz").read_bytes()))
+    expected = json.loads((folder / "expected.json").read_text())
+    kind = "localisation_class_agnostic" if class_agnostic else "detection"
+    options = {"iou": expected["iou_threshold"]}
+    options["class_agnostic"] = class_agnostic
+    got = pm_k.detection(
+      data["gt"], data["dt"], data["anchors"], data["frame_index"], **options
+    )
+    want = expected[kind]
+    self.assertAlmostEqual(got["map_orig"], want["mAP_original"], delta=1e-9)
+    self.assertAlmostEqual(got["map_pmk"], want["mAP_pmk"], delta=1e-9)
+    self.assertEqual(
+      {str(k): v for k, v in got["selected"].items()}, want["selected"]
+    )
+    aps = pm_k.frame_ap(data["gt"], data["dt"], **options)
+    for image, ap in want["per_frame_AP"].items():
+      self.assertAlmostEqual(aps[int(image)], ap, delta=1e-9)
+
+  @parameterized.product(case=(0, 1, 2), kind=("detection", "localization"))
+  def test_pycocotools(self, case, kind):
+    path = shared_data.path("golden", "video", "detection_pmk_golden.json")
+    data = json.loads(path.read_text())["cases"][case]
+    gt = [
+      _object(int(image), row[0], row[1:])
+      for image, rows in data["gt"].items()
+      for row in rows
+    ]
+    dt = [
+      _object(int(image), row[0], row[1:5], score=row[5])
+      for image, rows in data["detections"].items()
+      for row in rows
+    ]
+    anchors = [
+      {"anchor": int(a), "candidates": c} for a, c in data["sets"].items()
+    ]
+    got = pm_k.detection(
+      gt,
+      dt,
+      anchors,
+      {int(i): int(i) for i in data["gt"]},
+      iou=data["iou"],
+      class_agnostic=kind == "localization",
+    )
+    want = data["expected"][kind]
+    self.assertAlmostEqual(got["map_orig"], want["mAP_original"], delta=1e-9)
+    self.assertAlmostEqual(got["map_pmk"], want["mAP_pmk"], delta=1e-9)
+    self.assertEqual(
+      {str(k): v for k, v in got["selected"].items()}, want["worst"]
+    )
+
+
+class RulesTest(parameterized.TestCase):
+  def test_worst_frame_is_chosen(self):
+    gt = [_object(i) for i in (1, 2, 3)]
+    dt = [_object(1, score=0.9), _object(3, score=0.9)]
+    got = pm_k.detection(
+      gt, dt, [{"anchor": 1, "candidates": [2, 3]}], {1: 5, 2: 6, 3: 4}
+    )
+    self.assertEqual(got["selected"], {1: 2})
+    self.assertAlmostEqual(got["map_orig"], 1.0)
+    self.assertEqual(got["map_pmk"], 0.0)
+
+  @parameterized.parameters(
+    ({1: 5, 2: 4, 3: 6}, 2), ({1: 5, 2: 7, 3: 6}, 3), ({1: 5, 2: 6, 3: 4}, 3)
+  )
+  def test_ties_go_to_the_nearest_then_the_earlier(self, index, chosen):
+    gt = [_object(i) for i in (1, 2, 3)]
+    dt = [_object(1, score=0.9)]
+    got = pm_k.detection(gt, dt, [{"anchor": 1, "candidates": [3, 2]}], index)
+    self.assertEqual(got["selected"], {1: chosen})
+
+  def test_frames_without_objects_are_no_candidates(self):
+    crowd = _object(3, iscrowd=1)
+    got = pm_k.detection(
+      [_object(1), crowd],
+      [_object(1, score=1.0), _object(2, score=1.0)],
+      [{"anchor": 1, "candidates": [2, 3]}],
+      {1: 1, 2: 2, 3: 3},
+    )
+    self.assertEqual(got["selected"], {1: 1})
+
+  def test_no_objects_at_all(self):
+    got = pm_k.detection([], [], [{"anchor": 1, "candidates": []}], {1: 1})
+    self.assertEqual(got["selected"], {1: 1})
+    self.assertTrue(math.isnan(got["map_orig"]))
+
+  def test_classes_merge(self):
+    gt, dt = [_object(1, 1)], [_object(1, 2, score=1.0)]
+    anchors = [{"anchor": 1, "candidates": []}]
+    self.assertEqual(pm_k.detection(gt, dt, anchors, {1: 1})["map_orig"], 0)
+    merged = pm_k.detection(gt, dt, anchors, {1: 1}, class_agnostic=True)
+    self.assertAlmostEqual(merged["map_orig"], 1.0)
+
+  def test_a_crowd_absorbs(self):
+    gt = [_object(1, box=(100, 100, 50, 50), iscrowd=1), _object(1)]
+    inside = [_object(1, box=(110, 110, 5, 5), score=0.9)] * 3
+    ap = pm_k.frame_ap(gt, [*inside, _object(1, score=0.1)])
+    self.assertAlmostEqual(ap[1], 1.0)
+
+  @parameterized.named_parameters(
+    ("no_anchor", [], {1: 1}, {}, "at least one anchor"),
+    ("twice", [1, 1], {1: 1}, {}, "given twice"),
+    ("no_index", [1], {}, {}, "no frame index"),
+    ("iou", [1], {1: 1}, {"iou": 50}, r"iou must lie in \(0, 1\], got 50"),
+  )
+  def test_refuses(self, anchors, index, options, message):
+    sets = [{"anchor": a, "candidates": []} for a in anchors]
+    with self.assertRaisesRegex(ValueError, message):
+      pm_k.detection([], [], sets, index, **options)
+
+  def test_refuses_rows(self):
+    sets = [{"anchor": 1, "candidates": []}]
+    with self.assertRaisesRegex(ValueError, "image 7, which has no frame"):
+      pm_k.detection([], [_object(7, score=1.0)], sets, {1: 1})
+    with self.assertRaisesRegex(ValueError, "score of image 1 is not finite"):
+      pm_k.detection([], [_object(1, score=math.nan)], sets, {1: 1})
+    nowhere = _object(1, box=(0, 0, math.inf, 1))
+    with self.assertRaisesRegex(ValueError, "box of image 1 is not finite"):
+      pm_k.detection([nowhere], [], sets, {1: 1})
+
+
+if __name__ == "__main__":
+  absltest.main()
