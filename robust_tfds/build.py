@@ -34,7 +34,9 @@ _WORKERS = flags.DEFINE_integer(
   "workers", 1, "Processes to corrupt with.", allow_override=True
 )
 _FORMAT = flags.DEFINE_string("file_format", None, "tfrecord or array_record.")
-_CODEC = flags.DEFINE_string("codec", None, "raw, jpeg85 or published.")
+_CODEC = flags.DEFINE_string(
+  "codec", None, "raw, jpeg85, png, h264 or published: see the README of a set."
+)
 _LIMIT = flags.DEFINE_integer(
   "limit", None, "Examples of each split; default all."
 )

@@ -9,6 +9,8 @@ next power of two's size (specs/corruptions.md section 3).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 _SQUARE = 256  # px; up to here one square canvas a power of two
@@ -48,3 +50,20 @@ def pad(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
   rows, columns = shape(height, width)
   margin = ((0, rows - height), (0, columns - width), (0, 0))
   return np.pad(image, margin), np.array([height, width], np.int32)
+
+
+def stack(images: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+  """Pictures of any sizes in one canvas that holds them all.
+
+  Args:
+    images: at least one, each uint8 `[h, w, 3]`.
+
+  Returns:
+    uint8 `[B, H, W, 3]` and int32 `[B, 2]`, the (height, width) of each.
+  """
+  sizes = np.array([i.shape[:2] for i in images], np.int32)
+  height, width = shape(*sizes.max(axis=0).tolist())
+  out = np.zeros((len(images), height, width, 3), np.uint8)
+  for canvas, image in zip(out, images):
+    canvas[: image.shape[0], : image.shape[1]] = image
+  return out, sizes

@@ -140,26 +140,42 @@ def sequence_flat(
 ) -> jax.Array:
   """`sequence_batch` as uint8 `[B, T, S, S * 3]`: see `images.corrupt_flat`."""
   stem, difficulty = split_difficulty(name)
-  if edition not in EDITIONS:
-    raise spec.unknown("edition of the sequences", edition, EDITIONS)
-  variant = spec.edition(edition)
-  batch = images.three_channels(batch, batch=True)
+  batch = _checked(batch, edition)
   keys = seeding.raw(keys)
   if keys.shape != (batch.shape[0], 2):
     raise ValueError(
       f"One key per image expected: {batch.shape[0]} images, keys of shape"
       f" {list(keys.shape)}."
     )
-  if edition in _CROPPED and min(batch.shape[1:3]) < variant.size_px:
-    raise ValueError(
-      f"Edition {edition!r} starts from images of at least"
-      f" {variant.size_px} px a side, got {list(batch.shape[1:3])}. Resize the"
-      " shorter side first (to 256 px for `imagenet`)."
-    )
   if sizes is not None:
     sizes = jnp.asarray(sizes, jnp.int32)
   tables = _arrays(stem, edition, difficulty)
-  return _compiled(stem, variant)(batch, keys, sizes, tables)
+  return _compiled(stem, spec.edition(edition))(batch, keys, sizes, tables)
+
+
+def crop_batch(
+  batch: jax.typing.ArrayLike,
+  *,
+  edition: str = "imagenet",
+  sizes: jax.typing.ArrayLike | None = None,
+) -> jax.Array:
+  """The clean images that an edition's frames are compared with.
+
+  Args:
+    batch: uint8 `[B, H, W, 3]`, what the edition starts from (header).
+    edition: one of `EDITIONS`.
+    sizes: int `[B, 2]`, as in `sequence_batch`.
+
+  Returns:
+    uint8 `[B, S, S, 3]`, S the edition's size.
+
+  Raises:
+    ValueError: unknown edition, or images of another dtype, shape or too small.
+  """
+  batch = _checked(batch, edition)
+  if sizes is not None:
+    sizes = jnp.asarray(sizes, jnp.int32)
+  return _crop(spec.edition(edition))(batch, sizes)
 
 
 def frame_count(name: str, edition: str = "imagenet") -> int:
@@ -210,6 +226,36 @@ def _square(size: images.Size):
   """Box of the central square of the shorter side."""
   side = jnp.minimum(jnp.asarray(size.h), jnp.asarray(size.w))
   return (size.h - side) // 2, (size.w - side) // 2, side, side
+
+
+def _checked(batch: jax.typing.ArrayLike, edition: str) -> jax.Array:
+  if edition not in EDITIONS:
+    raise spec.unknown("edition of the sequences", edition, EDITIONS)
+  variant = spec.edition(edition)
+  batch = images.three_channels(batch, batch=True)
+  if edition in _CROPPED and min(batch.shape[1:3]) < variant.size_px:
+    raise ValueError(
+      f"Edition {edition!r} starts from images of at least"
+      f" {variant.size_px} px a side, got {list(batch.shape[1:3])}. Resize the"
+      " shorter side first (to 256 px for `imagenet`)."
+    )
+  return batch
+
+
+@functools.cache
+def _crop(variant: spec.Edition) -> Callable[..., jax.Array]:
+  def batch(images_, sizes):
+    canvas = images_.shape[1:3]
+
+    def one(image, size):
+      valid = (
+        images.Size(*canvas) if size is None else images.Size(size[0], size[1])
+      )
+      return images.to_uint8(edition_crop(image, valid, variant))
+
+    return images.over_batch(one, images_, sizes)
+
+  return jax.jit(batch)
 
 
 @functools.cache

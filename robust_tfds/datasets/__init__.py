@@ -15,7 +15,11 @@ import tensorflow_datasets as tfds
 
 def names() -> tuple[str, ...]:
   """Names of all datasets of this package."""
-  return tuple(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg)
+  return tuple(
+    m.name
+    for m in pkgutil.iter_modules(__path__)
+    if m.ispkg and _holds_builder(m.name)
+  )
 
 
 def register() -> None:
@@ -53,8 +57,8 @@ def builder(
     config: `clean`, `gaussian_noise_3` or `gaussian_noise/3`; empty for the
       default.
     data_dir: TFDS data folder.
-    **options: `codec` and `geometry` of corrupted datasets (which of them, see
-      the dataset's README), `file_format` of any.
+    **options: `codec` of corrupted datasets and `geometry` of some (which of
+      them, see the dataset's README), `file_format` of any.
 
   Raises:
     ValueError: unknown name, config or option, with a suggestion.
@@ -115,7 +119,12 @@ def prepare(
     manual_dir=os.fspath(manual_dir) if manual_dir else None,
     max_examples_per_split=limit,
   )
-  found.download_and_prepare(download_config=download)
+  try:
+    found.download_and_prepare(download_config=download)
+  except AssertionError as e:  # TFDS's way to say that the manual dir is empty
+    if "manual directory" not in str(e).lower():
+      raise
+    raise FileNotFoundError(str(e)) from e
   return found
 
 
@@ -152,9 +161,9 @@ def load(name: str, **kwargs: Any) -> Any:
   cls = _builder_class(dataset)
   if config:
     known = [c.name for c in cls.BUILDER_CONFIGS]
-    if config not in known:
-      if hasattr(cls, "config_of"):
-        cls.config_of(config)  # raises with the reason
+    if hasattr(cls, "config_of"):
+      config = cls.config_of(config).name  # raises with the reason
+    elif config not in known:
       raise unknown(f"config of {dataset}", config, known)
     return tfds.load(f"{dataset}/{config}", **kwargs)
   return tfds.load(dataset, **kwargs)
@@ -167,6 +176,11 @@ def unknown(kind: str, got: object, known: Iterable[str]) -> ValueError:
   hint = f" Did you mean {near[0]!r}?" if near else ""
   listed = ", ".join(known if len(known) <= 40 else [*known[:40], "..."])
   return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {listed}.")
+
+
+def _holds_builder(name: str) -> bool:
+  (folder,) = __path__
+  return os.path.exists(f"{folder}/{name}/{name}_dataset_builder.py")
 
 
 def _builder_class(name: str) -> Any:

@@ -8,12 +8,10 @@ nor the batch changes a byte.
 
 from __future__ import annotations
 
-import concurrent.futures
 import dataclasses
 import functools
 import io
 import itertools
-import multiprocessing
 import os
 import shutil
 import tempfile
@@ -27,6 +25,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import datasets
+from robust_tfds.datasets import chunks
 from robust_tfds.datasets import geometry as geometry_lib
 from robust_tfds.datasets import reproducible
 
@@ -219,14 +218,13 @@ folder `frost`, where no imagecorruptions is installed."""
 
   def _split_generators(self, dl_manager):
     if self.builder_config.codec == "published":
-      return {self.SPLIT: self._encoded(self._published(dl_manager))}
+      return {self.SPLIT: map(_example, self._published(dl_manager))}
     if self.builder_config.corruption == "frost":
       self._frost_dir = find_frost(dl_manager)
     return {self.SPLIT: self._generate_examples(self._sources(dl_manager))}
 
   def _generate_examples(self, sources):
     config = self.builder_config
-    chunks = [sources[i : i + _BATCH] for i in range(0, len(sources), _BATCH)]
     work = functools.partial(
       encode_chunk,
       dataset=self.name,
@@ -237,24 +235,13 @@ folder `frost`, where no imagecorruptions is installed."""
       seed=config.seed,
       frost_dir=self._frost_dir,
     )
-    if self.beam:
-      return self._pipeline(work, chunks)
-    return self._encoded(_mapped(work, chunks, self.workers))
-
-  def _pipeline(self, work, chunks):
-    """The same examples as a Beam transform."""
-    import apache_beam as beam
-
-    return (
-      beam.Create(chunks)
-      | beam.Reshuffle()
-      | beam.FlatMap(work)
-      | beam.Map(_example)
+    return chunks.examples(
+      work,
+      chunks.split(sources, _BATCH),
+      _example,
+      workers=self.workers,
+      beam=self.beam,
     )
-
-  def _encoded(self, rows):
-    for row in rows:
-      yield _example(row)
 
 
 def _example(row: tuple[str, int, bytes]) -> tuple[str, dict[str, Any]]:
@@ -333,18 +320,6 @@ def encode(image: np.ndarray, codec: str) -> bytes:
   else:
     picture.save(out, "JPEG", quality=85, optimize=True)  # make_imagenet_c.py
   return out.getvalue()
-
-
-def _mapped(work: Callable, chunks: Sequence, workers: int) -> Iterator:
-  if workers <= 1:
-    for chunk in chunks:
-      yield from work(chunk)
-    return
-  # spawn: JAX's threads do not survive a fork.
-  context = multiprocessing.get_context("spawn")
-  with concurrent.futures.ProcessPoolExecutor(workers, context) as pool:
-    for rows in pool.map(work, chunks):
-      yield from rows
 
 
 def find_frost(dl_manager: Any) -> str:

@@ -75,13 +75,17 @@ def _parse(rule: str) -> dict[str, Any]:
   return found.groupdict()
 
 
-def decode(data: bytes, rule: str, what: str) -> np.ndarray:
+def decode(
+  data: bytes, rule: str, what: str, *, convert_last: bool = False
+) -> np.ndarray:
   """Decodes and crops an image file.
 
   Args:
     data: the file's bytes.
     rule: see the header.
     what: the file's name, for errors.
+    convert_last: crop before the conversion to RGB, as ImageNet-P's scripts do:
+      palette pictures are then resized without interpolation, CMYK ones as CMYK.
 
   Returns:
     uint8 RGB `[H, W, 3]`; grey and other modes are converted.
@@ -94,6 +98,8 @@ def decode(data: bytes, rule: str, what: str) -> np.ndarray:
   shape(rule)  # an unknown rule is not the file's fault
   try:
     with Image.open(io.BytesIO(data)) as picture:
+      if convert_last:
+        return np.asarray(apply(picture, rule).convert("RGB"))
       return np.asarray(apply(picture.convert("RGB"), rule))
   except (OSError, SyntaxError, ValueError) as e:
     raise ValueError(

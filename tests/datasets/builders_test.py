@@ -5,7 +5,9 @@ from absl.testing import absltest
 
 from robust_tfds.datasets.digits import digits_dataset_builder
 from robust_tfds.datasets.digits_c import digits_c_dataset_builder
+from robust_tfds.datasets.digits_p import digits_p_dataset_builder
 from robust_tfds.datasets.imagenet_c import imagenet_c_dataset_builder
+from robust_tfds.datasets.imagenet_p import imagenet_p_dataset_builder
 
 
 class DigitsTest(tfds.testing.DatasetBuilderTestCase):
@@ -38,6 +40,26 @@ class PublishedImagenetCTest(tfds.testing.DatasetBuilderTestCase):
   SPLITS = {"validation": 1}
   BUILDER_CONFIG_NAMES_TO_TEST = ["fog_3_published"]
   SKIP_TF1_GRAPH_MODE = True
+
+
+class DigitsPTest(DigitsTest):
+  DATASET_CLASS = digits_p_dataset_builder.Builder
+  SPLITS = {"test": 359}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "source", "translate"]
+
+
+class ImagenetPTest(tfds.testing.DatasetBuilderTestCase):
+  DATASET_CLASS = imagenet_p_dataset_builder.Builder
+  SPLITS = {"validation": 3}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "source", "rotate", "tilt_h264"]
+  SKIP_TF1_GRAPH_MODE = True
+
+  @classmethod
+  def setUpClass(cls):
+    # The same source files as ImageNet-C.
+    folder = imagenet_c_dataset_builder.Builder.code_path.parent
+    cls.EXAMPLE_DIR = str(folder / "dummy_data")
+    super().setUpClass()
 
 
 if __name__ == "__main__":

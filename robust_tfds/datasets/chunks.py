@@ -1,0 +1,60 @@
+"""Examples made chunk by chunk: here, in worker processes, or by Apache Beam."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import multiprocessing
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
+
+
+def split(items: Sequence, size: int) -> list[Sequence]:
+  """Items in lists of `size`, the last one shorter."""
+  return [items[i : i + size] for i in range(0, len(items), size)]
+
+
+def examples(
+  work: Callable[[Sequence], Sequence],
+  chunks: Sequence[Sequence],
+  example: Callable[[Any], tuple[str, dict[str, Any]]],
+  *,
+  workers: int = 1,
+  beam: bool = False,
+) -> Any:
+  """What a TFDS builder's `_generate_examples` returns.
+
+  Args:
+    work: chunk of sources -> rows; picklable, runs in the workers.
+    chunks: of sources, picklable.
+    example: row -> (key, example).
+    workers: processes.
+    beam: return a Beam transform instead of an iterator.
+  """
+  if beam:
+    return _pipeline(work, chunks, example)
+  return map(example, _rows(work, chunks, workers))
+
+
+def _rows(work: Callable, chunks: Sequence, workers: int) -> Iterator:
+  if workers <= 1:
+    for chunk in chunks:
+      yield from work(chunk)
+    return
+  # spawn: JAX's threads do not survive a fork.
+  context = multiprocessing.get_context("spawn")
+  with concurrent.futures.ProcessPoolExecutor(workers, context) as pool:
+    for rows in pool.map(work, chunks):
+      yield from rows
+
+
+def _pipeline(work: Callable, chunks: Sequence, example: Callable) -> Any:
+  import apache_beam as beam
+
+  return (
+    beam.Create(chunks)
+    | beam.Reshuffle()
+    | beam.FlatMap(work)
+    | beam.Map(example)
+  )

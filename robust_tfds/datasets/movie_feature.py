@@ -1,0 +1,99 @@
+"""A TFDS feature that keeps videos as the bytes of their files.
+
+TFDS's own `Video` keeps single pictures; published sets are videos, whose codec
+is part of the benchmark. Reading decodes them through PyAV, in tf.data and in
+`as_data_source` alike.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow_datasets as tfds
+from tensorflow_datasets.core.features import feature as feature_lib
+
+from robust_tfds import movies
+
+
+class Movie(tfds.features.FeatureConnector):
+  """Stored as encoded bytes, read as uint8 `[T, H, W, 3]`."""
+
+  def __init__(self, shape: Sequence[int | None]):
+    """A feature of one shape.
+
+    Args:
+      shape: (frames, height, width, 3), None where it varies.
+    """
+    super().__init__()
+    self._shape = tuple(shape)
+
+  def get_tensor_info(self) -> feature_lib.TensorInfo:
+    """What is read."""
+    return feature_lib.TensorInfo(shape=self._shape, dtype=np.uint8)
+
+  def get_serialized_info(self) -> feature_lib.TensorInfo:
+    """What is stored."""
+    return feature_lib.TensorInfo(shape=(), dtype=np.object_)
+
+  def encode_example(self, example_data: bytes | str | os.PathLike) -> bytes:
+    """Bytes as they are, or those of a file."""
+    if isinstance(example_data, bytes):
+      return example_data
+    with open(example_data, "rb") as f:
+      return f.read()
+
+  def decode_example(self, example_data: Any) -> Any:
+    """A scalar string tensor as frames."""
+    import tensorflow as tf
+
+    frames = tf.numpy_function(
+      self.decode_example_np, [example_data], tf.uint8, stateful=False
+    )
+    frames.set_shape(self._shape)
+    return frames
+
+  def decode_example_np(self, example_data: bytes) -> np.ndarray:
+    """Bytes as frames.
+
+    Raises:
+      movies.BrokenVideoError: unreadable, or of another shape.
+    """
+    frames = movies.decode(example_data)
+    check(frames.shape, self._shape, f"A video of {len(example_data)} bytes")
+    return frames
+
+  def to_json_content(self) -> dict[str, Any]:
+    """For features.json."""
+    return {"shape": [-1 if n is None else n for n in self._shape]}
+
+  @classmethod
+  def from_json_content(cls, value: Any) -> Movie:
+    """From features.json."""
+    return cls([None if n == -1 else n for n in value["shape"]])
+
+  def repr_html(self, ex: np.ndarray) -> str:
+    """The first frame, in notebooks."""
+    return tfds.features.Image().repr_html(ex[0])
+
+
+def check(
+  got: Sequence[int], expected: Sequence[int | None], what: str
+) -> None:
+  """Raises BrokenVideoError unless a video has the shape it should have."""
+  fits = len(got) == len(expected) and all(
+    e is None or g == e for g, e in zip(got, expected)
+  )
+  if fits:
+    return
+  raise movies.BrokenVideoError(
+    f"{what} holds {got[0]} frames of {got[1]}x{got[2]} px, expected"
+    f" {_any(expected[0])} of {_any(expected[1])}x{_any(expected[2])}. It is"
+    " truncated, or of another edition; replace the file."
+  )
+
+
+def _any(n: int | None) -> str:
+  return "any" if n is None else str(n)
