@@ -1,0 +1,30 @@
+"""ImageNet-Vid-Robust: sets of similar video frames around labelled anchors."""
+
+import tensorflow_datasets as tfds
+
+from robust_tfds.datasets import frame_sets
+from robust_tfds.datasets import manual_files
+from robust_tfds.datasets.imagenet_vid_robust import metadata
+
+
+class Builder(frame_sets.FrameSetBuilder):
+  """1,109 anchors of ILSVRC VID, up to 20 similar frames each, 30 classes."""
+
+  VERSION = tfds.core.Version("1.0.0")
+  RELEASE_NOTES = {"1.0.0": "Initial release."}
+  MANUAL_DOWNLOAD_INSTRUCTIONS = metadata.INSTRUCTIONS
+  BUILDER_CONFIGS = frame_sets.configs()
+
+  def _info(self) -> tfds.core.DatasetInfo:
+    return self.dataset_info_from_configs(
+      features=self.features([c["name"] for c in metadata.classes()]),
+      supervised_keys=("image", "label"),
+      homepage="https://modestyachts.github.io/natural-perturbations-website",
+    )
+
+  def _frames(self, dl_manager, everything):
+    roots = manual_files.extracted(
+      dl_manager, metadata.ARCHIVES, "imagenet_vid_ytbb_robust"
+    )
+    files = manual_files.ManualFiles(roots, metadata.INSTRUCTIONS)
+    return metadata.load(files, everything)
