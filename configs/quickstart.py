@@ -1,7 +1,11 @@
-"""The whole way on embedded data: digits, 19 corruptions, two small models.
+"""The whole way on embedded data: digits, corruptions or sequences, two models.
 
   python -m eval.main --config=configs/quickstart.py --workdir=/tmp/quickstart
   python -m eval.main --config=configs/quickstart.py --plan
+  python -m eval.main --config=configs/quickstart.py:digits_p --workdir=/tmp/p
+
+`digits_c` (the default) has 19 corruptions x 5 severities, `digits_p` the 14
+perturbation sequences of ImageNet-P.
 
 Nothing is downloaded: the images are scikit-learn's handwritten digits at
 32x32 RGB. A small CNN and a linear baseline are trained in seconds and kept in
@@ -11,22 +15,31 @@ the workdir. Results: table.csv and reports/ (report.html gathers all of them).
 import ml_collections
 
 
-def get_config() -> ml_collections.ConfigDict:
+def get_config(dataset: str = "digits_c") -> ml_collections.ConfigDict:
   """The run; override fields with --config.field=value."""
+  if dataset not in ("digits_c", "digits_p"):
+    raise ValueError(f"quickstart.py:{dataset}: expected digits_c or digits_p.")
+  sequences = dataset == "digits_p"
   config = ml_collections.ConfigDict()
-  config.task = "classification"
+  config.task = "sequences" if sequences else "classification"
   config.seed = 0
   config.batch_size = 128
   config.baseline = "model:digits_linear"
   config.reports = True
 
   config.data = ml_collections.ConfigDict()
-  config.data.name = "digits_c"
+  config.data.name = dataset
   config.data.split = "test"
   config.data.source = "fly"  # or "prepared": the TFDS configs on disk
-  config.data.codec = "raw"
-  config.data.corruptions = "all"  # common, extra, all, none or names
-  config.data.severities = (1, 2, 3, 4, 5)
+  if sequences:
+    config.batch_size = 32  # sequences
+    config.data.codec = "png"  # or "h264"
+    config.data.perturbations = "all"  # common, extra, all, none or names
+    config.data.difficulties = (1, 2, 3)  # of noise; others have all three
+  else:
+    config.data.codec = "raw"
+    config.data.corruptions = "all"  # common, extra, all, none or names
+    config.data.severities = (1, 2, 3, 4, 5)
   config.data.limit = 0  # 0: all examples
   config.data.data_dir = ""  # default: inside the workdir
   config.data.manual_dir = ""

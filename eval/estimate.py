@@ -5,16 +5,18 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
+from collections.abc import Sequence
 
 import jax
 import numpy as np
 
 import models
+from eval import devices
 from eval import plan as plan_lib
 from eval import tasks
 from eval.progress import duration
 
-_PROBED = ("gaussian_noise", "defocus_blur", "brightness")
+_PROBED = ("gaussian_noise", "defocus_blur", "zoom_blur", "brightness")
 
 
 def describe(plan: plan_lib.Plan) -> str:
@@ -40,11 +42,14 @@ def describe(plan: plan_lib.Plan) -> str:
   per_image = {}
   for label, entry in plan.models.items():
     per_image[label] = _model_seconds(entry, plan, images)
-  total = sum(per_image.values()) * len(plan.conditions)
-  if plan.config.data.source == "fly" and corrupted:
-    per_image["corruption"] = _corruption_seconds(plan, images)
-    total += per_image["corruption"] * len(corrupted)
+  task = tasks.get(plan.task)
+  shown = sum(task.frames(c, plan.edition) for c in plan.conditions)
+  total = sum(per_image.values()) * shown
   measured = ", ".join(f"{k} {1e3 * v:.2f} ms" for k, v in per_image.items())
+  if plan.config.data.source == "fly" and corrupted:
+    corruption = _corruption_seconds(plan, corrupted, images)
+    measured += f"; corruption of an example {1e3 * corruption:.2f} ms"
+    total += corruption * len(corrupted)
   lines.append(
     f"measured here on one batch of {batch} random {size}x{size} images, per"
     f" image: {measured} ({jax.device_count()} {jax.devices()[0].platform}"
@@ -52,13 +57,14 @@ def describe(plan: plan_lib.Plan) -> str:
   )
   if examples is None:
     lines.append(
-      f"estimate: {duration(1000 * total)} for every 1,000 images; their number"
-      " is known once the data set is prepared"
+      f"estimate: {duration(1000 * total)} for every 1,000 examples; their"
+      " number is known once the data set is prepared"
     )
   else:
+    work = examples * shown * len(plan.models)
     lines.append(
-      f"estimate: {examples:,} images a cell, {examples * plan.cells:,} in all:"
-      f" about {duration(examples * total)} after compilation"
+      f"estimate: {examples:,} examples a cell, {work:,} images in all: about"
+      f" {duration(examples * total)} after compilation"
     )
   return "\n".join(lines)
 
@@ -73,27 +79,26 @@ def _seconds(call: Callable[[], object], images: int) -> float:
 def _model_seconds(entry, plan: plan_lib.Plan, images: np.ndarray) -> float:
   model = models.get(entry.name, num_classes=entry.get("num_classes") or None)
   variables = jax.jit(model.init)(jax.random.key(0))
-  reduce = tasks.get(plan.task).reducer(tasks.Condition())
-  step = jax.jit(lambda v, x: reduce(model.apply(v, x)))
+  step = jax.jit(model.apply)
   return _seconds(lambda: step(variables, images), len(images))
 
 
-def _corruption_seconds(plan: plan_lib.Plan, images: np.ndarray) -> float:
-  from robust_tfds import corruptions
+def _corruption_seconds(
+  plan: plan_lib.Plan, corrupted: Sequence[tasks.Condition], images: np.ndarray
+) -> float:
+  """Mean over a few conditions that stand for the others."""
   from robust_tfds.corruptions import seeding
 
+  where = devices.mesh()
+  codec = plan.config.data.codec
+  transform = tasks.get(plan.task).transform(where, plan.edition, codec)
   ids = [str(i) for i in range(len(images))]
   keys = seeding.example_keys(plan.seed, plan.dataset, "plan", 1, ids)
-  probed = [n for n in _PROBED if n in plan.corruptions] or plan.corruptions[:1]
-  times = []
-  for name in probed:
-    call = functools.partial(
-      corruptions.corrupt_batch,
-      images,
-      name,
-      3,
-      edition=plan.edition,
-      keys=jax.numpy.asarray(keys),
-    )
-    times.append(_seconds(call, len(images)))
+  probed = [c for c in corrupted if c.corruption in _PROBED] or corrupted
+  probed = list({c.corruption: c for c in probed}.values())[:3]
+  batch = devices.put_batch(images, where)
+  times = [
+    _seconds(functools.partial(transform, batch, None, c, keys), len(images))
+    for c in probed
+  ]
   return float(np.mean(times))

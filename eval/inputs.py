@@ -1,4 +1,4 @@
-"""Inputs: padded, host-sharded batches of uint8 images, off the accelerators.
+"""Inputs: padded, host-sharded batches of uint8 pixels, off the accelerators.
 
 TFRecord data sets are read by tf.data through TFDS, ArrayRecord ones through
 `as_data_source` without TensorFlow; both decode in parallel and run ahead. A set
@@ -20,13 +20,18 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds.corruptions import canvas
+
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
   """Rows of equal shape; the last batch is padded.
 
   Attributes:
-    image: uint8 `[B, H, W, 3]`.
+    image: uint8 `[B, H, W, 3]`, or `[B, T, H, W, 3]` of sequences. Where the
+      data set's pictures vary in size each lies in the top-left corner of a
+      canvas.
+    size: int32 `[B, 2]`, valid (height, width) of each row.
     mask: bool `[B]`, False for padding.
     example_id: B strings, empty for padding.
     group_id: B strings.
@@ -35,6 +40,7 @@ class Batch:
   """
 
   image: np.ndarray
+  size: np.ndarray
   mask: np.ndarray
   example_id: Sequence[str]
   group_id: Sequence[str]
@@ -90,6 +96,9 @@ class Source:
       )
     self.total = limit or self.total
     self.builder, self.split, self.host = builder, split, host
+    features = builder.info.features
+    self.pixels = "frames" if "frames" in features else "image"
+    self.shape = tuple(features[self.pixels].shape)
     self.batch_size = batch_size
     self.seconds = 0.0  # time this host waited for decoded examples
     # Every host takes the same number of steps.
@@ -124,13 +133,24 @@ class Source:
     """The first example, for galleries and shape checks."""
     return next(iter(self._examples()))
 
+  def find(self, example_id: str) -> dict[str, Any]:
+    """One example by its id.
+
+    Raises:
+      ValueError: there is none of that id.
+    """
+    for example in self._examples():
+      if text(example["example_id"]) == example_id:
+        return example
+    raise ValueError(
+      f"{self.builder.info.full_name} has no example {example_id!r}."
+    )
+
   def _decoded_batches(self) -> Iterator[Batch]:
-    shape = tuple(self.builder.info.features["image"].shape)
     examples = self._examples()
     for _ in range(self.steps):
       rows = list(itertools.islice(examples, self.batch_size))
-      shape = rows[0]["image"].shape if rows else shape
-      yield _batch(rows, self.batch_size, shape)
+      yield _batch(rows, self.batch_size, self.pixels, self.shape)
 
   def _examples(self) -> Iterator[dict[str, Any]]:
     if self.builder.info.file_format.value == "array_record":
@@ -197,27 +217,52 @@ def _ahead(items: Iterable[Batch], depth: int) -> Iterator[Batch]:
 
 
 def _batch(
-  examples: list[dict[str, Any]], batch_size: int, shape: tuple[int, ...]
+  examples: list[dict[str, Any]],
+  batch_size: int,
+  pixels: str,
+  shape: tuple[int | None, ...],
 ) -> Batch:
   rows = len(examples)
   padding = batch_size - rows
-  for e in examples:
-    if e["image"].shape != shape:
-      raise ValueError(
-        f"Example {text(e['example_id'])!r} has shape {e['image'].shape}, the"
-        f" first of its batch {shape}; classification batches need one shape."
-      )
-  image = np.zeros((batch_size, *shape), np.uint8)
-  for i, e in enumerate(examples):
-    image[i] = e["image"]
+  images = [np.asarray(e[pixels]) for e in examples]
+  if None in shape:
+    image, size = _on_canvas(images, batch_size)
+  else:
+    for e, got in zip(examples, images):
+      if got.shape != shape:
+        raise ValueError(
+          f"Example {text(e['example_id'])!r} has shape {got.shape}, its data"
+          f" set says {shape}. Build the data set again."
+        )
+    fixed = [n for n in shape if n is not None]
+    image = np.zeros((batch_size, *fixed), np.uint8)
+    for i, got in enumerate(images):
+      image[i] = got
+    size = np.tile(np.array(fixed[-3:-1], np.int32), (batch_size, 1))
   return Batch(
     image=image,
+    size=size,
     mask=np.arange(batch_size) < rows,
     example_id=[text(e["example_id"]) for e in examples] + [""] * padding,
     group_id=[text(e["group_id"]) for e in examples] + [""] * padding,
     frame=np.array([e["frame"] for e in examples] + [0] * padding, np.int32),
     label=np.array([e["label"] for e in examples] + [-1] * padding, np.int32),
   )
+
+
+def _on_canvas(
+  images: list[np.ndarray], batch_size: int
+) -> tuple[np.ndarray, np.ndarray]:
+  """Pictures of any sizes on one canvas; padding rows repeat the first."""
+  first = images[0] if images else np.zeros((1, 1, 3), np.uint8)
+  return canvas.stack([*images, *[first] * (batch_size - len(images))])
+
+
+def on_larger_canvas(batch: Batch, shape: tuple[int, int]) -> Batch:
+  """The batch with its pictures on a canvas of at least this shape."""
+  height, width = batch.image.shape[1:3]
+  margin = [(0, 0), (0, shape[0] - height), (0, shape[1] - width), (0, 0)]
+  return dataclasses.replace(batch, image=np.pad(batch.image, margin))
 
 
 def text(value: Any) -> str:

@@ -9,6 +9,7 @@ nothing crosses devices, so the number of devices cannot change a result.
 
 from __future__ import annotations
 
+import concurrent.futures
 import functools
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ from robust_tfds import corruptions
 from robust_tfds.corruptions.ops import jpeg
 
 Reduce = Callable[[jax.Array], Mapping[str, jax.Array]]
-Transform = Callable[[jax.Array, Any, np.ndarray], jax.Array]
+Transform = Callable[[jax.Array, jax.Array | None, Any, np.ndarray], jax.Array]
 _ROWS, _ALL = PartitionSpec("data"), PartitionSpec()
 
 
@@ -89,11 +90,12 @@ def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
     codec: `raw`, or `jpeg85` for the published sets' last JPEG.
 
   Returns:
-    f(images uint8 `[B, H, W, 3]`, condition, keys uint32 `[B, 2]`) -> uint8
-    `[B, H, W, 3]`; clean images pass through the codec alone.
+    f(images uint8 `[B, H, W, 3]`, sizes, condition, keys uint32 `[B, 2]`) ->
+    uint8 `[B, H, W, 3]`; clean images pass through the codec alone.
   """
 
-  def transform(images, condition, keys):
+  def transform(images, sizes, condition, keys):
+    del sizes  # classification batches have one size
     if condition.corruption:
       step = _corrupt_step(where, condition.corruption, edition)
       severity = np.int32(condition.severity)
@@ -103,6 +105,68 @@ def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
     return images
 
   return transform
+
+
+def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
+  """Makes perturbation sequences of sharded batches on their devices.
+
+  Args:
+    where: the mesh.
+    edition: edition of the sequences.
+    codec: `png`, or `h264` for the published videos' codec, on the host.
+
+  Returns:
+    f(images uint8 `[B, H, W, 3]`, sizes int32 `[B, 2]` or None, condition, keys
+    uint32 `[B, 2]`) -> uint8 `[B, T, S, S, 3]`; the clean crop has T = 1.
+  """
+
+  def transform(images, sizes, condition, keys):
+    name = condition.corruption and condition.config
+    step = _sequence_step(where, name, edition, sizes is not None)
+    rows = [images, devices.put_batch(keys, where)]
+    frames = step(*rows, *([] if sizes is None else [sizes]))
+    if codec == "h264":
+      frames = _through_h264(frames, condition.corruption, where)
+    return frames
+
+  return transform
+
+
+@functools.cache
+def _sequence_step(
+  where: Mesh, name: str, edition: str, sized: bool
+) -> Callable:
+  from robust_tfds.corruptions import sequences
+
+  def step(images, keys, sizes=None):
+    if not name:
+      crop = sequences.crop_batch(images, edition=edition, sizes=sizes)
+      return crop[:, None]
+    return sequences.sequence_batch(
+      images, name, edition=edition, keys=keys, sizes=sizes
+    )
+
+  return jax.jit(
+    jax.shard_map(
+      step,
+      mesh=where,
+      in_specs=(_ROWS,) * (3 if sized else 2),
+      out_specs=_ROWS,
+      check_vma=False,
+    )
+  )
+
+
+def _through_h264(
+  frames: jax.Array, perturbation: str, where: Mesh
+) -> jax.Array:
+  """Every sequence through the codec, in threads: FFmpeg releases the GIL."""
+  from robust_tfds.datasets import perturbed
+
+  rows = devices.local_rows(frames)
+  with concurrent.futures.ThreadPoolExecutor() as pool:
+    coded = pool.map(lambda f: perturbed.through_h264(f, perturbation), rows)
+    return devices.put_batch(np.stack(list(coded)), where)
 
 
 @functools.cache

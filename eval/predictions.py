@@ -14,6 +14,8 @@ Classification columns, one row per example:
   top5        int32 [5]   class ids, best first, ties by lower id; -1 pads models
                           of fewer than five classes
   score       float32 [5] their softmax probabilities; 0 pads
+
+Other tasks add columns of their own (`columns` of each in `eval/tasks/`).
 """
 
 from __future__ import annotations

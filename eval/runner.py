@@ -21,14 +21,15 @@ from eval import plan as plan_lib
 from eval import predict
 from eval import predictions
 from eval import provenance
+from eval import published
 from eval import reports
 from eval import table
 from eval import tasks
 from eval import train
+from eval.metrics import corruption_error
 from eval.progress import Progress
 from robust_tfds import datasets
 from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
 
 _IN_FLIGHT = 3  # batches dispatched and not yet fetched
 
@@ -68,7 +69,7 @@ class Runner:
       plan_lib.claim_workdir(self.plan, self.workdir)
       predictions.discard_unfinished(self.workdir / "cells")
     self._barrier("workdir")
-    clean = self._source("clean")
+    clean = self._clean()
     loaded = {
       label: self._load(label, entry, clean)
       for label, entry in self.plan.models.items()
@@ -103,22 +104,33 @@ class Runner:
   def rows(self, marks: dict[str, dict]) -> list[table.Row]:
     """The whole table from the finished cells."""
     out: list[table.Row] = []
+    kept = {}
     for label in self.plan.models:
       for condition in self.plan.conditions:
         columns, _ = predictions.read(self._folder(label, condition))
         cell = self._cell(label, condition, marks[label][condition])
         out += self.task.cell_rows(cell, columns)
+        kept[label, condition] = self.task.keep(columns)
     out += self.task.summary_rows(
       out,
       self.config.get("baseline", ""),
       self.plan.corruptions,
+      kept,
     )
     return out
 
-  def _source(self, config: str) -> inputs.Source:
+  def _clean(self) -> inputs.Source:
+    """What corruptions are made from on the fly, else the clean images."""
+    if self.config.data.source == "fly":
+      return self._source(*self.task.FLY)
+    return self._source("clean", self.config.data.codec)
+
+  def _source(self, config: str, codec: str) -> inputs.Source:
     data = self.config.data
     start = time.perf_counter()
-    builder = self._first_alone(f"data {config}", lambda: self._prepare(config))
+    builder = self._first_alone(
+      f"data {config}", lambda: self._prepare(config, codec)
+    )
     self.stages["prepare"].append(time.perf_counter() - start)
     return inputs.Source(
       builder,
@@ -129,11 +141,9 @@ class Runner:
       cache_bytes=int(data.get("cache_gib", 4) * 2**30),
     )
 
-  def _prepare(self, config: str) -> Any:
+  def _prepare(self, config: str, codec: str) -> Any:
     data = self.config.data
-    options: dict[str, Any] = {
-      "codec": "raw" if data.source == "fly" else data.codec
-    }
+    options: dict[str, Any] = {"codec": codec}
     if data.get("geometry"):
       options["geometry"] = self._geometry()
     return datasets.prepare(
@@ -163,7 +173,7 @@ class Runner:
   ) -> inputs.Source:
     if self.config.data.source == "fly" or not condition.corruption:
       return clean
-    return self._source(condition.config)
+    return self._source(condition.config, self.config.data.codec)
 
   def _load(self, label: str, entry: Any, clean: inputs.Source) -> _Loaded:
     classes = clean.builder.info.features["label"].num_classes
@@ -264,17 +274,22 @@ class Runner:
       label, batch, outputs = flying.popleft()
       fetched = {k: devices.local_rows(v) for k, v in outputs.items()}
       _check_finite(label, condition, batch, fetched.pop("finite"))
-      kept[label].append(self.task.columns(batch, fetched))
+      kept[label].append(self.task.columns(batch, fetched, condition))
       progress.images(int(batch.mask.sum()), condition.config)
 
     for step, batch in enumerate(source.batches()):
       probe = step == source.steps - 1
       while flying and (probe or len(flying) >= _IN_FLIGHT * len(loaded)):
         land()
+      batch = self._same_canvas(batch, source)
       images = devices.put_batch(batch.image, self.mesh)
+      sizes = None
+      if None in source.shape:
+        sizes = devices.put_batch(batch.size, self.mesh)
       start = time.perf_counter()
       if self.config.data.source == "fly":
-        images = transform(images, condition, self._keys(condition, batch))
+        keys = self._keys(condition, batch)
+        images = transform(images, sizes, condition, keys)
       if probe:
         start = self._time("corrupt", start, images, batch)
       for label, model in loaded.items():
@@ -285,6 +300,19 @@ class Runner:
     while flying:
       land()
     self._write(condition, kept, marks, progress)
+
+  def _same_canvas(
+    self, batch: inputs.Batch, source: inputs.Source
+  ) -> inputs.Batch:
+    """The batch on a canvas that fits the batches of all hosts."""
+    if self.host.count == 1 or None not in source.shape:
+      return batch
+    from jax.experimental import multihost_utils
+
+    shape = np.array(batch.image.shape[1:3])
+    largest = multihost_utils.process_allgather(shape).max(axis=0)
+    height, width = largest.tolist()
+    return inputs.on_larger_canvas(batch, (height, width))
 
   def _keys(
     self, condition: tasks.Condition, batch: inputs.Batch
@@ -344,22 +372,38 @@ class Runner:
     )
     if not self.config.get("reports", True):
       return
+    example, samples = self._samples(clean)
     context = reports.Context(
       task=self.plan.task,
       dataset=self.plan.dataset,
       rows=rows,
       corruptions=self.plan.corruptions,
-      groups={n: spec.module(n).INFO.group for n in self.plan.corruptions},
-      common=spec.names("common"),
-      baseline=_baseline_in_words(self.config.get("baseline", "")),
-      samples=self._samples(clean),
+      groups=self.task.groups(self.plan.corruptions),
+      common=self.task.COMMON,
+      baseline=corruption_error.describe(self.config.get("baseline", "")),
+      samples=samples,
+      predicted=self._predicted(example),
+      class_names=_class_names(clean),
+      published={
+        label: published.of(entry.name, self.plan.dataset)
+        for label, entry in self.plan.models.items()
+      },
+      networks=self.task.published_networks(self.plan.dataset),
       provenance=self._provenance(clean),
     )
     reports.write_all(context, self.workdir / "reports")
 
-  def _samples(self, clean: inputs.Source) -> dict:
-    """The first example under every condition, for the gallery."""
+  def _samples(self, clean: inputs.Source) -> tuple[str, dict]:
+    """Id of the first example, and what it becomes under every condition."""
     example = clean.sample()
+    name = inputs.text(example["example_id"])
+    if clean.pixels == "frames":  # prepared sequences: read, not made again
+      return name, {
+        (c.corruption, c.severity): np.asarray(
+          self._source_of(c, clean).find(name)["frames"]
+        )
+        for c in self.plan.conditions
+      }
 
     def key(condition: tasks.Condition) -> jax.Array:
       return seeding.example_key(
@@ -367,15 +411,26 @@ class Runner:
         self.plan.dataset,
         condition.corruption,
         condition.severity,
-        inputs.text(example["example_id"]),
+        name,
       )
 
-    return self.task.samples(
+    return name, self.task.samples(
       np.asarray(example["image"]),
       key,
       self.plan.conditions,
       self.plan.edition,
     )
+
+  def _predicted(self, example_id: str) -> dict:
+    """(model, corruption, severity) -> what was predicted of one example."""
+    out = {}
+    for label in self.plan.models:
+      for c in self.plan.conditions:
+        columns, _ = predictions.read(self._folder(label, c))
+        rows = columns["example_id"] == example_id
+        if "top5" in columns:
+          out[label, c.corruption, c.severity] = columns["top5"][rows][0]
+    return out
 
   def _provenance(self, clean: inputs.Source) -> list[str]:
     data = self.config.data
@@ -423,11 +478,6 @@ def _check_finite(label, condition, batch, finite: np.ndarray) -> None:
     )
 
 
-def _baseline_in_words(baseline: str) -> str:
-  from eval.metrics import corruption_error
-
-  if not baseline:
-    return "none: plain means only"
-  if baseline.startswith("model:"):
-    return f"{baseline.removeprefix('model:')}, evaluated in the same run"
-  return corruption_error.describe(baseline)
+def _class_names(source: inputs.Source) -> list[str]:
+  label = source.builder.info.features["label"]
+  return list(getattr(label, "names", None) or [])

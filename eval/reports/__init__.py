@@ -3,6 +3,7 @@
 A report's file holds
 
   TASKS: tuple of task names it is for, e.g. `("classification",)`
+  PICTURES: optional (file, title) pairs that the page of `html.py` shows
   write(context, folder) -> the files it wrote
 
 The folder is the registry; `html.py` runs last and gathers the others. Reports
@@ -36,11 +37,16 @@ class Context:
     groups: name -> group (`noise`, `blur`, `weather`, `digital`, ...).
     common: names that enter mCE and its kind.
     baseline: what normalised numbers are divided by, in words, with source.
-    samples: (corruption, severity) -> uint8 `[H, W, 3]` of one example; clean is
-      `("", 0)`. May be empty.
+    samples: (corruption, severity) -> uint8 `[H, W, 3]` of one example, or
+      `[T, H, W, 3]` of sequences; clean is `("", 0)`. May be empty.
+    predicted: (model, corruption, severity) -> the class ids predicted of that
+      example, best first, int `[5]`, or `[T, 5]` of sequences. May be empty.
+    class_names: names in label order; may be empty.
     provenance: lines for the foot of each report: versions, seed, weights, data.
-    published: printed numbers to set beside ours: label -> metric -> value; with
-      a `source` key each.
+    published: printed numbers to set beside ours: label -> metric -> value, or
+      metric -> corruption -> value; with a `source` key each.
+    networks: printed name -> the paper's (clean error, benchmark's mean) of
+      other networks, for figures.
     timing: stage -> seconds, or empty.
   """
 
@@ -54,8 +60,15 @@ class Context:
   samples: Mapping[tuple[str, int], np.ndarray] = dataclasses.field(
     default_factory=dict
   )
+  predicted: Mapping[tuple[str, str, int], np.ndarray] = dataclasses.field(
+    default_factory=dict
+  )
+  class_names: Sequence[str] = ()
   provenance: Sequence[str] = ()
   published: Mapping[str, Mapping[str, object]] = dataclasses.field(
+    default_factory=dict
+  )
+  networks: Mapping[str, Sequence[float]] = dataclasses.field(
     default_factory=dict
   )
   timing: Mapping[str, float] = dataclasses.field(default_factory=dict)

@@ -9,6 +9,7 @@ from eval.reports import pivot
 from eval.reports import style
 
 TASKS = ("classification",)
+PICTURES = (("gallery.png", "One example under every corruption"),)
 
 
 def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:

@@ -12,6 +12,7 @@ from eval.reports import pivot
 from eval.reports import style
 
 TASKS = ("classification",)
+PICTURES = (("heat_map.png", "Mean error by model and corruption"),)
 
 
 def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:

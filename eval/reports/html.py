@@ -9,13 +9,8 @@ import pathlib
 from eval import reports
 from eval.reports import pivot
 
-TASKS = ("classification",)
+TASKS = ("classification", "sequences")
 LAST = True
-_PICTURES = (
-  ("severity_curves.png", "Error against severity"),
-  ("heat_map.png", "Mean error by model and corruption"),
-  ("gallery.png", "One example under every corruption"),
-)
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; }
@@ -38,19 +33,18 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
     f"<title>{html.escape(context.dataset)}: robustness report</title>",
     f"<style>{_CSS}</style></head><body>",
     f"<h1>{html.escape(context.dataset)}: robustness report</h1>",
-    f'<p class="note">{html.escape(pivot.note(context))} All numbers in %.</p>',
+    f'<p class="note">{html.escape(pivot.note(context))} Rates in %.</p>',
     _headlines(context),
   ]
-  for title, names in (
-    ("Common corruptions", pivot.common(context)),
-    ("Extra corruptions (never in mCE)", pivot.extra(context)),
-  ):
-    if names:
-      parts += [f"<h2>{title}</h2>", _corruptions(context, names)]
-  for file, title in _PICTURES:
-    if (folder / file).exists():
-      parts += [f"<h2>{title}</h2>", _picture(folder / file, title)]
-  parts += ["<h2>Every cell</h2>", _cells(context)]
+  for heading, names in pivot.sections(context):
+    title = html.escape(heading[:1].upper() + heading[1:])
+    parts += [f"<h2>{title}</h2>", _corruptions(context, names)]
+  for module in reports.modules(context.task):
+    for file, title in getattr(module, "PICTURES", ()):
+      if (folder / file).exists():
+        parts += [f"<h2>{title}</h2>", _picture(folder / file, title)]
+  if context.task == "classification":
+    parts += ["<h2>Every cell</h2>", _cells(context)]
   listed = "<br>".join(html.escape(p) for p in context.provenance)
   parts += [f"<footer>{listed}</footer></body></html>", ""]
   path = folder / "report.html"
@@ -59,26 +53,27 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _headlines(context) -> str:
+  listed = pivot.headlines(context)
   columns = [
-    [pivot.headline(context, m, k) for m in context.models]
-    for k, _ in pivot.HEADLINES
+    [pivot.headline(context, m, k) for m in context.models] for k, _ in listed
   ]
-  heads = [label for _, label in pivot.HEADLINES]
-  return _table(["Model", *heads], context.models, columns)
+  heads = [label for _, label in listed]
+  metrics = [metric for metric, _ in listed]
+  return _table(["Model", *heads], context.models, columns, metrics)
 
 
 def _corruptions(context, names) -> str:
-  """Corruptions as rows: error and CE of every model."""
-  heads, columns = ["Corruption"], []
+  """Corruptions as rows: plain and normalised numbers of every model."""
+  heads, columns, metrics = [pivot.noun(context).capitalize()], [], []
   for model in context.models:
-    for metric, label in (("mean_error", "error"), ("ce", "CE")):
+    for metric, label in pivot.details(context):
       heads.append(f"{model} {label}")
+      metrics.append(metric)
       columns.append(
         [pivot.by_corruption(context, model, metric, n) for n in names]
       )
-  return _table(
-    heads, [n.replace("_", " ") for n in names], columns, best=False
-  )
+  shown = [n.replace("_", " ") for n in names]
+  return _table(heads, shown, columns, metrics, best=False)
 
 
 def _cells(context) -> str:
@@ -95,18 +90,19 @@ def _cells(context) -> str:
         ]
       )
   columns = [list(c) for c in zip(*values)]
-  return _table(["Cell", *"12345"], rows, columns, best=False)
+  metrics = ["error"] * len(columns)
+  return _table(["Cell", *"12345"], rows, columns, metrics, best=False)
 
 
-def _table(heads, rows, columns, best: bool = True) -> str:
+def _table(heads, rows, columns, metrics, best: bool = True) -> str:
   winners = [pivot.best(c) if best and len(c) > 1 else None for c in columns]
   lines = ["".join(f"<th>{html.escape(h)}</th>" for h in heads)]
   for i, name in enumerate(rows):
     cells = "".join(
-      f'<td class="best">{pivot.percent(c[i])}</td>'
+      f'<td class="best">{pivot.text(k, c[i])}</td>'
       if w == i
-      else f"<td>{pivot.percent(c[i])}</td>"
-      for c, w in zip(columns, winners)
+      else f"<td>{pivot.text(k, c[i])}</td>"
+      for k, c, w in zip(metrics, columns, winners)
     )
     lines.append(f"<td>{html.escape(name)}</td>{cells}")
   body = "".join(f"<tr>{line}</tr>" for line in lines)

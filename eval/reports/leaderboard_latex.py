@@ -7,7 +7,7 @@ import pathlib
 from eval import reports
 from eval.reports import pivot
 
-TASKS = ("classification",)
+TASKS = ("classification", "sequences")
 _ESCAPES = {
   "\\": r"\textbackslash{}",
   **{c: f"\\{c}" for c in "&%$#_{}"},
@@ -20,15 +20,25 @@ _ESCAPES = {
 
 
 def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
-  """Writes leaderboard.tex: headline numbers, then CE by corruption."""
+  """Writes leaderboard.tex: headline numbers, then each corruption."""
   names = [*pivot.common(context), *pivot.extra(context)]
-  heads = [label for _, label in pivot.HEADLINES] + names
+  headlines = pivot.headlines(context)
+  by_name = [
+    (metric, label, name)
+    for metric, label in pivot.main_details(context)
+    for name in names
+  ]
+  several = len(pivot.main_details(context)) > 1
+  heads = [label for _, label in headlines] + [
+    f"{name}, {label}" if several else name for _, label, name in by_name
+  ]
+  metrics = [m for m, _ in headlines] + [m for m, _, _ in by_name]
   columns = [
-    [pivot.headline(context, m, k) for m in context.models]
-    for k, _ in pivot.HEADLINES
+    [pivot.headline(context, model, m) for model in context.models]
+    for m, _ in headlines
   ] + [
-    [pivot.by_corruption(context, m, "ce", n) for m in context.models]
-    for n in names
+    [pivot.by_corruption(context, model, m, name) for model in context.models]
+    for m, _, name in by_name
   ]
   winners = [pivot.best(c) for c in columns]
   lines = [
@@ -45,7 +55,8 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   ]
   for i, model in enumerate(context.models):
     cells = [
-      _cell(c[i], w == i and len(c) > 1) for c, w in zip(columns, winners)
+      _cell(pivot.text(k, c[i]), w == i and len(c) > 1)
+      for k, c, w in zip(metrics, columns, winners)
     ]
     lines.append(" & ".join([escape(model), *cells]) + " \\\\")
   lines += ["\\bottomrule", "\\end{tabular}}", "\\end{table}", ""]
@@ -54,13 +65,9 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   return [path]
 
 
-def _cell(number: float, best: bool) -> str:
-  text = (
-    pivot.percent(number).replace("-", "--")
-    if number != number
-    else (pivot.percent(number))
-  )
-  return f"\\textbf{{{text}}}" if best else text
+def _cell(number: str, best: bool) -> str:
+  number = number.replace("-", "--") if number == "-" else number
+  return f"\\textbf{{{number}}}" if best else number
 
 
 def escape(text: str) -> str:

@@ -7,20 +7,16 @@ import pathlib
 from eval import reports
 from eval.reports import pivot
 
-TASKS = ("classification",)
+TASKS = ("classification", "sequences")
 
 
 def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   """Writes leaderboard.md."""
   parts = [f"# {escape(context.dataset)}\n", table(context)]
-  normalised = any(r.metric == "ce" for r in context.rows)
-  metric, label = ("ce", "CE") if normalised else ("mean_error", "Mean error")
-  for title, names in (
-    (f"{label} of the common corruptions", pivot.common(context)),
-    (f"{label} of the extra corruptions (never in mCE)", pivot.extra(context)),
-  ):
-    if names:
-      parts += [f"\n## {title}\n", _corruptions(context, metric, names)]
+  for heading, names in pivot.sections(context):
+    for metric, label in pivot.main_details(context):
+      parts += [f"\n## {label} of the {heading}\n"]
+      parts += [_corruptions(context, metric, names)]
   parts += [f"\n{escape(pivot.note(context))}\n"]
   parts += [f"\n{escape('; '.join(context.provenance))}\n"]
   path = folder / "leaderboard.md"
@@ -30,12 +26,14 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
 
 def table(context: reports.Context) -> str:
   """Headline numbers of every model, the best in bold."""
+  listed = pivot.headlines(context)
   columns = [
     [pivot.headline(context, m, metric) for m in context.models]
-    for metric, _ in pivot.HEADLINES
+    for metric, _ in listed
   ]
-  heads = ["Model", *(label for _, label in pivot.HEADLINES)]
-  return _markdown(heads, context.models, columns)
+  heads = ["Model", *(label for _, label in listed)]
+  metrics = [metric for metric, _ in listed]
+  return _markdown(heads, context.models, columns, metrics)
 
 
 def _corruptions(context, metric, names):
@@ -43,10 +41,11 @@ def _corruptions(context, metric, names):
     [pivot.by_corruption(context, m, metric, n) for m in context.models]
     for n in names
   ]
-  return _markdown(["Model", *names], context.models, columns)
+  metrics = [metric] * len(names)
+  return _markdown(["Model", *names], context.models, columns, metrics)
 
 
-def _markdown(heads, models, columns):
+def _markdown(heads, models, columns, metrics):
   lines = [
     "| " + " | ".join(escape(h) for h in heads) + " |",
     "|---|" + "---:|" * (len(heads) - 1),
@@ -54,10 +53,10 @@ def _markdown(heads, models, columns):
   winners = [pivot.best(c) for c in columns]
   for i, model in enumerate(models):
     cells = [
-      f"**{pivot.percent(c[i])}**"
+      f"**{pivot.text(k, c[i])}**"
       if winner == i and len(models) > 1
-      else pivot.percent(c[i])
-      for c, winner in zip(columns, winners)
+      else pivot.text(k, c[i])
+      for k, c, winner in zip(metrics, columns, winners)
     ]
     lines.append("| " + " | ".join([escape(model), *cells]) + " |")
   return "\n".join(lines)

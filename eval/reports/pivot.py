@@ -3,17 +3,93 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 from eval import reports
 
-HEADLINES = (
-  ("clean_error", "Clean error"),
-  ("mean_corruption_error", "Mean error (15)"),
-  ("mce", "mCE"),
-  ("relative_mce", "Relative mCE"),
-  ("extra_mean_corruption_error", "Mean error (extra 4)"),
-)
+# Task -> the benchmark's numbers, as (metric, heading).
+HEADLINES: Mapping[str, Sequence[tuple[str, str]]] = {
+  "classification": (
+    ("clean_error", "Clean error"),
+    ("mean_corruption_error", "Mean error (15)"),
+    ("mce", "mCE"),
+    ("relative_mce", "Relative mCE"),
+    ("extra_mean_corruption_error", "Mean error (extra 4)"),
+  ),
+  "sequences": (
+    ("clean_error", "Clean error"),
+    ("mean_flip_probability", "Mean FP (10)"),
+    ("mfr", "mFR"),
+    ("mean_unnormalised_t5d", "Mean uT5D (10)"),
+    ("mt5d", "mT5D"),
+  ),
+}
+# Task -> the numbers of each corruption, plain and normalised.
+DETAILS: Mapping[str, Sequence[tuple[str, str]]] = {
+  "classification": (("mean_error", "error"), ("ce", "CE")),
+  "sequences": (
+    ("flip_probability", "FP"),
+    ("fr", "FR"),
+    ("unnormalised_t5d", "uT5D"),
+    ("t5d", "T5D"),
+  ),
+}
+# Task -> what one corruption is called, and the mean over the common ones.
+_WORDS = {
+  "classification": ("corruption", "CE and mCE", "mCE"),
+  "sequences": ("perturbation", "FR, T5D, mFR and mT5D", "mFR and mT5D"),
+}
+_DISTANCES = ("unnormalised_t5d", "mean_unnormalised_t5d", "zipf_distance")
+
+
+def headlines(context: reports.Context) -> Sequence[tuple[str, str]]:
+  """The task's headline numbers that the table has."""
+  return _there(context, HEADLINES[context.task])
+
+
+def details(context: reports.Context) -> Sequence[tuple[str, str]]:
+  """The numbers of each corruption that the table has."""
+  return _there(context, DETAILS[context.task])
+
+
+def main_details(context: reports.Context) -> list[tuple[str, str]]:
+  """Of every plain and normalised pair the normalised one, if it is there."""
+  known = DETAILS[context.task]
+  there = details(context)
+  pairs = zip(known[::2], known[1::2])
+  return [
+    normalised if normalised in there else plain
+    for plain, normalised in pairs
+    if plain in there
+  ]
+
+
+def noun(context: reports.Context) -> str:
+  """`corruption` or `perturbation`."""
+  return _WORDS[context.task][0]
+
+
+def sections(context: reports.Context) -> list[tuple[str, list[str]]]:
+  """(heading, names) of the common and the extra corruptions of the run."""
+  kind = f"{noun(context)}s"
+  listed = [
+    (f"common {kind}", common(context)),
+    (f"extra {kind} (never in {_WORDS[context.task][2]})", extra(context)),
+  ]
+  return [(heading, names) for heading, names in listed if names]
+
+
+def text(metric: str, number: float) -> str:
+  """A number as reports print it: rates in percent, distances as they are."""
+  if metric in _DISTANCES:
+    return "-" if math.isnan(number) else f"{number:.2f}"
+  return percent(number)
+
+
+def _there(context, listed):
+  metrics = {r.metric for r in context.rows}
+  return [(metric, label) for metric, label in listed if metric in metrics]
 
 
 def value(context: reports.Context, model: str, **equal: object) -> float:
@@ -32,8 +108,11 @@ def headline(context: reports.Context, model: str, metric: str) -> float:
 
 
 def by_corruption(context: reports.Context, model: str, metric: str, name: str):
-  """A metric of one corruption over its severities; nan where there is none."""
-  return value(context, model, corruption=name, config="", metric=metric)
+  """A metric of one corruption; nan where there is none.
+
+  Over all severities, or of the easiest difficulty of a sequence.
+  """
+  return value(context, model, corruption=name, metric=metric)
 
 
 def percent(number: float, digits: int = 1) -> str:
@@ -64,12 +143,13 @@ def best(numbers: Sequence[float]) -> int | None:
 
 def note(context: reports.Context) -> str:
   """What normalised numbers mean in this run."""
-  absent = missing(context)
   if not context.baseline or context.baseline.startswith("none"):
     return "No baseline: plain means only."
-  text = (
-    f"CE and mCE are normalised by {context.baseline}; 100 is the baseline."
+  _, normalised, mean = _WORDS[context.task]
+  said = (
+    f"{normalised} are normalised by {context.baseline}; 100 is the baseline."
   )
+  absent = missing(context)
   if absent:
-    text += f" No mCE: the run lacks {', '.join(absent)}."
-  return text
+    said += f" No {mean}: the run lacks {', '.join(absent)}."
+  return said

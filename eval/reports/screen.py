@@ -7,32 +7,24 @@ import pathlib
 from eval import reports
 from eval.reports import pivot
 
-TASKS = ("classification",)
+TASKS = ("classification", "sequences")
 
 
 def render(context: reports.Context) -> str:
   """Models, then corruptions, as aligned text; percent."""
-  models = context.models
-  lines = [f"{context.dataset}: {len(models)} model(s), errors in %", ""]
-  heads = ["model", *(label for _, label in pivot.HEADLINES)]
+  models, headlines = context.models, pivot.headlines(context)
+  lines = [f"{context.dataset}: {len(models)} model(s), rates in %", ""]
+  heads = ["model", *(label for _, label in headlines)]
   rows = [
-    [
-      m,
-      *(
-        pivot.percent(pivot.headline(context, m, k)) for k, _ in pivot.HEADLINES
-      ),
-    ]
+    [m, *(pivot.text(k, pivot.headline(context, m, k)) for k, _ in headlines)]
     for m in models
   ]
   lines += _aligned([heads, *rows])
-  for title, names in (
-    ("common", pivot.common(context)),
-    ("extra (never in mCE)", pivot.extra(context)),
-  ):
-    if names:
-      heads = [title, *(f"{m} {k}" for m in models for k in ("error", "CE"))]
-      rows = [[n, *_numbers(context, models, n)] for n in names]
-      lines += ["", *_aligned([heads, *rows])]
+  details = pivot.details(context)
+  for heading, names in pivot.sections(context):
+    heads = [heading, *(f"{m} {label}" for m in models for _, label in details)]
+    rows = [[n, *_numbers(context, models, details, n)] for n in names]
+    lines += ["", *_aligned([heads, *rows])]
   return "\n".join([*lines, "", pivot.note(context), *context.provenance, ""])
 
 
@@ -43,11 +35,11 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   return [path]
 
 
-def _numbers(context, models, name):
+def _numbers(context, models, details, name):
   return [
-    pivot.percent(pivot.by_corruption(context, m, metric, name))
+    pivot.text(metric, pivot.by_corruption(context, m, metric, name))
     for m in models
-    for metric in ("mean_error", "ce")
+    for metric, _ in details
   ]
 
 

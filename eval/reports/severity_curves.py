@@ -9,6 +9,7 @@ from eval.reports import pivot
 from eval.reports import style
 
 TASKS = ("classification",)
+PICTURES = (("severity_curves.png", "Error against severity"),)
 _COLUMNS = 5
 
 

@@ -2,13 +2,21 @@
 
 A task's file holds
 
+  COMMON: names that enter the benchmark's mean
+  FLY: (config, codec) of the data that corruptions are made from on the fly
   conditions(data) -> the conditions of a config's `data`, clean first
-  transform(where, edition, codec) -> f(images, condition, keys) on the devices
+  groups(names) -> {name: group}
+  frames(condition, edition) -> images an example shows to the model
+  transform(where, edition, codec) -> f(images, sizes, condition, keys), on the
+    devices; sizes are None where all pictures have one size
   reducer(condition) -> f(logits) -> {name: array [B, ...]} in the jitted step
-  columns(batch, outputs) -> predictions' columns, valid rows only
+  columns(batch, outputs, condition) -> predictions' columns, valid rows only
   cell_rows(cell, columns) -> table rows of one cell
-  summary_rows(rows, baseline, names) -> table rows over cells
+  keep(columns) -> what of a cell's columns the summaries need
+  summary_rows(rows, baseline, names, kept) -> table rows over cells; `kept` maps
+    (model, condition) to what `keep` gave
   check_baseline(baseline, labels) -> None, or ValueError
+  published_networks(dataset) -> printed name -> (clean error, mean), or empty
   samples(image, key, conditions, edition) -> pictures for the reports
 
 The folder is the registry.

@@ -24,6 +24,7 @@ from jax.sharding import Mesh
 
 from eval import predict
 from eval import provenance
+from eval import published
 from eval import table
 from eval.metrics import corruption_error
 from eval.metrics import intervals
@@ -33,6 +34,8 @@ from eval.tasks import unknown
 from robust_tfds import corruptions
 from robust_tfds.corruptions import spec
 
+COMMON = corruption_error.COMMON
+FLY = ("clean", "raw")
 _KEPT = 5
 _SEVERITIES = 5
 
@@ -58,6 +61,17 @@ def conditions(data: Any) -> list[Condition]:
   ]
 
 
+def groups(names: Sequence[str]) -> dict[str, str]:
+  """`noise`, `blur`, `weather` or `digital` of every name."""
+  return {n: corruption_error.GROUPS[n] for n in names}
+
+
+def frames(condition: Condition, edition: str) -> int:
+  """Images an example shows to the model: one."""
+  del condition, edition
+  return 1
+
+
 def transform(where: Mesh, edition: str, codec: str) -> predict.Transform:
   """Corrupts batches on their devices."""
   return predict.corruptor(where, edition, codec)
@@ -79,6 +93,11 @@ def check_baseline(baseline: str, labels: Sequence[str]) -> None:
     raise unknown("baseline", baseline, corruption_error.baselines())
 
 
+def published_networks(dataset: str) -> dict[str, tuple[float, ...]]:
+  """Printed name -> (clean error, mCE)."""
+  return published.networks(dataset, "clean_error", "mce")
+
+
 def samples(
   image: np.ndarray,
   key: Callable[[Condition], jax.Array],
@@ -97,20 +116,30 @@ def samples(
 
 
 def reduce(logits: jax.Array) -> dict[str, jax.Array]:
-  """Top-5 ids (int32) and softmax scores (float32), ties by lower class id."""
+  """Top-5 ids (int32) and softmax scores (float32), ties by lower class id.
+
+  Args:
+    logits: float32 `[..., classes]`.
+
+  Returns:
+    `top5` and `score`, `[..., 5]`, -1 and 0 where there are fewer classes.
+  """
   kept = min(_KEPT, logits.shape[-1])
   # top_k of the logits, not of the softmax: float32 softmax makes new ties.
   best, ids = jax.lax.top_k(logits, kept)
   score = jnp.exp(best - jax.nn.logsumexp(logits, axis=-1, keepdims=True))
-  pad = ((0, 0), (0, _KEPT - kept))
+  pad = [(0, 0)] * (logits.ndim - 1) + [(0, _KEPT - kept)]
   return {
     "top5": jnp.pad(ids.astype(jnp.int32), pad, constant_values=-1),
     "score": jnp.pad(score, pad),
   }
 
 
-def columns(batch, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def columns(
+  batch, outputs: Mapping[str, np.ndarray], condition: Condition
+) -> dict[str, np.ndarray]:
   """The batch's valid rows as predictions' columns."""
+  del condition
   valid = batch.mask
   return {
     "example_id": np.array(batch.example_id, np.str_)[valid],
@@ -147,10 +176,16 @@ def cell_rows(
   return rows
 
 
+def keep(predicted: Mapping[str, np.ndarray]) -> None:
+  """The summaries need the cells' rows alone."""
+  del predicted
+
+
 def summary_rows(
   rows: Sequence[table.Row],
   baseline: str,
   order: Sequence[str],
+  kept: object = None,
 ) -> list[table.Row]:
   """Rows over cells, for every model in `rows`.
 
@@ -159,7 +194,9 @@ def summary_rows(
     baseline: a name in `eval/baselines/`, `model:<label>` for a model of the
       same run, or empty for plain means alone.
     order: all names of the run, in the order of the table.
+    kept: not needed.
   """
+  del kept
   labels = list(dict.fromkeys(r.model for r in rows))
   errors = {m: _errors(rows, m, order) for m in labels}
   clean = {m: _clean(rows, m) for m in labels}
