@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +38,8 @@ class Batch:
     group_id: B strings.
     frame: int32 `[B]`.
     label: int32 `[B]`, -1 for padding.
+    examples: the valid rows' features, all but the pixels, for tasks that need
+      more than a label.
   """
 
   image: np.ndarray
@@ -46,6 +49,7 @@ class Batch:
   group_id: Sequence[str]
   frame: np.ndarray
   label: np.ndarray
+  examples: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -247,6 +251,7 @@ def _batch(
     group_id=[text(e["group_id"]) for e in examples] + [""] * padding,
     frame=np.array([e["frame"] for e in examples] + [0] * padding, np.int32),
     label=np.array([e["label"] for e in examples] + [-1] * padding, np.int32),
+    examples=[{k: v for k, v in e.items() if k != pixels} for e in examples],
   )
 
 

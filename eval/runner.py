@@ -23,6 +23,7 @@ from eval import predictions
 from eval import provenance
 from eval import published
 from eval import reports
+from eval import rescore
 from eval import table
 from eval import tasks
 from eval import train
@@ -103,26 +104,23 @@ class Runner:
 
   def rows(self, marks: dict[str, dict]) -> list[table.Row]:
     """The whole table from the finished cells."""
-    out: list[table.Row] = []
-    kept = {}
-    for label in self.plan.models:
-      for condition in self.plan.conditions:
-        columns, _ = predictions.read(self._folder(label, condition))
-        cell = self._cell(label, condition, marks[label][condition])
-        out += self.task.cell_rows(cell, columns)
-        kept[label, condition] = self.task.keep(columns)
-    out += self.task.summary_rows(
-      out,
-      self.config.get("baseline", ""),
-      self.plan.corruptions,
-      kept,
+    cells = (
+      (
+        self._cell(label, condition, marks[label][condition]),
+        condition,
+        predictions.read(self._folder(label, condition))[0],
+      )
+      for label in self.plan.models
+      for condition in self.plan.conditions
     )
-    return out
+    baseline = self.config.get("baseline", "")
+    return rescore.rows(self.task, cells, baseline, self.plan.corruptions)
 
   def _clean(self) -> inputs.Source:
     """What corruptions are made from on the fly, else the clean images."""
     if self.config.data.source == "fly":
-      return self._source(*self.task.FLY)
+      config, codec = self.task.FLY
+      return self._source(self.config.data.get("config") or config, codec)
     return self._source("clean", self.config.data.codec)
 
   def _source(self, config: str, codec: str) -> inputs.Source:
@@ -178,7 +176,7 @@ class Runner:
   def _load(self, label: str, entry: Any, clean: inputs.Source) -> _Loaded:
     classes = clean.builder.info.features["label"].num_classes
     model = models.get(entry.name, num_classes=entry.get("num_classes") or None)
-    if model.spec.num_classes != classes:
+    if model.spec.num_classes not in self._model_classes(classes):
       raise ValueError(
         f"Wrong label space: {label} has {model.spec.num_classes} classes"
         f" ({model.spec.label_space}), {clean.builder.info.name} has {classes}."
@@ -209,6 +207,12 @@ class Runner:
       model.spec,
       provenance.weights_sha256(variables),
     )
+
+  def _model_classes(self, classes: int) -> tuple[int, ...]:
+    """How many classes a model of this data may have."""
+    if hasattr(self.task, "model_classes"):
+      return self.task.model_classes(self.config.data, classes)
+    return (classes,)
 
   def _fingerprints(self, model: _Loaded, clean: inputs.Source) -> dict:
     info = clean.builder.info
@@ -389,6 +393,7 @@ class Runner:
         for label, entry in self.plan.models.items()
       },
       networks=self.task.published_networks(self.plan.dataset),
+      gallery=self._gallery(clean),
       provenance=self._provenance(clean),
     )
     reports.write_all(context, self.workdir / "reports")
@@ -431,6 +436,17 @@ class Runner:
         if "top5" in columns:
           out[label, c.corruption, c.severity] = columns["top5"][rows][0]
     return out
+
+  def _gallery(self, clean: inputs.Source) -> dict:
+    """What the task picks to show; empty for most."""
+    if not hasattr(self.task, "gallery"):
+      return {}
+    (condition,) = self.plan.conditions
+    read = {
+      label: predictions.read(self._folder(label, condition))[0]
+      for label in self.plan.models
+    }
+    return self.task.gallery(clean.batches(), read, _class_names(clean))
 
   def _provenance(self, clean: inputs.Source) -> list[str]:
     data = self.config.data

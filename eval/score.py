@@ -13,8 +13,8 @@ one array per column, or as Parquet (extra `parquet`):
   top1        int, the predicted class
   top2..top5  int, optional, best first: they give the top-5 error
 
-A workdir of `eval.main` is accepted as well: its cells are scored again. Writes
-table.csv and the same reports as `eval.main`.
+A workdir of `eval.main`, of any task, is accepted as well: its cells are scored
+again. Writes table.csv and the same reports as `eval.main`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from absl import flags
 from eval import predictions
 from eval import provenance
 from eval import reports
+from eval import rescore
 from eval import table
 from eval import tasks
 from eval.metrics import corruption_error
@@ -49,7 +50,10 @@ _PREDICTIONS = flags.DEFINE_string(
 _OUT = flags.DEFINE_string("out", None, "Folder for table.csv and reports/.")
 _DATASET = flags.DEFINE_string("dataset", "imagenet_c", "Name in the table.")
 _BASELINE = flags.DEFINE_string(
-  "baseline", "alexnet", "A file of eval/baselines/, model:LABEL, or empty."
+  "baseline",
+  None,
+  "A file of eval/baselines/, model:LABEL, or empty; default: alexnet, or the"
+  " workdir's own.",
 )
 _SEED = flags.DEFINE_integer("seed", 0, "Seed column of the table.")
 
@@ -209,48 +213,30 @@ def _parquet(path: pathlib.Path) -> dict[str, Any]:
   return parquet.read_table(path).to_pydict()
 
 
-def _workdir(path: pathlib.Path) -> dict[str, np.ndarray]:
-  """The finished cells of an `eval.main` workdir as one set of columns."""
-  found = sorted(path.glob("cells/*/*/*/seed*"))
-  if not found:
-    raise ValueError(f"{path} is no workdir with finished cells.")
-  parts = collections.defaultdict(list)
-  for folder in found:
-    if folder.suffix == ".unfinished":
-      continue
-    columns, note = predictions.read(folder)
-    n = len(columns["label"])
-    parts["model"].append(np.full(n, note["model"]))
-    parts["corruption"].append(np.full(n, note["corruption"]))
-    parts["severity"].append(np.full(n, note["severity"]))
-    parts["example_id"].append(columns["example_id"])
-    parts["label"].append(columns["label"])
-    for i, rank in enumerate(_RANKS):
-      parts[rank].append(columns["top5"][:, i])
-  return {k: np.concatenate(v) for k, v in parts.items()}
-
-
 def main(argv: Sequence[str]) -> None:
   """Scores, writes, prints; says errors in words without a traceback."""
   if len(argv) > 1:
     raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
   try:
     path = pathlib.Path(str(_PREDICTIONS.value))
-    columns = _workdir(path) if path.is_dir() else read(path)
-    scored = rows(
-      columns,
-      dataset=_DATASET.value,
-      baseline=_BASELINE.value,
-      seed=_SEED.value,
-    )
+    scored, told = _scored(path)
     out = pathlib.Path(str(_OUT.value))
     out.mkdir(parents=True, exist_ok=True)
     table.write(scored, out / "table.csv")
-    reports.write_all(
-      context(scored, _DATASET.value, _BASELINE.value), out / "reports"
-    )
+    reports.write_all(told, out / "reports")
   except (ValueError, OSError) as e:
     sys.exit(f"Error: {e}")
+
+
+def _scored(path: pathlib.Path) -> tuple[list[table.Row], reports.Context]:
+  """The table and what the reports need, of a file or a workdir."""
+  if path.is_dir():
+    return rescore.workdir(path, _BASELINE.value)
+  baseline = "alexnet" if _BASELINE.value is None else _BASELINE.value
+  scored = rows(
+    read(path), dataset=_DATASET.value, baseline=baseline, seed=_SEED.value
+  )
+  return scored, context(scored, _DATASET.value, baseline)
 
 
 def context(

@@ -12,6 +12,13 @@ _FOLDER = pathlib.Path(__file__).parent
 _METRICS = {
   "imagenet_c": ("clean_error", "mce", "relative_mce"),
   "imagenet_p": ("clean_error", "mfr", "mt5d", "fr", "t5d"),
+  "imagenet_vid_robust": ("acc_orig", "acc_pmk", "drop"),
+  "ytbb_robust": ("acc_orig", "acc_pmk", "drop"),
+}
+# Which file has them, where it is not Hendrycks & Dietterich's.
+_PAPERS = {
+  "imagenet_vid_robust": "shankar2021_imagenet_vid_robust",
+  "ytbb_robust": "shankar2021_ytbb_robust",
 }
 
 
@@ -27,9 +34,10 @@ def of(model: str, dataset: str) -> dict[str, object]:
   Returns:
     Metric -> fraction, `fr` and `t5d` by perturbation; `source` in words.
   """
-  printed = load()["models"].get(model, {})
+  paper = _paper(dataset)
+  printed = paper["models"].get(model, {})
   wanted = {k: printed[k] for k in _METRICS.get(dataset, ()) if k in printed}
-  return {**wanted, "source": load()["source"]} if wanted else {}
+  return {**wanted, "source": paper["source"]} if wanted else {}
 
 
 def networks(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
@@ -38,6 +46,17 @@ def networks(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
     return {}
   return {
     printed["name"]: tuple(printed[m] for m in metrics)
-    for printed in load()["models"].values()
+    for printed in _paper(dataset)["models"].values()
     if all(m in printed for m in metrics)
   }
+
+
+def testbed(dataset: str) -> dict[str, tuple[float, float]]:
+  """Name -> (pm-0, pm-10) of the authors' testbed; empty where there is none."""
+  paper = _paper(dataset)
+  n = paper.get("anchors", 1)
+  return {m: (a / n, b / n) for m, a, b in paper.get("testbed", ())}
+
+
+def _paper(dataset: str) -> Mapping:
+  return load(_PAPERS.get(dataset, "hendrycks2019"))

@@ -47,6 +47,7 @@ class Context:
       metric -> corruption -> value; with a `source` key each.
     networks: printed name -> the paper's (clean error, benchmark's mean) of
       other networks, for figures.
+    gallery: title -> (uint8 `[H, W, 3]`, caption) pairs that a task picked.
     timing: stage -> seconds, or empty.
   """
 
@@ -71,12 +72,18 @@ class Context:
   networks: Mapping[str, Sequence[float]] = dataclasses.field(
     default_factory=dict
   )
+  gallery: Mapping[str, Sequence[tuple[np.ndarray, str]]] = dataclasses.field(
+    default_factory=dict
+  )
   timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
   @property
   def models(self) -> list[str]:
-    """Labels of the models in the order of the table."""
-    return list(dict.fromkeys(r.model for r in self.rows))
+    """Labels of the models in the order of the table.
+
+    Rows over all models have an empty label, which is none of them.
+    """
+    return list(dict.fromkeys(r.model for r in self.rows if r.model))
 
 
 def modules(task: str) -> list[types.ModuleType]:

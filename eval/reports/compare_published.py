@@ -9,7 +9,7 @@ from eval import reports
 from eval.reports import leaderboard_markdown
 from eval.reports import pivot
 
-TASKS = ("classification", "sequences")
+TASKS = ("classification", "sequences", "frames")
 
 
 def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:

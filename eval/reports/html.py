@@ -9,7 +9,7 @@ import pathlib
 from eval import reports
 from eval.reports import pivot
 
-TASKS = ("classification", "sequences")
+TASKS = ("classification", "sequences", "frames")
 LAST = True
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; }
@@ -95,7 +95,10 @@ def _cells(context) -> str:
 
 
 def _table(heads, rows, columns, metrics, best: bool = True) -> str:
-  winners = [pivot.best(c) if best and len(c) > 1 else None for c in columns]
+  winners = [
+    pivot.best(c, k) if best and len(c) > 1 else None
+    for k, c in zip(metrics, columns)
+  ]
   lines = ["".join(f"<th>{html.escape(h)}</th>" for h in heads)]
   for i, name in enumerate(rows):
     cells = "".join(

@@ -7,7 +7,7 @@ import pathlib
 from eval import reports
 from eval.reports import pivot
 
-TASKS = ("classification", "sequences")
+TASKS = ("classification", "sequences", "frames")
 _ESCAPES = {
   "\\": r"\textbackslash{}",
   **{c: f"\\{c}" for c in "&%$#_{}"},
@@ -40,7 +40,7 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
     [pivot.by_corruption(context, model, m, name) for model in context.models]
     for m, _, name in by_name
   ]
-  winners = [pivot.best(c) for c in columns]
+  winners = [pivot.best(c, k) for k, c in zip(metrics, columns)]
   lines = [
     "% needs \\usepackage{booktabs,graphicx,rotating}",
     "\\begin{table}\\centering",

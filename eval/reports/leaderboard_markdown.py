@@ -7,7 +7,7 @@ import pathlib
 from eval import reports
 from eval.reports import pivot
 
-TASKS = ("classification", "sequences")
+TASKS = ("classification", "sequences", "frames")
 
 
 def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
@@ -50,7 +50,7 @@ def _markdown(heads, models, columns, metrics):
     "| " + " | ".join(escape(h) for h in heads) + " |",
     "|---|" + "---:|" * (len(heads) - 1),
   ]
-  winners = [pivot.best(c) for c in columns]
+  winners = [pivot.best(c, k) for k, c in zip(metrics, columns)]
   for i, model in enumerate(models):
     cells = [
       f"**{pivot.text(k, c[i])}**"

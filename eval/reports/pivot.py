@@ -24,7 +24,16 @@ HEADLINES: Mapping[str, Sequence[tuple[str, str]]] = {
     ("mean_unnormalised_t5d", "Mean uT5D (10)"),
     ("mt5d", "mT5D"),
   ),
+  "frames": (
+    ("acc_orig", "pm-0"),
+    ("acc_pmk", "pm-10"),
+    ("drop", "Drop"),
+    ("acc_static_worst", "Static worst frames"),
+    ("effective_robustness", "Above the published line"),
+  ),
 }
+# Where more is better; errors and drops are the rule.
+_HIGHER = ("acc_orig", "acc_pmk", "acc_static_worst", "effective_robustness")
 # Task -> the numbers of each corruption, plain and normalised.
 DETAILS: Mapping[str, Sequence[tuple[str, str]]] = {
   "classification": (("mean_error", "error"), ("ce", "CE")),
@@ -34,11 +43,13 @@ DETAILS: Mapping[str, Sequence[tuple[str, str]]] = {
     ("unnormalised_t5d", "uT5D"),
     ("t5d", "T5D"),
   ),
+  "frames": (),
 }
 # Task -> what one corruption is called, and the mean over the common ones.
 _WORDS = {
   "classification": ("corruption", "CE and mCE", "mCE"),
   "sequences": ("perturbation", "FR, T5D, mFR and mT5D", "mFR and mT5D"),
+  "frames": ("condition", "", ""),
 }
 _DISTANCES = ("unnormalised_t5d", "mean_unnormalised_t5d", "zipf_distance")
 
@@ -135,14 +146,20 @@ def missing(context: reports.Context) -> list[str]:
   return [n for n in context.common if n not in context.corruptions]
 
 
-def best(numbers: Sequence[float]) -> int | None:
-  """Index of the smallest number, None where all are nan."""
-  real = [(x, i) for i, x in enumerate(numbers) if not math.isnan(x)]
+def best(numbers: Sequence[float], metric: str = "error") -> int | None:
+  """Index of the best number of a metric, None where all are nan."""
+  sign = -1 if metric in _HIGHER else 1
+  real = [(sign * x, i) for i, x in enumerate(numbers) if not math.isnan(x)]
   return min(real)[1] if real else None
 
 
 def note(context: reports.Context) -> str:
   """What normalised numbers mean in this run."""
+  if context.task == "frames":
+    return (
+      "pm-0: right on the anchor; pm-10: right on the anchor and on every"
+      " similar frame within 10."
+    )
   if not context.baseline or context.baseline.startswith("none"):
     return "No baseline: plain means only."
   _, normalised, mean = _WORDS[context.task]

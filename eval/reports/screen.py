@@ -7,7 +7,7 @@ import pathlib
 from eval import reports
 from eval.reports import pivot
 
-TASKS = ("classification", "sequences")
+TASKS = ("classification", "sequences", "frames")
 
 
 def render(context: reports.Context) -> str:

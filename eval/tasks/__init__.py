@@ -18,6 +18,9 @@ A task's file holds
   check_baseline(baseline, labels) -> None, or ValueError
   published_networks(dataset) -> printed name -> (clean error, mean), or empty
   samples(image, key, conditions, edition) -> pictures for the reports
+  model_classes(data, classes) -> optional: class counts of models that can run
+  gallery(batches, columns, class_names) -> optional: what reports show of the
+    only condition: title -> (picture, caption) pairs
 
 The folder is the registry.
 """

@@ -1,0 +1,48 @@
+"""ImageNet-P: 10 + 4 perturbation sequences, mFR and mT5D against AlexNet.
+
+  python -m eval.main --config=configs/imagenet_p.py:squeezenet1_1 \\
+      --config.data.manual_dir=/data/manual \\
+      --config.model.checkpoint=/weights/squeezenet1_1.npz --workdir=/runs/squeezenet_p
+  ... --config.data.perturbations=common --config.data.difficulties='(1,2,3)'
+  ... --config.data.codec=h264
+  ... --config.data.source=prepared --config.data.codec=published
+
+The manual dir is that of configs/imagenet_c.py. The images are prepared once
+(shorter side 256 px, lossless); the sequences are made on the accelerators.
+`codec=h264` puts them through the published videos' codec on the host (extra
+`video`); `source=prepared` reads the builders' sets instead, with
+`codec=published` the authors' own videos (in a folder ImageNet-P of the manual
+dir). Other sets: `--config.data.name=tiny_imagenet_p`, `imagenet64_p`,
+`cifar10_p` (split test), with a model of their label space.
+"""
+
+import ml_collections
+
+
+def get_config(model: str = "resnet50") -> ml_collections.ConfigDict:
+  """The run of one model, named after the colon."""
+  config = ml_collections.ConfigDict()
+  config.task = "sequences"
+  config.seed = 0
+  config.batch_size = 8  # sequences; the model sees 31 times as many images
+  config.baseline = "alexnet"
+  config.reports = True
+
+  config.data = ml_collections.ConfigDict()
+  config.data.name = "imagenet_p"
+  config.data.split = "validation"
+  config.data.source = "fly"  # or "prepared"
+  config.data.codec = "png"  # or "h264", as published; "published" if prepared
+  config.data.perturbations = "all"  # common, extra, all, none or names
+  config.data.difficulties = (1,)  # of noise; the others are scored at 1-3
+  config.data.limit = 0  # 0: all examples
+  config.data.data_dir = ""  # default: inside the workdir
+  config.data.manual_dir = ""
+  config.data.file_format = ""
+  config.data.cache_gib = 4.0
+
+  config.model = ml_collections.ConfigDict()
+  config.model.name = model
+  config.model.label = ""  # default: the name
+  config.model.checkpoint = ""
+  return config.lock()

@@ -1,0 +1,69 @@
+"""Natural perturbations: pm-k on ImageNet-Vid-Robust, YTBB-Robust or digits.
+
+  python -m eval.main --config=configs/vid_robust.py --workdir=/tmp/frames
+  python -m eval.main --config=configs/vid_robust.py:resnet50 \\
+      --config.data.manual_dir=/data/manual \\
+      --config.model.checkpoint=/weights/resnet50.safetensors \\
+      --workdir=/runs/vid_resnet50
+  ... --config.data.name=ytbb_robust --config.data.config=all
+  ... --config.data.geometry=model
+
+Without a model the embedded set runs: sets of moving digits, two small models
+trained in seconds, nothing downloaded. With one, the manual dir holds
+ImageNet-Vid-Robust (the README of `robust_tfds/datasets/imagenet_vid_robust` says
+how); frames are prepared once (Resize 256, CenterCrop 224, lossless). Models of
+the 1,000 ImageNet classes are projected to the set's classes on the accelerator,
+models of the set's own classes run as they are. `data.config=all` takes the
+frames before the human review too and reports what the review changed.
+"""
+
+import ml_collections
+
+
+def get_config(model: str = "") -> ml_collections.ConfigDict:
+  """The run of one model, named after the colon; without one, of digits."""
+  config = ml_collections.ConfigDict()
+  config.task = "frames"
+  config.seed = 0
+  config.batch_size = 128
+  config.baseline = ""  # pm-k is not normalised
+  config.reports = True
+
+  config.data = ml_collections.ConfigDict()
+  config.data.name = "imagenet_vid_robust" if model else "digits_vid_robust"
+  config.data.split = "test"
+  config.data.config = "reviewed" if model else "all"
+  config.data.source = "fly"  # nothing is corrupted: frames as prepared
+  config.data.codec = "raw"
+  config.data.geometry = "imagenet" if model else ""  # or "model"
+  config.data.label_space = ""  # default: the data set's own
+  config.data.merge = "max"  # or mean, median, sum
+  config.data.limit = 0  # sets stay whole
+  config.data.data_dir = ""  # default: inside the workdir
+  config.data.manual_dir = ""
+  config.data.file_format = ""
+  config.data.cache_gib = 4.0
+
+  if model:
+    config.model = ml_collections.ConfigDict()
+    config.model.name = model
+    config.model.label = ""  # default: the name
+    config.model.checkpoint = ""
+    config.model.num_classes = 0  # default: the published number
+    return config.lock()
+  config.models = ml_collections.ConfigDict()
+  for name in ("digits_linear", "digits_cnn"):
+    config.models[name] = ml_collections.ConfigDict(
+      {
+        "name": name,
+        "train": {
+          "dataset": "digits",
+          "split": "train",
+          "steps": 300,
+          "batch_size": 128,
+          "learning_rate": 3e-3,
+          "seed": 0,
+        },
+      }
+    )
+  return config.lock()

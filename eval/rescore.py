@@ -1,0 +1,109 @@
+"""The table and reports of a workdir again, from its finished cells alone.
+
+Needs no accelerator, model or data: a metric can be added or mended after the
+run. The table of a finished run comes out byte for byte the same.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import types
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import ml_collections
+import numpy as np
+
+from eval import predictions
+from eval import reports
+from eval import table
+from eval import tasks
+from eval.metrics import corruption_error
+
+
+def rows(
+  task: types.ModuleType,
+  cells: Iterable[tuple[tasks.Cell, tasks.Condition, Mapping[str, np.ndarray]]],
+  baseline: str,
+  order: Sequence[str],
+) -> list[table.Row]:
+  """The whole table of some cells: theirs, then the summaries.
+
+  Args:
+    task: a module of `eval/tasks/`.
+    cells: what describes each cell, its condition, its predictions.
+    baseline: as `summary_rows` of the task takes it.
+    order: corruptions in the order of the table.
+  """
+  out: list[table.Row] = []
+  kept = {}
+  for cell, condition, columns in cells:
+    out += task.cell_rows(cell, columns)
+    kept[cell.model, condition] = task.keep(columns)
+  return out + task.summary_rows(out, baseline, order, kept)
+
+
+def workdir(
+  path: pathlib.Path, baseline: str | None = None
+) -> tuple[list[table.Row], reports.Context]:
+  """A workdir's table and what its reports need (no pictures of examples).
+
+  Args:
+    path: of a run of `eval.main`, finished or not.
+    baseline: another one than the run's.
+
+  Raises:
+    ValueError: no workdir, or no finished cell in it.
+  """
+  if not (path / "config.json").exists():
+    raise ValueError(f"{path} is no workdir: it holds no config.json.")
+  config = ml_collections.ConfigDict(
+    json.loads((path / "config.json").read_text("utf-8"))
+  )
+  name = config.get("task", "classification")
+  task = tasks.get(name)
+  conditions = task.conditions(config.data)
+  baseline = config.get("baseline", "") if baseline is None else baseline
+  found = []
+  for label in _labels(config):
+    for condition in conditions:
+      folder = predictions.folder(
+        path / "cells",
+        label,
+        config.data.name,
+        condition.config,
+        f"seed{config.seed}",
+      )
+      if predictions.done(folder):
+        columns, described = predictions.read(folder)
+        found.append((tasks.Cell(**described), condition, columns))
+  if not found:
+    raise ValueError(f"{path} holds no finished cells yet.")
+  task.check_baseline(
+    baseline, list(dict.fromkeys(c.model for c, _, _ in found))
+  )
+  order = tuple(
+    dict.fromkeys(c.corruption for _, c, _ in found if c.corruption)
+  )
+  made = rows(task, found, baseline, order)
+  return made, reports.Context(
+    task=name,
+    dataset=config.data.name,
+    rows=made,
+    corruptions=order,
+    groups=task.groups(order),
+    common=task.COMMON,
+    baseline=corruption_error.describe(baseline),
+    provenance=(
+      f"scored again from {len(found)} of"
+      f" {len(conditions) * len(_labels(config))} cells",
+    ),
+  )
+
+
+def _labels(config: ml_collections.ConfigDict) -> list[str]:
+  if "model" in config and config.model.get("name"):
+    return [config.model.get("label") or config.model.name]
+  return list(config.get("models", {}))

@@ -1,0 +1,307 @@
+"""Sequences: what is kept on the device, tables, whole runs on tiny data."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+
+import jax
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from eval import inputs
+from eval import plan as plan_lib
+from eval import predictions
+from eval import reports
+from eval import rescore
+from eval import runner
+from eval import table
+from eval.metrics import stability
+from eval.tasks import Cell
+from eval.tasks import sequences
+from tests.eval import tiny_config
+
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+def _logits(n=3, frames=16, classes=50, seed=0):
+  rng = np.random.default_rng(seed)
+  steps = rng.normal(size=(n, frames, classes))
+  walk = np.cumsum(0.3 * steps, 1) + 2 * steps[:, :1]
+  return np.round(walk, 1).astype(np.float32)  # with ties
+
+
+def _batch(n, padding=1):
+  rows = n + padding
+  return inputs.Batch(
+    image=np.zeros((rows, 1)),
+    size=np.zeros((rows, 2), np.int32),
+    mask=np.arange(rows) < n,
+    example_id=[f"e{i}" for i in range(n)] + [""] * padding,
+    group_id=[f"e{i}" for i in range(n)] + [""] * padding,
+    frame=np.zeros(rows, np.int32),
+    label=np.zeros(rows, np.int32),
+  )
+
+
+def _columns(logits, condition):
+  """Predictions' columns as the runner makes them; one padding row."""
+  padded = np.concatenate([logits, logits[:1]])
+  reduced = jax.jit(sequences.reducer(condition))(padded)
+  outputs = {k: np.asarray(v) for k, v in reduced.items()}
+  return sequences.columns(_batch(len(logits)), outputs, condition)
+
+
+class ReduceTest(parameterized.TestCase):
+  @parameterized.parameters("translate", "shot_noise")
+  def test_equals_the_metrics_on_whole_rankings(self, name):
+    logits = _logits()
+    got = _columns(logits, sequences.Sequences(name, 1))
+    ranked = stability.rank(logits)
+    noise = name == "shot_noise"
+    np.testing.assert_array_equal(got["top5"], ranked[..., :5])
+    self.assertLen(got["flips"], 3)
+    for d in (1,) if noise else (1, 2, 3):
+      for column, expected in (
+        ("flips", stability.flips(ranked[..., 0], noise, d)),
+        ("t5d", stability.top5_distances(ranked, noise, d)),
+        ("zipf", stability.zipf_distances(ranked, noise, d)),
+      ):
+        np.testing.assert_allclose(
+          got[column][:, d - 1], expected.mean(1), rtol=2e-6
+        )
+
+  def test_fewer_than_five_classes_have_no_top5_distance(self):
+    got = _columns(_logits(classes=4), sequences.Sequences("tilt", 1))
+    self.assertNotIn("t5d", got)
+    self.assertContainsSubset({"flips", "zipf"}, got)
+    cell = Cell("m", "digits_p", "tilt", "tilt", 1)
+    metrics = {r.metric for r in sequences.cell_rows(cell, got)}
+    self.assertEqual(metrics, {"flip_probability", "zipf_distance"})
+    self.assertEqual((got["top5"][..., 4] == -1).all(), True)
+
+
+class ConditionsTest(parameterized.TestCase):
+  def _conditions(self, perturbations="all", difficulties=(1,)):
+    data = types.SimpleNamespace(
+      perturbations=perturbations, difficulties=difficulties
+    )
+    return [c.config for c in sequences.conditions(data)]
+
+  def test_names(self):
+    self.assertLen(self._conditions(), 15)
+    self.assertEqual(
+      self._conditions("translate,shot_noise", (1, 3)),
+      ["clean", "shot_noise", "shot_noise_3", "translate"],
+    )
+    self.assertEqual(self._conditions("none"), ["clean"])
+
+  def test_refusals(self):
+    with self.assertRaisesRegex(ValueError, "Did you mean 'tilt'"):
+      self._conditions("tlit")
+    with self.assertRaisesRegex(ValueError, "difficulty is 1, 2 or 3"):
+      self._conditions("tilt", (1, 4))
+
+
+class SummaryTest(absltest.TestCase):
+  def _rows(self, baseline, names=stability.COMMON, models=("a", "b")):
+    rows, kept = [], {}
+    for m, model in enumerate(models):
+      for i, name in enumerate(names):
+        condition = sequences.Sequences(name, 1)
+        columns = _columns(_logits(seed=10 * i + m), condition)
+        cell = Cell(model, "digits_p", condition.config, name, 1)
+        rows += sequences.cell_rows(cell, columns)
+        kept[model, condition] = sequences.keep(columns)
+    return rows + sequences.summary_rows(rows, baseline, names, kept)
+
+  def test_equals_summarize(self):
+    rows = self._rows("alexnet")
+    own = table.select(rows, model="a", severity=1)
+    fp, ut5d = (
+      {r.corruption: r.value for r in own if r.metric == metric}
+      for metric in ("flip_probability", "unnormalised_t5d")
+    )
+    expected = stability.summarize(fp, ut5d)
+    for metric in ("mfr", "mt5d"):
+      (row,) = table.select(own, metric=metric)
+      self.assertAlmostEqual(row.value, expected[metric], delta=1e-12)
+      self.assertBetween(row.value, row.lo, row.hi)
+      self.assertEqual(row.n, 3)
+    for metric in ("fr", "t5d"):
+      for row in table.select(own, metric=metric):
+        self.assertAlmostEqual(
+          row.value, expected[metric][row.corruption], delta=1e-12
+        )
+
+  def test_published_normalisers_are_of_difficulty_1(self):
+    rows = self._rows("alexnet")
+    self.assertEmpty(table.select(rows, metric="fr", severity=2))
+    self.assertNotEmpty(
+      table.select(rows, metric="flip_probability", severity=2)
+    )
+
+  def test_a_model_as_baseline_is_100_percent_at_every_difficulty(self):
+    rows = self._rows("model:a")
+    for row in table.select(rows, model="a", metric="fr"):
+      self.assertEqual(row.value, 1.0)
+    self.assertNotEmpty(table.select(rows, metric="fr", severity=3))
+    (mean,) = table.select(rows, model="a", metric="mfr", severity=1)
+    self.assertAlmostEqual(mean.value, 1.0)
+
+  def test_an_incomplete_benchmark_has_no_mean(self):
+    rows = self._rows("alexnet", stability.COMMON[1:])
+    self.assertEmpty(table.select(rows, metric="mfr"))
+    self.assertNotEmpty(table.select(rows, metric="fr"))
+
+
+def _config(**data):
+  from configs import quickstart
+
+  config = quickstart.get_config("digits_p").unlock()
+  config.batch_size = 16
+  config.baseline = ""
+  config.reports = False
+  config.models = tiny_config.get_config().models
+  config.data.update(
+    {
+      "perturbations": "shot_noise,motion_blur",
+      "difficulties": (2,),
+      "limit": 40,
+      **data,
+    }
+  )
+  return config.lock()
+
+
+class RunTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.base = pathlib.Path(tempfile.mkdtemp(prefix="sequences_test"))
+    cls.addClassCleanup(shutil.rmtree, cls.base)
+    cls.rows = cls._run("first")
+
+  @classmethod
+  def _run(cls, name, **data):
+    workdir = cls.base / name
+    if name != "first":
+      shutil.copytree(cls.base / "first" / "models", workdir / "models")
+    return runner.Runner(plan_lib.make(_config(**data)), workdir).run()
+
+  def _values(self, rows):
+    return {(r.config, r.severity, r.metric): r.value for r in rows}
+
+  def _cell(self, name, config):
+    folder = predictions.folder(
+      self.base / name / "cells", "digits_cnn", "digits_p", config, "seed0"
+    )
+    return predictions.read(folder)[0]
+
+  def test_rows(self):
+    values = self._values(self.rows)
+    self.assertContainsSubset(
+      {
+        ("clean", 0, "error"),
+        ("shot_noise_2", 2, "flip_probability"),
+        ("motion_blur", 1, "unnormalised_t5d"),
+        ("motion_blur", 3, "zipf_distance"),
+        ("", None, "clean_error"),
+      },
+      values,
+    )
+    for d in (1, 2):  # frames further apart differ more
+      self.assertLessEqual(
+        values["motion_blur", d, "unnormalised_t5d"],
+        values["motion_blur", d + 1, "unnormalised_t5d"],
+      )
+    cell = self._cell("first", "motion_blur")
+    self.assertEqual(cell["top5"].shape, (40, 21, 5))
+    self.assertEqual(
+      values["motion_blur", 2, "flip_probability"],
+      stability.flip_probability(cell["top5"][..., 0], False, 2),
+    )
+
+  @parameterized.parameters("png", "h264")
+  def test_prepared_equals_on_the_fly(self, codec):
+    flown = self._run(f"fly_{codec}", codec=codec)
+    read = self._run(f"prepared_{codec}", codec=codec, source="prepared")
+    self.assertEqual(self._values(flown), self._values(read))
+    for config in ("clean", "shot_noise_2", "motion_blur"):
+      one, two = (
+        self._cell(f"{way}_{codec}", config) for way in ("fly", "prepared")
+      )
+      np.testing.assert_array_equal(one["top5"], two["top5"])
+      np.testing.assert_array_equal(one["example_id"], two["example_id"])
+
+  def test_eight_devices_equal_one(self):
+    code = (
+      "import pathlib; from eval import plan, runner\n"
+      "from tests.eval.tasks import sequences_test\n"
+      "made = plan.make(sequences_test._config())\n"
+      f"runner.Runner(made, pathlib.Path({str(self.base / 'eight')!r})).run()"
+    )
+    shutil.copytree(
+      self.base / "first" / "models", self.base / "eight" / "models"
+    )
+    done = subprocess.run(
+      [sys.executable, "-c", code],
+      cwd=_ROOT,
+      env={
+        **os.environ,
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+        "JAX_PLATFORMS": "cpu",
+      },
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+    self.assertEqual(
+      *((self.base / n / "table.csv").read_bytes() for n in ("first", "eight"))
+    )
+
+  def test_scored_again_it_is_the_same_table(self):
+    rows, context = rescore.workdir(self.base / "first")
+    self.assertEqual(rows, self.rows)
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    names = {p.name for p in reports.write_all(context, folder)}
+    self.assertContainsSubset({"cells.md", "report.html"}, names)
+    with self.assertRaisesRegex(ValueError, "no config.json"):
+      rescore.workdir(folder)
+
+  def test_all_reports(self):
+    config = _config()
+    with config.unlocked():
+      config.reports = True
+      config.data.update({"perturbations": "common", "limit": 8})
+      config.data.difficulties = (1,)
+      config.baseline = "model:digits_cnn"
+    workdir = self.base / "reports"
+    shutil.copytree(self.base / "first" / "models", workdir / "models")
+    runner.Runner(plan_lib.make(config), workdir).run()
+    names = {p.name for p in (workdir / "reports").iterdir()}
+    self.assertContainsSubset(
+      {
+        "summary.txt",
+        "leaderboard.md",
+        "leaderboard.tex",
+        "cells.md",
+        "stability_bars.png",
+        "stability_scatter.png",
+        "strips.png",
+        "report.html",
+      },
+      names,
+    )
+    page = (workdir / "reports" / "report.html").read_text()
+    self.assertEqual(page.count("<img"), 3)
+    self.assertIn("mFR", page)
+
+
+if __name__ == "__main__":
+  absltest.main()
