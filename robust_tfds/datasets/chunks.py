@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import collections
 import concurrent.futures
 import multiprocessing
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
+
+_AHEAD = 4  # chunks a worker may be ahead of the writer
 
 
 def split(items: Sequence, size: int) -> list[Sequence]:
@@ -45,8 +48,14 @@ def _rows(work: Callable, chunks: Sequence, workers: int) -> Iterator:
   # spawn: JAX's threads do not survive a fork.
   context = multiprocessing.get_context("spawn")
   with concurrent.futures.ProcessPoolExecutor(workers, context) as pool:
-    for rows in pool.map(work, chunks):
-      yield from rows
+    waiting: collections.deque = collections.deque()
+    for chunk in chunks:
+      waiting.append(pool.submit(work, chunk))
+      # Not all at once: finished chunks would pile up before a slower writer.
+      if len(waiting) >= _AHEAD * workers:
+        yield from waiting.popleft().result()
+    while waiting:
+      yield from waiting.popleft().result()
 
 
 def _pipeline(work: Callable, chunks: Sequence, example: Callable) -> Any:

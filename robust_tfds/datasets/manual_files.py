@@ -1,90 +1,159 @@
-"""Finds a data set's files in the manual dir and in what was extracted of it."""
+"""Files of an official layout: in folders, or in the archives as downloaded.
+
+Archives are read in place, member by member: nothing is unpacked, so no path in
+an archive can leave its folder. Annotations name files too; such a name is only
+looked up among the files found here, never opened as a path.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import gzip
+import functools
 import os
 import pathlib
+import tarfile
+import zipfile
+import zlib
 from collections.abc import Sequence
-from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
-class ManualFiles:
-  """Folders to look in, and what to tell when nothing is there.
+class File:
+  """One file, on its own or inside an archive.
 
   Attributes:
-    roots: searched in turn.
-    instructions: the end of every error.
+    name: its path below the official folder, with slashes.
+    path: the file, or the archive that holds it.
+    member: its name in a zip archive.
+    offset: its first byte in a tar archive.
+    size: its bytes in a tar archive.
   """
 
-  roots: tuple[pathlib.Path, ...]
-  instructions: str
+  name: str
+  path: str
+  member: str | None = None
+  offset: int = 0
+  size: int | None = None
 
-  def text(
-    self, name: str, folders: Sequence[str], *, optional: bool = False
-  ) -> str:
-    """A text file, plain or gzipped (`.gz`); empty if optional and absent.
-
-    Raises:
-      FileNotFoundError: not there; says where it was looked for.
-      ValueError: not UTF-8, or a broken gzip file.
-    """
-    looked = [r / f / name for r in self.roots for f in folders]
-    for path in looked:
-      for file in (path, path.with_name(f"{name}.gz")):
-        if file.exists():
-          return _decoded(file)
-    if optional:
-      return ""
-    raise self._absent(name, looked)
-
-  def folder(self, candidates: Sequence[str]) -> pathlib.Path:
-    """The first folder that exists.
+  def data(self) -> bytes:
+    """The file's bytes.
 
     Raises:
-      FileNotFoundError: none does; says where it was looked for.
+      ValueError: the archive is broken or cut off.
     """
-    found = self.optional_folder(candidates)
-    if found is None:
-      looked = [r / c for r in self.roots for c in candidates]
-      raise self._absent("folder of frames", looked)
-    return found
+    if self.member is not None:
+      try:
+        state = os.stat(self.path)
+        archive = _zip(self.path, state.st_size, state.st_mtime_ns)
+        return archive.read(self.member)
+      except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as e:
+        raise ValueError(
+          f"{self.path}: {self.member} cannot be read ({e}); download the"
+          " archive again."
+        ) from e
+    with open(self.path, "rb") as f:
+      f.seek(self.offset)
+      data = f.read(-1 if self.size is None else self.size)
+    if self.size is not None and len(data) != self.size:
+      raise ValueError(
+        f"{self.path}: {self.name} has {len(data)} of {self.size} bytes;"
+        " download the archive again."
+      )
+    return data
 
-  def optional_folder(self, candidates: Sequence[str]) -> pathlib.Path | None:
-    """The first folder that exists, None if none does."""
-    looked = (r / c for r in self.roots for c in candidates)
-    return next((path for path in looked if path.is_dir()), None)
 
-  def _absent(self, what: str, looked: Sequence[pathlib.Path]) -> OSError:
-    return FileNotFoundError(
-      f"No {what}. Looked for {', '.join(map(str, looked))}."
-      f"\n{self.instructions}"
-    )
+def find(
+  manual_dir: str | os.PathLike,
+  folder: str,
+  archives: Sequence[str],
+  *,
+  instructions: str,
+  marker: str = "",
+) -> dict[str, File]:
+  """The files below an official folder, by their path below it.
 
-
-def extracted(
-  dl_manager: Any, archives: Sequence[str], folder: str
-) -> tuple[pathlib.Path, ...]:
-  """The manual dir, and an archive's contents if its folder is not there.
+  The first place that has any is used: the folder itself, then each archive.
 
   Args:
-    dl_manager: of TFDS; extracts once and remembers.
-    archives: names of archives in the manual dir, the first one found counts.
-    folder: what the archive holds; if it is there, nothing is extracted.
+    manual_dir: where the user put folders or archives.
+    folder: official path, e.g. `VOCdevkit/VOC2007`.
+    archives: official names, e.g. `VOCtest_06-Nov-2007.tar`.
+    instructions: what to put there, for the error.
+    marker: a file that the place must have; empty for any.
+
+  Raises:
+    FileNotFoundError: in none of the places; says what was looked for, where.
+    ValueError: a broken archive, or a file that is twice in one.
   """
-  root = pathlib.Path(os.fspath(dl_manager.manual_dir))
-  found = [root / a for a in archives if (root / a).exists()]
-  if not found or (root / folder).is_dir():
-    return (root,)
-  return root, pathlib.Path(os.fspath(dl_manager.extract(found[0])))
+  root = pathlib.Path(os.fspath(manual_dir))
+  files = _in_folder(root / folder)
+  if marker in files or (files and not marker):
+    return files
+  for name in archives:
+    archive = root / name
+    if archive.is_file():
+      files = _in_archive(archive, folder)
+      if marker in files or (files and not marker):
+        return files
+  wanted = f"{folder}/{marker}" if marker else f"{folder}/"
+  raise FileNotFoundError(
+    f"{wanted} is not in {root}. Looked for the folder {folder}"
+    + (f" and in the archives {', '.join(archives)}" if archives else "")
+    + f".\n{instructions}"
+  )
 
 
-def _decoded(file: pathlib.Path) -> str:
-  data = file.read_bytes()
+def _in_folder(folder: pathlib.Path) -> dict[str, File]:
+  found = {}
+  for path, _, names in os.walk(folder):
+    for name in names:
+      full = os.path.join(path, name)
+      below = os.path.relpath(full, folder).replace(os.sep, "/")
+      found[below] = File(below, full)
+  return dict(sorted(found.items()))
+
+
+def _in_archive(archive: pathlib.Path, folder: str) -> dict[str, File]:
+  found: dict[str, File] = {}
+  state = archive.stat()
+  for member, offset, size in _members(
+    str(archive), state.st_size, state.st_mtime_ns
+  ):
+    shown = member.removeprefix("./")
+    if not shown.startswith(folder + "/"):
+      continue
+    below = shown[len(folder) + 1 :]
+    if below in found:
+      raise ValueError(f"{archive}: {member} is there twice.")
+    if size is None:
+      found[below] = File(below, str(archive), member=member)
+    else:
+      found[below] = File(below, str(archive), offset=offset, size=size)
+  return dict(sorted(found.items()))
+
+
+@functools.lru_cache(maxsize=4)
+def _members(
+  archive: str, size: int, changed: int
+) -> tuple[tuple[str, int, int | None], ...]:
+  """(name, offset, size) of the files; the size is None in a zip."""
+  del size, changed  # an archive that was replaced is read again
   try:
-    data = gzip.decompress(data) if file.suffix == ".gz" else data
-    return data.decode("utf-8")
-  except (OSError, EOFError, UnicodeDecodeError) as e:
-    raise ValueError(f"{file} cannot be read ({e}); fetch it again.") from e
+    if zipfile.is_zipfile(archive):
+      with zipfile.ZipFile(archive) as z:
+        return tuple(
+          (i.filename, 0, None) for i in z.infolist() if not i.is_dir()
+        )
+    # Plain tar only: members of a compressed one have no offsets.
+    with tarfile.open(archive, "r:") as tar:
+      return tuple((m.name, m.offset_data, m.size) for m in tar if m.isfile())
+  except (tarfile.TarError, zipfile.BadZipFile, EOFError) as e:
+    raise ValueError(
+      f"{archive} is not a whole zip or tar archive ({e}); download it again."
+    ) from e
+
+
+@functools.lru_cache(maxsize=4)  # reading the directory of a zip takes 0.1 s
+def _zip(path: str, size: int, changed: int) -> zipfile.ZipFile:
+  del size, changed  # as in `_members`
+  return zipfile.ZipFile(path)

@@ -1,0 +1,179 @@
+"""COCO's instances JSON: images, and annotations as objects with RLE masks."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import pathlib
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from robust_tfds.datasets import detection
+from robust_tfds.datasets import rle
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+  """One entry of `images` with its annotations.
+
+  Attributes:
+    id: COCO's image id.
+    file_name: of the picture.
+    size: (height, width).
+    annotations: entries of `annotations`, as parsed.
+  """
+
+  id: int
+  file_name: str
+  size: tuple[int, int]
+  annotations: tuple[Mapping[str, Any], ...]
+
+
+@functools.cache
+def categories() -> dict[int, str]:
+  """COCO's 80 categories: id -> name; the rank of the id is the label."""
+  path = pathlib.Path(__file__).with_name("categories.txt")
+  lines = path.read_text("utf-8").splitlines()
+  pairs = (line.split(" ", 1) for line in lines)
+  return {int(number): name for number, name in pairs}
+
+
+@functools.cache
+def labels() -> dict[int, int]:
+  """Category id -> label 0..79."""
+  return {number: i for i, number in enumerate(sorted(categories()))}
+
+
+def parse(data: bytes, where: str) -> list[Image]:
+  """Reads the JSON and checks that it is whole.
+
+  Args:
+    data: the file's bytes.
+    where: its name, for errors.
+
+  Returns:
+    The images by id.
+
+  Raises:
+    ValueError: broken JSON, missing fields, an id or file name used twice,
+      annotations of images or categories that are not there, categories that
+      are not COCO's.
+  """
+  try:
+    content = json.loads(data)
+  except ValueError as e:
+    raise ValueError(
+      f"{where} is not valid JSON ({e}); unpack or download it again."
+    ) from e
+  try:
+    for entry in content["categories"]:
+      _check_category(entry, where)
+    images = _unique(content["images"], "id", where, "image")
+    _unique(content["images"], "file_name", where, "image")
+    rows = _unique(content["annotations"], "id", where, "annotation")
+    of_image: dict[int, list] = {number: [] for number in images}
+    for row in rows.values():
+      if row["image_id"] not in of_image:
+        raise ValueError(
+          f"{where}: annotation {row['id']} belongs to image"
+          f" {row['image_id']}, which is not among its images."
+        )
+      of_image[row["image_id"]].append(row)
+    return [
+      Image(
+        number,
+        str(images[number]["file_name"]),
+        (int(images[number]["height"]), int(images[number]["width"])),
+        tuple(of_image[number]),
+      )
+      for number in sorted(images)
+    ]
+  except (KeyError, TypeError, AttributeError) as e:
+    raise ValueError(
+      f"{where} is not a COCO instances file: {type(e).__name__} {e}. Expected"
+      " images, annotations and categories, as in instances_val2017.json."
+    ) from e
+
+
+def objects(
+  image: Image, size: tuple[int, int], where: str
+) -> list[detection.Object]:
+  """The objects of an image, by id.
+
+  Args:
+    image: from `parse`.
+    size: (height, width) of the decoded picture.
+    where: its name, for errors.
+
+  Raises:
+    ValueError: a picture or mask of another size than the JSON says, an unknown
+      category, a broken mask or box.
+  """
+  if tuple(size) != image.size:
+    raise ValueError(
+      f"{where} is {size[1]} x {size[0]} px, the annotations say"
+      f" {image.size[1]} x {image.size[0]}. Replace the picture by the original."
+    )
+  rows = sorted(image.annotations, key=lambda row: row["id"])
+  return [_object(row, image.size, where) for row in rows]
+
+
+def _object(
+  row: Mapping[str, Any], size: tuple[int, int], where: str
+) -> detection.Object:
+  what = f"{where}, annotation {row['id']}"
+  if row.get("category_id") not in labels():
+    raise ValueError(
+      f"{what}: category {row.get('category_id')!r} is not one of COCO's 80."
+    )
+  try:
+    x, y, width, height = (float(v) for v in row["bbox"])
+    return detection.Object(
+      id=int(row["id"]),
+      label=labels()[row["category_id"]],
+      box=(x, y, width, height),
+      area=float(row["area"]),
+      is_crowd=bool(row.get("iscrowd", 0)),
+      mask=_mask(row["segmentation"], size),
+    )
+  except (KeyError, TypeError, ValueError) as e:
+    raise ValueError(f"{what}: {type(e).__name__}: {e}") from e
+
+
+def _mask(segmentation: Any, size: tuple[int, int]) -> rle.Mask:
+  """Polygons, runs or the compressed string as a compressed mask."""
+  if isinstance(segmentation, Sequence):
+    return rle.from_polygons(segmentation, size)
+  stated = tuple(int(v) for v in segmentation["size"])
+  if stated != size:
+    raise ValueError(
+      f"the mask's size (height, width) is {stated}, the image's {size}."
+    )
+  runs = segmentation["counts"]
+  if isinstance(runs, str):
+    mask = rle.Mask(runs, size)
+    rle.counts(mask)  # refuses a broken string
+    return mask
+  return rle.from_counts(runs, size)
+
+
+def _check_category(entry: Mapping[str, Any], where: str) -> None:
+  number, name = entry["id"], entry["name"]
+  if categories().get(number) != name:
+    raise ValueError(
+      f"{where}: category {number} is {name!r}; COCO's is"
+      f" {categories().get(number)!r}."
+    )
+
+
+def _unique(
+  entries: Sequence[Mapping[str, Any]], key: str, where: str, kind: str
+) -> dict[Any, Mapping[str, Any]]:
+  found: dict[Any, Mapping[str, Any]] = {}
+  for entry in entries:
+    if entry[key] in found:
+      raise ValueError(f"{where}: two {kind}s have {key} {entry[key]!r}.")
+    found[entry[key]] = entry
+  return found
