@@ -1,0 +1,213 @@
+"""PASCAL-C from the official layouts: examples, and refusals of bad sources."""
+
+import io
+import pathlib
+import tarfile
+
+import numpy as np
+import tensorflow_datasets as tfds
+from absl.testing import absltest
+from absl.testing import parameterized
+from PIL import Image
+
+from robust_tfds import corruptions
+from robust_tfds import datasets
+from robust_tfds.datasets.pascal_c import annotations
+from robust_tfds.datasets.pascal_c import pascal_c_dataset_builder
+from tests.datasets import coco_c_test
+
+_TOP = "VOCdevkit/VOC2007"
+_LIST = f"{_TOP}/ImageSets/Main/test.txt"
+_XML = f"{_TOP}/Annotations/000002.xml"
+_SIZES = {1: (48, 60), 2: (60, 48), 4: (150, 90)}  # width, height
+
+
+class PascalCTest(tfds.testing.DatasetBuilderTestCase):
+  DATASET_CLASS = pascal_c_dataset_builder.Builder
+  SPLITS = {"test": 2}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "clean_jpeg85", "brightness_3"]
+  SKIP_TF1_GRAPH_MODE = True
+
+
+def _object(name, box, difficult="<difficult>0</difficult>", more="") -> str:
+  sides = "".join(
+    f"<{s}>{v}</{s}>" for s, v in zip(("xmin", "ymin", "xmax", "ymax"), box)
+  )
+  return (
+    f"<object><name>{name}</name><pose>Left</pose><truncated>1</truncated>"
+    f"{difficult}<bndbox>{sides}</bndbox>{more}</object>"
+  )
+
+
+def _xml(objects: str) -> bytes:
+  return (
+    "<annotation><folder>VOC2007</folder><size><width>1</width></size>"
+    f"{objects}</annotation>"
+  ).encode()
+
+
+def files() -> dict[str, bytes]:
+  """The official layout; 000003 belongs to trainval."""
+  part = (
+    "<part><name>head</name><bndbox><xmin>2</xmin><ymin>2</ymin>"
+    "<xmax>4</xmax><ymax>4</ymax></bndbox></part>"
+  )
+  objects = {
+    1: _object("dog", (1, 1, 48, 60))
+    + _object("person", (8.0, 12, 40, 58), more=part),
+    2: _object("tvmonitor", (5, 7, 5, 7), "<difficult>1</difficult>"),
+    3: _object("car", (1, 1, 4, 4)),
+    4: _object("aeroplane", (150, 90, 150, 90), ""),
+  }
+  out = {_LIST: b"000001\n000002\n000004\n"}
+  for i, found in objects.items():
+    out[f"{_TOP}/JPEGImages/{i:06d}.jpg"] = coco_c_test.jpeg(
+      _SIZES.get(i, (40, 40)), i
+    )
+    out[f"{_TOP}/Annotations/{i:06d}.xml"] = _xml(found)
+  return out
+
+
+class _Case(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, some: dict[str, bytes]) -> None:
+    for name, data in some.items():
+      (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+      (self.root / name).write_bytes(data)
+
+  def _build(self, config="clean", **kwargs):
+    built = datasets.prepare(
+      "pascal_c",
+      config,
+      data_dir=self.create_tempdir().full_path,
+      manual_dir=self.root,
+      **kwargs,
+    )
+    found = tfds.as_numpy(built.as_dataset(split="test"))
+    return {int(e["image_id"]): e for e in found}
+
+
+class LayoutTest(_Case):
+  def test_folders(self):
+    self._write(files())
+    found = self._build()
+    self.assertEqual(set(found), set(_SIZES))
+    for i, e in found.items():
+      self.assertEqual(e["example_id"].decode(), f"{i:06d}.jpg")
+      picture = Image.open(self.root / _TOP / "JPEGImages" / f"{i:06d}.jpg")
+      np.testing.assert_array_equal(e["image"], np.asarray(picture))
+      self.assertNotIn("mask", e["objects"])
+    one = found[1]["objects"]
+    self.assertEqual(one["label"].tolist(), [11, 14])
+    self.assertEqual(one["bbox"][0].tolist(), [0, 0, 1, 1])
+    self.assertEqual(one["bbox_px"].tolist()[1], [7, 11, 33, 47])
+    self.assertEqual(one["area"].tolist(), [48 * 60, 33 * 47])
+    self.assertEqual(one["id"].tolist(), [1001, 1002])
+    self.assertEqual(one["is_difficult"].tolist(), [False, False])
+    self.assertFalse(one["is_crowd"].any())
+    two = found[2]["objects"]
+    self.assertEqual(two["is_difficult"].tolist(), [True])
+    self.assertEqual(two["bbox_px"].tolist(), [[4, 6, 1, 1]])
+    # `difficult` may be missing; a box of the last pixel is inside.
+    self.assertEqual(found[4]["objects"]["is_difficult"].tolist(), [False])
+    np.testing.assert_allclose(
+      found[4]["objects"]["bbox"], [[89 / 90, 149 / 150, 1, 1]]
+    )
+
+  def test_the_archive_as_downloaded(self):
+    with tarfile.open(self.root / "VOCtest_06-Nov-2007.tar", "w") as tar:
+      for name, data in {**files(), "VOCdevkit/../../evil": b"x"}.items():
+        member = tarfile.TarInfo(name)
+        member.size = len(data)
+        tar.addfile(member, io.BytesIO(data))
+    in_archive = self._build()
+    self.assertLen(list(self.root.rglob("*")), 1)
+    self.assertEmpty(list(self.root.parent.rglob("evil")))
+    self._write(files())
+    for i, e in self._build().items():
+      np.testing.assert_array_equal(e["image"], in_archive[i]["image"])
+      np.testing.assert_array_equal(
+        e["objects"]["bbox_px"], in_archive[i]["objects"]["bbox_px"]
+      )
+
+  def test_folder_of_trainval_beside_the_test_archive(self):
+    some = files()
+    with tarfile.open(self.root / "VOCtest_06-Nov-2007.tar", "w") as tar:
+      for name, data in some.items():
+        member = tarfile.TarInfo(name)
+        member.size = len(data)
+        tar.addfile(member, io.BytesIO(data))
+    self._write({f"{_TOP}/ImageSets/Main/trainval.txt": b"000003\n"})
+    self.assertLen(self._build(), 3)
+
+  def test_the_same_pixels_as_the_library_for_varying_sizes(self):
+    self._write(files())
+    clean, done = self._build(), self._build("elastic_transform_3")
+    self.assertLen({e["image"].shape for e in clean.values()}, 3)
+    for i, e in clean.items():
+      key = corruptions.example_key(
+        0, "pascal_c", "elastic_transform", 3, f"{i:06d}.jpg"
+      )
+      want = corruptions.corrupt(
+        e["image"], "elastic_transform", 3, edition="any", key=key
+      )
+      np.testing.assert_array_equal(done[i]["image"], want)
+
+
+class ClassesTest(absltest.TestCase):
+  def test_twenty_in_the_devkits_order(self):
+    self.assertLen(annotations.CLASSES, 20)
+    self.assertEqual(list(annotations.CLASSES), sorted(annotations.CLASSES))
+
+
+class RefusalTest(_Case):
+  def _refused(self, change, message, error=ValueError):
+    self._write({**files(), **change})
+    with self.assertRaisesRegex(error, message):
+      self._build()
+
+  @parameterized.parameters(
+    (("dog", (5, 5, 4, 9)), "000002.jpg, object 2001: zero area"),
+    (("dog", (5, 5, 9, 4)), "zero area"),
+    (("dog", (5, 5, 62, 9)), "outside the image of 60 x 48 px"),
+    (("dog", (-5, 5, 9, 9)), "outside the image"),
+    (("dogs", (5, 5, 9, 9)), "000002.xml, object 1: class 'dogs' is not one"),
+    (("dog", (5, 5, 9)), "object 1: ymax must be a number, got None"),
+    (("dog", (5, 5, "inf", 9)), "xmax must be a number, got 'inf'"),
+    (("dog", (5, 5, 9, 9), "<difficult>no</difficult>"), "difficult must be"),
+  )
+  def test_bad_objects(self, what, message):
+    self._refused({_XML: _xml(_object(*what))}, message)
+
+  @parameterized.parameters(
+    (_XML, files()[_XML][:80], "000002.xml is not valid XML"),
+    (_LIST, b"000001\n000001\n", "every image once; twice: 000001"),
+    (_LIST, b"../000001\n", "not an id of six digits"),
+    (_LIST, b"", "it is empty"),
+    (f"{_TOP}/JPEGImages/000002.jpg", b"\xff\xd8", "000002.jpg cannot be read"),
+  )  # fmt: skip
+  def test_bad_files(self, name, data, message):
+    self._refused({name: data}, message)
+
+  def test_annotation_or_image_that_is_not_there(self):
+    for folder, end in (("JPEGImages", "jpg"), ("Annotations", "xml")):
+      self._write(files())
+      (self.root / _TOP / folder / f"000002.{end}").unlink()
+      with self.assertRaisesRegex(
+        FileNotFoundError, f"names 000002, but there is no {folder}/000002"
+      ):
+        self._build()
+
+  def test_missing_files_say_what_was_looked_for(self):
+    self._write({"notes.txt": b"x"})
+    with self.assertRaisesRegex(
+      FileNotFoundError, "test.txt is not in .*VOCtest_06-Nov-2007.tar"
+    ):
+      self._build()
+
+
+if __name__ == "__main__":
+  absltest.main()
