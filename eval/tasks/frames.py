@@ -325,8 +325,8 @@ def _pairs(found: Mapping, what: str) -> list[tuple[str, _Found]]:
 def _row(
   cell: Cell, metric: str, value: tuple[float, float, float], n: int
 ) -> table.Row:
-  ends = dict(zip(("value", "lo", "hi"), value))
-  return table.Row(**vars(cell), metric=metric, n=n, **ends)
+  number, lo, hi = value
+  return table.Row(**vars(cell), metric=metric, value=number, lo=lo, hi=hi, n=n)
 
 
 def keep(predicted: Columns) -> dict[str, np.ndarray]:

@@ -128,6 +128,7 @@ class FrameSetBuilder(
 ):
   """Base of the natural-video sets."""
 
+  EDITION: str
   SPLIT = "test"
   DEFAULT_BUILDER_CONFIG_NAME = REVIEWED
   BUILDER_CONFIGS = configs()

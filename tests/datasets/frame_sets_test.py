@@ -23,7 +23,7 @@ from robust_tfds.datasets.ytbb_robust import (
 )
 from tests.datasets import natural_videos
 
-DIGITS = 2400  # frames that still show 80 % of the digit
+DIGITS = 2345  # frames that still show 90 % of the digit
 
 
 class _MadeFolder:

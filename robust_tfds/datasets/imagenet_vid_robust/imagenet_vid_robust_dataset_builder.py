@@ -3,7 +3,7 @@
 import tensorflow_datasets as tfds
 
 from robust_tfds.datasets import frame_sets
-from robust_tfds.datasets import manual_files
+from robust_tfds.datasets import source_folders
 from robust_tfds.datasets.imagenet_vid_robust import metadata
 
 
@@ -13,6 +13,7 @@ class Builder(frame_sets.FrameSetBuilder):
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   MANUAL_DOWNLOAD_INSTRUCTIONS = metadata.INSTRUCTIONS
+  EDITION = "imagenet"  # of corruptions at this size, should one want them
   BUILDER_CONFIGS = frame_sets.configs()
 
   def _info(self) -> tfds.core.DatasetInfo:
@@ -23,8 +24,8 @@ class Builder(frame_sets.FrameSetBuilder):
     )
 
   def _frames(self, dl_manager, everything):
-    roots = manual_files.extracted(
+    roots = source_folders.extracted(
       dl_manager, metadata.ARCHIVES, "imagenet_vid_ytbb_robust"
     )
-    files = manual_files.ManualFiles(roots, metadata.INSTRUCTIONS)
+    files = source_folders.SourceFolders(roots, metadata.INSTRUCTIONS)
     return metadata.load(files, everything)

@@ -19,7 +19,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from robust_tfds.datasets import frame_sets
-from robust_tfds.datasets import manual_files
+from robust_tfds.datasets import source_folders
 from robust_tfds.datasets.imagenet_vid_robust import stream
 
 ARCHIVES = (
@@ -107,7 +107,7 @@ def anchor_sets(
 
 
 def load(
-  files: manual_files.ManualFiles, everything: bool
+  files: source_folders.SourceFolders, everything: bool
 ) -> list[frame_sets.Frame]:
   """Frames with their files, boxes, types and rates.
 

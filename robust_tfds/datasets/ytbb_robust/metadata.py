@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from robust_tfds.datasets import frame_sets
-from robust_tfds.datasets import manual_files
+from robust_tfds.datasets import source_folders
 
 ARCHIVES = ("imagenet_vid_ytbb_robust.tar.gz", "imagenet_vid_ytbb_robust.tar")
 _FRAMES = (
@@ -158,7 +158,7 @@ def reviewed_offsets(
 
 
 def load(
-  files: manual_files.ManualFiles, everything: bool
+  files: source_folders.SourceFolders, everything: bool
 ) -> list[frame_sets.Frame]:
   """Frames with their files, and the anchors' boxes where the csv is there.
 
