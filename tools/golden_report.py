@@ -4,7 +4,8 @@
 
 Deterministic corruptions: worst |d| and worst |mean d| over all stored outputs,
 and the share of values that differ. Random ones: the worst deviation of any
-statistic over 32 keys, as a share of what four standard errors allow.
+statistic over 32 keys, as a share of what four standard errors allow. Then the
+same of ImageNet-P's deterministic sequences.
 """
 
 import collections
@@ -18,6 +19,7 @@ from robust_tfds.corruptions import spec
 from tests import shared_data
 from tests.corruptions import golden_test
 from tests.corruptions import replays
+from tests.corruptions import sequences_test
 from tests.corruptions import statistics_of
 from tests.corruptions import statistics_test
 
@@ -53,6 +55,29 @@ def main() -> None:
       _ratio(name, key, s) for key in ("img0", "cifar32") for s in (1, 3, 5)
     ]
     print(f"{name:18s} worst statistic {max(ratios):.2f} of what is allowed")
+  _sequences()
+
+
+def _sequences() -> None:
+  """ImageNet-P: whole frames, crops of all frames, and their sha256."""
+  for name in sequences_test.EXACT:
+    worst, share, equal, frames = 0, 0.0, 0, 0
+    for photo in sequences_test.PHOTOS:
+      golden = sequences_test.read_golden(photo, name)
+      made = np.asarray(
+        corruptions.sequence(
+          sequences_test.read_photo(photo), name, key=sequences_test.a_key()
+        )
+      )
+      for d in sequences_test.differences(made, golden):
+        worst, share = max(worst, np.abs(d).max()), max(share, (d != 0).mean())
+      digests = sequences_test.digests(made)
+      equal += sum(a == b for a, b in zip(digests, golden["sha256"].tolist()))
+      frames += len(made)
+    print(
+      f"sequence {name:13s} worst |d| {worst}  differing {100 * share:.3f} %"
+      f"  sha256 equal {equal} of {frames} frames"
+    )
 
 
 def _ratio(name: str, key: str, severity: int) -> float:

@@ -16,9 +16,9 @@ from robust_tfds.corruptions import sequences
 from robust_tfds.corruptions import spec
 from tests import shared_data
 
-_PHOTOS = ("n01440764_tench", "n04070727_refrigerator")
+PHOTOS = ("n01440764_tench", "n04070727_refrigerator")
 # name -> share of values that may be off by one (golden/imagenet_p/README.md).
-_EXACT = {
+EXACT = {
   "translate": 0.0,
   "rotate": 0.0,
   "scale": 1e-4,
@@ -38,49 +38,59 @@ _NOISE = [
 ]
 
 
-def _photo(name: str) -> np.ndarray:
+def read_photo(name: str) -> np.ndarray:
   path = shared_data.path(
     "golden/imagenet_p/sequences", f"{name}.resize256.png"
   )
   return np.asarray(Image.open(path).convert("RGB"))
 
 
-def _golden(photo: str, name: str):
+def read_golden(photo: str, name: str):
   return np.load(
     shared_data.path("golden/imagenet_p/sequences", f"{photo}.{name}.npz")
   )
 
 
-def _key(name: str = "x") -> jax.Array:
+def a_key(name: str = "x") -> jax.Array:
   return corruptions.example_key(0, "imagenet_p", name, 1, "a.JPEG")
+
+
+def differences(frames: np.ndarray, stored) -> list[np.ndarray]:
+  """Ours minus theirs: whole frames, and two crops of every frame."""
+  return [
+    frames[stored["full_index"]].astype(int) - stored["full"],
+    frames[:, :32, :32].astype(int) - stored["crop_tl"],
+    frames[:, 96:128, 96:128].astype(int) - stored["crop_center"],
+  ]
+
+
+def digests(frames: np.ndarray) -> list[str]:
+  """sha256 of each frame's bytes."""
+  return [hashlib.sha256(f.tobytes()).hexdigest() for f in frames]
 
 
 class GoldenTest(parameterized.TestCase):
   def _compare(self, frames, golden, share):
-    differences = [
-      frames[golden["full_index"]].astype(int) - golden["full"],
-      frames[:, :32, :32].astype(int) - golden["crop_tl"],
-      frames[:, 96:128, 96:128].astype(int) - golden["crop_center"],
-    ]
-    for d in differences:
+    for d in differences(frames, golden):
       self.assertLessEqual(np.abs(d).max(), 1)
       self.assertLessEqual((d != 0).mean(), share)
     blocks = frames.reshape(len(frames), 14, 16, 14, 16, 3).mean(axis=(2, 4))
     self.assertLess(np.abs(blocks - golden["block_mean16"]).max(), 1.0)
     if share == 0:
-      digests = [hashlib.sha256(f.tobytes()).hexdigest() for f in frames]
-      self.assertEqual(digests, golden["sha256"].tolist())
+      self.assertEqual(digests(frames), golden["sha256"].tolist())
 
-  @parameterized.product(name=tuple(_EXACT), photo=_PHOTOS)
+  @parameterized.product(name=tuple(EXACT), photo=PHOTOS)
   def test_deterministic(self, name, photo):
-    frames = np.asarray(corruptions.sequence(_photo(photo), name, key=_key()))
+    frames = np.asarray(
+      corruptions.sequence(read_photo(photo), name, key=a_key())
+    )
     self.assertLen(frames, _FRAMES.get(name, 31))
-    self._compare(frames, _golden(photo, name), _EXACT[name])
+    self._compare(frames, read_golden(photo, name), EXACT[name])
 
-  @parameterized.product(name=tuple(_GIVEN_LAYER), photo=_PHOTOS)
+  @parameterized.product(name=tuple(_GIVEN_LAYER), photo=PHOTOS)
   def test_with_the_authors_layer(self, name, photo):
-    golden = _golden(photo, f"{name}.given_layer")
-    photo = _photo(photo)
+    golden = read_golden(photo, f"{name}.given_layer")
+    photo = read_photo(photo)
     variant = spec.edition("imagenet")
     module = spec.module(name, "perturbation")
     frames = jax.jit(
@@ -89,7 +99,7 @@ class GoldenTest(parameterized.TestCase):
         variant,
         image,
         images.Size(*image.shape[:2]),
-        seeding.raw(_key()),
+        seeding.raw(a_key()),
         table,
         draws=layer,
       )
@@ -97,13 +107,13 @@ class GoldenTest(parameterized.TestCase):
     frames = np.asarray(frames).reshape(-1, 224, 224, 3)
     self._compare(frames, golden, _GIVEN_LAYER[name])
 
-  @parameterized.product(name=(*_NOISE, "snow", "spatter"), photo=_PHOTOS)
+  @parameterized.product(name=(*_NOISE, "snow", "spatter"), photo=PHOTOS)
   def test_statistics_of_random_ones(self, name, photo):
     path = shared_data.path(
       "golden/imagenet_p/stochastic_stats", f"{name}.json"
     )
     want = json.loads(path.read_text())["images"][photo]
-    own, image = [], _photo(photo)
+    own, image = [], read_photo(photo)
     for i in range(8):
       key = corruptions.example_key(i, "imagenet_p", name, 1, photo)
       frames = np.asarray(
@@ -181,7 +191,7 @@ class ContractTest(parameterized.TestCase):
       else np.resize(self.image, (*size, 3)),
       name,
       edition=edition,
-      key=_key(),
+      key=a_key(),
     )
     side = spec.edition(edition).size_px
     count = sequences.frame_count(name, edition)
@@ -204,15 +214,15 @@ class ContractTest(parameterized.TestCase):
   )
   def test_bad_names(self, name, message):
     with self.assertRaisesRegex(ValueError, message):
-      corruptions.sequence(self.image, name, key=_key())
+      corruptions.sequence(self.image, name, key=a_key())
 
   def test_bad_images(self):
     with self.assertRaisesRegex(ValueError, "at least 224 px"):
-      corruptions.sequence(self.image[:100], "rotate", key=_key())
+      corruptions.sequence(self.image[:100], "rotate", key=a_key())
     with self.assertRaisesRegex(ValueError, "Unknown edition"):
-      corruptions.sequence(self.image, "rotate", edition="any", key=_key())
+      corruptions.sequence(self.image, "rotate", edition="any", key=a_key())
     with self.assertRaisesRegex(ValueError, "must be uint8"):
-      corruptions.sequence(self.image / 255.0, "rotate", key=_key())
+      corruptions.sequence(self.image / 255.0, "rotate", key=a_key())
 
 
 if __name__ == "__main__":
