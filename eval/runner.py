@@ -42,6 +42,7 @@ class _Loaded:
   predictor: predict.Predictor
   spec: Any
   weights: str
+  dtype: str
 
 
 class Runner:
@@ -175,7 +176,10 @@ class Runner:
 
   def _load(self, label: str, entry: Any, clean: inputs.Source) -> _Loaded:
     classes = clean.builder.info.features["label"].num_classes
-    model = models.get(entry.name, num_classes=entry.get("num_classes") or None)
+    dtype = entry.get("dtype") or "float32"
+    model = models.get(
+      entry.name, num_classes=entry.get("num_classes") or None, dtype=dtype
+    )
     if model.spec.num_classes not in self._model_classes(classes):
       raise ValueError(
         f"Wrong label space: {label} has {model.spec.num_classes} classes"
@@ -206,6 +210,7 @@ class Runner:
       predict.Predictor(model, variables, self.mesh),
       model.spec,
       provenance.weights_sha256(variables),
+      dtype,
     )
 
   def _model_classes(self, classes: int) -> tuple[int, ...]:
@@ -229,6 +234,7 @@ class Runner:
       "seed": self.plan.seed,
       "weights": model.weights,
       "preprocessing": dataclasses.asdict(model.spec),
+      "dtype": model.dtype,
       "code": provenance.code_version(),
     }
     return {
@@ -455,9 +461,16 @@ class Runner:
       f"{clean.builder.info.full_name}, split {data.split},"
       f" {clean.total} examples",
       f"edition {self.plan.edition}, codec {data.codec},"
-      f" {'corrupted on the fly' if data.source == 'fly' else 'prepared'},"
+      f" {self._how()},"
       f" seed {self.plan.seed}",
     ]
+
+  def _how(self) -> str:
+    """Where corrupted pixels come from."""
+    if not self.plan.corruptions:
+      return "not corrupted"
+    fly = self.config.data.source == "fly"
+    return "corrupted on the fly" if fly else "prepared"
 
   def _first_alone(self, name: str, make: Callable[[], Any]) -> Any:
     """What `make` returns: made by the first host, then found by the others."""
