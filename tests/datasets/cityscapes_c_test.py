@@ -1,0 +1,306 @@
+"""Cityscapes-C from the official layouts: objects, groups, refusals."""
+
+import io
+import json
+import pathlib
+import zipfile
+
+import numpy as np
+import tensorflow_datasets as tfds
+from absl.testing import absltest
+from absl.testing import parameterized
+from PIL import Image
+
+from robust_tfds import corruptions
+from robust_tfds import datasets
+from robust_tfds.datasets import rle
+from robust_tfds.datasets.cityscapes_c import cityscapes_c_dataset_builder
+from robust_tfds.datasets.cityscapes_c import instances
+
+_A = "frankfurt/frankfurt_000001_000294"
+_B = "lindau/lindau_000000_000019"
+_SIZES = {_A: (60, 48), _B: (150, 90)}  # width, height
+
+
+class CityscapesCTest(tfds.testing.DatasetBuilderTestCase):
+  DATASET_CLASS = cityscapes_c_dataset_builder.Builder
+  SPLITS = {"validation": 2}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "clean_no_groups", "brightness_3"]
+  SKIP_TF1_GRAPH_MODE = True
+
+
+def _png(array: np.ndarray, mode: str | None = None) -> bytes:
+  out = io.BytesIO()
+  picture = Image.fromarray(array)
+  (picture.convert(mode) if mode else picture).save(out, "PNG")
+  return out.getvalue()
+
+
+def _picture(stem: str) -> bytes:
+  rng = np.random.default_rng(len(stem))
+  width, height = _SIZES[stem]
+  small = rng.integers(0, 256, (5, 7, 3), np.uint8)
+  return _png(np.asarray(Image.fromarray(small).resize((width, height))))
+
+
+def _map(stem: str) -> np.ndarray:
+  """Road, two cars (one cut in two by a pole), a group, a trailer, a bike."""
+  width, height = _SIZES[stem]
+  out = np.full((height, width), 7, np.uint16)
+  out[5:20, 5:30] = 26000
+  out[5:20, 12:14] = 17
+  out[8:12, 30:40] = 26001
+  out[25:40, 10:20] = 24
+  out[25:30, 25:30] = 30000
+  out[30:35, 40:50] = 33000
+  return out
+
+
+def _square(x0, y0, x1, y1):
+  return [[x0, y0], [x1, y0], [x1, y1], [x0, y1]]
+
+
+def _polygons(stem: str) -> dict:
+  """The same scene; the pole and the trailer are drawn over others."""
+  width, height = _SIZES[stem]
+  rows = [
+    ("road", _square(0, 0, width, height)),
+    ("car", _square(5, 5, 29, 19)),
+    ("pole", _square(12, 5, 13, 19)),
+    ("car", _square(30, 8, 39, 11)),
+    ("persongroup", _square(10, 25, 19, 39)),
+    ("trailer", _square(25, 25, 29, 29)),
+    ("bicycle", _square(40, 30, 49, 34)),
+    ("license plate", _square(6, 6, 8, 8)),
+  ]
+  return {
+    "imgWidth": width,
+    "imgHeight": height,
+    "objects": [{"label": n, "polygon": p} for n, p in rows],
+  }
+
+
+def files() -> dict[str, bytes]:
+  """The official layout; the second picture has polygons only."""
+  out = {}
+  for stem in _SIZES:
+    out[f"leftImg8bit/val/{stem}_leftImg8bit.png"] = _picture(stem)
+    truth = f"gtFine/val/{stem}_gtFine_"
+    out[f"{truth}polygons.json"] = json.dumps(_polygons(stem)).encode()
+    out[f"{truth}labelIds.png"] = _png(np.zeros((4, 4), np.uint8))
+  out[f"gtFine/val/{_A}_gtFine_instanceIds.png"] = _png(_map(_A))
+  return out
+
+
+class _Case(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, some: dict[str, bytes]) -> None:
+    for name, data in some.items():
+      (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+      (self.root / name).write_bytes(data)
+
+  def _build(self, config="clean", **kwargs):
+    built = datasets.prepare(
+      "cityscapes_c",
+      config,
+      data_dir=self.create_tempdir().full_path,
+      manual_dir=self.root,
+      **kwargs,
+    )
+    found = tfds.as_numpy(built.as_dataset(split="validation"))
+    return {int(e["image_id"]): e for e in found}
+
+
+class LayoutTest(_Case):
+  def test_folders(self):
+    self._write(files())
+    found = self._build()
+    self.assertEqual(set(found), {1, 2})
+    first = found[1]
+    self.assertEqual(
+      first["example_id"].decode(), "frankfurt_000001_000294_leftImg8bit.png"
+    )
+    self.assertEqual(first["group_id"].decode(), "frankfurt_000001")
+    self.assertEqual(first["frame"], 294)
+    picture = Image.open(io.BytesIO(_picture(_A)))
+    np.testing.assert_array_equal(first["image"], np.asarray(picture))
+
+  @parameterized.parameters((1, _A), (2, _B))
+  def test_objects_of_maps_and_of_polygons(self, image_id, stem):
+    self._write(files())
+    objects = self._build()[image_id]["objects"]
+    want = [(24, 0, True), (26000, 2, False), (26001, 2, False),
+            (33000, 7, False)]  # fmt: skip
+    self.assertEqual(
+      objects["id"].tolist(), [image_id * 100_000 + v for v, _, _ in want]
+    )
+    self.assertEqual(objects["label"].tolist(), [n for _, n, _ in want])
+    self.assertEqual(objects["is_crowd"].tolist(), [c for _, _, c in want])
+    self.assertEqual(objects["bbox_px"][1].tolist(), [5, 5, 25, 15])
+    self.assertEqual(objects["area"][1], 15 * 23)  # less the pole
+    for value, counts in zip(
+      [v for v, _, _ in want], objects["mask"]["counts"]
+    ):
+      mask = rle.Mask(counts.decode(), _SIZES[stem][::-1])
+      np.testing.assert_array_equal(rle.decode(mask), _map(stem) == value)
+
+  def test_groups_can_be_dropped(self):
+    self._write(files())
+    for kwargs in (
+      {"config": "clean_no_groups"},
+      {"config": "clean", "groups": "drop"},
+    ):
+      for e in self._build(**kwargs).values():
+        self.assertLen(e["objects"]["id"], 3)
+        self.assertFalse(e["objects"]["is_crowd"].any())
+
+  def test_archives_as_downloaded(self):
+    self._write(files())
+    in_folders = self._build()
+    for top in ("leftImg8bit", "gtFine"):
+      archive = self.root / f"{top}_trainvaltest.zip"
+      with zipfile.ZipFile(archive, "w") as z:
+        for name, data in files().items():
+          if name.startswith(top):
+            z.writestr(name, data)
+            (self.root / name).unlink()
+        z.writestr(f"{top}/val/../../../evil.txt", b"x")
+        z.writestr(f"{top}/train/bochum/other.png", b"x")
+    for i, e in self._build().items():
+      np.testing.assert_array_equal(e["image"], in_folders[i]["image"])
+      np.testing.assert_array_equal(
+        e["objects"]["mask"]["counts"],
+        in_folders[i]["objects"]["mask"]["counts"],
+      )
+    self.assertEmpty(list(self.root.parent.rglob("evil*")))
+
+  def test_the_same_pixels_as_the_library_whatever_the_groups(self):
+    self._write(files())
+    clean = self._build()
+    for config in ("snow_2", "snow_2_no_groups"):
+      for i, e in self._build(config).items():
+        key = corruptions.example_key(
+          0, "cityscapes_c", "snow", 2, e["example_id"].decode()
+        )
+        want = corruptions.corrupt(
+          clean[i]["image"], "snow", 2, edition="any", key=key
+        )
+        np.testing.assert_array_equal(e["image"], want)
+
+  def test_a_map_is_read_in_full(self):
+    self.assertGreater(_map(_A).max(), 255)
+    np.testing.assert_array_equal(instances.read(_png(_map(_A)), "x"), _map(_A))
+
+
+class ConfigsTest(parameterized.TestCase):
+  def test_conditions(self):
+    found = datasets.conditions("cityscapes_c")
+    self.assertLen(found, 96)
+    self.assertEqual(found[:2], ["clean", "gaussian_noise_1"])
+
+  @parameterized.parameters(
+    ("fog/3", {}, "fog_3"),
+    ("fog_3", {"groups": "drop"}, "fog_3_no_groups"),
+    ("fog_3", {"groups": "drop", "codec": "jpeg85"}, "fog_3_jpeg85_no_groups"),
+    ("fog_3_jpeg85", {}, "fog_3_jpeg85"),
+    ("fog_3_no_groups", {}, "fog_3_no_groups"),
+    ("fog_3_no_groups", {"groups": "crowd"}, "fog_3"),
+    ("fog_3_jpeg85_no_groups", {}, "fog_3_jpeg85_no_groups"),
+  )
+  def test_names(self, config, options, want):
+    built = datasets.builder("cityscapes_c", config, **options)
+    self.assertEqual(built.builder_config.name, want)
+    dropped = want.endswith("_no_groups")
+    self.assertEqual(
+      built.builder_config.groups, "drop" if dropped else "crowd"
+    )
+
+  def test_bad_options(self):
+    with self.assertRaisesRegex(ValueError, "Unknown treatment of groups 'no'"):
+      datasets.builder("cityscapes_c", "clean", groups="no")
+    with self.assertRaisesRegex(ValueError, "must be 1-5, got 6"):
+      datasets.builder("cityscapes_c", "fog_6")
+
+  def test_classes(self):
+    self.assertEqual(
+      list(instances.CLASSES.items()),
+      [(24, "person"), (25, "rider"), (26, "car"), (27, "truck"), (28, "bus"),
+       (31, "train"), (32, "motorcycle"), (33, "bicycle")],
+    )  # fmt: skip
+
+
+class RefusalTest(_Case):
+  _IDS = f"gtFine/val/{_A}_gtFine_instanceIds.png"
+  _JSON = f"gtFine/val/{_B}_gtFine_polygons.json"
+
+  def _refused(self, change, message, error=ValueError, without=()):
+    self._write({**files(), **change})
+    for name in without:
+      (self.root / name).unlink()
+    with self.assertRaisesRegex(error, message):
+      self._build()
+
+  @parameterized.parameters(
+    (_png(_map(_A) % 256, "L"), "mode L .8 bits a value."),
+    (_png(np.zeros((48, 60, 3), np.uint8)), "mode RGB"),
+    (_png(_map(_A).T), "48 x 60 px, its picture 60 x 48"),
+    (_png(_map(_A))[:60], "instanceIds.png cannot be read"),
+    (
+      _png(np.where(_map(_A) > 7, _map(_A), np.uint16(40007))),
+      "value 40007 is no Cityscapes label",
+    ),
+    (_png(_map(_A) * 0 + 40), "value 40 is no Cityscapes label"),
+  )
+  def test_bad_maps(self, data, message):
+    self._refused({self._IDS: data}, message)
+
+  @parameterized.parameters(
+    (b"{", "polygons.json is not valid JSON"),
+    (b"{}", "not a Cityscapes polygons file: KeyError 'imgWidth'"),
+    (b"[]", "not a Cityscapes polygons file"),
+    (json.dumps({**_polygons(_B), "imgWidth": 5}).encode(), "5 x 90 px"),
+    (
+      json.dumps(
+        {**_polygons(_B), "objects": [{"label": "cat", "polygon": []}]}
+      ).encode(),
+      "label 'cat' is not Cityscapes'",
+    ),
+    (
+      json.dumps(
+        {**_polygons(_B), "objects": [{"label": "car", "polygon": [[1]]}]}
+      ).encode(),
+      "not a Cityscapes polygons file: ValueError not enough values",
+    ),
+  )
+  def test_bad_polygons(self, data, message):
+    self._refused({self._JSON: data}, message)
+
+  def test_files_that_are_missing(self):
+    picture = f"leftImg8bit/val/{_B}_leftImg8bit.png"
+    self._refused(
+      {}, "has annotations, but there is no", FileNotFoundError, [picture]
+    )
+    self._refused(
+      {}, "neither .*instanceIds.png nor", FileNotFoundError, [self._JSON]
+    )
+
+  def test_bad_names_and_pictures(self):
+    name = "leftImg8bit/val/lindau/munster_000000_000019_leftImg8bit.png"
+    self._refused({name: _picture(_B)}, "is not named <city>/<city>_")
+    (self.root / name).unlink()
+    name = f"leftImg8bit/val/{_B}_leftImg8bit.png"
+    self._refused({name: _picture(_B)[:99]}, "leftImg8bit.png cannot be read")
+
+  def test_missing_files_say_what_was_looked_for(self):
+    self._write({"notes.txt": b"x"})
+    with self.assertRaisesRegex(
+      FileNotFoundError, "leftImg8bit_trainvaltest.zip|gtFine_trainvaltest.zip"
+    ):
+      self._build()
+
+
+if __name__ == "__main__":
+  absltest.main()
