@@ -96,6 +96,7 @@ def workdir(
     groups=task.groups(order),
     common=task.COMMON,
     baseline=corruption_error.describe(baseline),
+    networks=task.published_networks(config.data.name),
     provenance=(
       f"scored again from {len(found)} of"
       f" {len(conditions) * len(_labels(config))} cells",

@@ -517,4 +517,4 @@ def _caption(predicted: Columns, row: int, names: Sequence[str]) -> str:
   score = float(predicted["score"][row, 0])
   offset = int(predicted["frame"][row])
   where = f"{offset:+d}" if offset else "anchor"
-  return f"{where}: {shown.replace('_', ' ')} {100 * score:.0f} %"
+  return f"{where}: {shown.replace('_', ' ')} ({100 * score:.0f} %)"

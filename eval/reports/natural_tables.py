@@ -1,0 +1,152 @@
+"""Tables of natural perturbations: intervals, breakdowns, the paper's models."""
+
+from __future__ import annotations
+
+import pathlib
+
+from eval import reports
+from eval import table
+from eval.reports import leaderboard_markdown
+from eval.reports import natural_pivot
+from eval.reports import pivot
+
+TASKS = ("frames",)
+_HEADS = ("pm-0", "pm-10", "Drop")
+_BREAKDOWNS = (
+  ("class", "By class"),
+  ("frame_type", "By frame type of the anchor"),
+  ("without_frame_type", "Without anchors of a frame type"),
+  ("fps", "By frame rate (truncated)"),
+)
+
+
+def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
+  """Writes natural_perturbations.md."""
+  parts = [
+    f"# {leaderboard_markdown.escape(context.dataset)}\n",
+    pivot.note(context),
+    "In %, with 95 % Clopper-Pearson intervals.\n",
+    _beside_published(context),
+  ]
+  for what, title in _BREAKDOWNS:
+    for model in context.models:
+      rows = _breakdown(context, model, what)
+      if rows:
+        name = leaderboard_markdown.escape(model)
+        parts += [f"\n## {title}: {name}\n", _table([what, "n", *_HEADS], rows)]
+  parts += _review(context)
+  parts += _lines(context)
+  footer = leaderboard_markdown.escape("; ".join(context.provenance))
+  path = folder / "natural_perturbations.md"
+  path.write_text("\n".join([*parts, f"\n{footer}\n"]), "utf-8")
+  return [path]
+
+
+def _beside_published(context: reports.Context) -> str:
+  """Our models in bold among those that the authors print, best pm-0 first."""
+  rows: list[tuple[float, list[str]]] = []
+  for model in context.models:
+    found = [
+      natural_pivot.row(context, model, m)
+      for m in ("acc_orig", "acc_pmk", "drop")
+    ]
+    cells = [f"**{leaderboard_markdown.escape(model)}**"]
+    cells += [_interval(r) for r in found]
+    rows.append((found[0].value if found[0] else 0.0, cells))
+  for name, (orig, perturbed) in context.networks.items():
+    cells = [
+      leaderboard_markdown.escape(name),
+      *(pivot.percent(v) for v in (orig, perturbed, orig - perturbed)),
+    ]
+    rows.append((orig, cells))
+  rows.sort(key=lambda pair: -pair[0])
+  said = ""
+  if context.networks:
+    said = (
+      "Ours in bold; the others are the authors' testbed (see"
+      " `eval/published`).\n\n"
+    )
+  return said + _table(["Model", *_HEADS], [cells for _, cells in rows])
+
+
+def _breakdown(context, model: str, what: str) -> list[list[str]]:
+  orig = natural_pivot.series(context, model, "acc_orig", what)
+  perturbed = dict(natural_pivot.series(context, model, "acc_pmk", what))
+  out = []
+  for value, row in orig:
+    name = (
+      natural_pivot.class_name(context, value) if what == "class" else value
+    )
+    drop = row.value - perturbed[value].value
+    out.append(
+      [
+        leaderboard_markdown.escape(name),
+        str(row.n),
+        _interval(row),
+        _interval(perturbed[value]),
+        pivot.percent(drop),
+      ]
+    )
+  return out
+
+
+def _review(context: reports.Context) -> list[str]:
+  """What the human review changed (Table 4)."""
+  rows = []
+  for model in context.models:
+    for suffix, said in (
+      ("", "reviewed"),
+      ("/same_anchors", "all frames of the kept anchors"),
+      ("/unreviewed", "all frames of all anchors"),
+    ):
+      found = [
+        natural_pivot.row(context, model, f"{m}{suffix}")
+        for m in ("acc_orig", "acc_pmk")
+      ]
+      if None not in found:
+        drop = found[0].value - found[1].value  # type: ignore[union-attr]
+        rows.append(
+          [
+            leaderboard_markdown.escape(model),
+            said,
+            *map(_interval, found),
+            pivot.percent(drop),
+          ]
+        )
+  if len(rows) == len(context.models):
+    return []
+  return [
+    "\n## What the review changed\n",
+    _table(["Model", "Frames", *_HEADS], rows),
+  ]
+
+
+def _lines(context: reports.Context) -> list[str]:
+  """Slopes and intercepts of pm-10 on pm-0."""
+  rows = []
+  for name, said in (("published_trend", "testbed"), ("trend", "this run")):
+    slope = natural_pivot.row(context, "", f"{name}_slope")
+    intercept = natural_pivot.row(context, "", f"{name}_intercept")
+    if slope and intercept:
+      shown = f"{slope.value:.3f} [{slope.lo:.3f}, {slope.hi:.3f}]"
+      rows.append([said, str(slope.n), shown, _interval(intercept)])
+  if not rows:
+    return []
+  heads = ["Line of", "models", "slope", "intercept"]
+  return ["\n## pm-10 against pm-0\n", _table(heads, rows)]
+
+
+def _interval(row: table.Row | None) -> str:
+  if row is None:
+    return "-"
+  ends = (
+    ""
+    if row.lo is None or row.hi is None
+    else (f" [{pivot.percent(row.lo)}, {pivot.percent(row.hi)}]")
+  )
+  return pivot.percent(row.value) + ends
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+  lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+  return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

@@ -1,0 +1,311 @@
+"""Sets of frames: from configs to tables and reports, on small data."""
+
+import pathlib
+import shutil
+import tempfile
+
+import jax.numpy as jnp
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from configs import vid_robust
+from eval import label_space
+from eval import plan as plan_lib
+from eval import predictions
+from eval import published
+from eval import reports
+from eval import rescore
+from eval import runner
+from eval import table
+from eval.metrics import pm_k
+from eval.tasks import Cell
+from eval.tasks import frames
+from robust_tfds.datasets import geometry
+from tests.datasets import natural_videos
+from tests.eval.tasks import level_model
+
+_MODEL = "tests.eval.tasks.level_model:build"
+
+
+def _run(config, workdir: pathlib.Path) -> dict:
+  rows = runner.Runner(plan_lib.make(config), workdir).run()
+  return {(r.model, r.metric): r for r in rows}
+
+
+def _digits(steps: int = 60):
+  config = vid_robust.get_config()
+  with config.unlocked():
+    for entry in config.models.values():
+      entry.train.steps = steps
+  return config
+
+
+class DigitsTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.base = pathlib.Path(tempfile.mkdtemp(prefix="frames_test"))
+    cls.addClassCleanup(shutil.rmtree, cls.base)
+    cls.rows = _run(_digits(), cls.base / "first")
+
+  def _cell(self, model: str) -> dict:
+    folder = self.base / "first/cells" / model / "digits_vid_robust/clean/seed0"
+    return predictions.read(folder)[0]
+
+  def test_rows_follow_from_the_predictions(self):
+    columns = self._cell("digits_cnn")
+    self.assertLen(columns["frame"], 2520)
+    kept = columns["reviewed"]
+    correct = columns["top5"][:, 0] == columns["label"]
+    sets = columns["group_id"], columns["frame"]
+    got = pm_k.accuracy(correct[kept], sets[0][kept], sets[1][kept])
+    for metric in ("acc_orig", "acc_pmk", "drop"):
+      row = self.rows["digits_cnn", metric]
+      np.testing.assert_allclose((row.value, row.lo, row.hi), got[metric])
+      self.assertEqual((row.n, row.config, row.severity), (120, "", None))
+    before = pm_k.accuracy(correct, *sets)["acc_pmk"]
+    row = self.rows["digits_cnn", "acc_pmk/unreviewed"]
+    self.assertEqual((row.value, row.lo, row.hi), before)
+    self.assertLess(row.value, got["acc_pmk"][0])
+    for k in (0, 4, 10):
+      at = pm_k.accuracy(correct[kept], sets[0][kept], sets[1][kept], k=k)
+      self.assertEqual(
+        self.rows["digits_cnn", f"acc_pmk/k={k}"].value, at["acc_pmk"][0]
+      )
+
+  def test_breakdowns(self):
+    classes = [m for model, m in self.rows if m.startswith("acc_orig/class=")]
+    self.assertLen(classes, 20)
+    n = sum(self.rows["digits_cnn", f"acc_orig/class={c}"].n for c in range(10))
+    self.assertEqual(n, 120)
+    offsets = [m for _, m in self.rows if m.startswith("error/offset=")]
+    self.assertLen(offsets, 42)
+    self.assertIn(("digits_cnn", "error/offset=-10"), self.rows)
+    self.assertIn(("digits_cnn", "conditional/distance=10"), self.rows)
+    unknown = [m for _, m in self.rows if "frame_type" in m or "fps" in m]
+    self.assertEmpty(unknown)  # digits have no codec
+
+  def test_static_worst_frames(self):
+    for model in ("digits_cnn", "digits_linear"):
+      static = self.rows[model, "acc_static_worst"].value
+      self.assertGreaterEqual(static, self.rows[model, "acc_pmk"].value - 0.05)
+      self.assertLess(static, self.rows[model, "acc_orig"].value)
+
+  def test_reports(self):
+    folder = self.base / "first/reports"
+    for name in ("scatter", "k_curve", "offsets", "classes", "gallery"):
+      picture = folder / f"natural_{name}.png"
+      self.assertGreater(picture.stat().st_size, 5000)
+    page = (folder / "report.html").read_text()
+    for title in ("Errors by offset", "Sets with failing frames"):
+      self.assertIn(title, page)
+    text = (folder / "natural_perturbations.md").read_text()
+    self.assertIn("What the review changed", text)
+    self.assertIn("not corrupted", text)
+
+  def test_the_table_is_made_again_from_the_cells(self):
+    first = (self.base / "first/table.csv").read_bytes()
+    again = self.base / "again"
+    shutil.copytree(self.base / "first", again)
+    (again / "table.csv").unlink()
+    shutil.rmtree(again / "cells/digits_cnn")
+    config = _digits()
+    config.batch_size = 64
+    _run(config, again)
+    self.assertEqual((again / "table.csv").read_bytes(), first)
+
+  def test_rescored_without_data_or_models(self):
+    made, context = rescore.workdir(self.base / "first")
+    path = self.base / "rescored.csv"
+    table.write(made, path)
+    first = (self.base / "first/table.csv").read_bytes()
+    self.assertEqual(path.read_bytes(), first)
+    self.assertEqual(context.task, "frames")
+
+
+class VidTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.base = pathlib.Path(tempfile.mkdtemp(prefix="frames_vid"))
+    cls.addClassCleanup(shutil.rmtree, cls.base)
+    natural_videos.vid(cls.base / "manual")
+    cls.rows = _run(cls.config(), cls.base / "first")
+
+  @classmethod
+  def config(cls, **data):
+    config = vid_robust.get_config(_MODEL)
+    with config.unlocked():
+      config.batch_size = 4
+      config.model.label = "level"
+      config.data.manual_dir = str(cls.base / "manual")
+      config.data.geometry = "short32_crop32"
+      config.data.update(data)
+    return config
+
+  def test_projection(self):
+    """By hand: crop, mean level, best member of each class."""
+    columns, _ = predictions.read(
+      self.base / "first/cells/level/imagenet_vid_robust/clean/seed0"
+    )
+    space = label_space.get("imagenet_vid_robust")
+    root = self.base / "manual" / natural_videos.PUBLISHED
+    model = level_model.build()
+    for name, top, labels in zip(
+      columns["example_id"], columns["top5"], columns["labels"]
+    ):
+      data = (root / "imagenet-vid-robust" / str(name)).read_bytes()
+      pixels = geometry.decode(data, "short32_crop32", str(name))
+      logits = space.project(model.apply(None, jnp.asarray(pixels)[None]))
+      self.assertEqual(top[0], int(logits[0].argmax()))
+      self.assertIn(top[0], (4, 8))
+      known = [4, 8] if name.endswith("a/000003.JPEG") else labels[:1].tolist()
+      self.assertEqual(labels[labels >= 0].tolist(), known)
+    correct = [
+      top[0] in labels
+      for top, labels in zip(columns["top5"], columns["labels"])
+    ]
+    want = pm_k.accuracy(correct, columns["group_id"], columns["frame"])
+    self.assertEqual(want["n"], 2)
+    self.assertEqual(self.rows["level", "acc_pmk"].value, want["acc_pmk"][0])
+
+  def test_published_line(self):
+    slope = self.rows["", "published_trend_slope"]
+    self.assertEqual(slope.n, 335)
+    self.assertAlmostEqual(slope.value, 0.84980, delta=1e-5)
+    x, y = (self.rows["level", m].value for m in ("acc_orig", "acc_pmk"))
+    line = slope.value * x + self.rows["", "published_trend_intercept"].value
+    above = self.rows["level", "effective_robustness"].value
+    self.assertAlmostEqual(above, y - line)
+    self.assertNotIn(("level", "acc_static_worst"), self.rows)
+    text = self.base / "first/reports/natural_perturbations.md"
+    self.assertIn("efficientnet-l2-noisystudent", text.read_text())
+
+  def test_frames_missing_and_truncated(self):
+    for spoil, error, message in (
+      (lambda p: p.unlink(), FileNotFoundError, "a/000011.JPEG"),
+      (lambda p: p.write_bytes(b"x"), ValueError, "a/000011.JPEG cannot be"),
+    ):
+      manual = pathlib.Path(tempfile.mkdtemp(dir=self.base))
+      natural_videos.vid(manual)
+      folder = manual / natural_videos.PUBLISHED / "imagenet-vid-robust"
+      spoil(folder / natural_videos.path("a", 11))
+      with self.assertRaisesRegex(error, message):
+        _run(self.config(manual_dir=str(manual)), manual / "run")
+
+  def test_wrong_label_spaces(self):
+    with self.assertRaisesRegex(ValueError, "has 24 classes, imagenet_vid"):
+      _run(self.config(label_space="ytbb_robust"), self.base / "other")
+    config = self.config()
+    with config.unlocked():
+      config.model.name = "digits_cnn"
+      config.model.train = {"dataset": "digits"}
+    with self.assertRaisesRegex(ValueError, "Wrong label space: level has 10"):
+      _run(config, self.base / "wrong")
+
+  @parameterized.named_parameters(
+    ("limit", {"limit": 10}, "would cut anchor sets apart"),
+    ("merge", {"merge": "maximum"}, "Unknown merge 'maximum'"),
+    ("space", {"label_space": "ytbb_robus"}, "Did you mean 'ytbb_robust'"),
+    ("config", {"config": "rewiewed"}, "Did you mean 'reviewed'"),
+  )
+  def test_refuses(self, data, message):
+    with self.assertRaisesRegex(ValueError, message):
+      _run(self.config(**data), self.base / "refused")
+
+  def test_refuses_baselines(self):
+    config = self.config()
+    config.baseline = "alexnet"
+    with self.assertRaisesRegex(ValueError, "pm-k is not normalised"):
+      plan_lib.make(config)
+
+
+class SummaryTest(absltest.TestCase):
+  def _predicted(self, n=4, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = np.tile(np.arange(-2, 3), n).astype(np.int32)
+    top = np.zeros((5 * n, 5), np.int32)
+    top[:, 0] = rng.random(5 * n) < 0.1
+    return {
+      "example_id": np.array([f"f{i:03d}" for i in range(5 * n)]),
+      "group_id": np.repeat([f"g{i}" for i in range(n)], 5),
+      "frame": frame,
+      "label": np.zeros(5 * n, np.int32),
+      "labels": np.tile(np.array([0] + [-1] * 7, np.int32), (5 * n, 1)),
+      "top5": top,
+      "score": np.full((5 * n, 5), 0.2, np.float32),
+      "reviewed": np.ones(5 * n, bool),
+      "frame_type": np.repeat(["I", "P"], 5 * n // 2),
+      "fps": np.full(5 * n, 29.97, np.float32),
+    }
+
+  def _rows(self, models, dataset="ytbb_robust"):
+    rows, kept = [], {}
+    for i in range(models):
+      cell = Cell(f"m{i}", dataset, "clean", "", 0)
+      columns = self._predicted(20, i)
+      rows += frames.cell_rows(cell, columns)
+      kept[cell.model, frames.Frames()] = frames.keep(columns)
+    return rows + frames.summary_rows(rows, "", (), kept)
+
+  def test_frame_types_and_rates(self):
+    rows = {r.metric: r for r in self._rows(1)}
+    self.assertEqual(rows["acc_orig/frame_type=I"].n, 10)
+    without = rows["acc_pmk/without_frame_type=P"]
+    self.assertEqual(without.value, rows["acc_pmk/frame_type=I"].value)
+    self.assertEqual(rows["acc_pmk/fps=29"].n, 20)
+
+  def test_lines_and_reports_of_many_models(self):
+    rows = self._rows(4)
+    over = {r.metric: r for r in rows if not r.model}
+    self.assertEqual(over["trend_slope"].n, 4)
+    self.assertAlmostEqual(
+      over["published_trend_slope"].value, 0.88181, delta=1e-5
+    )
+    context = reports.Context(
+      task="frames",
+      dataset="ytbb_robust",
+      rows=rows,
+      corruptions=(),
+      groups={},
+      common=(),
+      baseline="",
+      networks=frames.published_networks("ytbb_robust"),
+      provenance=("a test",),
+    )
+    self.assertEqual(context.models, ["m0", "m1", "m2", "m3"])
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    written = {p.name for p in reports.write_all(context, folder)}
+    self.assertContainsSubset(
+      {"natural_scatter.png", "natural_perturbations.md", "report.html"},
+      written,
+    )
+    text = (folder / "natural_perturbations.md").read_text()
+    self.assertIn("| testbed | 335 | 0.882 [0.864, 0.900]", text)
+    self.assertIn("By frame type of the anchor: m0", text)
+    table.write(rows, folder / "table.csv")
+    self.assertEqual(table.read(folder / "table.csv"), rows)
+
+  def test_published_tables(self):
+    found = published.of("resnet50", "imagenet_vid_robust")
+    self.assertEqual((found["acc_orig"], found["acc_pmk"]), (0.675, 0.525))
+    self.assertIn("Table 5", found["source"])
+    found = published.of("resnet50", "ytbb_robust")
+    self.assertEqual((found["acc_orig"], found["acc_pmk"]), (0.57, 0.438))
+    self.assertLen(published.load("shankar2021_ytbb_robust")["models"], 60)
+
+  def test_gallery_picks_right_anchors_and_their_nearest_errors(self):
+    columns = self._predicted(2)
+    columns["top5"][:, 0] = 0
+    columns["top5"][[0, 1, 7], 0] = 3
+    columns["score"][1, 0] = 0.9
+    rows = frames._failures(columns)
+    # Of the first set the nearer error; the second fails on its anchor.
+    self.assertEqual(rows, [2, 1])
+    columns["reviewed"][1] = False
+    self.assertEqual(frames._failures(columns), [2, 0])
+
+
+if __name__ == "__main__":
+  absltest.main()
