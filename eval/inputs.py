@@ -104,7 +104,9 @@ class Source:
     self.pixels = "frames" if "frames" in features else "image"
     self.shape = tuple(features[self.pixels].shape)
     self.batch_size = batch_size
-    self.seconds = 0.0  # time this host waited for decoded examples
+    self.waited_s = 0.0  # how long `batches` waited for decoded examples
+    self.decoding_s = 0.0  # how long the reading thread worked on them
+    self.decoded = 0  # how many it read
     # Every host takes the same number of steps.
     share = -(-self.total // host.count)
     self.steps = -(-share // batch_size)
@@ -122,7 +124,7 @@ class Source:
     while True:
       start = time.perf_counter()
       batch = next(ahead, None)
-      self.seconds += time.perf_counter() - start
+      self.waited_s += time.perf_counter() - start
       if batch is None:
         break
       size += batch.image.nbytes
@@ -153,8 +155,12 @@ class Source:
   def _decoded_batches(self) -> Iterator[Batch]:
     examples = self._examples()
     for _ in range(self.steps):
+      start = time.perf_counter()
       rows = list(itertools.islice(examples, self.batch_size))
-      yield _batch(rows, self.batch_size, self.pixels, self.shape)
+      batch = _batch(rows, self.batch_size, self.pixels, self.shape)
+      self.decoding_s += time.perf_counter() - start
+      self.decoded += len(rows)
+      yield batch
 
   def _examples(self) -> Iterator[dict[str, Any]]:
     if self.builder.info.file_format.value == "array_record":

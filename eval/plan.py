@@ -105,7 +105,8 @@ def _models(config: ml_collections.ConfigDict) -> dict[str, Any]:
   if not wanted:
     raise ValueError("The config names no model: set config.model.name.")
   for label, entry in wanted.items():
-    models.get(entry.name)  # refuses unknown names, with a suggestion
+    # Refuses unknown names and dtypes, with a suggestion.
+    models.get(entry.name, dtype=entry.get("dtype") or "float32")
     checkpoint = entry.get("checkpoint", "")
     if checkpoint and not os.path.exists(checkpoint):
       raise FileNotFoundError(

@@ -183,7 +183,8 @@ def _corrupt_step(where: Mesh, name: str, edition: str) -> Callable:
       in_specs=(_ROWS, _ALL, _ROWS),
       out_specs=_ROWS,
       check_vma=False,
-    )
+    ),
+    donate_argnums=_donated(where),
   )
 
 
@@ -197,5 +198,14 @@ def _jpeg_step(where: Mesh) -> Callable:
   return jax.jit(
     jax.shard_map(
       step, mesh=where, in_specs=_ROWS, out_specs=_ROWS, check_vma=False
-    )
+    ),
+    donate_argnums=_donated(where),
   )
+
+
+def _donated(where: Mesh) -> tuple[int, ...]:
+  """The pixels' buffer is used again for the result, of the same shape.
+
+  Not on CPUs, where it may be the host's own array.
+  """
+  return () if where.devices.flat[0].platform == "cpu" else (0,)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
+import math
 import pathlib
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +26,7 @@ from eval import reports
 from eval import rescore
 from eval import table
 from eval import tasks
+from eval import timing
 from eval import train
 from eval.metrics import corruption_error
 from eval.progress import Progress
@@ -56,7 +57,8 @@ class Runner:
     devices.check_batch_size(self.config.batch_size, self.mesh)
     self.host = inputs.Host(jax.process_index(), jax.process_count())
     self.task = tasks.get(plan.task)
-    self.stages: dict[str, list[float]] = collections.defaultdict(list)
+    self.stages = timing.Stages()
+    self.sources: list[inputs.Source] = []
 
   def run(self) -> list[table.Row]:
     """Everything; returns the table's rows.
@@ -130,8 +132,8 @@ class Runner:
     builder = self._first_alone(
       f"data {config}", lambda: self._prepare(config, codec)
     )
-    self.stages["prepare"].append(time.perf_counter() - start)
-    return inputs.Source(
+    self.stages.add("prepare", time.perf_counter() - start)
+    source = inputs.Source(
       builder,
       data.split,
       batch_size=self.config.batch_size // self.host.count,
@@ -139,6 +141,8 @@ class Runner:
       limit=data.get("limit", 0),
       cache_bytes=int(data.get("cache_gib", 4) * 2**30),
     )
+    self.sources.append(source)
+    return source
 
   def _prepare(self, config: str, codec: str) -> Any:
     data = self.config.data
@@ -287,8 +291,10 @@ class Runner:
       kept[label].append(self.task.columns(batch, fetched, condition))
       progress.images(int(batch.mask.sum()), condition.config)
 
+    begun = time.perf_counter()
     for step, batch in enumerate(source.batches()):
-      probe = step == source.steps - 1
+      # The first call compiles, so a single step measures nothing else.
+      probe = 0 < step == source.steps - 1
       while flying and (probe or len(flying) >= _IN_FLIGHT * len(loaded)):
         land()
       batch = self._same_canvas(batch, source)
@@ -300,15 +306,20 @@ class Runner:
       if self.config.data.source == "fly":
         keys = self._keys(condition, batch)
         images = transform(images, sizes, condition, keys)
+      shown = math.prod(images.shape[:-3]) // self.host.count
       if probe:
-        start = self._time("corrupt", start, images, batch)
+        start = self._time("corrupt", start, images, shown)
       for label, model in loaded.items():
         outputs = model.predictor(images, reduce)
         flying.append((label, batch, outputs))
         if probe:
-          start = self._time(f"infer {label}", start, outputs, batch)
+          start = self._time(f"infer {label}", start, outputs, shown)
+      if not step:
+        self.stages.add("compile", time.perf_counter() - start)
+      self.stages.images += shown * len(loaded)
     while flying:
       land()
+    self.stages.add("wall", time.perf_counter() - begun)
     self._write(condition, kept, marks, progress)
 
   def _same_canvas(
@@ -336,11 +347,11 @@ class Runner:
       batch.frame.tolist(),
     )
 
-  def _time(self, stage: str, start: float, outputs: Any, batch: Any) -> float:
-    """One measurement a condition, on its last batch: seconds per image."""
+  def _time(self, stage: str, start: float, outputs: Any, images: int) -> float:
+    """One measurement a condition, on its last batch: seconds an image."""
     jax.block_until_ready(outputs)
     now = time.perf_counter()
-    self.stages[stage].append((now - start) / len(batch.mask))
+    self.stages.add(stage, (now - start) / images)
     return now
 
   def _write(
@@ -367,18 +378,18 @@ class Runner:
         row = self.task.cell_rows(described, merged)[0]
         said.append(f"{label} {row.metric} {row.value:.3f}")
       self._barrier(f"cell {label} {condition.config}")
-      self.stages["write"].append(time.perf_counter() - start)
+      self.stages.add("write", time.perf_counter() - start)
     progress.cells(len(kept), f"{condition.config}: {', '.join(said)}")
 
   def _publish(self, rows: list[table.Row], clean: inputs.Source) -> None:
     table.write(rows, self.workdir / "table.csv")
-    timing = {
-      stage: sum(v) if stage in ("prepare", "write") else statistics.median(v)
-      for stage, v in self.stages.items()
-    }
-    timing["read"] = clean.seconds
+    took = self.stages.summary(
+      waited_s=sum(x.waited_s for x in self.sources),
+      decoded=sum(x.decoded for x in self.sources),
+      decoding_s=sum(x.decoding_s for x in self.sources),
+    )
     (self.workdir / "timing.json").write_text(
-      json.dumps(timing, indent=1, sort_keys=True) + "\n", "utf-8"
+      json.dumps(took, indent=1, sort_keys=True) + "\n", "utf-8"
     )
     if not self.config.get("reports", True):
       return
@@ -401,6 +412,7 @@ class Runner:
       networks=self.task.published_networks(self.plan.dataset),
       gallery=self._gallery(clean),
       provenance=self._provenance(clean),
+      timing=took,
     )
     reports.write_all(context, self.workdir / "reports")
 

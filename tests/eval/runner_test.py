@@ -1,5 +1,6 @@
 """The whole way on a tiny run: devices, sources, kills and bad input."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -155,28 +156,78 @@ class RunnerTest(parameterized.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
 
-  @pytest.mark.slow
-  def test_two_processes_equal_one(self):
-    workdir = self._copy("two_hosts")
+  def _two_hosts(self, workdir, port: int) -> list[subprocess.Popen]:
     flags = (
       "--multihost",
-      "--coordinator=127.0.0.1:39871",
+      f"--coordinator=127.0.0.1:{port}",
       "--num_processes=2",
     )
-    processes = [
+    return [
       subprocess.Popen(
         _command(workdir, *flags, f"--process_id={i}"),
         cwd=_ROOT,
         env=_environment(4),
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
       )
       for i in range(2)
     ]
-    for p in processes:
+
+  @pytest.mark.slow
+  def test_two_processes_equal_one(self):
+    workdir = self._copy("two_hosts")
+    for p in self._two_hosts(workdir, 39871):
       _, stderr = p.communicate(timeout=300)
       self.assertEqual(p.returncode, 0, stderr)
     self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
+
+  @pytest.mark.slow
+  @parameterized.parameters(0, 1)
+  def test_a_killed_host_ends_the_run_and_the_rerun_continues(self, killed):
+    workdir = self._copy(f"killed_host_{killed}")
+    processes = self._two_hosts(workdir, 39873 + 2 * killed)
+    while not list((workdir / "cells").glob("*/*/*/seed0")):
+      self.assertIsNone(processes[killed].poll(), "it ended before the kill")
+      time.sleep(0.01)
+    processes[killed].send_signal(signal.SIGKILL)
+    for p in processes:
+      p.communicate(timeout=300)
+      self.assertNotEqual(p.returncode, 0)
+    self.assertFalse((workdir / "table.csv").exists())
+    for p in self._two_hosts(workdir, 39874 + 2 * killed):
+      _, stderr = p.communicate(timeout=300)
+      self.assertEqual(p.returncode, 0, stderr)
+    self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
+
+  def test_bfloat16_is_close_and_has_its_own_fingerprint(self):
+    workdir = self._copy("bfloat16")
+    (workdir / "config.json").unlink()
+    config = tiny_config.get_config()
+    with config.unlocked():
+      config.models.digits_cnn.dtype = "bfloat16"
+    rows = runner.Runner(plan_lib.make(config), workdir).run()
+    for own, other in zip(rows, self.rows, strict=True):
+      self.assertAlmostEqual(own.value, other.value, delta=0.05)
+      self.assertNotEqual(own.fingerprint, other.fingerprint)
+    with config.unlocked():
+      config.models.digits_cnn.dtype = "bfloat17"
+    with self.assertRaisesRegex(ValueError, "bfloat17"):
+      plan_lib.make(config)
+
+  def test_throughput_is_reported(self):
+    workdir = self._copy("throughput")
+    (workdir / "config.json").unlink()
+    config = tiny_config.get_config()
+    with config.unlocked():
+      config.reports = True
+    runner.Runner(plan_lib.make(config), workdir).run()
+    took = json.loads((workdir / "timing.json").read_text())
+    self.assertEqual(took["images"], 5 * 64)
+    for key in ("rate", "input_rate", "device_rate", "compile_s", "wall_s"):
+      self.assertGreater(took[key], 0)
+    text = (workdir / "reports" / "throughput.md").read_text()
+    self.assertRegex(text, "(Input|Device)-bound: .* % of the time")
 
   def test_plan_prints_and_touches_nothing(self):
     workdir = self.base / "untouched"
