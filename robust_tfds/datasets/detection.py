@@ -9,6 +9,7 @@ are those of `corruptions.corrupt` and of any batch of canvases.
 An example is
 
   image      uint8 `[H, W, 3]`
+  size       int32 (H, W), there without decoding the image
   image_id   int64, what COCO-style result files call it
   example_id, group_id, frame
   objects    a sequence of
@@ -125,6 +126,7 @@ def features(
       "image": tfds.features.Image(
         shape=(None, None, 3), encoding_format=encoding
       ),
+      "size": tfds.features.Tensor(shape=(2,), dtype=np.int32),
       "image_id": np.int64,
       "example_id": tfds.features.Text(),
       "group_id": tfds.features.Text(),
@@ -138,9 +140,14 @@ class DetectionBuilder(
   corrupted.CorruptedBuilder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Base of the corrupted detection datasets."""
+  """Base of the corrupted detection datasets.
+
+  `CATEGORY_IDS`: by label, what COCO-style result files call the classes; empty:
+  label + 1.
+  """
 
   EDITION = "any"
+  CATEGORY_IDS: tuple[int, ...] = ()
   OTHER_CODECS = ("jpeg85",)
   MASKS = True
   DIFFICULT = False
@@ -237,6 +244,7 @@ def example(
   source, data, size, objects = row
   return source.example_id, {
     "image": io.BytesIO(data),
+    "size": size,
     "image_id": source.image_id,
     "example_id": source.example_id,
     "group_id": source.group_id or source.example_id,

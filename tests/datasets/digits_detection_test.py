@@ -120,6 +120,7 @@ class CorruptedTest(parameterized.TestCase):
   def test_features(self):
     (e, *_) = self._examples("clean", self.create_tempdir().full_path, limit=2)
     height, width = e["image"].shape[:2]
+    self.assertEqual(e["size"].tolist(), [height, width])
     objects = e["objects"]
     np.testing.assert_allclose(
       objects["bbox"] * [height, width, height, width],

@@ -67,6 +67,7 @@ unpacked:
   gtFine/val/<city>/<city>_<sequence>_<frame>_gtFine_instanceIds.png, or
     ..._gtFine_polygons.json where there is no such file."""
   SPLIT = "validation"
+  CATEGORY_IDS = tuple(instances.CLASSES)
   BUILDER_CONFIGS = _configs()
 
   @classmethod

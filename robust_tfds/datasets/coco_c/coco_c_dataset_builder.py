@@ -27,6 +27,7 @@ COCO 2017 from https://cocodataset.org in the manual dir, as downloaded
   annotations/instances_val2017.json
 Polygons need pycocotools: pip install 'robust_tfds[detection]'."""
   SPLIT = "validation"
+  CATEGORY_IDS = tuple(sorted(instances.categories()))
   BUILDER_CONFIGS = corrupted.configs("raw", others=("jpeg85",))
 
   def _info(self) -> tfds.core.DatasetInfo:

@@ -1,0 +1,104 @@
+"""Examples of a prepared detection dataset as a COCO instances dict.
+
+What pycocotools, hotcoco and any tool of COCO's formats take. It holds all that
+COCO's evaluation reads, bit for bit: the numbers of a prepared `coco_c` are those
+of the official JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+
+def category_ids(names: Sequence[str], ids: Sequence[int] = ()) -> list[int]:
+  """The category id of each label.
+
+  Args:
+    names: class names by label.
+    ids: the dataset's own, a builder's `CATEGORY_IDS`; empty: label + 1.
+
+  Raises:
+    ValueError: not one id for each name, or an id used twice.
+  """
+  chosen = list(ids) or list(range(1, len(names) + 1))
+  if len(chosen) != len(names) or len(set(chosen)) != len(chosen):
+    raise ValueError(
+      f"{len(names)} classes need {len(names)} different category ids, got"
+      f" {len(chosen)}: {chosen[:10]}."
+    )
+  return chosen
+
+
+def ground_truth(
+  examples: Iterable[Mapping[str, Any]],
+  names: Sequence[str],
+  ids: Sequence[int] = (),
+) -> dict[str, list[dict[str, Any]]]:
+  """A COCO instances dict.
+
+  Args:
+    examples: as `tfds.as_numpy` or `as_data_source` give them, read once. The
+      pictures are not looked at: read with
+      `decoders={"image": tfds.decode.SkipDecoding()}`.
+    names: class names by label, `info.features["objects"]["label"].names`.
+    ids: the dataset's category ids, see `category_ids`.
+
+  Returns:
+    `images`, `annotations`, `categories`. Annotations have VOC's `difficult`
+    and a `segmentation` where the dataset has them.
+
+  Raises:
+    ValueError: see `category_ids`.
+  """
+  numbers = category_ids(names, ids)
+  images, annotations = [], []
+  for example in examples:
+    height, width = example["size"]
+    image_id = int(example["image_id"])
+    images.append(
+      {
+        "id": image_id,
+        "file_name": _text(example["example_id"]),
+        "height": int(height),
+        "width": int(width),
+      }
+    )
+    objects = example["objects"]
+    for i in range(len(objects["id"])):
+      annotations.append(_annotation(objects, i, image_id, numbers))
+  return {
+    "images": images,
+    "annotations": annotations,
+    "categories": [
+      {"id": n, "name": name} for n, name in zip(numbers, names, strict=True)
+    ],
+  }
+
+
+def _annotation(
+  objects: Mapping[str, Any], i: int, image_id: int, numbers: Sequence[int]
+) -> dict[str, Any]:
+  out = {
+    "id": int(objects["id"][i]),
+    "image_id": image_id,
+    "category_id": numbers[int(objects["label"][i])],
+    "bbox": [float(v) for v in objects["bbox_px"][i]],
+    "area": float(objects["area"][i]),
+    "iscrowd": int(objects["is_crowd"][i]),
+  }
+  if "is_difficult" in objects:
+    out["difficult"] = int(objects["is_difficult"][i])
+  if "mask" in objects:
+    masks = objects["mask"]
+    out["segmentation"] = {
+      "size": [int(n) for n in masks["size"][i]],
+      "counts": _text(masks["counts"][i]),
+    }
+  return out
+
+
+def _text(value: Any) -> str:
+  return value.decode("utf-8") if isinstance(value, bytes) else str(value)
