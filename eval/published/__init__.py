@@ -51,6 +51,16 @@ def networks(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
   }
 
 
+def intervals(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
+  """Printed name -> (lo, hi) of these metrics, one after the other."""
+  return {
+    printed["name"]: tuple(
+      end for m in metrics for end in printed.get(f"{m}_interval", ())
+    )
+    for printed in _paper(dataset)["models"].values()
+  }
+
+
 def testbed(dataset: str) -> dict[str, tuple[float, float]]:
   """Name -> (pm-0, pm-10) of the authors' testbed; empty where there is none."""
   paper = _paper(dataset)

@@ -12,16 +12,20 @@ from eval.reports import style
 TASKS = ("frames",)
 PICTURES = (("natural_scatter.png", "Accuracy on anchors and worst frames"),)
 _GREY = "#999999"
-_LINES = (("published_trend", _GREY, "testbed"), ("trend", "#000000", "models"))
+_LINES = (
+  ("published_trend", _GREY, "testbed", "-"),
+  ("paper_trend", _GREY, "paper's table", "--"),
+  ("trend", "#000000", "models", "-"),
+)
 
 
 def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   """Writes natural_scatter.png and .svg."""
   fig = style.figure(6.5, 5.5)
   ax = style.axes(fig, 1, 1)[0, 0]
-  if context.networks:
-    x, y = zip(*context.networks.values())
-    n = len(context.networks)
+  testbed = [v for v in context.networks.values() if len(v) == 2]
+  if testbed:
+    x, y = zip(*testbed)
     ax.scatter(
       [100 * v for v in x],
       [100 * v for v in y],
@@ -29,14 +33,14 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
       color=_GREY,
       alpha=0.5,
       linewidth=0,
-      label=f"published testbed ({n} models)",
+      label=f"published testbed ({len(testbed)} models)",
     )
   for i, model in enumerate(context.models):
     _point(ax, context, model, i)
   x_ends, y_ends = _limits(ax.get_xlim()), _limits(ax.get_ylim())
   ax.plot(x_ends, x_ends, color=_GREY, linestyle=":", label="no drop")
-  for name, colour, said in _LINES:
-    _line(ax, context, name, colour, said, x_ends)
+  for name, colour, said, dashes in _LINES:
+    _line(ax, context, name, said, x_ends, color=colour, linestyle=dashes)
   ax.set_xlim(x_ends)
   ax.set_ylim(y_ends[0], max(y_ends[1], x_ends[1]))
   ax.set_xlabel("accuracy on anchors, pm-0 (%)")
@@ -75,7 +79,7 @@ def _bars(row: Any) -> list[list[float]]:
   return [[100 * (row.value - row.lo)], [100 * (row.hi - row.value)]]
 
 
-def _line(ax, context, name, colour, said, ends) -> None:
+def _line(ax, context, name, said, ends, **looks) -> None:
   slope = natural_pivot.row(context, "", f"{name}_slope")
   intercept = natural_pivot.row(context, "", f"{name}_intercept")
   if slope is None or intercept is None:
@@ -83,7 +87,7 @@ def _line(ax, context, name, colour, said, ends) -> None:
   ax.plot(
     ends,
     [slope.value * x + 100 * intercept.value for x in ends],
-    color=colour,
+    **looks,
     linewidth=1.2,
     label=f"line of the {said}: slope {slope.value:.2f}"
     f" [{slope.lo:.2f}, {slope.hi:.2f}]",

@@ -53,18 +53,20 @@ def _beside_published(context: reports.Context) -> str:
     cells = [f"**{leaderboard_markdown.escape(model)}**"]
     cells += [_interval(r) for r in found]
     rows.append((found[0].value if found[0] else 0.0, cells))
-  for name, (orig, perturbed) in context.networks.items():
-    cells = [
-      leaderboard_markdown.escape(name),
-      *(pivot.percent(v) for v in (orig, perturbed, orig - perturbed)),
-    ]
-    rows.append((orig, cells))
+  for name, (orig, perturbed, *ends) in context.networks.items():
+    if ends:  # of the paper's own table; the testbed is in the figure
+      cells = [
+        leaderboard_markdown.escape(name),
+        _with_ends(orig, *ends[:2]),
+        _with_ends(perturbed, *ends[2:]),
+        pivot.percent(orig - perturbed),
+      ]
+      rows.append((orig, cells))
   rows.sort(key=lambda pair: -pair[0])
   said = ""
-  if context.networks:
+  if len(rows) > len(context.models):
     said = (
-      "Ours in bold; the others are the authors' testbed (see"
-      " `eval/published`).\n\n"
+      "Ours in bold; the others are the paper's (see `eval/published`).\n\n"
     )
   return said + _table(["Model", *_HEADS], [cells for _, cells in rows])
 
@@ -124,7 +126,11 @@ def _review(context: reports.Context) -> list[str]:
 def _lines(context: reports.Context) -> list[str]:
   """Slopes and intercepts of pm-10 on pm-0."""
   rows = []
-  for name, said in (("published_trend", "testbed"), ("trend", "this run")):
+  for name, said in (
+    ("published_trend", "testbed"),
+    ("paper_trend", "paper's table"),
+    ("trend", "this run"),
+  ):
     slope = natural_pivot.row(context, "", f"{name}_slope")
     intercept = natural_pivot.row(context, "", f"{name}_intercept")
     if slope and intercept:
@@ -139,12 +145,14 @@ def _lines(context: reports.Context) -> list[str]:
 def _interval(row: table.Row | None) -> str:
   if row is None:
     return "-"
-  ends = (
-    ""
-    if row.lo is None or row.hi is None
-    else (f" [{pivot.percent(row.lo)}, {pivot.percent(row.hi)}]")
-  )
-  return pivot.percent(row.value) + ends
+  if row.lo is None or row.hi is None:
+    return pivot.percent(row.value)
+  return _with_ends(row.value, row.lo, row.hi)
+
+
+def _with_ends(value: float, lo: float, hi: float) -> str:
+  shown = [pivot.percent(v) for v in (value, lo, hi)]
+  return f"{shown[0]} [{shown[1]}, {shown[2]}]"
 
 
 def _table(heads: list[str], rows: list[list[str]]) -> str:

@@ -13,14 +13,18 @@ Cell metrics, each with its 95 % Clopper-Pearson interval and n:
   error/offset=-3                 share of wrong frames at the offset
   conditional/distance=3          right at exactly 3, given a right anchor
   acc_orig/frame_type=P, acc_pmk/..., .../without_frame_type=P, .../fps=29
+  linf_cdf/pairs=0.25, linf_cdf/mistakes=0.25
+                                  share of pairs, and of the wrong ones of right
+                                  anchors, within an l-infinity distance
   acc_orig/unreviewed, acc_pmk/unreviewed, .../same_anchors
                                   before the review: config `all`
 
-The last two groups only where the data set knows. Over models:
+The last three groups only where the data set knows. Over models:
 `acc_static_worst` (Appendix C; from two models up), `effective_robustness`
 (distance above the line of the authors' testbed), and rows without a model for
 the lines: `trend_slope`, `trend_intercept` (from three models up) and
-`published_trend_slope`, `published_trend_intercept`. Definitions:
+`published_trend_slope`, `published_trend_intercept` of the authors' testbed, and
+`paper_trend_...` of the models in the paper's own table. Definitions:
 `eval/metrics/pm_k`, `eval/metrics/natural_*`.
 """
 
@@ -45,6 +49,7 @@ from eval import published
 from eval import table
 from eval.metrics import intervals
 from eval.metrics import natural_breakdowns as breakdowns
+from eval.metrics import natural_distance
 from eval.metrics import natural_labels
 from eval.metrics import natural_trend
 from eval.metrics import pm_k
@@ -57,6 +62,7 @@ COMMON = ()
 FLY = ("clean", "raw")
 K = 10
 _LABELS = 8  # no frame of the published sets shows more than three classes
+_THRESHOLDS = np.arange(21) / 20  # of l-infinity distances
 _SHOWN = 5  # sets of the gallery, for each model
 
 Columns = Mapping[str, np.ndarray]
@@ -157,7 +163,7 @@ def columns(
   """The batch's valid rows as predictions' columns.
 
   Besides the usual ones: `labels` int32 `[N, 8]`, -1 pads; `reviewed` bool;
-  `frame_type` str and `fps` float32, empty and 0 where not known.
+  `frame_type` str, `fps` and `linf` float32: empty, 0 and nan if not known.
   """
   out = classification.columns(batch, outputs, condition)
   rows = batch.examples
@@ -173,7 +179,8 @@ def columns(
   out["reviewed"] = np.array([bool(r.get("reviewed", True)) for r in rows])
   kinds = [_text(r.get("frame_type", "")) for r in rows]
   out["frame_type"] = np.array(kinds, np.str_)
-  out["fps"] = np.array([r.get("fps", 0) for r in rows], np.float32)
+  for name, default in (("fps", 0), ("linf", np.nan)):
+    out[name] = np.array([r.get(name, default) for r in rows], np.float32)
   return out
 
 
@@ -206,6 +213,7 @@ def cell_rows(cell: Cell, predicted: Columns) -> list[table.Row]:
     *kept.by_value("frame_type", True),
     *kept.by_value("frame_type", False),
     *kept.by_value("fps", False),
+    *kept.distances(),
   ]
   if not whole.keep.all():
     out += whole.review()
@@ -295,6 +303,31 @@ class _Scored:
     )
     return _pairs(found, f"without_{column}" if without else column)
 
+  def distances(self) -> list[tuple[str, _Found]]:
+    """CDF of l-infinity distances from the anchor (Appendix F)."""
+    linf = self.predicted["linf"]
+    if np.isnan(linf).any():
+      return []
+    near = self.sets.frame != 0
+    anchor = self.correct[self.sets.anchor[self.sets.of]]
+    out = []
+    for which, rows in (
+      ("pairs", near),
+      ("mistakes", near & anchor & ~self.correct),
+    ):
+      n = int(rows.sum())
+      if not n:
+        continue
+      # float32 of a whole number of levels: compare in levels.
+      levels = np.round(linf[rows] * 255)
+      share = natural_distance.cdf(levels, 255 * _THRESHOLDS)
+      lo, hi = intervals.clopper_pearson(np.round(share * n), n)
+      out += [
+        (f"linf_cdf/{which}={t:.2f}", ((float(s), float(a), float(b)), n))
+        for t, s, a, b in zip(_THRESHOLDS, share, lo, hi)
+      ]
+    return out
+
   def review(self) -> list[tuple[str, _Found]]:
     """Before the human review (Table 4)."""
     found = breakdowns.review_impact(self.correct, self.sets, self.keep)
@@ -382,6 +415,9 @@ def summary_rows(
   if bed:
     line = natural_trend.fit(*zip(*bed.values()))
     out += _line(over, "published_trend", line)
+    printed = published.networks(first.dataset, "acc_orig", "acc_pmk")
+    paper = natural_trend.fit(*zip(*printed.values()))
+    out += _line(over, "paper_trend", paper)
     for model, (x, y) in points.items():
       above = natural_trend.effective_robustness([x], [y], line)[0]
       out.append(
@@ -438,8 +474,20 @@ def _line(
 
 
 def published_networks(dataset: str) -> dict[str, tuple[float, ...]]:
-  """Name -> (pm-0, pm-10) of the authors' testbed."""
-  return dict(published.testbed(dataset))
+  """Name -> (pm-0, pm-10) of the authors' testbed, for figures.
+
+  The models of the paper's own table follow, with their printed intervals:
+  (pm-0, pm-10, lo and hi of pm-0, lo and hi of pm-10).
+  """
+  if not published.testbed(dataset):
+    return {}
+  metrics = "acc_orig", "acc_pmk"
+  ends = published.intervals(dataset, *metrics)
+  printed = {
+    f"{name}, printed": (*values, *ends[name])
+    for name, values in published.networks(dataset, *metrics).items()
+  }
+  return {**published.testbed(dataset), **printed}
 
 
 def samples(

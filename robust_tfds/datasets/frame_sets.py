@@ -13,6 +13,7 @@ Keys of an example:
   reviewed    whether humans found anchor and frame good and similar
   frame_type  I, P or B: how the video's codec stored it; empty if not known
   fps         of the video, 0 if not known
+  linf        largest pixel difference from the anchor, in [0, 1] (Appendix F)
   objects     boxes and their classes, where there are annotations; under `whole`
               alone, because crops move them
 
@@ -71,6 +72,7 @@ class Frame:
     boxes: annotated objects.
     frame_type: I, P, B, or empty.
     fps: frames per second, or 0.
+    read_anchor: returns the anchor's encoded picture; the frame's own if None.
   """
 
   example_id: str
@@ -82,6 +84,7 @@ class Frame:
   boxes: tuple[Box, ...] = ()
   frame_type: str = ""
   fps: float = 0.0
+  read_anchor: Callable[[], bytes] | None = None
 
   @property
   def is_anchor(self) -> bool:
@@ -194,6 +197,7 @@ class FrameSetBuilder(
       "reviewed": np.bool_,
       "frame_type": tfds.features.Text(),
       "fps": np.float32,
+      "linf": np.float32,
     }
     if whole:
       found["objects"] = tfds.features.Sequence(
@@ -224,26 +228,49 @@ class FrameSetBuilder(
     )
 
 
-def encode_chunk(
-  frames: Sequence[Frame], *, rule: str
-) -> list[tuple[Frame, bytes, bool]]:
-  """(frame, encoded picture, whether it is whole); runs in workers too.
+@dataclasses.dataclass(frozen=True)
+class _Row:
+  """A frame with its encoded picture."""
+
+  frame: Frame
+  data: bytes
+  linf: float
+  whole: bool
+
+
+def encode_chunk(frames: Sequence[Frame], *, rule: str) -> list[_Row]:
+  """Frames, read and cropped; runs in workers too.
 
   Raises:
-    ValueError: a frame that is not a whole picture; names it.
+    ValueError: a frame that is not a whole picture, or of another size than its
+      anchor; names it.
   """
   rows = []
+  anchor: tuple[str, Any] = ("", None)
   for frame in frames:
     data = frame.read()
     pixels = geometry_lib.decode(data, rule, frame.example_id)
-    rows.append((frame, data if rule == WHOLE else _png(pixels), rule == WHOLE))
+    if frame.read_anchor and frame.group_id != anchor[0]:
+      first = geometry_lib.decode(frame.read_anchor(), rule, frame.group_id)
+      anchor = frame.group_id, first
+    other = anchor[1] if frame.read_anchor else pixels
+    if other.shape != pixels.shape:
+      raise ValueError(
+        f"{frame.example_id} has shape {pixels.shape}, its anchor {other.shape};"
+        " frames of one video have one size."
+      )
+    # Unsigned differences wrap: the larger minus the smaller does not.
+    apart = np.maximum(pixels, other) - np.minimum(pixels, other)
+    whole = rule == WHOLE
+    encoded = data if whole else _png(pixels)
+    rows.append(_Row(frame, encoded, float(apart.max()) / 255, whole))
   return rows
 
 
-def _example(row: tuple[Frame, bytes, bool]) -> tuple[str, dict[str, Any]]:
-  frame, data, whole = row
+def _example(row: _Row) -> tuple[str, dict[str, Any]]:
+  frame = row.frame
   example = {
-    "image": io.BytesIO(data),
+    "image": io.BytesIO(row.data),
     "label": frame.labels[0],
     "labels": list(frame.labels),
     "example_id": frame.example_id,
@@ -253,8 +280,9 @@ def _example(row: tuple[Frame, bytes, bool]) -> tuple[str, dict[str, Any]]:
     "reviewed": frame.reviewed,
     "frame_type": frame.frame_type,
     "fps": frame.fps,
+    "linf": row.linf,
   }
-  if whole:
+  if row.whole:
     example["objects"] = [
       {
         "bbox": tfds.features.BBox(b.ymin, b.xmin, b.ymax, b.xmax),

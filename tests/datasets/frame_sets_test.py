@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest
 from absl.testing import parameterized
+from PIL import Image
 
 from robust_tfds import datasets
 from robust_tfds.datasets import frame_sets
@@ -106,6 +107,10 @@ class VidTest(_Prepared):
     np.testing.assert_allclose(
       row["objects"]["bbox"], [[0.25, 0.25, 1.0, 0.5]], atol=1e-6
     )
+    anchor = found[row["group_id"].decode()]
+    apart = np.abs(row["image"].astype(int) - anchor["image"]).max() / 255
+    self.assertAlmostEqual(row["linf"], apart, delta=1e-6)
+    self.assertEqual(anchor["linf"], 0)
     unreviewed = found[natural_videos.path("a", 4)]
     self.assertEqual(unreviewed["labels"].tolist(), [8])
 
@@ -162,6 +167,14 @@ class VidTest(_Prepared):
     file = folder / natural_videos.path("a", 13)
     file.write_bytes(file.read_bytes()[:200])
     with self.assertRaisesRegex(ValueError, "a/000013.JPEG cannot be read"):
+      self.prepare("imagenet_vid_robust")
+
+  def test_frames_of_two_sizes(self):
+    natural_videos.vid(self.root)
+    folder = self.root / natural_videos.PUBLISHED / "imagenet-vid-robust"
+    file = folder / natural_videos.path("a", 13)
+    Image.open(file).resize((20, 20)).save(file, "JPEG")
+    with self.assertRaisesRegex(ValueError, "a/000013.JPEG has shape .20, 20"):
       self.prepare("imagenet_vid_robust")
 
   def test_nothing_there(self):

@@ -65,6 +65,7 @@ def video(row: int, label: int) -> list[frame_sets.Frame]:
       frame=o,
       labels=(label,),
       read=functools.partial(_encoded, row, o),
+      read_anchor=functools.partial(_encoded, row, 0),
       reviewed=_ink(row, o) >= whole * _motion(row, o)[3] ** 2,
       boxes=(_box(label, pictures[o]),),
     )

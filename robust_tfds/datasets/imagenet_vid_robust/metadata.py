@@ -156,6 +156,9 @@ def _filled(frame, pictures, annotations, snippets) -> frame_sets.Frame:
     read=functools.partial(
       frame_sets.read_file, str(pictures / frame.example_id)
     ),
+    read_anchor=functools.partial(
+      frame_sets.read_file, str(pictures / frame.group_id)
+    ),
     boxes=boxes(annotations, frame.example_id) if annotations else (),
     frame_type=kind,
     fps=fps,

@@ -196,6 +196,9 @@ def _set(anchor, kept, pictures, boxes, everything) -> list[frame_sets.Frame]:
       read=functools.partial(
         frame_sets.read_file, str(pictures / anchor.neighbour(o))
       ),
+      read_anchor=functools.partial(
+        frame_sets.read_file, str(pictures / anchor.key)
+      ),
       reviewed=anchor.key in kept and (o == 0 or o in kept[anchor.key]),
       boxes=own if o == 0 else (),
     )

@@ -83,6 +83,12 @@ class DigitsTest(parameterized.TestCase):
     self.assertLen(offsets, 42)
     self.assertIn(("digits_cnn", "error/offset=-10"), self.rows)
     self.assertIn(("digits_cnn", "conditional/distance=10"), self.rows)
+    cdf = [
+      self.rows["digits_cnn", f"linf_cdf/pairs={t / 20:.2f}"].value
+      for t in range(21)
+    ]
+    self.assertEqual(cdf, sorted(cdf))
+    self.assertEqual((cdf[0], cdf[-1]), (0, 1))
     unknown = [m for _, m in self.rows if "frame_type" in m or "fps" in m]
     self.assertEmpty(unknown)  # digits have no codec
 
@@ -94,7 +100,14 @@ class DigitsTest(parameterized.TestCase):
 
   def test_reports(self):
     folder = self.base / "first/reports"
-    for name in ("scatter", "k_curve", "offsets", "classes", "gallery"):
+    for name in (
+      "scatter",
+      "k_curve",
+      "offsets",
+      "classes",
+      "gallery",
+      "distances",
+    ):
       picture = folder / f"natural_{name}.png"
       self.assertGreater(picture.stat().st_size, 5000)
     page = (folder / "report.html").read_text()
@@ -180,7 +193,10 @@ class VidTest(parameterized.TestCase):
     self.assertAlmostEqual(above, y - line)
     self.assertNotIn(("level", "acc_static_worst"), self.rows)
     text = self.base / "first/reports/natural_perturbations.md"
-    self.assertIn("efficientnet-l2-noisystudent", text.read_text())
+    self.assertIn(
+      "| resnet152\\_finetuned, printed | 84.8 [82.5, 86.8] | 70.2 [67.4, 72.8]",
+      text.read_text(),
+    )
 
   def test_frames_missing_and_truncated(self):
     for spoil, error, message in (
@@ -238,6 +254,7 @@ class SummaryTest(absltest.TestCase):
       "reviewed": np.ones(5 * n, bool),
       "frame_type": np.repeat(["I", "P"], 5 * n // 2),
       "fps": np.full(5 * n, 29.97, np.float32),
+      "linf": np.full(5 * n, np.nan, np.float32),
     }
 
   def _rows(self, models, dataset="ytbb_robust"):
