@@ -1,0 +1,313 @@
+"""Robustness of video action recognition: gamma_a and gamma_r.
+
+With the clean accuracy A and the accuracy A_ps under perturbation p at severity
+s, both fractions,
+
+  gamma_a = 1 - (A - A_ps)        absolute robustness
+  gamma_r = 1 - (A - A_ps) / A    relative robustness, A_ps / A
+
+Both may exceed 1. Averages in the paper's order: over severities, then over the
+perturbations of a group, then over the five groups (Schiappa et al. 2023,
+section 4; that the printed mean is the mean of groups is checked against
+Table 2, specs/video.md section 2).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eval.metrics import intervals
+
+GROUPS: Mapping[str, Sequence[str]] = {
+  "noise": ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"),
+  "blur": ("defocus_blur", "motion_blur", "zoom_blur"),
+  "digital": ("jpeg", "mpeg1", "mpeg2"),
+  "temporal": (
+    "sampling",
+    "reverse_sampling",
+    "jumbling",
+    "box_jumbling",
+    "freezing",
+  ),
+  "camera": ("static_rotation", "random_rotation", "translation"),
+}
+ALL = tuple(name for names in GROUPS.values() for name in names)
+SEVERITIES = (1, 2, 3, 4, 5)
+
+Cell = tuple[str, int]
+
+
+def robustness(
+  accuracy: Mapping[Cell, float], clean_accuracy: float
+) -> dict[str, Any]:
+  """gamma_a and gamma_r of every cell, perturbation and group, and their means.
+
+  Args:
+    accuracy: (perturbation, severity) -> accuracy, a fraction in [0, 1].
+    clean_accuracy: accuracy without perturbation, a fraction in (0, 1].
+
+  Returns:
+    `gamma_a` and `gamma_r`, each with `cells` by (perturbation, severity),
+    `names` (means over the severities given), `groups` (means over the
+    perturbations given) and `mean` (over the groups given); and `missing`, the
+    cells of the benchmark's 90 that were not given, in the paper's order.
+
+  Raises:
+    ValueError: an unknown perturbation (with a suggestion), a severity outside
+      1-5, accuracies that are no fractions, no cells, or a clean accuracy of 0.
+
+  >>> cells = {("jpeg", s): 0.6 for s in SEVERITIES}
+  >>> result = robustness(cells, 0.8)
+  >>> round(result["gamma_a"]["mean"], 12), round(result["gamma_r"]["mean"], 12)
+  (0.8, 0.75)
+  """
+  clean = _fraction("clean_accuracy", clean_accuracy)
+  if not clean:
+    raise ValueError(
+      "clean_accuracy is 0: nothing is right even without a perturbation, so"
+      " relative robustness has no meaning. Check labels and preprocessing."
+    )
+  cells = {c: accuracy[c] for c in _ordered(accuracy)}
+  checked = {
+    c: _fraction(f"{c[0]}, severity {c[1]}", a) for c, a in cells.items()
+  }
+  every = [(n, s) for n in ALL for s in SEVERITIES]
+  return {
+    "gamma_a": _averages({c: 1 - (clean - a) for c, a in checked.items()}),
+    "gamma_r": _averages({c: a / clean for c, a in checked.items()}),
+    "missing": [c for c in every if c not in checked],
+  }
+
+
+def robustness_intervals(
+  correct: Mapping[Cell, np.typing.ArrayLike],
+  clean_correct: np.typing.ArrayLike,
+  rng: np.random.Generator,
+  *,
+  level: float = 0.95,
+  resamples: int = 1000,
+) -> dict[str, Any]:
+  """Bootstrap intervals of everything that `robustness` gives.
+
+  Whole videos are drawn, each with its results in all cells, so that what the
+  cells and the clean accuracy share is kept.
+
+  Args:
+    correct: (perturbation, severity) -> bool `[videos]`, the same videos in the
+      same order in every cell.
+    clean_correct: bool `[videos]`.
+    rng: numpy Generator; the same one gives the same intervals.
+    level: coverage in (0, 1).
+    resamples: how many draws.
+
+  Returns:
+    As `robustness` without `missing`, with (lo, hi) in place of each number.
+
+  Raises:
+    ValueError: as `robustness`, or cells of different videos.
+  """
+  order = _ordered(correct)
+  clean = np.asarray(clean_correct, bool)
+  rows = [np.asarray(correct[c], bool) for c in order]
+  for cell, row in zip(order, rows):
+    if row.shape != clean.shape or row.ndim != 1:
+      raise ValueError(
+        f"{cell}: results of {list(row.shape)} videos, the clean ones are of"
+        f" {list(clean.shape)}; every cell needs the same videos."
+      )
+  n = len(clean)
+  weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples)
+  drawn_clean = weights @ clean / n
+  drawn = {c: weights @ row / n for c, row in zip(order, rows)}
+  with np.errstate(divide="ignore", invalid="ignore"):
+    relative = {c: a / drawn_clean for c, a in drawn.items()}
+  absolute = {c: 1 - (drawn_clean - a) for c, a in drawn.items()}
+  tail = (1 - level) / 2
+
+  def ends(values: np.ndarray) -> tuple[float, float]:
+    lo, hi = np.nanquantile(values, [tail, 1 - tail])
+    return float(lo), float(hi)
+
+  out = {}
+  for name, values in (("gamma_a", absolute), ("gamma_r", relative)):
+    means = _averages(values)
+    out[name] = {
+      key: {k: ends(v) for k, v in found.items()}
+      if isinstance(found, dict)
+      else ends(found)
+      for key, found in means.items()
+    }
+  return out
+
+
+def compare(
+  one: Mapping[str, Mapping], other: Mapping[str, Mapping]
+) -> dict[str, Any]:
+  """How much more robust `one` is than `other`: their differences.
+
+  For scratch against pretrained (Tables 6, 7), or trained on perturbed against
+  on clean data.
+
+  Args:
+    one: what `robustness` gave.
+    other: the same of another run, with the same cells.
+
+  Returns:
+    As `robustness` without `missing`.
+
+  Raises:
+    ValueError: runs of different cells; names the first that is not in both.
+  """
+  out: dict[str, dict] = {}
+  for measure in ("gamma_a", "gamma_r"):
+    out[measure] = {}
+    for key, values in one[measure].items():
+      theirs = other[measure][key]
+      if not isinstance(values, Mapping):
+        out[measure][key] = values - theirs
+        continue
+      apart = [
+        k for k in {**values, **theirs} if k not in values or k not in theirs
+      ]
+      if apart:
+        raise ValueError(
+          f"{apart[0]!r} is in one run alone; compare runs of the same cells."
+        )
+      out[measure][key] = {k: values[k] - theirs[k] for k in values}
+  return out
+
+
+def by_shift(
+  correct: np.typing.ArrayLike,
+  shift: Sequence[str],
+  category: Sequence[str],
+) -> dict[str, dict[str, dict[str, float]]]:
+  """UCF101-DS: accuracy of every shift and of every category of shifts.
+
+  Args:
+    correct: bool `[clips]`.
+    shift: the 63 shifts' names, `[clips]`.
+    category: what each shift belongs to, `[clips]`.
+
+  Returns:
+    `shifts` and `categories`: name -> `accuracy`, `lo`, `hi` (95 %
+    Clopper-Pearson) and `n`, in the order of first appearance. A category pools
+    its clips.
+
+  Raises:
+    ValueError: columns of different lengths, none, or a shift in two categories.
+  """
+  right = np.asarray(correct, bool)
+  if not len(right) or not len(right) == len(shift) == len(category):
+    raise ValueError(
+      "correct, shift and category need one entry a clip, at least one; got"
+      f" {len(right)}, {len(shift)} and {len(category)}."
+    )
+  home: dict[str, str] = {}
+  for s, c in zip(shift, category):
+    if home.setdefault(s, c) != c:
+      raise ValueError(f"Shift {s!r} is in two categories: {home[s]!r}, {c!r}.")
+  return {
+    "shifts": _pooled(right, shift),
+    "categories": _pooled(right, category),
+  }
+
+
+def perturbed_training(
+  clean_trained: Mapping[str, float], perturbed_trained: Mapping[str, float]
+) -> float:
+  """Figure 12's gamma_r on UCF101-DS: what training on perturbed data brings.
+
+  The mean over categories of 1 - (A_f - A_fp) / A_fp, with f trained on clean
+  and fp on perturbed data (specs/video.md section 2). Below 1 the clean training
+  is the better.
+
+  Args:
+    clean_trained: category -> accuracy of f, a fraction.
+    perturbed_trained: category -> accuracy of fp, the same categories.
+
+  Raises:
+    ValueError: different categories, none, or an accuracy of fp of 0.
+
+  >>> perturbed_training({"Age": 0.5}, {"Age": 0.4})
+  0.75
+  """
+  if set(clean_trained) != set(perturbed_trained) or not clean_trained:
+    raise ValueError(
+      "Both need the same categories, at least one; got"
+      f" {sorted(clean_trained)} and {sorted(perturbed_trained)}."
+    )
+  ratios = []
+  for name, one in clean_trained.items():
+    a = _fraction(name, one)
+    b = _fraction(name, perturbed_trained[name])
+    if not b:
+      raise ValueError(f"{name}: the accuracy after perturbed training is 0.")
+    ratios.append(1 - (a - b) / b)
+  return float(np.mean(ratios))
+
+
+def _ordered(cells: Mapping[Cell, object]) -> list[Cell]:
+  """The cells' keys in the paper's order, checked."""
+  if not cells:
+    raise ValueError("No cells given: (perturbation, severity) -> accuracy.")
+  for name, severity in cells:
+    if name not in ALL:
+      near = difflib.get_close_matches(str(name), ALL, n=1)
+      hint = f" Did you mean {near[0]!r}?" if near else ""
+      raise ValueError(
+        f"Unknown perturbation {name!r}.{hint} Known: {', '.join(ALL)}."
+      )
+    if severity not in SEVERITIES:
+      raise ValueError(f"{name}: severity must be 1-5, got {severity!r}.")
+  return sorted(cells, key=lambda c: (ALL.index(c[0]), c[1]))
+
+
+def _averages(cells: Mapping[Cell, object]) -> dict:
+  """Means over severities, perturbations and groups; of floats or arrays."""
+  names = {
+    n: _mean([v for (name, _), v in cells.items() if name == n])
+    for n in dict.fromkeys(n for n, _ in cells)
+  }
+  groups = {
+    group: _mean([names[n] for n in members if n in names])
+    for group, members in GROUPS.items()
+    if any(n in names for n in members)
+  }
+  mean = _mean(list(groups.values()))
+  return {"cells": dict(cells), "names": names, "groups": groups, "mean": mean}
+
+
+def _mean(values):
+  out = np.mean(values, axis=0)
+  return float(out) if np.ndim(out) == 0 else out
+
+
+def _pooled(right: np.ndarray, names: Sequence[str]) -> dict:
+  column = np.asarray(names)
+  out = {}
+  for name in dict.fromkeys(names):
+    own = right[column == name]
+    lo, hi = intervals.clopper_pearson(int(own.sum()), len(own))
+    out[name] = {
+      "accuracy": float(own.mean()),
+      "lo": float(lo),
+      "hi": float(hi),
+      "n": len(own),
+    }
+  return out
+
+
+def _fraction(what: str, value: float) -> float:
+  number = float(value)
+  if not 0 <= number <= 1:
+    raise ValueError(
+      f"{what}: an accuracy is a fraction in [0, 1], got {value}. Divide percent"
+      " by 100."
+    )
+  return number

@@ -1,0 +1,219 @@
+"""gamma_a and gamma_r: definitions, intervals, the paper's printed tables."""
+
+import csv
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from eval.metrics import action
+from tests import shared_data
+
+
+def _all(rng):
+  return {
+    (n, s): float(rng.uniform(0.1, 0.9))
+    for n in action.ALL
+    for s in action.SEVERITIES
+  }
+
+
+class RobustnessTest(parameterized.TestCase):
+  def test_definitions_in_the_papers_order(self):
+    accuracy, clean = _all(np.random.default_rng(0)), 0.8
+    got = action.robustness(dict(reversed(accuracy.items())), clean)
+    self.assertEmpty(got["missing"])
+    for measure, one in (
+      ("gamma_a", lambda a: 1 - (clean - a)),
+      ("gamma_r", lambda a: a / clean),
+    ):
+      cells = {c: one(a) for c, a in accuracy.items()}
+      found = got[measure]
+      self.assertEqual(list(found["cells"]), list(cells))
+      for c, value in cells.items():
+        self.assertAlmostEqual(found["cells"][c], value, delta=1e-12)
+      names = {
+        n: np.mean([cells[n, s] for s in action.SEVERITIES]) for n in action.ALL
+      }
+      groups = {
+        g: np.mean([names[n] for n in members])
+        for g, members in action.GROUPS.items()
+      }
+      for n, value in names.items():
+        self.assertAlmostEqual(found["names"][n], value, delta=1e-12)
+      for g, value in groups.items():
+        self.assertAlmostEqual(found["groups"][g], value, delta=1e-12)
+      mean = np.mean(list(groups.values()))
+      self.assertAlmostEqual(found["mean"], mean, delta=1e-12)
+
+  def test_better_than_clean_exceeds_one(self):
+    got = action.robustness({("sampling", 1): 0.9}, 0.6)
+    self.assertAlmostEqual(got["gamma_a"]["mean"], 1.3)
+    self.assertAlmostEqual(got["gamma_r"]["mean"], 1.5)
+
+  def test_missing_cells_are_named(self):
+    accuracy = _all(np.random.default_rng(0))
+    del accuracy["mpeg2", 4]
+    self.assertEqual(
+      action.robustness(accuracy, 0.5)["missing"], [("mpeg2", 4)]
+    )
+
+  @parameterized.parameters(
+    ({("jpg", 1): 0.5}, 0.5, "Did you mean 'jpeg'"),
+    ({("jpeg", 0): 0.5}, 0.5, "severity must be 1-5, got 0"),
+    ({("jpeg", 1): 50.0}, 0.5, "Divide percent"),
+    ({("jpeg", 1): float("nan")}, 0.5, "fraction"),
+    ({("jpeg", 1): 0.5}, 73.0, "Divide percent"),
+    ({("jpeg", 1): 0.5}, 0.0, "clean_accuracy is 0"),
+    ({}, 0.5, "No cells"),
+  )
+  def test_refusals(self, accuracy, clean, message):
+    with self.assertRaisesRegex(ValueError, message):
+      action.robustness(accuracy, clean)
+
+
+class IntervalsTest(absltest.TestCase):
+  def test_they_cover_the_values_and_shrink(self):
+    widths = []
+    for n in (100, 2000):
+      rng = np.random.default_rng(0)
+      clean = rng.random(n) < 0.8
+      correct = {
+        (name, s): clean & (rng.random(n) < 1 - 0.1 * s)
+        for name in action.ALL
+        for s in action.SEVERITIES
+      }
+      values = action.robustness(
+        {c: r.mean() for c, r in correct.items()}, clean.mean()
+      )
+      found = action.robustness_intervals(correct, clean, rng)
+      for measure in ("gamma_a", "gamma_r"):
+        lo, hi = found[measure]["mean"]
+        self.assertBetween(values[measure]["mean"], lo, hi)
+        for c, (low, high) in found[measure]["cells"].items():
+          self.assertBetween(values[measure]["cells"][c], low, high)
+        self.assertEqual(list(found[measure]["groups"]), list(action.GROUPS))
+      widths.append(hi - lo)
+    self.assertLess(widths[1], 0.4 * widths[0])
+
+  def test_paired_with_the_clean_videos(self):
+    # Right exactly where clean is right: the ratio is 1 in every draw.
+    clean = np.random.default_rng(0).random(200) < 0.5
+    found = action.robustness_intervals(
+      {("jpeg", 1): clean}, clean, np.random.default_rng(1)
+    )
+    self.assertEqual(found["gamma_r"]["mean"], (1.0, 1.0))
+
+  def test_other_videos(self):
+    with self.assertRaisesRegex(ValueError, "the same videos"):
+      action.robustness_intervals(
+        {("jpeg", 1): [True]}, [True, False], np.random.default_rng(0)
+      )
+
+
+class CompareTest(absltest.TestCase):
+  def test_differences(self):
+    rng = np.random.default_rng(0)
+    one, other = (action.robustness(_all(rng), 0.8) for _ in range(2))
+    got = action.compare(one, other)
+    for measure in ("gamma_a", "gamma_r"):
+      self.assertAlmostEqual(
+        got[measure]["mean"], one[measure]["mean"] - other[measure]["mean"]
+      )
+      self.assertLen(got[measure]["cells"], 90)
+    fewer = action.robustness({("jpeg", 1): 0.5}, 0.8)
+    with self.assertRaisesRegex(ValueError, "in one run alone"):
+      action.compare(one, fewer)
+
+  def test_shifts(self):
+    got = action.by_shift(
+      [True, False, True, True],
+      ["kids", "kids", "old_person", "toy"],
+      ["Age", "Age", "Age", "Actor"],
+    )
+    self.assertEqual(got["shifts"]["kids"]["accuracy"], 0.5)
+    self.assertAlmostEqual(got["categories"]["Age"]["accuracy"], 2 / 3)
+    self.assertEqual(got["categories"]["Actor"]["n"], 1)
+    with self.assertRaisesRegex(ValueError, "in two categories"):
+      action.by_shift([True, True], ["a", "a"], ["x", "y"])
+    with self.assertRaisesRegex(ValueError, "one entry a clip"):
+      action.by_shift([True], ["a", "a"], ["x", "y"])
+
+  def test_perturbed_training(self):
+    with self.assertRaisesRegex(ValueError, "same categories"):
+      action.perturbed_training({"Age": 0.5}, {"Actor": 0.5})
+    with self.assertRaisesRegex(ValueError, "is 0"):
+      action.perturbed_training({"Age": 0.5}, {"Age": 0.0})
+
+
+_TABLES = {
+  4: "table4_kinetics400_p",
+  5: "table5_ssv2_p",
+  6: "table6_ucf101_p",
+  7: "table7_hmdb51_p",
+}
+# Half a printed digit of the mean and of each row: specs/video.md section 2.
+_TOLERANCE = 0.0101
+
+
+def _rows(name):
+  path = shared_data.path("data/published/schiappa", f"{name}.csv")
+  with open(path, newline="") as f:
+    return list(csv.DictReader(f))
+
+
+class PrintedTablesTest(parameterized.TestCase):
+  @parameterized.parameters(*_TABLES)
+  def test_category_rows_are_means_of_their_rows(self, number):
+    known = {
+      (r["category"], r["model"], r["metric"])
+      for r in _rows("check_category_means")
+      if r["table"] == str(number)
+    }
+    rows = _rows(_TABLES[number])
+    columns = [k for k in rows[0] if k.endswith(("gamma_a", "gamma_r"))]
+    apart, checked = set(), 0
+    for mean in (r for r in rows if r["is_category_mean"] == "1"):
+      own = [
+        r
+        for r in rows
+        if r["category"] == mean["category"] and r["is_category_mean"] == "0"
+      ]
+      for column in columns:
+        if not mean[column] or not all(r[column] for r in own):
+          continue
+        checked += 1
+        value = np.mean([float(r[column]) for r in own])
+        if abs(value - float(mean[column])) > _TOLERANCE:
+          model, metric = column.rsplit("_gamma_", 1)
+          apart.add((mean["category"], model, f"gamma_{metric}"))
+    self.assertGreater(checked, 30)
+    self.assertEqual(apart, known)
+
+  def test_table_2_means_are_of_the_five_groups(self):
+    for row in _rows("table2_kinetics400_p_summary"):
+      for metric in ("gamma_a", "gamma_r"):
+        groups = [
+          float(row[f"{g.capitalize()}_{metric}"]) for g in action.GROUPS
+        ]
+        self.assertAlmostEqual(
+          np.mean(groups), float(row[f"Mean_{metric}"]), delta=_TOLERANCE
+        )
+
+  def test_gamma_a_and_gamma_r_imply_one_clean_accuracy(self):
+    # Of Kinetics: A = (1 - gamma_a) / (1 - gamma_r) for every row.
+    for row in _rows("table4_kinetics400_p"):
+      if row["is_category_mean"] == "1":
+        continue
+      absolute, relative = float(row["I3D_gamma_a"]), float(row["I3D_gamma_r"])
+      if relative > 0.8:
+        continue  # two digits do not determine it there
+      accuracy = 0.721  # specs/video.md: implied clean accuracy of I3D
+      got = action.robustness({("jpeg", 1): absolute - 1 + accuracy}, accuracy)[
+        "gamma_r"
+      ]["mean"]
+      self.assertAlmostEqual(got, relative, delta=0.013)
+
+
+if __name__ == "__main__":
+  absltest.main()
