@@ -22,7 +22,10 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
   if metric == "mfr":
     for name, (clean, mean) in context.networks.items():
       ax.plot(100 * clean, 100 * mean, "x", color="#888888", markersize=5)
-      _label(ax, f"{name} (published)", clean, mean, "#888888")
+      _label(ax, name, clean, mean, "#888888")
+    if context.networks:
+      ax.plot([], [], "x", color="#888888", markersize=5, label="published")
+      ax.legend(loc="upper left")
   for i, model in enumerate(context.models):
     _point(ax, context, model, metric, i)
   ax.set_xlabel("clean top-1 error (%)")
