@@ -34,7 +34,7 @@ def of(model: str, dataset: str) -> dict[str, object]:
   Returns:
     Metric -> fraction, `fr` and `t5d` by perturbation; `source` in words.
   """
-  paper = _paper(dataset)
+  paper = load_of(dataset)
   printed = paper["models"].get(model, {})
   wanted = {k: printed[k] for k in _METRICS.get(dataset, ()) if k in printed}
   return {**wanted, "source": paper["source"]} if wanted else {}
@@ -46,7 +46,7 @@ def networks(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
     return {}
   return {
     printed["name"]: tuple(printed[m] for m in metrics)
-    for printed in _paper(dataset)["models"].values()
+    for printed in load_of(dataset)["models"].values()
     if all(m in printed for m in metrics)
   }
 
@@ -57,16 +57,17 @@ def intervals(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
     printed["name"]: tuple(
       end for m in metrics for end in printed.get(f"{m}_interval", ())
     )
-    for printed in _paper(dataset)["models"].values()
+    for printed in load_of(dataset)["models"].values()
   }
 
 
 def testbed(dataset: str) -> dict[str, tuple[float, float]]:
   """Name -> (pm-0, pm-10) of the authors' testbed; empty where there is none."""
-  paper = _paper(dataset)
+  paper = load_of(dataset)
   n = paper.get("anchors", 1)
   return {m: (a / n, b / n) for m, a, b in paper.get("testbed", ())}
 
 
-def _paper(dataset: str) -> Mapping:
+def load_of(dataset: str) -> Mapping:
+  """The numbers of the paper that a data set comes from."""
   return load(_PAPERS.get(dataset, "hendrycks2019"))

@@ -21,7 +21,7 @@ Cell metrics, each with its 95 % Clopper-Pearson interval and n:
 
 The last three groups only where the data set knows. Over models:
 `acc_static_worst` (Appendix C; from two models up), `effective_robustness`
-(distance above the line of the authors' testbed), and rows without a model for
+(distance above the line of the authors' testbed; on all of its anchors), and rows without a model for
 the lines: `trend_slope`, `trend_intercept` (from three models up) and
 `published_trend_slope`, `published_trend_intercept` of the authors' testbed, and
 `paper_trend_...` of the models in the paper's own table. Definitions:
@@ -397,6 +397,7 @@ def summary_rows(
     for r in rows
     if r.metric == "acc_orig"
   }
+  anchors = {r.model: r.n for r in rows if r.metric == "acc_orig"}
   first = rows[0]
   mark = provenance.fingerprint(
     {"cells": sorted({r.fingerprint for r in rows})}
@@ -418,7 +419,10 @@ def summary_rows(
     printed = published.networks(first.dataset, "acc_orig", "acc_pmk")
     paper = natural_trend.fit(*zip(*printed.values()))
     out += _line(over, "paper_trend", paper)
+    whole = published.load_of(first.dataset)["anchors"]
     for model, (x, y) in points.items():
+      if anchors[model] != whole:
+        continue  # other sets: the authors' line says nothing about them
       above = natural_trend.effective_robustness([x], [y], line)[0]
       out.append(
         dataclasses.replace(
