@@ -21,8 +21,9 @@ Cell metrics, each with its 95 % Clopper-Pearson interval and n:
 
 The last three groups only where the data set knows. Over models:
 `acc_static_worst` (Appendix C; from two models up), `effective_robustness`
-(distance above the line of the authors' testbed; on all of its anchors), and rows without a model for
-the lines: `trend_slope`, `trend_intercept` (from three models up) and
+(distance above the line of the authors' testbed; on all of its anchors), and
+rows without a model for the lines: `trend_slope`, `trend_intercept` (from three
+models up) and
 `published_trend_slope`, `published_trend_intercept` of the authors' testbed, and
 `paper_trend_...` of the models in the paper's own table. Definitions:
 `eval/metrics/pm_k`, `eval/metrics/natural_*`.

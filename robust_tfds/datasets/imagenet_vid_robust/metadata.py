@@ -106,6 +106,22 @@ def anchor_sets(
   return out
 
 
+def reviewed(files: source_folders.SourceFolders) -> list[frame_sets.Frame]:
+  """The reviewed sets without pixels: the metadata is all that is needed.
+
+  Raises:
+    FileNotFoundError: no metadata.
+    ValueError: as `anchor_sets`.
+  """
+  return anchor_sets(*_sets_and_labels(files))
+
+
+def _sets_and_labels(files: source_folders.SourceFolders) -> tuple[dict, dict]:
+  names = "pmsets.json", "labels.json"
+  pmsets, labels = (json.loads(files.text(n, _METADATA)) for n in names)
+  return pmsets, labels
+
+
 def load(
   files: source_folders.SourceFolders, everything: bool
 ) -> list[frame_sets.Frame]:
@@ -115,9 +131,7 @@ def load(
     FileNotFoundError: no metadata, no frames, or some frames missing.
     ValueError: as `anchor_sets`, or a broken annotation.
   """
-  pmsets, labels = (
-    json.loads(files.text(n, _METADATA)) for n in ("pmsets.json", "labels.json")
-  )
+  pmsets, labels = _sets_and_labels(files)
   more = files.text("big_labels.json", _METADATA, optional=True)
   known = {**(json.loads(more) if more else {}), **labels}
   pictures = files.folder([f"{f}/val" for f in _FRAMES]).parent

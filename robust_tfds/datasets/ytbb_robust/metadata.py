@@ -157,6 +157,39 @@ def reviewed_offsets(
   return out
 
 
+def reviewed(files: source_folders.SourceFolders) -> list[frame_sets.Frame]:
+  """The reviewed sets without pixels: the metadata is all that is needed.
+
+  Raises:
+    FileNotFoundError: no metadata.
+    ValueError: as `anchors`.
+  """
+  listed, kept = _annotated(files, optional=False)
+  return [
+    frame_sets.Frame(
+      example_id=anchor.neighbour(o),
+      group_id=anchor.key,
+      frame=o,
+      labels=anchor.labels,
+      read=frame_sets.no_pixels,
+    )
+    for anchor in listed
+    if anchor.key in kept
+    for o in sorted({0, *kept[anchor.key]})
+  ]
+
+
+def _annotated(
+  files: source_folders.SourceFolders, optional: bool
+) -> tuple[list[Anchor], dict[str, list[int]]]:
+  """All anchors, and the offsets of the kept ones; none without pairs."""
+  listed = anchors(
+    json.loads(files.text(_ANCHORS, _METADATA)), _rows(files, _ORIGINAL)[1:]
+  )
+  pairs = files.text(_PAIRS, _METADATA, optional=optional)
+  return listed, reviewed_offsets(listed, json.loads(pairs)) if pairs else {}
+
+
 def load(
   files: source_folders.SourceFolders, everything: bool
 ) -> list[frame_sets.Frame]:
@@ -166,11 +199,7 @@ def load(
     FileNotFoundError: no metadata, no frames, or some frames missing.
     ValueError: as `anchors`.
   """
-  listed = anchors(
-    json.loads(files.text(_ANCHORS, _METADATA)), _rows(files, _ORIGINAL)[1:]
-  )
-  pairs = files.text(_PAIRS, _METADATA, optional=everything)
-  kept = reviewed_offsets(listed, json.loads(pairs)) if pairs else {}
+  listed, kept = _annotated(files, optional=everything)
   pictures = files.folder(_FRAMES)
   boxes = _boxes(_rows(files, _BOXES, optional=True))
   out = []
