@@ -1,0 +1,73 @@
+"""P, mPC, rPC, and the distance of corrupted from clean images."""
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from eval.metrics import detection
+from eval.metrics.detection import benchmark
+
+
+def _cells(names=benchmark.ALL):
+  rng = np.random.default_rng(0)
+  return {n: rng.uniform(0, 0.5, 5).tolist() for n in names}
+
+
+class SummarizeTest(parameterized.TestCase):
+  @parameterized.parameters(*benchmark.SCOPES)
+  def test_definitions(self, scope):
+    cells = _cells()
+    shuffled = dict(reversed(cells.items()))
+    got = detection.summarize(shuffled, 0.6, scope)
+    names = benchmark.SCOPES[scope]
+    mpc = np.mean([cells[n] for n in names])
+    self.assertAlmostEqual(got["mpc"], mpc, delta=1e-12)
+    self.assertAlmostEqual(got["rpc"], mpc / 0.6, delta=1e-12)
+    self.assertEqual(got["p"], 0.6)
+    self.assertEqual(list(got["per_corruption"]), list(names))
+
+  def test_sizes(self):
+    sizes = {k: len(v) for k, v in benchmark.SCOPES.items()}
+    self.assertEqual(sizes["benchmark"], 15)
+    self.assertEqual(sizes["all"], 19)
+    self.assertEqual(sizes["validation"], 4)
+
+  def test_refusals(self):
+    cells = _cells()
+    del cells["fog"]
+    with self.assertRaisesRegex(ValueError, "needs fog"):
+      detection.summarize(cells, 0.5)
+    detection.summarize(cells, 0.5, "validation")
+    for value, message in (
+      ([0.1] * 4, "got 4"),
+      ([0.1, 0.2, None, 0.1, 0.1], "fog, severity 3"),
+      ([0.1, 0.2, -1, 0.1, 0.1], "fog, severity 3"),
+      ([10, 20, 30, 40, 50], "percent"),
+    ):
+      with self.assertRaisesRegex(ValueError, message):
+        detection.summarize({**cells, "fog": value}, 0.5)
+    with self.assertRaisesRegex(ValueError, "Did you mean 'fog'"):
+      detection.summarize({**_cells(), "fogg": [0.1] * 5}, 0.5)
+    with self.assertRaisesRegex(ValueError, "Did you mean 'benchmark'"):
+      detection.summarize(_cells(), 0.5, "benchmrk")
+
+  def test_a_model_that_sees_nothing_has_no_rpc(self):
+    got = detection.summarize({n: [0.0] * 5 for n in benchmark.ALL}, 0.0)
+    self.assertEqual(got["mpc"], 0.0)
+    self.assertTrue(np.isnan(got["rpc"]))
+
+
+class RmseTest(absltest.TestCase):
+  def test_it_does_not_wrap(self):
+    clean = np.zeros((4, 4, 3), np.uint8)
+    self.assertEqual(detection.rmse(clean, clean + np.uint8(100)), 100.0)
+    found = detection.rmse_table(
+      [("fog", 1, clean, clean + np.uint8(10)), ("fog", 1, clean, clean)]
+    )
+    self.assertEqual(found, {("fog", 1): 5.0})
+    with self.assertRaisesRegex(ValueError, "one shape"):
+      detection.rmse(clean, clean[:2])
+
+
+if __name__ == "__main__":
+  absltest.main()

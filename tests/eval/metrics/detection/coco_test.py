@@ -1,0 +1,203 @@
+"""COCO AP against pycocotools' stored numbers, with both backends."""
+
+import copy
+import gzip
+import json
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from eval.metrics import detection
+from eval.metrics.detection import coco
+from tests import shared_data
+
+_CASES = (
+  "all_ties",
+  "boundaries",
+  "crowd_heavy",
+  "gt_id_zero",
+  "many_dets",
+  "no_gt",
+  "one_false_positive",
+  "perfect",
+  "ties_200x10",
+  "typical_200x10",
+)
+
+
+def _case(name):
+  folder = shared_data.path("golden/detection/coco", name)
+
+  def read(file):
+    with gzip.open(folder / file) as f:
+      return json.load(f)
+
+  expected = json.loads((folder / "expected.json").read_text())["expected"]
+  return read("gt.json.gz"), read, expected
+
+
+class GoldenTest(parameterized.TestCase):
+  @parameterized.product(case=_CASES, backend=coco.BACKENDS)
+  def test_stored_numbers(self, case, backend):
+    gt, read, expected = _case(case)
+    for iou_type, want in expected.items():
+      dt = read(f"dt_{iou_type}.json.gz")
+      if case == "gt_id_zero":
+        # Stored with pycocotools' trap; renumbered the object counts.
+        self._id_zero(gt, dt, iou_type, want, backend)
+        continue
+      self._near(want, gt, dt, iou_type, backend)
+
+  def _near(self, want, gt, dt, iou_type, backend):
+    def check(got, stored):
+      for name, value in stored.items():
+        self.assertAlmostEqual(got[name], value, delta=1e-9)
+
+    got = detection.coco_ap(gt, dt, iou_type, backend=backend)
+    check(got, want["stats"])
+    self.assertEqual(
+      sorted(got["per_class"]), sorted(map(int, want["per_class"]))
+    )
+    for i, stored in want["per_class"].items():
+      check(got["per_class"][int(i)], stored)
+    got = detection.coco_ap(
+      gt, dt, iou_type, use_categories=False, backend=backend
+    )
+    check(got, want["class_agnostic_stats"])
+    self.assertEmpty(got["per_class"])
+    half = sorted(i["id"] for i in gt["images"])[::2]
+    got = detection.coco_ap(gt, dt, iou_type, image_ids=half, backend=backend)
+    check(got, want["subset_imgIds_sorted_even_positions"])
+    got = detection.coco_ap(
+      gt, dt, iou_type, iou_thresholds=[0.5], backend=backend
+    )
+    self.assertAlmostEqual(got["AP"], want["iouThrs_0.5_only_AP"], delta=1e-9)
+    self.assertEqual(got["AP75"], -1)
+
+  def _id_zero(self, gt, dt, iou_type, want, backend):
+    self.assertIn(0, {a["id"] for a in gt["annotations"]})
+    shifted = copy.deepcopy(gt)
+    for a in shifted["annotations"]:
+      a["id"] += 1
+    one, two = (
+      detection.coco_ap(g, dt, iou_type, backend=backend) for g in (gt, shifted)
+    )
+    self.assertEqual(one, two)
+    self.assertGreaterEqual(one["AP"], want["stats"]["AP"])
+
+  def test_backends_agree_where_an_annotation_has_id_0(self):
+    gt, read, _ = _case("gt_id_zero")
+    for iou_type in ("bbox", "segm"):
+      dt = read(f"dt_{iou_type}.json.gz")
+      one, two = (
+        detection.coco_ap(gt, dt, iou_type, backend=b) for b in coco.BACKENDS
+      )
+      for name in coco.STATS:
+        self.assertAlmostEqual(one[name], two[name], delta=1e-9)
+
+  @parameterized.parameters(*coco.BACKENDS)
+  def test_arrays_equal_lists(self, backend):
+    gt, read, _ = _case("typical_200x10")
+    dt = read("dt_bbox.json.gz")
+    array = np.array(
+      [[d["image_id"], *d["bbox"], d["score"], d["category_id"]] for d in dt]
+    )
+    self.assertEqual(
+      detection.coco_ap(gt, dt, backend=backend),
+      detection.coco_ap(gt, array, backend=backend),
+    )
+
+
+def _tiny():
+  gt = {
+    "images": [{"id": 1, "width": 40, "height": 30}],
+    "categories": [{"id": 7, "name": "cat"}],
+    "annotations": [
+      {"id": 0, "image_id": 1, "category_id": 7, "bbox": [2, 2, 10, 10]}
+    ],
+  }
+  dt = [{"image_id": 1, "category_id": 7, "bbox": [2, 2, 10, 10], "score": 0.5}]
+  return gt, dt
+
+
+class InputTest(parameterized.TestCase):
+  @parameterized.parameters(*coco.BACKENDS)
+  def test_empty_and_perfect(self, backend):
+    gt, dt = _tiny()
+    perfect = detection.coco_ap(gt, dt, backend=backend)
+    self.assertAlmostEqual(perfect["AP"], 1.0)
+    for nothing in ([], np.zeros((0, 7))):
+      got = detection.coco_ap(gt, nothing, backend=backend)
+      self.assertEqual(got["AP"], 0.0)
+      self.assertEqual(got["APl"], -1.0)
+    gt["annotations"] = []
+    self.assertEqual(detection.coco_ap(gt, dt, backend=backend)["AP"], -1.0)
+
+  @parameterized.parameters(*coco.BACKENDS)
+  def test_an_object_of_zero_area_stays_an_object(self, backend):
+    gt, dt = _tiny()
+    gt["annotations"].append(
+      {"id": 5, "image_id": 1, "category_id": 7, "bbox": [5, 5, 0, 3]}
+    )
+    got = detection.coco_ap(gt, dt, backend=backend)
+    self.assertEqual(got["AR100"], 0.5)
+
+  def test_nothing_given_is_changed(self):
+    gt, dt = _tiny()
+    before = copy.deepcopy((gt, dt))
+    detection.coco_ap(gt, dt)
+    self.assertEqual((gt, dt), before)
+
+  @parameterized.parameters(
+    ("annotations", "image_id", 9, "Annotation 0 is of image 9"),
+    ("annotations", "category_id", 1, "Annotation 0 is of category 1"),
+    ("annotations", "bbox", [0, 0, -1, 2], "sides >= 0"),
+    ("annotations", "bbox", [0, 0, float("nan"), 2], "finite"),
+    ("dt", "image_id", 9, "Detection 0 is of image 9"),
+    ("dt", "category_id", 1, "Its ids: 7"),
+    ("dt", "score", float("nan"), "score nan"),
+    ("dt", "score", float("inf"), "score inf"),
+    ("dt", "bbox", [1, 2, 3], "expected, got"),
+    ("dt", "bbox", None, "expected, got None"),
+  )
+  def test_refusals(self, where, key, value, message):
+    gt, dt = _tiny()
+    (dt if where == "dt" else gt[where])[0][key] = value
+    with self.assertRaisesRegex(ValueError, message):
+      detection.coco_ap(gt, dt)
+
+  def test_masks_of_another_size(self):
+    gt, dt = _tiny()
+    gt["annotations"][0]["segmentation"] = [[2, 2, 12, 2, 12, 12, 2, 12]]
+    with self.assertRaisesRegex(ValueError, "has no segmentation"):
+      detection.coco_ap(gt, dt, "segm")
+    dt[0]["segmentation"] = {"size": [40, 30], "counts": "04000"}
+    with self.assertRaisesRegex(ValueError, r"image 1 is \[30, 40\]"):
+      detection.coco_ap(gt, dt, "segm")
+
+  def test_ids_given_twice(self):
+    for part in ("annotations", "images", "categories"):
+      gt, dt = _tiny()
+      gt[part] = gt[part] * 2
+      with self.assertRaisesRegex(ValueError, "entries have the id"):
+        detection.coco_ap(gt, dt)
+
+  def test_other_refusals(self):
+    gt, dt = _tiny()
+    with self.assertRaisesRegex(ValueError, "'bbox' or 'segm'"):
+      detection.coco_ap(gt, dt, "box")
+    with self.assertRaisesRegex(ValueError, "backend is one of"):
+      detection.coco_ap(gt, dt, backend="fast")
+    with self.assertRaisesRegex(ValueError, "no image 5"):
+      detection.coco_ap(gt, dt, image_ids=[1, 5])
+    with self.assertRaisesRegex(ValueError, "it is no COCO dict"):
+      detection.coco_ap({"images": []}, dt)
+    with self.assertRaisesRegex(ValueError, r"\[N, 7\]"):
+      detection.coco_ap(gt, np.zeros((3, 6)))
+    with self.assertRaisesRegex(ValueError, "known to the ground truth"):
+      detection.coco_ap(gt, np.array([[1, 0, 0, 5, 5, 0.5, 8.0]]))
+
+
+if __name__ == "__main__":
+  absltest.main()
