@@ -43,14 +43,13 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
+from eval import frame_scores
 from eval import label_space
 from eval import predict
 from eval import provenance
 from eval import published
 from eval import table
-from eval.metrics import intervals
 from eval.metrics import natural_breakdowns as breakdowns
-from eval.metrics import natural_distance
 from eval.metrics import natural_labels
 from eval.metrics import natural_trend
 from eval.metrics import pm_k
@@ -61,9 +60,8 @@ from eval.tasks import unknown
 
 COMMON = ()
 FLY = ("clean", "raw")
-K = 10
+K = frame_scores.K
 _LABELS = 8  # no frame of the published sets shows more than three classes
-_THRESHOLDS = np.arange(21) / 20  # of l-infinity distances
 _SHOWN = 5  # sets of the gallery, for each model
 
 Columns = Mapping[str, np.ndarray]
@@ -189,171 +187,10 @@ def _text(value: Any) -> str:
   return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
-def right(predicted: Columns) -> np.ndarray:
-  """Whether the first of a cell's predictions is one of the frame's labels.
-
-  An id beyond all labels that a cell knows is wrong, not unknown: the number of
-  classes is the model's affair.
-  """
-  labels, top = predicted["labels"], predicted["top5"][:, 0]
-  classes = int(max(labels.max(), top.max())) + 1
-  return natural_labels.correct(top, labels, classes)
-
-
 def cell_rows(cell: Cell, predicted: Columns) -> list[table.Row]:
   """All metrics of one model: see the header."""
-  whole = _Scored.of(predicted)
-  kept = whole.reviewed()
-  out = [
-    ("acc_orig", kept.orig()),
-    ("acc_pmk", kept.pmk()),
-    ("drop", kept.drop()),
-    *kept.curve(),
-    *kept.by_class(),
-    *kept.by_offset(),
-    *kept.by_value("frame_type", True),
-    *kept.by_value("frame_type", False),
-    *kept.by_value("fps", False),
-    *kept.distances(),
-  ]
-  if not whole.keep.all():
-    out += whole.review()
-  return [_row(cell, metric, *found) for metric, found in out]
-
-
-_Found = tuple[tuple[float, float, float], int]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Scored:
-  """One model's frames with what the metrics need of them."""
-
-  predicted: Columns
-  correct: np.ndarray
-  sets: pm_k.Sets
-  keep: np.ndarray
-
-  @classmethod
-  def of(cls, predicted: Columns) -> _Scored:
-    """All frames of a cell."""
-    sets = pm_k.group(predicted["group_id"], predicted["frame"])
-    kept = predicted["reviewed"]
-    same = kept[sets.anchor][sets.of]
-    return cls(predicted, right(predicted), sets, kept & same)
-
-  def reviewed(self) -> _Scored:
-    """The frames that the review kept."""
-    if self.keep.all():
-      return self
-    if not self.keep.any():
-      raise ValueError("The review kept no anchor of this data set.")
-    rows = {k: v[self.keep] for k, v in self.predicted.items()}
-    return _Scored.of(rows)
-
-  def orig(self) -> _Found:
-    """pm-0."""
-    return self._scores(0)
-
-  def pmk(self) -> _Found:
-    """pm-10."""
-    return self._scores(K)
-
-  def drop(self) -> _Found:
-    """pm-0 minus pm-10."""
-    failure = pm_k.first_failure(self.correct, self.sets)
-    return self._rate(((failure > 0) & (failure <= K)).sum())
-
-  def curve(self) -> list[tuple[str, _Found]]:
-    """Every k, and pm-10 without the anchor."""
-    by_k = [(f"acc_pmk/k={k}", self._scores(k)) for k in range(K + 1)]
-    alone = pm_k.without_anchor(self.correct, self.sets, k=K)
-    return [*by_k, ("acc_pmk/without_anchor", (alone, len(self.sets)))]
-
-  def by_class(self) -> list[tuple[str, _Found]]:
-    """Anchors of each class."""
-    found = breakdowns.per_class(
-      self.correct, self.sets, self.predicted["labels"]
-    )
-    return _pairs(found, "class")
-
-  def by_offset(self) -> list[tuple[str, _Found]]:
-    """Errors at each offset, accuracy at each distance from a right anchor."""
-    errors = breakdowns.offset_errors(self.correct, self.sets)
-    near = breakdowns.conditional(self.correct, self.sets)
-    return [
-      *(
-        (f"error/offset={o:+d}", (e["error"], e["n"]))
-        for o, e in errors.items()
-      ),
-      *(
-        (f"conditional/distance={d}", (c["accuracy"], c["n"]))
-        for d, c in near.items()
-        if c["n"]
-      ),
-    ]
-
-  def by_value(self, column: str, without: bool) -> list[tuple[str, _Found]]:
-    """Anchors by frame type or rate, where the data set knows them all."""
-    values = self.predicted[column][self.sets.anchor].tolist()
-    if not all(values):
-      return []
-    if column == "fps":
-      values = [int(v) for v in values]  # 29 is 29.97: the paper's Table 8
-    found = breakdowns.by_value(
-      self.correct, self.sets, values, without=without
-    )
-    return _pairs(found, f"without_{column}" if without else column)
-
-  def distances(self) -> list[tuple[str, _Found]]:
-    """CDF of l-infinity distances from the anchor (Appendix F)."""
-    linf = self.predicted["linf"]
-    if np.isnan(linf).any():
-      return []
-    near = self.sets.frame != 0
-    anchor = self.correct[self.sets.anchor[self.sets.of]]
-    out = []
-    for which, rows in (
-      ("pairs", near),
-      ("mistakes", near & anchor & ~self.correct),
-    ):
-      n = int(rows.sum())
-      if not n:
-        continue
-      # float32 of a whole number of levels: compare in levels.
-      levels = np.round(linf[rows] * 255)
-      share = natural_distance.cdf(levels, 255 * _THRESHOLDS)
-      lo, hi = intervals.clopper_pearson(np.round(share * n), n)
-      out += [
-        (f"linf_cdf/{which}={t:.2f}", ((float(s), float(a), float(b)), n))
-        for t, s, a, b in zip(_THRESHOLDS, share, lo, hi)
-      ]
-    return out
-
-  def review(self) -> list[tuple[str, _Found]]:
-    """Before the human review (Table 4)."""
-    found = breakdowns.review_impact(self.correct, self.sets, self.keep)
-    return [
-      (f"{metric}/{which}", (found[which][metric], found[which]["n"]))
-      for which in ("unreviewed", "same_anchors")
-      for metric in ("acc_orig", "acc_pmk")
-    ]
-
-  def _scores(self, k: int) -> _Found:
-    failure = pm_k.first_failure(self.correct, self.sets)
-    return self._rate((failure > k).sum())
-
-  def _rate(self, hits: int) -> _Found:
-    n = len(self.sets)
-    lo, hi = intervals.clopper_pearson(hits, n)
-    return (float(hits / n), float(lo), float(hi)), n
-
-
-def _pairs(found: Mapping, what: str) -> list[tuple[str, _Found]]:
-  return [
-    (f"{metric}/{what}={value}", (scores[metric], scores["n"]))
-    for value, scores in found.items()
-    for metric in ("acc_orig", "acc_pmk")
-  ]
+  scored = frame_scores.Scored.of(predicted)
+  return [_row(cell, name, *found) for name, found in scored.all_of_them()]
 
 
 def _row(
@@ -365,7 +202,7 @@ def _row(
 
 def keep(predicted: Columns) -> dict[str, np.ndarray]:
   """What the static worst frames need: who is right where."""
-  scored = _Scored.of(predicted).reviewed()
+  scored = frame_scores.Scored.of(predicted).reviewed()
   kept = {k: scored.predicted[k] for k in ("example_id", "group_id", "frame")}
   return {**kept, "correct": scored.correct}
 
@@ -398,7 +235,6 @@ def summary_rows(
     for r in rows
     if r.metric == "acc_orig"
   }
-  anchors = {r.model: r.n for r in rows if r.metric == "acc_orig"}
   first = rows[0]
   mark = provenance.fingerprint(
     {"cells": sorted({r.fingerprint for r in rows})}
@@ -413,25 +249,37 @@ def summary_rows(
     fingerprint=mark,
   )
   out += _static(over, kept)
-  bed = published.testbed(first.dataset)
-  if bed:
-    line = natural_trend.fit(*zip(*bed.values()))
-    out += _line(over, "published_trend", line)
-    printed = published.networks(first.dataset, "acc_orig", "acc_pmk")
-    paper = natural_trend.fit(*zip(*printed.values()))
-    out += _line(over, "paper_trend", paper)
-    whole = published.load_of(first.dataset)["anchors"]
-    for model, (x, y) in points.items():
-      if anchors[model] != whole:
-        continue  # other sets: the authors' line says nothing about them
-      above = natural_trend.effective_robustness([x], [y], line)[0]
-      out.append(
-        dataclasses.replace(
-          over, model=model, metric="effective_robustness", value=float(above)
-        )
-      )
+  anchors = {r.model: r.n for r in rows if r.metric == "acc_orig"}
+  out += _beside_published(over, points, anchors)
   if len(points) > 2 and len({x for x, _ in points.values()}) > 1:
     out += _line(over, "trend", natural_trend.fit(*zip(*points.values())))
+  return out
+
+
+def _beside_published(
+  over: table.Row,
+  points: Mapping[str, tuple[float, float]],
+  anchors: Mapping[str, int | None],
+) -> list[table.Row]:
+  """The authors' lines, and how far above the testbed's each model lies."""
+  bed = published.testbed(over.dataset)
+  if not bed:
+    return []
+  line = natural_trend.fit(*zip(*bed.values()))
+  printed = published.networks(over.dataset, "acc_orig", "acc_pmk")
+  paper = natural_trend.fit(*zip(*printed.values()))
+  out = _line(over, "published_trend", line)
+  out += _line(over, "paper_trend", paper)
+  whole = published.load_of(over.dataset)["anchors"]
+  for model, (x, y) in points.items():
+    if anchors[model] != whole:
+      continue  # other sets: the authors' line says nothing about them
+    above = natural_trend.effective_robustness([x], [y], line)[0]
+    out.append(
+      dataclasses.replace(
+        over, model=model, metric="effective_robustness", value=float(above)
+      )
+    )
   return out
 
 
@@ -549,7 +397,7 @@ def gallery(
 
 def _failures(predicted: Columns) -> list[int]:
   """Rows of anchors that are right and of their nearest wrong frames."""
-  correct, kept = right(predicted), predicted["reviewed"]
+  correct, kept = frame_scores.right(predicted), predicted["reviewed"]
   sets = pm_k.group(predicted["group_id"], predicted["frame"])
   failure = pm_k.first_failure(correct | ~kept, sets)
   failing = (failure > 0) & (failure <= K) & kept[sets.anchor]

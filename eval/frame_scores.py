@@ -1,0 +1,185 @@
+"""One model's sets of frames, scored in every way of the task `frames`.
+
+Each number is (metric, ((value, lo, hi), n)); `eval/tasks/frames.py` lists the
+metrics. Reads predictions' columns alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from eval.metrics import intervals
+from eval.metrics import natural_breakdowns as breakdowns
+from eval.metrics import natural_distance
+from eval.metrics import natural_labels
+from eval.metrics import pm_k
+
+K = 10
+Columns = Mapping[str, np.ndarray]
+_THRESHOLDS = np.arange(21) / 20  # of l-infinity distances
+
+
+def right(predicted: Columns) -> np.ndarray:
+  """Whether the first of a cell's predictions is one of the frame's labels.
+
+  An id beyond all labels that a cell knows is wrong, not unknown: the number of
+  classes is the model's affair.
+  """
+  labels, top = predicted["labels"], predicted["top5"][:, 0]
+  classes = int(max(labels.max(), top.max())) + 1
+  return natural_labels.correct(top, labels, classes)
+
+
+Found = tuple[tuple[float, float, float], int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Scored:
+  """One model's frames with what the metrics need of them."""
+
+  predicted: Columns
+  correct: np.ndarray
+  sets: pm_k.Sets
+  keep: np.ndarray
+
+  @classmethod
+  def of(cls, predicted: Columns) -> Scored:
+    """All frames of a cell."""
+    sets = pm_k.group(predicted["group_id"], predicted["frame"])
+    kept = predicted["reviewed"]
+    same = kept[sets.anchor][sets.of]
+    return cls(predicted, right(predicted), sets, kept & same)
+
+  def all_of_them(self) -> list[tuple[str, Found]]:
+    """Every metric of the reviewed frames, and what the review changed."""
+    kept = self.reviewed()
+    found = [
+      ("acc_orig", kept.orig()),
+      ("acc_pmk", kept.pmk()),
+      ("drop", kept.drop()),
+      *kept.curve(),
+      *kept.by_class(),
+      *kept.by_offset(),
+      *kept.by_value("frame_type", True),
+      *kept.by_value("frame_type", False),
+      *kept.by_value("fps", False),
+      *kept.distances(),
+    ]
+    return found if self.keep.all() else [*found, *self.review()]
+
+  def reviewed(self) -> Scored:
+    """The frames that the review kept."""
+    if self.keep.all():
+      return self
+    if not self.keep.any():
+      raise ValueError("The review kept no anchor of this data set.")
+    rows = {k: v[self.keep] for k, v in self.predicted.items()}
+    return Scored.of(rows)
+
+  def orig(self) -> Found:
+    """pm-0."""
+    return self._scores(0)
+
+  def pmk(self) -> Found:
+    """pm-10."""
+    return self._scores(K)
+
+  def drop(self) -> Found:
+    """pm-0 minus pm-10."""
+    failure = pm_k.first_failure(self.correct, self.sets)
+    return self._rate(((failure > 0) & (failure <= K)).sum())
+
+  def curve(self) -> list[tuple[str, Found]]:
+    """Every k, and pm-10 without the anchor."""
+    by_k = [(f"acc_pmk/k={k}", self._scores(k)) for k in range(K + 1)]
+    alone = pm_k.without_anchor(self.correct, self.sets, k=K)
+    return [*by_k, ("acc_pmk/without_anchor", (alone, len(self.sets)))]
+
+  def by_class(self) -> list[tuple[str, Found]]:
+    """Anchors of each class."""
+    found = breakdowns.per_class(
+      self.correct, self.sets, self.predicted["labels"]
+    )
+    return _pairs(found, "class")
+
+  def by_offset(self) -> list[tuple[str, Found]]:
+    """Errors at each offset, accuracy at each distance from a right anchor."""
+    errors = breakdowns.offset_errors(self.correct, self.sets)
+    near = breakdowns.conditional(self.correct, self.sets)
+    return [
+      *(
+        (f"error/offset={o:+d}", (e["error"], e["n"]))
+        for o, e in errors.items()
+      ),
+      *(
+        (f"conditional/distance={d}", (c["accuracy"], c["n"]))
+        for d, c in near.items()
+        if c["n"]
+      ),
+    ]
+
+  def by_value(self, column: str, without: bool) -> list[tuple[str, Found]]:
+    """Anchors by frame type or rate, where the data set knows them all."""
+    values = self.predicted[column][self.sets.anchor].tolist()
+    if not all(values):
+      return []
+    if column == "fps":
+      values = [int(v) for v in values]  # 29 is 29.97: the paper's Table 8
+    found = breakdowns.by_value(
+      self.correct, self.sets, values, without=without
+    )
+    return _pairs(found, f"without_{column}" if without else column)
+
+  def distances(self) -> list[tuple[str, Found]]:
+    """CDF of l-infinity distances from the anchor (Appendix F)."""
+    linf = self.predicted["linf"]
+    if np.isnan(linf).any():
+      return []
+    near = self.sets.frame != 0
+    anchor = self.correct[self.sets.anchor[self.sets.of]]
+    out = []
+    for which, rows in (
+      ("pairs", near),
+      ("mistakes", near & anchor & ~self.correct),
+    ):
+      n = int(rows.sum())
+      if not n:
+        continue
+      # float32 of a whole number of levels: compare in levels.
+      levels = np.round(linf[rows] * 255)
+      share = natural_distance.cdf(levels, 255 * _THRESHOLDS)
+      lo, hi = intervals.clopper_pearson(np.round(share * n), n)
+      out += [
+        (f"linf_cdf/{which}={t:.2f}", ((float(s), float(a), float(b)), n))
+        for t, s, a, b in zip(_THRESHOLDS, share, lo, hi)
+      ]
+    return out
+
+  def review(self) -> list[tuple[str, Found]]:
+    """Before the human review (Table 4)."""
+    found = breakdowns.review_impact(self.correct, self.sets, self.keep)
+    return [
+      (f"{metric}/{which}", (found[which][metric], found[which]["n"]))
+      for which in ("unreviewed", "same_anchors")
+      for metric in ("acc_orig", "acc_pmk")
+    ]
+
+  def _scores(self, k: int) -> Found:
+    failure = pm_k.first_failure(self.correct, self.sets)
+    return self._rate((failure > k).sum())
+
+  def _rate(self, hits: int) -> Found:
+    n = len(self.sets)
+    lo, hi = intervals.clopper_pearson(hits, n)
+    return (float(hits / n), float(lo), float(hi)), n
+
+
+def _pairs(found: Mapping, what: str) -> list[tuple[str, Found]]:
+  return [
+    (f"{metric}/{what}={value}", (scores[metric], scores["n"]))
+    for value, scores in found.items()
+    for metric in ("acc_orig", "acc_pmk")
+  ]
