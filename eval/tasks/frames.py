@@ -96,6 +96,11 @@ def conditions(data: Any) -> list[Condition]:
       f"data.limit={data.limit} would cut anchor sets apart; set it to 0 for"
       " this task."
     )
+  if data.source != "fly":
+    raise ValueError(
+      f"data.source={data.source!r}: frames are read as prepared and never"
+      " corrupted; leave it at 'fly' and choose frames by data.config."
+    )
   name = data.get("label_space") or _own_space(data.name)
   merge = data.get("merge") or "max"
   if name:

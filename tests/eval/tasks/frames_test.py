@@ -220,6 +220,7 @@ class VidTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ("limit", {"limit": 10}, "would cut anchor sets apart"),
+    ("source", {"source": "prepared"}, "choose frames by data.config"),
     ("merge", {"merge": "maximum"}, "Unknown merge 'maximum'"),
     ("space", {"label_space": "ytbb_robus"}, "Did you mean 'ytbb_robust'"),
     ("config", {"config": "rewiewed"}, "Did you mean 'reviewed'"),
