@@ -33,7 +33,7 @@ def describe(plan: plan_lib.Plan) -> str:
     f"{plan.dataset}: {len(plan.conditions)} conditions (clean +"
     f" {len(plan.corruptions)} corruptions) x {len(plan.models)} models ="
     f" {plan.cells} cells, edition {plan.edition},"
-    f" {'corrupted on the fly' if plan.config.data.source == 'fly' else 'prepared'}",
+    f" {_how(plan)}",
   ]
   for condition in plan.conditions:
     lines.append(f"  {condition.config}: {', '.join(plan.models)}")
@@ -67,6 +67,14 @@ def describe(plan: plan_lib.Plan) -> str:
       f" {duration(examples * total)} after compilation"
     )
   return "\n".join(lines)
+
+
+def _how(plan: plan_lib.Plan) -> str:
+  """Where corrupted pixels come from."""
+  if not plan.corruptions:
+    return "not corrupted"
+  fly = plan.config.data.source == "fly"
+  return "corrupted on the fly" if fly else "prepared"
 
 
 def _seconds(call: Callable[[], object], images: int) -> float:
