@@ -19,13 +19,19 @@ from robust_tfds.corruptions.sequences import sequence
 from robust_tfds.corruptions.sequences import sequence_batch
 from robust_tfds.corruptions.sequences import sequence_names
 from robust_tfds.corruptions.spec import names
+from robust_tfds.corruptions.videos import frame_indices
+from robust_tfds.corruptions.videos import perturb_video
+from robust_tfds.corruptions.videos import video_names
 
 __all__ = (
   "corrupt",
   "corrupt_batch",
   "example_key",
+  "frame_indices",
   "names",
+  "perturb_video",
   "sequence",
   "sequence_batch",
   "sequence_names",
+  "video_names",
 )

@@ -24,6 +24,7 @@ import numpy as np
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)  # Salmon et al. 2011, table 4
 _PARITY = 0x1BD11BDA  # the Threefish key-schedule constant, 32-bit
 _ROUNDS = 13
+_FRAMES = 0x4652414D  # marks keys of frames apart from draws
 
 
 def _digest(
@@ -174,3 +175,45 @@ def integers(
   return ((high * jnp.asarray(bound).astype(jnp.uint32)) >> 16).astype(
     jnp.int32
   )
+
+
+def frame_keys(key: jax.typing.ArrayLike, frames: np.ndarray) -> np.ndarray:
+  """A key for every frame of a clip: uint32 `[T, 2]`, on the host.
+
+  A frame's key depends on the clip's key and the frame's number alone, so a clip
+  may be worked on in parts.
+
+  Args:
+    key: of the clip.
+    frames: their numbers, `[T]`.
+  """
+  number = np.asarray(frames, np.uint32)
+  with np.errstate(over="ignore"):
+    x0, x1 = _threefry(
+      np.asarray(raw(key)), number, np.full_like(number, _FRAMES)
+    )
+  return np.stack([np.asarray(x0), np.asarray(x1)], axis=-1)
+
+
+def words(key: jax.typing.ArrayLike, count: int) -> np.ndarray:
+  """`bits(key, (count,))` on the host, of any length: uint32 `[count]`."""
+  number = np.arange(count, dtype=np.uint32)
+  with np.errstate(over="ignore"):
+    x0, _ = _threefry(np.asarray(raw(key)), number, np.zeros_like(number))
+  return np.asarray(x0)
+
+
+def first_integers(keys: np.ndarray, bound: int, stream: int = 0) -> np.ndarray:
+  """One draw from 0..bound-1 for each key, on the host: int64 `[N]`.
+
+  Args:
+    keys: uint32 `[N, 2]`.
+    bound: at most 2**16.
+    stream: which of several draws.
+  """
+  keys = np.asarray(keys)
+  with np.errstate(over="ignore"):
+    x0, _ = _threefry(
+      keys.T, np.zeros(len(keys), np.uint32), np.uint32(stream << 8)
+    )
+  return (np.asarray(x0).astype(np.int64) >> 16) * bound >> 16

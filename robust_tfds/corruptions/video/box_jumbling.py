@@ -1,0 +1,24 @@
+"""Segments shuffled, the frames inside them kept in order.
+
+specs/video.md section 1: segments of 64, 32, 16, 8, 4 frames (edition `paper`);
+of 4, 9, 16, 25, 36 in the released code, where a higher severity disturbs less
+and a clip of one segment not at all. The last segment may be shorter, wherever
+it lands. As many frames as before.
+"""
+
+import numpy as np
+
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+
+INFO = spec.Info(group="temporal", benchmark="common", position=13)
+SEGMENTS = {"paper": (64, 32, 16, 8, 4), "code": (4, 9, 16, 25, 36)}
+
+
+def indices(num_frames, severity, edition, key) -> np.ndarray:
+  """A permutation of whole segments."""
+  segment = SEGMENTS[edition][severity - 1]
+  home = np.arange(num_frames) // segment
+  rank = np.argsort(seeding.words(key, home[-1] + 1), kind="stable")
+  place = np.argsort(rank, kind="stable")
+  return np.argsort(place[home], kind="stable")

@@ -1,0 +1,30 @@
+"""A live stream that hangs: a few frames, each held until the next.
+
+specs/video.md section 1: k = 0.4 T, 0.2 T, 0.1 T, max(0.05 T, 2), 1 frames
+(truncated, at least one) are drawn without replacement. The result starts at the
+first of them, so it has T minus that frame's number of frames.
+"""
+
+import numpy as np
+
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+
+INFO = spec.Info(group="temporal", benchmark="common", position=14)
+
+
+def indices(num_frames, severity, edition, key) -> np.ndarray:
+  """The drawn frame that is held at every moment."""
+  del edition
+  wanted = (
+    0.4 * num_frames,
+    0.2 * num_frames,
+    0.1 * num_frames,
+    max(0.05 * num_frames, 2),
+    1,
+  )
+  count = min(max(int(wanted[severity - 1]), 1), num_frames)
+  drawn = np.argsort(seeding.words(key, num_frames), kind="stable")[:count]
+  kept = np.sort(drawn)
+  moments = np.arange(kept[0], num_frames)
+  return kept[np.searchsorted(kept, moments, side="right") - 1]

@@ -1,0 +1,23 @@
+"""Frames shuffled within segments.
+
+specs/video.md section 1: segments of 4, 8, 16, 32, 64 frames (edition `paper`);
+of 32, 16, 8, 4, 2 in the released code, where a higher severity disturbs less.
+The last segment may be shorter. As many frames as before.
+"""
+
+import numpy as np
+
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+
+INFO = spec.Info(group="temporal", benchmark="common", position=12)
+SEGMENTS = {"paper": (4, 8, 16, 32, 64), "code": (32, 16, 8, 4, 2)}
+
+
+def indices(num_frames, severity, edition, key) -> np.ndarray:
+  """A permutation that keeps every frame in its segment."""
+  segment = SEGMENTS[edition][severity - 1]
+  order = seeding.words(key, num_frames)
+  frames = np.arange(num_frames)
+  # Sorted by random words within, by segments between.
+  return np.lexsort((order, frames // segment))

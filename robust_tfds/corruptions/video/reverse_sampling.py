@@ -1,0 +1,17 @@
+"""A lower frame rate, played backwards.
+
+specs/video.md section 1: what `sampling` keeps, in reverse. The result is
+shorter: ceil(T / rate) frames.
+"""
+
+import numpy as np
+
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.video import sampling
+
+INFO = spec.Info(group="temporal", benchmark="common", position=11)
+
+
+def indices(num_frames, severity, edition, key) -> np.ndarray:
+  """The frames of `sampling` in reverse."""
+  return sampling.indices(num_frames, severity, edition, key)[::-1]

@@ -1,0 +1,20 @@
+"""A tilted camera: 7.5, 15, 30, 45 or 90 degrees counter-clockwise.
+
+specs/video.md section 1: nearest neighbour about the centre, black corners.
+"""
+
+import jax
+import numpy as np
+
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import rotation
+
+INFO = spec.Info(group="camera", benchmark="common", position=15)
+DEGREES = (7.5, 15.0, 30.0, 45.0, 90.0)
+
+
+def frames(video, severity, edition, clip_key, keys) -> jax.Array:
+  """uint8 `[T, H, W, 3]`, every frame turned alike."""
+  del edition, clip_key, keys
+  turn = rotation.steps(np.array([DEGREES[severity - 1]]), video.shape[1:3])
+  return rotation.rotate(video, np.repeat(turn, len(video), axis=0))

@@ -1,0 +1,226 @@
+"""`perturb_video` and `frame_indices`: the 18 perturbations of videos.
+
+Every file of `video/` holds one perturbation as
+
+  INFO: spec.Info, its group `noise`, `blur`, `digital`, `temporal` or `camera`
+
+and one of
+
+  IMAGE, IMAGE_EDITION            the image corruption that every frame gets
+  frames(video, severity, edition, clip_key, keys)   frame by frame
+  indices(num_frames, severity, edition, key)        which frames, in order
+  whole(video, severity, fps)                        a codec of the whole clip
+
+Clips are uint8 `[T, H, W, 3]`, RGB, 0..255. Noise and angles are drawn anew for
+every frame from the clip's key and the frame's number alone, so that a clip
+worked on in parts gives the same pixels. Facts: specs/video.md section 1, whose
+recommendation is edition `paper`; `code` is the released code where it differs
+(jumbling, box_jumbling, translation).
+"""
+
+from __future__ import annotations
+
+import types
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import canvas
+from robust_tfds.corruptions import images
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+
+EDITIONS = ("paper", "code")
+GROUPS = ("noise", "blur", "temporal", "digital", "camera")
+FPS = 25.0  # of a clip that does not say
+_FOLDER = "video"
+_CHUNK = 16  # frames a compiled call: clips of any length compile once
+
+
+def video_names(group: str | None = None) -> tuple[str, ...]:
+  """Names of the perturbations in the benchmark's order, or those of a group.
+
+  Raises:
+    ValueError: an unknown group, with a suggestion.
+  """
+  if group is not None and group not in GROUPS:
+    raise spec.unknown("group of video perturbations", group, GROUPS)
+  return tuple(
+    name
+    for name, module in spec.modules(_FOLDER).items()
+    if group in (None, module.INFO.group)
+  )
+
+
+def is_temporal(name: str) -> bool:
+  """Whether a perturbation only chooses frames; see `frame_indices`."""
+  return hasattr(spec.module(name, _FOLDER), "indices")
+
+
+def perturb_video(
+  video: jax.typing.ArrayLike,
+  name: str,
+  severity: int,
+  *,
+  edition: str = "paper",
+  key: jax.Array,
+  fps: float | None = None,
+) -> jax.Array:
+  """A clip under one perturbation.
+
+  Args:
+    video: uint8 `[T, H, W, 3]`, T >= 1.
+    name: see `video_names`.
+    severity: 1-5.
+    edition: `paper` or `code`.
+    key: JAX key, from `corruptions.example_key`.
+    fps: frames per second, which the MPEG encoders are told; 25 if None.
+
+  Returns:
+    uint8 `[T', H, W, 3]`. T' is T, but for sampling and reverse_sampling
+    (ceil(T / rate)) and freezing (less by the first frame kept); translation
+    gives 224x224 px (256x256 in edition `code` of clips 288 px wide).
+
+  Raises:
+    ValueError: an unknown name, edition or severity, or a clip of another dtype
+      or shape.
+    ImportError: mpeg1 and mpeg2 need PyAV.
+  """
+  clip = _clip(video)
+  if is_temporal(name):
+    index = frame_indices(len(clip), name, severity, edition=edition, key=key)
+    return jnp.asarray(clip[index])
+  module = _module(name, severity, edition)
+  if hasattr(module, "whole"):
+    return jnp.asarray(module.whole(clip, severity, fps or FPS))
+  return perturb_frames(clip, name, severity, edition=edition, key=key)
+
+
+def perturb_frames(
+  video: jax.typing.ArrayLike,
+  name: str,
+  severity: int,
+  *,
+  edition: str = "paper",
+  key: jax.Array,
+  first: int = 0,
+) -> jax.Array:
+  """Some of a clip's frames under a perturbation that works frame by frame.
+
+  For videos too long to hold: the parts of a clip, one after the other, are what
+  `perturb_video` gives of the whole.
+
+  Args:
+    video: uint8 `[T, H, W, 3]`.
+    name: noise, blur, jpeg or a camera perturbation.
+    severity: 1-5.
+    edition: `paper` or `code`.
+    key: of the whole clip.
+    first: the number of the first of these frames within the clip.
+
+  Returns:
+    uint8 `[T, H', W', 3]`.
+
+  Raises:
+    ValueError: as `perturb_video`, or a perturbation of the whole clip.
+  """
+  clip = _clip(video)
+  module = _module(name, severity, edition)
+  if hasattr(module, "indices") or hasattr(module, "whole"):
+    raise ValueError(
+      f"{name} needs the whole clip at once; use perturb_video, or frame_indices"
+      " for temporal ones."
+    )
+  numbers = np.arange(first, first + len(clip))
+  parts = []
+  for start in range(0, len(clip), _CHUNK):
+    part = clip[start : start + _CHUNK]
+    spare = _CHUNK - len(part) if len(clip) > _CHUNK else 0
+    full = np.concatenate([part, np.repeat(part[:1], spare, axis=0)])
+    wanted = np.resize(numbers[start : start + _CHUNK], len(full))
+    keys = seeding.frame_keys(key, wanted)
+    done = _frames(module, full, severity, edition, key, keys)
+    parts.append(done[: len(part)])
+  return parts[0] if len(parts) == 1 else jnp.concatenate(parts)
+
+
+def frame_indices(
+  num_frames: int,
+  name: str,
+  severity: int,
+  *,
+  edition: str = "paper",
+  key: jax.Array,
+) -> np.ndarray:
+  """A temporal perturbation as an index map: apply it before decoding.
+
+  Args:
+    num_frames: of the whole clip, at least 1.
+    name: see `video_names("temporal")`.
+    severity: 1-5.
+    edition: `paper` or `code`.
+    key: JAX key; unused by sampling and reverse_sampling.
+
+  Returns:
+    int64 `[T']`: which frame of the clip is shown at each moment. How T' follows
+    from T: `perturb_video`.
+
+  Raises:
+    ValueError: an unknown name, edition or severity, one that is not temporal,
+      or no frames.
+  """
+  module = _module(name, severity, edition)
+  if not hasattr(module, "indices"):
+    raise ValueError(
+      f"{name} is not temporal; temporal are {', '.join(video_names('temporal'))}."
+    )
+  if num_frames < 1:
+    raise ValueError(f"A clip has at least one frame, got {num_frames}.")
+  return np.asarray(module.indices(num_frames, severity, edition, key))
+
+
+def _frames(
+  module: types.ModuleType,
+  clip: np.ndarray,
+  severity: int,
+  edition: str,
+  key: jax.Array,
+  keys: np.ndarray,
+) -> jax.Array:
+  if not hasattr(module, "IMAGE"):
+    clip_key = np.asarray(seeding.raw(key))
+    return module.frames(clip, severity, edition, clip_key, keys)
+  padded, sizes = canvas.stack(clip)
+  height, width = clip.shape[1:3]
+  same = padded.shape == clip.shape
+  done = images.corrupt_flat(
+    padded,
+    module.IMAGE,
+    severity,
+    edition=module.IMAGE_EDITION,
+    keys=jnp.asarray(keys),
+    sizes=None if same else sizes,
+  )
+  # Cut on the host: a device slice would compile once a size.
+  cut = np.asarray(done)[:, :height, : 3 * width]
+  return jnp.asarray(cut.reshape(clip.shape))
+
+
+def _module(name: str, severity: int, edition: str) -> types.ModuleType:
+  module = spec.module(name, _FOLDER)
+  spec.check_severity(severity)
+  if edition not in EDITIONS:
+    raise spec.unknown("edition of the video perturbations", edition, EDITIONS)
+  return module
+
+
+def _clip(video: jax.typing.ArrayLike) -> np.ndarray:
+  clip = np.asarray(video)
+  if clip.dtype != np.uint8 or clip.ndim != 4 or clip.shape[3] != 3:
+    raise ValueError(
+      f"A clip is uint8 [T, H, W, 3], got {clip.dtype} {list(clip.shape)}."
+    )
+  if not clip.size:
+    raise ValueError(f"A clip has at least one frame, got {list(clip.shape)}.")
+  return clip
