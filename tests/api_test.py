@@ -11,8 +11,12 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 import models
+from eval.metrics import action
 from eval.metrics import corruption_error
+from eval.metrics import detection
 from eval.metrics import intervals
+from eval.metrics import pm_k
+from eval.metrics import stability
 from models import convert
 from robust_tfds import corruptions
 
@@ -28,7 +32,37 @@ _SURFACE = (
     corruptions.example_key,
     "(seed, dataset, name, severity, example_id, frame)",
   ),
+  (corruptions.sequence_names, "(benchmark)"),
+  (corruptions.sequence, "(image, name, *, edition, key)"),
+  (corruptions.video_names, "(group)"),
+  (
+    corruptions.perturb_video,
+    "(video, name, severity, *, edition, key, fps)",
+  ),
+  (
+    corruptions.frame_indices,
+    "(num_frames, name, severity, *, edition, key)",
+  ),
   (corruption_error.summarize, "(errors, clean_error, baseline)"),
+  (stability.flip_probability, "(top1, noise, difficulty)"),
+  (stability.top5_distance, "(ranked, noise, difficulty)"),
+  (stability.zipf_distance, "(ranked_all, noise, difficulty)"),
+  (stability.summarize, "(fp, ut5d, baseline)"),
+  (
+    detection.coco_ap,
+    "(gt, dt, iou_type, *, use_categories, image_ids)",
+  ),
+  (
+    detection.voc_ap50,
+    "(gt, dt, classes, *, interpolation, plus_one)",
+  ),
+  (detection.summarize, "(cells, clean, scope)"),
+  (pm_k.accuracy, "(correct, group_id, frame, *, k)"),
+  (
+    pm_k.detection,
+    "(gt, dt, anchors, frame_index, *, iou, class_agnostic)",
+  ),
+  (action.robustness, "(accuracy, clean_accuracy)"),
   (intervals.clopper_pearson, "(successes, n, level)"),
   (models.names, "()"),
   (models.get, "(name, num_classes)"),

@@ -14,6 +14,8 @@ _LOCAL = ("robust_tfds", "eval", "models", "configs")
 # packages anywhere; project imports are checked at any depth.
 _PROJECT = {
   "configs": (),
+  # MPEG is a codec of containers (DESIGN, "Decisions").
+  "robust_tfds.corruptions.ops.mpeg": ("robust_tfds.movies",),
   "robust_tfds.corruptions": ("robust_tfds.corruptions",),
   "robust_tfds": ("robust_tfds",),
   "models": ("models",),
