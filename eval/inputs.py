@@ -137,7 +137,28 @@ class Source:
 
   def sample(self) -> dict[str, Any]:
     """The first example, for galleries and shape checks."""
-    return next(iter(self._examples()))
+    return next(iter(self.examples()))
+
+  def described(self, skipped: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """All examples of the split that are used, on every host.
+
+    Args:
+      skipped: features that need not be decoded.
+    """
+    import tensorflow_datasets as tfds
+
+    decoders = {name: tfds.decode.SkipDecoding() for name in skipped}
+    if self.builder.info.file_format.value == "array_record":
+      source = self.builder.as_data_source(split=self.split, decoders=decoders)
+      yield from (source[i] for i in range(self.total))
+      return
+    dataset = self.builder.as_dataset(
+      split=f"{self.split}[:{self.total}]",
+      shuffle_files=False,
+      decoders=decoders,
+      read_config=tfds.ReadConfig(interleave_cycle_length=1),
+    )
+    yield from tfds.as_numpy(dataset)
 
   def find(self, example_id: str) -> dict[str, Any]:
     """One example by its id.
@@ -145,7 +166,7 @@ class Source:
     Raises:
       ValueError: there is none of that id.
     """
-    for example in self._examples():
+    for example in self.examples():
       if text(example["example_id"]) == example_id:
         return example
     raise ValueError(
@@ -153,7 +174,7 @@ class Source:
     )
 
   def _decoded_batches(self) -> Iterator[Batch]:
-    examples = self._examples()
+    examples = self.examples()
     for _ in range(self.steps):
       start = time.perf_counter()
       rows = list(itertools.islice(examples, self.batch_size))
@@ -162,7 +183,8 @@ class Source:
       self.decoded += len(rows)
       yield batch
 
-  def _examples(self) -> Iterator[dict[str, Any]]:
+  def examples(self) -> Iterator[dict[str, Any]]:
+    """This host's examples, decoded, one by one."""
     if self.builder.info.file_format.value == "array_record":
       return self._array_record_examples()
     return self._tf_data_examples()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import os
 import pathlib
+import types
 from collections.abc import Sequence
 from typing import Any
 
 import ml_collections
 
-import models
 from eval import tasks
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import spec
@@ -76,7 +77,7 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   task = tasks.get(config.get("task", "classification"))
   edition = datasets.edition(config.data.name)
   conditions = task.conditions(config.data)
-  labelled = _models(config)
+  labelled = _models(config, task)
   task.check_baseline(config.get("baseline", ""), list(labelled))
   if config.data.source not in ("fly", "prepared"):
     raise tasks.unknown("data.source", config.data.source, ("fly", "prepared"))
@@ -97,7 +98,14 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   )
 
 
-def _models(config: ml_collections.ConfigDict) -> dict[str, Any]:
+def registry(task: types.ModuleType) -> Any:
+  """Where a task's models come from: has `names` and `get`."""
+  return importlib.import_module(getattr(task, "MODELS", "models"))
+
+
+def _models(
+  config: ml_collections.ConfigDict, task: types.ModuleType
+) -> dict[str, Any]:
   if "model" in config and config.model.get("name"):
     wanted = {config.model.get("label") or config.model.name: config.model}
   else:
@@ -106,7 +114,7 @@ def _models(config: ml_collections.ConfigDict) -> dict[str, Any]:
     raise ValueError("The config names no model: set config.model.name.")
   for label, entry in wanted.items():
     # Refuses unknown names and dtypes, with a suggestion.
-    models.get(entry.name, dtype=entry.get("dtype") or "float32")
+    registry(task).get(entry.name, dtype=entry.get("dtype") or "float32")
     checkpoint = entry.get("checkpoint", "")
     if checkpoint and not os.path.exists(checkpoint):
       raise FileNotFoundError(

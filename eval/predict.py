@@ -25,7 +25,8 @@ from eval import devices
 from robust_tfds import corruptions
 from robust_tfds.corruptions.ops import jpeg
 
-Reduce = Callable[[jax.Array], Mapping[str, jax.Array]]
+# Of logits, or of a detector's outputs by name.
+Reduce = Callable[[Any], Mapping[str, jax.Array]]
 Transform = Callable[[jax.Array, jax.Array | None, Any, np.ndarray], jax.Array]
 _ROWS, _ALL = PartitionSpec("data"), PartitionSpec()
 
@@ -46,12 +47,18 @@ class Predictor:
     self._steps: dict[Reduce, Callable] = {}
 
   def __call__(
-    self, images: jax.Array, reduce: Reduce
+    self,
+    images: jax.Array,
+    reduce: Reduce,
+    sizes: jax.Array | None = None,
   ) -> Mapping[str, jax.Array]:
     """Reduced outputs of a sharded uint8 batch; does not wait for them.
 
     Args:
       images: uint8 `[B, H, W, 3]`, or `[B, T, H, W, 3]` of sequences.
+      sizes: int32 `[B, 2]`, the valid (height, width) of each canvas, for
+        models that give detections: `.apply(variables, images, sizes) -> {name:
+        array [B, ...]}`, which `reduce` is called with. None for classifiers.
       reduce: logits `[B, (T,) classes]` -> what is kept of them, all with a
         leading axis of B. The same function object compiles once.
 
@@ -59,26 +66,37 @@ class Predictor:
       What `reduce` gave, and `finite`, bool `[B]`.
     """
     if reduce not in self._steps:
-      self._steps[reduce] = self._compile(reduce)
-    return self._steps[reduce](self._variables, images)
+      step = self._logits if sizes is None else self._detections
+      self._steps[reduce] = self._compile(step, reduce)
+    rows = [images] if sizes is None else [images, sizes]
+    return self._steps[reduce](self._variables, *rows)
 
-  def _compile(self, reduce: Reduce) -> Callable:
-    def step(variables, images):
-      flat = images.reshape(-1, *images.shape[-3:])
-      logits = self._model.apply(variables, flat).astype(jnp.float32)
-      logits = logits.reshape(*images.shape[:-3], -1)
-      inner = tuple(range(1, logits.ndim))
-      return {**reduce(logits), "finite": jnp.isfinite(logits).all(axis=inner)}
+  def _logits(self, reduce: Reduce, variables, images):
+    flat = images.reshape(-1, *images.shape[-3:])
+    logits = self._model.apply(variables, flat).astype(jnp.float32)
+    logits = logits.reshape(*images.shape[:-3], -1)
+    inner = tuple(range(1, logits.ndim))
+    return {**reduce(logits), "finite": jnp.isfinite(logits).all(axis=inner)}
 
-    return jax.jit(
-      jax.shard_map(
-        step,
+  def _detections(self, reduce: Reduce, variables, images, sizes):
+    kept = reduce(self._model.apply(variables, images, sizes))
+    finite = jnp.isfinite(kept["scores"]).all(axis=1)
+    return {**kept, "finite": finite & jnp.isfinite(kept["boxes"]).all((1, 2))}
+
+  def _compile(self, step: Callable, reduce: Reduce) -> Callable:
+    def whole(variables, *rows):
+      return step(reduce, variables, *rows)
+
+    def sharded(variables, *rows):
+      return jax.shard_map(
+        whole,
         mesh=self._where,
-        in_specs=(_ALL, _ROWS),
+        in_specs=(_ALL, *[_ROWS] * len(rows)),
         out_specs=_ROWS,
         check_vma=False,
-      )
-    )
+      )(variables, *rows)
+
+    return jax.jit(sharded)
 
 
 def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
@@ -103,6 +121,28 @@ def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
     if codec == "jpeg85":
       images = _jpeg_step(where)(images)
     return images
+
+  return transform
+
+
+def canvas_corruptor(where: Mesh, edition: str) -> Transform:
+  """Corrupts pictures of any size on their canvases.
+
+  Args:
+    where: the mesh.
+    edition: edition of the corruptions.
+
+  Returns:
+    f(images uint8 `[B, H, W, 3]`, sizes int32 `[B, 2]`, condition, keys uint32
+    `[B, 2]`) -> uint8 `[B, H, W, 3]`.
+  """
+
+  def transform(images, sizes, condition, keys):
+    if not condition.corruption:
+      return images
+    step = _corrupt_step(where, condition.corruption, edition, sized=True)
+    severity = np.int32(condition.severity)
+    return step(images, severity, devices.put_batch(keys, where), sizes)
 
   return transform
 
@@ -170,17 +210,19 @@ def _through_h264(
 
 
 @functools.cache
-def _corrupt_step(where: Mesh, name: str, edition: str) -> Callable:
-  def step(images, severity, keys):
+def _corrupt_step(
+  where: Mesh, name: str, edition: str, sized: bool = False
+) -> Callable:
+  def step(images, severity, keys, sizes=None):
     return corruptions.corrupt_batch(
-      images, name, severity, edition=edition, keys=keys
+      images, name, severity, edition=edition, keys=keys, sizes=sizes
     )
 
   return jax.jit(
     jax.shard_map(
       step,
       mesh=where,
-      in_specs=(_ROWS, _ALL, _ROWS),
+      in_specs=(_ROWS, _ALL, _ROWS, *[_ROWS] * sized),
       out_specs=_ROWS,
       check_vma=False,
     ),

@@ -28,6 +28,7 @@ def rows(
   cells: Iterable[tuple[tasks.Cell, tasks.Condition, Mapping[str, np.ndarray]]],
   baseline: str,
   order: Sequence[str],
+  truth: object = None,
 ) -> list[table.Row]:
   """The whole table of some cells: theirs, then the summaries.
 
@@ -36,13 +37,26 @@ def rows(
     cells: what describes each cell, its condition, its predictions.
     baseline: as `summary_rows` of the task takes it.
     order: corruptions in the order of the table.
+    truth: what the task's `truth` made; for tasks that have one.
   """
   out: list[table.Row] = []
   kept = {}
   for cell, condition, columns in cells:
-    out += task.cell_rows(cell, columns)
+    out += cell_rows(task, cell, columns, truth)
     kept[cell.model, condition] = task.keep(columns)
   return out + task.summary_rows(out, baseline, order, kept)
+
+
+def cell_rows(
+  task: types.ModuleType,
+  cell: tasks.Cell,
+  columns: Mapping[str, np.ndarray],
+  truth: object,
+) -> list[table.Row]:
+  """A cell's rows, from its predictions and where needed the ground truth."""
+  if hasattr(task, "truth"):
+    return task.cell_rows(cell, columns, truth)
+  return task.cell_rows(cell, columns)
 
 
 def workdir(
@@ -87,7 +101,8 @@ def workdir(
   order = tuple(
     dict.fromkeys(c.corruption for _, c, _ in found if c.corruption)
   )
-  made = rows(task, found, baseline, order)
+  truth = task.read_truth(path) if hasattr(task, "truth") else None
+  made = rows(task, found, baseline, order, truth)
   return made, reports.Context(
     task=name,
     dataset=config.data.name,

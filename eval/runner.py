@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 import json
 import math
 import pathlib
@@ -14,7 +15,6 @@ from typing import Any
 import jax
 import numpy as np
 
-import models
 from eval import devices
 from eval import inputs
 from eval import plan as plan_lib
@@ -59,6 +59,7 @@ class Runner:
     self.task = tasks.get(plan.task)
     self.stages = timing.Stages()
     self.sources: list[inputs.Source] = []
+    self.truth: Any = None
 
   def run(self) -> list[table.Row]:
     """Everything; returns the table's rows.
@@ -78,6 +79,10 @@ class Runner:
       label: self._load(label, entry, clean)
       for label, entry in self.plan.models.items()
     }
+    if hasattr(self.task, "truth"):
+      self.truth = self._first_alone(
+        "truth", lambda: self.task.truth(clean, self.workdir)
+      )
     marks = {
       label: self._fingerprints(model, clean) for label, model in loaded.items()
     }
@@ -117,7 +122,9 @@ class Runner:
       for condition in self.plan.conditions
     )
     baseline = self.config.get("baseline", "")
-    return rescore.rows(self.task, cells, baseline, self.plan.corruptions)
+    return rescore.rows(
+      self.task, cells, baseline, self.plan.corruptions, self.truth
+    )
 
   def _clean(self) -> inputs.Source:
     """What corruptions are made from on the fly, else the clean images."""
@@ -163,7 +170,10 @@ class Runner:
     wanted = self.config.data.geometry
     if wanted != "model":
       return wanted
-    rules = {_rule(models.get(e.name).spec) for e in self.plan.models.values()}
+    rules = {
+      _rule(plan_lib.registry(self.task).get(e.name).spec)
+      for e in self.plan.models.values()
+    }
     if len(rules) != 1:
       raise ValueError(
         "data.geometry=model needs models of one geometry, got"
@@ -179,9 +189,9 @@ class Runner:
     return self._source(condition.config, self.config.data.codec)
 
   def _load(self, label: str, entry: Any, clean: inputs.Source) -> _Loaded:
-    classes = clean.builder.info.features["label"].num_classes
+    classes = self._label(clean).num_classes
     dtype = entry.get("dtype") or "float32"
-    model = models.get(
+    model = plan_lib.registry(self.task).get(
       entry.name, num_classes=entry.get("num_classes") or None, dtype=dtype
     )
     if model.spec.num_classes not in self._model_classes(classes):
@@ -216,6 +226,16 @@ class Runner:
       provenance.weights_sha256(variables),
       dtype,
     )
+
+  def _label(self, source: inputs.Source) -> Any:
+    """The feature that knows the classes."""
+    features = source.builder.info.features
+    if hasattr(self.task, "label_feature"):
+      return self.task.label_feature(features)
+    return features["label"]
+
+  def _class_names(self, source: inputs.Source) -> list[str]:
+    return list(getattr(self._label(source), "names", None) or [])
 
   def _model_classes(self, classes: int) -> tuple[int, ...]:
     """How many classes a model of this data may have."""
@@ -300,7 +320,8 @@ class Runner:
       batch = self._same_canvas(batch, source)
       images = devices.put_batch(batch.image, self.mesh)
       sizes = None
-      if None in source.shape:
+      sized = getattr(self.task, "SIZED", False)
+      if None in source.shape or sized:
         sizes = devices.put_batch(batch.size, self.mesh)
       start = time.perf_counter()
       if self.config.data.source == "fly":
@@ -310,7 +331,7 @@ class Runner:
       if probe:
         start = self._time("corrupt", start, images, shown)
       for label, model in loaded.items():
-        outputs = model.predictor(images, reduce)
+        outputs = model.predictor(images, reduce, sizes if sized else None)
         flying.append((label, batch, outputs))
         if probe:
           start = self._time(f"infer {label}", start, outputs, shown)
@@ -375,7 +396,7 @@ class Runner:
       if self.host.index == 0:
         described = self._cell(label, condition, marks[label])
         merged = predictions.finish(cell, vars(described), self.host.count)
-        row = self.task.cell_rows(described, merged)[0]
+        row = rescore.cell_rows(self.task, described, merged, self.truth)[0]
         said.append(f"{label} {row.metric} {row.value:.3f}")
       self._barrier(f"cell {label} {condition.config}")
       self.stages.add("write", time.perf_counter() - start)
@@ -404,13 +425,14 @@ class Runner:
       baseline=corruption_error.describe(self.config.get("baseline", "")),
       samples=samples,
       predicted=self._predicted(example),
-      class_names=_class_names(clean),
+      class_names=self._class_names(clean),
       published={
         label: published.of(entry.name, self.plan.dataset)
         for label, entry in self.plan.models.items()
       },
       networks=self.task.published_networks(self.plan.dataset),
       gallery=self._gallery(clean),
+      overlays=self._overlays(clean),
       provenance=self._provenance(clean),
       timing=took,
     )
@@ -464,7 +486,35 @@ class Runner:
       label: predictions.read(self._folder(label, condition))[0]
       for label in self.plan.models
     }
-    return self.task.gallery(clean.batches(), read, _class_names(clean))
+    return self.task.gallery(clean.batches(), read, self._class_names(clean))
+
+  def _overlays(self, clean: inputs.Source) -> dict:
+    """Some pictures under some conditions with what the first model found."""
+    if not hasattr(self.task, "overlays"):
+      return {}
+    label = next(iter(self.plan.models))
+    examples = list(itertools.islice(clean.examples(), self.task.SHOWN))
+    shown = {}
+    for c in self.plan.conditions:
+      if c.severity not in (0, 3):
+        continue
+      predicted, _ = predictions.read(self._folder(label, c))
+      pairs = []
+      for example in examples:
+        name = inputs.text(example["example_id"])
+        image = np.asarray(example["image"])
+        if c.corruption:
+          key = seeding.example_key(
+            self.plan.seed, self.plan.dataset, c.corruption, c.severity, name
+          )
+          made = self.task.samples(
+            image, lambda _, key=key: key, [c], self.plan.edition
+          )
+          image = made[c.corruption, c.severity]
+        boxes = self.task.overlays(image, name, predicted, self.truth)
+        pairs.append((image, boxes))
+      shown[c.config] = pairs
+    return shown
 
   def _provenance(self, clean: inputs.Source) -> list[str]:
     data = self.config.data
@@ -517,8 +567,3 @@ def _check_finite(label, condition, batch, finite: np.ndarray) -> None:
       f" {condition.config}, the first {bad[0]!r}. Check the checkpoint and"
       " the dtype; finished cells are untouched."
     )
-
-
-def _class_names(source: inputs.Source) -> list[str]:
-  label = source.builder.info.features["label"]
-  return list(getattr(label, "names", None) or [])

@@ -48,6 +48,8 @@ class Context:
     networks: printed name -> the paper's (clean error, benchmark's mean) of
       other networks, for figures.
     gallery: title -> (uint8 `[H, W, 3]`, caption) pairs that a task picked.
+    overlays: title -> (uint8 `[H, W, 3]`, boxes) pairs, a box being (`hit`,
+      `missed` or `wrong`, (x1, y1, x2, y2) in px, text).
     timing: stage -> seconds, or empty.
   """
 
@@ -73,6 +75,9 @@ class Context:
     default_factory=dict
   )
   gallery: Mapping[str, Sequence[tuple[np.ndarray, str]]] = dataclasses.field(
+    default_factory=dict
+  )
+  overlays: Mapping[str, Sequence[tuple]] = dataclasses.field(
     default_factory=dict
   )
   timing: Mapping[str, float] = dataclasses.field(default_factory=dict)

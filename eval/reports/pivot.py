@@ -31,9 +31,28 @@ HEADLINES: Mapping[str, Sequence[tuple[str, str]]] = {
     ("acc_static_worst", "Static worst frames"),
     ("effective_robustness", "Above the published line"),
   ),
+  "detection": (
+    ("p", "P"),
+    ("mpc", "mPC"),
+    ("rpc", "rPC"),
+    ("mpc_all", "mPC (19)"),
+    ("rpc_all", "rPC (19)"),
+    ("mpc_validation", "mPC (validation 4)"),
+    ("segm/p", "Mask P"),
+    ("segm/mpc", "Mask mPC"),
+    ("segm/rpc", "Mask rPC"),
+  ),
 }
 # Where more is better; errors and drops are the rule.
-_HIGHER = ("acc_orig", "acc_pmk", "acc_static_worst", "effective_robustness")
+_HIGHER = (
+  "acc_orig",
+  "acc_pmk",
+  "acc_static_worst",
+  "effective_robustness",
+  "mean_ap",
+  "segm/mean_ap",
+  *(metric for metric, _ in HEADLINES["detection"]),
+)
 # Task -> the numbers of each corruption, plain and normalised.
 DETAILS: Mapping[str, Sequence[tuple[str, str]]] = {
   "classification": (("mean_error", "error"), ("ce", "CE")),
@@ -44,12 +63,14 @@ DETAILS: Mapping[str, Sequence[tuple[str, str]]] = {
     ("t5d", "T5D"),
   ),
   "frames": (),
+  "detection": (("mean_ap", "AP"), ("segm/mean_ap", "mask AP")),
 }
 # Task -> what one corruption is called, and the mean over the common ones.
 _WORDS = {
   "classification": ("corruption", "CE and mCE", "mCE"),
   "sequences": ("perturbation", "FR, T5D, mFR and mT5D", "mFR and mT5D"),
   "frames": ("condition", "", ""),
+  "detection": ("corruption", "", "mPC"),
 }
 _DISTANCES = ("unnormalised_t5d", "mean_unnormalised_t5d", "zipf_distance")
 
@@ -68,6 +89,8 @@ def main_details(context: reports.Context) -> list[tuple[str, str]]:
   """Of every plain and normalised pair the normalised one, if it is there."""
   known = DETAILS[context.task]
   there = details(context)
+  if context.task == "detection":  # boxes and masks, neither normalised
+    return list(there)
   pairs = zip(known[::2], known[1::2])
   return [
     normalised if normalised in there else plain
@@ -159,6 +182,11 @@ def note(context: reports.Context) -> str:
     return (
       "pm-0: right on the anchor; pm-10: right on the anchor and on every"
       " similar frame within 10."
+    )
+  if context.task == "detection":
+    return (
+      "P: AP (VOC: AP50) on clean images; mPC: its mean over the 15 corruptions"
+      " and 5 severities; rPC: mPC / P."
     )
   if not context.baseline or context.baseline.startswith("none"):
     return "No baseline: plain means only."

@@ -22,6 +22,14 @@ A task's file holds
   gallery(batches, columns, class_names) -> optional: what reports show of the
     only condition: title -> (picture, caption) pairs
 
+and, where the task needs it,
+
+  MODELS: the package of its models, if not `models`
+  SIZED: models also get the valid size of every canvas
+  label_feature(features) -> the feature that knows the classes
+  truth(source, workdir), read_truth(workdir) -> the ground truth; `cell_rows`
+    then takes it as a third argument
+
 The folder is the registry.
 """
 

@@ -10,6 +10,7 @@ absorb detections. -1 stands for what is not defined (no object in the range).
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -109,6 +110,11 @@ def coco_ap(
     for k, i in enumerate(ids)
   }
   return out
+
+
+def fastest() -> str:
+  """The fast backend where it is installed, else the default one."""
+  return "hotcoco" if importlib.util.find_spec("hotcoco") else "pycocotools"
 
 
 def _numbers(precision, recall, thresholds) -> dict[str, float]:
