@@ -182,8 +182,8 @@ class RunnerTest(parameterized.TestCase):
       self.assertEqual(p.returncode, 0, stderr)
     self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
 
-  @pytest.mark.slow
   @parameterized.parameters(0, 1)
+  @pytest.mark.slow
   def test_a_killed_host_ends_the_run_and_the_rerun_continues(self, killed):
     workdir = self._copy(f"killed_host_{killed}")
     processes = self._two_hosts(workdir, 39873 + 2 * killed)
