@@ -111,8 +111,8 @@ class ContractTest(parameterized.TestCase):
       out = corruptions.corrupt(image, name, 3, edition="any", key=_key(name))
       self.assertEqual(out.shape, image.shape)
 
-  @pytest.mark.slow
   @parameterized.parameters(*_NAMES)
+  @pytest.mark.slow
   def test_padding_changes_nothing(self, name):
     for height, width in ((333, 500), (60, 90), (129, 65)):
       image, key = _image(height, width), _key(name)
