@@ -333,9 +333,53 @@ def _coco(task, predicted, gt) -> dict[str, float]:
 
 
 def _voc(predicted, gt) -> float:
+  row, place = np.nonzero(predicted["classes"] >= 0)
+  box = predicted["boxes"][row, place].astype(np.float64)
+  found = [
+    {"image": int(i), "label": int(c), "bbox": b, "score": float(s)}
+    for i, c, b, s in zip(
+      predicted["image_id"][row],
+      predicted["classes"][row, place],
+      box,
+      predicted["scores"][row, place],
+    )
+  ]
+  return _voc_ap(gt, found, set(predicted["image_id"].tolist()))
+
+
+def voc_of_results(
+  gt: Mapping[str, Any], dt: Sequence[Mapping[str, Any]]
+) -> float:
+  """VOC AP50 of a COCO dict and a COCO results list.
+
+  Raises:
+    ValueError: as `metrics.detection.voc_ap50`, or an unknown category.
+  """
+  label = {c["id"]: i for i, c in enumerate(gt["categories"])}
+  found = []
+  for number, d in enumerate(dt):
+    if d["category_id"] not in label:
+      raise ValueError(
+        f"Detection {number} is of category {d['category_id']!r}, which the"
+        " ground truth does not have."
+      )
+    x, y, width, height = d["bbox"]
+    corners = np.array([x, y, x + width, y + height], np.float64)
+    found.append(
+      {
+        "image": d["image_id"],
+        "label": label[d["category_id"]],
+        "bbox": corners,
+        "score": d["score"],
+      }
+    )
+  return _voc_ap(gt, found, {i["id"] for i in gt["images"]})
+
+
+def _voc_ap(gt, found, shown) -> float:
+  """Boxes of pixels' borders become inclusive: the last pixel is inside."""
   names = [c["name"] for c in gt["categories"]]
   label = {c["id"]: i for i, c in enumerate(gt["categories"])}
-  shown = set(predicted["image_id"].tolist())
   objects = [
     {
       "image": a["image_id"],
@@ -346,19 +390,10 @@ def _voc(predicted, gt) -> float:
     for a in gt["annotations"]
     if a["image_id"] in shown
   ]
-  row, place = np.nonzero(predicted["classes"] >= 0)
-  box = predicted["boxes"][row, place].astype(np.float64)
-  box[:, 2:] -= 1  # the last pixel inside
-  found = [
-    {"image": int(i), "label": int(c), "bbox": b.tolist(), "score": float(s)}
-    for i, c, b, s in zip(
-      predicted["image_id"][row],
-      predicted["classes"][row, place],
-      box,
-      predicted["scores"][row, place],
-    )
+  dt = [
+    {**d, "bbox": (d["bbox"] - np.array([0, 0, 1, 1])).tolist()} for d in found
   ]
-  return detection.voc_ap50(objects, found, names)["mean"]
+  return detection.voc_ap50(objects, dt, names)["mean"]
 
 
 def _inclusive(box: Sequence[float]) -> list[float]:
