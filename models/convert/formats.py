@@ -18,7 +18,13 @@ import numpy as np
 Arrays = dict[str, np.ndarray]
 
 # Where training scripts put the weights among other things.
-_WRAPPERS = ("state_dict", "model_state_dict", "model", "ema_state_dict")
+_WRAPPERS = (
+  "state_dict",
+  "model_state_dict",
+  "model_state",
+  "model",
+  "ema_state_dict",
+)
 
 
 def read(checkpoint: str | os.PathLike) -> Arrays:
@@ -147,6 +153,7 @@ _READERS = {
   ".pth": _torch,
   ".pt": _torch,
   ".bin": _torch,
+  ".pyth": _torch,  # PySlowFast's
   ".tar": _torch,  # .pth.tar, as the ImageNet training scripts name it
   ".caffemodel": _caffemodel,
 }

@@ -243,9 +243,7 @@ def _file_shape(shape, path, style) -> tuple[int, ...]:
   """A variable's shape as the file writes it."""
   if style == OWN or path[-1] != "kernel":
     return tuple(shape)
-  if len(shape) == 4:
-    return (shape[3], shape[2], shape[0], shape[1])
-  return tuple(reversed(shape))
+  return (shape[-1], shape[-2], *shape[:-2])
 
 
 def _same_shape(got: tuple[int, ...], want: tuple[int, ...]) -> bool:
@@ -258,10 +256,10 @@ def _same_shape(got: tuple[int, ...], want: tuple[int, ...]) -> bool:
 
 
 def _turn(array, path, shape, style) -> np.ndarray:
-  """The file's layout (OIHW, OI) to ours (HWIO, IO)."""
+  """The file's layout (OIHW, OITHW, OI) to ours (HWIO, THWIO, IO)."""
   array = array.reshape(_file_shape(shape, path, style))
   if style != OWN and path[-1] == "kernel":
-    array = array.transpose((2, 3, 1, 0) if array.ndim == 4 else (1, 0))
+    array = np.moveaxis(array, (0, 1), (-1, -2))
   return np.ascontiguousarray(array, np.float32)
 
 

@@ -1,0 +1,120 @@
+"""Reference modules in torch with all weights and statistics random."""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from absl.testing import absltest
+
+from tests.models.convert import torchvision_cpu
+
+
+@dataclasses.dataclass(frozen=True)
+class Oracle:
+  """A reference of one network.
+
+  Attributes:
+    build: makes the torch module; imports what it needs.
+    clip: T and side in pixels of the clips to compare on.
+    pack: `[B, 3, T, H, W]` -> the module's input.
+    unpack: the module's output -> logits.
+  """
+
+  build: Callable[[], Any]
+  clip: tuple[int, int]
+  pack: Callable[[Any], Any] = lambda x: x
+  unpack: Callable[[Any], Any] = lambda y: y
+
+
+def torch() -> Any:
+  """The library, with what torchvision needs; skips the test without it."""
+  try:
+    import torch as library
+
+    torchvision_cpu.define()
+  except ImportError as error:
+    raise absltest.unittest.SkipTest(
+      f"The extra `convert` is not installed: {error}"
+    ) from error
+  library.set_num_threads(2)
+  return library
+
+
+def built(oracle: Oracle) -> Any:
+  """The module in evaluation mode; skips where its package is missing."""
+  library = torch()
+  library.manual_seed(0)
+  try:
+    return oracle.build().eval()
+  except ImportError as error:
+    raise absltest.unittest.SkipTest(f"Not installed: {error}") from error
+
+
+def logits(oracle: Oracle, module: Any, clips: np.ndarray) -> np.ndarray:
+  """The module's answer to preprocessed `[B, T, H, W, 3]`."""
+  library = torch()
+  channels_first = np.ascontiguousarray(clips.transpose(0, 4, 1, 2, 3))
+  with library.no_grad():
+    return oracle.unpack(
+      module(oracle.pack(library.from_numpy(channels_first)))
+    ).numpy()
+
+
+def randomise(
+  oracle: Oracle, module: Any, name: str, clips: np.ndarray
+) -> None:
+  """Random weights; statistics near those of the clips, then disturbed.
+
+  Zero-initialised heads and gains would make a comparison vacuous, and with
+  arbitrary statistics all clips would give the same logits.
+  """
+  library = torch()
+  generator = library.Generator().manual_seed(zlib.crc32(name.encode()))
+
+  def draw(shape):
+    return library.randn(shape, generator=generator)
+
+  for key, value in module.state_dict().items():
+    if "running_" in key or key.endswith("num_batches_tracked"):
+      continue
+    if value.ndim <= 1:
+      gain = 0.8 if key.endswith("weight") else 0.0
+      value.copy_(0.1 * draw(value.shape) + gain)
+    elif "pos_" in key or "token" in key or "embeddings" in key.split(".")[-1]:
+      value.copy_(0.3 * draw(value.shape))
+    else:
+      size = max(value[0].numel(), 1)
+      value.copy_(draw(value.shape) * (2 / size) ** 0.5)
+  norms = [m for m in module.modules() if hasattr(m, "running_var")]
+  if not norms:
+    return
+  for norm in norms:
+    norm.momentum = 1.0
+  logits(oracle, module.train(), clips)
+  module.eval()
+  for norm in norms:
+    # Quiet channels must not be blown up: rounding would grow with depth.
+    spread = norm.running_var + norm.running_var.mean()
+    norm.running_mean.add_(0.05 * draw(spread.shape) * spread.sqrt())
+    norm.running_var.copy_(spread)
+    norm.weight.data.mul_(2**0.5)
+
+
+def _torchvision(name: str) -> Callable[[], Any]:
+  def build():
+    import torchvision.models.video as library
+
+    return getattr(library, name)(weights=None)
+
+  return build
+
+
+ORACLES = {
+  "r3d_18": Oracle(_torchvision("r3d_18"), (5, 32)),
+  "mc3_18": Oracle(_torchvision("mc3_18"), (4, 32)),
+  "r2plus1d_18": Oracle(_torchvision("r2plus1d_18"), (4, 40)),
+}

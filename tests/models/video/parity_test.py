@@ -1,0 +1,75 @@
+"""Our video networks against reference modules, all weights randomised.
+
+A pass is max |d| <= 1e-4 of the logits' scale (the issue's bound; measured
+values are in models/video/README.md). Clips are small: the networks take any
+size, and XLA compiles whole ones slowly.
+"""
+
+import jax
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from models import video
+from tests.models.video import oracles
+
+_TOLERANCE = 1e-4  # of the logits' scale
+_FAST = ("r2plus1d_18", "r3d_18")
+
+
+def parity(name: str) -> dict:
+  """max |d|, the logits' scale and both parameter counts of one network."""
+  oracle = oracles.ORACLES[name]
+  module = oracles.built(oracle)
+  network = name.split(":")[0]
+  model = video.get(network)
+  frames, side = oracle.clip
+  rng = np.random.default_rng(0)
+  batch = rng.integers(0, 256, (2, frames, side, side, 3), np.uint8)
+  clips = np.asarray(model.preprocess(batch))
+  oracles.randomise(oracle, module, name, clips)
+  arrays = {n: t.numpy() for n, t in module.state_dict().items()}
+  loaded = video.convert.bring(network, arrays)
+  want = oracles.logits(oracle, module, clips)
+  got = np.asarray(jax.jit(model.apply)(loaded.variables, batch))
+  return {
+    "difference": float(np.abs(got - want).max()),
+    "scale": float(np.abs(want).max()),
+    "spread": float(np.abs(want[0] - want[1]).max()),
+    "style": loaded.style,
+    "ours": model.count_parameters(),
+    "theirs": sum(p.numel() for p in module.parameters()),
+  }
+
+
+class _Parity(parameterized.TestCase):
+  def check(self, name):
+    got = parity(name)
+    print(
+      f"{name}: {got['style']}, max |d| {got['difference']:.1e} at scale"
+      f" {got['scale']:.2f} = {got['difference'] / got['scale']:.1e},"
+      f" {got['ours']:,} parameters"
+    )
+    self.assertGreater(got["scale"], 0)
+    # The two clips must not look the same to the network.
+    self.assertGreater(got["spread"], 1e-3 * got["scale"])
+    self.assertLessEqual(got["difference"], _TOLERANCE * got["scale"])
+    self.assertEqual(got["ours"], got["theirs"])
+
+
+class ParityTest(_Parity):
+  @parameterized.parameters(*_FAST)
+  def test_fast(self, name):
+    self.check(name)
+
+
+@pytest.mark.slow
+class WholeListParityTest(_Parity):
+  @parameterized.parameters(*((n,) for n in oracles.ORACLES if n not in _FAST))
+  def test_the_rest(self, name):
+    self.check(name)
+
+
+if __name__ == "__main__":
+  absltest.main()
