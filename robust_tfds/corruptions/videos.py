@@ -75,7 +75,8 @@ def perturb_video(
     severity: 1-5.
     edition: `paper` or `code`.
     key: JAX key, from `corruptions.example_key`.
-    fps: frames per second, which the MPEG encoders are told; 25 if None.
+    fps: frames per second, which the MPEG encoders are told (it changes no
+      pixel); 25 if None.
 
   Returns:
     uint8 `[T', H, W, 3]`. T' is T, but for sampling and reverse_sampling
@@ -83,17 +84,23 @@ def perturb_video(
     gives 224x224 px (256x256 in edition `code` of clips 288 px wide).
 
   Raises:
-    ValueError: an unknown name, edition or severity, or a clip of another dtype
-      or shape.
+    ValueError: an unknown name, edition or severity, a clip of another dtype or
+      shape, or an fps that is not positive.
     ImportError: mpeg1 and mpeg2 need PyAV.
   """
   clip = _clip(video)
+  rate = FPS if fps is None else float(fps)
+  if not (rate > 0 and np.isfinite(rate)):
+    raise ValueError(
+      f"fps must be a positive number of frames per second, got {fps}. Leave it"
+      f" out for {FPS:g}."
+    )
   if is_temporal(name):
     index = frame_indices(len(clip), name, severity, edition=edition, key=key)
     return jnp.asarray(clip[index])
   module = _module(name, severity, edition)
   if hasattr(module, "whole"):
-    return jnp.asarray(module.whole(clip, severity, fps or FPS))
+    return jnp.asarray(module.whole(clip, severity, rate))
   return perturb_frames(clip, name, severity, edition=edition, key=key)
 
 
