@@ -113,8 +113,62 @@ def _torchvision(name: str) -> Callable[[], Any]:
   return build
 
 
+def _pytorchvideo(name: str, **options: Any) -> Callable[[], Any]:
+  """Hub constructors without their weights and without the last softmax."""
+
+  def build():
+    import pytorchvideo.models.hub as library
+
+    return getattr(library, name)(pretrained=False, **options)
+
+  return build
+
+
+def _slow() -> Any:
+  module = _pytorchvideo("slow_r50")()
+  module.blocks[5].pool.kernel_size = (4, 2, 2)
+  return module
+
+
+def _x3d(frames: int, side: int) -> Callable[[], Any]:
+  def build():
+    from pytorchvideo.models import x3d as library
+
+    return library.create_x3d(
+      input_clip_length=frames, input_crop_size=side, head_activation=None
+    )
+
+  return build
+
+
+def _pathways(x: Any) -> list:
+  """What SlowFast's reference takes: slow frames (PySlowFast's), all frames."""
+  count = x.shape[2]
+  index = torch().linspace(0, count - 1, count // 4).long()
+  return [x.index_select(2, index), x]
+
+
 ORACLES = {
   "r3d_18": Oracle(_torchvision("r3d_18"), (5, 32)),
   "mc3_18": Oracle(_torchvision("mc3_18"), (4, 32)),
   "r2plus1d_18": Oracle(_torchvision("r2plus1d_18"), (4, 40)),
+  # Clips of 64 pixels end as grids of 2 x 2: the heads' windows follow.
+  "slow_r50": Oracle(_slow, (4, 64)),
+  "i3d_r50": Oracle(
+    _pytorchvideo("i3d_r50", head_pool_kernel_size=(2, 2, 2)), (4, 64)
+  ),
+  "r2plus1d_r50": Oracle(
+    _pytorchvideo(
+      "r2plus1d_r50", head_pool_kernel_size=(2, 2, 2), head_activation=None
+    ),
+    (8, 64),
+  ),
+  "slowfast_r50": Oracle(
+    _pytorchvideo(
+      "slowfast_r50", head_pool_kernel_sizes=((4, 2, 2), (16, 2, 2))
+    ),
+    (16, 64),
+    pack=_pathways,
+  ),
+  "x3d_s": Oracle(_x3d(5, 64), (5, 64)),
 }

@@ -1,0 +1,201 @@
+"""Bottleneck stages of the 3-D ResNets, named as in pytorchvideo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+from flax import nnx
+
+from models import layers
+from models.video import volumes
+
+# PySlowFast's names of what a stage holds, in pytorchvideo's words.
+PYSLOWFAST = (
+  (r"\.branch1\.", ".branch1_conv."),
+  (r"\.branch1_bn\.", ".branch1_norm."),
+  (r"\.branch2\.([abc])\.", r".branch2.conv_\1."),
+  (r"\.branch2\.([abc])_bn\.", r".branch2.norm_\1."),
+)
+
+
+class Split(nnx.Module):
+  """A (2+1)-D convolution: time, norm, ReLU, space (pytorchvideo's order)."""
+
+  def __init__(
+    self, channels: int, strides: tuple[int, int], *, rngs: nnx.Rngs
+  ):
+    """`strides` are of time and of space."""
+    time, space = strides
+    self.conv_t = volumes.Conv3d(
+      channels, channels, (3, 1, 1), (time, 1, 1), (1, 0, 0), rngs=rngs
+    )
+    self.norm = layers.BatchNorm(channels, rngs=rngs)
+    self.conv_xy = volumes.Conv3d(
+      channels, channels, (1, 3, 3), (1, space, space), (0, 1, 1), rngs=rngs
+    )
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, T, H, W, channels]` -> the strided output."""
+    return self.conv_xy(layers.relu(self.norm(self.conv_t(x))))
+
+
+class Branch(nnx.Module):
+  """`a_frames` x 1 x 1, then 1 x 3 x 3 (or 2+1), then 1 x 1 x 1."""
+
+  def __init__(
+    self,
+    inputs: int,
+    inner: int,
+    outputs: int,
+    strides: tuple[int, int],
+    a_frames: int,
+    *,
+    split: bool,
+    rngs: nnx.Rngs,
+  ):
+    """The stride is in the second convolution; `strides` of time and space."""
+    time, space = strides
+    self.conv_a = volumes.Conv3d(
+      inputs, inner, (a_frames, 1, 1), 1, (a_frames // 2, 0, 0), rngs=rngs
+    )
+    self.norm_a = layers.BatchNorm(inner, rngs=rngs)
+    self.conv_b = (
+      Split(inner, strides, rngs=rngs)
+      if split
+      else volumes.Conv3d(
+        inner, inner, (1, 3, 3), (time, space, space), (0, 1, 1), rngs=rngs
+      )
+    )
+    self.norm_b = layers.BatchNorm(inner, rngs=rngs)
+    self.conv_c = volumes.Conv3d(inner, outputs, 1, rngs=rngs)
+    self.norm_c = layers.BatchNorm(outputs, rngs=rngs)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
+    x = layers.relu(self.norm_a(self.conv_a(x)))
+    x = layers.relu(self.norm_b(self.conv_b(x)))
+    return self.norm_c(self.conv_c(x))
+
+
+class Block(nnx.Module):
+  """A branch around a shortcut."""
+
+  def __init__(
+    self,
+    inputs: int,
+    inner: int,
+    outputs: int,
+    strides: tuple[int, int],
+    a_frames: int,
+    *,
+    split: bool,
+    rngs: nnx.Rngs,
+  ):
+    """As `Branch`."""
+    self.shortens = strides != (1, 1) or inputs != outputs
+    if self.shortens:
+      time, space = strides
+      self.branch1_conv = volumes.Conv3d(
+        inputs, outputs, 1, (time, space, space), rngs=rngs
+      )
+      self.branch1_norm = layers.BatchNorm(outputs, rngs=rngs)
+    self.branch2 = Branch(
+      inputs, inner, outputs, strides, a_frames, split=split, rngs=rngs
+    )
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
+    shortcut = self.branch1_norm(self.branch1_conv(x)) if self.shortens else x
+    return layers.relu(shortcut + self.branch2(x))
+
+
+class Stage(nnx.Module):
+  """`depth` blocks, the first of them strided."""
+
+  def __init__(
+    self,
+    inputs: int,
+    inner: int,
+    outputs: int,
+    depth: int,
+    strides: tuple[int, int],
+    a_frames: Sequence[int],
+    *,
+    split: bool = False,
+    rngs: nnx.Rngs,
+  ):
+    """Builds the blocks.
+
+    Args:
+      inputs: channels that come in.
+      inner: channels between the branch's convolutions.
+      outputs: channels that go out.
+      depth: how many blocks.
+      strides: of time and of space.
+      a_frames: length of the first convolution's kernel, taken in turns.
+      split: whether the 3 x 3 convolutions are (2+1)-D.
+      rngs: for the initial weights.
+    """
+    blocks = []
+    for i in range(depth):
+      blocks.append(
+        Block(
+          outputs if i else inputs,
+          inner,
+          outputs,
+          (1, 1) if i else strides,
+          a_frames[i % len(a_frames)],
+          split=split,
+          rngs=rngs,
+        )
+      )
+    self.res_blocks = layers.Stack(blocks)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
+    return self.res_blocks(x)
+
+
+class Stem(nnx.Module):
+  """A strided `frames` x 7 x 7 convolution, then a 3 x 3 pooling of space."""
+
+  def __init__(
+    self, outputs: int, frames: int, *, pool: bool = True, rngs: nnx.Rngs
+  ):
+    """`frames` is the length of the kernel."""
+    self.conv = volumes.Conv3d(
+      3, outputs, (frames, 7, 7), (1, 2, 2), (frames // 2, 3, 3), rngs=rngs
+    )
+    self.norm = layers.BatchNorm(outputs, rngs=rngs)
+    self.pool = pool
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, T, H, W, 3]` -> `[B, T, H / 4, W / 4, outputs]` (or half)."""
+    x = layers.relu(self.norm(self.conv(x)))
+    if not self.pool:
+      return x
+    return volumes.max_pool(x, (1, 3, 3), (1, 2, 2), (0, 1, 1))
+
+
+class Head(nnx.Module):
+  """Means of windows, a linear layer, the mean of its answers."""
+
+  def __init__(
+    self,
+    inputs: int,
+    window: tuple[int, int, int] | None,
+    num_classes: int,
+    *,
+    rngs: nnx.Rngs,
+  ):
+    """`window` is the last grid's size for the published clips, if pooled."""
+    self.proj = layers.linear(inputs, num_classes, rngs=rngs)
+    self.window = window
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, T, H, W, inputs]` -> logits `[B, num_classes]`."""
+    if self.window:
+      x = volumes.window_mean(x, self.window)
+    # The mean of linear answers is the answer to the mean.
+    return self.proj(volumes.mean(x))
