@@ -37,7 +37,7 @@ class Batch:
     example_id: B strings, empty for padding.
     group_id: B strings.
     frame: int32 `[B]`.
-    label: int32 `[B]`, -1 for padding.
+    label: int32 `[B]`, -1 for padding and where examples have none.
     examples: the valid rows' features, all but the pixels, for tasks that need
       more than a label.
   """
@@ -278,7 +278,9 @@ def _batch(
     example_id=[text(e["example_id"]) for e in examples] + [""] * padding,
     group_id=[text(e["group_id"]) for e in examples] + [""] * padding,
     frame=np.array([e["frame"] for e in examples] + [0] * padding, np.int32),
-    label=np.array([e["label"] for e in examples] + [-1] * padding, np.int32),
+    label=np.array(
+      [e.get("label", -1) for e in examples] + [-1] * padding, np.int32
+    ),
     examples=[{k: v for k, v in e.items() if k != pixels} for e in examples],
   )
 

@@ -103,6 +103,12 @@ def registry(task: types.ModuleType) -> Any:
   return importlib.import_module(getattr(task, "MODELS", "models"))
 
 
+def loader(task: types.ModuleType) -> Any:
+  """What reads checkpoints of a task's models."""
+  found = registry(task)
+  return getattr(found, "load", None) or found.convert.load
+
+
 def _models(
   config: ml_collections.ConfigDict, task: types.ModuleType
 ) -> dict[str, Any]:

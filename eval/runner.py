@@ -213,9 +213,8 @@ class Runner:
     elif ":" in entry.name and not entry.get("checkpoint"):
       variables = model.init(jax.random.key(self.plan.seed))
     else:
-      from models import convert
-
-      variables = convert.load(
+      load = plan_lib.loader(self.task)
+      variables = load(
         entry.name,
         entry.checkpoint,
         num_classes=entry.get("num_classes") or None,

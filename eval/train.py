@@ -17,6 +17,7 @@ import numpy as np
 import optax
 
 from robust_tfds import datasets
+from robust_tfds.corruptions import canvas
 
 
 def load_or_train(
@@ -78,33 +79,68 @@ def _checkpointer() -> Any:
 
 
 def _train(model: Any, recipe: Any, data_dir: str) -> Any:
-  image, label = _arrays(recipe.dataset, recipe.split, data_dir)
-  image = model.preprocess(jnp.asarray(image))
-  label = jnp.asarray(label)
-  schedule = optax.cosine_decay_schedule(recipe.learning_rate, recipe.steps)
-  optimizer = optax.adam(schedule)
+  make = _detection if hasattr(model, "loss") else _classification
+  data, loss, optimizer = make(model, recipe, data_dir)
   key = jax.random.key(recipe.seed)
   variables = model.init(key)
-
-  def loss(variables, rows):
-    logits = model.apply(variables, image[rows])
-    return optax.softmax_cross_entropy_with_integer_labels(
-      logits, label[rows]
-    ).mean()
+  count = len(jax.tree.leaves(data)[0])
 
   @functools.partial(jax.jit, donate_argnums=(0, 1))
-  def step(variables, state, i):
+  def step(variables, state, data, i):
     rows = jax.random.randint(
-      jax.random.fold_in(key, i), (recipe.batch_size,), 0, len(label)
+      jax.random.fold_in(key, i), (recipe.batch_size,), 0, count
     )
-    gradient = jax.grad(loss)(variables, rows)
-    update, state = optimizer.update(gradient, state)
+    batch = jax.tree.map(lambda x: x[rows], data)
+    gradient = jax.grad(loss)(variables, batch)
+    update, state = optimizer.update(gradient, state, variables)
     return optax.apply_updates(variables, update), state
 
   state = optimizer.init(variables)
   for i in range(recipe.steps):
-    variables, state = step(variables, state, i)
+    variables, state = step(variables, state, data, i)
   return jax.block_until_ready(variables)
+
+
+def _classification(model: Any, recipe: Any, data_dir: str) -> tuple:
+  image, label = _arrays(recipe.dataset, recipe.split, data_dir)
+  data = {
+    "image": model.preprocess(jnp.asarray(image)),
+    "label": jnp.asarray(label),
+  }
+
+  def loss(variables, batch):
+    logits = model.apply(variables, batch["image"])
+    return optax.softmax_cross_entropy_with_integer_labels(
+      logits, batch["label"]
+    ).mean()
+
+  schedule = optax.cosine_decay_schedule(recipe.learning_rate, recipe.steps)
+  return data, loss, optax.adam(schedule)
+
+
+def _detection(model: Any, recipe: Any, data_dir: str) -> tuple:
+  """Canvases and padded boxes; the model brings its loss."""
+  builder = datasets.prepare(recipe.dataset, "", data_dir=data_dir)
+  rows = list(builder.as_dataset(split=recipe.split).as_numpy_iterator())
+  images, sizes = canvas.stack([r["image"] for r in rows])
+  most = max(len(r["objects"]["id"]) for r in rows)
+  boxes = np.zeros((len(rows), most, 4), np.float32)
+  labels = np.full((len(rows), most), -1, np.int32)
+  for i, row in enumerate(rows):
+    found = row["objects"]
+    n = len(found["id"])
+    corner, side = found["bbox_px"][:, :2], found["bbox_px"][:, 2:]
+    boxes[i, :n] = np.concatenate([corner, corner + side], axis=1)
+    labels[i, :n] = found["label"]
+  data = jax.tree.map(
+    jnp.asarray,
+    {"image": images, "size": sizes, "boxes": boxes, "labels": labels},
+  )
+  schedule = optax.warmup_cosine_decay_schedule(
+    0.0, recipe.learning_rate, recipe.steps // 10, recipe.steps
+  )
+  optimizer = optax.chain(optax.clip_by_global_norm(5.0), optax.adam(schedule))
+  return data, model.loss, optimizer
 
 
 def _arrays(name: str, split: str, data_dir: str) -> tuple:

@@ -39,7 +39,7 @@ from eval.tasks import Condition
 from eval.tasks import classification
 
 COMMON = benchmark.BENCHMARK
-FLY = ("clean", "png")
+FLY = ("clean", "raw")
 SIZED = True  # models are told the valid size of every canvas
 MODELS = "models.detection"
 _VOC = ("pascal_c",)

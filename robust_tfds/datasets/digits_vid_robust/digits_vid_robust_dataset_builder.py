@@ -7,7 +7,6 @@ import math
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds.corruptions import seeding
 from robust_tfds.datasets import frame_sets
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
@@ -97,6 +96,8 @@ def _motion(row: int, offset: int) -> tuple[float, float, float, float, float]:
 @functools.cache
 def _draws(row: int) -> tuple[float, ...]:
   """Five numbers in [-1, 1], each digit's own."""
+  from robust_tfds.corruptions import seeding  # jax: not at import
+
   name = digits.example_id(row)
   words = np.concatenate(
     [

@@ -1,0 +1,52 @@
+"""Detection under corruption on embedded data: scenes of digits, one detector.
+
+  python -m eval.main --config=configs/quickstart_detection.py --workdir=/tmp/d
+  python -m eval.main --config=configs/quickstart_detection.py --plan
+
+A small RetinaNet is trained on a thousand scenes in about a minute on two cores,
+then shown 200 others clean and under 19 corruptions x 5 severities, corrupted on
+the fly. Nothing is downloaded. Results: P, mPC, rPC, tables, bars, and pictures
+with hits, misses and false alarms.
+"""
+
+import ml_collections
+
+
+def get_config() -> ml_collections.ConfigDict:
+  """The run; override fields with --config.field=value."""
+  config = ml_collections.ConfigDict()
+  config.task = "detection"
+  config.seed = 0
+  config.batch_size = 40
+  config.baseline = ""  # rPC is relative to the model's own clean AP
+  config.reports = True
+
+  config.data = ml_collections.ConfigDict()
+  config.data.name = "digits_detection_c"
+  config.data.split = "test"
+  config.data.source = "fly"  # or "prepared": the TFDS configs on disk
+  config.data.codec = "raw"
+  config.data.corruptions = "all"  # common, extra, all, none or names
+  config.data.severities = (1, 2, 3, 4, 5)
+  config.data.limit = 0  # 0: all examples
+  config.data.data_dir = ""  # default: inside the workdir
+  config.data.manual_dir = ""
+  config.data.frost_dir = ""  # default: the installed imagecorruptions
+  config.data.file_format = ""
+  config.data.cache_gib = 4.0
+
+  config.model = ml_collections.ConfigDict()
+  config.model.name = "tiny_retinanet"
+  config.model.label = ""
+  config.model.checkpoint = ""
+  config.model.train = ml_collections.ConfigDict(
+    {
+      "dataset": "digits_detection",
+      "split": "train",
+      "steps": 800,
+      "batch_size": 16,
+      "learning_rate": 5e-3,
+      "seed": 0,
+    }
+  )
+  return config.lock()

@@ -1,0 +1,98 @@
+"""From canvases of pictures to what a detector sees, in fixed shapes.
+
+A picture's shorter side becomes `short_px` unless the longer one would exceed
+`long_px`; sides are floored, pixels interpolated bilinearly without antialiasing
+between the pictures' own borders: torchvision's `GeneralizedRCNNTransform`. The
+network's canvas is a multiple of 32 that holds every picture of the input's
+canvas; beyond a picture it is zero after normalisation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+
+if TYPE_CHECKING:
+  from models.detection.detector import DetectorSpec
+
+_MULTIPLE = 32
+
+
+def to_network(
+  batch: jax.Array, sizes: jax.Array, spec: DetectorSpec
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+  """Normalised pixels, their valid sizes, and the way back.
+
+  Args:
+    batch: uint8 `[B, H, W, 3]`.
+    sizes: int32 `[B, 2]`.
+    spec: of the detector.
+
+  Returns:
+    float32 `[B, H', W', 3]`, int32 `[B, 2]`, and factors float32 `[B, 4]` from
+    the network's pixels to the input's, for x1, y1, x2, y2.
+  """
+  height, width = batch.shape[1:3]
+  canvas = network_canvas(height, width, spec)
+  shown = shown_sizes(sizes, spec)
+  factor = sizes.astype(jnp.float32) / shown.astype(jnp.float32)
+  pixels = spec.normalize(batch)
+  if spec.short_px:
+    pixels = jax.vmap(lambda p, f, s: _resized(p, f, s, canvas))(
+      pixels, factor, sizes
+    )
+  else:
+    margin = [(0, c - n) for c, n in zip(canvas, (height, width))]
+    pixels = jnp.pad(pixels, ((0, 0), *margin, (0, 0)))
+  rows = jnp.arange(canvas[0])[None, :, None] < shown[:, 0, None, None]
+  columns = jnp.arange(canvas[1])[None, None] < shown[:, 1, None, None]
+  pixels = jnp.where((rows & columns)[..., None], pixels, 0)
+  return pixels, shown, jnp.concatenate([factor[:, ::-1]] * 2, axis=1)
+
+
+def shown_sizes(sizes: jax.Array, spec: DetectorSpec) -> jax.Array:
+  """(height, width) after the resize rule: int32 `[B, 2]`."""
+  if not spec.short_px:
+    return sizes.astype(jnp.int32)
+  sides = sizes.astype(jnp.float32)
+  scale = jnp.minimum(
+    spec.short_px / sides.min(axis=1), spec.long_px / sides.max(axis=1)
+  )
+  # A hair more, so that 800 / 600 * 600 is 800 in float32 too.
+  return jnp.floor(sides * scale[:, None] * (1 + 1e-6)).astype(jnp.int32)
+
+
+def network_canvas(
+  height: int, width: int, spec: DetectorSpec
+) -> tuple[int, int]:
+  """The network's canvas for pictures on a canvas of this shape.
+
+  A canvas of one orientation holds pictures of that orientation alone
+  (`robust_tfds/corruptions/canvas.py`), so its short side needs `short_px`.
+  """
+  sides = (height, width)
+  if spec.short_px:
+    long, short = spec.long_px, spec.short_px
+    sides = (long, short) if height > width else (short, long)
+    if height == width:
+      sides = (long, long)
+  return tuple(-(-n // _MULTIPLE) * _MULTIPLE for n in sides)  # type: ignore
+
+
+def _resized(pixels, factor, size, canvas) -> jax.Array:
+  """One picture: `[H, W, 3]` -> `[*canvas, 3]`."""
+
+  def axis(count, step, limit):
+    at = (jnp.arange(count) + 0.5) * step - 0.5
+    at = jnp.clip(at, 0, limit - 1)  # torch repeats the border
+    low = jnp.floor(at).astype(jnp.int32)
+    return low, jnp.minimum(low + 1, limit - 1), at - low
+
+  top, bottom, down = axis(canvas[0], factor[0], size[0])
+  left, right, across = axis(canvas[1], factor[1], size[1])
+  down = down[:, None, None]
+  rows = pixels[top] * (1 - down) + pixels[bottom] * down
+  across = across[None, :, None]
+  return rows[:, left] * (1 - across) + rows[:, right] * across
