@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import zlib
 from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from absl.testing import absltest
@@ -22,12 +24,14 @@ class Oracle:
     clip: T and side in pixels of the clips to compare on.
     pack: `[B, 3, T, H, W]` -> the module's input.
     unpack: the module's output -> logits.
+    options: of our network in place of the published ones, to fit small clips.
   """
 
   build: Callable[[], Any]
   clip: tuple[int, int]
   pack: Callable[[Any], Any] = lambda x: x
   unpack: Callable[[Any], Any] = lambda y: y
+  options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def torch() -> Any:
@@ -141,6 +145,18 @@ def _x3d(frames: int, side: int) -> Callable[[], Any]:
   return build
 
 
+def _small_mvit() -> Any:
+  """torchvision's builder, which fixes the clips' size, for small clips."""
+  from torchvision.models.video import mvit as library
+
+  build = library._mvit
+  small = {"spatial_size": (64, 64), "temporal_size": 4}
+  with mock.patch.object(
+    library, "_mvit", lambda **options: build(**{**options, **small})
+  ):
+    return library.mvit_v1_b(weights=None)
+
+
 def _pathways(x: Any) -> list:
   """What SlowFast's reference takes: slow frames (PySlowFast's), all frames."""
   count = x.shape[2]
@@ -171,4 +187,10 @@ ORACLES = {
     pack=_pathways,
   ),
   "x3d_s": Oracle(_x3d(5, 64), (5, 64)),
+  "mvit_base_16x4": Oracle(
+    _pytorchvideo("mvit_base_16x4", spatial_size=64, temporal_size=4),
+    (4, 64),
+    options={"frames": 4, "side": 64},
+  ),
+  "mvit_v1_b": Oracle(_small_mvit, (4, 64), options={"frames": 4, "side": 64}),
 }
