@@ -157,6 +157,15 @@ def _small_mvit() -> Any:
     return library.mvit_v1_b(weights=None)
 
 
+def _timesformer() -> Any:
+  from transformers.models import timesformer as library
+
+  config = library.configuration_timesformer.TimesformerConfig(
+    image_size=64, num_frames=4, num_labels=400, layer_norm_eps=1e-6
+  )
+  return library.modeling_timesformer.TimesformerForVideoClassification(config)
+
+
 def _pathways(x: Any) -> list:
   """What SlowFast's reference takes: slow frames (PySlowFast's), all frames."""
   count = x.shape[2]
@@ -193,4 +202,11 @@ ORACLES = {
     options={"frames": 4, "side": 64},
   ),
   "mvit_v1_b": Oracle(_small_mvit, (4, 64), options={"frames": 4, "side": 64}),
+  "timesformer_base": Oracle(
+    _timesformer,
+    (4, 64),
+    pack=lambda x: x.transpose(1, 2),
+    unpack=lambda y: y.logits,
+    options={"frames": 4, "side": 64},
+  ),
 }
