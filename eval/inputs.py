@@ -101,7 +101,8 @@ class Source:
     self.total = limit or self.total
     self.builder, self.split, self.host = builder, split, host
     features = builder.info.features
-    self.pixels = "frames" if "frames" in features else "image"
+    kinds = ("frames", "video", "image")
+    self.pixels = next(k for k in kinds if k in features)
     self.shape = tuple(features[self.pixels].shape)
     self.batch_size = batch_size
     self.waited_s = 0.0  # how long `batches` waited for decoded examples

@@ -45,6 +45,8 @@ class Predictor:
     self._model, self._where = model, where
     self._variables = devices.put_replicated(variables, where)
     self._steps: dict[Reduce, Callable] = {}
+    # Clips are [T, H, W, 3], pictures [H, W, 3].
+    self._item = 4 if hasattr(getattr(model, "spec", None), "frames") else 3
 
   def __call__(
     self,
@@ -55,7 +57,8 @@ class Predictor:
     """Reduced outputs of a sharded uint8 batch; does not wait for them.
 
     Args:
-      images: uint8 `[B, H, W, 3]`, or `[B, T, H, W, 3]` of sequences.
+      images: uint8 `[B, H, W, 3]`, `[B, T, H, W, 3]` of sequences, or `[B,
+        views, T, H, W, 3]` of clips.
       sizes: int32 `[B, 2]`, the valid (height, width) of each canvas, for
         models that give detections: `.apply(variables, images, sizes) -> {name:
         array [B, ...]}`, which `reduce` is called with. None for classifiers.
@@ -72,9 +75,9 @@ class Predictor:
     return self._steps[reduce](self._variables, *rows)
 
   def _logits(self, reduce: Reduce, variables, images):
-    flat = images.reshape(-1, *images.shape[-3:])
+    flat = images.reshape(-1, *images.shape[-self._item :])
     logits = self._model.apply(variables, flat).astype(jnp.float32)
-    logits = logits.reshape(*images.shape[:-3], -1)
+    logits = logits.reshape(*images.shape[: -self._item], -1)
     inner = tuple(range(1, logits.ndim))
     return {**reduce(logits), "finite": jnp.isfinite(logits).all(axis=inner)}
 

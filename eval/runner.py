@@ -96,12 +96,13 @@ class Runner:
       quiet=self.host.index > 0,
     )
     for condition, labels in missing.items():
-      if labels:
+      source = self._source_of(condition, clean) if labels else clean
+      for own, shown in self._shares(condition, labels, loaded, source):
         self._run_condition(
           condition,
-          {m: loaded[m] for m in labels},
-          {m: marks[m][condition] for m in labels},
-          self._source_of(condition, clean),
+          {m: loaded[m] for m in own},
+          {m: marks[m][condition] for m in own},
+          shown,
           progress,
         )
     rows = self.rows(marks)
@@ -125,6 +126,21 @@ class Runner:
     return rescore.rows(
       self.task, cells, baseline, self.plan.corruptions, self.truth
     )
+
+  def _shares(
+    self,
+    condition: tasks.Condition,
+    labels: list[str],
+    loaded: dict[str, _Loaded],
+    source: inputs.Source,
+  ) -> list[tuple[list[str], Any]]:
+    """Models that see the same batches, and what gives these."""
+    if not hasattr(self.task, "per_model"):
+      return [(labels, source)] if labels else []
+    return [
+      ([m], self.task.per_model(source, condition, loaded[m].spec, self.plan))
+      for m in labels
+    ]
 
   def _clean(self) -> inputs.Source:
     """What corruptions are made from on the fly, else the clean images."""
@@ -292,7 +308,7 @@ class Runner:
     condition: tasks.Condition,
     loaded: dict[str, _Loaded],
     marks: dict[str, str],
-    source: inputs.Source,
+    source: Any,
     progress: Progress,
   ) -> None:
     """Corrupts each batch once and shows it to every model that wants it."""
@@ -432,6 +448,7 @@ class Runner:
       networks=self.task.published_networks(self.plan.dataset),
       gallery=self._gallery(clean),
       overlays=self._overlays(clean),
+      gflops=self._gflops(),
       provenance=self._provenance(clean),
       timing=took,
     )
@@ -459,7 +476,7 @@ class Runner:
       )
 
     return name, self.task.samples(
-      np.asarray(example["image"]),
+      np.asarray(example[clean.pixels]),
       key,
       self.plan.conditions,
       self.plan.edition,
@@ -486,6 +503,18 @@ class Runner:
       for label in self.plan.models
     }
     return self.task.gallery(clean.batches(), read, self._class_names(clean))
+
+  def _gflops(self) -> dict[str, float]:
+    """Of the models whose specs know."""
+    found = {
+      label: plan_lib.registry(self.task).get(entry.name).spec
+      for label, entry in self.plan.models.items()
+    }
+    return {
+      label: spec.gflops
+      for label, spec in found.items()
+      if getattr(spec, "gflops", None)
+    }
 
   def _overlays(self, clean: inputs.Source) -> dict:
     """Some pictures under some conditions with what the first model found."""

@@ -50,6 +50,7 @@ class Context:
     gallery: title -> (uint8 `[H, W, 3]`, caption) pairs that a task picked.
     overlays: title -> (uint8 `[H, W, 3]`, boxes) pairs, a box being (`hit`,
       `missed` or `wrong`, (x1, y1, x2, y2) in px, text).
+    gflops: model -> published multiply-adds of one input in billions.
     timing: stage -> seconds, or empty.
   """
 
@@ -80,6 +81,7 @@ class Context:
   overlays: Mapping[str, Sequence[tuple]] = dataclasses.field(
     default_factory=dict
   )
+  gflops: Mapping[str, float] = dataclasses.field(default_factory=dict)
   timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
   @property

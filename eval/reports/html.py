@@ -9,7 +9,7 @@ import pathlib
 from eval import reports
 from eval.reports import pivot
 
-TASKS = ("classification", "sequences", "frames", "detection")
+TASKS = ("classification", "sequences", "frames", "detection", "video")
 LAST = True
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; }

@@ -7,7 +7,7 @@ import pathlib
 from eval import reports
 from eval.reports import pivot
 
-TASKS = ("classification", "sequences", "frames", "detection")
+TASKS = ("classification", "sequences", "frames", "detection", "video")
 _ESCAPES = {
   "\\": r"\textbackslash{}",
   **{c: f"\\{c}" for c in "&%$#_{}"},

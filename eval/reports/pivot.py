@@ -42,6 +42,16 @@ HEADLINES: Mapping[str, Sequence[tuple[str, str]]] = {
     ("segm/mpc", "Mask mPC"),
     ("segm/rpc", "Mask rPC"),
   ),
+  "video": (
+    ("clean_accuracy", "Clean accuracy"),
+    ("gamma_a", "gamma_a"),
+    ("gamma_r", "gamma_r"),
+    ("gamma_r/noise", "gamma_r, noise"),
+    ("gamma_r/blur", "blur"),
+    ("gamma_r/digital", "digital"),
+    ("gamma_r/temporal", "temporal"),
+    ("gamma_r/camera", "camera"),
+  ),
 }
 # Where more is better; errors and drops are the rule.
 _HIGHER = (
@@ -52,6 +62,7 @@ _HIGHER = (
   "mean_ap",
   "segm/mean_ap",
   *(metric for metric, _ in HEADLINES["detection"]),
+  *(metric for metric, _ in HEADLINES["video"]),
 )
 # Task -> the numbers of each corruption, plain and normalised.
 DETAILS: Mapping[str, Sequence[tuple[str, str]]] = {
@@ -64,6 +75,7 @@ DETAILS: Mapping[str, Sequence[tuple[str, str]]] = {
   ),
   "frames": (),
   "detection": (("mean_ap", "AP"), ("segm/mean_ap", "mask AP")),
+  "video": (("gamma_a", "gamma_a"), ("gamma_r", "gamma_r")),
 }
 # Task -> what one corruption is called, and the mean over the common ones.
 _WORDS = {
@@ -71,6 +83,7 @@ _WORDS = {
   "sequences": ("perturbation", "FR, T5D, mFR and mT5D", "mFR and mT5D"),
   "frames": ("condition", "", ""),
   "detection": ("corruption", "", "mPC"),
+  "video": ("perturbation", "", ""),
 }
 _DISTANCES = ("unnormalised_t5d", "mean_unnormalised_t5d", "zipf_distance")
 
@@ -89,7 +102,7 @@ def main_details(context: reports.Context) -> list[tuple[str, str]]:
   """Of every plain and normalised pair the normalised one, if it is there."""
   known = DETAILS[context.task]
   there = details(context)
-  if context.task == "detection":  # boxes and masks, neither normalised
+  if context.task in ("detection", "video"):  # each for itself
     return list(there)
   pairs = zip(known[::2], known[1::2])
   return [
@@ -187,6 +200,11 @@ def note(context: reports.Context) -> str:
     return (
       "P: AP (VOC: AP50) on clean images; mPC: its mean over the 15 corruptions"
       " and 5 severities; rPC: mPC / P."
+    )
+  if context.task == "video":
+    return (
+      "gamma_a: 1 - (clean accuracy - accuracy); gamma_r: accuracy / clean"
+      " accuracy; means over severities, then perturbations, then groups."
     )
   if not context.baseline or context.baseline.startswith("none"):
     return "No baseline: plain means only."

@@ -7,7 +7,7 @@ import pathlib
 from eval import reports
 from eval.reports import leaderboard_markdown
 
-TASKS = ("classification", "sequences", "frames", "detection")
+TASKS = ("classification", "sequences", "frames", "detection", "video")
 
 
 def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:

@@ -25,6 +25,8 @@ A task's file holds
 and, where the task needs it,
 
   MODELS: the package of its models, if not `models`
+  per_model(source, condition, spec, plan) -> what gives a model's own batches,
+    perturbed already, in place of `transform`
   SIZED: models also get the valid size of every canvas
   label_feature(features) -> the feature that knows the classes
   truth(source, workdir), read_truth(workdir) -> the ground truth; `cell_rows`

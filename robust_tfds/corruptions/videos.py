@@ -111,7 +111,7 @@ def perturb_frames(
   *,
   edition: str = "paper",
   key: jax.Array,
-  first: int = 0,
+  first: int | np.ndarray = 0,
 ) -> jax.Array:
   """Some of a clip's frames under a perturbation that works frame by frame.
 
@@ -124,7 +124,8 @@ def perturb_frames(
     severity: 1-5.
     edition: `paper` or `code`.
     key: of the whole clip.
-    first: the number of the first of these frames within the clip.
+    first: the number of the first of these frames within the clip, or the numbers
+      of all of them, int `[T]`.
 
   Returns:
     uint8 `[T, H', W', 3]`.
@@ -139,7 +140,11 @@ def perturb_frames(
       f"{name} needs the whole clip at once; use perturb_video, or frame_indices"
       " for temporal ones."
     )
-  numbers = np.arange(first, first + len(clip))
+  numbers = first + np.arange(len(clip)) if np.ndim(first) == 0 else first
+  if np.shape(numbers) != (len(clip),):
+    raise ValueError(
+      f"{len(clip)} frames need {len(clip)} numbers, got {np.shape(numbers)}."
+    )
   parts = []
   for start in range(0, len(clip), _CHUNK):
     part = clip[start : start + _CHUNK]

@@ -311,6 +311,9 @@ class ContractTest(parameterized.TestCase):
         clip[first:last], name, 2, key=key, first=first
       )
       np.testing.assert_array_equal(part, whole[first:last])
+    some = np.array([2, 5, 11])
+    part = videos.perturb_frames(clip[some], name, 2, key=key, first=some)
+    np.testing.assert_array_equal(part, whole[some])
 
   @parameterized.parameters("gaussian_noise", "random_rotation", "translation")
   def test_every_frame_has_its_own_draw(self, name):

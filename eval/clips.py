@@ -1,0 +1,177 @@
+"""Clips of videos for a model: perturbed, sampled, resized, cropped.
+
+Views are placed as PySlowFast places them (specs/video.md section 2): a clip
+spans frames * rate / 30 seconds; view v of n starts at v / n of what is left of
+the video, its frames are evenly spaced, truncated and kept inside. Temporal
+perturbations act on the whole video first, as index maps; of the others only the
+frames that some view shows are made.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from eval import inputs
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import videos
+from robust_tfds.datasets import geometry
+
+_NATIVE_FPS = 30.0  # what a model's rate counts in
+
+
+def view_indices(
+  num_frames: int, fps: float, frames: int, rate: int, views: int
+) -> np.ndarray:
+  """Which frames each view shows.
+
+  Args:
+    num_frames: of the video.
+    fps: of the video.
+    frames: of a clip.
+    rate: stride between a clip's frames at 30 fps.
+    views: how many clips, evenly placed.
+
+  Returns:
+    int64 `[views, frames]`, in 0..num_frames-1; short videos repeat their last
+    frame.
+
+  >>> view_indices(20, 30.0, 4, 2, 2).tolist()
+  [[0, 2, 4, 7], [6, 8, 10, 13]]
+  """
+  span = rate * frames / _NATIVE_FPS * fps
+  left = max(num_frames - span, 0)
+  start = left * np.arange(views) / views
+  at = np.linspace(start, start + span - 1, frames, axis=1)
+  return np.clip(at, 0, num_frames - 1).astype(np.int64)
+
+
+def make(
+  video: np.ndarray,
+  fps: float,
+  name: str,
+  severity: int,
+  edition: str,
+  key: jax.Array,
+  spec: Any,
+  views: int,
+) -> np.ndarray:
+  """The clips of one video under one condition.
+
+  Args:
+    video: uint8 `[T, H, W, 3]`.
+    fps: of the video.
+    name: of the perturbation; empty for clean.
+    severity: 1-5.
+    edition: of the perturbations.
+    key: JAX key.
+    spec: `models.video.spec.VideoSpec`.
+    views: how many clips.
+
+  Returns:
+    uint8 `[views, frames, S, S, 3]`, S the spec's `input_px`.
+  """
+  if name and videos.is_temporal(name):
+    order = videos.frame_indices(
+      len(video), name, severity, edition=edition, key=key
+    )
+    video, name = video[order], ""
+  wanted = view_indices(len(video), fps, spec.frames, spec.rate, views)
+  needed, place = np.unique(wanted, return_inverse=True)
+  if not name:
+    shown = video[needed]
+  elif name in ("mpeg1", "mpeg2"):
+    done = videos.perturb_video(
+      video, name, severity, edition=edition, key=key, fps=fps
+    )
+    shown = np.asarray(done)[needed]
+  else:
+    shown = np.asarray(
+      videos.perturb_frames(
+        video[needed], name, severity, edition=edition, key=key, first=needed
+      )
+    )
+  cropped = np.stack([_cropped(f, spec) for f in shown])
+  return cropped[place.reshape(wanted.shape)]
+
+
+def _cropped(frame: np.ndarray, spec: Any) -> np.ndarray:
+  """A frame by the spec's resize rule and centre crop."""
+  from PIL import Image
+
+  kind = {"squash": "squash", "short_side": "short"}[spec.resize]
+  rule = f"{kind}{spec.resize_px}_crop{spec.input_px}"
+  return np.asarray(geometry.apply(Image.fromarray(frame), rule))
+
+
+class Clips:
+  """A source of videos as batches of one model's clips under one condition."""
+
+  def __init__(
+    self,
+    source: inputs.Source,
+    condition: Any,
+    spec: Any,
+    *,
+    seed: int,
+    dataset: str,
+    edition: str,
+    views: int,
+  ):
+    """See `make`; the key of a video follows from its id."""
+    self._source, self._condition, self._spec = source, condition, spec
+    self._seed, self._dataset = seed, dataset
+    self._edition, self._views = edition, views
+    self.steps, self.shape = source.steps, (0,)  # one size for all
+
+  def batches(self) -> Iterator[inputs.Batch]:
+    """`image` uint8 `[B, views, frames, S, S, 3]`; the last batch is padded."""
+    size = self._source.batch_size
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+      examples = iter(self._source.examples())
+      for _ in range(self.steps):
+        rows = list(itertools.islice(examples, size))
+        yield self._batch(rows, list(pool.map(self._clips, rows)), size)
+
+  def _clips(self, example: dict[str, Any]) -> np.ndarray:
+    condition = self._condition
+    key = seeding.example_key(
+      self._seed,
+      self._dataset,
+      condition.corruption,
+      condition.severity,
+      inputs.text(example["example_id"]),
+    )
+    return make(
+      np.asarray(example["video"]),
+      float(example["fps"]),
+      condition.corruption,
+      condition.severity,
+      self._edition,
+      key,
+      self._spec,
+      self._views,
+    )
+
+  def _batch(self, rows, clips, size) -> inputs.Batch:
+    spec, padding = self._spec, size - len(rows)
+    side = spec.input_px
+    image = np.zeros((size, self._views, spec.frames, side, side, 3), np.uint8)
+    for i, clip in enumerate(clips):
+      image[i] = clip
+    ids = [inputs.text(r["example_id"]) for r in rows]
+    groups = [inputs.text(r["group_id"]) for r in rows]
+    return inputs.Batch(
+      image=image,
+      size=np.full((size, 2), side, np.int32),
+      mask=np.arange(size) < len(rows),
+      example_id=ids + [""] * padding,
+      group_id=groups + [""] * padding,
+      frame=np.zeros(size, np.int32),
+      label=np.array([r["label"] for r in rows] + [-1] * padding, np.int32),
+    )

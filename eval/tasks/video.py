@@ -1,0 +1,264 @@
+"""Action recognition under 18 video perturbations (Schiappa et al. 2023).
+
+A model sees some clips of each video; their softmax scores are averaged. Cell
+metrics: `accuracy` and `top5_accuracy` with 95 % Clopper-Pearson intervals. Over
+the severities of a perturbation: `gamma_a`, `gamma_r`; over a group `gamma_a/noise`
+and so on; over the benchmark `clean_accuracy`, `gamma_a`, `gamma_r`, the means of
+the groups. Their intervals are bootstrapped over videos. Definitions:
+`eval/metrics/action`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+
+from eval import clips
+from eval import predict
+from eval import provenance
+from eval import table
+from eval.metrics import action
+from eval.metrics import intervals
+from eval.tasks import Cell
+from eval.tasks import Condition
+from eval.tasks import classification
+from eval.tasks import unknown
+from robust_tfds import corruptions
+from robust_tfds.corruptions import spec
+
+COMMON = action.ALL
+FLY = ("source", "")
+MODELS = "models.video"
+_FOLDER = "video"
+
+
+def conditions(data: Any) -> list[Condition]:
+  """Clean, then every perturbation at every severity that `data` names.
+
+  Args:
+    data: has `perturbations` (`all`, `none`, groups or names separated by commas)
+      and `severities`.
+
+  Raises:
+    ValueError: an unknown name (with a suggestion) or a severity outside 1-5.
+  """
+  severities = data.severities
+  listed = [severities] if isinstance(severities, int) else list(severities)
+  for severity in listed:
+    spec.check_severity(severity)
+  return [Condition()] + [
+    Condition(name, severity)
+    for name in _names(data.perturbations)
+    for severity in sorted(set(listed))
+  ]
+
+
+def groups(names: Sequence[str]) -> dict[str, str]:
+  """`noise`, `blur`, `digital`, `temporal` or `camera` of every name."""
+  return {n: spec.module(n, _FOLDER).INFO.group for n in names}
+
+
+def frames(condition: Condition, edition: str) -> int:
+  """Clips are counted as one."""
+  del condition, edition
+  return 1
+
+
+def per_model(
+  source: Any, condition: Condition, model_spec: Any, plan: Any
+) -> clips.Clips:
+  """The source as clips of one model: it replaces `transform`."""
+  return clips.Clips(
+    source,
+    condition,
+    model_spec,
+    seed=plan.seed,
+    dataset=plan.dataset,
+    edition=plan.edition,
+    views=plan.config.data.views,
+  )
+
+
+def transform(where: Mesh, edition: str, codec: str) -> predict.Transform:
+  """Clips come perturbed already."""
+  del where, edition, codec
+  return lambda images, sizes, condition, keys: images
+
+
+def reducer(condition: Condition) -> predict.Reduce:
+  """The same reduction in every condition."""
+  del condition
+  return reduce
+
+
+def reduce(logits: jax.Array) -> dict[str, jax.Array]:
+  """Top-5 of the softmax scores averaged over views.
+
+  Args:
+    logits: float32 `[B, views, classes]`.
+  """
+  chance = jax.nn.softmax(logits, axis=-1).mean(axis=1)
+  return classification.reduce(jnp.log(jnp.maximum(chance, 1e-30)))
+
+
+def columns(
+  batch: Any, outputs: Mapping[str, np.ndarray], condition: Condition
+) -> dict[str, np.ndarray]:
+  """The batch's valid rows as predictions' columns."""
+  return classification.columns(batch, outputs, condition)
+
+
+def cell_rows(
+  cell: Cell, predicted: Mapping[str, np.ndarray]
+) -> list[table.Row]:
+  """`accuracy` and `top5_accuracy` of one cell."""
+  label, top5 = predicted["label"][:, None], predicted["top5"]
+  right = {"accuracy": top5[:, 0] == label[:, 0]}
+  if (top5[:, -1] >= 0).all():
+    right["top5_accuracy"] = (top5 == label).any(axis=1)
+  rows = []
+  for metric, hits in right.items():
+    lo, hi = intervals.clopper_pearson(int(hits.sum()), len(hits))
+    rows.append(
+      table.Row(
+        **vars(cell),
+        metric=metric,
+        value=float(hits.mean()),
+        lo=float(lo),
+        hi=float(hi),
+        n=len(hits),
+      )
+    )
+  return rows
+
+
+def keep(predicted: Mapping[str, np.ndarray]) -> np.ndarray:
+  """Which videos are right, in the order of their ids."""
+  return predicted["top5"][:, 0] == predicted["label"]
+
+
+def check_baseline(baseline: str, labels: Sequence[str]) -> None:
+  """ValueError for any: gamma is relative to the model's own clean accuracy."""
+  del labels
+  if baseline:
+    raise ValueError(
+      f"Video has no baseline model, got {baseline!r}: gamma is relative to the"
+      " model's own clean accuracy. Leave config.baseline empty."
+    )
+
+
+def summary_rows(
+  rows: Sequence[table.Row],
+  baseline: str,
+  order: Sequence[str],
+  kept: Mapping[tuple[str, Condition], np.ndarray],
+) -> list[table.Row]:
+  """gamma_a and gamma_r of perturbations, groups and the benchmark."""
+  del baseline, order
+  out = []
+  for label in dict.fromkeys(r.model for r in rows):
+    own = [r for r in rows if r.model == label]
+    clean = kept[label, Condition()]
+    correct = {
+      (c.corruption, c.severity): right
+      for (model, c), right in kept.items()
+      if model == label and c.corruption
+    }
+    out += _of_model(own, clean, correct)
+  return out
+
+
+def published_networks(dataset: str) -> dict[str, tuple[float, ...]]:
+  """None: the paper prints no plain accuracies."""
+  del dataset
+  return {}
+
+
+def samples(
+  image: np.ndarray,
+  key: Callable[[Condition], jax.Array],
+  wanted: Sequence[Condition],
+  edition: str,
+) -> dict[tuple[str, int], np.ndarray]:
+  """One video under every condition: uint8 `[T, H, W, 3]`."""
+  out = {("", 0): image}
+  for c in wanted:
+    if c.corruption:
+      made = corruptions.perturb_video(
+        image, c.corruption, c.severity, edition=edition, key=key(c)
+      )
+      out[c.corruption, c.severity] = np.asarray(made)
+  return out
+
+
+def _names(wanted: Any) -> tuple[str, ...]:
+  if wanted == "all":
+    return corruptions.video_names()
+  if wanted in ("", "none"):
+    return ()
+  listed = wanted.split(",") if isinstance(wanted, str) else list(wanted)
+  chosen: set[str] = set()
+  for name in (w.strip() for w in listed):
+    if name in action.GROUPS:
+      chosen |= set(corruptions.video_names(name))
+    elif name in corruptions.video_names():
+      chosen.add(name)
+    else:
+      known = [*action.GROUPS, *corruptions.video_names()]
+      raise unknown("video perturbation", name, known)
+  return tuple(n for n in corruptions.video_names() if n in chosen)
+
+
+def _of_model(own, clean, correct) -> list[table.Row]:
+  accuracy = float(clean.mean())
+  first = own[0]
+  mark = provenance.fingerprint({"cells": sorted({r.fingerprint for r in own})})
+
+  def row(name, metric, value, ends=(None, None)):
+    return table.Row(
+      model=first.model,
+      dataset=first.dataset,
+      config="",
+      corruption=name,
+      severity=None,
+      metric=metric,
+      value=value,
+      lo=ends[0],
+      hi=ends[1],
+      n=len(clean),
+      seed=first.seed,
+      fingerprint=mark,
+    )
+
+  ends = intervals.clopper_pearson(int(clean.sum()), len(clean))
+  out = [row("", "clean_accuracy", accuracy, tuple(map(float, ends)))]
+  if not correct or not accuracy:
+    return out
+  found = action.robustness(
+    {c: float(r.mean()) for c, r in correct.items()}, accuracy
+  )
+  rng = np.random.default_rng(first.seed)
+  spread = action.robustness_intervals(correct, clean, rng)
+  for measure in ("gamma_a", "gamma_r"):
+    value, end = found[measure], spread[measure]
+    for name in value["names"]:
+      out.append(row(name, measure, value["names"][name], end["names"][name]))
+    for group in value["groups"]:
+      out.append(
+        row(
+          "",
+          f"{measure}/{group}",
+          value["groups"][group],
+          end["groups"][group],
+        )
+      )
+    if not found["missing"]:
+      out.append(row("", measure, value["mean"], end["mean"]))
+  return out

@@ -1,0 +1,109 @@
+"""Video: conditions, views averaged, gamma in the table."""
+
+import types
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from absl.testing import absltest
+
+from eval import table
+from eval.metrics import action
+from eval.tasks import Cell
+from eval.tasks import Condition
+from eval.tasks import video
+
+
+class ConditionsTest(absltest.TestCase):
+  def _configs(self, perturbations, severities=(1, 5)):
+    data = types.SimpleNamespace(
+      perturbations=perturbations, severities=severities
+    )
+    return [c.config for c in video.conditions(data)]
+
+  def test_names(self):
+    self.assertLen(self._configs("all", (1, 2, 3, 4, 5)), 91)
+    self.assertEqual(
+      self._configs("camera,jpeg", 2),
+      [
+        "clean",
+        "jpeg_2",
+        "static_rotation_2",
+        "random_rotation_2",
+        "translation_2",
+      ],
+    )
+    with self.assertRaisesRegex(ValueError, "Did you mean 'jumbling'"):
+      self._configs("jumblin")
+    with self.assertRaisesRegex(ValueError, "must be 1-5"):
+      self._configs("jpeg", (7,))
+
+
+class ReduceTest(absltest.TestCase):
+  def test_softmax_scores_are_averaged_over_views(self):
+    logits = np.random.default_rng(0).normal(0, 3, (4, 3, 9))
+    got = jax.jit(video.reduce)(jnp.asarray(logits, jnp.float32))
+    chance = np.exp(logits)
+    chance = (chance / chance.sum(-1, keepdims=True)).mean(1)
+    order = np.argsort(-chance, axis=-1)[:, :5]
+    np.testing.assert_array_equal(got["top5"], order)
+    np.testing.assert_allclose(
+      got["score"], np.take_along_axis(chance, order, 1), rtol=1e-5
+    )
+
+
+class TableTest(absltest.TestCase):
+  def _columns(self, right):
+    label = np.arange(len(right)) % 7
+    top5 = np.tile(label[:, None], (1, 5)) + np.arange(5) + 1
+    top5[right, 0] = label[right]
+    return {"label": label, "top5": top5 % 9}
+
+  def test_gamma(self):
+    rng = np.random.default_rng(0)
+    conditions = [Condition()] + [
+      Condition(n, s) for n in action.ALL for s in action.SEVERITIES
+    ]
+    rows, kept, accuracy = [], {}, {}
+    for c in conditions:
+      right = rng.random(200) < 0.9 - 0.1 * c.severity
+      columns = self._columns(right)
+      rows += video.cell_rows(
+        Cell("m", "ucf101_p", c.config, c.corruption, c.severity), columns
+      )
+      kept["m", c] = video.keep(columns)
+      accuracy[c.corruption, c.severity] = right.mean()
+    clean = accuracy.pop(("", 0))
+    want = action.robustness(accuracy, clean)
+    out = video.summary_rows(rows, "", action.ALL, kept)
+    for measure in ("gamma_a", "gamma_r"):
+      (mean,) = table.select(out, metric=measure, corruption="")
+      self.assertAlmostEqual(mean.value, want[measure]["mean"], delta=1e-12)
+      self.assertBetween(mean.value, mean.lo, mean.hi)
+      (noise,) = table.select(out, metric=f"{measure}/noise")
+      self.assertAlmostEqual(noise.value, want[measure]["groups"]["noise"])
+      (jpeg,) = table.select(out, metric=measure, corruption="jpeg")
+      self.assertAlmostEqual(jpeg.value, want[measure]["names"]["jpeg"])
+    (row,) = table.select(rows, config="clean", metric="accuracy")
+    self.assertEqual(row.value, clean)
+
+  def test_an_incomplete_benchmark_has_no_mean(self):
+    right = np.ones(10, bool)
+    kept = {
+      ("m", Condition()): right,
+      ("m", Condition("jpeg", 1)): right,
+    }
+    rows = video.cell_rows(
+      Cell("m", "ucf101_p", "clean", "", 0), self._columns(right)
+    )
+    out = video.summary_rows(rows, "", ("jpeg",), kept)
+    self.assertEmpty(table.select(out, metric="gamma_r", corruption=""))
+    self.assertNotEmpty(table.select(out, metric="gamma_r", corruption="jpeg"))
+
+  def test_a_baseline_is_refused(self):
+    with self.assertRaisesRegex(ValueError, "no baseline model"):
+      video.check_baseline("alexnet", [])
+
+
+if __name__ == "__main__":
+  absltest.main()
