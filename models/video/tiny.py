@@ -21,7 +21,7 @@ SPEC = VideoSpec(
   weights="own",
   parameters=135_402,
   frames=8,
-  rate=1,
+  rate=2,
   source="trained here (configs/quickstart_video.py)",
 )
 VARIANTS = {"tiny_r3d": Variant(SPEC)}

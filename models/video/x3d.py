@@ -2,6 +2,8 @@
 
 They differ in the clips they take. Attribute names follow pytorchvideo, whose
 stem calls its spatial convolution `conv_t` and its temporal one `conv_xy`.
+PySlowFast's networks have one norm more, on the first shortcut (which changes
+the size and keeps the channels): `x3d_m_pyslowfast` and its like.
 """
 
 from __future__ import annotations
@@ -23,7 +25,12 @@ _SPEC = VideoSpec(
 
 
 def _variant(
-  frames: int, rate: int, side: tuple[int, int], gflops: float
+  frames: int,
+  rate: int,
+  side: tuple[int, int],
+  gflops: float,
+  *,
+  pyslowfast: bool = False,
 ) -> Variant:
   spec = dataclasses.replace(
     _SPEC,
@@ -33,15 +40,30 @@ def _variant(
     input_px=side[1],
     gflops=gflops,
   )
+  if pyslowfast:
+    spec = dataclasses.replace(
+      spec,
+      parameters=3_794_322,
+      weights="pyslowfast",
+      source="facebookresearch/SlowFast, MODEL_ZOO.md, Kinetics-400",
+    )
   # The stem and the four stages halve the frame: grids of 5 or 7.
-  return Variant(spec, {"window": (frames, side[1] // 32, side[1] // 32)})
+  window = (frames, side[1] // 32, side[1] // 32)
+  return Variant(spec, {"window": window, "norms_all": pyslowfast})
 
 
+# GFLOPs: pytorchvideo's model zoo, one view.
+_CLIPS = {
+  "x3d_xs": (4, 12, (182, 160), 0.91),
+  "x3d_s": (13, 6, (182, 160), 2.96),
+  "x3d_m": (16, 5, (256, 224), 6.72),
+}
 VARIANTS = {
-  # GFLOPs: pytorchvideo's model zoo, one view.
-  "x3d_xs": _variant(4, 12, (182, 160), 0.91),
-  "x3d_s": _variant(13, 6, (182, 160), 2.96),
-  "x3d_m": _variant(16, 5, (256, 224), 6.72),
+  **{name: _variant(*clip) for name, clip in _CLIPS.items()},
+  **{
+    f"{name}_pyslowfast": _variant(*clip, pyslowfast=True)
+    for name, clip in _CLIPS.items()
+  },
 }
 CHECKPOINTS = {
   # pytorchvideo's names are ours.
@@ -124,7 +146,7 @@ class Branch(nnx.Module):
 
 
 class Block(nnx.Module):
-  """A branch around a shortcut, normalised only where channels change."""
+  """A branch around a shortcut."""
 
   def __init__(
     self,
@@ -133,15 +155,17 @@ class Block(nnx.Module):
     stride: int,
     *,
     squeezes: bool,
+    norms_all: bool,
     rngs: nnx.Rngs,
   ):
-    """The branch is 2.25 times as wide as the output."""
-    self.shortens, self.widens = stride != 1, inputs != outputs
-    if self.shortens or self.widens:
+    """The branch is 2.25 times as wide as the output; see `Network`."""
+    self.shortens = stride != 1 or inputs != outputs
+    self.norms = self.shortens and (norms_all or inputs != outputs)
+    if self.shortens:
       self.branch1_conv = volumes.Conv3d(
         inputs, outputs, 1, (1, stride, stride), rngs=rngs
       )
-    if self.widens:
+    if self.norms:
       self.branch1_norm = layers.BatchNorm(outputs, rngs=rngs)
     self.branch2 = Branch(
       inputs,
@@ -155,9 +179,9 @@ class Block(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
     shortcut = x
-    if self.shortens or self.widens:
+    if self.shortens:
       shortcut = self.branch1_conv(shortcut)
-    if self.widens:
+    if self.norms:
       shortcut = self.branch1_norm(shortcut)
     return layers.relu(shortcut + self.branch2(x))
 
@@ -165,8 +189,16 @@ class Block(nnx.Module):
 class Stage(nnx.Module):
   """`depth` blocks; the first is strided, every other one squeezes."""
 
-  def __init__(self, inputs: int, outputs: int, depth: int, *, rngs: nnx.Rngs):
-    """Halves height and width."""
+  def __init__(
+    self,
+    inputs: int,
+    outputs: int,
+    depth: int,
+    *,
+    norms_all: bool,
+    rngs: nnx.Rngs,
+  ):
+    """Halves height and width; see `Network`."""
     self.res_blocks = layers.Stack(
       [
         Block(
@@ -174,6 +206,7 @@ class Stage(nnx.Module):
           outputs,
           1 if i else 2,
           squeezes=i % 2 == 0,
+          norms_all=norms_all,
           rngs=rngs,
         )
         for i in range(depth)
@@ -258,13 +291,27 @@ class Network(nnx.Module):
   """A stem, four stages, a head."""
 
   def __init__(
-    self, *, window: tuple[int, int, int], num_classes: int, rngs: nnx.Rngs
+    self,
+    *,
+    window: tuple[int, int, int],
+    norms_all: bool,
+    num_classes: int,
+    rngs: nnx.Rngs,
   ):
-    """`window` as in `Pool`."""
+    """Builds the stages.
+
+    Args:
+      window: as in `Pool`.
+      norms_all: whether shortcuts that only change the size are normalised.
+      num_classes: logits.
+      rngs: for the initial weights.
+    """
     steps: list[nnx.Module] = [Stem(rngs=rngs)]
     inputs = _STEM
     for outputs, depth in _STAGES:
-      steps.append(Stage(inputs, outputs, depth, rngs=rngs))
+      steps.append(
+        Stage(inputs, outputs, depth, norms_all=norms_all, rngs=rngs)
+      )
       inputs = outputs
     steps.append(Head(inputs, window, num_classes, rngs=rngs))
     self.blocks = layers.Stack(steps)
