@@ -10,6 +10,7 @@ apart, a fixed piece of numpy work is timed as well.
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Callable
@@ -72,13 +73,15 @@ def main(argv: Sequence[str]) -> None:
     for severity in _SEVERITIES:
       key = corruptions.example_key(0, "benchmark", name, severity, "clip")
       edition = "code" if name == "translation" else "paper"
-      took = _best(
-        lambda name=name, severity=severity, key=key, edition=edition: (
-          corruptions.perturb_video(
-            clip, name, severity, edition=edition, key=key
-          )
-        )
+      call = functools.partial(
+        corruptions.perturb_video,
+        clip,
+        name,
+        severity,
+        edition=edition,
+        key=key,
       )
+      took = _best(call)
       line = f"{name:17} {severity}  {1e3 * took:8.1f} ms"
       other = theirs.get(f"{_CODE_NAMES.get(name, name)}_{severity}")
       if other:

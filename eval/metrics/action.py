@@ -109,7 +109,8 @@ def robustness_intervals(
     As `robustness` without `missing`, with (lo, hi) in place of each number.
 
   Raises:
-    ValueError: as `robustness`, or cells of different videos.
+    ValueError: as `robustness`, no clean video right, or cells of different
+      videos.
   """
   order = _ordered(correct)
   clean = np.asarray(clean_correct, bool)
@@ -120,17 +121,24 @@ def robustness_intervals(
         f"{cell}: results of {list(row.shape)} videos, the clean ones are of"
         f" {list(clean.shape)}; every cell needs the same videos."
       )
+  if not clean.any():
+    raise ValueError(
+      f"clean_correct: none of {len(clean)} videos is right even without a"
+      " perturbation, so relative robustness has no meaning. Check labels and"
+      " preprocessing."
+    )
   n = len(clean)
   weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples)
+  # A draw with no clean success has no gamma_r.
+  weights = weights[weights @ clean > 0]
   drawn_clean = weights @ clean / n
   drawn = {c: weights @ row / n for c, row in zip(order, rows)}
-  with np.errstate(divide="ignore", invalid="ignore"):
-    relative = {c: a / drawn_clean for c, a in drawn.items()}
+  relative = {c: a / drawn_clean for c, a in drawn.items()}
   absolute = {c: 1 - (drawn_clean - a) for c, a in drawn.items()}
   tail = (1 - level) / 2
 
   def ends(values: np.ndarray) -> tuple[float, float]:
-    lo, hi = np.nanquantile(values, [tail, 1 - tail])
+    lo, hi = np.quantile(values, [tail, 1 - tail])
     return float(lo), float(hi)
 
   out = {}

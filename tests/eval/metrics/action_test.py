@@ -110,6 +110,19 @@ class IntervalsTest(absltest.TestCase):
         {("jpeg", 1): [True]}, [True, False], np.random.default_rng(0)
       )
 
+  def test_nothing_right_without_perturbation(self):
+    rng = np.random.default_rng(0)
+    for clean in ([], [False, False]):
+      with self.assertRaisesRegex(ValueError, "none of . videos is right"):
+        action.robustness_intervals({("jpeg", 1): clean}, clean, rng)
+
+  def test_few_videos_give_finite_ends(self):
+    correct, clean = [True, False, True], [False, False, True]
+    got = action.robustness_intervals(
+      {("jpeg", 1): correct}, clean, np.random.default_rng(0)
+    )
+    self.assertTrue(np.isfinite(got["gamma_r"]["mean"]).all())
+
 
 class CompareTest(absltest.TestCase):
   def test_differences(self):
