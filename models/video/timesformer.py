@@ -23,7 +23,7 @@ _SPEC = VideoSpec(
   flexible=False,
   weights="timesformer",
   parameters=121_566_352,
-  gflops=196.7,  # Table 2: 0.59 TFLOPs of three views
+  gflops=196.0,  # Schiappa et al., Table 1
   source="facebookresearch/TimeSformer, TimeSformer_divST_8x32_224_K400",
 )
 VARIANTS = {
