@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from eval import clips
 from robust_tfds import datasets
 from robust_tfds.corruptions import canvas
 
@@ -102,7 +103,9 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
 
 
 def _classification(model: Any, recipe: Any, data_dir: str) -> tuple:
-  image, label = _arrays(recipe.dataset, recipe.split, data_dir)
+  video = hasattr(model.spec, "frames")
+  read = _clips if video else _arrays
+  image, label = read(model, recipe.dataset, recipe.split, data_dir)
   data = {
     "image": model.preprocess(jnp.asarray(image)),
     "label": jnp.asarray(label),
@@ -143,11 +146,30 @@ def _detection(model: Any, recipe: Any, data_dir: str) -> tuple:
   return data, model.loss, optimizer
 
 
-def _arrays(name: str, split: str, data_dir: str) -> tuple:
+def _arrays(model: Any, name: str, split: str, data_dir: str) -> tuple:
+  del model
   builder = datasets.prepare(name, "", data_dir=data_dir)
   rows = list(builder.as_dataset(split=split).as_numpy_iterator())
   # TFDS stores examples by the hash of their ids: the order is stable.
   return (
     np.stack([r["image"] for r in rows]),
+    np.array([r["label"] for r in rows], np.int32),
+  )
+
+
+def _clips(model: Any, name: str, split: str, data_dir: str) -> tuple:
+  """One clip of every video, as the model will see them."""
+  builder = datasets.prepare(name, "", data_dir=data_dir)
+  rows = list(builder.as_dataset(split=split).as_numpy_iterator())
+  none = jax.random.key(0)  # clean clips draw nothing
+  return (
+    np.stack(
+      [
+        clips.make(
+          r["video"], float(r["fps"]), "", 0, "paper", none, model.spec, 1
+        )[0]
+        for r in rows
+      ]
+    ),
     np.array([r["label"] for r in rows], np.int32),
   )

@@ -1,0 +1,52 @@
+"""Action recognition under perturbation on embedded data: digits in motion.
+
+  python -m eval.main --config=configs/quickstart_video.py --workdir=/tmp/v
+  python -m eval.main --config=configs/quickstart_video.py --plan
+
+A small 3-D network learns eight motions from 960 videos in about a minute on two
+cores, then sees 240 others clean and under 18 perturbations x 5 severities, made
+on the fly from the video files. Needs PyAV (extra `video`).
+"""
+
+import ml_collections
+
+
+def get_config() -> ml_collections.ConfigDict:
+  """The run; override fields with --config.field=value."""
+  config = ml_collections.ConfigDict()
+  config.task = "video"
+  config.seed = 0
+  config.batch_size = 40
+  config.baseline = ""  # gamma is relative to the model's own clean accuracy
+  config.reports = True
+
+  config.data = ml_collections.ConfigDict()
+  config.data.name = "digits_video_p"
+  config.data.split = "test"
+  config.data.source = "fly"  # or "prepared": the TFDS configs on disk
+  config.data.codec = ""
+  config.data.perturbations = "all"  # none, groups or names
+  config.data.severities = (1, 2, 3, 4, 5)
+  config.data.views = 1  # clips of a video, evenly placed
+  config.data.limit = 0  # 0: all examples
+  config.data.data_dir = ""  # default: inside the workdir
+  config.data.manual_dir = ""
+  config.data.file_format = ""
+  config.data.cache_gib = 4.0
+
+  config.model = ml_collections.ConfigDict()
+  config.model.name = "tiny_r3d"
+  config.model.num_classes = 8
+  config.model.label = ""
+  config.model.checkpoint = ""
+  config.model.train = ml_collections.ConfigDict(
+    {
+      "dataset": "digits_video",
+      "split": "train",
+      "steps": 400,
+      "batch_size": 32,
+      "learning_rate": 3e-3,
+      "seed": 0,
+    }
+  )
+  return config.lock()

@@ -1,0 +1,161 @@
+"""Digits in motion, as video files: the class is the motion."""
+
+import functools
+import math
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from robust_tfds import movies
+from robust_tfds.datasets import movie_feature
+from robust_tfds.datasets import reproducible
+from robust_tfds.datasets.digits import digits_dataset_builder as digits
+
+CLASSES = (
+  "left",
+  "right",
+  "up",
+  "down",
+  "growing",
+  "shrinking",
+  "turning_left",
+  "turning_right",
+)
+COUNTS = {"train": 960, "test": 240}
+FPS = 30.0
+FRAMES, SIDE_PX = 16, 48
+_DIGIT_PX = 24
+_TRAVEL_PX = (10.0, 20.0)  # from the first to the last frame
+_TURN = (0.6, 1.4)  # radians
+_ZOOM = (0.4, 0.8)  # of the logarithm
+_X264 = {"preset": "medium", "crf": "12"}
+
+
+class Builder(reproducible.Builder):
+  """Sixteen frames of a digit that moves, grows, shrinks or turns."""
+
+  VERSION = tfds.core.Version("1.0.0")
+  RELEASE_NOTES = {"1.0.0": "Initial release."}
+
+  def _info(self) -> tfds.core.DatasetInfo:
+    return self.dataset_info_from_configs(
+      features=tfds.features.FeaturesDict(
+        {
+          "video": movie_feature.Movie((FRAMES, SIDE_PX, SIDE_PX, 3)),
+          "label": tfds.features.ClassLabel(names=CLASSES),
+          "fps": np.float32,
+          "example_id": tfds.features.Text(),
+          "group_id": tfds.features.Text(),
+          "frame": np.int32,
+        }
+      ),
+      homepage="https://archive.ics.uci.edu/dataset/80",
+    )
+
+  def _split_generators(self, dl_manager):
+    del dl_manager
+    return {s: self._generate_examples(s) for s in COUNTS}
+
+  def _generate_examples(self, split):
+    for number in range(COUNTS[split]):
+      name = example_id(split, number)
+      yield (
+        name,
+        {
+          "video": encoded(split, number),
+          "label": number % len(CLASSES),
+          "fps": FPS,
+          "example_id": name,
+          "group_id": name,
+          "frame": 0,
+        },
+      )
+
+
+def example_id(split: str, number: int) -> str:
+  """Stable id of a video: `test_0042.mp4`."""
+  return f"{split}_{number:04d}.mp4"
+
+
+def encoded(split: str, number: int) -> bytes:
+  """The video's file."""
+  return movies.encode(draw(split, number), options=_X264, fps=FPS)
+
+
+def draw(split: str, number: int) -> np.ndarray:
+  """uint8 `[16, 48, 48, 3]`: a coloured digit moving over a plain colour."""
+  dice = _Dice(example_id(split, number))
+  rows = digits.rows(split)
+  digit = digits.read(rows[dice.integer(len(rows))][0])[..., 0] / 255.0
+  motion = CLASSES[number % len(CLASSES)]
+  back, front = dice.colours()
+  start = np.array([dice.between(-6, 6), dice.between(-6, 6)])
+  travel, turn, zoom = (dice.between(*r) for r in (_TRAVEL_PX, _TURN, _ZOOM))
+  angle, size = dice.between(-0.3, 0.3), dice.between(-0.1, 0.1)
+  frames = []
+  for t in np.linspace(-0.5, 0.5, FRAMES):
+    shift = start + travel * t * np.array(
+      {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}.get(
+        motion, (0, 0)
+      )
+    )
+    # Counter-clockwise is positive.
+    now = angle + turn * t * {"turning_left": 1, "turning_right": -1}.get(
+      motion, 0
+    )
+    scale = size + zoom * t * {"growing": 1, "shrinking": -1}.get(motion, 0)
+    cover = _placed(digit, shift, now, math.exp(scale))[..., None]
+    frames.append(back + (front - back) * cover)
+  return np.round(np.stack(frames)).astype(np.uint8)
+
+
+def _placed(
+  digit: np.ndarray, shift: np.ndarray, angle: float, scale: float
+) -> np.ndarray:
+  """How much of each pixel the digit covers: float64 `[48, 48]`."""
+  y, x = np.mgrid[0:SIDE_PX, 0:SIDE_PX] + 0.5 - SIDE_PX / 2
+  x, y = x - shift[0], y - shift[1]
+  cos, sin = math.cos(angle), math.sin(angle)
+  factor = len(digit) / (_DIGIT_PX * scale)
+  u = (cos * x - sin * y) * factor + len(digit) / 2 - 0.5
+  v = (sin * x + cos * y) * factor + len(digit) / 2 - 0.5
+  padded = np.pad(digit, 1)
+  u, v = (np.clip(a + 1, 0, len(digit) + 0.999) for a in (u, v))
+  i, j = v.astype(int), u.astype(int)
+  down, across = v - i, u - j
+  upper = padded[i, j] * (1 - across) + padded[i, j + 1] * across
+  lower = padded[i + 1, j] * (1 - across) + padded[i + 1, j + 1] * across
+  return upper * (1 - down) + lower * down
+
+
+class _Dice:
+  """Uniform numbers of one video, the same for ever."""
+
+  def __init__(self, name: str):
+    from robust_tfds.corruptions import seeding  # jax: not at import
+
+    (key,) = seeding.example_keys(0, "digits_video", "motion", 0, [name])
+    self._bits = np.random.Philox(key=int(key[0]) << 32 | int(key[1]))
+
+  def between(self, low: float, high: float) -> float:
+    """In [low, high)."""
+    word = int(self._bits.random_raw())
+    return low + (high - low) * (word >> 11) * 2.0**-53
+
+  def integer(self, bound: int) -> int:
+    """In 0..bound-1."""
+    return int(self.between(0, bound))
+
+  def colours(self) -> tuple[np.ndarray, np.ndarray]:
+    """A dark or light background and a digit far from it, levels."""
+    back = np.array([self.between(0, 90) for _ in range(3)])
+    front = np.array([self.between(150, 255) for _ in range(3)])
+    return (back, front) if self.integer(2) else (front, back)
+
+
+@functools.cache
+def sources(split: str) -> tuple[tuple[str, int], ...]:
+  """(id, label) of a split's videos."""
+  return tuple(
+    (example_id(split, n), n % len(CLASSES)) for n in range(COUNTS[split])
+  )

@@ -1,0 +1,284 @@
+"""What every `*_p` set of action videos shares: configs, codecs, streaming.
+
+An example is one video: `video` uint8 `[T, H, W, 3]`, `label`, `fps`,
+`example_id`, `group_id`, `frame`. Configs: `clean` and
+`<perturbation>_<severity>` are stored lossless (FFV1 in AVI); `source` holds the
+source files as they are, from which the evaluator makes the same frames on the
+fly. Temporal perturbations change the length (`corruptions.perturb_video`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from robust_tfds import datasets
+from robust_tfds import movies
+from robust_tfds.datasets import chunks
+from robust_tfds.datasets import movie_feature
+from robust_tfds.datasets import reproducible
+
+NAMES = (
+  "gaussian_noise",
+  "shot_noise",
+  "impulse_noise",
+  "speckle_noise",
+  "defocus_blur",
+  "motion_blur",
+  "zoom_blur",
+  "jpeg",
+  "mpeg1",
+  "mpeg2",
+  "sampling",
+  "reverse_sampling",
+  "jumbling",
+  "box_jumbling",
+  "freezing",
+  "static_rotation",
+  "random_rotation",
+  "translation",
+)
+SEVERITIES = (1, 2, 3, 4, 5)
+_CHUNK = 4  # videos a worker takes at once
+_PART = 64  # frames that are perturbed at once
+
+
+@dataclasses.dataclass(kw_only=True)
+class VideoConfig(tfds.core.BuilderConfig):
+  """One condition.
+
+  Attributes:
+    perturbation: its name; empty for `clean` and `source`.
+    severity: 1-5; 0 without one.
+    seed: of the perturbation.
+  """
+
+  perturbation: str = ""
+  severity: int = 0
+  seed: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+  """A video before decoding.
+
+  Attributes:
+    example_id: unique and stable: the file's name.
+    label: class id.
+    data: returns the file's bytes; picklable.
+    fps: returns frames per second.
+  """
+
+  example_id: str
+  label: int
+  data: Callable[[], bytes]
+  fps: float
+
+
+def configs() -> list[VideoConfig]:
+  """`source`, `clean`, then 18 x 5."""
+  plain = [
+    VideoConfig(name="source", description="the source files as they are"),
+    VideoConfig(name="clean", description="no perturbation; lossless"),
+  ]
+  return plain + [
+    VideoConfig(
+      name=f"{name}_{severity}",
+      description=f"{name}, severity {severity}; lossless",
+      perturbation=name,
+      severity=severity,
+    )
+    for name, severity in itertools.product(NAMES, SEVERITIES)
+  ]
+
+
+class PerturbedVideoBuilder(
+  reproducible.Builder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """Base of the perturbed video datasets."""
+
+  EDITION = "paper"
+  SPLIT: str
+  DEFAULT_BUILDER_CONFIG_NAME = "clean"
+
+  workers = 1
+  beam = False
+
+  @classmethod
+  def conditions(cls) -> list[str]:
+    """Names of the lossless configs, clean first."""
+    return [c.name for c in cls.BUILDER_CONFIGS if c.name != "source"]
+
+  @classmethod
+  def config_of(cls, name: str, *, codec: str | None = None) -> VideoConfig:
+    """The config of a condition.
+
+    Args:
+      name: `source`, `clean` or `<perturbation>_<severity>`.
+      codec: takes no other than the config's own.
+
+    Raises:
+      ValueError: an unknown condition, or a codec.
+    """
+    if codec:
+      raise ValueError(f"Videos are stored lossless; got codec={codec!r}.")
+    by_name = {c.name: c for c in cls.BUILDER_CONFIGS}
+    if name not in by_name:
+      raise datasets.unknown("config", name, by_name)
+    return by_name[name]
+
+  def features(self, label: Any) -> tfds.features.FeaturesDict:
+    """The keys of a video."""
+    return tfds.features.FeaturesDict(
+      {
+        "video": movie_feature.Movie((None, None, None, 3)),
+        "label": label,
+        "fps": np.float32,
+        "example_id": tfds.features.Text(),
+        "group_id": tfds.features.Text(),
+        "frame": np.int32,
+      }
+    )
+
+  def _sources(self, dl_manager: Any) -> Sequence[Source]:
+    """The clean videos; implemented by each dataset."""
+    raise NotImplementedError
+
+  def _split_generators(self, dl_manager):
+    return {self.SPLIT: self._generate_examples(self._sources(dl_manager))}
+
+  def _generate_examples(self, sources):
+    config = self.builder_config
+    work = functools.partial(
+      encode_chunk,
+      dataset=self.name,
+      edition=self.EDITION,
+      config=config.name,
+      perturbation=config.perturbation,
+      severity=config.severity,
+      seed=config.seed,
+    )
+    return chunks.examples(
+      work,
+      chunks.split(sources, _CHUNK),
+      _example,
+      workers=self.workers,
+      beam=self.beam,
+    )
+
+
+def _example(row: tuple[Source, bytes]) -> tuple[str, dict[str, Any]]:
+  source, data = row
+  return source.example_id, {
+    "video": data,
+    "label": source.label,
+    "fps": source.fps,
+    "example_id": source.example_id,
+    "group_id": source.example_id,
+    "frame": 0,
+  }
+
+
+def encode_chunk(
+  sources: Sequence[Source],
+  *,
+  dataset: str,
+  edition: str,
+  config: str,
+  perturbation: str,
+  severity: int,
+  seed: int,
+) -> list[tuple[Source, bytes]]:
+  """(source, encoded video) of some sources under one condition.
+
+  Runs in worker processes too: all it needs comes as arguments.
+  """
+  out = []
+  for source in sources:
+    data = source.data()
+    if config != "source":
+      frames = perturbed(
+        data,
+        source.example_id,
+        dataset,
+        edition,
+        perturbation,
+        severity,
+        seed,
+        source.fps,
+      )
+      data = encode(frames, source.fps)
+    out.append((source, data))
+  return out
+
+
+def encode(frames: Iterator[np.ndarray], fps: float) -> bytes:
+  """Frames as a lossless video: FFV1, whose RGB is kept bit for bit."""
+  return movies.encode(
+    frames,
+    codec="ffv1",
+    options={},
+    pixel_format="bgr0",
+    fps=fps,
+    container="avi",
+  )
+
+
+def perturbed(
+  data: bytes,
+  example_id: str,
+  dataset: str,
+  edition: str,
+  perturbation: str,
+  severity: int,
+  seed: int,
+  fps: float,
+) -> Iterator[np.ndarray]:
+  """The frames of a video under one condition, one by one.
+
+  Perturbations that work frame by frame hold a part of the video at a time;
+  temporal ones and MPEG hold all of it.
+  """
+  from robust_tfds.corruptions import seeding
+  from robust_tfds.corruptions import videos
+
+  key = seeding.example_key(seed, dataset, perturbation, severity, example_id)
+  if not perturbation:
+    yield from movies.iterate(data)
+  elif perturbation in videos.video_names("temporal") or perturbation in (
+    "mpeg1",
+    "mpeg2",
+  ):
+    yield from np.asarray(
+      videos.perturb_video(
+        movies.decode(data),
+        perturbation,
+        severity,
+        edition=edition,
+        key=key,
+        fps=fps,
+      )
+    )
+  else:
+    frames, first = movies.iterate(data), 0
+    while part := list(itertools.islice(frames, _PART)):
+      yield from np.asarray(
+        videos.perturb_frames(
+          np.stack(part),
+          perturbation,
+          severity,
+          edition=edition,
+          key=key,
+          first=first,
+        )
+      )
+      first += len(part)

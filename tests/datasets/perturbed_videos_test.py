@@ -1,0 +1,113 @@
+"""Perturbed videos on disk: names, codecs, equal frames, parts of a video."""
+
+import numpy as np
+import tensorflow_datasets as tfds
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import corruptions
+from robust_tfds import datasets
+from robust_tfds import movies
+from robust_tfds.datasets import perturbed_videos
+from robust_tfds.datasets.digits_video import (
+  digits_video_dataset_builder as own,
+)
+
+
+def _examples(config, folder, **options):
+  built = datasets.prepare(
+    "digits_video_p", config, data_dir=folder, limit=3, **options
+  )
+  found = tfds.as_numpy(built.as_dataset(split="test"))
+  return {e["example_id"].decode(): e for e in found}
+
+
+class DigitsVideoTest(absltest.TestCase):
+  def test_motions(self):
+    def centre(frame):
+      far = np.abs(frame.astype(float) - frame[0, 0]).sum(-1)
+      y, x = np.mgrid[0 : own.SIDE_PX, 0 : own.SIDE_PX]
+      return (far * x).sum() / far.sum(), (far * y).sum() / far.sum(), far.sum()
+
+    for number, name in enumerate(own.CLASSES):
+      video = own.draw("test", number)
+      self.assertEqual(video.shape, (16, 48, 48, 3))
+      first, last = centre(video[0]), centre(video[-1])
+      along = {"left": (0, -1), "right": (0, 1), "up": (1, -1), "down": (1, 1)}
+      if name in along:
+        axis, sign = along[name]
+        self.assertGreater(sign * (last[axis] - first[axis]), 3, name)
+      if name in ("growing", "shrinking"):
+        self.assertEqual(last[2] > first[2], name == "growing")
+
+  def test_the_same_file_every_time(self):
+    self.assertEqual(own.encoded("test", 5), own.encoded("test", 5))
+    self.assertNotEqual(own.encoded("test", 5), own.encoded("train", 5))
+
+
+class PerturbedVideosTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.folder = absltest.TEST_TMPDIR.value + "/digits_video_p"
+
+  def test_the_same_names_as_the_library(self):
+    self.assertEqual(perturbed_videos.NAMES, corruptions.video_names())
+    self.assertLen(datasets.conditions("digits_video_p"), 91)
+
+  @parameterized.parameters(
+    "clean_0", "shot_noise_2", "freezing_3", "mpeg2_1", "translation_4"
+  )
+  def test_prepared_is_what_the_library_makes(self, config):
+    name, severity = config.rsplit("_", 1)
+    config = "clean" if name == "clean" else config
+    sources = _examples("source", self.folder)
+    found = _examples(config, self.folder)
+    self.assertLen(found, 3)
+    for example_id, example in found.items():
+      want = sources[example_id]["video"]
+      if name != "clean":
+        key = corruptions.example_key(
+          0, "digits_video_p", name, int(severity), example_id
+        )
+        want = corruptions.perturb_video(
+          want, name, int(severity), key=key, fps=own.FPS
+        )
+      np.testing.assert_array_equal(example["video"], want)
+      self.assertEqual(example["fps"], own.FPS)
+      self.assertEqual(example["label"], sources[example_id]["label"])
+
+  def test_source_holds_the_files(self):
+    built = datasets.prepare(
+      "digits_video_p", "source", data_dir=self.folder, limit=3
+    )
+    raw = built.as_dataset(
+      split="test", decoders={"video": tfds.decode.SkipDecoding()}
+    )
+    for example in tfds.as_numpy(raw):
+      number = int(example["example_id"].decode()[5:9])
+      self.assertEqual(example["video"], own.encoded("test", number))
+
+  def test_a_long_video_in_parts_is_the_whole(self):
+    rng = np.random.default_rng(0)
+    video = rng.integers(0, 256, (150, 16, 16, 3), np.uint8)
+    data = perturbed_videos.encode(iter(video), 30.0)
+    np.testing.assert_array_equal(movies.decode(data), video)
+    parts = list(
+      perturbed_videos.perturbed(
+        data, "a", "set", "paper", "gaussian_noise", 3, 0, 30.0
+      )
+    )
+    key = corruptions.example_key(0, "set", "gaussian_noise", 3, "a")
+    whole = corruptions.perturb_video(video, "gaussian_noise", 3, key=key)
+    np.testing.assert_array_equal(np.stack(parts), whole)
+
+  def test_refusals(self):
+    with self.assertRaisesRegex(ValueError, "Did you mean 'jpeg_3'"):
+      datasets.builder("digits_video_p", "jpg_3")
+    with self.assertRaisesRegex(ValueError, "stored lossless"):
+      datasets.builder("digits_video_p", "jpeg_3", codec="h264")
+
+
+if __name__ == "__main__":
+  absltest.main()
