@@ -39,7 +39,7 @@ def _variant(
 
 
 VARIANTS = {
-  # GFLOPs: pytorchvideo's model zoo, one view of 256 x 256 (I3D: 224 x 224).
+  # GFLOPs: pytorchvideo's model zoo, one view.
   "slow_r50": _variant(
     32_454_096,
     54.52,

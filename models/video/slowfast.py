@@ -21,7 +21,7 @@ _SPEC = VideoSpec(
   frames=32,
   rate=2,
   parameters=34_566_488,
-  gflops=65.71,  # pytorchvideo's model zoo, one view of 256 x 256
+  gflops=65.71,  # pytorchvideo's model zoo, one view
   source="pytorchvideo 0.1.5 model zoo, Kinetics-400",
 )
 _ALPHA = 4  # frames of the fast pathway per frame of the slow one
