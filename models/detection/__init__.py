@@ -17,6 +17,8 @@ import pkgutil
 from typing import TYPE_CHECKING
 from typing import Any
 
+from models.detection import convert as convert
+
 if TYPE_CHECKING:
   from models.detection.detector import Detector
 

@@ -78,18 +78,22 @@ def suppress(
     Indices int32 `[most]` by decreasing score (equal ones: the first), and which
     of them are valid, bool `[most]`.
   """
-  order = jnp.argsort(jnp.where(valid, -scores, jnp.inf), stable=True)
-  boxes, classes, valid = boxes[order], classes[order], valid[order]
-  rivals = (iou(boxes, boxes) > threshold) & (classes[:, None] == classes[None])
-  later = jnp.arange(len(order))
+  worst = jnp.float32(-jnp.inf)
+  scores = jnp.where(valid, scores, worst)
 
-  def visit(i, alive):
-    beaten = rivals[i] & (later > i) & alive[i]
-    return alive & ~beaten
+  def visit(i, state):
+    left, index, kept = state
+    best = jnp.argmax(left).astype(jnp.int32)
+    found = left[best] > worst
+    beaten = iou(boxes[best][None], boxes)[0] > threshold
+    beaten = (beaten & (classes == classes[best])).at[best].set(True)
+    left = jnp.where(beaten, worst, left)
+    return left, index.at[i].set(best), kept.at[i].set(found)
 
-  alive = jax.lax.fori_loop(0, len(order), visit, valid)
-  first = jnp.argsort(~alive, stable=True)[:most]
-  return order[first].astype(jnp.int32), alive[first]
+  # As many rounds as are kept: what comes later cannot change them.
+  start = scores, jnp.zeros(most, jnp.int32), jnp.zeros(most, bool)
+  _, index, kept = jax.lax.fori_loop(0, most, visit, start)
+  return index, kept
 
 
 def _size(boxes: jax.Array) -> jax.Array:

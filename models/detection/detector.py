@@ -30,7 +30,6 @@ class DetectorSpec:
     num_classes: how many; classes are 0..num_classes - 1.
     label_space: whose classes.
     detections: most detections of a picture.
-    background: whether the checkpoint's heads have a background class first.
     channel_order: `rgb` or `bgr`.
     source: where these values are written down.
   """
@@ -43,7 +42,6 @@ class DetectorSpec:
   num_classes: int = 80
   label_space: str = "coco"
   detections: int = 100
-  background: bool = False
   channel_order: str = "rgb"
   source: str = ""
 
@@ -76,7 +74,7 @@ class Detector(Model):
     """Detections of a batch of canvases.
 
     Args:
-      variables: from `init` or `models.detection.load`.
+      variables: from `init` or `models.detection.convert.load`.
       batch: uint8 `[B, H, W, 3]`, RGB.
       sizes: int32 `[B, 2]`, the valid (height, width) of each canvas.
 

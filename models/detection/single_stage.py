@@ -70,7 +70,7 @@ def detections(
       "valid": valid,
     }
 
-  return jax.lax.map(one, (scores, offsets, sizes))
+  return jax.vmap(one)((scores, offsets, sizes))
 
 
 def _level(scores, offsets, anchors, candidates, weights):

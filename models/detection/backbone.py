@@ -1,0 +1,125 @@
+"""ResNet and ResNeXt with a feature pyramid (Lin et al. 2017, arXiv:1612.03144).
+
+Names follow torchvision: `body` is the classification network without its head,
+`fpn.inner_blocks` the lateral 1 x 1 and `fpn.layer_blocks` the 3 x 3
+convolutions, `fpn.extra_blocks` what makes RetinaNet's coarsest levels.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from models import layers
+from models import resnet
+
+WIDTH = 256  # channels of every level
+_STAGES = (256, 512, 1024, 2048)  # channels of a bottleneck ResNet's stages
+
+
+class Body(resnet.Network):
+  """A ResNet that answers with its four stages' features."""
+
+  def __init__(self, *, name: str, epsilon: float, rngs: nnx.Rngs):
+    """Builds it.
+
+    Args:
+      name: of `models.resnet.VARIANTS`.
+      epsilon: of the frozen normalisation.
+      rngs: for the initial weights.
+    """
+    options = resnet.VARIANTS[name].options
+    super().__init__(**options, num_classes=1, rngs=rngs)
+    del self.fc
+    for _, part in nnx.iter_graph(self):
+      if isinstance(part, layers.BatchNorm):
+        part.epsilon = epsilon
+
+  def __call__(self, x: jax.Array) -> list[jax.Array]:  # type: ignore[override]
+    """`[B, H, W, 3]` -> features of strides 4, 8, 16 and 32."""
+    x = layers.relu(self.bn1(self.conv1(x)))
+    x = layers.max_pool(x, 3, 2, 1)
+    features = []
+    for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
+      x = stage(x)
+      features.append(x)
+    return features
+
+
+class Coarser(nnx.Module):
+  """RetinaNet's levels of strides 64 and 128."""
+
+  def __init__(self, inputs: int, *, rngs: nnx.Rngs):
+    """`inputs` is 256 where they grow from P5, 2048 where from C5."""
+    self.p6 = layers.conv(inputs, WIDTH, 3, 2, 1, rngs=rngs)
+    self.p7 = layers.conv(WIDTH, WIDTH, 3, 2, 1, rngs=rngs)
+
+  def __call__(self, x: jax.Array) -> list[jax.Array]:
+    """Features of stride 32 -> those of 64 and 128."""
+    p6 = self.p6(x)
+    return [p6, self.p7(layers.relu(p6))]
+
+
+class Pyramid(nnx.Module):
+  """Lateral connections, a top-down path, and coarser levels."""
+
+  def __init__(self, *, first: int, coarser: str, rngs: nnx.Rngs):
+    """Builds it.
+
+    Args:
+      first: finest stage that is used, 0 (stride 4) or 1 (stride 8).
+      coarser: `pool` (every second pixel of P5), or convolutions from `p5` or
+        `c5`.
+      rngs: for the initial weights.
+    """
+
+    def block(inputs: int, kernel: int) -> layers.Stack:
+      return layers.Stack(
+        [layers.conv(inputs, WIDTH, kernel, 1, kernel // 2, rngs=rngs)]
+      )
+
+    widths = _STAGES[first:]
+    self.inner_blocks = layers.Stack([block(n, 1) for n in widths])
+    self.layer_blocks = layers.Stack([block(WIDTH, 3) for _ in widths])
+    if coarser != "pool":
+      inputs = {"p5": WIDTH, "c5": _STAGES[-1]}[coarser]
+      self.extra_blocks = Coarser(inputs, rngs=rngs)
+    self.first, self.coarser = first, coarser
+
+  def __call__(self, stages: list[jax.Array]) -> list[jax.Array]:
+    """Stages of strides 4..32 -> levels, the finest first."""
+    used = stages[self.first :]
+    levels: list[jax.Array] = []
+    above = None
+    for i in reversed(range(len(used))):
+      here = getattr(self.inner_blocks, str(i))(used[i])
+      if above is not None:
+        here = here + jnp.repeat(jnp.repeat(above, 2, axis=1), 2, axis=2)
+      above = here
+      levels.insert(0, getattr(self.layer_blocks, str(i))(here))
+    if self.coarser == "pool":
+      return [*levels, levels[-1][:, ::2, ::2]]
+    source = levels[-1] if self.coarser == "p5" else stages[-1]
+    return [*levels, *self.extra_blocks(source)]
+
+
+class Backbone(nnx.Module):
+  """A body and its pyramid."""
+
+  def __init__(
+    self,
+    *,
+    name: str,
+    epsilon: float,
+    first: int,
+    coarser: str,
+    rngs: nnx.Rngs,
+  ):
+    """The options are `Body`'s and `Pyramid`'s."""
+    self.body = Body(name=name, epsilon=epsilon, rngs=rngs)
+    self.fpn = Pyramid(first=first, coarser=coarser, rngs=rngs)
+
+  def __call__(self, x: jax.Array) -> list[jax.Array]:
+    """`[B, H, W, 3]`, sides multiples of 32 -> levels, the finest first."""
+    return self.fpn(self.body(x))

@@ -1,0 +1,46 @@
+"""What each output of a detector's head stands for.
+
+Heads differ in where they put the background and in gaps of COCO's numbering; a
+table says, per output, which class it is.
+"""
+
+from __future__ import annotations
+
+# specs/detection.md section 4: COCO's category ids are 1..90 without these.
+_COCO_GAPS = (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)
+_COCO_IDS = tuple(i for i in range(1, 91) if i not in _COCO_GAPS)
+NONE = -1
+
+
+def table(style: str, num_classes: int) -> tuple[int, ...]:
+  """Class of each output of a head; -1 where it is none.
+
+  Args:
+    style: `plain` (no background), `last` (the background is the last output),
+      `torchvision` (the background is the first; and with COCO's 80 classes the
+      outputs follow the category ids 0..90, gaps included).
+    num_classes: classes of objects.
+
+  Raises:
+    ValueError: an unknown style.
+
+  >>> table("torchvision", 2)
+  (-1, 0, 1)
+  >>> coco = table("torchvision", 80)
+  >>> len(coco), coco[1], coco[90]
+  (91, 0, 79)
+  """
+  classes = tuple(range(num_classes))
+  if style == "plain":
+    return classes
+  if style == "last":
+    return (*classes, NONE)
+  if style != "torchvision":
+    raise ValueError(
+      f"Got style {style!r}, expected plain, last or torchvision."
+    )
+  if num_classes != len(_COCO_IDS):
+    return (NONE, *classes)
+  return tuple(
+    _COCO_IDS.index(i) if i in _COCO_IDS else NONE for i in range(91)
+  )

@@ -1,0 +1,215 @@
+"""RetinaNet (Lin et al. 2017, arXiv:1708.02002), as torchvision and mmdetection.
+
+The two differ in where P6 grows, in their anchors' rounding, in the epsilon of
+the frozen normalisation, in how many detections are kept and in their labels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from models import layers
+from models.detection import anchors as anchors_lib
+from models.detection import labels as labels_lib
+from models.detection import losses
+from models.detection import single_stage
+from models.detection.backbone import WIDTH
+from models.detection.backbone import Backbone
+from models.detection.detector import DetectorSpec
+from models.spec import Variant
+
+_SPEC = DetectorSpec(
+  detections=300, source="torchvision 0.28 models/detection/retinanet.py"
+)
+_MMDET = dataclasses.replace(
+  _SPEC, detections=100, source="mmdetection 2.x configs/retinanet"
+)
+_STRIDES = (8, 16, 32, 64, 128)
+_RATIOS = (0.5, 1.0, 2.0)
+_BASES = (32, 64, 128, 256, 512)  # px: sides of the levels' smallest anchors
+_OCTAVES = (1.0, 2 ** (1 / 3), 2 ** (2 / 3))
+_EACH = len(_OCTAVES) * len(_RATIOS)
+_PRIOR = 0.01  # chance of an object at the start
+_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
+
+
+def _mmdet(body: str) -> Variant:
+  options = {"body": body, "epsilon": 1e-5, "mmdet": True}
+  return Variant(_MMDET, options)  # type: ignore[arg-type]
+
+
+VARIANTS = {
+  # COCO_V1 was trained with FrozenBatchNorm2d's old epsilon, 0.
+  "retinanet_resnet50_fpn": Variant(  # type: ignore[arg-type]
+    _SPEC, {"body": "resnet50", "epsilon": 0.0, "mmdet": False}
+  ),
+  "retinanet_resnet50_fpn_mmdet": _mmdet("resnet50"),
+  "retinanet_resnet101_fpn_mmdet": _mmdet("resnet101"),
+  "retinanet_resnext101_32x4d_fpn_mmdet": _mmdet("resnext101_32x4d"),
+  "retinanet_resnext101_64x4d_fpn_mmdet": _mmdet("resnext101_64x4d"),
+}
+CHECKPOINTS = {
+  # Files older than torchvision 0.13 have no container around a convolution.
+  "torchvision old": (
+    (r"(inner_blocks|layer_blocks)\.(\d)\.(weight|bias)$", r"\1.\2.0.\3"),
+    (r"_head\.conv\.([0246])\.(weight|bias)$", r"_head.conv.\1.OLD.\2"),
+    (r"conv\.0\.OLD", "conv.0.0"),
+    (r"conv\.2\.OLD", "conv.1.0"),
+    (r"conv\.4\.OLD", "conv.2.0"),
+    (r"conv\.6\.OLD", "conv.3.0"),
+  ),
+  "mmdetection": (
+    (r"^backbone\.", "backbone.body."),
+    (r"^neck\.lateral_convs\.(\d)\.conv\.", r"backbone.fpn.inner_blocks.\1.0."),
+    (r"^neck\.fpn_convs\.3\.conv\.", "backbone.fpn.extra_blocks.p6."),
+    (r"^neck\.fpn_convs\.4\.conv\.", "backbone.fpn.extra_blocks.p7."),
+    (r"^neck\.fpn_convs\.(\d)\.conv\.", r"backbone.fpn.layer_blocks.\1.0."),
+    (
+      r"^bbox_head\.cls_convs\.(\d)\.conv\.",
+      r"head.classification_head.conv.\1.0.",
+    ),
+    (
+      r"^bbox_head\.reg_convs\.(\d)\.conv\.",
+      r"head.regression_head.conv.\1.0.",
+    ),
+    (r"^bbox_head\.retina_cls\.", "head.classification_head.cls_logits."),
+    (r"^bbox_head\.retina_reg\.", "head.regression_head.bbox_reg."),
+  ),
+}
+
+
+class Tower(nnx.Module):
+  """Four convolutions and a last one, shared by all levels."""
+
+  def __init__(self, last: str, outputs: int, *, rngs: nnx.Rngs):
+    """`last` is the attribute of the last convolution."""
+    self.conv = layers.Stack(
+      [
+        layers.Stack(
+          [layers.conv(WIDTH, WIDTH, 3, 1, 1, rngs=rngs), layers.relu]
+        )
+        for _ in range(4)
+      ]
+    )
+    setattr(self, last, layers.conv(WIDTH, outputs, 3, 1, 1, rngs=rngs))
+    self.last = last
+
+  def __call__(self, level: jax.Array) -> jax.Array:
+    """`[B, H, W, 256]` -> `[B, H, W, outputs]`."""
+    return getattr(self, self.last)(self.conv(level))
+
+
+class Head(nnx.Module):
+  """Scores and offsets of every anchor."""
+
+  def __init__(self, outputs: int, *, rngs: nnx.Rngs):
+    """`outputs` is the number of logits per anchor."""
+    self.classification_head = Tower("cls_logits", _EACH * outputs, rngs=rngs)
+    self.regression_head = Tower("bbox_reg", _EACH * 4, rngs=rngs)
+    for last in (
+      self.classification_head.cls_logits,
+      self.regression_head.bbox_reg,
+    ):
+      last.kernel[...] = 0.01 * jax.random.normal(
+        rngs.params(), last.kernel.shape
+      )
+    bias = self.classification_head.cls_logits.bias
+    bias[...] = jnp.full(bias.shape, -math.log((1 - _PRIOR) / _PRIOR))
+    self.outputs = outputs
+
+  def __call__(self, levels: list[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    """Levels -> logits `[B, A, outputs]` and offsets `[B, A, 4]`, float32."""
+    logits, offsets = [], []
+    for level in levels:
+      count = level.shape[0], level.shape[1] * level.shape[2] * _EACH
+      scores = self.classification_head(level).reshape(*count, self.outputs)
+      logits.append(scores.astype(jnp.float32))
+      boxes = self.regression_head(level).reshape(*count, 4)
+      offsets.append(boxes.astype(jnp.float32))
+    return jnp.concatenate(logits, 1), jnp.concatenate(offsets, 1)
+
+
+class Network(nnx.Module):
+  """Levels of strides 8 to 128 and the shared heads."""
+
+  def __init__(
+    self,
+    *,
+    body: str,
+    epsilon: float,
+    mmdet: bool,
+    num_classes: int,
+    rngs: nnx.Rngs,
+  ):
+    """Builds it.
+
+    Args:
+      body: of `models.resnet.VARIANTS`.
+      epsilon: of the frozen normalisation.
+      mmdet: mmdetection's anchors, levels and labels instead of torchvision's.
+      num_classes: classes of objects.
+      rngs: for the initial weights.
+    """
+    self.backbone = Backbone(
+      name=body,
+      epsilon=epsilon,
+      first=1,
+      coarser="c5" if mmdet else "p5",
+      rngs=rngs,
+    )
+    self.labels = labels_lib.table(
+      "plain" if mmdet else "torchvision", num_classes
+    )
+    self.head = Head(len(self.labels), rngs=rngs)
+    self.most = (_MMDET if mmdet else _SPEC).detections
+    self.mmdet = mmdet
+
+  def __call__(self, x: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
+    """Pixels `[B, H, W, 3]` and valid sizes `[B, 2]` -> detections."""
+    levels = self.backbone(x)
+    logits, offsets = self.head(levels)
+    table = jnp.array(self.labels, jnp.int32)
+    scores = jnp.where(table >= 0, jax.nn.sigmoid(logits), 0)
+    found = single_stage.detections(
+      scores,
+      offsets,
+      jnp.asarray(self._anchors(x, levels)),
+      counts=[n.shape[1] * n.shape[2] * _EACH for n in levels],
+      sizes=sizes,
+      weights=_WEIGHTS,
+      most=self.most,
+    )
+    return {**found, "classes": table[found["classes"]]}
+
+  def loss(
+    self, x: jax.Array, boxes: jax.Array, labels: jax.Array
+  ) -> jax.Array:
+    """See `losses.detection_loss`."""
+    levels = self.backbone(x)
+    logits, offsets = self.head(levels)
+    outputs = np.array([self.labels.index(i) for i in sorted(set(self.labels))])
+    if labels_lib.NONE in self.labels:
+      outputs = outputs[1:]
+    wanted = jnp.where(labels >= 0, jnp.asarray(outputs)[labels], labels)
+    anchors = jnp.asarray(self._anchors(x, levels))
+    return losses.detection_loss(
+      logits, offsets, anchors, boxes, wanted, _WEIGHTS
+    )
+
+  def _anchors(self, x: jax.Array, levels: list[jax.Array]) -> np.ndarray:
+    sizes = [[base * octave for octave in _OCTAVES] for base in _BASES]
+    if not self.mmdet:
+      sizes = [[float(int(n)) for n in level] for level in sizes]
+    return anchors_lib.grid(
+      x.shape[1:3],
+      [n.shape[1:3] for n in levels],
+      sizes,
+      _RATIOS,
+      strides=_STRIDES if self.mmdet else None,
+    )

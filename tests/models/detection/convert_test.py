@@ -1,0 +1,104 @@
+"""Checkpoint names of torchvision, old and new, and of mmdetection."""
+
+import numpy as np
+from absl.testing import absltest
+
+from models import detection
+from models.convert import match
+from models.detection import labels
+
+
+def arrays(name):
+  """A checkpoint in torch's words with numbered arrays."""
+  shapes = detection.get(name).shapes()
+  return {
+    match.torch_name(path): np.full(
+      match._file_shape(shape, path, match.TORCH), i, np.float32
+    )
+    for i, (path, shape) in enumerate(shapes.items())
+  }
+
+
+class NamesTest(absltest.TestCase):
+  def test_leftovers_are_named(self):
+    given = arrays("retinanet_resnet50_fpn")
+    given["backbone.fpn.spare.weight"] = np.zeros(3, np.float32)
+    with self.assertRaisesRegex(ValueError, "spare.weight"):
+      detection.convert.bring("retinanet_resnet50_fpn", given)
+
+  def test_another_class_count_is_named(self):
+    given = arrays("retinanet_resnet50_fpn")
+    with self.assertRaisesRegex(ValueError, "cls_logits"):
+      detection.convert.bring("retinanet_resnet50_fpn", given, num_classes=20)
+
+  def test_retinanet_old_torchvision(self):
+    new = arrays("retinanet_resnet50_fpn")
+    old = {}
+    for name, value in new.items():
+      for i in range(4):
+        name = name.replace(f"_head.conv.{i}.0.", f"_head.conv.{2 * i}#")
+      for part in ("inner_blocks", "layer_blocks"):
+        for i in range(3):
+          name = name.replace(f"{part}.{i}.0.", f"{part}.{i}.")
+      old[name.replace("#", ".")] = value
+    loaded = detection.convert.bring("retinanet_resnet50_fpn", old)
+    self.assertEqual(loaded.style, "torchvision old")
+    want = detection.convert.bring("retinanet_resnet50_fpn", new)
+    _same(loaded.variables, want.variables)
+
+  def test_retinanet_mmdetection(self):
+    name = "retinanet_resnet50_fpn_mmdet"
+    new = arrays(name)
+    old = {}
+    for key, value in new.items():
+      for ours, theirs in (
+        ("backbone.body.", "backbone."),
+        ("backbone.fpn.extra_blocks.p6.", "neck.fpn_convs.3.conv."),
+        ("backbone.fpn.extra_blocks.p7.", "neck.fpn_convs.4.conv."),
+        ("head.classification_head.cls_logits", "bbox_head.retina_cls"),
+        ("head.regression_head.bbox_reg", "bbox_head.retina_reg"),
+      ):
+        key = key.replace(ours, theirs)
+      for i in range(4):
+        for ours, theirs in (
+          (
+            f"backbone.fpn.inner_blocks.{i}.0.",
+            f"neck.lateral_convs.{i}.conv.",
+          ),
+          (f"backbone.fpn.layer_blocks.{i}.0.", f"neck.fpn_convs.{i}.conv."),
+          (
+            f"head.classification_head.conv.{i}.0.",
+            f"bbox_head.cls_convs.{i}.conv.",
+          ),
+          (
+            f"head.regression_head.conv.{i}.0.",
+            f"bbox_head.reg_convs.{i}.conv.",
+          ),
+        ):
+          key = key.replace(ours, theirs)
+      old[key] = value
+    loaded = detection.convert.bring(name, old)
+    self.assertEqual(loaded.style, "mmdetection")
+    _same(loaded.variables, detection.convert.bring(name, new).variables)
+
+
+class LabelsTest(absltest.TestCase):
+  def test_tables(self):
+    self.assertEqual(labels.table("plain", 3), (0, 1, 2))
+    self.assertEqual(labels.table("last", 3), (0, 1, 2, -1))
+    self.assertEqual(labels.table("torchvision", 3), (-1, 0, 1, 2))
+    coco = labels.table("torchvision", 80)
+    self.assertEqual([coco[i] for i in (0, 1, 12, 13, 90)], [-1, 0, -1, 11, 79])
+    self.assertEqual(sorted(set(coco)), list(range(-1, 80)))
+    with self.assertRaisesRegex(ValueError, "plain, last"):
+      labels.table("first", 3)
+
+
+def _same(one, two):
+  import jax
+
+  jax.tree.map(np.testing.assert_array_equal, one, two)
+
+
+if __name__ == "__main__":
+  absltest.main()

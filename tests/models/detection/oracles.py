@@ -1,0 +1,152 @@
+"""torchvision's detectors with random weights, run beside a CPU torch.
+
+Where torchvision's C extension does not load, its operators are defined here:
+suppression in plain torch, RoIAlign by torchvision's own Python path.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from absl.testing import absltest
+
+from tests import shared_data
+from tests.models.convert import torchvision_cpu
+
+
+def import_torch() -> Any:
+  """torch, ready for torchvision's detectors; skips where it is missing."""
+  try:
+    import torch
+
+    torchvision_cpu.define()
+    import torchvision
+  except ImportError as error:
+    raise absltest.unittest.SkipTest(
+      f"The extra `convert` is not installed: {error}"
+    ) from error
+  from torchvision import extension
+
+  if not extension._has_ops():
+    torchvision.ops.boxes._assert_has_ops = lambda: None
+    module = __import__("torchvision.ops.roi_align", fromlist=["_"])
+    module._roi_align = getattr(
+      module._roi_align, "__wrapped__", module._roi_align
+    )
+    torchvision.ops.boxes.nms = _nms
+  torch.set_num_threads(2)
+  return torch
+
+
+def _nms(boxes: Any, scores: Any, iou_threshold: float) -> Any:
+  """torchvision.ops.nms; equal scores in their order."""
+  import torch
+
+  order = scores.argsort(descending=True, stable=True)
+  ranked = boxes[order]
+  over = torch.nan_to_num(_iou(ranked)) > iou_threshold
+  keep = torch.ones(len(order), dtype=torch.bool)
+  for i in range(len(order)):
+    if keep[i]:
+      keep[i + 1 :] &= ~over[i, i + 1 :]
+  return order[keep]
+
+
+def _iou(boxes: Any) -> Any:
+  import torch
+
+  area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+  low = torch.maximum(boxes[:, None, :2], boxes[None, :, :2])
+  high = torch.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
+  both = (high - low).clamp(min=0).prod(-1)
+  return both / (area[:, None] + area[None] - both)
+
+
+@functools.cache
+def photographs() -> tuple[np.ndarray, np.ndarray]:
+  """Canvases uint8 `[2, 120, 160, 3]` and valid sizes int32 `[2, 2]`.
+
+  The second picture is narrower than its canvas.
+  """
+  folder = shared_data.path("data/imagenet_samples")
+  import PIL.Image
+
+  sizes = np.array([[120, 160], [120, 144]], np.int32)
+  canvases = np.zeros((2, 120, 160, 3), np.uint8)
+  paths = sorted(folder.glob("*.JPEG"))[3:5]
+  for canvas, path, (height, width) in zip(canvases, paths, sizes):
+    with PIL.Image.open(path) as picture:
+      small = picture.convert("RGB").resize((int(width), int(height)))
+    canvas[:height, :width] = np.asarray(small)
+  return canvases, sizes
+
+
+def randomise(
+  torch: Any,
+  module: Any,
+  seed: int,
+  gains: dict[str, float],
+  offsets: dict[str, float],
+) -> None:
+  """Random weights, statistics near those of the photographs.
+
+  Args:
+    torch: the package.
+    module: a detector of torchvision's.
+    seed: of the weights.
+    gains: part of a name -> factor on weights, so that detections differ.
+    offsets: part of a name -> added to biases.
+  """
+  generator = torch.Generator().manual_seed(seed)
+
+  def draw(shape):
+    return torch.randn(shape, generator=generator)
+
+  for name, value in module.state_dict().items():
+    if "running_" in name or name.endswith("num_batches_tracked"):
+      continue
+    factor = next((g for part, g in gains.items() if part in name), 1.0)
+    if value.ndim <= 1:
+      gain = name.endswith("weight")
+      new = 0.1 * draw(value.shape) + (0.8 if gain else 0.0)
+      if not gain:
+        new += next((o for part, o in offsets.items() if part in name), 0.0)
+    else:
+      new = draw(value.shape) * factor * (2 / value[0].numel()) ** 0.5
+    value.copy_(new)
+  body = module.backbone.body
+  norms = [m for m in body.modules() if hasattr(m, "running_var")]
+  for norm in norms:
+    norm.momentum = 1.0
+    norm.train()
+  with torch.no_grad():
+    body(module.transform(pictures(torch))[0].tensors)
+  module.eval()
+  for norm in norms:
+    spread = norm.running_var + norm.running_var.mean()
+    norm.running_mean.add_(0.05 * draw(spread.shape) * spread.sqrt())
+    norm.running_var.copy_(spread)
+    norm.eps = 0.0  # as torchvision's overwrite_eps for its own weights
+
+
+def pictures(torch: Any) -> list[Any]:
+  """The photographs as torchvision takes them."""
+  canvases, sizes = photographs()
+  return [
+    torch.from_numpy(c[:h, :w].transpose(2, 0, 1).copy()).float() / 255
+    for c, (h, w) in zip(canvases, sizes)
+  ]
+
+
+def run(torch: Any, module: Any) -> tuple[list[np.ndarray], list[dict]]:
+  """Levels `[2, H, W, 256]`, and each picture's detections as numpy."""
+  with torch.no_grad():
+    batch = module.transform(pictures(torch))[0]
+    levels = module.backbone(batch.tensors).values()
+    found = module(pictures(torch))
+  return (
+    [level.numpy().transpose(0, 2, 3, 1) for level in levels],
+    [{k: v.numpy() for k, v in one.items()} for one in found],
+  )

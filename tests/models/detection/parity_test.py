@@ -1,0 +1,120 @@
+"""Our detectors against torchvision's own modules, all weights randomised.
+
+Two real photographs of different sizes share a canvas. Levels of the pyramid,
+boxes, scores and classes of the final detections must agree within 1e-3 of
+their scale, and there must be many detections of many classes.
+"""
+
+import dataclasses
+import functools
+
+import jax
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from models import detection
+from models.detection import labels
+from tests.models.detection import oracles
+
+_TOLERANCE = 1e-3
+_SHORT_PX, _LONG_PX = 192, 256
+# Sharp enough heads for hundreds of detections, flat enough to differ.
+_RECIPES = {
+  "retinanet_resnet50_fpn": (
+    {"cls_logits": 0.5, "bbox_reg": 0.3},
+    {"cls_logits": -7.0},
+  ),
+}
+
+
+@functools.cache
+def compared(name: str) -> dict:
+  """Both sides' levels and detections."""
+  torch = oracles.import_torch()
+  from torchvision.models import detection as reference
+
+  module = getattr(reference, name)(
+    weights=None,
+    weights_backbone=None,
+    min_size=_SHORT_PX,
+    max_size=_LONG_PX,
+  ).eval()
+  oracles.randomise(torch, module, 0, *_RECIPES[name])
+  arrays = {n: t.numpy() for n, t in module.state_dict().items()}
+  loaded = detection.convert.bring(name, arrays)
+  model = detection.get(name)
+  spec = dataclasses.replace(model.spec, short_px=_SHORT_PX, long_px=_LONG_PX)
+  model = dataclasses.replace(model, spec=spec)
+  levels, found = oracles.run(torch, module)
+  images, sizes = oracles.photographs()
+
+  def both(variables, images, sizes):
+    from models.detection import resize
+
+    pixels, _, _ = resize.to_network(images, sizes, spec)
+    with jax.default_matmul_precision("highest"):
+      ours = model._merge(variables).backbone(pixels)
+    return ours, model.apply(variables, images, sizes)
+
+  ours = jax.jit(both)(loaded.variables, images, sizes)
+  return {
+    "levels": (ours[0], levels),
+    "found": (jax.tree.map(np.asarray, ours[1]), found),
+    "model": model,
+    "module": module,
+    "arrays": arrays,
+    "loaded": loaded,
+  }
+
+
+class _Parity(parameterized.TestCase):
+  def check(self, name):
+    got = compared(name)
+    worst = 0.0
+    for ours, theirs in zip(*got["levels"], strict=True):
+      gap = np.abs(np.asarray(ours) - theirs).max() / np.abs(theirs).max()
+      worst = max(worst, float(gap))
+    self.assertLess(worst, _TOLERANCE)
+    ours, theirs = got["found"]
+    counts, boxes, scores = [], 0.0, 0.0
+    table = np.array(labels.table("torchvision", 80))
+    for i, every in enumerate(theirs):
+      # Random weights also fire at ids that COCO does not use.
+      real = table[every["labels"]] >= 0
+      want = {name: value[real] for name, value in every.items()}
+      counts.append(len(want["scores"]))
+      self.assertEqual(int(ours["valid"][i].sum()), counts[-1])
+      kept = slice(counts[-1])
+      np.testing.assert_array_equal(
+        ours["classes"][i, kept], table[want["labels"]]
+      )
+      boxes = max(boxes, np.abs(ours["boxes"][i, kept] - want["boxes"]).max())
+      scores = max(
+        scores, np.abs(ours["scores"][i, kept] - want["scores"]).max()
+      )
+      self.assertGreater(counts[-1], 20)
+      self.assertGreater(len(set(want["labels"])), 5)
+    parameters = sum(p.numel() for p in got["module"].parameters())
+    print(
+      f"{name}: levels {worst:.1e} of scale, {counts} detections, boxes"
+      f" {boxes:.1e} px, scores {scores:.1e}, {parameters:,} parameters"
+    )
+    self.assertLess(boxes, _TOLERANCE * _LONG_PX)
+    self.assertLess(scores, _TOLERANCE)
+    self.assertEqual(got["model"].count_parameters(), parameters)
+    self.assertFalse(
+      np.array_equal(theirs[0]["boxes"][:20], theirs[1]["boxes"][:20])
+    )
+
+
+@pytest.mark.slow
+class ParityTest(_Parity):
+  @parameterized.parameters((name,) for name in _RECIPES)
+  def test_torchvision(self, name):
+    self.check(name)
+
+
+if __name__ == "__main__":
+  absltest.main()
