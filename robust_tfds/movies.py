@@ -7,6 +7,7 @@ that equal frames give equal bytes on any number of cores. PyAV is the extra
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import platform
@@ -91,7 +92,37 @@ def decode(video: bytes | str | os.PathLike) -> np.ndarray:
 
 
 def iterate(video: bytes | str | os.PathLike) -> Iterator[np.ndarray]:
-  """The frames of `decode`, one by one, without keeping them."""
+  """The frames of `decode`, one by one, without keeping them.
+
+  A turn that the file asks players for (phones held upright) is carried out.
+  """
+  with _opened(video) as opened:
+    for frame in opened.decode(opened.streams.video[0]):
+      turns = round((getattr(frame, "rotation", 0) or 0) / 90) % 4
+      pixels = frame.to_ndarray(format="rgb24")
+      yield np.ascontiguousarray(np.rot90(pixels, turns)) if turns else pixels
+
+
+def frame_rate(video: bytes | str | os.PathLike) -> float:
+  """Frames per second that a video's file gives, on average.
+
+  Raises:
+    ImportError: PyAV is not installed.
+    BrokenVideoError: not a video, no picture in it, or no rate.
+  """
+  with _opened(video) as opened:
+    stream = opened.streams.video[0]
+    rate = stream.average_rate or stream.guessed_rate
+  if not rate:
+    raise BrokenVideoError(
+      f"{_named(video)} says no frame rate. Encode it anew."
+    )
+  return float(rate)
+
+
+@contextlib.contextmanager
+def _opened(video: bytes | str | os.PathLike) -> Iterator[Any]:
+  """A container with at least one picture stream."""
   av = _av()
   if not isinstance(video, bytes) and not os.path.exists(video):
     raise FileNotFoundError(f"No video at {os.fspath(video)}.")
@@ -105,9 +136,7 @@ def iterate(video: bytes | str | os.PathLike) -> Iterator[np.ndarray]:
           f"{_named(video)} has no picture, only"
           f" {[s.type for s in opened.streams]}. Replace it."
         )
-      stream = opened.streams.video[0]
-      for frame in opened.decode(stream):
-        yield frame.to_ndarray(format="rgb24")
+      yield opened
   except av.error.FFmpegError as e:
     raise BrokenVideoError(
       f"{_named(video)} cannot be read as a video ({e}). Is it cut off, or in a"

@@ -12,8 +12,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import pathlib
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,13 +76,42 @@ class Source:
     example_id: unique and stable: the file's name.
     label: class id.
     data: returns the file's bytes; picklable.
-    fps: returns frames per second.
+    fps: frames per second; None: what the file says.
+    extra: further features of the example.
   """
 
   example_id: str
   label: int
   data: Callable[[], bytes]
-  fps: float
+  fps: float | None = None
+  extra: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def of_file(
+  path: pathlib.Path, example_id: str, label: int, **extra: Any
+) -> Source:
+  """The source of a video file."""
+  return Source(
+    example_id, label, functools.partial(_bytes, str(path)), extra=extra
+  )
+
+
+def _bytes(path: str) -> bytes:
+  with open(path, "rb") as f:
+    return f.read()
+
+
+def check_present(
+  listed: Mapping[str, pathlib.Path], instructions: str
+) -> None:
+  """FileNotFoundError that names the first listed videos that are not there."""
+  absent = [name for name, path in listed.items() if not path.is_file()]
+  if absent:
+    first = ", ".join(str(listed[n]) for n in absent[:3])
+    raise FileNotFoundError(
+      f"{len(absent)} of {len(listed)} listed videos are absent, e.g. {first}."
+      f"\n{instructions}"
+    )
 
 
 def configs() -> list[VideoConfig]:
@@ -136,8 +167,8 @@ class PerturbedVideoBuilder(
       raise datasets.unknown("config", name, by_name)
     return by_name[name]
 
-  def features(self, label: Any) -> tfds.features.FeaturesDict:
-    """The keys of a video."""
+  def features(self, label: Any, **extra: Any) -> tfds.features.FeaturesDict:
+    """The keys of a video, and further ones."""
     return tfds.features.FeaturesDict(
       {
         "video": movie_feature.Movie((None, None, None, 3)),
@@ -146,6 +177,7 @@ class PerturbedVideoBuilder(
         "example_id": tfds.features.Text(),
         "group_id": tfds.features.Text(),
         "frame": np.int32,
+        **extra,
       }
     )
 
@@ -176,15 +208,16 @@ class PerturbedVideoBuilder(
     )
 
 
-def _example(row: tuple[Source, bytes]) -> tuple[str, dict[str, Any]]:
-  source, data = row
+def _example(row: tuple[Source, bytes, float]) -> tuple[str, dict[str, Any]]:
+  source, data, fps = row
   return source.example_id, {
     "video": data,
     "label": source.label,
-    "fps": source.fps,
+    "fps": fps,
     "example_id": source.example_id,
     "group_id": source.example_id,
     "frame": 0,
+    **source.extra,
   }
 
 
@@ -197,27 +230,31 @@ def encode_chunk(
   perturbation: str,
   severity: int,
   seed: int,
-) -> list[tuple[Source, bytes]]:
-  """(source, encoded video) of some sources under one condition.
+) -> list[tuple[Source, bytes, float]]:
+  """(source, encoded video, fps) of some sources under one condition.
 
   Runs in worker processes too: all it needs comes as arguments.
   """
   out = []
   for source in sources:
     data = source.data()
-    if config != "source":
-      frames = perturbed(
-        data,
-        source.example_id,
-        dataset,
-        edition,
-        perturbation,
-        severity,
-        seed,
-        source.fps,
-      )
-      data = encode(frames, source.fps)
-    out.append((source, data))
+    try:
+      fps = source.fps or movies.frame_rate(data)
+      if config != "source":
+        frames = perturbed(
+          data,
+          source.example_id,
+          dataset,
+          edition,
+          perturbation,
+          severity,
+          seed,
+          fps,
+        )
+        data = encode(frames, fps)
+    except ValueError as e:
+      raise ValueError(f"{source.example_id}: {e}") from e
+    out.append((source, data, fps))
   return out
 
 
