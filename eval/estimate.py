@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-import models
 from eval import devices
 from eval import plan as plan_lib
 from eval import tasks
@@ -37,23 +36,24 @@ def describe(plan: plan_lib.Plan) -> str:
   ]
   for condition in plan.conditions:
     lines.append(f"  {condition.config}: {', '.join(plan.models)}")
-  rng = np.random.default_rng(0)
-  images = rng.integers(0, 256, (batch, size, size, 3), np.uint8)
-  per_image = {}
-  for label, entry in plan.models.items():
-    per_image[label] = _model_seconds(entry, plan, images)
   task = tasks.get(plan.task)
+  per_image, corruption = {}, 0.0
+  for label, entry in plan.models.items():
+    per_image[label] = _model_seconds(plan, entry, _shape(plan, entry, size))
   shown = sum(task.frames(c, plan.edition) for c in plan.conditions)
+  shown *= plan.config.data.get("views", 1)
   total = sum(per_image.values()) * shown
   measured = ", ".join(f"{k} {1e3 * v:.2f} ms" for k, v in per_image.items())
-  if plan.config.data.source == "fly" and corrupted:
-    corruption = _corruption_seconds(plan, corrupted, images)
+  what = "clip" if hasattr(task, "per_model") else "image"
+  if hasattr(task, "per_model"):
+    measured += "; decoding and perturbing come on top, and were not measured"
+  elif plan.config.data.source == "fly" and corrupted:
+    corruption = _corruption_seconds(plan, corrupted, size)
     measured += f"; corruption of an example {1e3 * corruption:.2f} ms"
     total += corruption * len(corrupted)
   lines.append(
-    f"measured here on one batch of {batch} random {size}x{size} images, per"
-    f" image: {measured} ({jax.device_count()} {jax.devices()[0].platform}"
-    " device(s))"
+    f"measured here on one batch of {batch} random {what}s, per {what}:"
+    f" {measured} ({jax.device_count()} {jax.devices()[0].platform} device(s))"
   )
   if examples is None:
     lines.append(
@@ -63,7 +63,7 @@ def describe(plan: plan_lib.Plan) -> str:
   else:
     work = examples * shown * len(plan.models)
     lines.append(
-      f"estimate: {examples:,} examples a cell, {work:,} images in all: about"
+      f"estimate: {examples:,} examples a cell, {work:,} {what}s in all: about"
       f" {duration(examples * total)} after compilation"
     )
   return "\n".join(lines)
@@ -84,20 +84,41 @@ def _seconds(call: Callable[[], object], images: int) -> float:
   return (time.perf_counter() - start) / images
 
 
-def _model_seconds(entry, plan: plan_lib.Plan, images: np.ndarray) -> float:
-  model = models.get(entry.name, num_classes=entry.get("num_classes") or None)
+def _shape(plan: plan_lib.Plan, entry, size: int) -> tuple[int, ...]:
+  """Of what a model is shown: a batch of images, or of clips."""
+  spec = plan_lib.registry(tasks.get(plan.task)).get(entry.name).spec
+  batch = plan.config.batch_size
+  if hasattr(spec, "frames"):
+    return (batch, spec.frames, spec.input_px, spec.input_px, 3)
+  return (batch, size, size, 3)
+
+
+def _model_seconds(plan: plan_lib.Plan, entry, shape: tuple[int, ...]) -> float:
+  task = tasks.get(plan.task)
+  model = plan_lib.registry(task).get(
+    entry.name, num_classes=entry.get("num_classes") or None
+  )
   variables = jax.jit(model.init)(jax.random.key(0))
+  images = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+  rows = [images]
+  if getattr(task, "SIZED", False):
+    rows.append(np.tile(np.array(shape[1:3], np.int32), (shape[0], 1)))
   step = jax.jit(model.apply)
-  return _seconds(lambda: step(variables, images), len(images))
+  return _seconds(lambda: step(variables, *rows), shape[0])
 
 
 def _corruption_seconds(
-  plan: plan_lib.Plan, corrupted: Sequence[tasks.Condition], images: np.ndarray
+  plan: plan_lib.Plan, corrupted: Sequence[tasks.Condition], size: int
 ) -> float:
   """Mean over a few conditions that stand for the others."""
   from robust_tfds.corruptions import seeding
 
   where = devices.mesh()
+  shape = (plan.config.batch_size, size, size, 3)
+  images = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+  sizes = devices.put_batch(
+    np.tile(np.array([size, size], np.int32), (len(images), 1)), where
+  )
   codec = plan.config.data.codec
   transform = tasks.get(plan.task).transform(where, plan.edition, codec)
   ids = [str(i) for i in range(len(images))]
@@ -106,7 +127,7 @@ def _corruption_seconds(
   probed = list({c.corruption: c for c in probed}.values())[:3]
   batch = devices.put_batch(images, where)
   times = [
-    _seconds(functools.partial(transform, batch, None, c, keys), len(images))
+    _seconds(functools.partial(transform, batch, sizes, c, keys), len(images))
     for c in probed
   ]
   return float(np.mean(times))

@@ -175,8 +175,9 @@ def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def image_px(plan: Plan) -> int:
-  """Side of the images that the models see."""
-  return spec.edition(plan.edition).size_px or 640
+  """Side of the images that corruptions are timed on, px."""
+  found = spec.EDITIONS.get(plan.edition)  # videos have editions of their own
+  return (found.size_px if found else None) or 640
 
 
 def examples(plan: Plan) -> int | None:

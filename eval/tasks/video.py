@@ -75,9 +75,10 @@ def per_model(
   source: Any, condition: Condition, model_spec: Any, plan: Any
 ) -> clips.Clips:
   """The source as clips of one model: it replaces `transform`."""
+  fly = plan.config.data.source == "fly"
   return clips.Clips(
     source,
-    condition,
+    condition if fly else Condition(),  # prepared videos are perturbed already
     model_spec,
     seed=plan.seed,
     dataset=plan.dataset,

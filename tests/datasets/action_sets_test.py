@@ -203,5 +203,61 @@ class Ssv2Test(_Layout):
       self._build()
 
 
+class Ucf101DsTest(_Layout):
+  NAME = "ucf101_ds"
+  _ROWS = (
+    "Billiards,a.mp4,1,kids,Age",
+    "CleanandJerk,b.webm,2,prank,Behavioral",
+  )
+
+  def setUp(self):
+    super().setUp()
+    self._put(
+      "ucfTrainTestlist/classInd.txt",
+      "1 Archery\n2 Billiards\n3 CleanAndJerk\n",
+    )
+    self._list(self._ROWS)
+    data = movies.encode(_clip(0), fps=24)
+    self._put("UCF101-DS/Billiards/a.mp4", data)
+    self._put("UCF101-DS/CleanandJerk/b.webm", data)
+
+  def _list(self, rows):
+    head = "label,filename,video_id,shift,category"
+    self._put("ucf101-DS_eval.csv", "\n".join([head, *rows]) + "\n")
+
+  def test_shifts_and_spellings(self):
+    found = self._build()
+    self.assertEqual(
+      {
+        k: (int(v["label"]), v["shift"], v["category"])
+        for k, v in found.items()
+      },
+      {
+        "Billiards/a.mp4": (1, b"kids", b"Age"),
+        "CleanandJerk/b.webm": (2, b"prank", b"Behavioral"),
+      },
+    )
+
+  def test_the_papers_table(self):
+    from robust_tfds.datasets.ucf101_ds import sources
+
+    self.assertLen(sources.category_of(), 63)
+    self.assertLen(set(sources.category_of().values()), 14)
+
+  def test_refusals(self):
+    self._list(["Billiard,a.mp4,1,kids,Age"])
+    with self.assertRaisesRegex(ValueError, "line 2: 'Billiard' is no class"):
+      self._build()
+    self._list(["Billiards,a.mp4,1,kids,Weather"])
+    with self.assertRaisesRegex(ValueError, "of category 'Age'"):
+      self._build()
+    self._list(["Billiards,a.txt,1,kids,Age"])
+    with self.assertRaisesRegex(ValueError, "a.txt"):
+      self._build()
+    self._list([self._ROWS[0], self._ROWS[0]])
+    with self.assertRaisesRegex(ValueError, "listed twice"):
+      self._build()
+
+
 if __name__ == "__main__":
   absltest.main()

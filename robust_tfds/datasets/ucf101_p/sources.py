@@ -24,7 +24,7 @@ def videos(
     ValueError: a broken line, or a class that classInd.txt does not have.
   """
   root = pathlib.Path(os.fspath(manual_dir))
-  labels = _classes(root)
+  labels = classes(root)
   listed: dict[str, pathlib.Path] = {}
   found = []
   for number, line in enumerate(_lines(root, f"testlist0{split}.txt"), 1):
@@ -41,7 +41,7 @@ def videos(
   return found
 
 
-def _classes(root: pathlib.Path) -> dict[str, int]:
+def classes(root: pathlib.Path) -> dict[str, int]:
   """Class -> label; the file counts from 1."""
   out = {}
   for number, line in enumerate(_lines(root, "classInd.txt"), 1):

@@ -1,5 +1,7 @@
 """Video: conditions, views averaged, gamma in the table."""
 
+import pathlib
+import shutil
 import types
 
 import jax
@@ -7,6 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
+from configs import quickstart_video
+from eval import plan as plan_lib
+from eval import rescore
+from eval import runner
 from eval import table
 from eval.metrics import action
 from eval.tasks import Cell
@@ -103,6 +109,57 @@ class TableTest(absltest.TestCase):
   def test_a_baseline_is_refused(self):
     with self.assertRaisesRegex(ValueError, "no baseline model"):
       video.check_baseline("alexnet", [])
+
+
+class RunTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.base = pathlib.Path(absltest.TEST_TMPDIR.value) / "video_run"
+    cls.rows = cls._run("first")
+
+  @classmethod
+  def _run(cls, name, **data):
+    config = quickstart_video.get_config().unlock()
+    config.batch_size = 8
+    config.data.update(
+      {
+        "perturbations": "shot_noise,freezing,mpeg2",
+        "limit": 20,
+        "data_dir": str(cls.base / "data"),
+        "views": 2,
+        **data,
+      }
+    )
+    config.data.severities = (2,)
+    config.model.train.steps = 20
+    workdir = cls.base / name
+    if name != "first":
+      shutil.copytree(cls.base / "first" / "models", workdir / "models")
+    return runner.Runner(plan_lib.make(config.lock()), workdir).run()
+
+  def test_rows_and_reports(self):
+    clean = table.select(self.rows, config="clean", metric="accuracy")[0]
+    self.assertEqual(clean.n, 20)
+    self.assertBetween(clean.value, clean.lo, clean.hi)
+    self.assertNotEmpty(table.select(self.rows, metric="gamma_r/temporal"))
+    names = {p.name for p in (self.base / "first" / "reports").iterdir()}
+    self.assertContainsSubset(
+      {"action_curves.png", "action_strips.png", "report.html", "summary.txt"},
+      names,
+    )
+
+  def test_prepared_equals_on_the_fly(self):
+    read = self._run("prepared", source="prepared")
+
+    def values(rows):
+      return {(r.config, r.corruption, r.metric): r.value for r in rows}
+
+    self.assertEqual(values(read), values(self.rows))
+
+  def test_scored_again_it_is_the_same_table(self):
+    rows, _ = rescore.workdir(self.base / "first")
+    self.assertEqual(rows, self.rows)
 
 
 if __name__ == "__main__":
