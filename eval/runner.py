@@ -210,6 +210,10 @@ class Runner:
     model = plan_lib.registry(self.task).get(
       entry.name, num_classes=entry.get("num_classes") or None, dtype=dtype
     )
+    if entry.get("short_px"):  # another resize rule than the published one
+      rule = {"short_px": entry.short_px, "long_px": entry.long_px}
+      resized = dataclasses.replace(model.spec, **rule)
+      model = dataclasses.replace(model, spec=resized)
     if model.spec.num_classes not in self._model_classes(classes):
       raise ValueError(
         f"Wrong label space: {label} has {model.spec.num_classes} classes"
