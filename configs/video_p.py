@@ -48,6 +48,8 @@ def get_config(what: str = "kinetics400_p,x3d_m") -> ml_collections.ConfigDict:
   config.data.perturbations = "all"  # none, groups or names
   config.data.severities = (1, 2, 3, 4, 5)
   config.data.views = _VIEWS[dataset]
+  # SSv2: the middles of equal parts of the whole video.
+  config.data.sampling = "uniform" if dataset == "ssv2_p" else "dense"
   config.data.limit = 0  # 0: all examples
   config.data.data_dir = ""  # default: inside the workdir
   config.data.manual_dir = ""

@@ -51,6 +51,28 @@ def view_indices(
   return np.clip(at, 0, num_frames - 1).astype(np.int64)
 
 
+def uniform_indices(num_frames: int, frames: int) -> np.ndarray:
+  """One view over the whole video: the middles of equal parts.
+
+  How Something-Something v2 is sampled (specs/video.md section 2): parts of
+  (num_frames - 1) / frames, the middle of each.
+
+  Args:
+    num_frames: of the video.
+    frames: of the clip.
+
+  Returns:
+    int64 `[1, frames]`.
+
+  >>> uniform_indices(41, 4).tolist()
+  [[5, 15, 25, 35]]
+  """
+  part = (num_frames - 1) / frames
+  starts = np.round(part * np.arange(frames)).astype(np.int64)
+  ends = np.round(part * np.arange(1, frames + 1)).astype(np.int64)
+  return ((starts + ends) // 2)[None]
+
+
 def make(
   video: np.ndarray,
   fps: float,
@@ -60,6 +82,7 @@ def make(
   key: jax.Array,
   spec: Any,
   views: int,
+  sampling: str = "dense",
 ) -> np.ndarray:
   """The clips of one video under one condition.
 
@@ -72,6 +95,7 @@ def make(
     key: JAX key.
     spec: `models.video.spec.VideoSpec`.
     views: how many clips.
+    sampling: `dense` (`view_indices`) or `uniform` (`uniform_indices`).
 
   Returns:
     uint8 `[views, frames, S, S, 3]`, S the spec's `input_px`.
@@ -81,7 +105,10 @@ def make(
       len(video), name, severity, edition=edition, key=key
     )
     video, name = video[order], ""
-  wanted = view_indices(len(video), fps, spec.frames, spec.rate, views)
+  if sampling == "uniform":
+    wanted = uniform_indices(len(video), spec.frames)
+  else:
+    wanted = view_indices(len(video), fps, spec.frames, spec.rate, views)
   needed, place = np.unique(wanted, return_inverse=True)
   if not name:
     shown = video[needed]
@@ -122,11 +149,12 @@ class Clips:
     dataset: str,
     edition: str,
     views: int,
+    sampling: str = "dense",
   ):
     """See `make`; the key of a video follows from its id."""
     self._source, self._condition, self._spec = source, condition, spec
     self._seed, self._dataset = seed, dataset
-    self._edition, self._views = edition, views
+    self._edition, self._views, self._sampling = edition, views, sampling
     self.steps, self.shape = source.steps, (0,)  # one size for all
 
   def batches(self) -> Iterator[inputs.Batch]:
@@ -156,6 +184,7 @@ class Clips:
       key,
       self._spec,
       self._views,
+      self._sampling,
     )
 
   def _batch(self, rows, clips, size) -> inputs.Batch:

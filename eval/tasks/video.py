@@ -43,12 +43,19 @@ def conditions(data: Any) -> list[Condition]:
   """Clean, then every perturbation at every severity that `data` names.
 
   Args:
-    data: has `perturbations` (`all`, `none`, groups or names separated by commas)
-      and `severities`.
+    data: has `perturbations` (`all`, `none`, groups or names separated by commas),
+      `severities`, and may have `views` and `sampling`.
 
   Raises:
     ValueError: an unknown name (with a suggestion) or a severity outside 1-5.
   """
+  sampling, views = data.get("sampling", "dense"), data.get("views", 1)
+  if sampling not in ("dense", "uniform"):
+    raise unknown("data.sampling", sampling, ("dense", "uniform"))
+  if views < 1 or (sampling == "uniform" and views > 1):
+    raise ValueError(
+      f"data.views must be at least 1, and 1 with uniform sampling; got {views}."
+    )
   severities = data.severities
   listed = [severities] if isinstance(severities, int) else list(severities)
   for severity in listed:
@@ -84,6 +91,7 @@ def per_model(
     dataset=plan.dataset,
     edition=plan.edition,
     views=plan.config.data.views,
+    sampling=plan.config.data.get("sampling", "dense"),
   )
 
 

@@ -49,6 +49,13 @@ class ViewsTest(parameterized.TestCase):
     self.assertEqual(got.max(), frames - 1)
     self.assertTrue((np.diff(got, axis=1) >= 0).all())
 
+  @parameterized.parameters(1, 2, 8, 100)
+  def test_uniform_over_the_whole_video(self, frames):
+    got = clips.uniform_indices(frames, 8)
+    self.assertEqual(got.shape, (1, 8))
+    self.assertTrue(((got >= 0) & (got < frames)).all())
+    self.assertTrue((np.diff(got) >= 0).all())
+
 
 class MakeTest(parameterized.TestCase):
   def _make(self, video, name, severity=1, views=2):

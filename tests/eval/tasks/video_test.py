@@ -2,10 +2,10 @@
 
 import pathlib
 import shutil
-import types
 
 import jax
 import jax.numpy as jnp
+import ml_collections
 import numpy as np
 from absl.testing import absltest
 
@@ -22,8 +22,8 @@ from eval.tasks import video
 
 class ConditionsTest(absltest.TestCase):
   def _configs(self, perturbations, severities=(1, 5)):
-    data = types.SimpleNamespace(
-      perturbations=perturbations, severities=severities
+    data = ml_collections.ConfigDict(
+      {"perturbations": perturbations, "severities": severities}
     )
     return [c.config for c in video.conditions(data)]
 
@@ -43,6 +43,21 @@ class ConditionsTest(absltest.TestCase):
       self._configs("jumblin")
     with self.assertRaisesRegex(ValueError, "must be 1-5"):
       self._configs("jpeg", (7,))
+
+  def test_sampling(self):
+    data = ml_collections.ConfigDict(
+      {
+        "perturbations": "none",
+        "severities": 1,
+        "sampling": "unifrm",
+        "views": 1,
+      }
+    )
+    with self.assertRaisesRegex(ValueError, "Did you mean 'uniform'"):
+      video.conditions(data)
+    data.sampling, data.views = "uniform", 2
+    with self.assertRaisesRegex(ValueError, "1 with uniform sampling"):
+      video.conditions(data)
 
 
 class ReduceTest(absltest.TestCase):

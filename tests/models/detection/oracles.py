@@ -129,6 +129,22 @@ def randomise(
     norm.running_mean.add_(0.05 * draw(spread.shape) * spread.sqrt())
     norm.running_var.copy_(spread)
     norm.eps = 0.0  # as torchvision's overwrite_eps for its own weights
+  if hasattr(module, "roi_heads"):
+    _spread_scores(torch, module)
+
+
+def _spread_scores(torch: Any, module: Any) -> None:
+  """Centres the logits over proposals: else all boxes are of one class."""
+  predictor = module.roi_heads.box_predictor
+  seen = []
+  hook = predictor.register_forward_hook(lambda m, i, out: seen.append(out[0]))
+  run(torch, module)
+  hook.remove()
+  last = predictor.cls_score
+  factor = 2.0 / seen[0].std(0)
+  with torch.no_grad():
+    last.weight.mul_(factor[:, None])
+    last.bias.copy_((last.bias - seen[0].mean(0)) * factor)
 
 
 def pictures(torch: Any) -> list[Any]:

@@ -1,0 +1,168 @@
+"""How far corruptions move pixels, beside what they cost a detector: Figure 6.
+
+  python -m eval.rmse --dataset=digits_detection_c --limit=50 --out=/tmp/rmse \\
+      --table=/tmp/detection/table.csv
+
+Writes rmse.csv: corruption, severity, the mean over images of the RMSE between
+clean and corrupted pixels in levels 0..255, in floating point (the paper's own
+table wraps in uint8: docs/DEVIATIONS.md). With the table of a detection run also
+rmse.png: relative performance against RMSE, both averaged over severities.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import pathlib
+import sys
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+from absl import app
+from absl import flags
+
+from eval import inputs
+from eval import table
+from eval.metrics import detection
+from eval.reports import style
+from robust_tfds import corruptions
+from robust_tfds import datasets
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+
+_DATASET = flags.DEFINE_string(
+  "dataset", None, "A corrupted dataset, e.g. coco_c.", allow_override=True
+)
+_SPLIT = flags.DEFINE_string("split", None, "Its split; default: the only one.")
+_LIMIT = flags.DEFINE_integer(
+  "limit", 50, "Images that are looked at.", allow_override=True
+)
+_NAMES = flags.DEFINE_string(
+  "corruptions", "all", "Which.", allow_override=True
+)
+_DATA_DIR = flags.DEFINE_string(
+  "data_dir", None, "TFDS data folder.", allow_override=True
+)
+_MANUAL_DIR = flags.DEFINE_string(
+  "manual_dir", None, "Where sources lie.", allow_override=True
+)
+_TABLE = flags.DEFINE_string("table", None, "table.csv of a detection run.")
+_OUT = flags.DEFINE_string(
+  "out", None, "Folder for rmse.csv and rmse.png.", allow_override=True
+)
+
+
+def measure(
+  dataset: str,
+  names: Sequence[str],
+  *,
+  split: str | None = None,
+  limit: int = 50,
+  data_dir: str | None = None,
+  manual_dir: str | None = None,
+  seed: int = 0,
+) -> Mapping[tuple[str, int], float]:
+  """(corruption, severity) -> mean RMSE in levels.
+
+  Args:
+    dataset: a corrupted dataset.
+    names: corruptions.
+    split: its split; the only one if None.
+    limit: how many images.
+    data_dir: TFDS data folder.
+    manual_dir: where sources lie.
+    seed: of the corruptions.
+
+  Raises:
+    ValueError: an unknown dataset or split.
+    FileNotFoundError: the sources are not there.
+  """
+  built = datasets.prepare(
+    dataset, "clean", data_dir=data_dir, manual_dir=manual_dir, codec="raw"
+  )
+  split = split or next(iter(built.info.splits))
+  most = min(limit, built.info.splits[split].num_examples)
+  source = inputs.Source(built, split, batch_size=1, limit=most)
+  edition = datasets.edition(dataset)
+
+  def pairs():
+    for example in source.examples():
+      image = np.asarray(example["image"])
+      name = inputs.text(example["example_id"])
+      for corruption, severity in itertools.product(names, range(1, 6)):
+        key = seeding.example_key(seed, dataset, corruption, severity, name)
+        made = corruptions.corrupt(
+          image, corruption, severity, edition=edition, key=key
+        )
+        yield corruption, severity, image, np.asarray(made)
+
+  return detection.rmse_table(pairs())
+
+
+def figure(
+  found: Mapping[tuple[str, int], float],
+  rows: Sequence[table.Row],
+  folder: pathlib.Path,
+) -> pathlib.Path:
+  """Figure 6: relative performance over RMSE, a point a corruption and model."""
+  fig = style.figure(7, 4.6)
+  ax = style.axes(fig, 1, 1)[0, 0]
+  for i, model in enumerate(dict.fromkeys(r.model for r in rows)):
+    own = [r for r in rows if r.model == model]
+    (clean,) = [r.value for r in own if r.metric == "p"][:1] or [0.0]
+    colour = style.COLOURS[i % len(style.COLOURS)]
+    for r in own:
+      if r.metric != "mean_ap" or not clean:
+        continue
+      cells = [v for (n, _), v in found.items() if n == r.corruption]
+      if not cells:
+        continue
+      x, y = float(np.mean(cells)), 100 * r.value / clean
+      ax.plot(x, y, style.MARKERS[i % len(style.MARKERS)], color=colour)
+      ax.annotate(
+        r.corruption.replace("_", " "),
+        (x, y),
+        xytext=(4, 3),
+        textcoords="offset points",
+        fontsize=6,
+      )
+    ax.plot(
+      [], [], style.MARKERS[i % len(style.MARKERS)], color=colour, label=model
+    )
+  ax.set_xlabel("RMSE to the clean image (levels), mean over severities")
+  ax.set_ylabel("performance relative to clean (%)")
+  ax.legend()
+  return style.save(fig, folder, "rmse", [])[0]
+
+
+def main(argv: Sequence[str]) -> None:
+  """Measures, writes, prints; says errors in words without a traceback."""
+  if len(argv) > 1:
+    raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
+  try:
+    found = measure(
+      str(_DATASET.value),
+      spec.resolve(_NAMES.value),
+      split=_SPLIT.value,
+      limit=_LIMIT.value,
+      data_dir=_DATA_DIR.value,
+      manual_dir=_MANUAL_DIR.value,
+    )
+    out = pathlib.Path(str(_OUT.value))
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / "rmse.csv").open("w", newline="", encoding="utf-8") as f:
+      writer = csv.writer(f, lineterminator="\n")
+      writer.writerow(["corruption", "severity", "rmse"])
+      for (name, severity), value in found.items():
+        writer.writerow([name, severity, f"{value:.4f}"])
+    if _TABLE.value:
+      figure(found, table.read(_TABLE.value), out)
+  except (ValueError, OSError) as e:
+    sys.exit(f"Error: {e}")
+  print((out / "rmse.csv").read_text("utf-8"), end="")
+
+
+if __name__ == "__main__":
+  flags.mark_flags_as_required(["dataset", "out"])
+  app.run(main)

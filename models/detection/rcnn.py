@@ -1,0 +1,151 @@
+"""Faster R-CNN, Mask R-CNN and Cascade R-CNN on feature pyramids.
+
+Ren et al. 2015 (arXiv:1506.01497), He et al. 2017 (arXiv:1703.06870), Cai and
+Vasconcelos 2018 (arXiv:1712.00726); as torchvision 0.28 and, where the name ends
+in `_mmdet`, as mmdetection 2.x. A fixed number of proposals goes through the
+heads; those that are none are masked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from models.detection import labels as labels_lib
+from models.detection import roi_heads
+from models.detection.backbone import Backbone
+from models.detection.detector import DetectorSpec
+from models.detection.proposals import Proposals
+from models.spec import Variant
+
+_SPEC = DetectorSpec(source="torchvision 0.28 models/detection/faster_rcnn.py")
+_MMDET = dataclasses.replace(_SPEC, source="mmdetection 2.x configs/_base_")
+_BODIES = (
+  "resnet50",
+  "resnet101",
+  "resnext101_32x4d",
+  "resnext101_64x4d",
+)
+_KINDS: dict[str, dict[str, Any]] = {
+  "fasterrcnn": {"masks": False, "stages": 1},
+  "maskrcnn": {"masks": True, "stages": 1},
+  "cascadercnn": {"masks": False, "stages": 3},
+  "cascademaskrcnn": {"masks": True, "stages": 3},
+}
+
+
+def _variant(spec: DetectorSpec, **options: Any) -> Variant:
+  return Variant(spec, options)  # type: ignore[arg-type]
+
+
+VARIANTS = {
+  # COCO_V1 was trained with FrozenBatchNorm2d's old epsilon, 0.
+  f"{kind}_resnet50_fpn": _variant(
+    _SPEC, body="resnet50", epsilon=0.0, mmdet=False, **_KINDS[kind]
+  )
+  for kind in ("fasterrcnn", "maskrcnn")
+} | {
+  f"{kind}_{body}_fpn_mmdet": _variant(
+    _MMDET, body=body, epsilon=1e-5, mmdet=True, **options
+  )
+  for kind, options in _KINDS.items()
+  for body in _BODIES
+}
+CHECKPOINTS = {
+  # Files older than torchvision 0.13 have no container around a convolution.
+  "torchvision old": (
+    (r"(inner_blocks|layer_blocks)\.(\d)\.(weight|bias)$", r"\1.\2.0.\3"),
+    (r"^rpn\.head\.conv\.(weight|bias)$", r"rpn.head.conv.0.0.\1"),
+    (r"mask_fcn1\.", "0.0."),
+    (r"mask_fcn2\.", "1.0."),
+    (r"mask_fcn3\.", "2.0."),
+    (r"mask_fcn4\.", "3.0."),
+  ),
+  "mmdetection": (
+    (r"^backbone\.", "backbone.body."),
+    (r"^neck\.lateral_convs\.(\d)\.conv\.", r"backbone.fpn.inner_blocks.\1.0."),
+    (r"^neck\.fpn_convs\.(\d)\.conv\.", r"backbone.fpn.layer_blocks.\1.0."),
+    (r"^rpn_head\.rpn_conv\.", "rpn.head.conv.0.0."),
+    (r"^rpn_head\.rpn_cls\.", "rpn.head.cls_logits."),
+    (r"^rpn_head\.rpn_reg\.", "rpn.head.bbox_pred."),
+    (
+      r"^roi_head\.bbox_head\.((?:\d\.)?)shared_fcs\.0\.",
+      r"roi_heads.box_head.\1fc6.",
+    ),
+    (
+      r"^roi_head\.bbox_head\.((?:\d\.)?)shared_fcs\.1\.",
+      r"roi_heads.box_head.\1fc7.",
+    ),
+    (
+      r"^roi_head\.bbox_head\.((?:\d\.)?)fc_cls\.",
+      r"roi_heads.box_predictor.\1cls_score.",
+    ),
+    (
+      r"^roi_head\.bbox_head\.((?:\d\.)?)fc_reg\.",
+      r"roi_heads.box_predictor.\1bbox_pred.",
+    ),
+    (
+      r"^roi_head\.mask_head\.((?:\d\.)?)convs\.(\d)\.conv\.",
+      r"roi_heads.mask_head.\1\2.0.",
+    ),
+    (
+      r"^roi_head\.mask_head\.((?:\d\.)?)upsample\.",
+      r"roi_heads.mask_predictor.\1conv5_mask.",
+    ),
+    (
+      r"^roi_head\.mask_head\.((?:\d\.)?)conv_logits\.",
+      r"roi_heads.mask_predictor.\1mask_fcn_logits.",
+    ),
+  ),
+}
+
+
+class Network(nnx.Module):
+  """Levels of strides 4 to 64, proposals, and heads on them."""
+
+  def __init__(
+    self,
+    *,
+    body: str,
+    epsilon: float,
+    mmdet: bool,
+    masks: bool,
+    stages: int,
+    num_classes: int,
+    rngs: nnx.Rngs,
+  ):
+    """Builds it.
+
+    Args:
+      body: of `models.resnet.VARIANTS`.
+      epsilon: of the frozen normalisation.
+      mmdet: mmdetection's anchors, RoIAlign and labels, not torchvision's.
+      masks: whether there is a mask head.
+      stages: 1, or 3 for a cascade.
+      num_classes: classes of objects.
+      rngs: for the initial weights.
+    """
+    self.backbone = Backbone(
+      name=body, epsilon=epsilon, first=0, coarser="pool", rngs=rngs
+    )
+    self.rpn = Proposals(mmdet=mmdet, rngs=rngs)
+    table = labels_lib.table("last" if mmdet else "torchvision", num_classes)
+    self.roi_heads = roi_heads.RoIHeads(
+      labels=table,
+      mmdet=mmdet,
+      masks=masks,
+      stages=stages,
+      most=_SPEC.detections,
+      rngs=rngs,
+    )
+
+  def __call__(self, x: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
+    """Pixels `[B, H, W, 3]` and valid sizes `[B, 2]` -> detections."""
+    levels = self.backbone(x)
+    proposals, valid = self.rpn(levels, x.shape[1:3], sizes)
+    # The coarsest level is for proposals alone.
+    return self.roi_heads(levels[:-1], proposals, valid, jnp.asarray(sizes))

@@ -1,0 +1,116 @@
+"""RoIAlign over the levels of a pyramid (He et al. 2017, arXiv:1703.06870).
+
+torchvision's semantics: a box is cut into bins, each the mean of bilinear
+samples on a regular grid; a sample beyond the border by up to a pixel takes the
+border's value, further out it is 0. The level of a box follows its area
+(arXiv:1612.03144, equation 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+
+_CANONICAL_PX, _CANONICAL_LEVEL = 224.0, 4
+_EPSILON = 1e-6  # torchvision's and mmdetection's guard of the logarithm
+_MOST = 8  # samples of a bin's side where its size decides
+_CHUNK = 64  # boxes at a time: samples of all at once would not fit
+
+
+def level_of(boxes: jax.Array, levels: int, finest: int = 2) -> jax.Array:
+  """Index of each box's level: float32 `[..., 4]` -> int32 `[...]`."""
+  wide = boxes[..., 2] - boxes[..., 0]
+  high = boxes[..., 3] - boxes[..., 1]
+  side = jnp.sqrt(jnp.maximum(wide * high, 0))
+  level = jnp.log2(side / _CANONICAL_PX) + _CANONICAL_LEVEL + _EPSILON
+  last = finest + levels - 1
+  # An empty box has level -inf and goes to the finest.
+  return jnp.clip(jnp.floor(level), finest, last).astype(jnp.int32) - finest
+
+
+def pool(
+  features: Sequence[jax.Array],
+  boxes: jax.Array,
+  bins: int,
+  *,
+  samples: int = 2,
+  aligned: bool = False,
+  finest: int = 2,
+) -> jax.Array:
+  """Features of boxes, each from its level.
+
+  Args:
+    features: levels `[B, H, W, C]` of strides 2**finest and on, doubling.
+    boxes: float32 `[B, N, 4]` in px of the canvas.
+    bins: of a side.
+    samples: of a bin's side; 0: as many as a bin has pixels, rounded up, at
+      most 8 (mmdetection 2.x has no limit; only long thin boxes reach it).
+    aligned: whether pixel centres lie at half-integers (mmdetection 2.x).
+    finest: logarithm of the first level's stride.
+
+  Returns:
+    `[B, N, bins, bins, C]`.
+  """
+  flat = jnp.concatenate(
+    [f.reshape(f.shape[0], -1, f.shape[-1]) for f in features], axis=1
+  )
+  shapes = jnp.array([f.shape[1:3] for f in features], jnp.int32)
+  areas = [f.shape[1] * f.shape[2] for f in features]
+  starts = jnp.array([sum(areas[:i]) for i in range(len(areas))], jnp.int32)
+  strides = jnp.array([2.0 ** (finest + i) for i in range(len(areas))])
+  points = samples or _MOST
+
+  def one(pixels, box, level):
+    stride, start = strides[level], starts[level]
+    height, width = shapes[level, 0], shapes[level, 1]
+    rows = _axis(box[1], box[3], stride, height, bins, samples, points, aligned)
+    cols = _axis(box[0], box[2], stride, width, bins, samples, points, aligned)
+    total = 0.0
+    for row, down in rows:
+      for column, across in cols:
+        place = start + row[:, None] * width + column[None, :]
+        weight = (down[:, None] * across[None, :])[..., None]
+        total = total + pixels[place] * weight.astype(pixels.dtype)
+    side = bins, points
+    return total.reshape(*side, *side, -1).sum((1, 3))
+
+  def picture(pixels, boxes):
+    levels = level_of(boxes, len(areas), finest)
+    return jax.lax.map(
+      lambda item: one(pixels, *item), (boxes, levels), batch_size=_CHUNK
+    )
+
+  return jax.vmap(picture)(flat, boxes)
+
+
+def _axis(low, high, stride, limit, bins, samples, points, aligned):
+  """Two neighbours of every sample along an axis, with their weights.
+
+  Weights contain the mean over a bin's samples, and are 0 for samples that are
+  not needed or lie outside.
+  """
+  shift = 0.5 if aligned else 0.0
+  start, end = low / stride - shift, high / stride - shift
+  length = end - start
+  if not aligned:
+    length = jnp.maximum(length, 1.0)
+  step = length / bins
+  count = jnp.float32(samples)
+  if not samples:
+    count = jnp.clip(jnp.ceil(step), 1, points)
+  sample = jnp.arange(points)
+  at = (
+    start
+    + jnp.arange(bins)[:, None] * step
+    + (sample[None] + 0.5) * (step / count)
+  ).reshape(-1)
+  used = jnp.tile(sample < count, bins)
+  inside = used & (at >= -1) & (at <= limit.astype(at.dtype))
+  at = jnp.maximum(at, 0)
+  first = jnp.minimum(at.astype(jnp.int32), limit - 1)
+  second = jnp.minimum(first + 1, limit - 1)
+  part = jnp.where(first >= limit - 1, 0.0, at - first)
+  share = jnp.where(inside, 1 / count, 0.0)
+  return (first, (1 - part) * share), (second, part * share)
