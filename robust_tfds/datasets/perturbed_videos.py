@@ -282,29 +282,26 @@ def perturbed(
 ) -> Iterator[np.ndarray]:
   """The frames of a video under one condition, one by one.
 
-  Perturbations that work frame by frame hold a part of the video at a time;
-  temporal ones and MPEG hold all of it.
+  No more than half a GiB of frames is held, whatever the length: frame-by-frame
+  perturbations take parts, MPEG streams, temporal ones decode as often as needed
+  to gather the frames of their index map.
   """
   from robust_tfds.corruptions import seeding
+  from robust_tfds.corruptions import spec
   from robust_tfds.corruptions import videos
 
   key = seeding.example_key(seed, dataset, perturbation, severity, example_id)
   if not perturbation:
     yield from movies.iterate(data)
-  elif perturbation in videos.video_names("temporal") or perturbation in (
-    "mpeg1",
-    "mpeg2",
-  ):
-    yield from np.asarray(
-      videos.perturb_video(
-        movies.decode(data),
-        perturbation,
-        severity,
-        edition=edition,
-        key=key,
-        fps=fps,
-      )
+  elif videos.is_temporal(perturbation):
+    count = sum(1 for _ in movies.iterate(data))
+    index = videos.frame_indices(
+      count, perturbation, severity, edition=edition, key=key
     )
+    yield from gathered(data, index)
+  elif perturbation in ("mpeg1", "mpeg2"):
+    module = spec.module(perturbation, "video")
+    yield from module.streamed(movies.iterate(data), severity, fps)
   else:
     frames, first = movies.iterate(data), 0
     while part := list(itertools.islice(frames, _PART)):
@@ -319,3 +316,28 @@ def perturbed(
         )
       )
       first += len(part)
+
+
+def gathered(
+  data: bytes, index: np.ndarray, held_bytes: int = 512 << 20
+) -> Iterator[np.ndarray]:
+  """A video's frames in any order, holding few of them at a time.
+
+  Args:
+    data: the video's file.
+    index: which frames, in the order wanted.
+    held_bytes: most that is held; the file is decoded once for every so much of
+      the result, up to the last frame needed.
+  """
+  first = next(iter(movies.iterate(data)))
+  most = max(1, held_bytes // first.nbytes)
+  for start in range(0, len(index), most):
+    part = index[start : start + most].tolist()
+    wanted, last = set(part), max(part)
+    held = {}
+    for number, frame in enumerate(movies.iterate(data)):
+      if number in wanted:
+        held[number] = frame
+      if number == last:
+        break
+    yield from (held[number] for number in part)

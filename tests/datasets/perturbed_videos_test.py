@@ -102,6 +102,26 @@ class PerturbedVideosTest(parameterized.TestCase):
     whole = corruptions.perturb_video(video, "gaussian_noise", 3, key=key)
     np.testing.assert_array_equal(np.stack(parts), whole)
 
+  @parameterized.parameters("box_jumbling", "reverse_sampling", "mpeg1")
+  def test_what_moves_frames_streams_too(self, name):
+    rng = np.random.default_rng(0)
+    video = rng.integers(0, 256, (70, 17, 16, 3), np.uint8)
+    data = perturbed_videos.encode(iter(video), 25.0)
+    got = perturbed_videos.perturbed(
+      data, "a", "set", "paper", name, 3, 0, 25.0
+    )
+    key = corruptions.example_key(0, "set", name, 3, "a")
+    want = corruptions.perturb_video(video, name, 3, key=key, fps=25.0)
+    np.testing.assert_array_equal(np.stack(list(got)), want)
+
+  def test_frames_are_gathered_in_parts(self):
+    rng = np.random.default_rng(0)
+    video = rng.integers(0, 256, (20, 16, 16, 3), np.uint8)
+    data = perturbed_videos.encode(iter(video), 25.0)
+    index = rng.integers(0, 20, 50)
+    got = perturbed_videos.gathered(data, index, held_bytes=7 * video[0].nbytes)
+    np.testing.assert_array_equal(np.stack(list(got)), video[index])
+
   def test_refusals(self):
     with self.assertRaisesRegex(ValueError, "Did you mean 'jpeg_3'"):
       datasets.builder("digits_video_p", "jpg_3")

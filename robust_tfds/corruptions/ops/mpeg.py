@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+
 import numpy as np
 
 _LAMBDA = 118  # FF_QP2LAMBDA: encoders count quantisers in these units
@@ -32,17 +35,46 @@ def roundtrip(
     ImportError: PyAV is not installed.
     ValueError: the codec gave back another number of frames.
   """
+  back = list(stream(video, codec, container, quantiser, fps))
+  if len(back) != len(video):
+    raise ValueError(
+      f"{codec} gave back {len(back)} frames of {len(video)}; use another frame"
+      f" rate than {fps}."
+    )
+  return np.stack(back)
+
+
+def stream(
+  frames: Iterable[np.ndarray],
+  codec: str,
+  container: str,
+  quantiser: int,
+  fps: float,
+) -> Iterator[np.ndarray]:
+  """`roundtrip` of frames one by one: holds the encoded video, not the frames.
+
+  Args:
+    frames: each uint8 `[H, W, 3]`.
+    codec: as in `roundtrip`, and so the others.
+    container: FFmpeg's name of the format.
+    quantiser: what `-q:v` takes.
+    fps: frames per second.
+  """
   from robust_tfds import movies
 
-  frames, height, width = video.shape[:3]
-  even = np.pad(
-    video, ((0, 0), (0, height % 2), (0, width % 2), (0, 0)), mode="edge"
-  )
+  shape: list[int] = []
+
+  def even():
+    for frame in frames:
+      shape[:] = frame.shape[:2]
+      margin = ((0, shape[0] % 2), (0, shape[1] % 2), (0, 0))
+      yield np.pad(frame, margin, mode="edge")
+
   weight = str(_LAMBDA * quantiser)
   if codec == "mpeg2video":
     fps = min(_MPEG2_FPS, key=lambda known: abs(known - fps))
   data = movies.encode(
-    even,
+    even(),
     codec=codec,
     options={
       "qmin": "1",
@@ -55,10 +87,5 @@ def roundtrip(
     fps=fps,
     container=container,
   )
-  back = movies.decode(data)
-  if len(back) != frames:
-    raise ValueError(
-      f"{codec} gave back {len(back)} frames of {frames}; use another frame rate"
-      f" than {fps}."
-    )
-  return back[:, :height, :width]
+  for frame in movies.iterate(data):
+    yield frame[: shape[0], : shape[1]]

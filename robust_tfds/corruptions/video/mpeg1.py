@@ -14,3 +14,8 @@ _QUANTISER = 20  # times the severity
 def whole(video, severity, fps):
   """The clip through the codec: uint8 `[T, H, W, 3]`."""
   return mpeg.roundtrip(video, "mpeg2video", "vob", _QUANTISER * severity, fps)
+
+
+def streamed(frames, severity, fps):
+  """`whole` of frames one by one."""
+  return mpeg.stream(frames, "mpeg2video", "vob", _QUANTISER * severity, fps)
