@@ -35,9 +35,24 @@ def import_torch() -> Any:
     module._roi_align = getattr(
       module._roi_align, "__wrapped__", module._roi_align
     )
+    module._bilinear_interpolate = functools.partial(
+      _interpolate, module._bilinear_interpolate
+    )
     torchvision.ops.boxes.nms = _nms
   torch.set_num_threads(2)
   return torch
+
+
+def _interpolate(python, features, picture, y, x, ymask, xmask):
+  """The extension's rule, which the Python path lacks: 0 beyond the border.
+
+  roi_align_common.h: `y < -1.0 || y > height || x < -1.0 || x > width`. Boxes
+  thinner than a pixel at the right or lower border reach there.
+  """
+  height, width = features.shape[-2:]
+  rows = ((y >= -1) & (y <= height))[:, None, :, None, :, None]
+  columns = ((x >= -1) & (x <= width))[:, None, None, :, None, :]
+  return python(features, picture, y, x, ymask, xmask) * (rows & columns)
 
 
 def _nms(boxes: Any, scores: Any, iou_threshold: float) -> Any:

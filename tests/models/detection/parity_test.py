@@ -28,11 +28,11 @@ _RECIPES = {
     {"cls_logits": -7.0},
   ),
   "fasterrcnn_resnet50_fpn": (
-    {"bbox_pred": 0.2},
+    {"bbox_pred": 0.2, "rpn.head.cls_logits": 0.3},
     {},
   ),
   "maskrcnn_resnet50_fpn": (
-    {"bbox_pred": 0.2},
+    {"bbox_pred": 0.2, "rpn.head.cls_logits": 0.3},
     {},
   ),
 }
