@@ -110,7 +110,15 @@ class Detector(Model):
       variables: of the network.
       batch: `image` uint8 `[B, H, W, 3]`, `size` int32 `[B, 2]`, `boxes` float32
         `[B, G, 4]` in px, `labels` int32 `[B, G]`, -1 where there is none.
+
+    Raises:
+      ValueError: a network without a loss (two-stage detectors).
     """
+    if not hasattr(self.network, "loss"):
+      raise ValueError(
+        f"{self.name} has no training loss here; RetinaNets have. Convert a"
+        " checkpoint of it (models.detection.convert)."
+      )
     pixels, _, factor = resize.to_network(
       batch["image"], batch["size"], self.spec
     )

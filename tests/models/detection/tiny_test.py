@@ -95,6 +95,8 @@ class TinyTest(absltest.TestCase):
   def test_refusals(self):
     with self.assertRaisesRegex(ValueError, "expected uint8"):
       self.model.apply(self.variables, self.images / 255.0, self.sizes)
+    with self.assertRaisesRegex(ValueError, "no training loss"):
+      detection.get("fasterrcnn_resnet50_fpn").loss({}, {})
 
 
 if __name__ == "__main__":

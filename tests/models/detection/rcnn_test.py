@@ -1,0 +1,211 @@
+"""RoIAlign and mask pasting against loops; cascades run; mmdetection's names."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from models import detection
+from models.convert import match
+from models.detection import masks
+from models.detection import roi_align
+from models.detection import roi_heads
+
+# Ours -> mmdetection 2.x's, as its modules name their parameters.
+_MMDET = (
+  (r"^backbone\.body\.", "backbone."),
+  (r"^backbone\.fpn\.inner_blocks\.(\d)\.0\.", r"neck.lateral_convs.\1.conv."),
+  (r"^backbone\.fpn\.layer_blocks\.(\d)\.0\.", r"neck.fpn_convs.\1.conv."),
+  (r"^rpn\.head\.conv\.0\.0\.", "rpn_head.rpn_conv."),
+  (r"^rpn\.head\.cls_logits\.", "rpn_head.rpn_cls."),
+  (r"^rpn\.head\.bbox_pred\.", "rpn_head.rpn_reg."),
+  (
+    r"^roi_heads\.box_head\.((?:\d\.)?)fc6\.",
+    r"roi_head.bbox_head.\1shared_fcs.0.",
+  ),
+  (
+    r"^roi_heads\.box_head\.((?:\d\.)?)fc7\.",
+    r"roi_head.bbox_head.\1shared_fcs.1.",
+  ),
+  (
+    r"^roi_heads\.box_predictor\.((?:\d\.)?)cls_score\.",
+    r"roi_head.bbox_head.\1fc_cls.",
+  ),
+  (
+    r"^roi_heads\.box_predictor\.((?:\d\.)?)bbox_pred\.",
+    r"roi_head.bbox_head.\1fc_reg.",
+  ),
+  (
+    r"^roi_heads\.mask_head\.((?:\d\.)?)(\d)\.0\.",
+    r"roi_head.mask_head.\1convs.\2.conv.",
+  ),
+  (
+    r"^roi_heads\.mask_predictor\.((?:\d\.)?)conv5_mask\.",
+    r"roi_head.mask_head.\1upsample.",
+  ),
+  (
+    r"^roi_heads\.mask_predictor\.((?:\d\.)?)mask_fcn_logits\.",
+    r"roi_head.mask_head.\1conv_logits.",
+  ),
+)
+
+
+def _sample(level, y, x):
+  """A bilinear sample as the extension's kernel takes it."""
+  height, width = level.shape[:2]
+  if y < -1 or y > height or x < -1 or x > width:
+    return np.zeros(level.shape[2])
+  total = 0.0
+  y, x = min(max(y, 0), height - 1), min(max(x, 0), width - 1)
+  for row in {int(y), min(int(y) + 1, height - 1)}:
+    for column in {int(x), min(int(x) + 1, width - 1)}:
+      weight = (1 - abs(y - row)) * (1 - abs(x - column))
+      total = total + weight * level[row, column]
+  return total
+
+
+def _pooled(level, box, stride, bins, samples, aligned):
+  start = box / stride - (0.5 if aligned else 0.0)
+  size = start[2:] - start[:2]
+  if not aligned:
+    size = np.maximum(size, 1)
+  step = size / bins
+  across, down = (
+    (samples, samples) if samples else np.maximum(np.ceil(step), 1).astype(int)
+  )
+  out = np.zeros((bins, bins, level.shape[2]))
+  for i, j in np.ndindex(bins, bins):
+    for a, b in np.ndindex(down, across):
+      y = start[1] + (i + (a + 0.5) / down) * step[1]
+      x = start[0] + (j + (b + 0.5) / across) * step[0]
+      out[i, j] += _sample(level, y, x) / (down * across)
+  return out
+
+
+class RoIAlignTest(parameterized.TestCase):
+  @parameterized.parameters((2, False), (0, True))
+  def test_against_loops(self, samples, aligned):
+    rng = np.random.default_rng(0)
+    levels = [
+      rng.standard_normal((1, 256 >> i, 128 >> i, 3), np.float32)
+      for i in range(4)
+    ]
+    boxes = np.array(
+      [
+        [3.2, 5.1, 60.7, 80.3],  # P2
+        [10, 300, 200, 480],  # P3
+        [0, 0, 512, 700],  # P5
+        [509, 40, 512, 90],  # at the right border, thinner than a pixel
+        [100, 1020, 130, 1024],  # at the lower border
+      ],
+      np.float32,
+    )
+    want_levels = [0, 1, 3, 0, 0]
+    self.assertEqual(roi_align.level_of(boxes, 4).tolist(), want_levels)
+    got = jax.jit(
+      lambda f, b: roi_align.pool(f, b, 7, samples=samples, aligned=aligned)
+    )(levels, boxes[None])
+    for i, (box, level) in enumerate(zip(boxes, want_levels)):
+      want = _pooled(levels[level][0], box, 4 * 2**level, 7, samples, aligned)
+      np.testing.assert_allclose(got[0, i], want, atol=2e-4)
+
+  def test_empty_boxes_are_harmless(self):
+    levels = [jnp.ones((1, 8 >> i, 8 >> i, 2)) for i in range(4)]
+    got = roi_align.pool(levels, jnp.zeros((1, 3, 4)), 7)
+    self.assertTrue(np.isfinite(np.asarray(got)).all())
+
+
+class MasksTest(absltest.TestCase):
+  def test_boxes_over_the_border(self):
+    soft = np.full((2, 28, 28), 0.9, np.float32)
+    boxes = np.array([[-5.0, -4, 6, 5], [14, 9, 30, 30]])
+    got = masks.paste(soft, boxes, (12, 20))
+    self.assertEqual(got.shape, (2, 12, 20))
+    self.assertTrue(got[0, :4, :5].all())
+    self.assertFalse(got[0, 8:].any() or got[0, :, 9:].any())
+    self.assertTrue(got[1, 10:, 15:].all())
+    self.assertFalse(got[1, :7].any() or got[1, :, :12].any())
+
+  def test_refuses_a_batch(self):
+    with self.assertRaisesRegex(ValueError, "of one picture"):
+      masks.paste(np.zeros((2, 3, 28, 28)), np.zeros((2, 3, 4)), (8, 8))
+
+  def test_enlarging_is_a_transposed_convolution(self):
+    from flax import nnx
+
+    layer = roi_heads.Enlarge(3, 2, rngs=nnx.Rngs(0))
+    x = np.random.default_rng(0).standard_normal((1, 2, 3, 3), np.float32)
+    got, kernel = np.asarray(layer(x)), np.asarray(layer.kernel[...])
+    want = np.zeros((1, 4, 6, 2))
+    for i, j, a, b in np.ndindex(2, 3, 2, 2):
+      want[0, 2 * i + a, 2 * j + b] = kernel[a, b] @ x[0, i, j]
+    np.testing.assert_allclose(got, want, atol=1e-5)
+
+
+class NamesTest(parameterized.TestCase):
+  @parameterized.parameters(
+    "fasterrcnn_resnet50_fpn_mmdet",
+    "maskrcnn_resnext101_32x4d_fpn_mmdet",
+    "cascademaskrcnn_resnet50_fpn_mmdet",
+  )
+  def test_mmdetection(self, name):
+    given = {}
+    for i, (path, shape) in enumerate(detection.get(name).shapes().items()):
+      key = match.torch_name(path)
+      for ours, theirs in _MMDET:
+        key = re.sub(ours, theirs, key)
+      shape = match._file_shape(shape, path, match.TORCH)
+      # Views: a checkpoint of gigabytes that holds one number an array.
+      given[key] = np.broadcast_to(np.float32(i), shape)
+    loaded = detection.convert.bring(name, given)
+    self.assertEqual(loaded.style, "mmdetection")
+    for i, leaf in enumerate(loaded.sources.values()):
+      value = loaded.variables
+      for part in leaf.split("/"):
+        value = value[part]
+      self.assertEqual(value.flat[0], i)
+
+  def test_every_network_can_be_built(self):
+    for name in detection.names():
+      self.assertGreater(detection.get(name).count_parameters(), 1e5)
+
+
+@pytest.mark.slow
+class CascadeTest(absltest.TestCase):
+  def test_runs_and_averages(self):
+    import dataclasses
+
+    model = detection.get("cascademaskrcnn_resnet50_fpn_mmdet", 3)
+    spec = dataclasses.replace(model.spec, short_px=96, long_px=128)
+    model = dataclasses.replace(model, spec=spec)
+    variables = model.init(jax.random.key(0))
+    predictors = variables["roi_heads"]["box_predictor"]
+    biases = np.array([[0, 0, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0]], np.float32)
+    for i, bias in enumerate(biases):
+      predictors[str(i)]["cls_score"]["bias"] = jnp.asarray(bias)
+      for part in ("cls_score", "bbox_pred"):
+        kernel = predictors[str(i)][part]["kernel"]
+        predictors[str(i)][part]["kernel"] = 0 * kernel
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (2, 96, 128, 3), np.uint8)
+    sizes = np.array([[96, 128], [96, 100]], np.int32)
+    got = jax.jit(model.apply)(variables, images, sizes)
+    self.assertEqual(got["masks"].shape, (2, 100, 28, 28))
+    kept = np.asarray(got["valid"])
+    self.assertTrue(kept.any())
+    stages = np.exp(biases) / np.exp(biases).sum(1, keepdims=True)
+    want = stages.mean(0)[np.asarray(got["classes"])]
+    np.testing.assert_allclose(
+      np.asarray(got["scores"])[kept], want[kept], rtol=1e-5
+    )
+    self.assertLessEqual(float(got["boxes"][1, :, 2].max()), 100)
+    self.assertTrue(np.isfinite(np.asarray(got["masks"])).all())
+    self.assertEqual(int(got["classes"][0, 0]), 1)
+
+
+if __name__ == "__main__":
+  absltest.main()
