@@ -12,10 +12,9 @@ import numpy as np
 
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import borders
+from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import gaussian
 from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import one_by_one
 from robust_tfds.corruptions.ops import packed
 from robust_tfds.corruptions.ops import remap
 from robust_tfds.corruptions.ops import taps
@@ -74,7 +73,6 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-@one_by_one.plugin
 def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
   """U(-1, 1): affine jitter `[3, 2]`, then x and y displacements `[H, W]`."""
   del size, table, edition
@@ -85,7 +83,6 @@ def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
   )
 
 
-@one_by_one.plugin
 def apply(image, draws, size, table, edition) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
   jitter, dx, dy = draws
@@ -157,6 +154,6 @@ def _smooth_by_size(field, size):
 
 def _few_taps(field, halves, turns, size):
   edges = [taps.margin(half) for half in halves]
-  padded = borders.pad_reflect(field, size, edges)
+  padded = border.pad_reflect(field, size, edges)
   down = taps.blur(padded, halves[0], turns[0], 0)
   return taps.blur(down, halves[1], turns[1], 1)

@@ -11,7 +11,6 @@ import numpy as np
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import one_by_one
 from robust_tfds.corruptions.ops import plasma
 
 INFO = spec.Info(group="weather", benchmark="common", position=9)
@@ -34,14 +33,12 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-@one_by_one.plugin
 def draw(key, image, size, table, edition) -> jax.Array:
   """U(-1, 1) for the whole map, see `plasma.draw`."""
   del size, table
   return plasma.draw(key, levels(image.shape, edition))
 
 
-@one_by_one.plugin
 def apply(image, draws, size, table, edition) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` as from `plasma.draw`."""
   height, width = image.shape[:2]

@@ -15,7 +15,6 @@ from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import frost_resize
-from robust_tfds.corruptions.ops import one_by_one
 
 INFO = spec.Info(group="weather", benchmark="common", position=8)
 SEVERITIES = {  # weights of the picture and of the frost
@@ -75,7 +74,6 @@ def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
   return which, *corner
 
 
-@one_by_one.plugin
 def apply(image, draws, size, table, edition) -> jax.Array:
   """Levels, integers `[H, W * 3]`; `draws` as from `draw`."""
   which, *corner = draws

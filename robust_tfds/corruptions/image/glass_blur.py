@@ -11,10 +11,9 @@ import numpy as np
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import borders
+from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import gaussian
 from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import one_by_one
 from robust_tfds.corruptions.ops import packed
 from robust_tfds.corruptions.ops import sequential_copy
 from robust_tfds.corruptions.ops import taps
@@ -59,7 +58,6 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-@one_by_one.plugin
 def draw(key, image, size, table, edition) -> jax.Array:
   """Displacements of every pass, int32 `[passes, H, W]`.
 
@@ -83,7 +81,6 @@ def draw(key, image, size, table, edition) -> jax.Array:
   return jax.lax.fori_loop(0, table["passes"], add, draws)
 
 
-@one_by_one.plugin
 def apply(image, draws, size, table, edition) -> jax.Array:
   """Levels, int32 `[H, W * 3]`; `draws` as from `draw`."""
   del edition
@@ -111,7 +108,7 @@ def _blur(levels: jax.Array, size, table) -> jax.Array:
   """
   half, turns = table["half"], table["turns"]
   edge = taps.margin(half)
-  padded = borders.pad(levels, size, (edge, edge), channels=3)
+  padded = border.pad(levels, size, (edge, edge), channels=3)
   padded = keep.keep(padded, table["delta"])
   rows = taps.inner(padded, half, 0)
   down = taps.change(padded, half, turns, 0)

@@ -12,9 +12,8 @@ import numpy as np
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import borders
+from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import motion
-from robust_tfds.corruptions.ops import one_by_one
 
 INFO = spec.Info(group="blur", benchmark="common", position=5)
 SEVERITIES = {  # (radius, sigma) in px
@@ -45,13 +44,12 @@ def draw(key, image, size, table, edition) -> jax.Array:
   return table["directions"][seeding.integers(key, (), motion.STEPS)]
 
 
-@one_by_one.plugin
 def apply(image, draws, size, table, edition) -> jax.Array:
   """Levels, int32 `[H, W * 3]`; `draws` is a direction."""
   weights, bias = table["weights"], _BIAS
   if edition.michaelis:
     weights, bias = motion.within(weights, draws, size), 0
   edge = motion.margin(weights)
-  padded = borders.pad(images.flat(image), size, (edge, edge), channels=3)
+  padded = border.pad(images.flat(image), size, (edge, edge), channels=3)
   total = motion.blur(padded, weights, table["turns"], draws, channels=3)
   return (total + jnp.int32(bias)) >> BITS

@@ -13,10 +13,9 @@ import numpy as np
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import borders
+from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import clipped_zoom
 from robust_tfds.corruptions.ops import motion
-from robust_tfds.corruptions.ops import one_by_one
 
 INFO = spec.Info(group="weather", benchmark="common", position=7)
 SEVERITIES = {  # (mean, deviation, zoom, threshold, radius, sigma, mix)
@@ -81,7 +80,6 @@ def draw(key, image, size, table, edition) -> tuple[jax.Array, jax.Array]:
   return seeding.normal(key, shape), table["directions"][turn]
 
 
-@one_by_one.plugin
 def apply(image, draws, size, table, edition) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
   normals, direction = draws
@@ -109,7 +107,7 @@ def byte_layer(stretched: jax.Array, threshold: jax.Array) -> jax.Array:
 def blow(layer: jax.Array, direction, size, table) -> jax.Array:
   """ImageMagick's motion blur of an 8-bit layer `[H, W]`: int32 0..255."""
   edge = motion.margin(table["weights"])
-  padded = borders.pad(layer, size, (edge, edge))
+  padded = border.pad(layer, size, (edge, edge))
   total = motion.blur(padded, table["weights"], table["turns"], direction)
   return (total + (1 << BITS) // 514) >> BITS  # see motion_blur
 
@@ -126,7 +124,7 @@ def cover(image: jax.Array, flakes: jax.Array, size, pale) -> jax.Array:
   Returns:
     uint8 `[H, W * 3]`.
   """
-  both = (flakes + borders.rotate180(flakes, size)).astype(jnp.float32)
+  both = (flakes + border.rotate180(flakes, size)).astype(jnp.float32)
   planes = images.planes(image).astype(jnp.int32)
   grey = (planes * jnp.array(_GREY)[:, None, None]).sum(axis=0)
   glow = grey.astype(jnp.float32) * np.float32(1.5 / 65536) + 127.5
@@ -162,7 +160,7 @@ def _float_flakes(layer, direction, lengths, shape, size, table, zooms):
   whole = tuple(n.made for n in lengths)
   weights = motion.within(table["weights"], direction, whole)
   edge = motion.margin(weights)
-  padded = borders.pad(fine, whole, (edge, edge))
+  padded = border.pad(fine, whole, (edge, edge))
   total = motion.blur(padded, weights, table["turns"], direction)
   levels = total.astype(jnp.float32) * np.float32(255 / (1 << (14 + BITS)))
   return jnp.round(levels).astype(jnp.int32)[: shape[0], : shape[1]]

@@ -13,12 +13,11 @@ import numpy as np
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import borders
+from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import canny
 from robust_tfds.corruptions.ops import chamfer
 from robust_tfds.corruptions.ops import equalize
 from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import one_by_one
 from robust_tfds.corruptions.ops import stencil
 from robust_tfds.corruptions.ops import taps
 
@@ -88,14 +87,12 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-@one_by_one.plugin
 def draw(key, image, size, table, edition) -> jax.Array:
   """Standard normals, float32 `[H, W]`."""
   del size, table, edition
   return seeding.normal(key, image.shape[:2])
 
 
-@one_by_one.plugin
 def apply(image, draws, size, table, edition) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` are standard normals `[H, W]`."""
   del edition
@@ -160,6 +157,6 @@ def _rim(distance, size, inside, natural):
 
 def _blur(layer, half, turns, size):
   edge = taps.margin(half)
-  padded = borders.pad(layer, size, (edge, edge))
+  padded = border.pad(layer, size, (edge, edge))
   down = taps.blur(padded, half, turns, 0)
   return taps.blur(down, half, turns, 1)

@@ -13,7 +13,6 @@ import numpy as np
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import clipped_zoom
-from robust_tfds.corruptions.ops import one_by_one
 
 INFO = spec.Info(group="blur", benchmark="common", position=6)
 _SMALL = ((1.06, 0.01), (1.11, 0.01), (1.16, 0.01), (1.21, 0.01), (1.26, 0.01))
@@ -39,7 +38,6 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"count": np.array([len(z) - 1 for z in zooms], np.int32)}
 
 
-@one_by_one.plugin
 def apply(image, draws, size, table, edition) -> jax.Array:
   """Levels, float32 `[H, W * 3]`."""
   del draws

@@ -1,13 +1,16 @@
-"""Borders of the picture, not of the canvas: index maps for padding.
+"""Borders of the picture, which lies in the top-left corner of a canvas.
 
-Plugins pad by gathering rows and columns, which is a copy of whole rows on
-every backend and works for a traced valid size.
+Index maps (`reflect101`, `reflect`, `nearest`) and what they pad. Plugins pad by
+gathering rows and columns, which is a copy of whole rows on every backend and
+works for a traced valid size.
 """
 
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+
+from robust_tfds.corruptions.ops import packed
 
 
 def reflect101(index: jax.Array, valid: int | jax.Array) -> jax.Array:
@@ -31,3 +34,55 @@ def reflect(index: jax.Array, valid: int | jax.Array) -> jax.Array:
 def nearest(index: jax.Array, valid: int | jax.Array) -> jax.Array:
   """Maps positions outside to the nearest valid one: `a a | a b c d | d d`."""
   return jnp.clip(index, 0, jnp.asarray(valid - 1, index.dtype))
+
+
+def pad(
+  canvas: jax.Array, size, margin: tuple[int, int], channels: int = 1
+) -> jax.Array:
+  """The picture with its edge pixels repeated around it.
+
+  Args:
+    canvas: `[H, W * channels]`, channels interleaved.
+    size: valid (height, width), Python ints or traced.
+    margin: rows and columns to add on every side of the canvas.
+    channels: values a pixel.
+
+  Returns:
+    `[H + 2 * rows, (W + 2 * columns) * channels]`; the canvas beyond the
+    picture holds repeated edges too.
+  """
+  height, width = canvas.shape[0], canvas.shape[1] // channels
+  rows, columns = margin
+  if isinstance(size[0], int) and tuple(size) == (height, width):
+    canvas = jnp.pad(canvas, ((rows, rows), (0, 0)), mode="edge")
+    left = jnp.tile(canvas[:, :channels], (1, columns))
+    right = jnp.tile(canvas[:, -channels:], (1, columns))
+    return jnp.concatenate([left, canvas, right], axis=1)
+  y = nearest(jnp.arange(-rows, height + rows), size[0])
+  x = nearest(jnp.arange(-columns, width + columns), size[1])
+  x = (x[:, None] * channels + jnp.arange(channels)).reshape(-1)
+  return packed.columns(packed.rows(canvas, y), x)
+
+
+def rotate180(canvas: jax.Array, size) -> jax.Array:
+  """The picture turned by 180 degrees within its own size; `[H, W]`."""
+  height, width = canvas.shape
+  turned = canvas[::-1, ::-1]
+  if isinstance(size[0], int) and tuple(size) == (height, width):
+    return turned
+  turned = jnp.pad(turned, ((0, height), (0, width)))
+  return jax.lax.dynamic_slice(
+    turned, (height - size[0], width - size[1]), (height, width)
+  )
+
+
+def pad_reflect(canvas: jax.Array, size, margin) -> jax.Array:
+  """The picture `[H, W]` with `margin` (rows, columns) mirrored around it.
+
+  Mirrors at the pixels' outer edges (scipy's 'reflect'), as often as it takes.
+  """
+  rows, columns = (
+    reflect(jnp.arange(-m, n + m, dtype=jnp.int32), valid)
+    for m, n, valid in zip(margin, canvas.shape, size, strict=True)
+  )
+  return packed.columns(packed.rows(canvas, rows), columns)

@@ -104,7 +104,7 @@ def blur(
   """Weighted sum along the direction.
 
   Args:
-    padded: integers `[H + 2 * M, (W + 2 * M) * channels]`, from `borders.pad`
+    padded: integers `[H + 2 * M, (W + 2 * M) * channels]`, from `border.pad`
       with margin M = `margin(weights)` for both axes.
     weights: int32 `[T]`, from `kernels`.
     turns: how many times `_UNROLL` taps to add.
