@@ -23,23 +23,23 @@ enhancement: `.name`, `.spec`, `.init(key)`, `.preprocess(batch)` and
 
 from __future__ import annotations
 
-import difflib
-import functools
-import importlib
-import pkgutil
 from types import ModuleType
 from typing import TYPE_CHECKING
-from typing import Any
 
 from models import convert as convert
+from models.registry import Registry
 
 if TYPE_CHECKING:
   from models.model import Model
 
+_REGISTRY = Registry(
+  __name__, "model", ("name", "spec", "init", "preprocess", "apply")
+)
+
 
 def names() -> tuple[str, ...]:
   """All models, in alphabetical order."""
-  return tuple(sorted(_catalogue()))
+  return _REGISTRY.names()
 
 
 def get(
@@ -64,7 +64,7 @@ def get(
 
   base, *wanted = name.split("+")
   if ":" in base:
-    model = _own(base, num_classes)
+    model = _REGISTRY.own(base, num_classes)
   else:
     module = family(base)
     variant = module.VARIANTS[base]
@@ -79,53 +79,4 @@ def family(name: str) -> ModuleType:
   Raises:
     ValueError: an unknown name.
   """
-  known, base = _catalogue(), name.split("+")[0]
-  if base not in known:
-    near = difflib.get_close_matches(base, known, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    raise ValueError(
-      f"Unknown model {base!r}.{hint} Known: {', '.join(sorted(known))}; or"
-      " module:function for a model of your own."
-    )
-  return importlib.import_module(known[base])
-
-
-def _own(name: str, num_classes: int | None) -> Any:
-  """The model that `module:function` returns."""
-  where, _, function = name.partition(":")
-  try:
-    build = getattr(importlib.import_module(where), function)
-  except (ImportError, AttributeError) as error:
-    raise ValueError(
-      f"No model at {name!r}: {error}. Expected module:function, with the"
-      " module on Python's path."
-    ) from error
-  model = build()
-  wanted = ("name", "spec", "init", "preprocess", "apply")
-  missing = [part for part in wanted if not hasattr(model, part)]
-  if missing:
-    raise ValueError(
-      f"{name} returned a {type(model).__name__} without"
-      f" {', '.join(missing)}: return what models.adapters makes."
-    )
-  if num_classes not in (None, model.spec.num_classes):
-    raise ValueError(
-      f"{name} has {model.spec.num_classes} classes, got"
-      f" num_classes={num_classes}: set it in your spec."
-    )
-  return model
-
-
-@functools.cache
-def _catalogue() -> dict[str, str]:
-  """Model name -> module of its family."""
-  found: dict[str, str] = {}
-  for entry in pkgutil.iter_modules(__path__, f"{__name__}."):
-    if entry.ispkg:
-      continue
-    module = importlib.import_module(entry.name)
-    for name in getattr(module, "VARIANTS", {}):
-      if name in found:
-        raise ValueError(f"{name!r} is in {found[name]} and in {entry.name}.")
-      found[name] = entry.name
-  return found
+  return _REGISTRY.family(name.split("+")[0])

@@ -10,22 +10,21 @@ A file with `VARIANTS` is a family: name -> `models.spec.Variant` of a
 
 from __future__ import annotations
 
-import difflib
-import functools
-import importlib
-import pkgutil
+from types import ModuleType
 from typing import TYPE_CHECKING
-from typing import Any
 
 from models.detection import convert as convert
+from models.registry import Registry
 
 if TYPE_CHECKING:
   from models.detection.detector import Detector
 
+_REGISTRY = Registry(__name__, "detector", ("name", "spec", "init", "apply"))
+
 
 def names() -> tuple[str, ...]:
   """All detectors, in alphabetical order."""
-  return tuple(sorted(_catalogue()))
+  return _REGISTRY.names()
 
 
 def get(
@@ -44,7 +43,7 @@ def get(
     ValueError: an unknown name (with the nearest one), dtype or class count.
   """
   if ":" in name:
-    return _own(name)
+    return _REGISTRY.own(name, num_classes)
   from models.detection.detector import Detector
 
   module = family(name)
@@ -53,40 +52,10 @@ def get(
   return Detector(name, spec, module.Network, variant, dtype)
 
 
-def family(name: str) -> Any:
+def family(name: str) -> ModuleType:
   """The file that holds a detector.
 
   Raises:
     ValueError: an unknown name.
   """
-  known = _catalogue()
-  if name not in known:
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(
-      f"Unknown detector {name!r}.{hint} Known: {', '.join(sorted(known))}; or"
-      " module:function for one of your own."
-    )
-  return importlib.import_module(known[name])
-
-
-def _own(name: str) -> Any:
-  where, _, function = name.partition(":")
-  try:
-    return getattr(importlib.import_module(where), function)()
-  except (ImportError, AttributeError) as error:
-    raise ValueError(
-      f"No detector at {name!r}: {error}. Expected module:function, with the"
-      " module on Python's path."
-    ) from error
-
-
-@functools.cache
-def _catalogue() -> dict[str, str]:
-  """Detector -> module of its family."""
-  found: dict[str, str] = {}
-  for entry in pkgutil.iter_modules(__path__, f"{__name__}."):
-    module = importlib.import_module(entry.name)
-    for name in getattr(module, "VARIANTS", {}):
-      found[name] = entry.name
-  return found
+  return _REGISTRY.family(name)

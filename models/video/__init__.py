@@ -15,23 +15,21 @@ A file with `VARIANTS` is a family: name -> `models.spec.Variant` of a
 
 from __future__ import annotations
 
-import difflib
-import functools
-import importlib
-import pkgutil
 from types import ModuleType
 from typing import TYPE_CHECKING
-from typing import Any
 
+from models.registry import Registry
 from models.video import convert as convert
 
 if TYPE_CHECKING:
   from models.video.model import VideoModel
 
+_REGISTRY = Registry(__name__, "video model", ("name", "spec", "init", "apply"))
+
 
 def names() -> tuple[str, ...]:
   """All networks, in alphabetical order."""
-  return tuple(sorted(_catalogue()))
+  return _REGISTRY.names()
 
 
 def get(
@@ -50,7 +48,7 @@ def get(
     ValueError: an unknown name (with the nearest ones), dtype or class count.
   """
   if ":" in name:
-    return _own(name, num_classes)
+    return _REGISTRY.own(name, num_classes)
   from models.video.model import VideoModel
 
   module = family(name)
@@ -65,50 +63,4 @@ def family(name: str) -> ModuleType:
   Raises:
     ValueError: an unknown name.
   """
-  known = _catalogue()
-  if name not in known:
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    raise ValueError(
-      f"Unknown video model {name!r}.{hint} Known:"
-      f" {', '.join(sorted(known))}; or module:function for one of your own."
-    )
-  return importlib.import_module(known[name])
-
-
-def _own(name: str, num_classes: int | None) -> Any:
-  where, _, function = name.partition(":")
-  try:
-    build = getattr(importlib.import_module(where), function)
-  except (ImportError, AttributeError) as error:
-    raise ValueError(
-      f"No video model at {name!r}: {error}. Expected module:function, with"
-      " the module on Python's path."
-    ) from error
-  model = build()
-  missing = [
-    p for p in ("name", "spec", "init", "apply") if not hasattr(model, p)
-  ]
-  if missing:
-    raise ValueError(
-      f"{name} returned a {type(model).__name__} without {', '.join(missing)}."
-    )
-  if num_classes not in (None, model.spec.num_classes):
-    raise ValueError(
-      f"{name} has {model.spec.num_classes} classes, got"
-      f" num_classes={num_classes}: set it in your spec."
-    )
-  return model
-
-
-@functools.cache
-def _catalogue() -> dict[str, str]:
-  """Network -> module of its family."""
-  found: dict[str, str] = {}
-  for entry in pkgutil.iter_modules(__path__, f"{__name__}."):
-    module = importlib.import_module(entry.name)
-    for name in getattr(module, "VARIANTS", {}):
-      if name in found:
-        raise ValueError(f"{name!r} is in {found[name]} and in {entry.name}.")
-      found[name] = entry.name
-  return found
+  return _REGISTRY.family(name)
