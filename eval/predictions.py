@@ -130,8 +130,12 @@ def sort(columns: Columns) -> dict[str, np.ndarray]:
 
 def read(cell: pathlib.Path) -> tuple[dict[str, np.ndarray], dict]:
   """Columns and provenance of a finished cell."""
-  provenance = json.loads((cell / _PROVENANCE).read_text("utf-8"))
-  return _load(cell / _FILE), provenance
+  return _load(cell / _FILE), provenance(cell)
+
+
+def provenance(cell: pathlib.Path) -> dict:
+  """What made a finished cell: the fields of `tasks.Cell`."""
+  return json.loads((cell / _PROVENANCE).read_text("utf-8"))
 
 
 def concatenate(parts: Iterable[Columns]) -> dict[str, np.ndarray]:

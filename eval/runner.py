@@ -86,6 +86,7 @@ class Runner:
     marks = {
       label: self._fingerprints(model, clean) for label, model in loaded.items()
     }
+    self._check_finished(marks)
     missing = {
       c: [m for m in loaded if not predictions.done(self._folder(m, c))]
       for c in self.plan.conditions
@@ -110,6 +111,23 @@ class Runner:
       self._publish(rows, clean)
     self._barrier("end")
     return rows
+
+  def _check_finished(self, marks: dict[str, dict]) -> None:
+    """Refuses a workdir whose cells were made from something else."""
+    strange = [
+      f"{label} {condition.config}"
+      for label, own in marks.items()
+      for condition, mark in own.items()
+      if predictions.done(folder := self._folder(label, condition))
+      and predictions.provenance(folder)["fingerprint"] != mark
+    ]
+    if strange:
+      raise ValueError(
+        f"{self.workdir} holds {len(strange)} finished cells that were made"
+        f" from other weights, data or code, e.g. {', '.join(strange[:3])}: a"
+        " file changed since, though the config did not. Use another --workdir,"
+        " or bring the old files back to continue that run."
+      )
 
   def rows(self, marks: dict[str, dict]) -> list[table.Row]:
     """The whole table from the finished cells."""

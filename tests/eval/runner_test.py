@@ -98,6 +98,16 @@ class RunnerTest(parameterized.TestCase):
       (self.base / "first" / "table.csv").read_bytes(), self.table
     )
 
+  def test_cells_of_other_weights_are_refused(self):
+    workdir = self.base / "other_weights"
+    shutil.copytree(self.base / "first", workdir)
+    with mock.patch.object(
+      runner.provenance, "weights_sha256", return_value="another"
+    ):
+      with self.assertRaisesRegex(ValueError, "5 finished cells .* other weig"):
+        _run(workdir)
+    self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
+
   @parameterized.parameters("batch", "array_record", "no cache")
   def test_what_must_not_matter(self, what):
     workdir = self._copy(what.replace(" ", "_"))
