@@ -81,18 +81,15 @@ def suppress(
   worst = jnp.float32(-jnp.inf)
   scores = jnp.where(valid, scores, worst)
 
-  def visit(i, state):
-    left, index, kept = state
+  def visit(left, _):
     best = jnp.argmax(left).astype(jnp.int32)
     found = left[best] > worst
     beaten = iou(boxes[best][None], boxes)[0] > threshold
     beaten = (beaten & (classes == classes[best])).at[best].set(True)
-    left = jnp.where(beaten, worst, left)
-    return left, index.at[i].set(best), kept.at[i].set(found)
+    return jnp.where(beaten, worst, left), (best, found)
 
   # As many rounds as are kept: what comes later cannot change them.
-  start = scores, jnp.zeros(most, jnp.int32), jnp.zeros(most, bool)
-  _, index, kept = jax.lax.fori_loop(0, most, visit, start)
+  _, (index, kept) = jax.lax.scan(visit, scores, length=most)
   return index, kept
 
 
