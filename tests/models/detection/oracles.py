@@ -79,6 +79,48 @@ def _iou(boxes: Any) -> Any:
   return both / (area[:, None] + area[None] - both)
 
 
+def detector(
+  torch: Any, name: str, body: str, short_px: int, long_px: int
+) -> Any:
+  """torchvision's detector; on another body as its own functions build it.
+
+  Args:
+    torch: the package.
+    name: of a function of `torchvision.models.detection`.
+    body: of `torchvision.models`.
+    short_px: shorter side of what the network sees.
+    long_px: most that the longer side may be.
+  """
+  from torchvision.models import detection as reference
+  from torchvision.models.detection import backbone_utils
+  from torchvision.ops import feature_pyramid_network as pyramids
+
+  sizes = {"min_size": short_px, "max_size": long_px}
+  if body == "resnet50":
+    return getattr(reference, name)(
+      weights=None, weights_backbone=None, **sizes
+    )
+  coarser = {}
+  if name.startswith("retinanet"):
+    coarser = {
+      "returned_layers": [2, 3, 4],
+      "extra_blocks": pyramids.LastLevelP6P7(256, 256),
+    }
+  backbone = backbone_utils.resnet_fpn_backbone(
+    backbone_name=body,
+    weights=None,
+    norm_layer=torch.nn.BatchNorm2d,
+    trainable_layers=5,
+    **coarser,
+  )
+  kind = {
+    "retinanet": reference.RetinaNet,
+    "fasterrcnn": reference.FasterRCNN,
+    "maskrcnn": reference.MaskRCNN,
+  }[name.split("_")[0]]
+  return kind(backbone, num_classes=91, **sizes)
+
+
 @functools.cache
 def photographs() -> tuple[np.ndarray, np.ndarray]:
   """Canvases uint8 `[2, 120, 160, 3]` and valid sizes int32 `[2, 2]`.

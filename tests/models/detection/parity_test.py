@@ -15,6 +15,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from models import detection
+from models.convert import match
 from models.detection import labels
 from models.detection import masks as masks_lib
 from tests.models.detection import oracles
@@ -22,40 +23,30 @@ from tests.models.detection import oracles
 _TOLERANCE = 1e-3
 _SHORT_PX, _LONG_PX = 192, 256
 # Sharp enough heads for hundreds of detections, flat enough to differ.
+_ONE_STAGE = ({"cls_logits": 0.5, "bbox_reg": 0.3}, {"cls_logits": -7.0})
+_TWO_STAGES = ({"bbox_pred": 0.2, "rpn.head.cls_logits": 0.3}, {})
 _RECIPES = {
-  "retinanet_resnet50_fpn": (
-    {"cls_logits": 0.5, "bbox_reg": 0.3},
-    {"cls_logits": -7.0},
-  ),
-  "fasterrcnn_resnet50_fpn": (
-    {"bbox_pred": 0.2, "rpn.head.cls_logits": 0.3},
-    {},
-  ),
-  "maskrcnn_resnet50_fpn": (
-    {"bbox_pred": 0.2, "rpn.head.cls_logits": 0.3},
-    {},
-  ),
+  "retinanet_resnet50_fpn": _ONE_STAGE,
+  "fasterrcnn_resnet50_fpn": _TWO_STAGES,
+  "maskrcnn_resnet50_fpn": _TWO_STAGES,
 }
 
 
 @functools.cache
-def compared(name: str) -> dict:
-  """Both sides' levels and detections."""
+def compared(name: str, body: str = "resnet50") -> dict:
+  """Both sides' levels and detections; `body` replaces the ResNet-50."""
   torch = oracles.import_torch()
-  from torchvision.models import detection as reference
-
-  module = getattr(reference, name)(
-    weights=None,
-    weights_backbone=None,
-    min_size=_SHORT_PX,
-    max_size=_LONG_PX,
-  ).eval()
+  module = oracles.detector(torch, name, body, _SHORT_PX, _LONG_PX).eval()
   oracles.randomise(torch, module, 0, *_RECIPES[name])
   arrays = {n: t.numpy() for n, t in module.state_dict().items()}
-  loaded = detection.convert.bring(name, arrays)
   model = detection.get(name)
   spec = dataclasses.replace(model.spec, short_px=_SHORT_PX, long_px=_LONG_PX)
-  model = dataclasses.replace(model, spec=spec)
+  options = {**model.variant.options, "body": body}
+  variant = dataclasses.replace(model.variant, options=options)
+  model = dataclasses.replace(model, spec=spec, variant=variant)
+  loaded = match.bring(
+    model, arrays, detection.family(name).CHECKPOINTS, (), "torchvision"
+  )
   levels, found = oracles.run(torch, module)
   images, sizes = oracles.photographs()
 
@@ -79,8 +70,8 @@ def compared(name: str) -> dict:
 
 
 class _Parity(parameterized.TestCase):
-  def check(self, name):
-    got = compared(name)
+  def check(self, name, body="resnet50"):
+    got = compared(name, body)
     worst = 0.0
     for ours, theirs in zip(*got["levels"], strict=True):
       gap = np.abs(np.asarray(ours) - theirs).max() / np.abs(theirs).max()
@@ -112,7 +103,7 @@ class _Parity(parameterized.TestCase):
       self.assertGreater(len(set(want["labels"])), 5)
     parameters = sum(p.numel() for p in got["module"].parameters())
     print(
-      f"{name}: levels {worst:.1e} of scale, {counts} detections, boxes"
+      f"{name}, {body}: levels {worst:.1e} of scale, {counts} detections, boxes"
       f" {boxes:.1e} px, scores {scores:.1e}, masks"
       f" {masks:.1e}, {parameters:,} parameters"
     )
@@ -146,6 +137,13 @@ class ParityTest(_Parity):
   @parameterized.parameters((name,) for name in _RECIPES)
   def test_torchvision(self, name):
     self.check(name)
+
+  @parameterized.parameters(
+    ("fasterrcnn_resnet50_fpn", "resnet101"),
+    ("maskrcnn_resnet50_fpn", "resnext101_64x4d"),
+  )
+  def test_other_bodies(self, name, body):
+    self.check(name, body)
 
 
 if __name__ == "__main__":
