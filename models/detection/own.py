@@ -1,0 +1,169 @@
+"""Bring your own detector: a callable becomes what the evaluator runs.
+
+  def build():  # --config.model.name=my_module:build
+    return own.traced(predict, num_classes=80)
+
+`traced` takes a function of JAX arrays, `on_host` any Python function of numpy
+arrays (a torch module, a remote service). Detectors with masks: `traced`, or
+result files in COCO's format (`eval.score_detections`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from models.detection.detector import DetectorSpec
+
+_EACH = {"boxes": (4,), "scores": (), "classes": ()}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Own:
+  """A detector from elsewhere, behind the contract of `models.detection`.
+
+  Attributes:
+    name: what reports call it.
+    spec: how many classes, of which label space.
+    predict: (images uint8 `[B, H, W, 3]`, sizes int32 `[B, 2]`) -> arrays by
+      name, see `traced`.
+  """
+
+  name: str
+  spec: DetectorSpec
+  predict: Callable[[jax.Array, jax.Array], Mapping[str, jax.Array]]
+
+  def init(self, key: jax.Array) -> dict[str, jax.Array]:
+    """No weights: the function closes over them."""
+    del key
+    return {}
+
+  def apply(
+    self, variables: Any, images: jax.Array, sizes: jax.Array
+  ) -> dict[str, jax.Array]:
+    """Detections of a batch, checked.
+
+    Raises:
+      ValueError: an array is missing or of another shape; says which.
+    """
+    del variables
+    found = dict(self.predict(images, sizes))
+    wanted = (*_EACH, "valid")
+    missing = [name for name in wanted if name not in found]
+    if missing:
+      raise ValueError(
+        f"{self.name} gave {', '.join(found) or 'nothing'}, without"
+        f" {', '.join(missing)}."
+      )
+    most = np.shape(found["scores"])[1:2]
+    for name in wanted:
+      shape = (len(images), *most, *_EACH.get(name, ()))
+      if np.shape(found[name]) != shape:
+        raise ValueError(
+          f"{self.name} gave {name} of shape {np.shape(found[name])}, expected"
+          f" {shape}: [images, detections, ...], padded where valid is False."
+        )
+    return found
+
+
+def traced(
+  predict: Callable[[jax.Array, jax.Array], Mapping[str, jax.Array]],
+  num_classes: int,
+  *,
+  label_space: str = "custom",
+  name: str = "own",
+) -> Own:
+  """A detector that JAX can trace; it runs on the accelerators, sharded.
+
+  Args:
+    predict: (images uint8 `[B, H, W, 3]` RGB on canvases, sizes int32 `[B, 2]`,
+      the valid (height, width) of each) -> `boxes` float32 `[B, N, 4]` (x1, y1,
+      x2, y2 in px of the canvas), `scores` float32 `[B, N]`, `classes` int32
+      `[B, N]` in 0..num_classes-1, `valid` bool `[B, N]`, and where it makes
+      them `masks` float32 `[B, N, M, M]`, chances within each box.
+    num_classes: must be the dataset's.
+    label_space: whose classes; for the record.
+    name: what reports call it.
+  """
+  spec = DetectorSpec(
+    num_classes=num_classes, label_space=label_space, short_px=0
+  )
+  return Own(name, spec, predict)
+
+
+def on_host(
+  predict: Callable[[np.ndarray], Mapping[str, np.ndarray]],
+  num_classes: int,
+  *,
+  detections: int = 100,
+  label_space: str = "custom",
+  name: str = "own",
+) -> Own:
+  """A detector in plain Python, called picture by picture on the host.
+
+  Args:
+    predict: uint8 `[h, w, 3]` RGB, one corrupted picture of its own size ->
+      `boxes` `[n, 4]` (x1, y1, x2, y2 in px), `scores` `[n]`, `classes` `[n]`
+      in 0..num_classes-1; n may differ from picture to picture and be 0.
+    num_classes: must be the dataset's.
+    detections: the best so many of each picture are kept.
+    label_space: whose classes; for the record.
+    name: what reports call it.
+
+  Raises (when it runs):
+    ValueError: arrays of unequal length, a class outside the range.
+  """
+
+  def batch(images, sizes):
+    pictures = [
+      np.asarray(image)[:h, :w]
+      for image, (h, w) in zip(images, np.asarray(sizes), strict=True)
+    ]
+    each = [_padded(predict(p), detections, num_classes) for p in pictures]
+    return {k: np.stack([one[k] for one in each]) for k in each[0]}
+
+  def call(images, sizes):
+    shape = (len(images), detections)
+    kinds = {
+      "boxes": jax.ShapeDtypeStruct((*shape, 4), jnp.float32),
+      "scores": jax.ShapeDtypeStruct(shape, jnp.float32),
+      "classes": jax.ShapeDtypeStruct(shape, jnp.int32),
+      "valid": jax.ShapeDtypeStruct(shape, jnp.bool_),
+    }
+    return jax.pure_callback(batch, kinds, images, sizes)
+
+  return traced(call, num_classes, label_space=label_space, name=name)
+
+
+def _padded(
+  found: Mapping[str, Sequence | np.ndarray], most: int, num_classes: int
+) -> dict[str, np.ndarray]:
+  """The best `most` of a picture's detections, padded."""
+  scores = np.asarray(found["scores"], np.float32).reshape(-1)
+  boxes = np.asarray(found["boxes"], np.float32).reshape(-1, 4)
+  classes = np.asarray(found["classes"], np.int32).reshape(-1)
+  if not len(boxes) == len(scores) == len(classes):
+    raise ValueError(
+      f"Got {len(boxes)} boxes, {len(scores)} scores and {len(classes)}"
+      " classes of one picture, expected as many of each."
+    )
+  if len(classes) and not 0 <= classes.min() <= classes.max() < num_classes:
+    raise ValueError(
+      f"Got classes {classes.min()}..{classes.max()}, expected"
+      f" 0..{num_classes - 1}: map your label ids first."
+    )
+  best = np.argsort(-scores, kind="stable")[:most]
+  spare = most - len(best)
+  return {
+    "boxes": np.pad(boxes[best], ((0, spare), (0, 0))),
+    "scores": np.pad(scores[best], (0, spare)),
+    "classes": np.pad(classes[best], (0, spare)),
+    "valid": np.arange(most) < len(best),
+  }
