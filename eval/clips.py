@@ -3,8 +3,9 @@
 Views are placed as PySlowFast places them (specs/video.md section 2): a clip
 spans frames * rate / 30 seconds; view v of n starts at v / n of what is left of
 the video, its frames are evenly spaced, truncated and kept inside. Temporal
-perturbations act on the whole video first, as index maps; of the others only the
-frames that some view shows are made.
+perturbations act on the whole video first, as index maps, before any pixel is
+there. Only frames that some view shows are brought to RGB, perturbed and
+cropped, a few at a time: a long video needs no more memory than a short one.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ import jax
 import numpy as np
 
 from eval import inputs
+from robust_tfds import movies
 from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec as names
 from robust_tfds.corruptions import videos
 from robust_tfds.datasets import geometry
 
 _NATIVE_FPS = 30.0  # what a model's rate counts in
+_PART = 16  # frames perturbed at once
 
 
 def view_indices(
@@ -74,7 +78,7 @@ def uniform_indices(num_frames: int, frames: int) -> np.ndarray:
 
 
 def make(
-  video: np.ndarray,
+  video: bytes | np.ndarray,
   fps: float,
   name: str,
   severity: int,
@@ -87,7 +91,7 @@ def make(
   """The clips of one video under one condition.
 
   Args:
-    video: uint8 `[T, H, W, 3]`.
+    video: a video file's bytes, or its frames, uint8 `[T, H, W, 3]`.
     fps: of the video.
     name: of the perturbation; empty for clean.
     severity: 1-5.
@@ -99,32 +103,86 @@ def make(
 
   Returns:
     uint8 `[views, frames, S, S, 3]`, S the spec's `input_px`.
+
+  Raises:
+    movies.BrokenVideoError: a file that cannot be decoded.
   """
-  if name and videos.is_temporal(name):
-    order = videos.frame_indices(
-      len(video), name, severity, edition=edition, key=key
-    )
-    video, name = video[order], ""
-  if sampling == "uniform":
-    wanted = uniform_indices(len(video), spec.frames)
-  else:
-    wanted = view_indices(len(video), fps, spec.frames, spec.rate, views)
-  needed, place = np.unique(wanted, return_inverse=True)
-  if not name:
-    shown = video[needed]
-  elif name in ("mpeg1", "mpeg2"):
-    done = videos.perturb_video(
-      video, name, severity, edition=edition, key=key, fps=fps
-    )
-    shown = np.asarray(done)[needed]
-  else:
-    shown = np.asarray(
-      videos.perturb_frames(
-        video[needed], name, severity, edition=edition, key=key, first=needed
+  temporal = bool(name) and videos.is_temporal(name)
+  shown = np.empty(0, np.int64)
+
+  def choose(count: int) -> list[int]:
+    nonlocal shown
+    order = np.arange(count)
+    if temporal:
+      order = videos.frame_indices(
+        count, name, severity, edition=edition, key=key
       )
+    if sampling == "uniform":
+      wanted = uniform_indices(len(order), spec.frames)
+    else:
+      wanted = view_indices(len(order), fps, spec.frames, spec.rate, views)
+    shown = order[wanted]
+    return np.unique(shown).tolist()
+
+  if name in ("mpeg1", "mpeg2"):
+    made = _through_mpeg(video, fps, name, severity, choose)
+  else:
+    made = _frame_by_frame(
+      video, "" if temporal else name, severity, edition, key, choose
     )
-  cropped = np.stack([_cropped(f, spec) for f in shown])
-  return cropped[place.reshape(wanted.shape)]
+  cropped = {number: _cropped(frame, spec) for number, frame in made}
+  flat = np.stack([cropped[number] for number in shown.ravel().tolist()])
+  return flat.reshape(*shown.shape, *flat.shape[1:])
+
+
+def _frame_by_frame(video, name, severity, edition, key, choose):
+  """(number, frame) of the chosen frames, perturbed in parts of one length."""
+  frames = _chosen(video, choose)
+  if not name:
+    yield from frames
+    return
+  while part := list(itertools.islice(frames, _PART)):
+    numbers = np.array([number for number, _ in part])
+    spare = _PART - len(part)  # one length: one compilation
+    clip = np.stack([frame for _, frame in part] + [part[0][1]] * spare)
+    made = videos.perturb_frames(
+      clip,
+      name,
+      severity,
+      edition=edition,
+      key=key,
+      first=np.resize(numbers, _PART),
+    )
+    yield from zip(numbers.tolist(), np.asarray(made))
+
+
+def _through_mpeg(video, fps, name, severity, choose):
+  """(number, frame) of the chosen frames of the whole video, coded anew."""
+  count = 0
+
+  def counted():
+    nonlocal count
+    for frame in movies.iterate(video) if isinstance(video, bytes) else video:
+      count += 1
+      yield frame
+
+  coded = enumerate(
+    names.module(name, "video").streamed(counted(), severity, fps)
+  )
+  first = next(coded)  # the whole video is encoded by now
+  wanted = choose(count)
+  for number, frame in itertools.chain([first], coded):
+    if number in wanted:
+      yield number, frame
+    if number == wanted[-1]:
+      return
+
+
+def _chosen(video, choose):
+  if isinstance(video, bytes):
+    yield from movies.chosen(video, choose)
+  else:
+    yield from ((number, video[number]) for number in choose(len(video)))
 
 
 def _cropped(frame: np.ndarray, spec: Any) -> np.ndarray:
@@ -161,31 +219,34 @@ class Clips:
     """`image` uint8 `[B, views, frames, S, S, 3]`; the last batch is padded."""
     size = self._source.batch_size
     with concurrent.futures.ThreadPoolExecutor() as pool:
-      examples = iter(self._source.examples())
+      examples = self._source.examples(skipped=("video",))
       for _ in range(self.steps):
         rows = list(itertools.islice(examples, size))
         yield self._batch(rows, list(pool.map(self._clips, rows)), size)
 
   def _clips(self, example: dict[str, Any]) -> np.ndarray:
-    condition = self._condition
+    condition, text = self._condition, inputs.text(example["example_id"])
     key = seeding.example_key(
       self._seed,
       self._dataset,
       condition.corruption,
       condition.severity,
-      inputs.text(example["example_id"]),
+      text,
     )
-    return make(
-      np.asarray(example["video"]),
-      float(example["fps"]),
-      condition.corruption,
-      condition.severity,
-      self._edition,
-      key,
-      self._spec,
-      self._views,
-      self._sampling,
-    )
+    try:
+      return make(
+        example["video"],
+        float(example["fps"]),
+        condition.corruption,
+        condition.severity,
+        self._edition,
+        key,
+        self._spec,
+        self._views,
+        self._sampling,
+      )
+    except movies.BrokenVideoError as e:
+      raise movies.BrokenVideoError(f"{text}: {e}") from e
 
   def _batch(self, rows, clips, size) -> inputs.Batch:
     spec, padding = self._spec, size - len(rows)

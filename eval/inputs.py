@@ -184,13 +184,20 @@ class Source:
       self.decoded += len(rows)
       yield batch
 
-  def examples(self) -> Iterator[dict[str, Any]]:
-    """This host's examples, decoded, one by one."""
-    if self.builder.info.file_format.value == "array_record":
-      return self._array_record_examples()
-    return self._tf_data_examples()
+  def examples(self, skipped: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """This host's examples one by one.
 
-  def _tf_data_examples(self) -> Iterator[dict[str, Any]]:
+    Args:
+      skipped: features that stay as they are stored; all others are decoded.
+    """
+    import tensorflow_datasets as tfds
+
+    decoders = {name: tfds.decode.SkipDecoding() for name in skipped}
+    if self.builder.info.file_format.value == "array_record":
+      return self._array_record_examples(decoders)
+    return self._tf_data_examples(decoders)
+
+  def _tf_data_examples(self, decoders: Any) -> Iterator[dict[str, Any]]:
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
@@ -203,12 +210,15 @@ class Source:
     )[self.host.index]
     options = tfds.ReadConfig(interleave_cycle_length=1)
     dataset = self.builder.as_dataset(
-      split=share, shuffle_files=False, read_config=options
+      split=share,
+      shuffle_files=False,
+      decoders=decoders,
+      read_config=options,
     )
     return iter(tfds.as_numpy(dataset.prefetch(tf.data.AUTOTUNE)))
 
-  def _array_record_examples(self) -> Iterator[dict[str, Any]]:
-    source = self.builder.as_data_source(split=self.split)
+  def _array_record_examples(self, decoders: Any) -> Iterator[dict[str, Any]]:
+    source = self.builder.as_data_source(split=self.split, decoders=decoders)
     share = range(self.host.index, self.total, self.host.count)
     with concurrent.futures.ThreadPoolExecutor() as pool:
       for start in range(0, len(share), self.batch_size):

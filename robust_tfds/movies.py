@@ -11,6 +11,7 @@ import contextlib
 import io
 import os
 import platform
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -87,7 +88,7 @@ def decode(video: bytes | str | os.PathLike) -> np.ndarray:
   """
   frames = list(iterate(video))
   if not frames:
-    raise BrokenVideoError(f"{_named(video)} holds no frames. Replace it.")
+    raise _no_frames(video)
   return np.stack(frames)
 
 
@@ -96,11 +97,76 @@ def iterate(video: bytes | str | os.PathLike) -> Iterator[np.ndarray]:
 
   A turn that the file asks players for (phones held upright) is carried out.
   """
+  for frame in _decoded(video):
+    yield _pixels(frame)
+
+
+def chosen(
+  video: bytes | str | os.PathLike,
+  choose: Callable[[int], Iterable[int]],
+  held_bytes: int = 64 << 20,
+) -> Iterator[tuple[int, np.ndarray]]:
+  """Some frames of a video; only these are brought to RGB.
+
+  Which ones may depend on how many there are: files do not say that reliably,
+  so all are decoded. Short videos are decoded once and held as the codec left
+  them; longer ones twice, the second time up to the last frame wanted.
+
+  Args:
+    video: the file.
+    choose: number of frames -> the numbers wanted, each once, in any order.
+    held_bytes: most that is held.
+
+  Yields:
+    (number, uint8 `[H, W, 3]`) by increasing number.
+
+  Raises:
+    BrokenVideoError: as `decode`.
+    ValueError: a number that is not there.
+  """
+  held: list[Any] | None = []
+  count = size = 0
+  for frame in _decoded(video):
+    count += 1
+    size += sum(plane.buffer_size for plane in frame.planes)
+    if held is not None and size <= held_bytes:
+      held.append(frame)
+    else:
+      held = None
+  if not count:
+    raise _no_frames(video)
+  wanted = sorted(choose(count))
+  if wanted and not 0 <= wanted[0] <= wanted[-1] < count:
+    raise ValueError(
+      f"Frames {wanted[0]}..{wanted[-1]} asked for, {_named(video)} has {count}."
+    )
+  if held is not None:
+    yield from ((number, _pixels(held[number])) for number in wanted)
+    return
+  left = set(wanted)
+  for number, frame in enumerate(_decoded(video)):
+    if not left:
+      return
+    if number in left:
+      left.remove(number)
+      yield number, _pixels(frame)
+
+
+def _decoded(video: bytes | str | os.PathLike) -> Iterator[Any]:
+  """PyAV's frames, in the order of display."""
   with _opened(video) as opened:
-    for frame in opened.decode(opened.streams.video[0]):
-      turns = round((getattr(frame, "rotation", 0) or 0) / 90) % 4
-      pixels = frame.to_ndarray(format="rgb24")
-      yield np.ascontiguousarray(np.rot90(pixels, turns)) if turns else pixels
+    yield from opened.decode(opened.streams.video[0])
+
+
+def _pixels(frame: Any) -> np.ndarray:
+  """RGB, turned as the file asks players to."""
+  turns = round((getattr(frame, "rotation", 0) or 0) / 90) % 4
+  pixels = frame.to_ndarray(format="rgb24")
+  return np.ascontiguousarray(np.rot90(pixels, turns)) if turns else pixels
+
+
+def _no_frames(video: bytes | str | os.PathLike) -> BrokenVideoError:
+  return BrokenVideoError(f"{_named(video)} holds no frames. Replace it.")
 
 
 def frame_rate(video: bytes | str | os.PathLike) -> float:

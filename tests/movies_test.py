@@ -60,6 +60,24 @@ class MoviesTest(parameterized.TestCase):
       np.stack(list(movies.iterate(data))), movies.decode(data)
     )
 
+  @parameterized.parameters(64 << 20, 10_000)
+  def test_chosen_frames(self, held_bytes):
+    data = movies.encode(_moving(9))
+    seen = []
+
+    def choose(count):
+      seen.append(count)
+      return [7, 0, 3]
+
+    got = dict(movies.chosen(data, choose, held_bytes))
+    self.assertEqual(seen, [9])
+    self.assertEqual(list(got), [0, 3, 7])
+    whole = movies.decode(data)
+    for number, frame in got.items():
+      np.testing.assert_array_equal(frame, whole[number])
+    with self.assertRaisesRegex(ValueError, r"Frames 2\.\.9 asked for.* has 9"):
+      list(movies.chosen(data, lambda count: [9, 2], held_bytes))
+
   @parameterized.parameters(b"", b"no video at all" * 9)
   def test_no_video(self, data):
     with self.assertRaisesRegex(movies.BrokenVideoError, "cannot be read"):

@@ -11,6 +11,7 @@ from eval import inputs
 from eval.tasks import Condition
 from models.video.spec import VideoSpec
 from robust_tfds import corruptions
+from robust_tfds import movies
 from robust_tfds.corruptions import videos
 
 _SPEC = VideoSpec(
@@ -86,6 +87,59 @@ class MakeTest(parameterized.TestCase):
     )
 
 
+class FileTest(parameterized.TestCase):
+  @parameterized.parameters(
+    "",
+    "shot_noise",
+    "motion_blur",
+    "jpeg",
+    "mpeg1",
+    "mpeg2",
+    "sampling",
+    "reverse_sampling",
+    "jumbling",
+    "freezing",
+    "translation",
+  )
+  def test_a_file_gives_what_its_frames_give(self, name):
+    # Longer than a part, and of odd sides.
+    small = np.random.default_rng(0).integers(0, 256, (45, 6, 7, 3), np.uint8)
+    video = small.repeat(6, axis=1).repeat(6, axis=2)[:, :33, :41]
+    data = movies.encode(video)
+    whole = movies.decode(data)
+    if name:
+      made = corruptions.perturb_video(whole, name, 1, key=_key(name), fps=30.0)
+      whole = np.asarray(made)
+    index = clips.view_indices(len(whole), 30.0, 4, 2, 6)
+    want = [clips._cropped(frame, _SPEC) for frame in whole[index.ravel()]]
+    for video in (data, movies.decode(data)):
+      got = clips.make(video, 30.0, name, 1, "paper", _key(name), _SPEC, 6)
+      np.testing.assert_array_equal(got, np.reshape(want, got.shape))
+
+  def test_a_cut_off_file_is_named(self):
+    broken = {
+      "video": movies.encode(_video())[:400],
+      "fps": 30.0,
+      "label": 0,
+      "example_id": b"v_Archery_g01.avi",
+      "group_id": b"g",
+    }
+    source = types.SimpleNamespace(
+      batch_size=1, steps=1, examples=lambda skipped: iter([broken])
+    )
+    made = clips.Clips(
+      source,
+      Condition(),
+      _SPEC,
+      seed=0,
+      dataset="d",
+      edition="paper",
+      views=1,
+    )
+    with self.assertRaisesRegex(movies.BrokenVideoError, "v_Archery_g01.avi: "):
+      list(made.batches())
+
+
 class ClipsTest(absltest.TestCase):
   def test_batches(self):
     examples = [
@@ -99,7 +153,7 @@ class ClipsTest(absltest.TestCase):
       for i in range(5)
     ]
     source = types.SimpleNamespace(
-      batch_size=2, steps=3, examples=lambda: iter(examples)
+      batch_size=2, steps=3, examples=lambda skipped: iter(examples)
     )
     made = clips.Clips(
       source,
