@@ -6,8 +6,14 @@
   ... --config.data.perturbations=temporal,jpeg --config.data.severities='(1,3,5)'
   ... --config.data.views=1 --config.data.limit=200
 
+UCF101-DS, natural shifts in place of perturbations (accuracy by category and by
+shift); two runs of it, or of any of these, go beside each other by
+`python -m eval.compare`:
+
+  ... --config=configs/video_p.py:ucf101_ds,r2plus1d_18
+
 Data sets: kinetics400_p, ucf101_p, hmdb51_p, ssv2_p (their READMEs say what the
-manual dir holds); networks: `models.video.names()`. The files are kept as they
+manual dir holds), ucf101_ds; networks: `models.video.names()`. The files are kept as they
 are and perturbed on the fly; `--config.data.source=prepared` reads the builders'
 lossless sets. Views are the paper's: 10 of Kinetics, 5 of UCF101 and HMDB51, 1 of
 SSv2. Needs PyAV (extra `video`).
@@ -15,12 +21,19 @@ SSv2. Needs PyAV (extra `video`).
 
 import ml_collections
 
-_VIEWS = {"kinetics400_p": 10, "ucf101_p": 5, "hmdb51_p": 5, "ssv2_p": 1}
+_VIEWS = {
+  "kinetics400_p": 10,
+  "ucf101_p": 5,
+  "hmdb51_p": 5,
+  "ssv2_p": 1,
+  "ucf101_ds": 5,
+}
 _CLASSES = {
   "kinetics400_p": 400,
   "ucf101_p": 101,
   "hmdb51_p": 51,
   "ssv2_p": 174,
+  "ucf101_ds": 101,
 }
 
 
@@ -45,7 +58,8 @@ def get_config(what: str = "kinetics400_p,x3d_m") -> ml_collections.ConfigDict:
   config.data.split = "validation" if validation else "test"
   config.data.source = "fly"  # or "prepared"
   config.data.codec = ""
-  config.data.perturbations = "all"  # none, groups or names
+  # all, none, groups or names
+  config.data.perturbations = "none" if dataset == "ucf101_ds" else "all"
   config.data.severities = (1, 2, 3, 4, 5)
   config.data.views = _VIEWS[dataset]
   # SSv2: the middles of equal parts of the whole video.

@@ -264,4 +264,5 @@ class Clips:
       group_id=groups + [""] * padding,
       frame=np.zeros(size, np.int32),
       label=np.array([r["label"] for r in rows] + [-1] * padding, np.int32),
+      examples=[{k: v for k, v in r.items() if k != "video"} for r in rows],
     )

@@ -47,6 +47,19 @@ def rows(
   return out + task.summary_rows(out, baseline, order, kept)
 
 
+def confusions(
+  task: types.ModuleType,
+  cells: Iterable[tuple[str, tasks.Condition, Mapping[str, np.ndarray]]],
+) -> dict[tuple[str, str, int], np.ndarray]:
+  """`reports.Context.confusions` of (model, condition, predictions)."""
+  if not hasattr(task, "pairs"):
+    return {}
+  return {
+    (model, c.corruption, c.severity): task.pairs(columns)
+    for model, c, columns in cells
+  }
+
+
 def cell_rows(
   task: types.ModuleType,
   cell: tasks.Cell,
@@ -71,25 +84,15 @@ def workdir(
   Raises:
     ValueError: no workdir, or no finished cell in it.
   """
-  if not (path / "config.json").exists():
-    raise ValueError(f"{path} is no workdir: it holds no config.json.")
-  config = ml_collections.ConfigDict(
-    json.loads((path / "config.json").read_text("utf-8"))
-  )
+  config = config_of(path)
   name = config.get("task", "classification")
   task = tasks.get(name)
   conditions = task.conditions(config.data)
   baseline = config.get("baseline", "") if baseline is None else baseline
   found = []
-  for label in _labels(config):
+  for label in labels(config):
     for condition in conditions:
-      folder = predictions.folder(
-        path / "cells",
-        label,
-        config.data.name,
-        condition.config,
-        f"seed{config.seed}",
-      )
+      folder = cell_folder(path, config, label, condition)
       if predictions.done(folder):
         columns, described = predictions.read(folder)
         found.append((tasks.Cell(**described), condition, columns))
@@ -112,14 +115,44 @@ def workdir(
     common=task.COMMON,
     baseline=corruption_error.describe(baseline),
     networks=task.published_networks(config.data.name),
+    confusions=confusions(task, ((c.model, d, p) for c, d, p in found)),
     provenance=(
       f"scored again from {len(found)} of"
-      f" {len(conditions) * len(_labels(config))} cells",
+      f" {len(conditions) * len(labels(config))} cells",
     ),
   )
 
 
-def _labels(config: ml_collections.ConfigDict) -> list[str]:
+def config_of(workdir: pathlib.Path) -> ml_collections.ConfigDict:
+  """The config of a run.
+
+  Raises:
+    ValueError: no workdir.
+  """
+  path = workdir / "config.json"
+  if not path.exists():
+    raise ValueError(f"{workdir} is no workdir: it holds no config.json.")
+  return ml_collections.ConfigDict(json.loads(path.read_text("utf-8")))
+
+
+def cell_folder(
+  workdir: pathlib.Path,
+  config: ml_collections.ConfigDict,
+  label: str,
+  condition: tasks.Condition,
+) -> pathlib.Path:
+  """Where a run keeps the cell of a model and a condition."""
+  return predictions.folder(
+    workdir / "cells",
+    label,
+    config.data.name,
+    condition.config,
+    f"seed{config.seed}",
+  )
+
+
+def labels(config: ml_collections.ConfigDict) -> list[str]:
+  """Labels of a run's models."""
   if "model" in config and config.model.get("name"):
     return [config.model.get("label") or config.model.name]
   return list(config.get("models", {}))

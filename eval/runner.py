@@ -470,6 +470,14 @@ class Runner:
       networks=self.task.published_networks(self.plan.dataset),
       gallery=self._gallery(clean),
       overlays=self._overlays(clean),
+      confusions=rescore.confusions(
+        self.task,
+        (
+          (label, c, predictions.read(self._folder(label, c))[0])
+          for label in self.plan.models
+          for c in self.plan.conditions
+        ),
+      ),
       gflops=self._gflops(),
       provenance=self._provenance(clean),
       timing=took,

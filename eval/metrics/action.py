@@ -112,10 +112,72 @@ def robustness_intervals(
     ValueError: as `robustness`, no clean video right, or cells of different
       videos.
   """
-  order = _ordered(correct)
+  cells, clean = _results(correct, clean_correct)
+  weights = _weights(len(clean), resamples, rng)
+  # A draw with no clean success has no gamma_r.
+  weights = weights[weights @ clean > 0]
+  return _ends(_drawn(cells, clean, weights), level)
+
+
+def comparison_intervals(
+  one: Mapping[Cell, np.typing.ArrayLike],
+  one_clean: np.typing.ArrayLike,
+  other: Mapping[Cell, np.typing.ArrayLike],
+  other_clean: np.typing.ArrayLike,
+  rng: np.random.Generator,
+  *,
+  level: float = 0.95,
+  resamples: int = 1000,
+) -> dict[str, Any]:
+  """Bootstrap intervals of everything that `compare` gives.
+
+  Both models see the same videos, and every draw takes a video's results from
+  both: what makes a video hard for either cancels.
+
+  Args:
+    one: (perturbation, severity) -> bool `[videos]`.
+    one_clean: bool `[videos]`.
+    other: the same of another model, the same videos in the same order.
+    other_clean: bool `[videos]`.
+    rng: numpy Generator; the same one gives the same intervals.
+    level: coverage in (0, 1).
+    resamples: how many draws.
+
+  Returns:
+    As `robustness_intervals`, of one less the other.
+
+  Raises:
+    ValueError: as `robustness_intervals`, or different cells or videos.
+  """
+  cells, clean = _results(one, one_clean)
+  others, other_right = _results(other, other_clean)
+  _check_same(cells, others)
+  if clean.shape != other_right.shape:
+    raise ValueError(
+      f"One model has results of {len(clean)} videos, the other of"
+      f" {len(other_right)}; compare runs over the same videos."
+    )
+  weights = _weights(len(clean), resamples, rng)
+  weights = weights[(weights @ clean > 0) & (weights @ other_right > 0)]
+  first = _drawn(cells, clean, weights)
+  second = _drawn(others, other_right, weights)
+  return _ends(
+    {
+      measure: {c: a - second[measure][c] for c, a in values.items()}
+      for measure, values in first.items()
+    },
+    level,
+  )
+
+
+def _results(
+  correct: Mapping[Cell, np.typing.ArrayLike],
+  clean_correct: np.typing.ArrayLike,
+) -> tuple[dict[Cell, np.ndarray], np.ndarray]:
+  """Checked: the cells in order, and clean."""
   clean = np.asarray(clean_correct, bool)
-  rows = [np.asarray(correct[c], bool) for c in order]
-  for cell, row in zip(order, rows):
+  cells = {c: np.asarray(correct[c], bool) for c in _ordered(correct)}
+  for cell, row in cells.items():
     if row.shape != clean.shape or row.ndim != 1:
       raise ValueError(
         f"{cell}: results of {list(row.shape)} videos, the clean ones are of"
@@ -127,30 +189,52 @@ def robustness_intervals(
       " perturbation, so relative robustness has no meaning. Check labels and"
       " preprocessing."
     )
+  return cells, clean
+
+
+def _weights(n: int, resamples: int, rng: np.random.Generator) -> np.ndarray:
+  """How often each draw has each video: int `[resamples, n]`."""
+  return rng.multinomial(n, np.full(n, 1 / n), size=resamples)
+
+
+def _drawn(
+  cells: Mapping[Cell, np.ndarray], clean: np.ndarray, weights: np.ndarray
+) -> dict[str, dict[Cell, np.ndarray]]:
+  """gamma_a and gamma_r of every draw."""
   n = len(clean)
-  weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples)
-  # A draw with no clean success has no gamma_r.
-  weights = weights[weights @ clean > 0]
   drawn_clean = weights @ clean / n
-  drawn = {c: weights @ row / n for c, row in zip(order, rows)}
-  relative = {c: a / drawn_clean for c, a in drawn.items()}
-  absolute = {c: 1 - (drawn_clean - a) for c, a in drawn.items()}
+  drawn = {c: weights @ row / n for c, row in cells.items()}
+  return {
+    "gamma_a": {c: 1 - (drawn_clean - a) for c, a in drawn.items()},
+    "gamma_r": {c: a / drawn_clean for c, a in drawn.items()},
+  }
+
+
+def _ends(drawn: Mapping[str, Mapping[Cell, np.ndarray]], level: float) -> dict:
+  """Quantiles of the draws' averages."""
   tail = (1 - level) / 2
 
   def ends(values: np.ndarray) -> tuple[float, float]:
     lo, hi = np.quantile(values, [tail, 1 - tail])
     return float(lo), float(hi)
 
-  out = {}
-  for name, values in (("gamma_a", absolute), ("gamma_r", relative)):
-    means = _averages(values)
-    out[name] = {
+  return {
+    measure: {
       key: {k: ends(v) for k, v in found.items()}
       if isinstance(found, dict)
       else ends(found)
-      for key, found in means.items()
+      for key, found in _averages(cells).items()
     }
-  return out
+    for measure, cells in drawn.items()
+  }
+
+
+def _check_same(one: Mapping, other: Mapping) -> None:
+  apart = [k for k in {**one, **other} if k not in one or k not in other]
+  if apart:
+    raise ValueError(
+      f"{apart[0]!r} is in one run alone; compare runs of the same cells."
+    )
 
 
 def compare(
@@ -179,13 +263,7 @@ def compare(
       if not isinstance(values, Mapping):
         out[measure][key] = values - theirs
         continue
-      apart = [
-        k for k in {**values, **theirs} if k not in values or k not in theirs
-      ]
-      if apart:
-        raise ValueError(
-          f"{apart[0]!r} is in one run alone; compare runs of the same cells."
-        )
+      _check_same(values, theirs)
       out[measure][key] = {k: values[k] - theirs[k] for k in values}
   return out
 

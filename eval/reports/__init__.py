@@ -50,6 +50,8 @@ class Context:
     gallery: title -> (uint8 `[H, W, 3]`, caption) pairs that a task picked.
     overlays: title -> (uint8 `[H, W, 3]`, boxes) pairs, a box being (`hit`,
       `missed` or `wrong`, (x1, y1, x2, y2) in px, text).
+    confusions: (model, corruption, severity) -> int `[N, 2]`, the true and the
+      predicted class of every example; where the task gives them.
     gflops: model -> published multiply-adds of one input in billions.
     timing: stage -> seconds, or empty.
   """
@@ -79,6 +81,9 @@ class Context:
     default_factory=dict
   )
   overlays: Mapping[str, Sequence[tuple]] = dataclasses.field(
+    default_factory=dict
+  )
+  confusions: Mapping[tuple[str, str, int], np.ndarray] = dataclasses.field(
     default_factory=dict
   )
   gflops: Mapping[str, float] = dataclasses.field(default_factory=dict)

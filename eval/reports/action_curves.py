@@ -38,33 +38,11 @@ def _panel(ax, context, name):
   group = context.groups[name]
   ax.set_title(f"{name.replace('_', ' ')}\n{group}", loc="left", fontsize=8)
   for i, model in enumerate(context.models):
-    cells = sorted(
-      (
-        r
-        for r in context.rows
-        if r.model == model
-        and r.metric == "accuracy"
-        and (r.corruption == name or not r.corruption)
-      ),
-      key=lambda r: r.severity,
-    )
-    colour = style.COLOURS[i % len(style.COLOURS)]
-    x = [r.severity for r in cells]
-    ax.plot(
-      x,
-      [100 * r.value for r in cells],
-      color=colour,
-      marker=style.MARKERS[i % len(style.MARKERS)],
-      markersize=3,
-      linewidth=1.2,
-      label=model,
-    )
-    ax.fill_between(
-      x,
-      [100 * r.lo for r in cells],
-      [100 * r.hi for r in cells],
-      color=colour,
-      alpha=0.15,
-      linewidth=0,
-    )
-  ax.set_xticks(range(6), ["clean", *"12345"])
+    rows = [
+      r
+      for r in context.rows
+      if r.model == model
+      and r.metric == "accuracy"
+      and (r.corruption == name or not r.corruption)
+    ]
+    style.curve(ax, rows, i, model)

@@ -44,6 +44,8 @@ HEADLINES: Mapping[str, Sequence[tuple[str, str]]] = {
   ),
   "video": (
     ("clean_accuracy", "Clean accuracy"),
+    ("natural_accuracy", "Accuracy under natural shifts"),
+    ("natural_category_accuracy", "Mean of the categories"),
     ("gamma_a", "gamma_a"),
     ("gamma_r", "gamma_r"),
     ("gamma_r/noise", "gamma_r, noise"),

@@ -50,6 +50,38 @@ def axes(fig: Any, rows: int, columns: int, **options: Any) -> Any:
     return fig.subplots(rows, columns, squeeze=False, **options)
 
 
+def curve(ax: Any, rows: Sequence[Any], index: int, label: str) -> None:
+  """Rates in % against severity, with the band of their intervals.
+
+  Args:
+    ax: matplotlib's.
+    rows: of the table; `lo` and `hi` are there.
+    index: of the model: its colour and marker.
+    label: its name.
+  """
+  rows = sorted(rows, key=lambda r: r.severity)
+  x = [r.severity for r in rows]
+  colour = COLOURS[index % len(COLOURS)]
+  ax.plot(
+    x,
+    [100 * r.value for r in rows],
+    color=colour,
+    marker=MARKERS[index % len(MARKERS)],
+    markersize=3,
+    linewidth=1.2,
+    label=label,
+  )
+  ax.fill_between(
+    x,
+    [100 * r.lo for r in rows],
+    [100 * r.hi for r in rows],
+    color=colour,
+    alpha=0.15,
+    linewidth=0,
+  )
+  ax.set_xticks(range(6), ["clean", *"12345"])
+
+
 def save(
   fig: Any, folder: pathlib.Path, stem: str, provenance: Sequence[str]
 ) -> list[pathlib.Path]:

@@ -21,6 +21,8 @@ A task's file holds
   model_classes(data, classes) -> optional: class counts of models that can run
   gallery(batches, columns, class_names) -> optional: what reports show of the
     only condition: title -> (picture, caption) pairs
+  pairs(columns) -> optional: int [N, 2], the true and the predicted classes of
+    a cell's examples, for confusion matrices
 
 and, where the task needs it,
 

@@ -4,8 +4,11 @@ A model sees some clips of each video; their softmax scores are averaged. Cell
 metrics: `accuracy` and `top5_accuracy` with 95 % Clopper-Pearson intervals. Over
 the severities of a perturbation: `gamma_a`, `gamma_r`; over a group `gamma_a/noise`
 and so on; over the benchmark `clean_accuracy`, `gamma_a`, `gamma_r`, the means of
-the groups. Their intervals are bootstrapped over videos. Definitions:
-`eval/metrics/action`.
+the groups. Their intervals are bootstrapped over videos. Where videos show a
+natural shift (UCF101-DS) there is nothing clean: cells also have
+`accuracy/category/...` and `accuracy/shift/...`, the benchmark
+`natural_accuracy` and `natural_category_accuracy`, the mean of the categories.
+Definitions: `eval/metrics/action`.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from eval import clips
+from eval import inputs
 from eval import predict
 from eval import provenance
 from eval import table
@@ -37,6 +41,7 @@ COMMON = action.ALL
 FLY = ("source", "")
 MODELS = "models.video"
 _FOLDER = "video"
+_NATURAL = ("shift", "category")
 
 
 def conditions(data: Any) -> list[Condition]:
@@ -120,14 +125,21 @@ def reduce(logits: jax.Array) -> dict[str, jax.Array]:
 def columns(
   batch: Any, outputs: Mapping[str, np.ndarray], condition: Condition
 ) -> dict[str, np.ndarray]:
-  """The batch's valid rows as predictions' columns."""
-  return classification.columns(batch, outputs, condition)
+  """The batch's valid rows as predictions' columns.
+
+  Those of `classification`, and `shift` and `category` where videos have them.
+  """
+  out = classification.columns(batch, outputs, condition)
+  for name in _NATURAL:
+    if batch.examples and name in batch.examples[0]:
+      out[name] = np.array([inputs.text(e[name]) for e in batch.examples])
+  return out
 
 
 def cell_rows(
   cell: Cell, predicted: Mapping[str, np.ndarray]
 ) -> list[table.Row]:
-  """`accuracy` and `top5_accuracy` of one cell."""
+  """`accuracy` and `top5_accuracy` of one cell, and those of its shifts."""
   label, top5 = predicted["label"][:, None], predicted["top5"]
   right = {"accuracy": top5[:, 0] == label[:, 0]}
   if (top5[:, -1] >= 0).all():
@@ -135,17 +147,30 @@ def cell_rows(
   rows = []
   for metric, hits in right.items():
     lo, hi = intervals.clopper_pearson(int(hits.sum()), len(hits))
-    rows.append(
-      table.Row(
-        **vars(cell),
-        metric=metric,
-        value=float(hits.mean()),
-        lo=float(lo),
-        hi=float(hi),
-        n=len(hits),
-      )
-    )
-  return rows
+    rows.append((metric, float(hits.mean()), float(lo), float(hi), len(hits)))
+  if "shift" in predicted:
+    shift, category = (predicted[name].tolist() for name in _NATURAL)
+    found = action.by_shift(right["accuracy"], shift, category)
+    for kind, named in (("category", "categories"), ("shift", "shifts")):
+      rows += [
+        (
+          f"accuracy/{kind}/{name}",
+          v["accuracy"],
+          v["lo"],
+          v["hi"],
+          int(v["n"]),
+        )
+        for name, v in sorted(found[named].items())
+      ]
+  return [
+    table.Row(**vars(cell), metric=metric, value=value, lo=lo, hi=hi, n=n)
+    for metric, value, lo, hi, n in rows
+  ]
+
+
+def pairs(predicted: Mapping[str, np.ndarray]) -> np.ndarray:
+  """The true and the predicted class of every video: int `[N, 2]`."""
+  return np.stack([predicted["label"], predicted["top5"][:, 0]], axis=1)
 
 
 def keep(predicted: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -246,8 +271,18 @@ def _of_model(own, clean, correct) -> list[table.Row]:
       fingerprint=mark,
     )
 
-  ends = intervals.clopper_pearson(int(clean.sum()), len(clean))
-  out = [row("", "clean_accuracy", accuracy, tuple(map(float, ends)))]
+  low, high = intervals.clopper_pearson(int(clean.sum()), len(clean))
+  ends = float(low), float(high)
+  by_category = [
+    r.value for r in own if r.metric.startswith("accuracy/category/")
+  ]
+  if by_category:
+    mean = float(np.mean(by_category))
+    return [
+      row("", "natural_accuracy", accuracy, ends),
+      row("", "natural_category_accuracy", mean),
+    ]
+  out = [row("", "clean_accuracy", accuracy, ends)]
   if not correct or not accuracy:
     return out
   found = action.robustness(

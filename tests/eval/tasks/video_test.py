@@ -2,6 +2,8 @@
 
 import pathlib
 import shutil
+import tempfile
+import types
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +13,7 @@ from absl.testing import absltest
 
 from configs import quickstart_video
 from eval import plan as plan_lib
+from eval import reports
 from eval import rescore
 from eval import runner
 from eval import table
@@ -108,6 +111,54 @@ class TableTest(absltest.TestCase):
     (row,) = table.select(rows, config="clean", metric="accuracy")
     self.assertEqual(row.value, clean)
 
+  def test_natural_shifts(self):
+    right = np.array([True, True, False, True, False, False])
+    columns = self._columns(right) | {
+      "shift": np.array(["kids", "kids", "old", "crowd", "crowd", "crowd"]),
+      "category": np.array(["Age"] * 3 + ["Crowd"] * 3),
+    }
+    cell = Cell("m", "ucf101_ds", "clean", "", 0)
+    rows = video.cell_rows(cell, columns)
+    got = {r.metric: (r.value, r.n) for r in rows}
+    self.assertEqual(got["accuracy/category/Age"], (2 / 3, 3))
+    self.assertEqual(got["accuracy/shift/old"], (0.0, 1))
+    kept = {("m", Condition()): video.keep(columns)}
+    out = {r.metric: r.value for r in video.summary_rows(rows, "", (), kept)}
+    self.assertEqual(
+      out, {"natural_accuracy": 0.5, "natural_category_accuracy": 0.5}
+    )
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    context = reports.Context(
+      task="video",
+      dataset="ucf101_ds",
+      rows=[*rows, *video.summary_rows(rows, "", (), kept)],
+      corruptions=(),
+      groups={},
+      common=(),
+      baseline="",
+    )
+    written = {p.name for p in reports.write_all(context, folder)}
+    self.assertContainsSubset({"action_shifts.md", "report.html"}, written)
+    text = (folder / "action_shifts.md").read_text()
+    self.assertIn("| Age | 3 | 66.7 (", text)
+
+  def test_columns_of_natural_shifts(self):
+    batch = types.SimpleNamespace(
+      mask=np.array([True, False]),
+      example_id=["a", ""],
+      group_id=["a", ""],
+      frame=np.zeros(2, np.int32),
+      label=np.array([3, -1], np.int32),
+      examples=[{"shift": b"old_person", "category": b"Age"}],
+    )
+    outputs = {
+      "top5": np.tile(np.arange(5), (2, 1)),
+      "score": np.full((2, 5), 0.2),
+    }
+    got = video.columns(batch, outputs, Condition())
+    self.assertEqual(got["shift"].tolist(), ["old_person"])
+    self.assertEqual(got["category"].tolist(), ["Age"])
+
   def test_an_incomplete_benchmark_has_no_mean(self):
     right = np.ones(10, bool)
     kept = {
@@ -130,7 +181,8 @@ class RunTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.base = pathlib.Path(absltest.TEST_TMPDIR.value) / "video_run"
+    cls.base = pathlib.Path(tempfile.mkdtemp(prefix="video_run"))
+    cls.addClassCleanup(shutil.rmtree, cls.base)
     cls.rows = cls._run("first")
 
   @classmethod
@@ -160,7 +212,15 @@ class RunTest(absltest.TestCase):
     self.assertNotEmpty(table.select(self.rows, metric="gamma_r/temporal"))
     names = {p.name for p in (self.base / "first" / "reports").iterdir()}
     self.assertContainsSubset(
-      {"action_curves.png", "action_strips.png", "report.html", "summary.txt"},
+      {
+        "action_confusion.md",
+        "action_confusion.png",
+        "action_curves.png",
+        "action_drops.png",
+        "action_strips.png",
+        "report.html",
+        "summary.txt",
+      },
       names,
     )
 
