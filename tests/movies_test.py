@@ -1,5 +1,7 @@
 """Videos in memory: round trips, equal bytes, refusals."""
 
+import io
+import struct
 import subprocess
 import sys
 
@@ -82,6 +84,71 @@ class MoviesTest(parameterized.TestCase):
   def test_no_video(self, data):
     with self.assertRaisesRegex(movies.BrokenVideoError, "cannot be read"):
       movies.decode(data)
+
+  def test_audio_alone(self):
+    import av
+
+    out = io.BytesIO()
+    with av.open(out, "w", format="wav") as target:
+      stream = target.add_stream("pcm_s16le", rate=8000, layout="mono")
+      frame = av.AudioFrame.from_ndarray(
+        np.zeros((1, 800), np.int16), format="s16", layout="mono"
+      )
+      frame.sample_rate = 8000
+      target.mux(stream.encode(frame))
+    with self.assertRaisesRegex(movies.BrokenVideoError, "has no picture"):
+      movies.decode(out.getvalue())
+
+  def test_no_frames(self):
+    data = movies.encode(_moving(1), codec="ffv1", options={}, container="avi")
+    empty = data[: data.index(b"movi")] + b"movi"  # cut before the first frame
+    for read in (
+      movies.decode,
+      lambda d: list(movies.chosen(d, lambda count: [0])),
+    ):
+      with self.assertRaisesRegex(
+        movies.BrokenVideoError, "holds no frames|cannot be read"
+      ):
+        read(empty)
+
+  def test_variable_frame_rate(self):
+    import fractions
+
+    import av
+
+    frames, shown = _moving(4), [0, 1, 5, 9]  # in tenths of a second
+    out = io.BytesIO()
+    with av.open(out, "w", format="matroska") as target:
+      stream = target.add_stream("ffv1", rate=10)
+      stream.height, stream.width = frames.shape[1:3]
+      stream.pix_fmt = "bgr0"
+      stream.codec_context.time_base = fractions.Fraction(1, 10)
+      for pixels, moment in zip(frames, shown):
+        frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
+        frame = frame.reformat(format="bgr0")
+        frame.pts, frame.time_base = moment, fractions.Fraction(1, 10)
+        target.mux(stream.encode(frame))
+      target.mux(stream.encode())
+    data = out.getvalue()
+    # Every frame once, however long it is shown; the rate is an average.
+    np.testing.assert_array_equal(movies.decode(data), frames)
+    self.assertGreater(movies.frame_rate(data), 0)
+
+  @parameterized.parameters((0, 1, -1, 0), (-1, 0, 0, -1), (0, -1, 1, 0))
+  def test_turned_as_players_turn_it(self, a, b, c, d):
+    frames = _moving(2)
+    data = bytearray(movies.encode(frames))
+    plain = movies.decode(bytes(data))
+    # ISO/IEC 14496-12 8.3.2: the matrix of a track header of version 0.
+    start = data.index(b"tkhd") + 4 + 40
+    one = 1 << 16
+    data[start : start + 36] = struct.pack(
+      ">9i", a * one, b * one, 0, c * one, d * one, 0, 0, 0, 1 << 30
+    )
+    got = movies.decode(bytes(data))
+    # (x, y) of the picture is shown at (a x + c y, b x + d y).
+    turns = {(0, 1): -1, (-1, 0): 2, (0, -1): 1}[a, b]
+    np.testing.assert_array_equal(got, np.rot90(plain, turns, axes=(1, 2)))
 
   def test_files(self):
     path = self.create_tempdir().create_file("a.mp4").full_path

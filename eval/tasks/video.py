@@ -49,11 +49,17 @@ def conditions(data: Any) -> list[Condition]:
 
   Args:
     data: has `perturbations` (`all`, `none`, groups or names separated by commas),
-      `severities`, and may have `views` and `sampling`.
+      `severities`, and may have `views`, `sampling`, `source` and `codec`.
 
   Raises:
-    ValueError: an unknown name (with a suggestion) or a severity outside 1-5.
+    ValueError: an unknown name (with a suggestion), a severity outside 1-5, or a
+      codec on the fly.
   """
+  if data.get("source") == "fly" and data.get("codec"):
+    raise ValueError(
+      f"data.codec={data.codec!r} is for prepared videos; on the fly none is"
+      " encoded. Leave it empty, or set config.data.source=prepared."
+    )
   sampling, views = data.get("sampling", "dense"), data.get("views", 1)
   if sampling not in ("dense", "uniform"):
     raise unknown("data.sampling", sampling, ("dense", "uniform"))

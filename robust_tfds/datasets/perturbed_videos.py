@@ -2,9 +2,10 @@
 
 An example is one video: `video` uint8 `[T, H, W, 3]`, `label`, `fps`,
 `example_id`, `group_id`, `frame`. Configs: `clean` and
-`<perturbation>_<severity>` are stored lossless (FFV1 in AVI); `source` holds the
-source files as they are, from which the evaluator makes the same frames on the
-fly. Temporal perturbations change the length (`corruptions.perturb_video`).
+`<perturbation>_<severity>` are stored lossless (FFV1 in AVI), with the suffix
+`_h264` as H.264, which is smaller and no longer exact; `source` holds the source
+files as they are, from which the evaluator makes the lossless frames on the fly.
+Temporal perturbations change the length (`corruptions.perturb_video`).
 """
 
 from __future__ import annotations
@@ -49,6 +50,10 @@ NAMES = (
   "translation",
 )
 SEVERITIES = (1, 2, 3, 4, 5)
+LOSSLESS, H264 = "lossless", "h264"
+CODECS = (LOSSLESS, H264)
+# Close to transparent (a CRF below x264's own 23), every size and colour kept.
+_X264 = {"preset": "medium", "crf": "18"}
 _CHUNK = 4  # videos a worker takes at once
 _PART = 64  # frames that are perturbed at once
 
@@ -60,11 +65,13 @@ class VideoConfig(tfds.core.BuilderConfig):
   Attributes:
     perturbation: its name; empty for `clean` and `source`.
     severity: 1-5; 0 without one.
+    codec: `lossless` or `h264`.
     seed: of the perturbation.
   """
 
   perturbation: str = ""
   severity: int = 0
+  codec: str = LOSSLESS
   seed: int = 0
 
 
@@ -114,21 +121,31 @@ def check_present(
     )
 
 
-def configs() -> list[VideoConfig]:
-  """`source`, `clean`, then 18 x 5."""
-  plain = [
-    VideoConfig(name="source", description="the source files as they are"),
-    VideoConfig(name="clean", description="no perturbation; lossless"),
+def configs(perturbations: Sequence[str] = NAMES) -> list[VideoConfig]:
+  """`source`, then `clean` and every perturbation x 5 under every codec."""
+  source = VideoConfig(
+    name="source", description="the source files as they are"
+  )
+  return [source] + [
+    _config(name, severity, codec)
+    for codec in CODECS
+    for name, severity in [
+      ("", 0),
+      *itertools.product(perturbations, SEVERITIES),
+    ]
   ]
-  return plain + [
-    VideoConfig(
-      name=f"{name}_{severity}",
-      description=f"{name}, severity {severity}; lossless",
-      perturbation=name,
-      severity=severity,
-    )
-    for name, severity in itertools.product(NAMES, SEVERITIES)
-  ]
+
+
+def _config(perturbation: str, severity: int, codec: str) -> VideoConfig:
+  name = f"{perturbation}_{severity}" if perturbation else "clean"
+  what = f"{perturbation}, severity {severity}" if perturbation else "clean"
+  return VideoConfig(
+    name=name if codec == LOSSLESS else f"{name}_{codec}",
+    description=f"{what}; {codec}",
+    perturbation=perturbation,
+    severity=severity,
+    codec=codec,
+  )
 
 
 class PerturbedVideoBuilder(
@@ -147,25 +164,34 @@ class PerturbedVideoBuilder(
   @classmethod
   def conditions(cls) -> list[str]:
     """Names of the lossless configs, clean first."""
-    return [c.name for c in cls.BUILDER_CONFIGS if c.name != "source"]
+    return [
+      c.name
+      for c in cls.BUILDER_CONFIGS
+      if c.codec == LOSSLESS and c.name != "source"
+    ]
 
   @classmethod
   def config_of(cls, name: str, *, codec: str | None = None) -> VideoConfig:
-    """The config of a condition.
+    """The config of a condition under a codec.
 
     Args:
-      name: `source`, `clean` or `<perturbation>_<severity>`.
-      codec: takes no other than the config's own.
+      name: `source`, `clean`, `<perturbation>_<severity>` or any config's full
+        name.
+      codec: `lossless` if None or empty.
 
     Raises:
-      ValueError: an unknown condition, or a codec.
+      ValueError: an unknown condition or codec.
     """
-    if codec:
-      raise ValueError(f"Videos are stored lossless; got codec={codec!r}.")
     by_name = {c.name: c for c in cls.BUILDER_CONFIGS}
     if name not in by_name:
       raise datasets.unknown("config", name, by_name)
-    return by_name[name]
+    found = by_name[name]
+    if not codec or codec == found.codec or name == "source":
+      return found
+    if codec not in CODECS:
+      raise datasets.unknown("codec", codec, CODECS)
+    wanted = _config(found.perturbation, found.severity, codec)
+    return by_name[wanted.name]
 
   def features(self, label: Any, **extra: Any) -> tfds.features.FeaturesDict:
     """The keys of a video, and further ones."""
@@ -197,6 +223,7 @@ class PerturbedVideoBuilder(
       config=config.name,
       perturbation=config.perturbation,
       severity=config.severity,
+      codec=config.codec,
       seed=config.seed,
     )
     return chunks.examples(
@@ -229,6 +256,7 @@ def encode_chunk(
   config: str,
   perturbation: str,
   severity: int,
+  codec: str,
   seed: int,
 ) -> list[tuple[Source, bytes, float]]:
   """(source, encoded video, fps) of some sources under one condition.
@@ -251,15 +279,19 @@ def encode_chunk(
           seed,
           fps,
         )
-        data = encode(frames, fps)
+        data = encode(frames, fps, codec)
     except ValueError as e:
       raise ValueError(f"{source.example_id}: {e}") from e
     out.append((source, data, fps))
   return out
 
 
-def encode(frames: Iterator[np.ndarray], fps: float) -> bytes:
-  """Frames as a lossless video: FFV1, whose RGB is kept bit for bit."""
+def encode(
+  frames: Iterator[np.ndarray], fps: float, codec: str = LOSSLESS
+) -> bytes:
+  """Frames as a video: FFV1, whose RGB is kept bit for bit, or H.264."""
+  if codec == H264:
+    return movies.encode(frames, options=_X264, fps=fps)
   return movies.encode(
     frames,
     codec="ffv1",

@@ -2,7 +2,9 @@
 
 import io
 import pathlib
+import shutil
 import tarfile
+import tempfile
 import zipfile
 
 import numpy as np
@@ -75,7 +77,8 @@ class DigitsPTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.folder = absltest.TEST_TMPDIR.value + "/digits_p"
+    cls.folder = tempfile.mkdtemp(prefix="digits_p")
+    cls.addClassCleanup(shutil.rmtree, cls.folder)
 
   def _build(self, config, **options):
     return datasets.prepare(

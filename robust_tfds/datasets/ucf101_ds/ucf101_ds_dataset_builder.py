@@ -13,7 +13,7 @@ class Builder(perturbed_videos.PerturbedVideoBuilder):
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   MANUAL_DOWNLOAD_INSTRUCTIONS = sources.INSTRUCTIONS
   SPLIT = "test"
-  BUILDER_CONFIGS = perturbed_videos.configs()[:2]  # source, clean
+  BUILDER_CONFIGS = perturbed_videos.configs(())
 
   def _info(self) -> tfds.core.DatasetInfo:
     text = tfds.features.Text()

@@ -2,6 +2,8 @@
 
 import json
 import pathlib
+import shutil
+import tempfile
 import types
 
 import jax.numpy as jnp
@@ -71,7 +73,8 @@ class RunTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.base = pathlib.Path(absltest.TEST_TMPDIR.value) / "detection_run"
+    cls.base = pathlib.Path(tempfile.mkdtemp(prefix="detection_run"))
+    cls.addClassCleanup(shutil.rmtree, cls.base)
     cls.rows = cls._run("first")
 
   @classmethod

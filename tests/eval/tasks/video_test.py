@@ -47,6 +47,18 @@ class ConditionsTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, "must be 1-5"):
       self._configs("jpeg", (7,))
 
+  def test_a_codec_on_the_fly(self):
+    data = ml_collections.ConfigDict(
+      {
+        "perturbations": "none",
+        "severities": 1,
+        "source": "fly",
+        "codec": "h264",
+      }
+    )
+    with self.assertRaisesRegex(ValueError, "'h264' is for prepared videos"):
+      video.conditions(data)
+
   def test_sampling(self):
     data = ml_collections.ConfigDict(
       {
