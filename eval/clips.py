@@ -217,6 +217,9 @@ class Clips:
 
   def batches(self) -> Iterator[inputs.Batch]:
     """`image` uint8 `[B, views, frames, S, S, 3]`; the last batch is padded."""
+    yield from self._source.ahead(self._made())
+
+  def _made(self) -> Iterator[inputs.Batch]:
     size = self._source.batch_size
     with concurrent.futures.ThreadPoolExecutor() as pool:
       examples = self._source.examples(skipped=("video",))

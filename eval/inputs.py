@@ -121,13 +121,7 @@ class Source:
       return
     kept: list[Batch] | None = []
     size = 0
-    ahead = _ahead(self._decoded_batches(), depth=2)
-    while True:
-      start = time.perf_counter()
-      batch = next(ahead, None)
-      self.waited_s += time.perf_counter() - start
-      if batch is None:
-        break
+    for batch in self.ahead(self._decoded_batches()):
       size += batch.image.nbytes
       if kept is not None and size <= self._cache_bytes:
         kept.append(batch)
@@ -135,6 +129,31 @@ class Source:
         kept = None
       yield batch
     self._cache = kept
+
+  def ahead(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The batches, made in a thread before they are asked for.
+
+    Adds to `waited_s`, `decoding_s` and `decoded`.
+    """
+
+    def measured():
+      while True:
+        start = time.perf_counter()
+        batch = next(batches, None)
+        self.decoding_s += time.perf_counter() - start
+        if batch is None:
+          return
+        self.decoded += int(batch.mask.sum())
+        yield batch
+
+    ready = _ahead(measured(), depth=2)
+    while True:
+      start = time.perf_counter()
+      batch = next(ready, None)
+      self.waited_s += time.perf_counter() - start
+      if batch is None:
+        return
+      yield batch
 
   def sample(self) -> dict[str, Any]:
     """The first example, for galleries and shape checks."""
@@ -177,12 +196,8 @@ class Source:
   def _decoded_batches(self) -> Iterator[Batch]:
     examples = self.examples()
     for _ in range(self.steps):
-      start = time.perf_counter()
       rows = list(itertools.islice(examples, self.batch_size))
-      batch = _batch(rows, self.batch_size, self.pixels, self.shape)
-      self.decoding_s += time.perf_counter() - start
-      self.decoded += len(rows)
-      yield batch
+      yield _batch(rows, self.batch_size, self.pixels, self.shape)
 
   def examples(self, skipped: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """This host's examples one by one.

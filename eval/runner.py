@@ -580,7 +580,7 @@ class Runner:
       f"robust_tfds {provenance.code_version()}",
       f"{clean.builder.info.full_name}, split {data.split},"
       f" {clean.total} examples",
-      f"edition {self.plan.edition}, codec {data.codec},"
+      f"edition {self.plan.edition}, codec {data.codec or 'as stored'},"
       f" {self._how()},"
       f" seed {self.plan.seed}",
     ]

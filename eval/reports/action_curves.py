@@ -24,7 +24,7 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
     _panel(ax, context, name)
   for ax in grid.flat[len(names) :]:
     ax.set_visible(False)
-  grid[0, 0].set_ylim(0, 100)
+  grid[0, 0].set_ylim(0, 102)
   for ax in grid[:, 0]:
     ax.set_ylabel("accuracy (%)")
   handles, labels = grid.flat[0].get_legend_handles_labels()

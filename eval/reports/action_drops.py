@@ -56,7 +56,13 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
     fontsize=7,
   )
   ax.set_ylabel("accuracy lost (points)")
-  ax.legend(loc="upper left", bbox_to_anchor=(0, 1.17), ncols=4, fontsize=7)
+  ax.legend(
+    loc="upper left",
+    bbox_to_anchor=(0, 1.17),
+    ncols=4,
+    fontsize=7,
+    frameon=False,
+  )
   return style.save(fig, folder, "action_drops", context.provenance)
 
 

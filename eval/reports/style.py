@@ -26,6 +26,7 @@ _STYLE: dict[Any, Any] = {
   "axes.spines.top": False,
   "axes.spines.right": False,
   "axes.grid": True,
+  "axes.axisbelow": True,
   "grid.color": "#dddddd",
   "grid.linewidth": 0.5,
   "legend.frameon": False,
@@ -90,6 +91,9 @@ def save(
     "; ".join(provenance), fontsize=6, color="#666666", x=0.01, ha="left"
   )
   png, svg = folder / f"{stem}.png", folder / f"{stem}.svg"
+  for legend in [*fig.legends, *(ax.get_legend() for ax in fig.axes)]:
+    if legend:  # drawn outside `_STYLE`
+      legend.set_frame_on(False)
   with matplotlib.rc_context(_STYLE):
     fig.savefig(png, dpi=150, metadata={"Software": None})
     fig.savefig(svg, metadata={"Date": None, "Creator": None})

@@ -125,7 +125,10 @@ class FileTest(parameterized.TestCase):
       "group_id": b"g",
     }
     source = types.SimpleNamespace(
-      batch_size=1, steps=1, examples=lambda skipped: iter([broken])
+      batch_size=1,
+      steps=1,
+      examples=lambda skipped: iter([broken]),
+      ahead=iter,
     )
     made = clips.Clips(
       source,
@@ -153,7 +156,10 @@ class ClipsTest(absltest.TestCase):
       for i in range(5)
     ]
     source = types.SimpleNamespace(
-      batch_size=2, steps=3, examples=lambda skipped: iter(examples)
+      batch_size=2,
+      steps=3,
+      examples=lambda skipped: iter(examples),
+      ahead=iter,
     )
     made = clips.Clips(
       source,
