@@ -5,7 +5,8 @@
 Deterministic corruptions: worst |d| and worst |mean d| over all stored outputs,
 and the share of values that differ. Random ones: the worst deviation of any
 statistic over 32 keys, as a share of what four standard errors allow. Then the
-same of ImageNet-P's deterministic sequences.
+same of ImageNet-P's deterministic sequences and of the deterministic
+perturbations of videos.
 """
 
 import collections
@@ -56,6 +57,7 @@ def main() -> None:
     ]
     print(f"{name:18s} worst statistic {max(ratios):.2f} of what is allowed")
   _sequences()
+  _videos()
 
 
 def _sequences() -> None:
@@ -78,6 +80,33 @@ def _sequences() -> None:
       f"sequence {name:13s} worst |d| {worst}  differing {100 * share:.3f} %"
       f"  sha256 equal {equal} of {frames} frames"
     )
+
+
+def _videos() -> None:
+  """Clips against those of the released code."""
+  folder = shared_data.path("golden", "video")
+  kinds = {
+    "static_rotation": ("static_rotate_{}", "clip_32x128x171.npz"),
+    "defocus_blur": ("defocus_blur_{}", "clip_32x128x171.npz"),
+    "jpeg": ("compression_{}", "clip_32x128x171.npz"),
+    "zoom_blur": ("zoom_blur_{}_big", "clip_8x256x256.npz"),
+  }
+  with np.load(folder / "deterministic_frames.npz") as stored:
+    for name, (stem, clip) in kinds.items():
+      keep = [0, 7] if name == "zoom_blur" else stored["keep"]
+      with np.load(folder / clip) as f:
+        video = f["clip"]
+      gaps = []
+      for severity in spec.SEVERITIES:
+        key = corruptions.example_key(0, "golden", name, severity, "clip")
+        got = corruptions.perturb_video(video, name, severity, key=key)
+        want = stored[stem.format(severity)].astype(int)
+        gaps.append(np.asarray(got)[keep].astype(int) - want)
+      print(
+        f"video {name:16s} worst |d| {max(np.abs(d).max() for d in gaps)}"
+        f"  worst |mean d| {max(abs(d.mean()) for d in gaps):.4f}  differing"
+        f" {100 * max((d != 0).mean() for d in gaps):.2f} %"
+      )
 
 
 def _ratio(name: str, key: str, severity: int) -> float:

@@ -85,7 +85,9 @@ def _means(folder):
   out = []
   for row in _rows(folder, "table2_kinetics400_p_summary"):
     for measure in ("gamma_a", "gamma_r"):
-      groups = [float(row[f"{g.capitalize()}_{measure}"]) for g in action.GROUPS]
+      groups = [
+        float(row[f"{g.capitalize()}_{measure}"]) for g in action.GROUPS
+      ]
       model = next(iter(row.values()))
       printed = float(row[f"Mean_{measure}"])
       out.append(("Mean", model, measure, printed, sum(groups) / len(groups)))
