@@ -87,12 +87,12 @@ def example_key(
   return jax.random.wrap_key_data(raw, impl="threefry2x32")
 
 
-def raw(key: jax.typing.ArrayLike) -> jax.Array:
-  """Key data as uint32 `[..., 2]`, from typed keys or raw uint32 arrays."""
-  if isinstance(key, jax.Array) and jnp.issubdtype(
-    key.dtype, jax.dtypes.prng_key
-  ):
-    key = jax.random.key_data(key)
+def raw(key: jax.typing.ArrayLike | Sequence[jax.Array]) -> jax.Array:
+  """Key data as uint32 `[..., 2]`, from keys, raw uint32 arrays, lists of keys."""
+  if isinstance(key, (list, tuple)) and any(map(_is_typed, key)):
+    key = jnp.stack(key)
+  if _is_typed(key):
+    key = jax.random.key_data(key)  # type: ignore[arg-type]
   key = jnp.asarray(key)
   if key.dtype != jnp.uint32 or key.ndim < 1 or key.shape[-1] != 2:
     raise ValueError(
@@ -100,6 +100,12 @@ def raw(key: jax.typing.ArrayLike) -> jax.Array:
       f"{list(key.shape)}. Make one with corruptions.example_key(...)."
     )
   return key
+
+
+def _is_typed(key: object) -> bool:
+  return isinstance(key, jax.Array) and jnp.issubdtype(
+    key.dtype, jax.dtypes.prng_key
+  )
 
 
 def _threefry(

@@ -6,6 +6,7 @@ import sys
 
 import hypothesis
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from absl.testing import absltest
@@ -241,6 +242,16 @@ class RefusalsTest(parameterized.TestCase):
 
 
 class KeysTest(absltest.TestCase):
+  def test_a_list_of_keys_is_an_array_of_keys(self):
+    keys = [
+      corruptions.example_key(0, "d", "brightness", 1, name) for name in "ab"
+    ]
+    want = np.stack([np.asarray(jax.random.key_data(k)) for k in keys])
+    for given in (keys, tuple(keys), jnp.stack(keys), want):
+      np.testing.assert_array_equal(seeding.raw(given), want)
+    with self.assertRaisesRegex(ValueError, "A key must be a JAX key"):
+      seeding.raw([])
+
   def test_depend_on_everything_named_and_nothing_else(self):
     base = (0, "imagenet_c", "fog", 3, "a.jpg", 0)
     first = np.asarray(seeding.raw(corruptions.example_key(*base)))
