@@ -14,43 +14,16 @@ programs a corruption. Needs the extra `detection`.
 
 import ml_collections
 
-_SHORT = {
-  "retinanet_r50": "retinanet_resnet50_fpn",
-  "faster_rcnn_r50": "fasterrcnn_resnet50_fpn",
-  "mask_rcnn_r50": "maskrcnn_resnet50_fpn",
-}
+from configs import coco_c
 
 
 def get_config(model: str = "mask_rcnn_r50") -> ml_collections.ConfigDict:
-  """The run of one detector of `models.detection`, named after the colon."""
-  config = ml_collections.ConfigDict()
-  config.task = "detection"
-  config.seed = 0
-  config.batch_size = 8
-  config.baseline = ""  # rPC is relative to the model's own clean performance
-  config.reports = True
-
-  config.data = ml_collections.ConfigDict()
+  """The run of one detector of `models.detection`; all fields: `coco_c.py`."""
+  config = coco_c.get_config(model).unlock()
   config.data.name = "cityscapes_c"
   config.data.split = "validation"
-  config.data.source = "fly"  # or "prepared"
-  config.data.codec = "raw"
-  config.data.corruptions = "all"  # common, extra, all, none or names
-  config.data.severities = (1, 2, 3, 4, 5)
-  config.data.limit = 0  # 0: all examples
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.frost_dir = ""  # default: the installed imagecorruptions
-  config.data.file_format = ""
-  config.data.cache_gib = 0.0  # pictures of full size are read again each time
-
-  config.model = ml_collections.ConfigDict()
-  config.model.name = _SHORT.get(model, model)
-  config.model.label = model
-  # The paper's resize rule: shorter side, unless the longer one exceeds.
+  # The paper's resize rule for this set.
   config.model.short_px = 1024
   config.model.long_px = 2048
-  config.model.checkpoint = ""
   config.model.num_classes = 8
-  config.model.dtype = "float32"  # or "bfloat16", with float32 results
   return config.lock()

@@ -13,7 +13,7 @@ _LOCAL = ("robust_tfds", "eval", "models", "configs")
 # which third-party packages at module level. Functions may import optional
 # packages anywhere; project imports are checked at any depth.
 _PROJECT = {
-  "configs": (),
+  "configs": ("configs",),
   # MPEG is a codec of containers (DESIGN, "Decisions").
   "robust_tfds.corruptions.ops.mpeg": ("robust_tfds.movies",),
   "robust_tfds.corruptions": ("robust_tfds.corruptions",),

@@ -1,0 +1,52 @@
+"""Every config file, under every name its docstring gives, makes a plan."""
+
+import importlib
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+import configs
+from eval import plan as plan_lib
+from tests.corruptions import replays
+
+_CONDITIONS = {
+  "imagenet_c:squeezenet1_1": 96,
+  "imagenet_p:squeezenet1_1": 15,
+  "vid_robust": 1,
+  "vid_robust:resnet50": 1,
+  "coco_c:retinanet_r50": 96,
+  "coco_c:mask_rcnn_r50": 96,
+  "pascal_c:faster_rcnn_r50": 96,
+  "cityscapes_c:mask_rcnn_r50": 96,
+  "video_p:kinetics400_p,x3d_m": 91,
+  "video_p:ssv2_p,mvit_base_16x4": 91,
+  "video_p:ucf101_ds,r2plus1d_18": 1,
+  "quickstart": 96,
+  "quickstart:digits_p": 21,
+  "quickstart_detection": 96,
+  "quickstart_video": 91,
+}
+
+
+class ConfigsTest(parameterized.TestCase):
+  @parameterized.parameters(*_CONDITIONS.items())
+  def test_plan(self, name, conditions):
+    file, _, what = name.partition(":")
+    module = importlib.import_module(f"configs.{file}")
+    config = module.get_config(*([what] if what else [])).unlock()
+    replays.use_frost()
+    if "model" in config and "train" not in config.model:
+      weights = self.create_tempdir().create_file("weights.npz").full_path
+      config.model.checkpoint = weights
+    plan = plan_lib.make(config.lock())
+    self.assertLen(plan.conditions, conditions)
+
+  def test_all_files_are_here(self):
+    files = {p.stem for p in pathlib.Path(configs.__path__[0]).glob("*.py")}
+    listed = {name.partition(":")[0] for name in _CONDITIONS}
+    self.assertEqual(files - {"__init__"}, listed)
+
+
+if __name__ == "__main__":
+  absltest.main()
