@@ -5,6 +5,8 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
+import numpy as np
+
 from eval import reports
 from eval.reports import natural_pivot
 from eval.reports import style
@@ -39,8 +41,19 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
     _point(ax, context, model, i)
   x_ends, y_ends = _limits(ax.get_xlim()), _limits(ax.get_ylim())
   ax.plot(x_ends, x_ends, color=_GREY, linestyle=":", label="no drop")
+  means = {
+    "published_trend": [100 * x for x, _ in testbed],
+    "trend": [
+      100 * row.value
+      for m in context.models
+      if (row := natural_pivot.row(context, m, "acc_orig"))
+    ],
+  }
   for name, colour, said, dashes in _LINES:
     _line(ax, context, name, said, x_ends, color=colour, linestyle=dashes)
+    if means.get(name):
+      centre = float(np.mean(means[name]))
+      _band(ax, context, name, x_ends, centre, color=colour)
   ax.set_xlim(x_ends)
   ax.set_ylim(y_ends[0], max(y_ends[1], x_ends[1]))
   ax.set_xlabel("accuracy on anchors, pm-0 (%)")
@@ -91,4 +104,25 @@ def _line(ax, context, name, said, ends, **looks) -> None:
     linewidth=1.2,
     label=f"line of the {said}: slope {slope.value:.2f}"
     f" [{slope.lo:.2f}, {slope.hi:.2f}]",
+  )
+
+
+def _band(ax, context, name, ends, centre, color) -> None:
+  """The line's pointwise interval, from those of its slope and intercept.
+
+  Half-widths: h_s of the slope, h_i of the intercept, and at x the root of
+  h_i^2 - centre^2 h_s^2 + (x - centre)^2 h_s^2, by least squares.
+  """
+  slope = natural_pivot.row(context, "", f"{name}_slope")
+  intercept = natural_pivot.row(context, "", f"{name}_intercept")
+  if slope is None or intercept is None:
+    return
+  x = np.linspace(ends[0], ends[1], 60)
+  of_slope = (slope.hi or 0) - slope.value
+  of_intercept = 100 * ((intercept.hi or 0) - intercept.value)
+  at_centre = of_intercept**2 - (centre * of_slope) ** 2
+  width = np.sqrt(np.maximum(at_centre + ((x - centre) * of_slope) ** 2, 0))
+  line = slope.value * x + 100 * intercept.value
+  ax.fill_between(
+    x, line - width, line + width, color=color, alpha=0.2, linewidth=0
   )
