@@ -310,6 +310,17 @@ class CommandTest(LoadTest):
     again = report.write_npz(model_lib.nest(flat), self.folder / "again.npz")
     self.assertEqual(again, digest)
 
+  def test_detectors_and_video_networks_too(self):
+    for name in ("tiny_retinanet", "tiny_r3d"):
+      package = models.detection if name == "tiny_retinanet" else models.video
+      variables = package.get(name).init(jax.random.key(0))
+      source, out = self.folder / f"{name}.npz", self.folder / f"{name}2.npz"
+      first = report.write_npz(variables, source)
+      self.assertEqual(command.main([name, str(source), str(out)]), 0)
+      told = json.loads(out.with_name(f"{name}2.npz.report.json").read_text())
+      self.assertEqual(told["npz_sha256"], first)
+      self.assertIn("not measured", told["parity"])
+
   def test_bad_input_is_one_line_and_a_status(self):
     with tempfile.TemporaryDirectory() as folder:
       missing = f"{folder}/none.npz"
