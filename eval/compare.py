@@ -290,14 +290,15 @@ def _table(lines, models) -> str:
 def _figure(lines, models, folder) -> None:
   from eval.reports import style
 
-  measures = list(dict.fromkeys(x.measure for x in lines))
   shown = {
     m: [x for x in lines if x.measure == m and math.isfinite(x.difference)]
-    for m in measures
+    for m in dict.fromkeys(x.measure for x in lines)
   }
   longest = max(map(len, shown.values()))
-  fig = style.figure(3.6 * len(measures) + 1, 0.24 * longest + 1.2)
-  grid = style.axes(fig, 1, len(measures))
+  # A number by itself is in the table.
+  shown = {m: x for m, x in shown.items() if len(x) > 1 or longest == 1}
+  fig = style.figure(3.8 * len(shown) + 0.6, 0.24 * longest + 1.2)
+  grid = style.axes(fig, 1, len(shown))
   for ax, (measure, own) in zip(grid[0], shown.items()):
     at = np.arange(len(own))
     value = np.array([100 * x.difference for x in own])
