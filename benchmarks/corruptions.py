@@ -22,6 +22,8 @@ import numpy as np
 from absl import app
 from absl import flags
 
+from robust_tfds import conditions
+
 _SIZE = flags.DEFINE_list("size", ["224", "224"], "Height and width, px.")
 _BATCH = flags.DEFINE_integer("batch", 32, "Images a call of ours.")
 _NAMES = flags.DEFINE_string("names", "all", "Which corruptions.")
@@ -73,8 +75,6 @@ def main(argv: Sequence[str]) -> None:
 
   from robust_tfds import corruptions
   from robust_tfds.corruptions import frost_pictures
-  from robust_tfds.corruptions import seeding
-  from robust_tfds.corruptions import spec
 
   if _FROST.value:
     frost_pictures.use_folder(_FROST.value)
@@ -82,14 +82,14 @@ def main(argv: Sequence[str]) -> None:
   batch = _pictures(_BATCH.value, height, width)
   edition = "imagenet" if (height, width) == (224, 224) else "any"
   ids = [str(i) for i in range(len(batch))]
-  keys = jax.numpy.asarray(seeding.example_keys(0, "bench", "x", 1, ids))
+  keys = jax.numpy.asarray(conditions.raw_keys(0, "bench", "x", 1, ids))
   rng = np.random.default_rng(0)
   unit = _best(lambda: rng.standard_normal(150528, dtype=np.float32), 20)
   print(
     f"{height}x{width}, edition {edition}, one core; 150,528 normals {unit:.2f} ms"
   )
   total, others, compile_s, slower = 0.0, 0.0, 0.0, []
-  for name in spec.resolve(_NAMES.value):
+  for name in conditions.PICTURES.resolve(_NAMES.value):
     ours, theirs = [], []
     for severity in _SEVERITIES:
 

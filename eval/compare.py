@@ -33,6 +33,7 @@ from eval import tasks
 from eval.metrics import action
 from eval.reports import leaderboard_markdown
 from eval.tasks import video
+from robust_tfds import errors
 
 _SAME = ("task", "seed", "data.name", "data.split", "data.limit")
 _RESAMPLES = 1000
@@ -102,7 +103,7 @@ def read(workdir: pathlib.Path, model: str = "") -> Run:
     )
   label = model or labels[0]
   if label not in labels:
-    raise tasks.unknown(f"model of {workdir}", label, labels)
+    raise errors.unknown(f"model of {workdir}", label, labels)
   ids, category = np.empty(0), []
   correct: dict[tasks.Condition, np.ndarray] = {}
   for condition in video.conditions(config.data):

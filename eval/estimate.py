@@ -14,6 +14,7 @@ from eval import devices
 from eval import plan as plan_lib
 from eval import tasks
 from eval.progress import duration
+from robust_tfds import conditions
 
 _PROBED = ("gaussian_noise", "defocus_blur", "zoom_blur", "brightness")
 
@@ -111,7 +112,6 @@ def _corruption_seconds(
   plan: plan_lib.Plan, corrupted: Sequence[tasks.Condition], size: int
 ) -> float:
   """Mean over a few conditions that stand for the others."""
-  from robust_tfds.corruptions import seeding
 
   where = devices.mesh()
   shape = (plan.config.batch_size, size, size, 3)
@@ -122,7 +122,7 @@ def _corruption_seconds(
   codec = plan.config.data.codec
   transform = tasks.get(plan.task).transform(where, plan.edition, codec)
   ids = [str(i) for i in range(len(images))]
-  keys = seeding.example_keys(plan.seed, plan.dataset, "plan", 1, ids)
+  keys = conditions.raw_keys(plan.seed, plan.dataset, "plan", 1, ids)
   probed = [c for c in corrupted if c.corruption in _PROBED] or corrupted
   probed = list({c.corruption: c for c in probed}.values())[:3]
   batch = devices.put_batch(images, where)

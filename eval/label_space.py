@@ -22,8 +22,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from eval import tasks
 from robust_tfds import datasets
+from robust_tfds import errors
 
 _FILE = "label_map.json"
 MERGES = ("max", "mean", "median", "sum")
@@ -87,7 +87,7 @@ class LabelSpace:
       ValueError: an unknown merge, or logits of another label space.
     """
     if merge not in MERGES:
-      raise tasks.unknown("merge", merge, MERGES)
+      raise errors.unknown("merge", merge, MERGES)
     given = logits.shape[-1]
     if given == len(self.classes) != self.source_classes:
       return logits
@@ -142,7 +142,7 @@ def get(name: str) -> LabelSpace:
   if name.endswith(".json"):
     return _read(pathlib.Path(name))
   if name not in names():
-    raise tasks.unknown("label space", name, names())
+    raise errors.unknown("label space", name, names())
   return _read(_folder() / name / _FILE, name)
 
 

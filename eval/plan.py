@@ -14,6 +14,7 @@ from typing import Any
 import ml_collections
 
 from eval import tasks
+from robust_tfds import errors
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import spec
 
@@ -80,7 +81,7 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   labelled = _models(config, task)
   task.check_baseline(config.get("baseline", ""), list(labelled))
   if config.data.source not in ("fly", "prepared"):
-    raise tasks.unknown("data.source", config.data.source, ("fly", "prepared"))
+    raise errors.unknown("data.source", config.data.source, ("fly", "prepared"))
   if config.data.source == "fly" and any(
     c.corruption == "frost" for c in conditions
   ):

@@ -26,10 +26,10 @@ from eval import inputs
 from eval import table
 from eval.metrics import detection
 from eval.reports import style
+from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
 from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
 
 _DATASET = flags.DEFINE_string(
   "dataset", None, "A corrupted dataset, e.g. coco_c.", allow_override=True
@@ -143,7 +143,7 @@ def main(argv: Sequence[str]) -> None:
   try:
     found = measure(
       str(_DATASET.value),
-      spec.resolve(_NAMES.value),
+      conditions.PICTURES.resolve(_NAMES.value),
       split=_SPLIT.value,
       limit=_LIMIT.value,
       data_dir=_DATA_DIR.value,

@@ -30,6 +30,7 @@ from eval import timing
 from eval import train
 from eval.metrics import corruption_error
 from eval.progress import Progress
+from robust_tfds import conditions
 from robust_tfds import datasets
 from robust_tfds.corruptions import seeding
 
@@ -396,7 +397,7 @@ class Runner:
   def _keys(
     self, condition: tasks.Condition, batch: inputs.Batch
   ) -> np.ndarray:
-    return seeding.example_keys(
+    return conditions.raw_keys(
       self.plan.seed,
       self.plan.dataset,
       condition.corruption,

@@ -39,6 +39,7 @@ from eval import rescore
 from eval import table
 from eval import tasks
 from eval.metrics import corruption_error
+from robust_tfds import errors
 
 _REQUIRED = ("corruption", "severity", "example_id", "label", "top1")
 _RANKS = ("top1", "top2", "top3", "top4", "top5")
@@ -79,7 +80,7 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
     ".parquet": _parquet,
   }
   if path.suffix not in readers:
-    raise tasks.unknown("kind of predictions file", path.suffix, readers)
+    raise errors.unknown("kind of predictions file", path.suffix, readers)
   columns = readers[path.suffix](path)
   absent = [c for c in _REQUIRED if c not in columns]
   if absent:
@@ -139,7 +140,7 @@ def rows(
 def _check_conditions(columns: Columns) -> None:
   for name in sorted(set(columns["corruption"]) - {"", "clean"}):
     if name not in corruption_error.ALL:
-      raise tasks.unknown("corruption", str(name), corruption_error.ALL)
+      raise errors.unknown("corruption", str(name), corruption_error.ALL)
   severity = columns["severity"]
   clean = columns["corruption"] == ""
   wrong = np.where(clean, severity != 0, (severity < 1) | (severity > 5))

@@ -30,7 +30,7 @@ from eval import tasks
 from eval.metrics import detection as metrics
 from eval.metrics.detection import coco
 from eval.tasks import detection
-from robust_tfds.corruptions import spec
+from robust_tfds import conditions as conditions_lib
 
 _TRUTH = flags.DEFINE_string("truth", None, "COCO instances file.")
 _RESULTS = flags.DEFINE_string("results", None, "Folders, with commas.")
@@ -58,7 +58,7 @@ def conditions(
     raise ValueError(
       f"{folder} holds no clean.json: rPC is relative to the clean performance."
     )
-  order = ["", *spec.names("all")]
+  order = ["", *conditions_lib.PICTURES.names("all")]
   return sorted(
     found.items(), key=lambda i: (order.index(i[0].corruption), i[0].severity)
   )
@@ -113,14 +113,18 @@ def rows(
         out += cell_rows(cell, gt, dt, rules)
       except ValueError as e:
         raise ValueError(f"{path}: {e}") from e
-  return out + detection.summary_rows(out, "", spec.names("all"))
+  return out + detection.summary_rows(
+    out, "", conditions_lib.PICTURES.names("all")
+  )
 
 
 def _condition(path: pathlib.Path) -> tasks.Condition:
   if path.stem == "clean":
     return tasks.Condition()
   name, _, severity = path.stem.rpartition("_")
-  if name not in spec.names("all") or severity not in set("12345"):
+  if name not in conditions_lib.PICTURES.names("all") or severity not in set(
+    "12345"
+  ):
     raise ValueError(
       f"{path} is named after no condition: clean.json or"
       " <corruption>_<severity>.json expected, e.g. fog_3.json."
@@ -129,7 +133,11 @@ def _condition(path: pathlib.Path) -> tasks.Condition:
 
 
 def _context(made: Sequence[table.Row], dataset: str) -> reports.Context:
-  names = [n for n in spec.names("all") if n in {r.corruption for r in made}]
+  names = [
+    n
+    for n in conditions_lib.PICTURES.names("all")
+    if n in {r.corruption for r in made}
+  ]
   return reports.Context(
     task="detection",
     dataset=dataset,

@@ -36,6 +36,7 @@ from eval import table
 from eval import tasks
 from eval.metrics import natural_labels
 from eval.tasks import frames as task
+from robust_tfds import errors
 from robust_tfds.datasets import frame_sets
 from robust_tfds.datasets import source_folders
 
@@ -79,7 +80,7 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
       {k: np.array([r[k] for r in rows]) for k in rows[0]} if rows else {}
     )
   else:
-    raise tasks.unknown(
+    raise errors.unknown(
       "kind of predictions file", path.suffix, (".csv", ".npz")
     )
   absent = [c for c in _REQUIRED if c not in columns]
@@ -158,7 +159,7 @@ def _predicted(
 
 def _metadata(dataset: str):
   if dataset not in DATASETS:
-    raise tasks.unknown("set of frames", dataset, DATASETS)
+    raise errors.unknown("set of frames", dataset, DATASETS)
   return importlib.import_module(f"robust_tfds.datasets.{dataset}.metadata")
 
 

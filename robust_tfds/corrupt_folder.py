@@ -24,6 +24,8 @@ import numpy as np
 from absl import app
 from absl import flags
 
+from robust_tfds import conditions
+
 _CORRUPTION = flags.DEFINE_string(
   "corruption", "common", "common, extra, all, or names with commas."
 )
@@ -245,12 +247,11 @@ def main(argv: Sequence[str]) -> None:
   if len(argv) != 3:
     raise app.UsageError("Name two folders: IN OUT.")
   from robust_tfds.corruptions import frost_pictures
-  from robust_tfds.corruptions import spec
 
   try:
     if _FROST.value:
       frost_pictures.use_folder(_FROST.value)
-    names = spec.resolve(_CORRUPTION.value)
+    names = conditions.PICTURES.resolve(_CORRUPTION.value)
     if "frost" in names:
       frost_pictures.folder()
     written, failed = run(

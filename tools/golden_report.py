@@ -14,8 +14,8 @@ import collections
 import numpy as np
 from PIL import Image
 
+from robust_tfds import conditions
 from robust_tfds import corruptions
-from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from tests import shared_data
 from tests.corruptions import golden_test
@@ -97,7 +97,7 @@ def _videos() -> None:
       with np.load(folder / clip) as f:
         video = f["clip"]
       gaps = []
-      for severity in spec.SEVERITIES:
+      for severity in conditions.SEVERITIES:
         key = corruptions.example_key(0, "golden", name, severity, "clip")
         got = corruptions.perturb_video(video, name, severity, key=key)
         want = stored[stem.format(severity)].astype(int)
@@ -118,7 +118,7 @@ def _ratio(name: str, key: str, severity: int) -> float:
     name,
     severity,
     edition=statistics_test.EDITIONS[key],
-    keys=seeding.example_keys(0, "golden", name, severity, ids),
+    keys=conditions.raw_keys(0, "golden", name, severity, ids),
   )
   golden = statistics_of.reference()[key][name][str(severity)]
   return statistics_of.worst(image, np.asarray(outputs), golden)[0]

@@ -22,22 +22,13 @@ from typing import Any
 import numpy as np
 
 from eval.metrics import intervals
+from robust_tfds import conditions
 
 GROUPS: Mapping[str, Sequence[str]] = {
-  "noise": ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"),
-  "blur": ("defocus_blur", "motion_blur", "zoom_blur"),
-  "digital": ("jpeg", "mpeg1", "mpeg2"),
-  "temporal": (
-    "sampling",
-    "reverse_sampling",
-    "jumbling",
-    "box_jumbling",
-    "freezing",
-  ),
-  "camera": ("static_rotation", "random_rotation", "translation"),
+  g: conditions.VIDEOS.members(g) for g in conditions.VIDEOS.groups
 }
-ALL = tuple(name for names in GROUPS.values() for name in names)
-SEVERITIES = (1, 2, 3, 4, 5)
+ALL = conditions.VIDEOS.names()
+SEVERITIES = conditions.SEVERITIES
 
 Cell = tuple[str, int]
 

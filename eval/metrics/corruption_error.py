@@ -22,30 +22,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-GROUPS = {
-  "gaussian_noise": "noise",
-  "shot_noise": "noise",
-  "impulse_noise": "noise",
-  "defocus_blur": "blur",
-  "glass_blur": "blur",
-  "motion_blur": "blur",
-  "zoom_blur": "blur",
-  "snow": "weather",
-  "frost": "weather",
-  "fog": "weather",
-  "brightness": "weather",
-  "contrast": "digital",
-  "elastic_transform": "digital",
-  "pixelate": "digital",
-  "jpeg_compression": "digital",
-  "speckle_noise": "noise",
-  "gaussian_blur": "blur",
-  "spatter": "weather",
-  "saturate": "digital",
-}
-ALL = tuple(GROUPS)
-COMMON = ALL[:15]
-EXTRA = ALL[15:]
+from robust_tfds import conditions
+
+GROUPS = conditions.PICTURES.group_of()
+ALL = conditions.PICTURES.names()
+COMMON = conditions.PICTURES.names("common")
+EXTRA = conditions.PICTURES.names("extra")
 _SEVERITIES = 5
 _FOLDER = pathlib.Path(__file__).resolve().parents[1] / "baselines"
 

@@ -26,20 +26,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from eval.metrics import corruption_error
+from robust_tfds import conditions
+from robust_tfds import errors
 
-COMMON = (
-  "gaussian_noise",
-  "shot_noise",
-  "motion_blur",
-  "zoom_blur",
-  "snow",
-  "brightness",
-  "translate",
-  "rotate",
-  "tilt",
-  "scale",
-)
-EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "shear")
+COMMON = conditions.SEQUENCES.names("common")
+EXTRA = conditions.SEQUENCES.names("extra")
 KEPT = 5
 _CHUNK = 1 << 18  # elements: what stays in a core's second-level cache
 
@@ -351,7 +342,7 @@ def _ratios(what, own, other, highest) -> dict[str, float]:
   out = {}
   for name, value in own.items():
     if name not in COMMON + EXTRA:
-      raise corruption_error.unknown("perturbation", name, COMMON + EXTRA)
+      raise errors.unknown("perturbation", name, COMMON + EXTRA)
     if not 0 <= float(value) <= highest:
       raise ValueError(
         f"{name}: the {what} lies in [0, {highest}], got {value}. Divide percent"

@@ -40,11 +40,11 @@ The folder is the registry.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
 import pkgutil
 import types
-from collections.abc import Iterable
+
+from robust_tfds import errors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,13 +91,5 @@ def names() -> tuple[str, ...]:
 def get(name: str) -> types.ModuleType:
   """A task's module; ValueError with a suggestion for an unknown name."""
   if name not in names():
-    raise unknown("task", name, names())
+    raise errors.unknown("task", name, names())
   return importlib.import_module(f"{__name__}.{name}")
-
-
-def unknown(kind: str, got: object, known: Iterable[str]) -> ValueError:
-  """The error for a name that is not there, with the nearest known one."""
-  known = list(known)
-  near = difflib.get_close_matches(str(got), known, n=1)
-  hint = f" Did you mean {near[0]!r}?" if near else ""
-  return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}.")

@@ -30,8 +30,9 @@ from eval.metrics import corruption_error
 from eval.metrics import intervals
 from eval.tasks import Cell
 from eval.tasks import Condition
-from eval.tasks import unknown
+from robust_tfds import conditions as conditions_lib
 from robust_tfds import corruptions
+from robust_tfds import errors
 from robust_tfds.corruptions import spec
 
 COMMON = corruption_error.COMMON
@@ -56,7 +57,7 @@ def conditions(data: Any) -> list[Condition]:
     spec.check_severity(severity)
   return [Condition()] + [
     Condition(name, severity)
-    for name in spec.resolve(data.corruptions)
+    for name in conditions_lib.PICTURES.resolve(data.corruptions)
     for severity in sorted(set(listed))
   ]
 
@@ -88,9 +89,9 @@ def check_baseline(baseline: str, labels: Sequence[str]) -> None:
   if baseline.startswith("model:"):
     label = baseline.removeprefix("model:")
     if label not in labels:
-      raise unknown("baseline model", label, labels)
+      raise errors.unknown("baseline model", label, labels)
   elif baseline and baseline not in corruption_error.baselines():
-    raise unknown("baseline", baseline, corruption_error.baselines())
+    raise errors.unknown("baseline", baseline, corruption_error.baselines())
 
 
 def published_networks(dataset: str) -> dict[str, tuple[float, ...]]:

@@ -56,7 +56,7 @@ from eval.metrics import pm_k
 from eval.tasks import Cell
 from eval.tasks import Condition
 from eval.tasks import classification
-from eval.tasks import unknown
+from robust_tfds import errors
 
 COMMON = ()
 FLY = ("clean", "raw")
@@ -106,7 +106,7 @@ def conditions(data: Any) -> list[Condition]:
   if name:
     label_space.get(name)
   if merge not in label_space.MERGES:
-    raise unknown("merge", merge, label_space.MERGES)
+    raise errors.unknown("merge", merge, label_space.MERGES)
   return [Frames(label_space=name, merge=merge)]
 
 

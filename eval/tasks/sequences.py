@@ -37,13 +37,12 @@ from eval.metrics import stability
 from eval.tasks import Cell
 from eval.tasks import Condition
 from eval.tasks import classification
+from robust_tfds import conditions as conditions_lib
 from robust_tfds.corruptions import sequences
-from robust_tfds.corruptions import spec
 
 COMMON = stability.COMMON
 FLY = ("source", "png")
-_DIFFICULTIES = sequences.DIFFICULTIES
-_FOLDER = "perturbation"
+_DIFFICULTIES = conditions_lib.DIFFICULTIES
 _NORMALISERS = {"fr": "flip_probability", "t5d": "unnormalised_t5d"}
 _METRICS = {
   "flip_probability": "flips",
@@ -80,7 +79,7 @@ def conditions(data: Any) -> list[Condition]:
     if difficulty not in _DIFFICULTIES:
       raise ValueError(f"A difficulty is 1, 2 or 3, got {difficulty!r}.")
   out: list[Condition] = [Sequences()]
-  for name in spec.resolve(data.perturbations, _FOLDER):
+  for name in conditions_lib.SEQUENCES.resolve(data.perturbations):
     harder = listed if _is_noise(name) else (1,)
     out += [Sequences(name, difficulty) for difficulty in harder]
   return out
@@ -88,7 +87,7 @@ def conditions(data: Any) -> list[Condition]:
 
 def groups(names: Sequence[str]) -> dict[str, str]:
   """`noise`, `blur`, `weather` or `digital` of every name."""
-  return {n: spec.module(n, _FOLDER).INFO.group for n in names}
+  return conditions_lib.SEQUENCES.group_of(names)
 
 
 def frames(condition: Condition, edition: str) -> int:
@@ -329,7 +328,7 @@ def samples(
 
 
 def _is_noise(name: str) -> bool:
-  return name.endswith("noise")
+  return conditions_lib.SEQUENCES.is_noise(name)
 
 
 def _has(condition: Condition, difficulty: int) -> bool:

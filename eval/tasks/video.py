@@ -33,14 +33,14 @@ from eval.metrics import intervals
 from eval.tasks import Cell
 from eval.tasks import Condition
 from eval.tasks import classification
-from eval.tasks import unknown
+from robust_tfds import conditions as conditions_lib
 from robust_tfds import corruptions
+from robust_tfds import errors
 from robust_tfds.corruptions import spec
 
 COMMON = action.ALL
 FLY = ("source", "")
 MODELS = "models.video"
-_FOLDER = "video"
 _NATURAL = ("shift", "category")
 
 
@@ -62,7 +62,7 @@ def conditions(data: Any) -> list[Condition]:
     )
   sampling, views = data.get("sampling", "dense"), data.get("views", 1)
   if sampling not in ("dense", "uniform"):
-    raise unknown("data.sampling", sampling, ("dense", "uniform"))
+    raise errors.unknown("data.sampling", sampling, ("dense", "uniform"))
   if views < 1 or (sampling == "uniform" and views > 1):
     raise ValueError(
       f"data.views must be at least 1, and 1 with uniform sampling; got {views}."
@@ -80,7 +80,7 @@ def conditions(data: Any) -> list[Condition]:
 
 def groups(names: Sequence[str]) -> dict[str, str]:
   """`noise`, `blur`, `digital`, `temporal` or `camera` of every name."""
-  return {n: spec.module(n, _FOLDER).INFO.group for n in names}
+  return conditions_lib.VIDEOS.group_of(names)
 
 
 def frames(condition: Condition, edition: str) -> int:
@@ -252,7 +252,7 @@ def _names(wanted: Any) -> tuple[str, ...]:
       chosen.add(name)
     else:
       known = [*action.GROUPS, *corruptions.video_names()]
-      raise unknown("video perturbation", name, known)
+      raise errors.unknown("video perturbation", name, known)
   return tuple(n for n in corruptions.video_names() if n in chosen)
 
 

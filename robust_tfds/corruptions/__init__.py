@@ -12,16 +12,26 @@ authors' code does. Nothing here reads a global random state.
   (224, 224, 3)
 """
 
+from robust_tfds import conditions
 from robust_tfds.corruptions.images import corrupt
 from robust_tfds.corruptions.images import corrupt_batch
 from robust_tfds.corruptions.seeding import example_key
 from robust_tfds.corruptions.sequences import sequence
 from robust_tfds.corruptions.sequences import sequence_batch
 from robust_tfds.corruptions.sequences import sequence_names
-from robust_tfds.corruptions.spec import names
 from robust_tfds.corruptions.videos import frame_indices
 from robust_tfds.corruptions.videos import perturb_video
 from robust_tfds.corruptions.videos import video_names
+
+
+def names(benchmark: str = "common") -> tuple[str, ...]:
+  """Names of the corruptions in the paper's order: `common`, `extra` or `all`.
+
+  Raises:
+    UserError: another set, with a suggestion.
+  """
+  return conditions.PICTURES.names(benchmark)
+
 
 __all__ = (
   "corrupt",

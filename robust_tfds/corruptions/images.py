@@ -2,7 +2,6 @@
 
 Every file of `image/` holds one corruption as
 
-  INFO: spec.Info
   SEVERITIES: edition name -> five rows (one tuple of numbers a severity)
   tables(edition) -> {name: numpy array with a leading axis of 5}
   draw(key, image, size, table, edition) -> draws     (random ones only)
@@ -47,6 +46,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds import conditions
 from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
@@ -269,7 +269,7 @@ def _arrays(name: str, edition: str, version: int):
   module, variant = spec.module(name), spec.edition(edition)
   rows = module.tables(variant)
   for key, value in rows.items():
-    if value.shape[:1] != (len(spec.SEVERITIES),):
+    if value.shape[:1] != (len(conditions.SEVERITIES),):
       raise ValueError(f"{name}: table {key!r} needs a leading axis of 5.")
   assets = getattr(module, "assets", None)
   fixed = assets(variant) if assets else {}

@@ -14,52 +14,18 @@ consumer: about 0.1 ms for 150,528 words on one core, against 1.3 ms for
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds import conditions
+
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)  # Salmon et al. 2011, table 4
 _PARITY = 0x1BD11BDA  # the Threefish key-schedule constant, 32-bit
 _ROUNDS = 13
 _FRAMES = 0x4652414D  # marks keys of frames apart from draws
-
-
-def _digest(
-  seed: int,
-  dataset: str,
-  name: str,
-  severity: int,
-  example_id: str,
-  frame: int,
-) -> bytes:
-  fields = (str(int(seed)), dataset, name, str(int(severity)), example_id)
-  text = "\x1f".join((*fields, str(int(frame))))
-  return hashlib.sha256(text.encode("utf-8")).digest()[:8]
-
-
-def example_keys(
-  seed: int,
-  dataset: str,
-  name: str,
-  severity: int,
-  example_ids: Sequence[str],
-  frames: Sequence[int] | None = None,
-) -> np.ndarray:
-  """Raw keys of many examples: uint32 `[B, 2]`, made on the host.
-
-  Row i equals `jax.random.key_data(example_key(..., example_ids[i]))`.
-  """
-  if frames is None:
-    frames = [0] * len(example_ids)
-  digests = b"".join(
-    _digest(seed, dataset, name, severity, i, f)
-    for i, f in zip(example_ids, frames, strict=True)
-  )
-  words = np.frombuffer(digests, dtype=">u4").astype(np.uint32)
-  return words.reshape(len(example_ids), 2)
 
 
 def example_key(
@@ -72,6 +38,8 @@ def example_key(
 ) -> jax.Array:
   """The key of one example: a function of its arguments and nothing else.
 
+  Its bytes are those of `robust_tfds.conditions.raw_keys`.
+
   Args:
     seed: the run's seed.
     dataset: name of the corrupted dataset, e.g. `imagenet_c`.
@@ -83,7 +51,9 @@ def example_key(
   Returns:
     A typed JAX key (threefry2x32), for `corrupt` and friends.
   """
-  raw = example_keys(seed, dataset, name, severity, [example_id], [frame])[0]
+  raw = conditions.raw_keys(
+    seed, dataset, name, severity, [example_id], [frame]
+  )[0]
   return jax.random.wrap_key_data(raw, impl="threefry2x32")
 
 

@@ -1,8 +1,7 @@
 """`sequence`: ImageNet-P's perturbation sequences, and the frame around them.
 
-Every file of `perturbation/` holds one perturbation as
+Every file of `sequence/` holds one perturbation as
 
-  INFO: spec.Info
   on_source(edition): whether its frames are made from the source image and
     cropped afterwards, rather than from the edition's crop
   tables(edition, difficulty) -> {name: numpy array}; those in `ROWS` have one
@@ -37,14 +36,15 @@ from collections.abc import Mapping
 import jax
 import jax.numpy as jnp
 
+from robust_tfds import conditions
+from robust_tfds import errors
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import resize
 
 EDITIONS = ("imagenet", "inception", "imagenet64", "tiny_imagenet", "cifar10")
-DIFFICULTIES = (1, 2, 3)
-_FOLDER = "perturbation"
+_KIND = "sequences"
 _CROPPED = ("imagenet", "tiny_imagenet", "cifar10")
 
 
@@ -54,7 +54,7 @@ def sequence_names(benchmark: str = "common") -> tuple[str, ...]:
   `common` are the 10 of mFR and mT5D, `extra` the 4 of the validation set. Noise
   has harder variants beside these: `gaussian_noise_2`, `gaussian_noise_3`, ...
   """
-  return spec.names(benchmark, _FOLDER)
+  return conditions.SEQUENCES.names(benchmark)
 
 
 def split_difficulty(name: str) -> tuple[str, int]:
@@ -64,16 +64,8 @@ def split_difficulty(name: str) -> tuple[str, int]:
     ValueError: an unknown perturbation (with a suggestion), or a difficulty for
       one that has none.
   """
-  stem, _, last = name.rpartition("_")
-  if stem in sequence_names("all") and last in ("2", "3"):
-    if not stem.endswith("noise"):
-      raise ValueError(
-        f"{name!r}: only noise has harder variants as data; the difficulty of"
-        f" {stem!r} is chosen in the metric (pairs of frames further apart)."
-      )
-    return stem, int(last)
-  spec.module(name, _FOLDER)
-  return name, 1
+  condition = conditions.SEQUENCES.parse(name)
+  return condition.name, condition.level
 
 
 def sequence(
@@ -181,7 +173,7 @@ def crop_batch(
 def frame_count(name: str, edition: str = "imagenet") -> int:
   """How many frames a perturbation's sequences have in an edition."""
   stem, difficulty = split_difficulty(name)
-  module = spec.module(stem, _FOLDER)
+  module = spec.module(stem, _KIND)
   table = module.tables(spec.edition(edition), difficulty)
   return len(table[module.ROWS[0]])
 
@@ -230,7 +222,7 @@ def _square(size: images.Size):
 
 def _checked(batch: jax.typing.ArrayLike, edition: str) -> jax.Array:
   if edition not in EDITIONS:
-    raise spec.unknown("edition of the sequences", edition, EDITIONS)
+    raise errors.unknown("edition of the sequences", edition, EDITIONS)
   variant = spec.edition(edition)
   batch = images.three_channels(batch, batch=True)
   if edition in _CROPPED and min(batch.shape[1:3]) < variant.size_px:
@@ -260,14 +252,14 @@ def _crop(variant: spec.Edition) -> Callable[..., jax.Array]:
 
 @functools.cache
 def _arrays(name: str, edition: str, difficulty: int) -> Mapping:
-  tables = spec.module(name, _FOLDER).tables(spec.edition(edition), difficulty)
+  tables = spec.module(name, _KIND).tables(spec.edition(edition), difficulty)
   with jax.ensure_compile_time_eval():
     return jax.tree.map(jnp.asarray, tables)
 
 
 @functools.cache
 def _compiled(name: str, variant: spec.Edition) -> Callable[..., jax.Array]:
-  module = spec.module(name, _FOLDER)
+  module = spec.module(name, _KIND)
 
   def batch(images_, keys, sizes, table):
     canvas = images_.shape[1:3]

@@ -1,43 +1,26 @@
-"""What a corruption and an edition are: names, groups, editions, severities.
+"""What an edition is, and where the corruptions' plugin files lie.
 
-A corruption is one file in `robust_tfds/corruptions/image/`; the folder is the
-registry and this module finds the files. An edition is a published variant of
-the whole benchmark: a table of severities (kept in each corruption's file) plus
-the algorithm switches below. `../shared/specs/corruptions.md` sections 1-4 hold
-the facts.
+An edition is a published variant of the whole benchmark: a table of severities
+(in each corruption's file) plus the algorithm switches below. Which corruptions
+there are is said in `robust_tfds/conditions.py`. docs/specs/corruptions.md sections
+1-4 hold the facts.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import functools
 import importlib
-import pkgutil
 import types
 from collections.abc import Iterable
 from collections.abc import Mapping
 
 import numpy as np
 
-SEVERITIES = (1, 2, 3, 4, 5)
+from robust_tfds import conditions
+from robust_tfds import errors
 
-
-@dataclasses.dataclass(frozen=True)
-class Info:
-  """What a corruption's file says of itself.
-
-  Attributes:
-    group: `noise`, `blur`, `weather` or `digital` (Hendrycks & Dietterich 2019,
-      section 3.1).
-    benchmark: `common` for the 15 that enter mCE, `extra` for the 4 of the
-      validation set.
-    position: place in the paper's order, from 0, within `benchmark`.
-  """
-
-  group: str
-  benchmark: str
-  position: int
+# Where the plugins of each kind of data lie.
+FOLDERS = {"pictures": "image", "sequences": "sequence", "videos": "video"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,78 +84,23 @@ EDITIONS: Mapping[str, Edition] = types.MappingProxyType(
 )
 
 
-def unknown(kind: str, got: object, known: Iterable[str]) -> ValueError:
-  """The error for a name that is not there, with the nearest known one."""
-  known = list(known)
-  near = difflib.get_close_matches(str(got), known, n=1)
-  hint = f" Did you mean {near[0]!r}?" if near else ""
-  return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}.")
-
-
 def edition(name: str) -> Edition:
   """The edition of that name; ValueError with a suggestion if there is none."""
   if name not in EDITIONS:
-    raise unknown("edition", name, EDITIONS)
+    raise errors.unknown("edition", name, EDITIONS)
   return EDITIONS[name]
 
 
-@functools.cache
-def modules(folder: str = "image") -> Mapping[str, types.ModuleType]:
-  """Every plugin module of a folder of corruptions, by name, in paper order."""
-  package = importlib.import_module(f"robust_tfds.corruptions.{folder}")
-  found = {
-    m.name: importlib.import_module(f"{package.__name__}.{m.name}")
-    for m in pkgutil.iter_modules(package.__path__)
-  }
-  order = sorted(
-    found,
-    key=lambda n: (found[n].INFO.benchmark, found[n].INFO.position, n),
-  )
-  return types.MappingProxyType({name: found[name] for name in order})
-
-
-def names(benchmark: str = "common", folder: str = "image") -> tuple[str, ...]:
-  """Names of the corruptions of a benchmark (`common`, `extra` or `all`)."""
-  if benchmark not in ("common", "extra", "all"):
-    raise unknown("set of corruptions", benchmark, ("common", "extra", "all"))
-  return tuple(
-    name
-    for name, module in modules(folder).items()
-    if benchmark in ("all", module.INFO.benchmark)
-  )
-
-
-def resolve(
-  wanted: str | Iterable[str], folder: str = "image"
-) -> tuple[str, ...]:
-  """Names in paper order, from what a user may write in a config or a flag.
+def module(name: str, kind: str = "pictures") -> types.ModuleType:
+  """The plugin module of a corruption; UserError with a suggestion.
 
   Args:
-    wanted: `common`, `extra`, `all`, `none`, one name, several separated by
-      commas, or a sequence of names.
-    folder: which folder of plugins.
-
-  Raises:
-    ValueError: an unknown name, with a suggestion.
+    name: a row of the kind's table in `robust_tfds/conditions.py`.
+    kind: `pictures`, `sequences` or `videos`.
   """
-  if isinstance(wanted, str):
-    if wanted in ("", "none"):
-      return ()
-    if wanted in ("common", "extra", "all"):
-      return names(wanted, folder)
-    wanted = [w.strip() for w in wanted.split(",")]
-  listed = list(wanted)
-  for name in listed:
-    module(name, folder)
-  return tuple(n for n in names("all", folder) if n in listed)
-
-
-def module(name: str, folder: str = "image") -> types.ModuleType:
-  """The plugin module of one corruption; ValueError with a suggestion."""
-  if name not in modules(folder):
-    kind = "corruption" if folder == "image" else folder
-    raise unknown(kind, name, modules(folder))
-  return modules(folder)[name]
+  conditions.family(kind).row(name)
+  package = f"robust_tfds.corruptions.{FOLDERS[kind]}"
+  return importlib.import_module(f"{package}.{name}")
 
 
 def check_severity(severity: object) -> None:
@@ -185,7 +113,7 @@ def check_severity(severity: object) -> None:
         "Severity 0 is the clean image and has no corruption; got 0, expected"
         " 1-5. Use the image as it is (the `clean` config of a dataset)."
       )
-    if severity not in SEVERITIES:
+    if severity not in conditions.SEVERITIES:
       raise ValueError(f"Severity must be 1-5, got {severity}.")
   elif not hasattr(severity, "dtype") or not np.issubdtype(
     severity.dtype, np.integer

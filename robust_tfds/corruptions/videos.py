@@ -1,10 +1,7 @@
 """`perturb_video` and `frame_indices`: the 18 perturbations of videos.
 
 Every file of `video/` holds one perturbation as
-
-  INFO: spec.Info, its group `noise`, `blur`, `digital`, `temporal` or `camera`
-
-and one of
+one of
 
   IMAGE, IMAGE_EDITION            the image corruption that every frame gets
   frames(video, severity, edition, clip_key, keys)   frame by frame
@@ -26,15 +23,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds import conditions
+from robust_tfds import errors
 from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 
 EDITIONS = ("paper", "code")
-GROUPS = ("noise", "blur", "temporal", "digital", "camera")
 FPS = 25.0  # of a clip that does not say
-_FOLDER = "video"
+_KIND = "videos"
 _CHUNK = 16  # frames a compiled call: clips of any length compile once
 
 
@@ -44,18 +42,14 @@ def video_names(group: str | None = None) -> tuple[str, ...]:
   Raises:
     ValueError: an unknown group, with a suggestion.
   """
-  if group is not None and group not in GROUPS:
-    raise spec.unknown("group of video perturbations", group, GROUPS)
-  return tuple(
-    name
-    for name, module in spec.modules(_FOLDER).items()
-    if group in (None, module.INFO.group)
-  )
+  if group is None:
+    return conditions.VIDEOS.names()
+  return conditions.VIDEOS.members(group)
 
 
 def is_temporal(name: str) -> bool:
   """Whether a perturbation only chooses frames; see `frame_indices`."""
-  return hasattr(spec.module(name, _FOLDER), "indices")
+  return hasattr(spec.module(name, _KIND), "indices")
 
 
 def perturb_video(
@@ -220,10 +214,12 @@ def _frames(
 
 
 def _module(name: str, severity: int, edition: str) -> types.ModuleType:
-  module = spec.module(name, _FOLDER)
+  module = spec.module(name, _KIND)
   spec.check_severity(severity)
   if edition not in EDITIONS:
-    raise spec.unknown("edition of the video perturbations", edition, EDITIONS)
+    raise errors.unknown(
+      "edition of the video perturbations", edition, EDITIONS
+    )
   return module
 
 

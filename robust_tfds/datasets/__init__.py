@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import os
 import pkgutil
-from collections.abc import Iterable
 from typing import Any
 
 import tensorflow_datasets as tfds
+
+from robust_tfds import errors
 
 
 def names() -> tuple[str, ...]:
@@ -164,18 +164,9 @@ def load(name: str, **kwargs: Any) -> Any:
     if hasattr(cls, "config_of"):
       config = cls.config_of(config).name  # raises with the reason
     elif config not in known:
-      raise unknown(f"config of {dataset}", config, known)
+      raise errors.unknown(f"config of {dataset}", config, known)
     return tfds.load(f"{dataset}/{config}", **kwargs)
   return tfds.load(dataset, **kwargs)
-
-
-def unknown(kind: str, got: object, known: Iterable[str]) -> ValueError:
-  """The error for a name that is not there, with the nearest known one."""
-  known = list(known)
-  near = difflib.get_close_matches(str(got), known, n=1)
-  hint = f" Did you mean {near[0]!r}?" if near else ""
-  listed = ", ".join(known if len(known) <= 40 else [*known[:40], "..."])
-  return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {listed}.")
 
 
 def _holds_builder(name: str) -> bool:
@@ -185,6 +176,6 @@ def _holds_builder(name: str) -> bool:
 
 def _builder_class(name: str) -> Any:
   if name not in names():
-    raise unknown("dataset", name, names())
+    raise errors.unknown("dataset", name, names())
   module = importlib.import_module(f"{__name__}.{name}.{name}_dataset_builder")
   return module.Builder

@@ -24,30 +24,12 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds import datasets
+from robust_tfds import conditions as conditions_lib
+from robust_tfds import errors
 from robust_tfds.datasets import chunks
 from robust_tfds.datasets import geometry as geometry_lib
 from robust_tfds.datasets import reproducible
 
-COMMON = (
-  "gaussian_noise",
-  "shot_noise",
-  "impulse_noise",
-  "defocus_blur",
-  "glass_blur",
-  "motion_blur",
-  "zoom_blur",
-  "snow",
-  "frost",
-  "fog",
-  "brightness",
-  "contrast",
-  "elastic_transform",
-  "pixelate",
-  "jpeg_compression",
-)
-EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
-SEVERITIES = (1, 2, 3, 4, 5)
 CODECS = ("raw", "jpeg85", "published")
 _BATCH = 32
 _FROST_URL = (
@@ -94,7 +76,12 @@ class Source:
 
 def conditions() -> list[tuple[str, int]]:
   """(corruption, severity), clean first: 96 of them, in paper order."""
-  return [("", 0), *itertools.product(COMMON + EXTRA, SEVERITIES)]
+  return [
+    ("", 0),
+    *itertools.product(
+      conditions_lib.PICTURES.names(), conditions_lib.SEVERITIES
+    ),
+  ]
 
 
 def configs(
@@ -172,7 +159,7 @@ folder `frost`, where no imagecorruptions is installed."""
     codec = found.codec if codec is None else codec
     geometry = found.geometry if geometry is None else geometry
     if codec not in (cls.CODEC, *cls.OTHER_CODECS):
-      raise datasets.unknown("codec", codec, (cls.CODEC, *cls.OTHER_CODECS))
+      raise errors.unknown("codec", codec, (cls.CODEC, *cls.OTHER_CODECS))
     if geometry != cls.GEOMETRY:
       if not cls.GEOMETRY:
         raise ValueError(f"{cls.__module__}: images are used as they are.")
@@ -297,9 +284,8 @@ def corrupt(
   import jax.numpy as jnp
 
   from robust_tfds import corruptions
-  from robust_tfds.corruptions import seeding
 
-  keys = seeding.example_keys(seed, dataset, corruption, severity, ids)
+  keys = conditions_lib.raw_keys(seed, dataset, corruption, severity, ids)
   spare = _BATCH - len(ids)
   batch = np.stack([*images, *[images[0]] * spare])
   keys = np.concatenate([keys, np.repeat(keys[:1], spare, axis=0)])
@@ -364,14 +350,14 @@ def _manual_dir(dl_manager: Any) -> Any:
 
 def _bad_condition(cls: Any, name: str) -> ValueError:
   stem, _, last = name.rpartition("_")
-  if stem in COMMON + EXTRA and last.lstrip("-").isdigit():
+  if stem in conditions_lib.PICTURES.names() and last.lstrip("-").isdigit():
     return ValueError(
       f"Severity must be 1-5, got {last} in {name!r}"
       + (" (severity 0 is the config 'clean')." if last == "0" else ".")
     )
-  if stem and last in map(str, SEVERITIES):
-    return datasets.unknown("corruption", stem, COMMON + EXTRA)
-  return datasets.unknown(
+  if stem and last in map(str, conditions_lib.SEVERITIES):
+    return errors.unknown("corruption", stem, conditions_lib.PICTURES.names())
+  return errors.unknown(
     "config",
     name,
     [c.name for c in cls.BUILDER_CONFIGS if c.codec == cls.CODEC],

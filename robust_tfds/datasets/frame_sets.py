@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds import datasets
+from robust_tfds import errors
 from robust_tfds.datasets import chunks
 from robust_tfds.datasets import geometry as geometry_lib
 from robust_tfds.datasets import reproducible
@@ -161,9 +161,9 @@ class FrameSetBuilder(
     by_name = {c.name: c for c in cls.BUILDER_CONFIGS}
     wanted = REVIEWED if name == "clean" else name
     if wanted not in by_name:
-      raise datasets.unknown("config", name, ["clean", *by_name])
+      raise errors.unknown("config", name, ["clean", *by_name])
     if codec not in (None, "raw"):
-      raise datasets.unknown("codec", codec, ("raw",))
+      raise errors.unknown("codec", codec, ("raw",))
     found = by_name[wanted]
     if geometry is None:
       return found

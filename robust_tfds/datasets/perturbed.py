@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds import datasets
+from robust_tfds import conditions as conditions_lib
+from robust_tfds import errors
 from robust_tfds import movies
 from robust_tfds.datasets import chunks
 from robust_tfds.datasets import corrupted
@@ -33,20 +34,6 @@ from robust_tfds.datasets import movie_feature
 from robust_tfds.datasets import reproducible
 
 PNG, H264, PUBLISHED = "png", "h264", "published"
-COMMON = (
-  "gaussian_noise",
-  "shot_noise",
-  "motion_blur",
-  "zoom_blur",
-  "snow",
-  "brightness",
-  "translate",
-  "rotate",
-  "tilt",
-  "scale",
-)
-EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "shear")
-DIFFICULTIES = (1, 2, 3)
 _BATCH = 8
 
 
@@ -69,15 +56,15 @@ class PerturbedConfig(tfds.core.BuilderConfig):
 
 def is_noise(perturbation: str) -> bool:
   """Whether a perturbation has harder data, and compares with frame 0."""
-  return perturbation.endswith("noise")
+  return conditions_lib.SEQUENCES.is_noise(perturbation)
 
 
 def conditions() -> list[tuple[str, int]]:
   """(perturbation, difficulty) in paper order: 14 and 6 harder noises."""
   return [
     (name, difficulty)
-    for name in COMMON + EXTRA
-    for difficulty in (DIFFICULTIES if is_noise(name) else (1,))
+    for name in conditions_lib.SEQUENCES.names()
+    for difficulty in conditions_lib.SEQUENCES.levels(name)
   ]
 
 
@@ -158,7 +145,7 @@ class PerturbedBuilder(
     if codec is None or codec == found.codec or name == "source":
       return found
     if codec not in cls.CODECS:
-      raise datasets.unknown("codec", codec, cls.CODECS)
+      raise errors.unknown("codec", codec, cls.CODECS)
     wanted = _config(found.perturbation, found.difficulty, codec).name
     if wanted not in by_name:
       raise ValueError(
@@ -291,7 +278,6 @@ def perturb(
   import jax.numpy as jnp
 
   from robust_tfds.corruptions import canvas
-  from robust_tfds.corruptions import seeding
   from robust_tfds.corruptions import sequences
 
   spare = _BATCH - len(images)  # one shape, one compilation
@@ -300,7 +286,7 @@ def perturb(
   if not perturbation:
     done = sequences.crop_batch(batch, edition=edition, sizes=sizes)[:, None]
     return np.asarray(done)[: len(ids)]
-  keys = seeding.example_keys(seed, dataset, perturbation, difficulty, ids)
+  keys = conditions_lib.raw_keys(seed, dataset, perturbation, difficulty, ids)
   keys = np.concatenate([keys, np.repeat(keys[:1], spare, axis=0)])
   done = sequences.sequence_batch(
     batch,
@@ -342,4 +328,4 @@ def _bad_condition(cls: Any, name: str) -> ValueError:
     if "harder variants" in str(e):
       return e
   known = [c.name for c in cls.BUILDER_CONFIGS if c.codec == PNG]
-  return datasets.unknown("config", name, known)
+  return errors.unknown("config", name, known)

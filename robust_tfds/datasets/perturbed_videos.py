@@ -23,33 +23,14 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds import datasets
+from robust_tfds import conditions as conditions_lib
+from robust_tfds import errors
 from robust_tfds import movies
 from robust_tfds.datasets import chunks
 from robust_tfds.datasets import movie_feature
 from robust_tfds.datasets import reproducible
 
-NAMES = (
-  "gaussian_noise",
-  "shot_noise",
-  "impulse_noise",
-  "speckle_noise",
-  "defocus_blur",
-  "motion_blur",
-  "zoom_blur",
-  "jpeg",
-  "mpeg1",
-  "mpeg2",
-  "sampling",
-  "reverse_sampling",
-  "jumbling",
-  "box_jumbling",
-  "freezing",
-  "static_rotation",
-  "random_rotation",
-  "translation",
-)
-SEVERITIES = (1, 2, 3, 4, 5)
+NAMES = conditions_lib.VIDEOS.names()
 LOSSLESS, H264 = "lossless", "h264"
 CODECS = (LOSSLESS, H264)
 # Close to transparent (a CRF below x264's own 23), every size and colour kept.
@@ -131,7 +112,7 @@ def configs(perturbations: Sequence[str] = NAMES) -> list[VideoConfig]:
     for codec in CODECS
     for name, severity in [
       ("", 0),
-      *itertools.product(perturbations, SEVERITIES),
+      *itertools.product(perturbations, conditions_lib.SEVERITIES),
     ]
   ]
 
@@ -184,12 +165,12 @@ class PerturbedVideoBuilder(
     """
     by_name = {c.name: c for c in cls.BUILDER_CONFIGS}
     if name not in by_name:
-      raise datasets.unknown("config", name, by_name)
+      raise errors.unknown("config", name, by_name)
     found = by_name[name]
     if not codec or codec == found.codec or name == "source":
       return found
     if codec not in CODECS:
-      raise datasets.unknown("codec", codec, CODECS)
+      raise errors.unknown("codec", codec, CODECS)
     wanted = _config(found.perturbation, found.severity, codec)
     return by_name[wanted.name]
 
@@ -332,7 +313,7 @@ def perturbed(
     )
     yield from gathered(data, index)
   elif perturbation in ("mpeg1", "mpeg2"):
-    module = spec.module(perturbation, "video")
+    module = spec.module(perturbation, "videos")
     yield from module.streamed(movies.iterate(data), severity, fps)
   else:
     frames, first = movies.iterate(data), 0

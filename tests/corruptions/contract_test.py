@@ -13,6 +13,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import strategies as st
 
+from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import images
@@ -20,7 +21,7 @@ from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from tests.corruptions import replays
 
-_NAMES = spec.names("all")
+_NAMES = conditions.PICTURES.names("all")
 
 
 def _image(height, width, seed=0) -> np.ndarray:
@@ -38,12 +39,15 @@ def _key(name, example="a.jpg"):
 
 class NamesTest(absltest.TestCase):
   def test_paper_order(self):
-    self.assertLen(spec.names("common"), 15)
+    self.assertLen(conditions.PICTURES.names("common"), 15)
     self.assertEqual(
-      spec.names("extra"),
+      conditions.PICTURES.names("extra"),
       ("speckle_noise", "gaussian_blur", "spatter", "saturate"),
     )
-    self.assertEqual(_NAMES, spec.names("common") + spec.names("extra"))
+    self.assertEqual(
+      _NAMES,
+      conditions.PICTURES.names("common") + conditions.PICTURES.names("extra"),
+    )
 
   def test_every_edition_has_five_severities(self):
     for edition in spec.EDITIONS.values():
@@ -60,7 +64,7 @@ class ContractTest(parameterized.TestCase):
   def test_batch_order_jit_and_severity_type_change_nothing(self, name):
     batch = np.stack([_image(32, 32, i) for i in range(4)])
     ids = ["a", "b", "c", "d"]
-    keys = seeding.example_keys(0, "contract", name, 3, ids)
+    keys = conditions.raw_keys(0, "contract", name, 3, ids)
 
     def call(rows, severity=3):
       return np.asarray(
@@ -174,7 +178,7 @@ put = lambda x: jax.device_put(x, NamedSharding(mesh, PartitionSpec("data")))
 batch = np.random.default_rng(0).integers(0, 256, (8, 32, 32, 3)).astype("uint8")
 digest = hashlib.sha256()
 for name in ("gaussian_noise", "glass_blur", "fog", "elastic_transform", "spatter"):
-  keys = seeding.example_keys(0, "d", name, 3, [str(i) for i in range(8)])
+  keys = conditions.raw_keys(0, "d", name, 3, [str(i) for i in range(8)])
   step = jax.jit(jax.shard_map(
       lambda x, k, name=name: corruptions.corrupt_batch(
           x, name, 3, edition="cifar10", keys=k),

@@ -7,6 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from PIL import Image
 
+from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds.corruptions import spec
 from tests import shared_data
@@ -31,7 +32,9 @@ _INPUTS = (
   "tiny64",
 )
 _DETERMINISTIC = tuple(
-  n for n in spec.names("all") if not hasattr(spec.module(n), "draw")
+  n
+  for n in conditions.PICTURES.names("all")
+  if not hasattr(spec.module(n), "draw")
 )
 _EXACT = ("pixelate", "jpeg_compression")
 

@@ -9,6 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from PIL import Image
 
+from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
@@ -92,7 +93,7 @@ class GoldenTest(parameterized.TestCase):
     golden = read_golden(photo, f"{name}.given_layer")
     photo = read_photo(photo)
     variant = spec.edition("imagenet")
-    module = spec.module(name, "perturbation")
+    module = spec.module(name, "sequences")
     frames = jax.jit(
       lambda image, layer, table: sequences.run(
         module,
@@ -169,7 +170,7 @@ class ContractTest(parameterized.TestCase):
 
   @parameterized.parameters(*sequences.sequence_names("all"))
   def test_padding_and_batch_do_not_change_a_frame(self, name):
-    keys = seeding.example_keys(0, "imagenet_p", name, 1, ["a", "b"])
+    keys = conditions.raw_keys(0, "imagenet_p", name, 1, ["a", "b"])
     alone = corruptions.sequence(self.image, name, key=keys[1])
     canvas = np.full((2, 320, 320, 3), 77, np.uint8)
     canvas[:, :256, :270] = self.image

@@ -8,8 +8,8 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import conditions
 from robust_tfds import corruptions
-from robust_tfds.corruptions import seeding
 from tests.corruptions import replays
 from tests.corruptions import statistics_of
 
@@ -67,7 +67,7 @@ class StatisticsTest(parameterized.TestCase):
       name,
       severity,
       edition=EDITIONS[key],
-      keys=seeding.example_keys(0, "golden", name, severity, ids),
+      keys=conditions.raw_keys(0, "golden", name, severity, ids),
     )
     golden = statistics_of.reference()[key][name][str(severity)]
     ratio, which = statistics_of.worst(image, np.asarray(outputs), golden)

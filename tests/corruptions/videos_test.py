@@ -217,7 +217,7 @@ class SeededTest(parameterized.TestCase):
       want = stored[f"{name}_{severity}"]
     clip = _clip()[: len(want)]
     state = np.random.RandomState(0)
-    plugin = spec.module(name, "video")
+    plugin = spec.module(name, "videos")
     module = spec.module(plugin.IMAGE)
     variant = spec.edition(plugin.IMAGE_EDITION)
     row = variant.row(module.SEVERITIES)[severity - 1]
@@ -236,7 +236,7 @@ class SeededTest(parameterized.TestCase):
     told = _golden()["seeded"][f"motion_blur_{severity}"]
     with _load("seeded_frames.npz") as stored:
       want = stored[f"motion_blur_{severity}"]
-    plugin = spec.module("motion_blur", "video")
+    plugin = spec.module("motion_blur", "videos")
     for angle, frame, stored_frame in zip(told["angles_deg"], _clip(), want):
       direction = motion.direction(angle)
       got = _applied(plugin, frame, severity, direction)

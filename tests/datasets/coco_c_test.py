@@ -12,10 +12,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from PIL import Image
 
+from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
 from robust_tfds.corruptions import canvas
-from robust_tfds.corruptions import seeding
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.coco_c import coco_c_dataset_builder
 from robust_tfds.datasets.coco_c import instances
@@ -168,7 +168,7 @@ class LayoutTest(_Case):
   def test_the_same_pixels_on_the_fly_for_varying_sizes(self):
     self._write(files())
     clean, done = self._build(), self._build("gaussian_noise_2")
-    keys = seeding.example_keys(
+    keys = conditions.raw_keys(
       0,
       "coco_c",
       "gaussian_noise",

@@ -13,9 +13,9 @@ from absl.testing import parameterized
 from PIL import Image
 
 import robust_tfds
+from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
-from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import jpeg
 from robust_tfds.datasets import corrupted
 from robust_tfds.datasets import geometry
@@ -50,8 +50,8 @@ class ImportTest(absltest.TestCase):
 
 class NamesTest(parameterized.TestCase):
   def test_the_same_names_as_the_library(self):
-    self.assertEqual(corrupted.COMMON, spec.names("common"))
-    self.assertEqual(corrupted.EXTRA, spec.names("extra"))
+    self.assertEqual(corrupted.COMMON, conditions.PICTURES.names("common"))
+    self.assertEqual(corrupted.EXTRA, conditions.PICTURES.names("extra"))
 
   def test_ninety_six_conditions_clean_first(self):
     configs = datasets.conditions("imagenet_c")

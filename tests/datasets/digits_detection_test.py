@@ -9,10 +9,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 import robust_tfds
+from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
 from robust_tfds.corruptions import canvas
-from robust_tfds.corruptions import seeding
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.digits_detection import (
   digits_detection_dataset_builder,
@@ -101,7 +101,7 @@ class CorruptedTest(parameterized.TestCase):
     self.assertGreater(len({i.shape for i in images}), 2)
     ids = [e["example_id"].decode() for e in clean]
     batch, sizes = canvas.stack(images)
-    keys = seeding.example_keys(0, "digits_detection_c", name, 4, ids)
+    keys = conditions.raw_keys(0, "digits_detection_c", name, 4, ids)
     fly = np.asarray(
       corruptions.corrupt_batch(
         batch, name, 4, edition="any", keys=keys, sizes=sizes

@@ -11,7 +11,7 @@ from absl.testing import absltest
 from eval import score_detections
 from eval import table
 from eval.metrics import detection
-from robust_tfds.corruptions import spec
+from robust_tfds import conditions
 
 
 def _truth():
@@ -51,7 +51,7 @@ class ScoreDetectionsTest(absltest.TestCase):
     self.folder = self.root / "mine"
     self.folder.mkdir()
     self._put("clean", 0)
-    for i, name in enumerate(spec.names("all")):
+    for i, name in enumerate(conditions.PICTURES.names("all")):
       for s in range(1, 6):
         self._put(f"{name}_{s}", s + i / 10)
 
@@ -68,7 +68,7 @@ class ScoreDetectionsTest(absltest.TestCase):
         table.select(rows, config=f"{n}_{s}", metric="bbox/AP")[0].value
         for s in range(1, 6)
       ]
-      for n in spec.names("all")
+      for n in conditions.PICTURES.names("all")
     }
     clean = table.select(rows, config="clean", metric="bbox/AP")[0].value
     self.assertAlmostEqual(clean, 1.0)

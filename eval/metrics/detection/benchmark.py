@@ -13,19 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import conditions
+
 GROUPS: Mapping[str, tuple[str, ...]] = {
-  "noise": ("gaussian_noise", "shot_noise", "impulse_noise"),
-  "blur": ("defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
-  "weather": ("snow", "frost", "fog", "brightness"),
-  "digital": (
-    "contrast",
-    "elastic_transform",
-    "pixelate",
-    "jpeg_compression",
-  ),
+  g: conditions.PICTURES.members(g, "common")
+  for g in conditions.PICTURES.groups
 }
-BENCHMARK = tuple(name for names in GROUPS.values() for name in names)
-VALIDATION = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
+BENCHMARK = conditions.PICTURES.names("common")
+VALIDATION = conditions.PICTURES.names("extra")
 ALL = BENCHMARK + VALIDATION
 SCOPES: Mapping[str, tuple[str, ...]] = {
   "benchmark": BENCHMARK,

@@ -12,7 +12,6 @@ import numpy as np
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
 
-INFO = spec.Info(group="weather", benchmark="common", position=10)
 SEVERITIES = {  # added to V in [0, 1]
   "imagenet": (0.1, 0.2, 0.3, 0.4, 0.5),
   "tiny_imagenet": (0.1, 0.2, 0.3, 0.4, 0.5),

@@ -12,7 +12,6 @@ import numpy as np
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
 
-INFO = spec.Info(group="digital", benchmark="common", position=11)
 SEVERITIES = {  # factor c
   "imagenet": (0.4, 0.3, 0.2, 0.1, 0.05),
   "tiny_imagenet": (0.4, 0.3, 0.2, 0.1, 0.05),

@@ -19,7 +19,6 @@ from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
 
-INFO = spec.Info(group="blur", benchmark="common", position=3)
 SEVERITIES = {  # (radius in px, sigma of the anti-aliasing blur in px)
   "imagenet": ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
   "inception": ((4, 0.1), (5, 0.5), (7, 0.5), (10, 0.5), (12, 0.5)),

@@ -19,7 +19,6 @@ from robust_tfds.corruptions.ops import packed
 from robust_tfds.corruptions.ops import remap
 from robust_tfds.corruptions.ops import taps
 
-INFO = spec.Info(group="digital", benchmark="common", position=12)
 SEVERITIES = {  # (displacement, its smoothness, affine jitter) / elastic_px
   "imagenet": (
     (2, 0.7, 0.1),

@@ -13,7 +13,6 @@ from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import plasma
 
-INFO = spec.Info(group="weather", benchmark="common", position=9)
 SEVERITIES = {  # (strength, decay of the plasma's amplitude)
   "imagenet": ((1.5, 2), (2, 2), (2.5, 1.7), (2.5, 1.5), (3, 1.4)),
   "inception": ((1.5, 2), (2, 2), (2.5, 1.8), (2.5, 1.6), (3, 1.5)),

@@ -16,7 +16,6 @@ from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import frost_resize
 
-INFO = spec.Info(group="weather", benchmark="common", position=8)
 SEVERITIES = {  # weights of the picture and of the frost
   "imagenet": ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)),
   "tiny_imagenet": (

@@ -14,7 +14,6 @@ from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import gaussian
 
-INFO = spec.Info(group="blur", benchmark="extra", position=1)
 SEVERITIES = {  # sigma in px
   "imagenet": (1, 2, 3, 4, 6),
   "inception": (1.5, 2.5, 3.5, 4.5, 6.5),

@@ -11,7 +11,6 @@ from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 
-INFO = spec.Info(group="noise", benchmark="common", position=0)
 SEVERITIES = {  # standard deviation, of v in [0, 1]
   "imagenet": (0.08, 0.12, 0.18, 0.26, 0.38),
   "inception": (0.09, 0.13, 0.19, 0.27, 0.40),

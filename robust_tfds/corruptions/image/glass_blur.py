@@ -18,7 +18,6 @@ from robust_tfds.corruptions.ops import packed
 from robust_tfds.corruptions.ops import sequential_copy
 from robust_tfds.corruptions.ops import taps
 
-INFO = spec.Info(group="blur", benchmark="common", position=4)
 SEVERITIES = {  # (sigma in px, largest displacement in px, passes)
   "imagenet": ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),
   "inception": (

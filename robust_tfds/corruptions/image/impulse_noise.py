@@ -13,7 +13,6 @@ from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 
-INFO = spec.Info(group="noise", benchmark="common", position=2)
 SEVERITIES = {  # probability that a value is replaced
   "imagenet": (0.03, 0.06, 0.09, 0.17, 0.27),
   "inception": (0.04, 0.07, 0.10, 0.18, 0.28),

@@ -9,7 +9,6 @@ import numpy as np
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import jpeg
 
-INFO = spec.Info(group="digital", benchmark="common", position=14)
 SEVERITIES = {  # quality
   "imagenet": (25, 18, 15, 10, 7),
   "inception": (23, 16, 13, 8, 5),

@@ -15,7 +15,6 @@ from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import motion
 
-INFO = spec.Info(group="blur", benchmark="common", position=5)
 SEVERITIES = {  # (radius, sigma) in px
   "imagenet": ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)),
   "inception": ((12, 4), (17, 6), (17, 9), (17, 13), (22, 16)),

@@ -16,7 +16,6 @@ import numpy as np
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import packed
 
-INFO = spec.Info(group="digital", benchmark="common", position=13)
 SEVERITIES = {  # fraction of the side that is kept
   "imagenet": (0.6, 0.5, 0.4, 0.3, 0.25),
   "inception": (0.5, 0.4, 0.3, 0.25, 0.2),

@@ -14,7 +14,6 @@ import numpy as np
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
 
-INFO = spec.Info(group="digital", benchmark="extra", position=3)
 SEVERITIES = {  # (factor, added constant)
   "imagenet": ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
   "tiny_imagenet": ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (30, 0.2)),

@@ -17,7 +17,6 @@ from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 
-INFO = spec.Info(group="noise", benchmark="common", position=1)
 SEVERITIES = {  # expected photons of a white value
   "imagenet": (60, 25, 12, 5, 3),
   "inception": (50, 20, 10, 5, 3),

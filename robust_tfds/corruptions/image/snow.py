@@ -17,7 +17,6 @@ from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import clipped_zoom
 from robust_tfds.corruptions.ops import motion
 
-INFO = spec.Info(group="weather", benchmark="common", position=7)
 SEVERITIES = {  # (mean, deviation, zoom, threshold, radius, sigma, mix)
   "imagenet": (
     (0.1, 0.3, 3, 0.5, 10, 4, 0.8),

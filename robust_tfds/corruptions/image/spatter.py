@@ -21,7 +21,6 @@ from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import stencil
 from robust_tfds.corruptions.ops import taps
 
-INFO = spec.Info(group="weather", benchmark="extra", position=2)
 SEVERITIES = {
   # (mean, deviation, blur sigma, threshold, intensity or mud sigma, mud?)
   "imagenet": (

@@ -11,7 +11,6 @@ from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 
-INFO = spec.Info(group="noise", benchmark="extra", position=0)
 SEVERITIES = {  # standard deviation, relative to v
   "imagenet": (0.15, 0.20, 0.35, 0.45, 0.60),
   "inception": (0.16, 0.21, 0.36, 0.46, 0.61),

@@ -14,7 +14,6 @@ from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import clipped_zoom
 
-INFO = spec.Info(group="blur", benchmark="common", position=6)
 _SMALL = ((1.06, 0.01), (1.11, 0.01), (1.16, 0.01), (1.21, 0.01), (1.26, 0.01))
 SEVERITIES = {  # (stop, step) of arange(1, stop, step)
   "imagenet": (

@@ -9,9 +9,7 @@ it lands. As many frames as before.
 import numpy as np
 
 from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
 
-INFO = spec.Info(group="temporal", benchmark="common", position=13)
 SEGMENTS = {"paper": (64, 32, 16, 8, 4), "code": (4, 9, 16, 25, 36)}
 
 

@@ -8,9 +8,6 @@ first of them, so it has T minus that frame's number of frames.
 import numpy as np
 
 from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
-
-INFO = spec.Info(group="temporal", benchmark="common", position=14)
 
 
 def indices(num_frames, severity, edition, key) -> np.ndarray:

@@ -3,8 +3,5 @@
 specs/video.md section 1. The operation is the image library's.
 """
 
-from robust_tfds.corruptions import spec
-
-INFO = spec.Info(group="noise", benchmark="common", position=0)
 IMAGE = "gaussian_noise"  # the image corruption
 IMAGE_EDITION = "imagenet"  # whose severities are the video benchmark's

@@ -3,8 +3,5 @@
 specs/video.md section 1. The operation is the image library's.
 """
 
-from robust_tfds.corruptions import spec
-
-INFO = spec.Info(group="digital", benchmark="common", position=7)
 IMAGE = "jpeg_compression"  # the image corruption
 IMAGE_EDITION = "imagenet"  # whose severities are the video benchmark's

@@ -8,9 +8,7 @@ The last segment may be shorter. As many frames as before.
 import numpy as np
 
 from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
 
-INFO = spec.Info(group="temporal", benchmark="common", position=12)
 SEGMENTS = {"paper": (4, 8, 16, 32, 64), "code": (32, 16, 8, 4, 2)}
 
 

@@ -4,10 +4,8 @@ specs/video.md section 1: the only released recipe ("codec1") calls it so althou
 the encoder is MPEG-2. Quantisers above 31 change little. A codec: on the host.
 """
 
-from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import mpeg
 
-INFO = spec.Info(group="digital", benchmark="common", position=8)
 _QUANTISER = 20  # times the severity
 
 

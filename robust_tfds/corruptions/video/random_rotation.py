@@ -8,10 +8,7 @@ import jax
 import numpy as np
 
 from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import rotation
-
-INFO = spec.Info(group="camera", benchmark="common", position=16)
 
 
 def degrees(severity, keys) -> np.ndarray:

@@ -6,10 +6,7 @@ shorter: ceil(T / rate) frames.
 
 import numpy as np
 
-from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.video import sampling
-
-INFO = spec.Info(group="temporal", benchmark="common", position=11)
 
 
 def indices(num_frames, severity, edition, key) -> np.ndarray:

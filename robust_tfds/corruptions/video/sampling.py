@@ -5,9 +5,6 @@ specs/video.md section 1. The result is shorter: ceil(T / rate) frames.
 
 import numpy as np
 
-from robust_tfds.corruptions import spec
-
-INFO = spec.Info(group="temporal", benchmark="common", position=10)
 RATES = (2, 4, 8, 16, 32)
 
 

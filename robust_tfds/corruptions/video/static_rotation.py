@@ -6,10 +6,8 @@ specs/video.md section 1: nearest neighbour about the centre, black corners.
 import jax
 import numpy as np
 
-from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import rotation
 
-INFO = spec.Info(group="camera", benchmark="common", position=15)
 DEGREES = (7.5, 15.0, 30.0, 45.0, 90.0)
 
 

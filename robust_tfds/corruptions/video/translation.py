@@ -14,10 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import resize
 
-INFO = spec.Info(group="camera", benchmark="common", position=17)
 _SHORT_PX, _CROP_PX = 256, 224
 _WIDE_PX, _WIDE_CROP_PX = 288, 256
 

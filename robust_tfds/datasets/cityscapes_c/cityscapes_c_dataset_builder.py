@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import tensorflow_datasets as tfds
 
-from robust_tfds import datasets
+from robust_tfds import errors
 from robust_tfds.datasets import corrupted
 from robust_tfds.datasets import detection
 from robust_tfds.datasets import geometry
@@ -99,7 +99,7 @@ unpacked:
     if groups is None:
       groups = "drop" if name.endswith(_SUFFIX) and name in by_name else "crowd"
     if groups not in _GROUPS:
-      raise datasets.unknown("treatment of groups", groups, _GROUPS)
+      raise errors.unknown("treatment of groups", groups, _GROUPS)
     plain = name.removesuffix(_SUFFIX) if name in by_name else name
     found = super().config_of(plain, codec=codec, geometry=geometry)
     return by_name[found.name + (_SUFFIX if groups == "drop" else "")]

@@ -16,6 +16,7 @@ import functools
 
 import numpy as np
 
+from robust_tfds import conditions
 from robust_tfds.datasets import detection
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
@@ -36,10 +37,9 @@ class Dice:
 
   def __init__(self, seed: int, split: str, number: int):
     """Seeds them by the scene's name."""
-    from robust_tfds.corruptions import seeding
 
     name = example_id(split, number)
-    key = seeding.example_keys(seed, "digits_detection", "scene", 0, [name])[0]
+    key = conditions.raw_keys(seed, "digits_detection", "scene", 0, [name])[0]
     self._bits = np.random.Philox(key=int(key[0]) << 32 | int(key[1]))
 
   def uniform(self, *shape: int) -> np.ndarray:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import tensorflow_datasets as tfds
 
+from robust_tfds import conditions
 from robust_tfds.datasets import frame_sets
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
@@ -96,12 +97,11 @@ def _motion(row: int, offset: int) -> tuple[float, float, float, float, float]:
 @functools.cache
 def _draws(row: int) -> tuple[float, ...]:
   """Five numbers in [-1, 1], each digit's own."""
-  from robust_tfds.corruptions import seeding  # jax: not at import
 
   name = digits.example_id(row)
   words = np.concatenate(
     [
-      seeding.example_keys(0, "digits_vid_robust", f"motion{i}", 0, [name])[0]
+      conditions.raw_keys(0, "digits_vid_robust", f"motion{i}", 0, [name])[0]
       for i in range(3)
     ]
   )

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import tensorflow_datasets as tfds
 
+from robust_tfds import conditions
 from robust_tfds import movies
 from robust_tfds.datasets import movie_feature
 from robust_tfds.datasets import reproducible
@@ -132,9 +133,8 @@ class _Dice:
   """Uniform numbers of one video, the same for ever."""
 
   def __init__(self, name: str):
-    from robust_tfds.corruptions import seeding  # jax: not at import
 
-    (key,) = seeding.example_keys(0, "digits_video", "motion", 0, [name])
+    (key,) = conditions.raw_keys(0, "digits_video", "motion", 0, [name])
     self._bits = np.random.Philox(key=int(key[0]) << 32 | int(key[1]))
 
   def between(self, low: float, high: float) -> float:

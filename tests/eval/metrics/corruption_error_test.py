@@ -7,7 +7,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from eval.metrics import corruption_error as ce
-from robust_tfds.corruptions import spec
 from tests import shared_data
 
 _FLAT = {name: [0.5] * 5 for name in ce.ALL}
@@ -55,20 +54,6 @@ class CorruptionErrorTest(parameterized.TestCase):
     self.assertTrue(math.isnan(got["relative_mce"]))
     self.assertLen(got["missing"], 14)
 
-  def test_names_are_those_of_the_corruption_library(self):
-    self.assertEqual(spec.names("common"), ce.COMMON)
-    self.assertEqual(spec.names("extra"), ce.EXTRA)
-    self.assertEqual(
-      {n: m.INFO.group for n, m in spec.modules().items()}, ce.GROUPS
-    )
-
-  @parameterized.parameters(
-    ({"gausian_noise": [0.5] * 5}, 0.1, "Did you mean 'gaussian_noise'"),
-    ({"fog": [0.5] * 4}, 0.1, "5 severities expected, got 4"),
-    ({"fog": [50.0] * 5}, 0.1, "Divide percent by 100"),
-    ({"fog": [math.nan] * 5}, 0.1, "fraction in"),
-    ({"fog": [0.5] * 5}, -0.1, "clean_error"),
-  )
   def test_refusals(self, errors, clean, message):
     with self.assertRaisesRegex(ValueError, message):
       ce.summarize(errors, clean)

@@ -11,7 +11,6 @@ from robust_tfds.corruptions import images
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import shot_noise
 
-INFO = spec.Info(group="noise", benchmark="common", position=1)
 ROWS = ("index",)
 _FRAMES = 31
 _RATE = {  # expected photons of a white value, by difficulty

@@ -14,7 +14,6 @@ from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import spatter
 from robust_tfds.corruptions.ops import gaussian
 
-INFO = spec.Info(group="weather", benchmark="extra", position=2)
 ROWS = ("index",)
 _FRAMES = 31
 _INTENSITY = 0.6

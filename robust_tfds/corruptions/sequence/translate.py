@@ -10,7 +10,6 @@ from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import geometry
 from robust_tfds.corruptions.ops import warp
 
-INFO = spec.Info(group="digital", benchmark="common", position=6)
 ROWS = ("shift",)
 
 _FRAMES_AND_CLEAN = {  # number of frames, index of the clean one

@@ -9,7 +9,6 @@ import numpy as np
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import brightness
 
-INFO = spec.Info(group="weather", benchmark="common", position=5)
 ROWS = ("shift",)
 
 

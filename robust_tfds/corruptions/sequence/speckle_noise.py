@@ -12,7 +12,6 @@ from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import speckle_noise
 
-INFO = spec.Info(group="noise", benchmark="extra", position=0)
 ROWS = ("index",)
 _FRAMES = 31
 _SIGMA = {  # standard deviation relative to v, by difficulty

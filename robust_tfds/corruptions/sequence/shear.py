@@ -12,7 +12,6 @@ from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import double
 from robust_tfds.corruptions.ops import geometry
 
-INFO = spec.Info(group="digital", benchmark="extra", position=3)
 ROWS = ("matrix",)
 
 

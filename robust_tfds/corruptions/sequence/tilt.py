@@ -18,7 +18,6 @@ from robust_tfds.corruptions.ops import double
 from robust_tfds.corruptions.ops import geometry
 from robust_tfds.corruptions.ops import warp
 
-INFO = spec.Info(group="digital", benchmark="common", position=8)
 ROWS = ("rotation",)
 
 

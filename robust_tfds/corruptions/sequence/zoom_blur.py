@@ -14,7 +14,6 @@ from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import double
 from robust_tfds.corruptions.ops import geometry
 
-INFO = spec.Info(group="blur", benchmark="common", position=3)
 ROWS = ("matrix", "count")
 
 

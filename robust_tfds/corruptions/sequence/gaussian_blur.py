@@ -14,7 +14,6 @@ from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import double
 from robust_tfds.corruptions.ops import gaussian
 
-INFO = spec.Info(group="blur", benchmark="extra", position=1)
 ROWS = ("kernel",)
 _SIGMAS = {  # first sigma in px, step, truncate
   "imagenet": (0.25, 0.035, 6.0),

@@ -14,7 +14,6 @@ from robust_tfds.corruptions.image import snow
 from robust_tfds.corruptions.ops import clipped_zoom
 from robust_tfds.corruptions.ops import motion
 
-INFO = spec.Info(group="weather", benchmark="common", position=4)
 ROWS = ("direction",)
 _MEAN, _THRESHOLD, _PALE = 0.05, 0.5, 0.15
 _LAYERS = {  # deviation, zoom, radius and sigma of the blur in px

@@ -15,7 +15,6 @@ from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import motion_blur
 from robust_tfds.corruptions.ops import motion
 
-INFO = spec.Info(group="blur", benchmark="common", position=2)
 ROWS = ("direction",)
 _BLURS = {  # frames, degrees a frame, radius and sigma in px
   "imagenet": (31, 4, 10, 3),

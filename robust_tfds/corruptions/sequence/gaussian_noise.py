@@ -12,7 +12,6 @@ from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import gaussian_noise
 
-INFO = spec.Info(group="noise", benchmark="common", position=0)
 ROWS = ("index",)
 _FRAMES = 31
 _SIGMA = {  # standard deviation of v in [0, 1], by difficulty

@@ -10,7 +10,6 @@ from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import double
 from robust_tfds.corruptions.ops import geometry
 
-INFO = spec.Info(group="digital", benchmark="common", position=7)
 ROWS = ("matrix",)
 
 

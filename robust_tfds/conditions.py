@@ -1,0 +1,438 @@
+"""Which conditions the benchmarks have: the only home of their names.
+
+A condition is one state of a data set: clean, or one corruption (perturbation) at
+one level. There are three families, one for each kind of data:
+
+  PICTURES   19 corruptions at severities 1-5     `fog_3`
+  SEQUENCES  14 perturbations; noise at
+             difficulties 1-3, the others at 1    `tilt`, `shot_noise_2`
+  VIDEOS     18 perturbations at severities 1-5   `jpeg_4`
+
+A row says a name, its group and its set: `common` ones enter the published means,
+`extra` ones are published apart (the validation set of ImageNet-C), `own` ones are
+of whoever added them and enter no published mean. To add one: a row here and a
+plugin file in `robust_tfds/corruptions/{image,sequence,video}/`.
+
+Sources: docs/specs/corruptions.md section 1, docs/specs/imagenet_p.md sections 1
+and 2, docs/specs/video.md section 1; the order is the papers'.
+
+  >>> from robust_tfds import conditions
+  >>> conditions.Condition("fog", 3).config
+  'fog_3'
+  >>> conditions.SEQUENCES.parse("shot_noise_2").level
+  2
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import re
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Literal
+from typing import cast
+
+import numpy as np
+
+from robust_tfds import errors
+
+Kind = Literal["pictures", "sequences", "videos"]
+SEVERITIES = (1, 2, 3, 4, 5)
+DIFFICULTIES = (1, 2, 3)
+CLEAN = "clean"
+# What a user may write for a set of names; the detection benchmark's code calls
+# the extra ones `validation`.
+SETS: Mapping[str, tuple[str, ...]] = {
+  "common": ("common",),
+  "extra": ("extra",),
+  "validation": ("extra",),
+  "own": ("own",),
+  "all": ("common", "extra", "own"),
+}
+_LEVELS_IN_NAMES = re.compile(r"(?P<name>.+?)_(?P<level>-?\d+)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+  """A corruption or perturbation.
+
+  Attributes:
+    name: its published name.
+    group: `noise`, `blur`, `weather`, `digital`, `temporal` or `camera`.
+    set: `common`, `extra` or `own`, see the header.
+  """
+
+  name: str
+  group: str
+  set: str = "common"
+
+  @property
+  def noise(self) -> bool:
+    """Whether it is noise, drawn anew for every frame."""
+    return self.group == "noise"
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+  """Clean, or one corruption at one level.
+
+  All clean conditions are equal, whatever the family.
+
+  Attributes:
+    name: of the corruption or perturbation; empty for clean.
+    level: severity, of sequences difficulty; 0 for clean.
+    kind: the family's.
+  """
+
+  name: str = ""
+  level: int = 0
+  kind: Kind = dataclasses.field(default="pictures")
+
+  def __post_init__(self):
+    """Checks the level; all clean conditions become equal."""
+    if not self.name:
+      if self.level:
+        raise errors.UserError(
+          f"Level {self.level} of no corruption: clean data has level 0."
+        )
+      object.__setattr__(self, "kind", "pictures")
+    else:
+      object.__setattr__(self, "level", check_level(self.level))
+
+  @property
+  def clean(self) -> bool:
+    """Whether nothing is corrupted."""
+    return not self.name
+
+  @property
+  def config(self) -> str:
+    """The TFDS config's name: `clean`, `fog_3`; of sequences `tilt`."""
+    if self.clean:
+      return CLEAN
+    if self.kind == "sequences" and self.level == 1:
+      return self.name
+    return f"{self.name}_{self.level}"
+
+  @classmethod
+  def parse(cls, config: str, kind: Kind = "pictures") -> Condition:
+    """The condition of a config's name: `family(kind).parse`."""
+    return family(kind).parse(config)
+
+  def key(self, seed: int, dataset: str, example_id: str) -> np.ndarray:
+    """The raw key of an example: uint32 `[2]`."""
+    return self.keys(seed, dataset, [example_id])[0]
+
+  def keys(
+    self, seed: int, dataset: str, example_ids: Sequence[str]
+  ) -> np.ndarray:
+    """The raw keys of examples: uint32 `[B, 2]`.
+
+    The number of an example's frame is no part of its key: an id is unique.
+    """
+    return raw_keys(seed, dataset, self.name, self.level, example_ids)
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+  """The conditions of one kind of data.
+
+  Attributes:
+    kind: `pictures`, `sequences` or `videos`.
+    noun: what its rows are called.
+    level_noun: what their levels are called.
+    rows: in the papers' order.
+  """
+
+  kind: Kind
+  noun: str
+  level_noun: str
+  rows: tuple[Row, ...]
+
+  @functools.cached_property
+  def _by_name(self) -> Mapping[str, Row]:
+    return {row.name: row for row in self.rows}
+
+  def names(self, subset: str = "all") -> tuple[str, ...]:
+    """Names of a set in the papers' order.
+
+    Args:
+      subset: `common`, `extra` (or `validation`, its other name), `own`, `all`.
+
+    Raises:
+      UserError: an unknown set, with a suggestion.
+    """
+    if subset not in SETS:
+      raise errors.unknown(f"set of {self.noun}s", subset, SETS)
+    return tuple(r.name for r in self.rows if r.set in SETS[subset])
+
+  def row(self, name: str) -> Row:
+    """The row of a name; UserError with a suggestion if there is none."""
+    if name not in self._by_name:
+      raise errors.unknown(self.noun, name, self._by_name)
+    return self._by_name[name]
+
+  def is_noise(self, name: str) -> bool:
+    """Whether a name's row is noise."""
+    return self.row(name).noise
+
+  @property
+  def groups(self) -> tuple[str, ...]:
+    """All groups, in the order of the rows."""
+    return tuple(dict.fromkeys(r.group for r in self.rows))
+
+  def group_of(self, names: Iterable[str] | None = None) -> dict[str, str]:
+    """The group of every name, of all where none are given."""
+    listed = self.names() if names is None else names
+    return {name: self.row(name).group for name in listed}
+
+  def members(self, group: str, subset: str = "all") -> tuple[str, ...]:
+    """Names of a group, in order; UserError for an unknown group."""
+    if group not in self.groups:
+      raise errors.unknown(f"group of {self.noun}s", group, self.groups)
+    return tuple(n for n in self.names(subset) if self.row(n).group == group)
+
+  def levels(self, name: str) -> tuple[int, ...]:
+    """The levels that are data of their own, ascending."""
+    row = self.row(name)
+    if self.kind != "sequences":
+      return SEVERITIES
+    return DIFFICULTIES if row.noise else (1,)
+
+  def condition(self, name: str = "", level: int = 0) -> Condition:
+    """A checked condition; clean without a name.
+
+    Raises:
+      UserError: an unknown name, or a level that it does not have.
+    """
+    if not name:
+      return Condition(name, level, self.kind)
+    levels = self.levels(name)
+    if check_level(level) not in levels:
+      if self.kind == "sequences" and level in DIFFICULTIES:
+        raise errors.UserError(
+          f"{name!r} has no harder data ({self.level_noun} {level}): only noise"
+          " has; the difficulty of the others is chosen in the metric (pairs of"
+          " frames further apart)."
+        )
+      raise errors.UserError(
+        f"{self.level_noun.capitalize()} must be {levels[0]}-{levels[-1]}, got"
+        f" {level} of {name!r}."
+      )
+    return Condition(name, level, self.kind)
+
+  def conditions(self) -> list[Condition]:
+    """Clean, then every name at every level, in order."""
+    return [
+      Condition(),
+      *(
+        self.condition(r.name, s)
+        for r in self.rows
+        for s in self.levels(r.name)
+      ),
+    ]
+
+  def resolve(self, selection: str | Iterable[str]) -> tuple[str, ...]:
+    """Names in the papers' order, from what a user writes.
+
+    Args:
+      selection: a set (`common`, `extra`, `all`, ...), a group (`noise`, ...),
+        `none`, a name, several of these separated by commas, or a sequence.
+
+    Raises:
+      UserError: an unknown name, with a suggestion.
+    """
+    if isinstance(selection, str):
+      selection = [word.strip() for word in selection.split(",")]
+    chosen: set[str] = set()
+    for word in selection:
+      if word in ("", "none"):
+        continue
+      if word in SETS:
+        chosen.update(self.names(word))
+      elif word in self.groups:
+        chosen.update(self.members(word))
+      elif word in self._by_name:
+        chosen.add(word)
+      else:
+        raise errors.unknown(
+          self.noun, word, [*self._by_name, *self.groups, *SETS, "none"]
+        )
+    return tuple(n for n in self.names() if n in chosen)
+
+  def select(
+    self,
+    selection: str | Iterable[str],
+    levels: int | Iterable[int],
+  ) -> list[Condition]:
+    """Clean, then the selected names at the levels that they have of `levels`.
+
+    Args:
+      selection: as `resolve` takes it.
+      levels: one, or several.
+
+    Raises:
+      UserError: an unknown name, or a level that no row of the family has.
+    """
+    listed = [levels] if isinstance(levels, int) else list(levels)
+    known = SEVERITIES if self.kind != "sequences" else DIFFICULTIES
+    for level in listed:
+      if check_level(level) not in known:
+        raise errors.UserError(
+          f"{self.level_noun.capitalize()} must be {known[0]}-{known[-1]}, got"
+          f" {level!r}."
+        )
+    out = [Condition()]
+    for name in self.resolve(selection):
+      own = self.levels(name)
+      # A row of one level is that level whatever is asked for.
+      chosen = sorted(set(listed)) if len(own) > 1 else own
+      out += [self.condition(name, int(level)) for level in chosen]
+    return out
+
+  def parse(self, config: str) -> Condition:
+    """The condition of a config's name, e.g. `fog_3` or `fog/3`.
+
+    Raises:
+      UserError: no such condition; says whether the name or the level is at
+        fault.
+    """
+    text = config.replace("/", "_")
+    if text == CLEAN:
+      return Condition()
+    if self.kind == "sequences" and text in self._by_name:
+      return self.condition(text, 1)
+    split = _LEVELS_IN_NAMES.fullmatch(text)
+    if split and split["name"] in self._by_name:
+      level = int(split["level"])
+      if not level:
+        raise errors.UserError(
+          f"{self.level_noun.capitalize()} 0 in {config!r}: data that is not"
+          f" corrupted is the config {CLEAN!r}."
+        )
+      return self.condition(split["name"], level)
+    if split and split["level"] in map(str, SEVERITIES):
+      raise errors.unknown(self.noun, split["name"], self._by_name)
+    raise errors.unknown(
+      "condition", config, [c.config for c in self.conditions()]
+    )
+
+
+def check_level(level: object) -> int:
+  """A concrete level as int.
+
+  Raises:
+    UserError: not a whole number of at least 1.
+  """
+  if isinstance(level, (bool, np.bool_)) or not isinstance(
+    level, (int, np.integer)
+  ):
+    raise errors.UserError(
+      f"A severity or difficulty is a whole number from 1, got {level!r}."
+    )
+  if level < 1:
+    raise errors.UserError(
+      f"A severity or difficulty is a whole number from 1, got {level}; level 0"
+      " is clean data, which has no corruption."
+    )
+  return int(level)
+
+
+def raw_keys(
+  seed: int,
+  dataset: str,
+  name: str,
+  level: int,
+  example_ids: Sequence[str],
+  frames: Sequence[int] | None = None,
+) -> np.ndarray:
+  """Raw keys of examples: uint32 `[B, 2]`, functions of the arguments alone.
+
+  The first eight bytes of the sha256 of the fields, joined by U+001F.
+
+  Args:
+    seed: the run's.
+    dataset: name of the corrupted dataset, e.g. `imagenet_c`.
+    name: of the corruption.
+    level: severity or difficulty.
+    example_ids: B stable ids.
+    frames: a number beside each id; 0 in all our datasets.
+  """
+  numbers = [0] * len(example_ids) if frames is None else frames
+  head = "\x1f".join((str(int(seed)), dataset, name, str(int(level))))
+  digests = b"".join(
+    hashlib.sha256(f"{head}\x1f{i}\x1f{int(f)}".encode()).digest()[:8]
+    for i, f in zip(example_ids, numbers, strict=True)
+  )
+  words = np.frombuffer(digests, dtype=">u4").astype(np.uint32)
+  return words.reshape(len(example_ids), 2)
+
+
+def _rows(group: str, names: str, subset: str = "common") -> list[Row]:
+  return [Row(name, group, subset) for name in names.split()]
+
+
+PICTURES = Family(
+  "pictures",
+  "corruption",
+  "severity",
+  (
+    *_rows("noise", "gaussian_noise shot_noise impulse_noise"),
+    *_rows("blur", "defocus_blur glass_blur motion_blur zoom_blur"),
+    *_rows("weather", "snow frost fog brightness"),
+    *_rows("digital", "contrast elastic_transform pixelate jpeg_compression"),
+    Row("speckle_noise", "noise", "extra"),
+    Row("gaussian_blur", "blur", "extra"),
+    Row("spatter", "weather", "extra"),
+    Row("saturate", "digital", "extra"),
+  ),
+)
+
+SEQUENCES = Family(
+  "sequences",
+  "perturbation",
+  "difficulty",
+  (
+    *_rows("noise", "gaussian_noise shot_noise"),
+    *_rows("blur", "motion_blur zoom_blur"),
+    *_rows("weather", "snow brightness"),
+    *_rows("digital", "translate rotate tilt scale"),
+    Row("speckle_noise", "noise", "extra"),
+    Row("gaussian_blur", "blur", "extra"),
+    Row("spatter", "weather", "extra"),
+    Row("shear", "digital", "extra"),
+  ),
+)
+
+VIDEOS = Family(
+  "videos",
+  "perturbation",
+  "severity",
+  (
+    *_rows("noise", "gaussian_noise shot_noise impulse_noise speckle_noise"),
+    *_rows("blur", "defocus_blur motion_blur zoom_blur"),
+    *_rows("digital", "jpeg mpeg1 mpeg2"),
+    *_rows(
+      "temporal", "sampling reverse_sampling jumbling box_jumbling freezing"
+    ),
+    *_rows("camera", "static_rotation random_rotation translation"),
+  ),
+)
+
+FAMILIES: Mapping[Kind, Family] = {
+  f.kind: f for f in (PICTURES, SEQUENCES, VIDEOS)
+}
+
+
+def family(kind: str) -> Family:
+  """The family of a kind of data; UserError with a suggestion."""
+  if kind not in FAMILIES:
+    raise errors.unknown("kind of data", kind, FAMILIES)
+  return FAMILIES[cast(Kind, kind)]
+
+
+def parse(config: str, kind: str = "pictures") -> Condition:
+  """The condition of a config's name: `family(kind).parse`."""
+  return family(kind).parse(config)

@@ -1,0 +1,53 @@
+"""What is said to a user, as errors that commands print without a traceback.
+
+Every deliberate refusal of the package is a `UserError`: the input, the config or
+the machine is at fault and the text says what was got, what was expected and what
+to do. Any other exception is a bug of ours and shows its traceback. Imports the
+standard library alone; everybody may import it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_LISTED = 40  # names that a message lists at the most
+
+
+class UserError(ValueError):
+  """A refusal: says what was got, what was expected and what to do."""
+
+
+class MissingPackageError(UserError, ImportError):
+  """A package of an extra is not installed; the text has the pip command."""
+
+
+def missing_package(
+  package: str, extra: str, purpose: str
+) -> MissingPackageError:
+  """The error for a package that is not installed.
+
+  Args:
+    package: its name on the index.
+    extra: the extra of robust_tfds that brings it.
+    purpose: what needs it, the subject of the sentence.
+  """
+  return MissingPackageError(
+    f"{purpose} needs {package}, which is not installed:"
+    f" pip install 'robust_tfds[{extra}]'."
+  )
+
+
+def unknown(kind: str, got: object, known: Iterable[str]) -> UserError:
+  """The error for a name that is not there, with the nearest known one.
+
+  Args:
+    kind: what the name is of, e.g. `corruption`.
+    got: the name.
+    known: all names, in their order.
+  """
+  known = list(known)
+  near = difflib.get_close_matches(str(got), known, n=1)
+  hint = f" Did you mean {near[0]!r}?" if near else ""
+  listed = known if len(known) <= _LISTED else [*known[:_LISTED], "..."]
+  return UserError(f"Unknown {kind} {got!r}.{hint} Known: {', '.join(listed)}.")

@@ -1,0 +1,136 @@
+"""The tables of conditions, their names, and the bytes of their keys."""
+
+import pathlib
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import conditions
+from robust_tfds import corruptions
+
+_PLUGINS = pathlib.Path(corruptions.__file__).parent
+_FOLDERS = {"pictures": "image", "sequences": "sequence", "videos": "video"}
+_ROUND_TRIPS = [
+  (kind, c.config)
+  for kind, family in conditions.FAMILIES.items()
+  for c in family.conditions()
+]
+
+
+class TablesTest(parameterized.TestCase):
+  @parameterized.parameters(*_FOLDERS.items())
+  def test_tables_equal_the_plugin_folders(self, kind, folder):
+    files = {
+      p.stem for p in (_PLUGINS / folder).glob("*.py") if p.stem != "__init__"
+    }
+    self.assertCountEqual(conditions.family(kind).names(), files)
+
+  def test_counts(self):
+    count = {k: len(f.conditions()) for k, f in conditions.FAMILIES.items()}
+    self.assertEqual(count, {"pictures": 96, "sequences": 21, "videos": 91})
+    self.assertLen(conditions.PICTURES.names("common"), 15)
+    self.assertLen(conditions.PICTURES.names("extra"), 4)
+    self.assertLen(conditions.SEQUENCES.names("common"), 10)
+    self.assertEmpty(conditions.PICTURES.names("own"))
+
+  def test_validation_is_the_extra_set(self):
+    self.assertEqual(
+      conditions.PICTURES.names("validation"),
+      conditions.PICTURES.names("extra"),
+    )
+
+  @parameterized.parameters(*conditions.FAMILIES)
+  def test_noise_is_what_is_called_noise(self, kind):
+    family = conditions.family(kind)
+    for row in family.rows:
+      self.assertEqual(row.noise, row.name.endswith("noise"), row.name)
+
+  @parameterized.parameters(
+    ("common", 15), ("noise", 4), ("fog, frost", 2), ("none", 0), ("all", 19)
+  )
+  def test_resolve(self, selection, count):
+    names = conditions.PICTURES.resolve(selection)
+    self.assertLen(names, count)
+    every = conditions.PICTURES.names()
+    self.assertEqual(list(names), [n for n in every if n in names])
+
+
+class ConditionTest(parameterized.TestCase):
+  @parameterized.parameters(*_ROUND_TRIPS)
+  def test_parse_undoes_config(self, kind, config):
+    self.assertEqual(conditions.parse(config, kind).config, config)
+
+  @parameterized.parameters(
+    ("pictures", "fog/3", "fog_3"),
+    ("sequences", "tilt_1", "tilt"),
+    ("sequences", "gaussian_noise/2", "gaussian_noise_2"),
+  )
+  def test_other_spellings(self, kind, text, config):
+    self.assertEqual(conditions.parse(text, kind).config, config)
+
+  def test_clean_is_one_condition(self):
+    clean = {f.parse("clean") for f in conditions.FAMILIES.values()}
+    self.assertEqual(clean, {conditions.Condition()})
+
+  @parameterized.parameters(
+    ("pictures", "gausian_noise_3", "Did you mean 'gaussian_noise'"),
+    ("pictures", "fog_6", "Severity must be 1-5, got 6 of 'fog'"),
+    ("pictures", "fog_0", "'clean'"),
+    ("pictures", "fog_-1", "whole number from 1"),
+    ("pictures", "fog", "Unknown condition 'fog'"),
+    ("sequences", "tilt_2", "only noise has"),
+    ("sequences", "shot_noise_4", "Difficulty must be 1-3"),
+    ("videos", "mpeg9_1", "Unknown perturbation 'mpeg9'"),
+    ("films", "clean", "Unknown kind of data"),
+  )
+  def test_refusals(self, kind, config, message):
+    with self.assertRaisesRegex(ValueError, message):
+      conditions.parse(config, kind)
+
+  @parameterized.parameters(True, 0, -3, 1.0, "3", None)
+  def test_level_must_be_a_whole_number(self, level):
+    with self.assertRaisesRegex(ValueError, "whole number from 1"):
+      conditions.Condition("fog", level)
+
+  @parameterized.parameters(
+    ("pictures", (1, 3, 3), ["clean", "fog_1", "fog_3"]),
+    ("videos", 2, ["clean", "jpeg_2"]),
+    ("sequences", (1, 2), ["clean", "shot_noise", "shot_noise_2", "tilt"]),
+  )
+  def test_select(self, kind, levels, configs):
+    names = [c.partition("_")[0] for c in configs]
+    family = conditions.family(kind)
+    wanted = [n for n in family.names() if n.split("_")[0] in names]
+    exact = {"pictures": ["fog"], "videos": ["jpeg"]}
+    selection = exact.get(kind, ["shot_noise", "tilt"])
+    self.assertLessEqual(set(selection), set(wanted))
+    selected = family.select(selection, levels)
+    self.assertEqual([c.config for c in selected], configs)
+
+
+class KeysTest(absltest.TestCase):
+  def test_bytes_of_keys(self):
+    # sha256("0\x1fimagenet_c\x1ffog\x1f3\x1fa.JPEG\x1f0"), first eight bytes.
+    key = conditions.Condition("fog", 3).key(0, "imagenet_c", "a.JPEG")
+    np.testing.assert_array_equal(key, _FOG_KEY)
+    self.assertEqual(key.dtype, np.uint32)
+
+  def test_keys_are_rows_of_key(self):
+    condition = conditions.SEQUENCES.condition("shot_noise", 2)
+    keys = condition.keys(7, "imagenet_p", ["a", "b"])
+    np.testing.assert_array_equal(keys[1], condition.key(7, "imagenet_p", "b"))
+    self.assertEqual(keys.shape, (2, 2))
+
+  def test_example_key_wraps_them(self):
+    import jax
+
+    key = corruptions.example_key(0, "imagenet_c", "fog", 3, "a.JPEG")
+    np.testing.assert_array_equal(jax.random.key_data(key), _FOG_KEY)
+
+
+_FOG_KEY = np.array([2960694509, 2826600378], np.uint32)
+
+
+if __name__ == "__main__":
+  absltest.main()
