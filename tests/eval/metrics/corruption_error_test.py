@@ -54,6 +54,13 @@ class CorruptionErrorTest(parameterized.TestCase):
     self.assertTrue(math.isnan(got["relative_mce"]))
     self.assertLen(got["missing"], 14)
 
+  @parameterized.parameters(
+    ({"gausian_noise": [0.5] * 5}, 0.1, "Did you mean 'gaussian_noise'"),
+    ({"fog": [0.5] * 4}, 0.1, "5 severities expected, got 4"),
+    ({"fog": [50.0] * 5}, 0.1, "Divide percent by 100"),
+    ({"fog": [math.nan] * 5}, 0.1, "fraction in"),
+    ({"fog": [0.5] * 5}, -0.1, "clean_error"),
+  )
   def test_refusals(self, errors, clean, message):
     with self.assertRaisesRegex(ValueError, message):
       ce.summarize(errors, clean)
