@@ -21,8 +21,8 @@ import numpy as np
 from absl import app
 from absl import flags
 
-from eval import predictions
 from eval.metrics.detection import coco
+from eval.results import predictions
 from eval.tasks import Cell
 from eval.tasks import detection
 

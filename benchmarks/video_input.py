@@ -16,7 +16,7 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-from eval import clips
+from eval.pipeline import clips
 from models import video
 from robust_tfds import corruptions
 from robust_tfds import movies

@@ -18,7 +18,7 @@ import tempfile
 import jax
 
 from benchmarks import video_input
-from eval import clips
+from eval.pipeline import clips
 from models import video
 from robust_tfds import corruptions
 from robust_tfds.datasets import perturbed_videos

@@ -27,11 +27,11 @@ import numpy as np
 from absl import app
 from absl import flags
 
-from eval import predictions
-from eval import rescore
 from eval import tasks
 from eval.metrics import action
+from eval.readers import workdir as rescore
 from eval.reports import leaderboard_markdown
+from eval.results import predictions
 from eval.tasks import video
 from robust_tfds import errors
 

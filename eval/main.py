@@ -64,8 +64,8 @@ def _fail(text: str) -> None:
 
 
 def _run() -> None:
-  from eval import estimate
-  from eval import plan as plan_lib
+  from eval.run import estimate
+  from eval.run import plan as plan_lib
 
   if _MULTIHOST.value:
     import jax
@@ -79,7 +79,7 @@ def _run() -> None:
     return
   if not _WORKDIR.value:
     raise ValueError("Say where the run lives: --workdir=FOLDER.")
-  from eval import runner
+  from eval.run import runner
 
   workdir = pathlib.Path(_WORKDIR.value)
   runner.Runner(plan, workdir).run()

@@ -32,13 +32,13 @@ import numpy as np
 from absl import app
 from absl import flags
 
-from eval import predictions
-from eval import provenance
 from eval import reports
-from eval import rescore
-from eval import table
 from eval import tasks
 from eval.metrics import corruption_error
+from eval.readers import workdir as rescore
+from eval.results import predictions
+from eval.results import provenance
+from eval.results import table
 from robust_tfds import errors
 
 _REQUIRED = ("corruption", "severity", "example_id", "label", "top1")
@@ -53,7 +53,7 @@ _DATASET = flags.DEFINE_string("dataset", "imagenet_c", "Name in the table.")
 _BASELINE = flags.DEFINE_string(
   "baseline",
   None,
-  "A file of eval/baselines/, model:LABEL, or empty; default: alexnet, or the"
+  "A file of eval/papers/baselines/, model:LABEL, or empty; default: alexnet, or the"
   " workdir's own.",
 )
 _SEED = flags.DEFINE_integer("seed", 0, "Seed column of the table.")

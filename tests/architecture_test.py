@@ -20,8 +20,8 @@ _PROJECT = {
   "robust_tfds": ("robust_tfds",),
   "models": ("models",),
   "eval.metrics": ("eval.metrics",),
-  "eval.reports": ("eval.reports", "eval.table"),
-  "eval.table": (),
+  "eval.reports": ("eval.reports", "eval.results.table"),
+  "eval.results.table": (),
   "eval.tasks": ("eval", "robust_tfds"),
   "eval": ("eval", "models", "robust_tfds"),
 }
@@ -32,7 +32,7 @@ _THIRD_PARTY = {
   "models": {"jax", "flax", "numpy", "absl"},
   "eval.metrics": {"numpy", "scipy"},
   "eval.reports": {"numpy", "matplotlib"},
-  "eval.table": set(),
+  "eval.results.table": set(),
   "eval": {"jax", "numpy", "absl", "ml_collections", "optax"},
 }
 _STANDARD = set(__import__("sys").stdlib_module_names)

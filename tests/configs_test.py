@@ -7,7 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 import configs
-from eval import plan as plan_lib
+from eval.run import plan as plan_lib
 from tests.corruptions import replays
 
 _CONDITIONS = {

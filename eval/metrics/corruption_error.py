@@ -29,7 +29,7 @@ ALL = conditions.PICTURES.names()
 COMMON = conditions.PICTURES.names("common")
 EXTRA = conditions.PICTURES.names("extra")
 _SEVERITIES = 5
-_FOLDER = pathlib.Path(__file__).resolve().parents[1] / "baselines"
+_FOLDER = pathlib.Path(__file__).resolve().parents[1] / "papers" / "baselines"
 
 
 def summarize(
@@ -42,7 +42,7 @@ def summarize(
   Args:
     errors: name -> top-1 errors at severities 1-5, fractions in [0, 1].
     clean_error: top-1 error on clean images, a fraction.
-    baseline: a name in `eval/baselines/`, or `{"errors": {name: [5]},
+    baseline: a name in `eval/papers/baselines/`, or `{"errors": {name: [5]},
       "clean_error": float}`.
 
   Returns:

@@ -47,7 +47,7 @@ def correct(
       row = at[-1] if name == "prediction" else at[0]
       raise ValueError(
         f"Frame {row}: unknown {name} {ids[tuple(at)]}; the label space has"
-        f" classes 0..{num_classes - 1}. Is it projected (eval/label_space.py)?"
+        f" classes 0..{num_classes - 1}. Is it projected (eval/tasks/label_space.py)?"
       )
   none = (known < 0).all(axis=1)
   if none.any():

@@ -14,7 +14,7 @@ rank r in the earlier one. With ranks from 1,
 
 Hendrycks & Dietterich 2019, section 3.2 and appendices C, D; directions and
 ties as in ImageNet-P/test.py (specs/imagenet_p.md section 5). The published
-normalisers are in `eval/baselines/`.
+normalisers are in `eval/papers/baselines/`.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def summarize(
   Args:
     fp: perturbation -> flip probability in [0, 1].
     ut5d: perturbation -> unnormalised top-5 distance in [0, 15]; may be empty.
-    baseline: a name in `eval/baselines/`, or `{"flip_probability": {name: fp},
+    baseline: a name in `eval/papers/baselines/`, or `{"flip_probability": {name: fp},
       "unnormalised_t5d": {name: ut5d}}`.
 
   Returns:

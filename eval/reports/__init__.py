@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval import table
+from eval.results import table
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from eval import reports
-from eval import table
 from eval.reports import style
+from eval.results import table
 
 
 def series(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pathlib
 
 from eval import reports
-from eval import table
 from eval.reports import leaderboard_markdown
 from eval.reports import natural_pivot
 from eval.reports import pivot
+from eval.results import table
 
 TASKS = ("frames",)
 _HEADS = ("pm-0", "pm-10", "Drop")
@@ -65,9 +65,7 @@ def _beside_published(context: reports.Context) -> str:
   rows.sort(key=lambda pair: -pair[0])
   said = ""
   if len(rows) > len(context.models):
-    said = (
-      "Ours in bold; the others are the paper's (see `eval/published`).\n\n"
-    )
+    said = "Ours in bold; the others are the paper's (see `eval/papers`).\n\n"
   return said + _table(["Model", *_HEADS], [cells for _, cells in rows])
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pathlib
 
 from eval import reports
-from eval import table
 from eval.reports import leaderboard_markdown
 from eval.reports import pivot
+from eval.results import table
 
 TASKS = ("sequences",)
 _COLUMNS = (

@@ -71,7 +71,7 @@ class Cell:
     corruption: its name, empty for clean.
     severity: 1-5, 0 for clean.
     seed: the run's seed.
-    fingerprint: see `eval/provenance.py`.
+    fingerprint: see `eval/results/provenance.py`.
   """
 
   model: str

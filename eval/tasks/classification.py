@@ -22,12 +22,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from eval import predict
-from eval import provenance
-from eval import published
-from eval import table
+from eval import papers as published
 from eval.metrics import corruption_error
 from eval.metrics import intervals
+from eval.pipeline import predict
+from eval.results import provenance
+from eval.results import table
 from eval.tasks import Cell
 from eval.tasks import Condition
 from robust_tfds import conditions as conditions_lib
@@ -192,7 +192,7 @@ def summary_rows(
 
   Args:
     rows: the cells' rows.
-    baseline: a name in `eval/baselines/`, `model:<label>` for a model of the
+    baseline: a name in `eval/papers/baselines/`, `model:<label>` for a model of the
       same run, or empty for plain means alone.
     order: all names of the run, in the order of the table.
     kept: not needed.

@@ -27,13 +27,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from eval import predict
-from eval import provenance
-from eval import published
-from eval import table
+from eval import papers as published
 from eval.metrics import detection
 from eval.metrics.detection import benchmark
 from eval.metrics.detection import coco
+from eval.pipeline import predict
+from eval.results import provenance
+from eval.results import table
 from eval.tasks import Cell
 from eval.tasks import Condition
 from eval.tasks import classification

@@ -2,7 +2,7 @@
 
 The data sets hold the perturbations; there is one condition and nothing is
 corrupted. A model of another label space (the 1,000 ImageNet classes) is
-projected by `eval/label_space.py` inside the jitted step.
+projected by `eval/tasks/label_space.py` inside the jitted step.
 
 Cell metrics, each with its 95 % Clopper-Pearson interval and n:
 
@@ -43,19 +43,19 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from eval import frame_scores
-from eval import label_space
-from eval import predict
-from eval import provenance
-from eval import published
-from eval import table
+from eval import papers as published
+from eval.metrics import frame_scores
 from eval.metrics import natural_breakdowns as breakdowns
 from eval.metrics import natural_labels
 from eval.metrics import natural_trend
 from eval.metrics import pm_k
+from eval.pipeline import predict
+from eval.results import provenance
+from eval.results import table
 from eval.tasks import Cell
 from eval.tasks import Condition
 from eval.tasks import classification
+from eval.tasks import label_space
 from robust_tfds import errors
 
 COMMON = ()

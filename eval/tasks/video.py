@@ -23,13 +23,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from eval import clips
-from eval import inputs
-from eval import predict
-from eval import provenance
-from eval import table
 from eval.metrics import action
 from eval.metrics import intervals
+from eval.pipeline import clips
+from eval.pipeline import inputs
+from eval.pipeline import predict
+from eval.results import provenance
+from eval.results import table
 from eval.tasks import Cell
 from eval.tasks import Condition
 from eval.tasks import classification

@@ -12,7 +12,7 @@ authors' code does. Nothing here reads a global random state.
   (224, 224, 3)
 """
 
-import robust_tfds.corruptions.sequence  # before the function of that name
+import robust_tfds.corruptions.sequence  # noqa: F401 before its function
 from robust_tfds import conditions
 from robust_tfds.corruptions.images import corrupt
 from robust_tfds.corruptions.images import corrupt_batch

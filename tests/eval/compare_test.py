@@ -12,9 +12,9 @@ from absl.testing import parameterized
 
 from configs import video_p
 from eval import compare
-from eval import predictions
-from eval import rescore
 from eval.metrics import action
+from eval.readers import workdir as rescore
+from eval.results import predictions
 from eval.tasks import video
 
 _N = 400

@@ -8,10 +8,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from eval import reports
-from eval import table
 from eval.metrics import corruption_error
 from eval.reports import leaderboard_latex
 from eval.reports import screen
+from eval.results import table
 
 _EVIL = 'a_b&c|<script>alert("x")</script>'
 

@@ -7,8 +7,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from eval import score
-from eval import table
 from eval.metrics import corruption_error
+from eval.results import table
 
 
 def _columns(names=corruption_error.COMMON, n=20) -> dict:

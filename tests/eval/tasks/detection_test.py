@@ -11,10 +11,10 @@ import numpy as np
 from absl.testing import absltest
 
 from configs import quickstart_detection
-from eval import plan as plan_lib
-from eval import rescore
-from eval import runner
-from eval import table
+from eval.readers import workdir as rescore
+from eval.results import table
+from eval.run import plan as plan_lib
+from eval.run import runner
 from eval.tasks import Cell
 from eval.tasks import detection
 from models.detection.detector import DetectorSpec

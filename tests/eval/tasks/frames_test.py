@@ -10,17 +10,17 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from configs import vid_robust
-from eval import label_space
-from eval import plan as plan_lib
-from eval import predictions
-from eval import published
+from eval import papers as published
 from eval import reports
-from eval import rescore
-from eval import runner
-from eval import table
 from eval.metrics import pm_k
+from eval.readers import workdir as rescore
+from eval.results import predictions
+from eval.results import table
+from eval.run import plan as plan_lib
+from eval.run import runner
 from eval.tasks import Cell
 from eval.tasks import frames
+from eval.tasks import label_space
 from robust_tfds.datasets import geometry
 from tests.datasets import natural_videos
 from tests.eval.tasks import level_model

@@ -12,9 +12,9 @@ import pytest
 from absl.testing import absltest
 
 from configs import coco_c
-from eval import plan as plan_lib
-from eval import runner
-from eval import table
+from eval.results import table
+from eval.run import plan as plan_lib
+from eval.run import runner
 from models import detection
 from models.convert import report
 from tests.datasets import coco_c_test

@@ -13,14 +13,14 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import inputs
-from eval import plan as plan_lib
-from eval import predictions
 from eval import reports
-from eval import rescore
-from eval import runner
-from eval import table
 from eval.metrics import stability
+from eval.pipeline import inputs
+from eval.readers import workdir as rescore
+from eval.results import predictions
+from eval.results import table
+from eval.run import plan as plan_lib
+from eval.run import runner
 from eval.tasks import Cell
 from eval.tasks import sequences
 from tests.eval import tiny_config

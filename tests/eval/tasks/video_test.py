@@ -12,12 +12,12 @@ import numpy as np
 from absl.testing import absltest
 
 from configs import quickstart_video
-from eval import plan as plan_lib
 from eval import reports
-from eval import rescore
-from eval import runner
-from eval import table
 from eval.metrics import action
+from eval.readers import workdir as rescore
+from eval.results import table
+from eval.run import plan as plan_lib
+from eval.run import runner
 from eval.tasks import Cell
 from eval.tasks import Condition
 from eval.tasks import video

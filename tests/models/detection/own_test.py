@@ -4,8 +4,8 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
-from eval import devices
-from eval import predict
+from eval.pipeline import devices
+from eval.pipeline import predict
 from eval.tasks import detection
 from models.detection import own
 

@@ -8,9 +8,9 @@ import sys
 import numpy as np
 from absl.testing import absltest
 
-from eval import score_detections
-from eval import table
 from eval.metrics import detection
+from eval.readers import coco as score_detections
+from eval.results import table
 from robust_tfds import conditions
 
 
@@ -127,7 +127,7 @@ class ScoreDetectionsTest(absltest.TestCase):
       [
         sys.executable,
         "-m",
-        "eval.score_detections",
+        "eval.readers.coco",
         f"--truth={truth}",
         f"--results={self.folder}",
         f"--out={out}",

@@ -9,9 +9,9 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import score_frames
-from eval import table
 from eval.metrics import pm_k
+from eval.readers import frames as score_frames
+from eval.results import table
 from tests import shared_data
 from tests.datasets import natural_videos
 
@@ -44,7 +44,7 @@ class ScoreFramesTest(parameterized.TestCase):
       [
         sys.executable,
         "-m",
-        "eval.score_frames",
+        "eval.readers.frames",
         f"--predictions={path}",
         f"--metadata={self.root}",
         f"--out={out}",

@@ -42,7 +42,7 @@ class Row:
     n: examples (or sequences) behind the number; None where it is a ratio.
     seed: the run's seed.
     fingerprint: 12 hexadecimal digits over data, seed, weights, preprocessing
-      and code (see `provenance.py`).
+      and code (see `eval/results/provenance.py`).
   """
 
   model: str

@@ -21,7 +21,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec
 
-from eval import devices
+from eval.pipeline import devices
 from robust_tfds import corruptions
 from robust_tfds.corruptions.ops import jpeg
 

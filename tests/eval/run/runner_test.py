@@ -18,10 +18,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 import models
-from eval import plan as plan_lib
-from eval import predictions
-from eval import runner
-from eval import table
+from eval.results import predictions
+from eval.results import table
+from eval.run import plan as plan_lib
+from eval.run import runner
 from tests.eval import tiny_config
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -324,7 +324,7 @@ class PlanTest(parameterized.TestCase):
       plan_lib.make(config)
 
   def test_batch_that_does_not_divide(self):
-    from eval import devices
+    from eval.pipeline import devices
 
     mesh = mock.Mock(size=8)
     with self.assertRaisesRegex(

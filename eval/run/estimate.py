@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from eval import devices
-from eval import plan as plan_lib
 from eval import tasks
-from eval.progress import duration
+from eval.pipeline import devices
+from eval.run import plan as plan_lib
+from eval.run.progress import duration
 from robust_tfds import conditions
 
 _PROBED = ("gaussian_noise", "defocus_blur", "zoom_blur", "brightness")

@@ -5,8 +5,8 @@ import pathlib
 import numpy as np
 from absl.testing import absltest
 
-from eval import rmse
-from eval import table
+from eval.results import table
+from eval.run import rmse
 
 
 class RmseTest(absltest.TestCase):

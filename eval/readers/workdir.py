@@ -16,11 +16,11 @@ from collections.abc import Sequence
 import ml_collections
 import numpy as np
 
-from eval import predictions
 from eval import reports
-from eval import table
 from eval import tasks
 from eval.metrics import corruption_error
+from eval.results import predictions
+from eval.results import table
 
 
 def rows(

@@ -192,5 +192,5 @@ def _read(path: pathlib.Path, name: str = "") -> LabelSpace:
   except (json.JSONDecodeError, KeyError, TypeError) as e:
     raise ValueError(
       f"{path} is no label map ({e!r}). Expected source_classes and classes,"
-      " each with name and members: see eval/label_space.py."
+      " each with name and members: see eval/tasks/label_space.py."
     ) from e

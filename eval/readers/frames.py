@@ -1,6 +1,6 @@
 """Scores any framework's predictions on ImageNet-Vid-Robust or YTBB-Robust.
 
-  python -m eval.score_frames --predictions=mine.csv --out=/tmp/scored \\
+  python -m eval.readers.frames --predictions=mine.csv --out=/tmp/scored \\
       --dataset=imagenet_vid_robust --metadata=/data/manual
 
 Needs the set's metadata (the README of the data set says which files), neither
@@ -10,7 +10,7 @@ with one array per column, one row per frame:
   model       optional; default: the file's name
   example_id  the frame's path, `val/<video>/<frame>.JPEG` or
               `<ytid>_<ms>/frame-<n>.jpg`
-  top1        int, the predicted class of the set (after `eval/label_space.py`)
+  top1        int, the predicted class of the set (after `eval/tasks/label_space.py`)
 
 Every reviewed frame needs a prediction; a missing one is named, never counted as
 right or wrong. Frames of no reviewed set are left out. Writes table.csv and the
@@ -30,11 +30,11 @@ import numpy as np
 from absl import app
 from absl import flags
 
-from eval import provenance
 from eval import reports
-from eval import table
 from eval import tasks
 from eval.metrics import natural_labels
+from eval.results import provenance
+from eval.results import table
 from eval.tasks import frames as task
 from robust_tfds import errors
 from robust_tfds.datasets import frame_sets
@@ -87,7 +87,7 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
   if absent or not len(columns["top1"]):
     raise ValueError(
       f"{path} lacks {', '.join(absent) or 'rows'}; the schema is in"
-      " eval/score_frames.py."
+      " eval/readers/frames.py."
     )
   try:
     whole = columns["top1"].astype(np.int64)

@@ -1,6 +1,6 @@
 """Scores COCO-format result files that any framework made; one file a cell.
 
-  python -m eval.score_detections --truth=instances_val2017.json \\
+  python -m eval.readers.coco --truth=instances_val2017.json \\
       --results=my_model/ --out=/tmp/scored
 
 The folder holds `clean.json` and `<corruption>_<severity>.json`, each a COCO
@@ -23,12 +23,12 @@ from typing import Any
 from absl import app
 from absl import flags
 
-from eval import provenance
 from eval import reports
-from eval import table
 from eval import tasks
 from eval.metrics import detection as metrics
 from eval.metrics.detection import coco
+from eval.results import provenance
+from eval.results import table
 from eval.tasks import detection
 from robust_tfds import conditions as conditions_lib
 

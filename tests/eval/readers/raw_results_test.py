@@ -8,9 +8,9 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import raw_results
-from eval import table
 from eval.metrics.detection import benchmark
+from eval.readers import raw_results
+from eval.results import table
 from tests import shared_data
 
 _FOLDER = "data/detection_raw_results"

@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from eval import inputs
+from eval.pipeline import inputs
 from robust_tfds import movies
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec as names

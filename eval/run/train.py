@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from eval import clips
+from eval.pipeline import clips
 from robust_tfds import datasets
 from robust_tfds.corruptions import canvas
 

@@ -15,21 +15,21 @@ from typing import Any
 import jax
 import numpy as np
 
-from eval import devices
-from eval import inputs
-from eval import plan as plan_lib
-from eval import predict
-from eval import predictions
-from eval import provenance
-from eval import published
+from eval import papers as published
 from eval import reports
-from eval import rescore
-from eval import table
 from eval import tasks
-from eval import timing
-from eval import train
 from eval.metrics import corruption_error
-from eval.progress import Progress
+from eval.pipeline import devices
+from eval.pipeline import inputs
+from eval.pipeline import predict
+from eval.readers import workdir as rescore
+from eval.results import predictions
+from eval.results import provenance
+from eval.results import table
+from eval.run import plan as plan_lib
+from eval.run import timing
+from eval.run import train
+from eval.run.progress import Progress
 from robust_tfds import conditions
 from robust_tfds import datasets
 from robust_tfds.corruptions import seeding

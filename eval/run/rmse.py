@@ -1,6 +1,6 @@
 """How far corruptions move pixels, beside what they cost a detector: Figure 6.
 
-  python -m eval.rmse --dataset=digits_detection_c --limit=50 --out=/tmp/rmse \\
+  python -m eval.run.rmse --dataset=digits_detection_c --limit=50 --out=/tmp/rmse \\
       --table=/tmp/detection/table.csv
 
 Writes rmse.csv: corruption, severity, the mean over images of the RMSE between
@@ -22,10 +22,10 @@ import numpy as np
 from absl import app
 from absl import flags
 
-from eval import inputs
-from eval import table
 from eval.metrics import detection
+from eval.pipeline import inputs
 from eval.reports import style
+from eval.results import table
 from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets

@@ -5,7 +5,7 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import table
+from eval.results import table
 
 
 def _row(**changes) -> table.Row:

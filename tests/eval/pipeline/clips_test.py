@@ -6,8 +6,8 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import clips
-from eval import inputs
+from eval.pipeline import clips
+from eval.pipeline import inputs
 from eval.tasks import Condition
 from models.video.spec import VideoSpec
 from robust_tfds import corruptions

@@ -1,6 +1,6 @@
 """P, mPC and rPC of the detection paper from its raw results files.
 
-  python -m eval.raw_results raw/*.json --out=/tmp/tables
+  python -m eval.readers.raw_results raw/*.json --out=/tmp/tables
 
 A file is what the authors published for a data set and a model, as JSON:
 `dataset`, `model`, `corruptions` (names of the first axis), `severities` (of the
@@ -28,12 +28,12 @@ import numpy as np
 from absl import app
 from absl import flags
 
-from eval import provenance
-from eval import published
-from eval import table
+from eval import papers as published
 from eval.metrics import detection
 from eval.metrics.detection import benchmark
 from eval.reports.leaderboard_markdown import escape
+from eval.results import provenance
+from eval.results import table
 
 _OUT = flags.DEFINE_string(
   "out", None, "Folder for table.csv and tables.md.", allow_override=True
