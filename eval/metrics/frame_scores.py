@@ -33,7 +33,7 @@ def right(predicted: Columns) -> np.ndarray:
   return natural_labels.correct(top, labels, classes)
 
 
-Found = tuple[tuple[float, float, float], int]
+MetricValue = tuple[tuple[float, float, float], int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Scored:
     same = kept[sets.anchor][sets.of]
     return cls(predicted, right(predicted), sets, kept & same)
 
-  def all_of_them(self) -> list[tuple[str, Found]]:
+  def metrics(self) -> list[tuple[str, MetricValue]]:
     """Every metric of the reviewed frames, and what the review changed."""
     kept = self.reviewed()
     found = [
@@ -79,33 +79,33 @@ class Scored:
     rows = {k: v[self.keep] for k, v in self.predicted.items()}
     return Scored.of(rows)
 
-  def orig(self) -> Found:
+  def orig(self) -> MetricValue:
     """pm-0."""
     return self._scores(0)
 
-  def pmk(self) -> Found:
+  def pmk(self) -> MetricValue:
     """pm-10."""
     return self._scores(K)
 
-  def drop(self) -> Found:
+  def drop(self) -> MetricValue:
     """pm-0 minus pm-10."""
     failure = pm_k.first_failure(self.correct, self.sets)
     return self._rate(((failure > 0) & (failure <= K)).sum())
 
-  def curve(self) -> list[tuple[str, Found]]:
+  def curve(self) -> list[tuple[str, MetricValue]]:
     """Every k, and pm-10 without the anchor."""
     by_k = [(f"acc_pmk/k={k}", self._scores(k)) for k in range(K + 1)]
     alone = pm_k.without_anchor(self.correct, self.sets, k=K)
     return [*by_k, ("acc_pmk/without_anchor", (alone, len(self.sets)))]
 
-  def by_class(self) -> list[tuple[str, Found]]:
+  def by_class(self) -> list[tuple[str, MetricValue]]:
     """Anchors of each class."""
     found = breakdowns.per_class(
       self.correct, self.sets, self.predicted["labels"]
     )
     return _pairs(found, "class")
 
-  def by_offset(self) -> list[tuple[str, Found]]:
+  def by_offset(self) -> list[tuple[str, MetricValue]]:
     """Errors at each offset, accuracy at each distance from a right anchor."""
     errors = breakdowns.offset_errors(self.correct, self.sets)
     near = breakdowns.conditional(self.correct, self.sets)
@@ -121,7 +121,7 @@ class Scored:
       ),
     ]
 
-  def by_value(self, column: str, without: bool) -> list[tuple[str, Found]]:
+  def by_value(self, column: str, without: bool) -> list[tuple[str, MetricValue]]:
     """Anchors by frame type or rate, where the data set knows them all."""
     values = self.predicted[column][self.sets.anchor].tolist()
     if not all(values):
@@ -133,7 +133,7 @@ class Scored:
     )
     return _pairs(found, f"without_{column}" if without else column)
 
-  def distances(self) -> list[tuple[str, Found]]:
+  def distances(self) -> list[tuple[str, MetricValue]]:
     """CDF of l-infinity distances from the anchor (Appendix F)."""
     linf = self.predicted["linf"]
     if np.isnan(linf).any():
@@ -158,7 +158,7 @@ class Scored:
       ]
     return out
 
-  def review(self) -> list[tuple[str, Found]]:
+  def review(self) -> list[tuple[str, MetricValue]]:
     """Before the human review (Table 4)."""
     found = breakdowns.review_impact(self.correct, self.sets, self.keep)
     return [
@@ -167,17 +167,17 @@ class Scored:
       for metric in ("acc_orig", "acc_pmk")
     ]
 
-  def _scores(self, k: int) -> Found:
+  def _scores(self, k: int) -> MetricValue:
     failure = pm_k.first_failure(self.correct, self.sets)
     return self._rate((failure > k).sum())
 
-  def _rate(self, hits: int) -> Found:
+  def _rate(self, hits: int) -> MetricValue:
     n = len(self.sets)
     lo, hi = intervals.clopper_pearson(hits, n)
     return (float(hits / n), float(lo), float(hi)), n
 
 
-def _pairs(found: Mapping, what: str) -> list[tuple[str, Found]]:
+def _pairs(found: Mapping, what: str) -> list[tuple[str, MetricValue]]:
   return [
     (f"{metric}/{what}={value}", (scores[metric], scores["n"]))
     for value, scores in found.items()

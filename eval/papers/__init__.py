@@ -68,6 +68,22 @@ def testbed(dataset: str) -> dict[str, tuple[float, float]]:
   return {m: (a / n, b / n) for m, a, b in paper.get("testbed", ())}
 
 
+def anchors(dataset: str) -> int | None:
+  """How many anchor sets the printed numbers of a data set are of."""
+  return load_of(dataset).get("anchors")
+
+
 def load_of(dataset: str) -> Mapping:
   """The numbers of the paper that a data set comes from."""
   return load(_PAPERS.get(dataset, "hendrycks2019"))
+
+
+def detectors(dataset: str) -> dict[str, tuple[float, ...]]:
+  """Printed name -> (P, mPC) of box detectors of Michaelis et al. 2019."""
+  names = {"coco_c": "coco", "pascal_c": "pascal_voc"}
+  name = names.get(dataset, dataset.removesuffix("_c"))
+  return {
+    row["model"]: (row["p"] / 100, row["mpc"] / 100)
+    for row in load("michaelis2019")["rows"]
+    if row["dataset"] == name and row["task"] == "bbox"
+  }

@@ -77,13 +77,13 @@ def uniform_indices(num_frames: int, frames: int) -> np.ndarray:
   return ((starts + ends) // 2)[None]
 
 
-def make(
+def sample_clips(
   video: bytes | np.ndarray,
   fps: float,
   name: str,
   severity: int,
   edition: str,
-  key: jax.Array,
+  key: jax.Array | np.ndarray,
   spec: Any,
   views: int,
   sampling: str = "dense",
@@ -96,7 +96,7 @@ def make(
     name: of the perturbation; empty for clean.
     severity: 1-5.
     edition: of the perturbations.
-    key: JAX key.
+    key: JAX key, or its raw words uint32 `[2]`.
     spec: `models.video.spec.VideoSpec`.
     views: how many clips.
     sampling: `dense` (`view_indices`) or `uniform` (`uniform_indices`).
@@ -108,31 +108,31 @@ def make(
     movies.BrokenVideoError: a file that cannot be decoded.
   """
   temporal = bool(name) and videos.is_temporal(name)
-  shown = np.empty(0, np.int64)
+  clip_frames = np.empty(0, np.int64)
 
   def choose(count: int) -> list[int]:
-    nonlocal shown
+    nonlocal clip_frames
     order = np.arange(count)
     if temporal:
       order = videos.frame_indices(
         count, name, severity, edition=edition, key=key
       )
     if sampling == "uniform":
-      wanted = uniform_indices(len(order), spec.frames)
+      view = uniform_indices(len(order), spec.frames)
     else:
-      wanted = view_indices(len(order), fps, spec.frames, spec.rate, views)
-    shown = order[wanted]
-    return np.unique(shown).tolist()
+      view = view_indices(len(order), fps, spec.frames, spec.rate, views)
+    clip_frames = order[view]
+    return np.unique(clip_frames).tolist()
 
   if name in ("mpeg1", "mpeg2"):
-    made = _through_mpeg(video, fps, name, severity, choose)
+    perturbed = _through_mpeg(video, fps, name, severity, choose)
   else:
-    made = _frame_by_frame(
+    perturbed = _frame_by_frame(
       video, "" if temporal else name, severity, edition, key, choose
     )
-  cropped = {number: _cropped(frame, spec) for number, frame in made}
-  flat = np.stack([cropped[number] for number in shown.ravel().tolist()])
-  return flat.reshape(*shown.shape, *flat.shape[1:])
+  cropped = {number: _cropped(frame, spec) for number, frame in perturbed}
+  flat = np.stack([cropped[number] for number in clip_frames.ravel().tolist()])
+  return flat.reshape(*clip_frames.shape, *flat.shape[1:])
 
 
 def _frame_by_frame(video, name, severity, edition, key, choose):
@@ -145,7 +145,7 @@ def _frame_by_frame(video, name, severity, edition, key, choose):
     numbers = np.array([number for number, _ in part])
     spare = _PART - len(part)  # one length: one compilation
     clip = np.stack([frame for _, frame in part] + [part[0][1]] * spare)
-    made = videos.perturb_frames(
+    perturbed = videos.perturb_frames(
       clip,
       name,
       severity,
@@ -153,7 +153,7 @@ def _frame_by_frame(video, name, severity, edition, key, choose):
       key=key,
       first=np.resize(numbers, _PART),
     )
-    yield from zip(numbers.tolist(), np.asarray(made))
+    yield from zip(numbers.tolist(), np.asarray(perturbed))
 
 
 def _through_mpeg(video, fps, name, severity, choose):
@@ -170,11 +170,11 @@ def _through_mpeg(video, fps, name, severity, choose):
     names.module(name, "video").streamed(counted(), severity, fps)
   )
   first = next(coded)  # the whole video is encoded by now
-  wanted = choose(count)
+  numbers = choose(count)
   for number, frame in itertools.chain([first], coded):
-    if number in wanted:
+    if number in numbers:
       yield number, frame
-    if number == wanted[-1]:
+    if number == numbers[-1]:
       return
 
 
@@ -189,9 +189,7 @@ def _cropped(frame: np.ndarray, spec: Any) -> np.ndarray:
   """A frame by the spec's resize rule and centre crop."""
   from PIL import Image
 
-  kind = {"squash": "squash", "short_side": "short"}[spec.resize]
-  rule = f"{kind}{spec.resize_px}_crop{spec.input_px}"
-  return np.asarray(geometry.apply(Image.fromarray(frame), rule))
+  return np.asarray(geometry.apply(Image.fromarray(frame), spec.geometry))
 
 
 class Clips:
@@ -209,7 +207,7 @@ class Clips:
     views: int,
     sampling: str = "dense",
   ):
-    """See `make`; the key of a video follows from its id."""
+    """See `sample_clips`; the key of a video follows from its id."""
     self._source, self._condition, self._spec = source, condition, spec
     self._seed, self._dataset = seed, dataset
     self._edition, self._views, self._sampling = edition, views, sampling
@@ -217,9 +215,9 @@ class Clips:
 
   def batches(self) -> Iterator[inputs.Batch]:
     """`image` uint8 `[B, views, frames, S, S, 3]`; the last batch is padded."""
-    yield from self._source.ahead(self._made())
+    yield from self._source.prefetch(self._batches())
 
-  def _made(self) -> Iterator[inputs.Batch]:
+  def _batches(self) -> Iterator[inputs.Batch]:
     size = self._source.batch_size
     with concurrent.futures.ThreadPoolExecutor() as pool:
       examples = self._source.examples(skipped=("video",))
@@ -229,19 +227,13 @@ class Clips:
 
   def _clips(self, example: dict[str, Any]) -> np.ndarray:
     condition, text = self._condition, inputs.text(example["example_id"])
-    key = seeding.example_key(
-      self._seed,
-      self._dataset,
-      condition.corruption,
-      condition.severity,
-      text,
-    )
+    key = condition.key(self._seed, self._dataset, text)
     try:
-      return make(
+      return sample_clips(
         example["video"],
         float(example["fps"]),
-        condition.corruption,
-        condition.severity,
+        condition.name,
+        condition.level,
         self._edition,
         key,
         self._spec,

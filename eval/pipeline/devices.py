@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import jax
 import numpy as np
 from jax.sharding import AxisType
@@ -10,12 +12,13 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec
 
 
-def mesh() -> Mesh:
-  """All devices in one axis, `data`."""
+def mesh(chosen: Sequence[jax.Device] | None = None) -> Mesh:
+  """Devices in one axis, `data`: all of all hosts, or some."""
   # Auto axes: with the explicit default a replicated operand cannot be
   # concatenated with a sharded one (jax 0.10).
+  devices = jax.devices() if chosen is None else chosen
   return jax.make_mesh(
-    (jax.device_count(),), ("data",), axis_types=(AxisType.Auto,)
+    (len(devices),), ("data",), axis_types=(AxisType.Auto,), devices=devices
   )
 
 

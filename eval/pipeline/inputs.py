@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -50,6 +51,22 @@ class Batch:
   frame: np.ndarray
   label: np.ndarray
   examples: Sequence[Mapping[str, Any]] = ()
+
+
+class Batches(Protocol):
+  """What gives batches of one shape, always in the same order.
+
+  Attributes:
+    steps: how many batches.
+    shape: of an example's pixels; None where pictures differ.
+  """
+
+  steps: int
+  shape: tuple[int | None, ...]
+
+  def batches(self) -> Iterator[Batch]:
+    """`steps` batches."""
+    ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,18 +136,18 @@ class Source:
     if self._cache is not None:
       yield from self._cache
       return
-    kept: list[Batch] | None = []
+    cache: list[Batch] | None = []
     size = 0
-    for batch in self.ahead(self._decoded_batches()):
+    for batch in self.prefetch(self._decoded_batches()):
       size += batch.image.nbytes
-      if kept is not None and size <= self._cache_bytes:
-        kept.append(batch)
+      if cache is not None and size <= self._cache_bytes:
+        cache.append(batch)
       else:
-        kept = None
+        cache = None
       yield batch
-    self._cache = kept
+    self._cache = cache
 
-  def ahead(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+  def prefetch(self, batches: Iterator[Batch]) -> Iterator[Batch]:
     """The batches, made in a thread before they are asked for.
 
     Adds to `waited_s`, `decoding_s` and `decoded`.
@@ -146,7 +163,7 @@ class Source:
         self.decoded += int(batch.mask.sum())
         yield batch
 
-    ready = _ahead(measured(), depth=2)
+    ready = _in_thread(measured(), depth=2)
     while True:
       start = time.perf_counter()
       batch = next(ready, None)
@@ -155,11 +172,16 @@ class Source:
         return
       yield batch
 
+  @property
+  def category_ids(self) -> tuple[int, ...]:
+    """By label, what COCO-style result files call the classes; empty: label + 1."""
+    return self.builder.CATEGORY_IDS
+
   def sample(self) -> dict[str, Any]:
     """The first example, for galleries and shape checks."""
     return next(iter(self.examples()))
 
-  def described(self, skipped: Sequence[str]) -> Iterator[dict[str, Any]]:
+  def metadata(self, skipped: Sequence[str]) -> Iterator[dict[str, Any]]:
     """All examples of the split that are used, on every host.
 
     Args:
@@ -241,7 +263,7 @@ class Source:
         yield from pool.map(source.__getitem__, block)
 
 
-def _ahead(items: Iterable[Batch], depth: int) -> Iterator[Batch]:
+def _in_thread(items: Iterable[Batch], depth: int) -> Iterator[Batch]:
   """Runs an iterator in a thread, up to `depth` items ahead."""
   done = object()
   ready: queue.Queue = queue.Queue(maxsize=depth)
@@ -286,16 +308,16 @@ def _batch(
   if None in shape:
     image, size = _on_canvas(images, batch_size)
   else:
-    for e, got in zip(examples, images):
-      if got.shape != shape:
+    for e, picture in zip(examples, images):
+      if picture.shape != shape:
         raise ValueError(
-          f"Example {text(e['example_id'])!r} has shape {got.shape}, its data"
+          f"Example {text(e['example_id'])!r} has shape {picture.shape}, its data"
           f" set says {shape}. Build the data set again."
         )
     fixed = [n for n in shape if n is not None]
     image = np.zeros((batch_size, *fixed), np.uint8)
-    for i, got in enumerate(images):
-      image[i] = got
+    for i, picture in enumerate(images):
+      image[i] = picture
     size = np.tile(np.array(fixed[-3:-1], np.int32), (batch_size, 1))
   return Batch(
     image=image,

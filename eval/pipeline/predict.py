@@ -23,11 +23,14 @@ from jax.sharding import PartitionSpec
 
 from eval.pipeline import devices
 from robust_tfds import corruptions
+from robust_tfds.conditions import Condition
 from robust_tfds.corruptions.ops import jpeg
 
 # Of logits, or of a detector's outputs by name.
 Reduce = Callable[[Any], Mapping[str, jax.Array]]
-Transform = Callable[[jax.Array, jax.Array | None, Any, np.ndarray], jax.Array]
+Transform = Callable[
+  [jax.Array, jax.Array | None, Condition, np.ndarray], jax.Array
+]
 _ROWS, _ALL = PartitionSpec("data"), PartitionSpec()
 
 
@@ -45,8 +48,7 @@ class Predictor:
     self._model, self._where = model, where
     self._variables = devices.put_replicated(variables, where)
     self._steps: dict[Reduce, Callable] = {}
-    # Clips are [T, H, W, 3], pictures [H, W, 3].
-    self._item = 4 if hasattr(getattr(model, "spec", None), "frames") else 3
+    self._item = model.spec.item_axes
 
   def __call__(
     self,
@@ -82,9 +84,10 @@ class Predictor:
     return {**reduce(logits), "finite": jnp.isfinite(logits).all(axis=inner)}
 
   def _detections(self, reduce: Reduce, variables, images, sizes):
-    kept = reduce(self._model.apply(variables, images, sizes))
-    finite = jnp.isfinite(kept["scores"]).all(axis=1)
-    return {**kept, "finite": finite & jnp.isfinite(kept["boxes"]).all((1, 2))}
+    outputs = reduce(self._model.apply(variables, images, sizes))
+    finite = jnp.isfinite(outputs["scores"]).all(axis=1)
+    finite &= jnp.isfinite(outputs["boxes"]).all((1, 2))
+    return {**outputs, "finite": finite}
 
   def _compile(self, step: Callable, reduce: Reduce) -> Callable:
     def whole(variables, *rows):
@@ -102,6 +105,16 @@ class Predictor:
     return jax.jit(sharded)
 
 
+def unchanged(
+  images: jax.Array,
+  sizes: jax.Array | None,
+  condition: Condition,
+  keys: np.ndarray,
+) -> jax.Array:
+  """The images as they are: a `Transform` of data that is not corrupted here."""
+  return images
+
+
 def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
   """Corrupts sharded batches of images on their devices.
 
@@ -116,10 +129,9 @@ def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
   """
 
   def transform(images, sizes, condition, keys):
-    del sizes  # classification batches have one size
-    if condition.corruption:
-      step = _corrupt_step(where, condition.corruption, edition)
-      severity = np.int32(condition.severity)
+    if condition.name:
+      step = _corrupt_step(where, condition.name, edition)
+      severity = np.int32(condition.level)
       images = step(images, severity, devices.put_batch(keys, where))
     if codec == "jpeg85":
       images = _jpeg_step(where)(images)
@@ -141,10 +153,10 @@ def canvas_corruptor(where: Mesh, edition: str) -> Transform:
   """
 
   def transform(images, sizes, condition, keys):
-    if not condition.corruption:
+    if not condition.name:
       return images
-    step = _corrupt_step(where, condition.corruption, edition, sized=True)
-    severity = np.int32(condition.severity)
+    step = _corrupt_step(where, condition.name, edition, sized=True)
+    severity = np.int32(condition.level)
     return step(images, severity, devices.put_batch(keys, where), sizes)
 
   return transform
@@ -164,12 +176,12 @@ def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
   """
 
   def transform(images, sizes, condition, keys):
-    name = condition.corruption and condition.config
+    name = "" if condition.clean else condition.config
     step = _sequence_step(where, name, edition, sizes is not None)
     rows = [images, devices.put_batch(keys, where)]
     frames = step(*rows, *([] if sizes is None else [sizes]))
     if codec == "h264":
-      frames = _through_h264(frames, condition.corruption, where)
+      frames = _through_h264(frames, condition.name, where)
     return frames
 
   return transform

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eval.results import table
+from eval.results.facts import TaskFacts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Context:
   """All that a report may read.
 
   Attributes:
-    task: `classification`, ...
+    facts: names, order and sense of the task's numbers.
     dataset: dataset name.
     rows: the table.
     corruptions: names in paper order, those of the run, `common` ones first.
@@ -56,7 +57,7 @@ class Context:
     timing: stage -> seconds, or empty.
   """
 
-  task: str
+  facts: TaskFacts
   dataset: str
   rows: Sequence[table.Row]
   corruptions: Sequence[str]
@@ -88,6 +89,11 @@ class Context:
   )
   gflops: Mapping[str, float] = dataclasses.field(default_factory=dict)
   timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+  @property
+  def task(self) -> str:
+    """The task's name."""
+    return self.facts.task
 
   @property
   def models(self) -> list[str]:

@@ -7,116 +7,28 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 
 from eval import reports
+from eval.results.facts import Metric
 
-# Task -> the benchmark's numbers, as (metric, heading).
-HEADLINES: Mapping[str, Sequence[tuple[str, str]]] = {
-  "classification": (
-    ("clean_error", "Clean error"),
-    ("mean_corruption_error", "Mean error (15)"),
-    ("mce", "mCE"),
-    ("relative_mce", "Relative mCE"),
-    ("extra_mean_corruption_error", "Mean error (extra 4)"),
-  ),
-  "sequences": (
-    ("clean_error", "Clean error"),
-    ("mean_flip_probability", "Mean FP (10)"),
-    ("mfr", "mFR"),
-    ("mean_unnormalised_t5d", "Mean uT5D (10)"),
-    ("mt5d", "mT5D"),
-  ),
-  "frames": (
-    ("acc_orig", "pm-0"),
-    ("acc_pmk", "pm-10"),
-    ("drop", "Drop"),
-    ("acc_static_worst", "Static worst frames"),
-    ("effective_robustness", "Above the published line"),
-  ),
-  "detection": (
-    ("p", "P"),
-    ("mpc", "mPC"),
-    ("rpc", "rPC"),
-    ("mpc_all", "mPC (19)"),
-    ("rpc_all", "rPC (19)"),
-    ("mpc_validation", "mPC (validation 4)"),
-    ("segm/p", "Mask P"),
-    ("segm/mpc", "Mask mPC"),
-    ("segm/rpc", "Mask rPC"),
-  ),
-  "video": (
-    ("clean_accuracy", "Clean accuracy"),
-    ("natural_accuracy", "Accuracy under natural shifts"),
-    ("natural_category_accuracy", "Mean of the categories"),
-    ("gamma_a", "gamma_a"),
-    ("gamma_r", "gamma_r"),
-    ("gamma_r/noise", "gamma_r, noise"),
-    ("gamma_r/blur", "blur"),
-    ("gamma_r/digital", "digital"),
-    ("gamma_r/temporal", "temporal"),
-    ("gamma_r/camera", "camera"),
-  ),
-}
-# Where more is better; errors and drops are the rule.
-_HIGHER = (
-  "acc_orig",
-  "acc_pmk",
-  "acc_static_worst",
-  "effective_robustness",
-  "mean_ap",
-  "segm/mean_ap",
-  *(metric for metric, _ in HEADLINES["detection"]),
-  *(metric for metric, _ in HEADLINES["video"]),
-)
-# Task -> the numbers of each corruption, plain and normalised.
-DETAILS: Mapping[str, Sequence[tuple[str, str]]] = {
-  "classification": (("mean_error", "error"), ("ce", "CE")),
-  "sequences": (
-    ("flip_probability", "FP"),
-    ("fr", "FR"),
-    ("unnormalised_t5d", "uT5D"),
-    ("t5d", "T5D"),
-  ),
-  "frames": (),
-  "detection": (("mean_ap", "AP"), ("segm/mean_ap", "mask AP")),
-  "video": (("gamma_a", "gamma_a"), ("gamma_r", "gamma_r")),
-}
-# Task -> what one corruption is called, and the mean over the common ones.
-_WORDS = {
-  "classification": ("corruption", "CE and mCE", "mCE"),
-  "sequences": ("perturbation", "FR, T5D, mFR and mT5D", "mFR and mT5D"),
-  "frames": ("condition", "", ""),
-  "detection": ("corruption", "", "mPC"),
-  "video": ("perturbation", "", ""),
-}
-_DISTANCES = ("unnormalised_t5d", "mean_unnormalised_t5d", "zipf_distance")
-
-
-def headlines(context: reports.Context) -> Sequence[tuple[str, str]]:
+def headlines(context: reports.Context) -> list[Metric]:
   """The task's headline numbers that the table has."""
-  return _there(context, HEADLINES[context.task])
+  return _present(context, context.facts.headlines)
 
 
-def details(context: reports.Context) -> Sequence[tuple[str, str]]:
+def details(context: reports.Context) -> list[Metric]:
   """The numbers of each corruption that the table has."""
-  return _there(context, DETAILS[context.task])
+  return _present(context, context.facts.details)
 
 
-def main_details(context: reports.Context) -> list[tuple[str, str]]:
-  """Of every plain and normalised pair the normalised one, if it is there."""
-  known = DETAILS[context.task]
-  there = details(context)
-  if context.task in ("detection", "video"):  # each for itself
-    return list(there)
-  pairs = zip(known[::2], known[1::2])
-  return [
-    normalised if normalised in there else plain
-    for plain, normalised in pairs
-    if plain in there
-  ]
+def main_details(context: reports.Context) -> list[Metric]:
+  """The numbers of each corruption, plain ones left out that are normalised."""
+  present = details(context)
+  plain = {m.normalises for m in present}
+  return [m for m in present if m.name not in plain]
 
 
 def noun(context: reports.Context) -> str:
   """`corruption` or `perturbation`."""
-  return _WORDS[context.task][0]
+  return context.facts.noun
 
 
 def sections(context: reports.Context) -> list[tuple[str, list[str]]]:
@@ -124,21 +36,23 @@ def sections(context: reports.Context) -> list[tuple[str, list[str]]]:
   kind = f"{noun(context)}s"
   listed = [
     (f"common {kind}", common(context)),
-    (f"extra {kind} (never in {_WORDS[context.task][2]})", extra(context)),
+    (f"extra {kind} (never in {context.facts.mean})", extra(context)),
   ]
   return [(heading, names) for heading, names in listed if names]
 
 
-def text(metric: str, number: float) -> str:
+def text(metric: Metric, number: float) -> str:
   """A number as reports print it: rates in percent, distances as they are."""
-  if metric in _DISTANCES:
-    return "-" if math.isnan(number) else f"{number:.2f}"
-  return percent(number)
+  if metric.percent:
+    return percent(number)
+  return "-" if math.isnan(number) else f"{number:.2f}"
 
 
-def _there(context, listed):
-  metrics = {r.metric for r in context.rows}
-  return [(metric, label) for metric, label in listed if metric in metrics]
+def _present(
+  context: reports.Context, metrics: Sequence[Metric]
+) -> list[Metric]:
+  names = {r.metric for r in context.rows}
+  return [m for m in metrics if m.name in names]
 
 
 def value(context: reports.Context, model: str, **equal: object) -> float:
@@ -184,37 +98,25 @@ def missing(context: reports.Context) -> list[str]:
   return [n for n in context.common if n not in context.corruptions]
 
 
-def best(numbers: Sequence[float], metric: str = "error") -> int | None:
+def best(numbers: Sequence[float], metric: Metric) -> int | None:
   """Index of the best number of a metric, None where all are nan."""
-  sign = -1 if metric in _HIGHER else 1
+  sign = -1 if metric.higher_is_better else 1
   real = [(sign * x, i) for i, x in enumerate(numbers) if not math.isnan(x)]
   return min(real)[1] if real else None
 
 
 def note(context: reports.Context) -> str:
-  """What normalised numbers mean in this run."""
-  if context.task == "frames":
-    return (
-      "pm-0: right on the anchor; pm-10: right on the anchor and on every"
-      " similar frame within 10."
-    )
-  if context.task == "detection":
-    return (
-      "P: AP (VOC: AP50) on clean images; mPC: its mean over the 15 corruptions"
-      " and 5 severities; rPC: mPC / P."
-    )
-  if context.task == "video":
-    return (
-      "gamma_a: 1 - (clean accuracy - accuracy); gamma_r: accuracy / clean"
-      " accuracy; means over severities, then perturbations, then groups."
-    )
+  """What the numbers mean in this run."""
+  facts = context.facts
+  if facts.explanation:
+    return facts.explanation
   if not context.baseline or context.baseline.startswith("none"):
     return "No baseline: plain means only."
-  _, normalised, mean = _WORDS[context.task]
-  said = (
-    f"{normalised} are normalised by {context.baseline}; 100 is the baseline."
+  sentence = (
+    f"{facts.normalised} are normalised by {context.baseline}; 100 is the"
+    " baseline."
   )
   absent = missing(context)
   if absent:
-    said += f" No {mean}: the run lacks {', '.join(absent)}."
-  return said
+    sentence += f" No {facts.mean}: the run lacks {', '.join(absent)}."
+  return sentence

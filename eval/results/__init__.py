@@ -1,0 +1,1 @@
+"""What a run leaves on disk: the workdir, its cells, the table, where from."""

@@ -6,76 +6,95 @@ import functools
 import time
 from collections.abc import Callable
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import numpy as np
 
-from eval import tasks
+import models
 from eval.pipeline import devices
+from eval.results.workdir import Workdir
+from eval.run import data as data_lib
 from eval.run import plan as plan_lib
+from eval.run import publish
 from eval.run.progress import duration
-from robust_tfds import conditions
+from robust_tfds.conditions import Condition
 
 _PROBED = ("gaussian_noise", "defocus_blur", "zoom_blur", "brightness")
 
 
-def describe(plan: plan_lib.Plan) -> str:
+def describe(plan: plan_lib.Plan, workdir: Workdir | None = None) -> str:
   """The cells, the work and an estimate as text.
 
   Compiles each model and a few corruptions and times one batch of random
   pixels; reads no data set, no checkpoint and writes nothing.
+
+  Args:
+    plan: of the run.
+    workdir: where it would run, whose data folder is looked into.
   """
-  size = plan_lib.image_px(plan)
-  batch = plan.config.batch_size
-  examples = plan_lib.examples(plan)
-  corrupted = [c for c in plan.conditions if c.corruption]
   lines = [
     f"{plan.dataset}: {len(plan.conditions)} conditions (clean +"
-    f" {len(plan.corruptions)} corruptions) x {len(plan.models)} models ="
-    f" {plan.cells} cells, edition {plan.edition},"
-    f" {_how(plan)}",
+    f" {len(plan.names)} {plan.task.facts.noun}s) x {len(plan.models)} models ="
+    f" {plan.cells} cells, edition {plan.task.setting.edition or 'none'},"
+    f" {publish.how(plan)}",
   ]
   for condition in plan.conditions:
     lines.append(f"  {condition.config}: {', '.join(plan.models)}")
-  task = tasks.get(plan.task)
-  per_image, corruption = {}, 0.0
-  for label, entry in plan.models.items():
-    per_image[label] = _model_seconds(plan, entry, _shape(plan, entry, size))
-  shown = sum(task.frames(c, plan.edition) for c in plan.conditions)
-  shown *= plan.config.data.get("views", 1)
-  total = sum(per_image.values()) * shown
-  measured = ", ".join(f"{k} {1e3 * v:.2f} ms" for k, v in per_image.items())
-  what = "clip" if hasattr(task, "per_model") else "image"
-  if hasattr(task, "per_model"):
-    measured += "; decoding and perturbing come on top, and were not measured"
-  elif plan.config.data.source == "fly" and corrupted:
-    corruption = _corruption_seconds(plan, corrupted, size)
-    measured += f"; corruption of an example {1e3 * corruption:.2f} ms"
-    total += corruption * len(corrupted)
-  lines.append(
-    f"measured here on one batch of {batch} random {what}s, per {what}:"
-    f" {measured} ({jax.device_count()} {jax.devices()[0].platform} device(s))"
-  )
-  if examples is None:
-    lines.append(
-      f"estimate: {duration(1000 * total)} for every 1,000 examples; their"
-      " number is known once the data set is prepared"
-    )
-  else:
-    work = examples * shown * len(plan.models)
-    lines.append(
-      f"estimate: {examples:,} examples a cell, {work:,} {what}s in all: about"
-      f" {duration(examples * total)} after compilation"
-    )
+  per_image = {
+    label: _model_seconds(plan, entry) for label, entry in plan.models.items()
+  }
+  corruption = _corruption_seconds(plan)
+  lines.append(_measured(plan, per_image, corruption))
+  num_images = sum(plan.task.images_per_example(c) for c in plan.conditions)
+  corrupted = sum(not c.clean for c in plan.conditions)
+  seconds = sum(per_image.values()) * num_images
+  seconds += (corruption or 0.0) * corrupted
+  lines.append(_estimate(plan, workdir, num_images, seconds))
   return "\n".join(lines)
 
 
-def _how(plan: plan_lib.Plan) -> str:
-  """Where corrupted pixels come from."""
-  if not plan.corruptions:
-    return "not corrupted"
-  fly = plan.config.data.source == "fly"
-  return "corrupted on the fly" if fly else "prepared"
+def _measured(
+  plan: plan_lib.Plan, per_image: dict[str, float], corruption: float | None
+) -> str:
+  unit = plan.task.unit
+  text = ", ".join(f"{k} {1e3 * v:.2f} ms" for k, v in per_image.items())
+  if plan.task.per_model:
+    text += "; decoding and perturbing come on top, and were not measured"
+  elif corruption is not None:
+    text += f"; corruption of an example {1e3 * corruption:.2f} ms"
+  return (
+    f"measured here on one batch of {plan.config.batch_size} random {unit}s,"
+    f" per {unit}: {text} ({jax.device_count()} {jax.devices()[0].platform}"
+    " device(s))"
+  )
+
+
+def _estimate(
+  plan: plan_lib.Plan,
+  workdir: Workdir | None,
+  num_images: int,
+  seconds: float,
+) -> str:
+  """The line of the whole run.
+
+  Args:
+    plan: of the run.
+    workdir: where it would run.
+    num_images: that one example shows to a model in all conditions.
+    seconds: that one example takes.
+  """
+  examples = data_lib.num_examples(plan, workdir)
+  if examples is None:
+    return (
+      f"estimate: {duration(1000 * seconds)} for every 1,000 examples; their"
+      " number is known once the data set is prepared"
+    )
+  work = examples * num_images * len(plan.models)
+  return (
+    f"estimate: {examples:,} examples a cell, {work:,} {plan.task.unit}s in"
+    f" all: about {duration(examples * seconds)} after compilation"
+  )
 
 
 def _seconds(call: Callable[[], object], images: int) -> float:
@@ -85,49 +104,45 @@ def _seconds(call: Callable[[], object], images: int) -> float:
   return (time.perf_counter() - start) / images
 
 
-def _shape(plan: plan_lib.Plan, entry, size: int) -> tuple[int, ...]:
-  """Of what a model is shown: a batch of images, or of clips."""
-  spec = plan_lib.registry(tasks.get(plan.task)).get(entry.name).spec
-  batch = plan.config.batch_size
-  if hasattr(spec, "frames"):
-    return (batch, spec.frames, spec.input_px, spec.input_px, 3)
-  return (batch, size, size, 3)
-
-
-def _model_seconds(plan: plan_lib.Plan, entry, shape: tuple[int, ...]) -> float:
-  task = tasks.get(plan.task)
-  model = plan_lib.registry(task).get(
-    entry.name, num_classes=entry.get("num_classes") or None
-  )
+def _model_seconds(plan: plan_lib.Plan, entry: Any) -> float:
+  model = models.get(entry.name, num_classes=entry.get("num_classes") or None)
   variables = jax.jit(model.init)(jax.random.key(0))
-  images = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
-  rows = [images]
-  if getattr(task, "SIZED", False):
+  side = plan_lib.image_px(plan)
+  shape = model.spec.batch_shape(plan.config.batch_size, side)
+  rows = [np.random.default_rng(0).integers(0, 256, shape, np.uint8)]
+  if plan.task.sized:
     rows.append(np.tile(np.array(shape[1:3], np.int32), (shape[0], 1)))
   step = jax.jit(model.apply)
   return _seconds(lambda: step(variables, *rows), shape[0])
 
 
-def _corruption_seconds(
-  plan: plan_lib.Plan, corrupted: Sequence[tasks.Condition], size: int
-) -> float:
-  """Mean over a few conditions that stand for the others."""
-
-  where = devices.mesh()
-  shape = (plan.config.batch_size, size, size, 3)
-  images = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
-  sizes = devices.put_batch(
-    np.tile(np.array([size, size], np.int32), (len(images), 1)), where
+def _corruption_seconds(plan: plan_lib.Plan) -> float | None:
+  """Mean over a few conditions that stand for the others; None: none is made."""
+  corrupted = [c for c in plan.conditions if not c.clean]
+  if not corrupted or not plan.fly or plan.task.per_model:
+    return None
+  side, count = plan_lib.image_px(plan), plan.config.batch_size
+  mesh = devices.mesh()
+  images = np.random.default_rng(0).integers(
+    0, 256, (count, side, side, 3), np.uint8
   )
-  codec = plan.config.data.codec
-  transform = tasks.get(plan.task).transform(where, plan.edition, codec)
-  ids = [str(i) for i in range(len(images))]
-  keys = conditions.raw_keys(plan.seed, plan.dataset, "plan", 1, ids)
-  probed = [c for c in corrupted if c.corruption in _PROBED] or corrupted
-  probed = list({c.corruption: c for c in probed}.values())[:3]
-  batch = devices.put_batch(images, where)
+  sizes = np.tile(np.array([side, side], np.int32), (count, 1))
+  batch, valid = (devices.put_batch(a, mesh) for a in (images, sizes))
+  transform = plan.task.transform(mesh)
+  ids = [str(i) for i in range(count)]
   times = [
-    _seconds(functools.partial(transform, batch, sizes, c, keys), len(images))
-    for c in probed
+    _seconds(
+      functools.partial(
+        transform, batch, valid, c, c.keys(plan.seed, plan.dataset, ids)
+      ),
+      count,
+    )
+    for c in _probed(corrupted)
   ]
   return float(np.mean(times))
+
+
+def _probed(corrupted: Sequence[Condition]) -> list[Condition]:
+  """At most three conditions of different names."""
+  known = [c for c in corrupted if c.name in _PROBED] or list(corrupted)
+  return list({c.name: c for c in known}.values())[:3]

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import json
 import os
-import pathlib
-import types
 from collections.abc import Sequence
 from typing import Any
 
 import ml_collections
 
+import models
 from eval import tasks
+from eval.results import workdir as workdir_lib
+from eval.tasks import base
+from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import spec
 
-# What may differ between two launches of one workdir: nothing here can change
-# a number.
-_FREE = (
-  "batch_size",
-  "data.cache_gib",
-  "data.data_dir",
-  "data.file_format",
-  "data.manual_dir",
-  "reports",
-)
+_SOURCES = ("fly", "prepared")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,22 +26,31 @@ class Plan:
   """A validated run.
 
   Attributes:
-    task: name of the task.
-    dataset: name of the corrupted dataset.
-    edition: edition of its corruptions.
+    task: bound to this run's setting.
     conditions: clean first, then the corruptions in paper order.
     models: label -> its part of the config (`name`, `checkpoint`, `train`, ...).
-    seed: the run's seed.
     config: the resolved config.
   """
 
-  task: str
-  dataset: str
-  edition: str
-  conditions: Sequence[tasks.Condition]
+  task: base.Task
+  conditions: Sequence[conditions.Condition]
   models: dict[str, Any]
-  seed: int
   config: ml_collections.ConfigDict
+
+  @property
+  def dataset(self) -> str:
+    """Name of the corrupted dataset."""
+    return self.task.setting.dataset
+
+  @property
+  def seed(self) -> int:
+    """The run's seed."""
+    return self.task.setting.seed
+
+  @property
+  def fly(self) -> bool:
+    """Whether corrupted pixels are made on the fly."""
+    return self.task.setting.fly
 
   @property
   def cells(self) -> int:
@@ -58,136 +58,104 @@ class Plan:
     return len(self.conditions) * len(self.models)
 
   @property
-  def corruptions(self) -> tuple[str, ...]:
-    """Names in the order of the table."""
-    return tuple(
-      dict.fromkeys(c.corruption for c in self.conditions if c.corruption)
-    )
+  def names(self) -> tuple[str, ...]:
+    """Names of the corruptions, in the order of the table."""
+    return tuple(dict.fromkeys(c.name for c in self.conditions if c.name))
 
 
 def make(config: ml_collections.ConfigDict) -> Plan:
   """Resolves and checks a config.
 
   Raises:
-    ValueError: an unknown dataset, corruption, severity, model or task (with a
+    UserError: an unknown dataset, corruption, severity, model or task (with a
       suggestion), or settings that contradict each other.
     FileNotFoundError: a checkpoint or the frost pictures are not there.
   """
+  task = task_of(config)
+  listed = task.conditions()
+  labelled = _models(config, task)
+  task.check_baseline(list(labelled))
+  _check_codec(task)
+  if config.data.get("frost_dir"):
+    frost_pictures.use_folder(config.data.frost_dir)
+  if task.setting.fly and any(c.name == "frost" for c in listed):
+    frost_pictures.folder()  # raises where there are none
+  return Plan(task, listed, labelled, config)
+
+
+def task_of(config: ml_collections.ConfigDict) -> base.Task:
+  """The task of a config, bound to its setting.
+
+  Raises:
+    UserError: an unknown task, dataset or `data.source`, or a setting that the
+      task refuses.
+  """
   from robust_tfds import datasets
 
-  task = tasks.get(config.get("task", "classification"))
-  edition = datasets.edition(config.data.name)
-  conditions = task.conditions(config.data)
-  labelled = _models(config, task)
-  task.check_baseline(config.get("baseline", ""), list(labelled))
-  if config.data.source not in ("fly", "prepared"):
-    raise errors.unknown("data.source", config.data.source, ("fly", "prepared"))
-  if config.data.source == "fly" and any(
-    c.corruption == "frost" for c in conditions
-  ):
-    if config.data.get("frost_dir"):
-      frost_pictures.use_folder(config.data.frost_dir)
-    frost_pictures.folder()
-  return Plan(
-    task=config.get("task", "classification"),
-    dataset=config.data.name,
-    edition=edition,
-    conditions=conditions,
-    models=labelled,
-    seed=int(config.seed),
-    config=config,
+  data = config.data
+  source = data.get("source", "fly")
+  if source not in _SOURCES:
+    raise errors.unknown("data.source", source, _SOURCES)
+  setting = base.Setting(
+    dataset=data.name,
+    edition=datasets.edition(data.name),
+    codec=data.get("codec", ""),
+    fly=source == "fly",
+    seed=int(config.get("seed", 0)),
+    baseline=config.get("baseline", ""),
+    data=data,
   )
+  return tasks.get(config.get("task", "classification"))(setting)
 
 
-def registry(task: types.ModuleType) -> Any:
-  """Where a task's models come from: has `names` and `get`."""
-  return importlib.import_module(getattr(task, "MODELS", "models"))
-
-
-def loader(task: types.ModuleType) -> Any:
-  """What reads checkpoints of a task's models."""
-  found = registry(task)
-  return getattr(found, "load", None) or found.convert.load
+def _check_codec(task: base.Task) -> None:
+  setting = task.setting
+  if setting.fly and setting.codec not in task.fly_codecs:
+    raise errors.UserError(
+      f"data.codec={setting.codec!r} cannot be made on the fly; use"
+      " data.source=prepared, or one of"
+      f" {', '.join(repr(c) for c in task.fly_codecs)}."
+    )
 
 
 def _models(
-  config: ml_collections.ConfigDict, task: types.ModuleType
+  config: ml_collections.ConfigDict, task: base.Task
 ) -> dict[str, Any]:
-  if "model" in config and config.model.get("name"):
-    wanted = {config.model.get("label") or config.model.name: config.model}
-  else:
-    wanted = dict(config.get("models", {}).items())
-  if not wanted:
-    raise ValueError("The config names no model: set config.model.name.")
-  for label, entry in wanted.items():
-    # Refuses unknown names and dtypes, with a suggestion.
-    registry(task).get(entry.name, dtype=entry.get("dtype") or "float32")
-    checkpoint = entry.get("checkpoint", "")
-    if checkpoint and not os.path.exists(checkpoint):
-      raise FileNotFoundError(
-        f"Checkpoint of {label}: {checkpoint} does not exist."
-      )
-    own = ":" in entry.name  # my_module:build brings its own weights
-    if not checkpoint and not entry.get("train") and not own:
-      raise ValueError(
-        f"Model {label} has neither a checkpoint nor a training recipe; set"
-        " --config.model.checkpoint=FILE (see models/convert)."
-      )
-  return wanted
-
-
-def claim_workdir(plan: Plan, workdir: pathlib.Path) -> None:
-  """Writes `config.json`, or checks that it is this run's.
-
-  Raises:
-    ValueError: the workdir belongs to another config; names what differs.
-  """
-  path = workdir / "config.json"
-  ours = json.loads(plan.config.to_json_best_effort())
-  if path.exists():
-    theirs, now = _flat(json.loads(path.read_text("utf-8"))), _flat(ours)
-    differ = sorted(
-      k
-      for k in theirs.keys() | now.keys()
-      if k not in _FREE and theirs.get(k) != now.get(k)
+  labels = workdir_lib.labels_of(config)
+  if not labels:
+    raise errors.UserError(
+      "The config names no model: set config.model.name."
     )
-    if differ:
-      listed = "; ".join(
-        f"{k}: {theirs.get(k)!r} there, {now.get(k)!r} now" for k in differ
-      )
-      raise ValueError(
-        f"{workdir} belongs to a run with another config ({listed}). Use"
-        " another --workdir, or the old settings to continue that run."
-      )
-  temporary = path.with_suffix(".tmp")
-  temporary.write_text(
-    json.dumps(ours, indent=1, sort_keys=True) + "\n", "utf-8"
+  single = "model" in config and config.model.get("name")
+  entries = {
+    label: config.model if single else config.models[label] for label in labels
+  }
+  for label, entry in entries.items():
+    _check_model(label, entry, task)
+  return entries
+
+
+def _check_model(label: str, entry: Any, task: base.Task) -> None:
+  # Refuses unknown names and dtypes, and models of another kind.
+  models.get(
+    entry.name, dtype=entry.get("dtype") or "float32", kind=task.model_kind
   )
-  os.replace(temporary, path)
-
-
-def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
-  if not isinstance(tree, dict):
-    return {prefix: tree}
-  out: dict[str, Any] = {}
-  for key, value in tree.items():
-    out.update(_flat(value, f"{prefix}.{key}" if prefix else key))
-  return out
+  checkpoint = entry.get("checkpoint", "")
+  if checkpoint and not os.path.exists(checkpoint):
+    raise FileNotFoundError(
+      f"Checkpoint of {label}: {checkpoint} does not exist."
+    )
+  from_user = ":" in entry.name  # my_module:build brings its own weights
+  if not checkpoint and not entry.get("train") and not from_user:
+    raise errors.UserError(
+      f"Model {label} has neither a checkpoint nor a training recipe; set"
+      " --config.model.checkpoint=FILE (see models/convert)."
+    )
 
 
 def image_px(plan: Plan) -> int:
   """Side of the images that corruptions are timed on, px."""
-  found = spec.EDITIONS.get(plan.edition)  # videos have editions of their own
-  return (found.size_px if found else None) or 640
-
-
-def examples(plan: Plan) -> int | None:
-  """Examples of a cell, if the clean set is prepared already; else None."""
-  from robust_tfds import datasets
-
-  data = plan.config.data
-  if data.get("limit"):
-    return data.limit
-  return datasets.prepared_examples(
-    data.name, "clean", data.split, data_dir=data.data_dir or None
-  )
+  edition = plan.task.setting.edition
+  # Videos have editions of their own, and no size.
+  known = spec.EDITIONS.get(edition)
+  return (known.size_px if known else None) or 640

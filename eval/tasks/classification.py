@@ -12,275 +12,209 @@ Definitions: Hendrycks & Dietterich 2019, section 4.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from eval import papers as published
+from eval import papers
 from eval.metrics import corruption_error
 from eval.metrics import intervals
+from eval.pipeline import inputs
 from eval.pipeline import predict
-from eval.results import provenance
+from eval.results import cell as cells_lib
+from eval.results import facts as facts_lib
 from eval.results import table
-from eval.tasks import Cell
-from eval.tasks import Condition
-from robust_tfds import conditions as conditions_lib
-from robust_tfds import corruptions
-from robust_tfds import errors
-from robust_tfds.corruptions import spec
+from eval.tasks import base
+from eval.tasks.parts import baselines
+from eval.tasks.parts import top_k
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
 
-COMMON = corruption_error.COMMON
-FLY = ("clean", "raw")
-_KEPT = 5
-_SEVERITIES = 5
+Metric = facts_lib.Metric
 
 
-def conditions(data: Any) -> list[Condition]:
-  """Clean, then every corruption at every severity that `data` names.
+class Classification(base.Task):
+  """Top-1 error of every cell; CE and mCE over them."""
 
-  Args:
-    data: has `corruptions` (`common`, `extra`, `all`, `none`, names separated by
-      commas, or a sequence) and `severities`.
+  facts = facts_lib.TaskFacts(
+    task="classification",
+    noun="corruption",
+    headlines=(
+      Metric("clean_error", "Clean error"),
+      Metric("mean_corruption_error", "Mean error (15)"),
+      Metric("mce", "mCE", normalises="mean_corruption_error"),
+      Metric("relative_mce", "Relative mCE"),
+      Metric("extra_mean_corruption_error", "Mean error (extra 4)"),
+    ),
+    details=(
+      Metric("mean_error", "error"),
+      Metric("ce", "CE", normalises="mean_error"),
+    ),
+    normalised="CE and mCE",
+    mean="mCE",
+  )
+  fly_codecs = ("raw", "jpeg85")
 
-  Raises:
-    ValueError: an unknown name (with a suggestion) or a severity outside 1-5.
-  """
-  severities = data.severities
-  listed = [severities] if isinstance(severities, int) else list(severities)
-  for severity in listed:
-    spec.check_severity(severity)
-  return [Condition()] + [
-    Condition(name, severity)
-    for name in conditions_lib.PICTURES.resolve(data.corruptions)
-    for severity in sorted(set(listed))
-  ]
+  def conditions(self) -> list[Condition]:
+    """Clean, then every corruption at every severity that `data` names.
 
+    `data` has `corruptions` (`common`, `extra`, `all`, `none`, names separated by
+    commas, or a sequence) and `severities`.
 
-def groups(names: Sequence[str]) -> dict[str, str]:
-  """`noise`, `blur`, `weather` or `digital` of every name."""
-  return {n: corruption_error.GROUPS[n] for n in names}
+    Raises:
+      UserError: an unknown name (with a suggestion) or a severity outside 1-5.
+    """
+    data = self.setting.data
+    return self.family.select(data.corruptions, data.severities)
 
+  def transform(self, mesh: Mesh) -> predict.Transform:
+    """Corrupts batches on their devices."""
+    return predict.corruptor(mesh, self.setting.edition, self.setting.codec)
 
-def frames(condition: Condition, edition: str) -> int:
-  """Images an example shows to the model: one."""
-  del condition, edition
-  return 1
+  def reducer(self, condition: Condition) -> predict.Reduce:
+    """The same reduction in every condition."""
+    return top_k.reduce
 
+  def columns(
+    self,
+    batch: inputs.Batch,
+    outputs: Mapping[str, np.ndarray],
+    condition: Condition,
+  ) -> dict[str, np.ndarray]:
+    """The batch's valid rows as predictions' columns."""
+    return top_k.columns(batch, outputs)
 
-def transform(where: Mesh, edition: str, codec: str) -> predict.Transform:
-  """Corrupts batches on their devices."""
-  return predict.corruptor(where, edition, codec)
+  def cell_rows(
+    self,
+    cell: cells_lib.Cell,
+    columns: base.Columns,
+    truth: Mapping[str, Any] | None = None,
+  ) -> list[table.Row]:
+    """`error` and `top5_error` of one cell."""
+    return error_rows(cell, columns["label"], columns["top5"])
 
+  def summary_rows(
+    self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
+  ) -> list[table.Row]:
+    """CE, mCE and plain means of every model in `rows`."""
+    by_model = {
+      label: [r for r in rows if r.model == label]
+      for label in dict.fromkeys(r.model for r in rows)
+    }
+    reference = self._reference(by_model)
+    out = []
+    for model_rows in by_model.values():
+      out += _of_model(model_rows, reference, self.setting.baseline)
+    return out
 
-def reducer(condition: Condition) -> predict.Reduce:
-  """The same reduction in every condition."""
-  del condition
-  return reduce
+  def check_baseline(self, labels: Sequence[str]) -> None:
+    """UserError unless the baseline is published, in this run, or empty."""
+    baselines.check(self.setting.baseline, labels)
 
+  def published_networks(self) -> Mapping[str, Sequence[float]]:
+    """Printed name -> (clean error, mCE)."""
+    return papers.networks(self.setting.dataset, "clean_error", "mce")
 
-def check_baseline(baseline: str, labels: Sequence[str]) -> None:
-  """ValueError unless the baseline is published, in this run, or empty."""
-  if baseline.startswith("model:"):
-    label = baseline.removeprefix("model:")
-    if label not in labels:
-      raise errors.unknown("baseline model", label, labels)
-  elif baseline and baseline not in corruption_error.baselines():
-    raise errors.unknown("baseline", baseline, corruption_error.baselines())
-
-
-def published_networks(dataset: str) -> dict[str, tuple[float, ...]]:
-  """Printed name -> (clean error, mCE)."""
-  return published.networks(dataset, "clean_error", "mce")
-
-
-def samples(
-  image: np.ndarray,
-  key: Callable[[Condition], jax.Array],
-  wanted: Sequence[Condition],
-  edition: str,
-) -> dict[tuple[str, int], np.ndarray]:
-  """One image under every condition, for the gallery."""
-  out = {("", 0): image}
-  for c in wanted:
-    if c.corruption:
-      corrupted = corruptions.corrupt(
-        image, c.corruption, c.severity, edition=edition, key=key(c)
-      )
-      out[c.corruption, c.severity] = np.asarray(corrupted)
-  return out
-
-
-def reduce(logits: jax.Array) -> dict[str, jax.Array]:
-  """Top-5 ids (int32) and softmax scores (float32), ties by lower class id.
-
-  Args:
-    logits: float32 `[..., classes]`.
-
-  Returns:
-    `top5` and `score`, `[..., 5]`, -1 and 0 where there are fewer classes.
-  """
-  kept = min(_KEPT, logits.shape[-1])
-  # top_k of the logits, not of the softmax: float32 softmax makes new ties.
-  best, ids = jax.lax.top_k(logits, kept)
-  score = jnp.exp(best - jax.nn.logsumexp(logits, axis=-1, keepdims=True))
-  pad = [(0, 0)] * (logits.ndim - 1) + [(0, _KEPT - kept)]
-  return {
-    "top5": jnp.pad(ids.astype(jnp.int32), pad, constant_values=-1),
-    "score": jnp.pad(score, pad),
-  }
+  def _reference(
+    self, by_model: Mapping[str, Sequence[table.Row]]
+  ) -> str | Mapping[str, object]:
+    """The baseline as `corruption_error.summarize` takes it."""
+    label = baselines.model_label(self.setting.baseline)
+    if not label:
+      return self.setting.baseline
+    rows = by_model[label]
+    return {"errors": _errors(rows), "clean_error": _clean_error(rows)}
 
 
-def columns(
-  batch, outputs: Mapping[str, np.ndarray], condition: Condition
-) -> dict[str, np.ndarray]:
-  """The batch's valid rows as predictions' columns."""
-  del condition
-  valid = batch.mask
-  return {
-    "example_id": np.array(batch.example_id, np.str_)[valid],
-    "group_id": np.array(batch.group_id, np.str_)[valid],
-    "frame": batch.frame[valid],
-    "label": batch.label[valid],
-    "top5": outputs["top5"][valid],
-    "score": outputs["score"][valid],
-  }
-
-
-def cell_rows(
-  cell: Cell, predicted: Mapping[str, np.ndarray]
+def error_rows(
+  cell: cells_lib.Cell, label: np.ndarray, top5: np.ndarray
 ) -> list[table.Row]:
-  """`error` and `top5_error` of one cell."""
-  label, top5 = predicted["label"][:, None], predicted["top5"]
-  metrics = {"error": (top5[:, :1] != label).all(axis=1)}
-  if top5.shape[1] >= _KEPT and (top5[:, _KEPT - 1] >= 0).all():
-    metrics["top5_error"] = (top5 != label).all(axis=1)
+  """`error` and, where five classes are ranked, `top5_error`, with intervals.
+
+  Args:
+    cell: whose rows.
+    label: int `[N]`.
+    top5: int `[N, 5]`, class ids best first, -1 pads.
+  """
+  label = label[:, None]
+  wrong = {"error": (top5[:, :1] != label).all(axis=1)}
+  if top5.shape[1] >= top_k.SIZE and (top5[:, top_k.SIZE - 1] >= 0).all():
+    wrong["top5_error"] = (top5 != label).all(axis=1)
   rows = []
-  for metric, wrong in metrics.items():
-    k, n = int(wrong.sum()), len(wrong)
-    lo, hi = intervals.clopper_pearson(k, n)
+  for metric, misses in wrong.items():
+    k, n = int(misses.sum()), len(misses)
     rows.append(
-      table.Row(
-        **vars(cell),
-        metric=metric,
-        value=k / n,
-        lo=float(lo),
-        hi=float(hi),
-        n=n,
-      )
+      cell.row(metric, k / n, intervals.clopper_pearson(k, n), n)
     )
   return rows
 
 
-def keep(predicted: Mapping[str, np.ndarray]) -> None:
-  """The summaries need the cells' rows alone."""
-  del predicted
-
-
-def summary_rows(
+def _of_model(
   rows: Sequence[table.Row],
+  reference: str | Mapping[str, object],
   baseline: str,
-  order: Sequence[str],
-  kept: object = None,
 ) -> list[table.Row]:
-  """Rows over cells, for every model in `rows`.
-
-  Args:
-    rows: the cells' rows.
-    baseline: a name in `eval/papers/baselines/`, `model:<label>` for a model of the
-      same run, or empty for plain means alone.
-    order: all names of the run, in the order of the table.
-    kept: not needed.
-  """
-  del kept
-  labels = list(dict.fromkeys(r.model for r in rows))
-  errors = {m: _errors(rows, m, order) for m in labels}
-  clean = {m: _clean(rows, m) for m in labels}
-  reference: object = baseline
-  if baseline.startswith("model:"):
-    label = baseline.removeprefix("model:")
-    reference = {"errors": errors[label], "clean_error": clean[label]}
-  out = []
-  for label in labels:
-    out += _of_model(
-      [r for r in rows if r.model == label],
-      errors[label],
-      clean[label],
-      reference,
-      baseline,
-    )
-  return out
-
-
-def _of_model(rows, errors, clean, reference, baseline):
-  common = corruption_error.COMMON
-  first = rows[0]
-  mark = provenance.fingerprint(
-    {
-      "cells": sorted({r.fingerprint for r in rows}),
-      "baseline": baseline,
-    }
-  )
-
-  def row(corruption: str, metric: str, value: float) -> list[table.Row]:
-    if value is None or math.isnan(value):
-      return []
-    return [
-      table.Row(
-        model=first.model,
-        dataset=first.dataset,
-        config="",
-        corruption=corruption,
-        severity=None,
-        metric=metric,
-        value=float(value),
-        seed=first.seed,
-        fingerprint=mark,
-      )
-    ]
-
-  out = []
-  means = {name: float(np.mean(e)) for name, e in errors.items() if e}
-  whole = {n: e for n, e in errors.items() if len(e) == _SEVERITIES}
-  summary: dict = {"ce": {}, "relative_ce": {}}
-  if reference and whole and clean is not None:
-    summary = corruption_error.summarize(whole, clean, reference)
+  summary = cells_lib.Summary.of(rows, baseline)
+  errors, clean = _errors(rows), _clean_error(rows)
+  means = {name: float(np.mean(e)) for name, e in errors.items()}
+  numbers: list[tuple[str, str, float | None]] = []
+  normalised = _normalised(errors, clean, reference)
   for name, mean in means.items():
-    out += row(name, "mean_error", mean)
-    out += row(name, "ce", summary["ce"].get(name))
-    out += row(name, "relative_ce", summary["relative_ce"].get(name))
-  inside = [means[n] for n in means if n in common]
-  outside = [means[n] for n in means if n not in common]
-  out += row("", "clean_error", clean)
-  if inside and len(inside) == len(common):
-    out += row("", "mean_corruption_error", float(np.mean(inside)))
-  if outside:
-    out += row("", "extra_mean_corruption_error", float(np.mean(outside)))
-  out += row("", "mce", summary.get("mce"))
-  out += row("", "relative_mce", summary.get("relative_mce"))
+    numbers += [
+      (name, "mean_error", mean),
+      (name, "ce", normalised["ce"].get(name)),
+      (name, "relative_ce", normalised["relative_ce"].get(name)),
+    ]
+  numbers += [("", "clean_error", clean), *_plain_means(means)]
+  numbers += [
+    ("", metric, normalised.get(metric)) for metric in ("mce", "relative_mce")
+  ]
+  return [
+    summary.row(name, metric, value)
+    for name, metric, value in numbers
+    if value is not None and not math.isnan(value)
+  ]
+
+
+def _normalised(errors, clean, reference) -> dict[str, Any]:
+  """Of the corruptions that have all their severities."""
+  whole = {
+    name: list(e)
+    for name, e in errors.items()
+    if len(e) == len(conditions.SEVERITIES)
+  }
+  if not reference or not whole or clean is None:
+    return {"ce": {}, "relative_ce": {}}
+  return corruption_error.summarize(whole, clean, reference)
+
+
+def _plain_means(means: Mapping[str, float]) -> list[tuple[str, str, float]]:
+  """Over the common corruptions if all are there, and over the extra ones."""
+  out = []
+  family = conditions.PICTURES
+  common = [means[n] for n in family.names("common") if n in means]
+  if len(common) == len(family.names("common")):
+    out.append(("", "mean_corruption_error", float(np.mean(common))))
+  extra = [means[n] for n in family.names("extra") if n in means]
+  if extra:
+    out.append(("", "extra_mean_corruption_error", float(np.mean(extra))))
   return out
 
 
-def _errors(rows, model, order) -> dict[str, list[float]]:
-  cells = {
-    (r.corruption, r.severity): r.value
-    for r in rows
-    if r.model == model and r.metric == "error"
-  }
-  return {
-    name: [cells[name, s] for s in range(1, 6) if (name, s) in cells]
-    for name in order
-    if any((name, s) in cells for s in range(1, 6))
-  }
-
-
-def _clean(rows, model) -> float | None:
+def _errors(rows: Sequence[table.Row]) -> dict[str, list[float]]:
+  """Corruption -> errors by ascending severity, in the order of the rows."""
+  out: dict[str, dict[int, float]] = {}
   for r in rows:
-    if r.model == model and r.metric == "error" and not r.corruption:
+    if r.metric == "error" and r.corruption:
+      out.setdefault(r.corruption, {})[r.severity or 0] = r.value
+  return {name: [e[s] for s in sorted(e)] for name, e in out.items()}
+
+
+def _clean_error(rows: Sequence[table.Row]) -> float | None:
+  for r in rows:
+    if r.metric == "error" and not r.corruption:
       return r.value
   return None

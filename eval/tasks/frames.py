@@ -2,7 +2,7 @@
 
 The data sets hold the perturbations; there is one condition and nothing is
 corrupted. A model of another label space (the 1,000 ImageNet classes) is
-projected by `eval/tasks/label_space.py` inside the jitted step.
+projected by `eval/tasks/parts/label_space.py` inside the jitted step.
 
 Cell metrics, each with its 95 % Clopper-Pearson interval and n:
 
@@ -33,394 +33,351 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import numpy as np
-from jax.sharding import Mesh
 
-from eval import papers as published
+from eval import papers
 from eval.metrics import frame_scores
 from eval.metrics import natural_breakdowns as breakdowns
 from eval.metrics import natural_labels
 from eval.metrics import natural_trend
 from eval.metrics import pm_k
+from eval.pipeline import inputs
 from eval.pipeline import predict
-from eval.results import provenance
+from eval.results import cell as cells_lib
+from eval.results import facts as facts_lib
 from eval.results import table
-from eval.tasks import Cell
-from eval.tasks import Condition
-from eval.tasks import classification
-from eval.tasks import label_space
+from eval.tasks import base
+from eval.tasks.parts import label_space
+from eval.tasks.parts import top_k
 from robust_tfds import errors
+from robust_tfds.conditions import Condition
 
-COMMON = ()
-FLY = ("clean", "raw")
 K = frame_scores.K
+Metric = facts_lib.Metric
 _LABELS = 8  # no frame of the published sets shows more than three classes
-_SHOWN = 5  # sets of the gallery, for each model
+_GALLERY_SETS = 5  # for each model
 
-Columns = Mapping[str, np.ndarray]
-
-
-@dataclasses.dataclass(frozen=True)
-class Frames(Condition):
-  """The only condition.
-
-  Attributes:
-    label_space: of models of other classes; empty where there is none.
-    merge: how a class's members are merged.
-  """
-
-  label_space: str = ""
-  merge: str = "max"
+Columns = base.Columns
 
 
-def conditions(data: Any) -> list[Condition]:
-  """One: the frames as they are.
+class Frames(base.Task):
+  """pm-k accuracy; the data sets hold the perturbations."""
 
-  Args:
-    data: may have `config` (`reviewed` or `all`), `label_space` (a data set's
-      name or a JSON file; default: the data set's own, if it has one) and
-      `merge`.
+  facts = facts_lib.TaskFacts(
+    task="frames",
+    noun="condition",
+    headlines=(
+      Metric("acc_orig", "pm-0", higher_is_better=True),
+      Metric("acc_pmk", "pm-10", higher_is_better=True),
+      Metric("drop", "Drop"),
+      Metric("acc_static_worst", "Static worst frames", higher_is_better=True),
+      Metric(
+        "effective_robustness",
+        "Above the published line",
+        higher_is_better=True,
+      ),
+    ),
+    explanation=(
+      "pm-0: right on the anchor; pm-10: right on the anchor and on every"
+      " similar frame within 10."
+    ),
+  )
 
-  Raises:
-    ValueError: an unknown label space or merge (with a suggestion), or a limit.
-  """
-  if data.get("limit"):
-    raise ValueError(
-      f"data.limit={data.limit} would cut anchor sets apart; set it to 0 for"
-      " this task."
-    )
-  if data.source != "fly":
-    raise ValueError(
-      f"data.source={data.source!r}: frames are read as prepared and never"
-      " corrupted; leave it at 'fly' and choose frames by data.config."
-    )
-  name = data.get("label_space") or _own_space(data.name)
-  merge = data.get("merge") or "max"
-  if name:
-    label_space.get(name)
-  if merge not in label_space.MERGES:
-    raise errors.unknown("merge", merge, label_space.MERGES)
-  return [Frames(label_space=name, merge=merge)]
+  def __init__(self, setting: base.Setting):
+    """Checks the setting.
+
+    `data` may have `config` (`reviewed` or `all`), `label_space` (a data set's
+    name or a JSON file; default: the data set's own, if it has one) and `merge`.
+
+    Raises:
+      UserError: an unknown label space or merge (with a suggestion), a limit, or
+        prepared corrupted frames.
+    """
+    super().__init__(setting)
+    data = setting.data
+    if data.get("limit"):
+      raise errors.UserError(
+        f"data.limit={data.limit} would cut anchor sets apart; set it to 0 for"
+        " this task."
+      )
+    if not setting.fly:
+      raise errors.UserError(
+        f"data.source={data.source!r}: the frames themselves hold the"
+        " perturbations, so there is nothing prepared to choose. Leave it at"
+        " 'fly' and choose frames by data.config."
+      )
+    self._space = data.get("label_space") or _default_space(setting.dataset)
+    self._merge = data.get("merge") or "max"
+    if self._space:
+      label_space.get(self._space)
+    if self._merge not in label_space.MERGES:
+      raise errors.unknown("merge", self._merge, label_space.MERGES)
+
+  def conditions(self) -> list[Condition]:
+    """One: the frames as they are."""
+    return [Condition()]
+
+  def model_classes(self, classes: int) -> tuple[int, ...]:
+    """Class counts of the models that can run: the set's, the space's."""
+    if not self._space:
+      return (classes,)
+    space = label_space.get(self._space)
+    if len(space.classes) != classes:
+      raise errors.UserError(
+        f"The label space {self._space!r} has {len(space.classes)} classes,"
+        f" {self.setting.dataset} has {classes}."
+      )
+    return classes, space.source_classes
+
+  def reducer(self, condition: Condition) -> predict.Reduce:
+    """Top-5 of the projected logits."""
+    return _reducer(self._space, self._merge)
+
+  def columns(
+    self,
+    batch: inputs.Batch,
+    outputs: Mapping[str, np.ndarray],
+    condition: Condition,
+  ) -> dict[str, np.ndarray]:
+    """The batch's valid rows as predictions' columns.
+
+    Besides the usual ones: `labels` int32 `[N, 8]`, -1 pads; `reviewed` bool;
+    `frame_type` str, `fps` and `linf` float32: empty, 0 and nan if not known.
+    """
+    columns = top_k.columns(batch, outputs)
+    rows = batch.examples
+    columns["labels"] = _labels(columns["example_id"], rows)
+    columns["reviewed"] = np.array([bool(r.get("reviewed", True)) for r in rows])
+    kinds = [inputs.text(r.get("frame_type", "")) for r in rows]
+    columns["frame_type"] = np.array(kinds, np.str_)
+    for name, default in (("fps", 0), ("linf", np.nan)):
+      values = [r.get(name, default) for r in rows]
+      columns[name] = np.array(values, np.float32)
+    return columns
+
+  def cell_rows(
+    self,
+    cell: cells_lib.Cell,
+    columns: Columns,
+    truth: Mapping[str, Any] | None = None,
+  ) -> list[table.Row]:
+    """All metrics of one model: see the header."""
+    scored = frame_scores.Scored.of(columns)
+    return [
+      cell.row(metric, value, (lo, hi), n)
+      for metric, ((value, lo, hi), n) in scored.metrics()
+    ]
+
+  def summary_inputs(self, columns: Columns) -> dict[str, np.ndarray]:
+    """What the static worst frames need: who is right where."""
+    scored = frame_scores.Scored.of(columns).reviewed()
+    names = ("example_id", "group_id", "frame")
+    ids = {k: scored.predicted[k] for k in names}
+    return {**ids, "correct": scored.correct}
+
+  def summary_rows(
+    self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
+  ) -> list[table.Row]:
+    """Headline numbers of every model, static worst frames, lines."""
+    out = [
+      dataclasses.replace(r, config="", severity=None)
+      for r in rows
+      if r.metric in ("acc_orig", "acc_pmk", "drop")
+    ]
+    summary = cells_lib.Summary.of(rows)
+    clean = {r.model: r for r in rows if r.metric == "acc_orig"}
+    perturbed = {r.model: r.value for r in rows if r.metric == "acc_pmk"}
+    points = {m: (r.value, perturbed[m]) for m, r in clean.items()}
+    anchors = {m: r.n for m, r in clean.items()}
+    out += _static(summary, summary_inputs)
+    out += _beside_published(summary, points, anchors)
+    if len(points) > 2 and len({x for x, _ in points.values()}) > 1:
+      line = natural_trend.fit(*zip(*points.values()))
+      out += _line_rows(summary, "trend", line)
+    return out
+
+  def check_baseline(self, labels: Sequence[str]) -> None:
+    """UserError unless empty: pm-k is not normalised."""
+    if self.setting.baseline:
+      raise errors.UserError(
+        "pm-k is not normalised: set config.baseline='', got"
+        f" {self.setting.baseline!r}."
+      )
+
+  @property
+  def common(self) -> tuple[str, ...]:
+    """None: there are no corruptions."""
+    return ()
+
+  def published_networks(self) -> Mapping[str, Sequence[float]]:
+    """Name -> (pm-0, pm-10) of the authors' testbed, for figures.
+
+    The models of the paper's own table follow, with their printed intervals:
+    (pm-0, pm-10, lo and hi of pm-0, lo and hi of pm-10).
+    """
+    dataset = self.setting.dataset
+    testbed = papers.testbed(dataset)
+    if not testbed:
+      return {}
+    metrics = "acc_orig", "acc_pmk"
+    ends = papers.intervals(dataset, *metrics)
+    printed = {
+      f"{name}, printed": (*values, *ends[name])
+      for name, values in papers.networks(dataset, *metrics).items()
+    }
+    return {**testbed, **printed}
+
+  def gallery(
+    self,
+    batches: Iterable[inputs.Batch],
+    columns: Mapping[str, Columns],
+    class_names: Sequence[str],
+  ) -> dict[str, list[tuple[np.ndarray, str]]]:
+    """Sets that each model fails (Figure 1): the anchor, then its nearest error.
+
+    Args:
+      batches: of the frames.
+      columns: model -> columns.
+      class_names: in label order; ids are shown where empty.
+
+    Returns:
+      model -> (picture, caption) of anchor, failing frame, anchor, ... of the
+      five sets whose wrong answer has the highest score.
+    """
+    rows_of = {label: _failures(c) for label, c in columns.items()}
+    ids = {
+      str(columns[label]["example_id"][row])
+      for label, rows in rows_of.items()
+      for row in rows
+    }
+    pixels = {
+      name: np.array(image)
+      for batch in batches
+      for name, image in zip(batch.example_id, batch.image)
+      if name in ids
+    }
+    out: dict[str, list[tuple[np.ndarray, str]]] = {}
+    for label, rows in rows_of.items():
+      for row in rows:
+        name = str(columns[label]["example_id"][row])
+        if name in pixels:
+          caption = _caption(columns[label], row, class_names)
+          out.setdefault(label, []).append((pixels[name], caption))
+    return out
 
 
-def _own_space(dataset: str) -> str:
+def _default_space(dataset: str) -> str:
   return dataset if dataset in label_space.names() else ""
 
 
-def model_classes(data: Any, classes: int) -> tuple[int, ...]:
-  """Class counts of the models that can run: the set's own, the space's."""
-  (condition,) = conditions(data)
-  assert isinstance(condition, Frames)
-  if not condition.label_space:
-    return (classes,)
-  space = label_space.get(condition.label_space)
-  if len(space.classes) != classes:
-    raise ValueError(
-      f"The label space {condition.label_space!r} has {len(space.classes)}"
-      f" classes, {data.name} has {classes}."
-    )
-  return classes, space.source_classes
-
-
-def groups(names: Sequence[str]) -> dict[str, str]:
-  """None: there are no corruptions."""
-  del names
-  return {}
-
-
-def frames(condition: Condition, edition: str) -> int:
-  """One image an example."""
-  del condition, edition
-  return 1
-
-
-def transform(where: Mesh, edition: str, codec: str) -> predict.Transform:
-  """The frames as they are."""
-  del where, edition, codec
-  return lambda images, sizes, condition, keys: images
-
-
-def reducer(condition: Condition) -> predict.Reduce:
-  """Top-5 of the projected logits."""
-  assert isinstance(condition, Frames)
-  return _reducer(condition.label_space, condition.merge)
-
-
 @functools.cache
-def _reducer(name: str, merge: str) -> predict.Reduce:
-  if not name:
-    return classification.reduce
-  space = label_space.get(name)
-  return lambda logits: classification.reduce(space.project(logits, merge))
+def _reducer(space_name: str, merge: str) -> predict.Reduce:
+  if not space_name:
+    return top_k.reduce
+  space = label_space.get(space_name)
+  return lambda logits: top_k.reduce(space.project(logits, merge))
 
 
-def columns(
-  batch: Any, outputs: Mapping[str, np.ndarray], condition: Condition
-) -> dict[str, np.ndarray]:
-  """The batch's valid rows as predictions' columns.
-
-  Besides the usual ones: `labels` int32 `[N, 8]`, -1 pads; `reviewed` bool;
-  `frame_type` str, `fps` and `linf` float32: empty, 0 and nan if not known.
-  """
-  out = classification.columns(batch, outputs, condition)
-  rows = batch.examples
-  out["labels"] = np.full((len(rows), _LABELS), -1, np.int32)
+def _labels(
+  ids: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> np.ndarray:
+  """All labels of frames: int32 `[N, 8]`, -1 pads."""
+  labels = np.full((len(rows), _LABELS), -1, np.int32)
   for i, row in enumerate(rows):
     known = np.asarray(row["labels"])
     if not 0 < len(known) <= _LABELS:
-      raise ValueError(
-        f"{out['example_id'][i]} has {len(known)} labels; 1 to {_LABELS} can be"
-        " kept."
+      raise errors.UserError(
+        f"{ids[i]} has {len(known)} labels; a frame may have 1 to {_LABELS}."
       )
-    out["labels"][i, : len(known)] = known
-  out["reviewed"] = np.array([bool(r.get("reviewed", True)) for r in rows])
-  kinds = [_text(r.get("frame_type", "")) for r in rows]
-  out["frame_type"] = np.array(kinds, np.str_)
-  for name, default in (("fps", 0), ("linf", np.nan)):
-    out[name] = np.array([r.get(name, default) for r in rows], np.float32)
-  return out
-
-
-def _text(value: Any) -> str:
-  return value.decode("utf-8") if isinstance(value, bytes) else str(value)
-
-
-def cell_rows(cell: Cell, predicted: Columns) -> list[table.Row]:
-  """All metrics of one model: see the header."""
-  scored = frame_scores.Scored.of(predicted)
-  return [_row(cell, name, *found) for name, found in scored.all_of_them()]
-
-
-def _row(
-  cell: Cell, metric: str, value: tuple[float, float, float], n: int
-) -> table.Row:
-  number, lo, hi = value
-  return table.Row(**vars(cell), metric=metric, value=number, lo=lo, hi=hi, n=n)
-
-
-def keep(predicted: Columns) -> dict[str, np.ndarray]:
-  """What the static worst frames need: who is right where."""
-  scored = frame_scores.Scored.of(predicted).reviewed()
-  kept = {k: scored.predicted[k] for k in ("example_id", "group_id", "frame")}
-  return {**kept, "correct": scored.correct}
-
-
-def check_baseline(baseline: str, labels: Sequence[str]) -> None:
-  """ValueError unless empty: pm-k is not normalised."""
-  del labels
-  if baseline:
-    raise ValueError(
-      f"pm-k is not normalised: set config.baseline='', got {baseline!r}."
-    )
-
-
-def summary_rows(
-  rows: Sequence[table.Row],
-  baseline: str,
-  order: Sequence[str],
-  kept: Mapping[tuple[str, Condition], Columns],
-) -> list[table.Row]:
-  """Headline numbers of every model, static worst frames, lines."""
-  del baseline, order
-  out = [
-    dataclasses.replace(r, config="", severity=None)
-    for r in rows
-    if r.metric in ("acc_orig", "acc_pmk", "drop")
-  ]
-  perturbed = {r.model: r.value for r in rows if r.metric == "acc_pmk"}
-  points = {
-    r.model: (r.value, perturbed[r.model])
-    for r in rows
-    if r.metric == "acc_orig"
-  }
-  first = rows[0]
-  mark = provenance.fingerprint(
-    {"cells": sorted({r.fingerprint for r in rows})}
-  )
-  over = dataclasses.replace(
-    first,
-    config="",
-    severity=None,
-    lo=None,
-    hi=None,
-    n=None,
-    fingerprint=mark,
-  )
-  out += _static(over, kept)
-  anchors = {r.model: r.n for r in rows if r.metric == "acc_orig"}
-  out += _beside_published(over, points, anchors)
-  if len(points) > 2 and len({x for x, _ in points.values()}) > 1:
-    out += _line(over, "trend", natural_trend.fit(*zip(*points.values())))
-  return out
+    labels[i, : len(known)] = known
+  return labels
 
 
 def _beside_published(
-  over: table.Row,
+  summary: cells_lib.Summary,
   points: Mapping[str, tuple[float, float]],
   anchors: Mapping[str, int | None],
 ) -> list[table.Row]:
   """The authors' lines, and how far above the testbed's each model lies."""
-  bed = published.testbed(over.dataset)
-  if not bed:
+  testbed = papers.testbed(summary.dataset)
+  if not testbed:
     return []
-  line = natural_trend.fit(*zip(*bed.values()))
-  printed = published.networks(over.dataset, "acc_orig", "acc_pmk")
+  line = natural_trend.fit(*zip(*testbed.values()))
+  printed = papers.networks(summary.dataset, "acc_orig", "acc_pmk")
   paper = natural_trend.fit(*zip(*printed.values()))
-  out = _line(over, "published_trend", line)
-  out += _line(over, "paper_trend", paper)
-  whole = published.load_of(over.dataset)["anchors"]
+  out = _line_rows(summary, "published_trend", line)
+  out += _line_rows(summary, "paper_trend", paper)
+  whole = papers.anchors(summary.dataset)
   for model, (x, y) in points.items():
     if anchors[model] != whole:
       continue  # other sets: the authors' line says nothing about them
     above = natural_trend.effective_robustness([x], [y], line)[0]
-    out.append(
-      dataclasses.replace(
-        over, model=model, metric="effective_robustness", value=float(above)
-      )
-    )
+    of_model = dataclasses.replace(summary, model=model)
+    out.append(of_model.row("", "effective_robustness", above))
   return out
 
 
-def _static(over: table.Row, kept: Mapping) -> list[table.Row]:
+def _static(
+  summary: cells_lib.Summary, summary_inputs: base.SummaryInputs
+) -> list[table.Row]:
   """Accuracy of each model on the frames that most of the run's models miss."""
-  if len(kept) < 2:
+  if len(summary_inputs) < 2:
     return []
-  first = next(iter(kept.values()))
+  first = next(iter(summary_inputs.values()))
   ids = first["example_id"].tolist()
   correct = [
     natural_labels.aligned(ids, c["example_id"].tolist(), c["correct"])
-    for c in kept.values()
+    for c in summary_inputs.values()
   ]
   sets = pm_k.group(first["group_id"], first["frame"])
-  found = breakdowns.static_worst(np.stack(correct), sets)["accuracy"]
+  accuracies = breakdowns.static_worst(np.stack(correct), sets)["accuracy"]
   return [
-    dataclasses.replace(
-      over,
-      model=model,
-      metric="acc_static_worst",
-      value=value,
-      lo=lo,
-      hi=hi,
-      n=len(sets),
+    dataclasses.replace(summary, model=model).row(
+      "", "acc_static_worst", value, (lo, hi), len(sets)
     )
-    for (model, _), (value, lo, hi) in zip(kept, found)
+    for (model, _), (value, lo, hi) in zip(summary_inputs, accuracies)
   ]
 
 
-def _line(
-  over: table.Row, name: str, line: natural_trend.Trend
+def _line_rows(
+  summary: cells_lib.Summary, name: str, line: natural_trend.Trend
 ) -> list[table.Row]:
+  """Slope and intercept; they are of no model."""
+  of_none = dataclasses.replace(summary, model="")
   return [
-    dataclasses.replace(
-      over,
-      model="",
-      metric=f"{name}_{part}",
-      value=getattr(line, part),
-      lo=getattr(line, f"{part}_interval")[0],
-      hi=getattr(line, f"{part}_interval")[1],
-      n=line.n,
-    )
-    for part in ("slope", "intercept")
+    of_none.row("", f"{name}_slope", line.slope, line.slope_interval, line.n),
+    of_none.row(
+      "", f"{name}_intercept", line.intercept, line.intercept_interval, line.n
+    ),
   ]
 
 
-def published_networks(dataset: str) -> dict[str, tuple[float, ...]]:
-  """Name -> (pm-0, pm-10) of the authors' testbed, for figures.
-
-  The models of the paper's own table follow, with their printed intervals:
-  (pm-0, pm-10, lo and hi of pm-0, lo and hi of pm-10).
-  """
-  if not published.testbed(dataset):
-    return {}
-  metrics = "acc_orig", "acc_pmk"
-  ends = published.intervals(dataset, *metrics)
-  printed = {
-    f"{name}, printed": (*values, *ends[name])
-    for name, values in published.networks(dataset, *metrics).items()
-  }
-  return {**published.testbed(dataset), **printed}
-
-
-def samples(
-  image: np.ndarray,
-  key: Callable[[Condition], jax.Array],
-  wanted: Sequence[Condition],
-  edition: str,
-) -> dict[tuple[str, int], np.ndarray]:
-  """The first frame as it is."""
-  del key, wanted, edition
-  return {("", 0): image}
-
-
-def gallery(
-  batches: Iterable[Any],
-  predicted: Mapping[str, Columns],
-  class_names: Sequence[str],
-) -> dict[str, list[tuple[np.ndarray, str]]]:
-  """Sets that each model fails (Figure 1): the anchor, then its nearest error.
-
-  Args:
-    batches: of the frames.
-    predicted: model -> columns.
-    class_names: in label order; ids are shown where empty.
-
-  Returns:
-    model -> (picture, caption) of anchor, failing frame, anchor, ... of the five
-    sets whose wrong answer has the highest score.
-  """
-  chosen = {label: _failures(c) for label, c in predicted.items()}
-  wanted = {
-    str(predicted[label]["example_id"][row])
-    for label, rows in chosen.items()
-    for row in rows
-  }
-  pixels = {}
-  for batch in batches:
-    for name, image in zip(batch.example_id, batch.image):
-      if name in wanted:
-        pixels[name] = np.array(image)
-  return {
-    label: [
-      (
-        pixels[str(predicted[label]["example_id"][row])],
-        _caption(predicted[label], row, class_names),
-      )
-      for row in rows
-      if str(predicted[label]["example_id"][row]) in pixels
-    ]
-    for label, rows in chosen.items()
-    if rows
-  }
-
-
-def _failures(predicted: Columns) -> list[int]:
+def _failures(columns: Columns) -> list[int]:
   """Rows of anchors that are right and of their nearest wrong frames."""
-  correct, kept = frame_scores.right(predicted), predicted["reviewed"]
-  sets = pm_k.group(predicted["group_id"], predicted["frame"])
-  failure = pm_k.first_failure(correct | ~kept, sets)
-  failing = (failure > 0) & (failure <= K) & kept[sets.anchor]
+  correct, reviewed = frame_scores.right(columns), columns["reviewed"]
+  sets = pm_k.group(columns["group_id"], columns["frame"])
+  failure = pm_k.first_failure(correct | ~reviewed, sets)
+  failing = (failure > 0) & (failure <= K) & reviewed[sets.anchor]
   distance = np.abs(sets.frame)
   rows = np.flatnonzero(
-    ~correct & kept & failing[sets.of] & (distance == failure[sets.of])
+    ~correct & reviewed & failing[sets.of] & (distance == failure[sets.of])
   )
   # One frame a set: of two at one distance the more certain mistake.
-  rows = rows[np.argsort(-predicted["score"][rows, 0], kind="stable")]
+  rows = rows[np.argsort(-columns["score"][rows, 0], kind="stable")]
   _, first = np.unique(sets.of[rows], return_index=True)
-  best = rows[np.sort(first)][:_SHOWN]
+  best = rows[np.sort(first)][:_GALLERY_SETS]
   return [int(r) for row in best for r in (sets.anchor[sets.of[row]], row)]
 
 
-def _caption(predicted: Columns, row: int, names: Sequence[str]) -> str:
-  top = int(predicted["top5"][row, 0])
-  shown = names[top] if top < len(names) else str(top)
-  score = float(predicted["score"][row, 0])
-  offset = int(predicted["frame"][row])
+def _caption(columns: Columns, row: int, names: Sequence[str]) -> str:
+  top = int(columns["top5"][row, 0])
+  name = names[top] if top < len(names) else str(top)
+  score = float(columns["score"][row, 0])
+  offset = int(columns["frame"][row])
   where = f"{offset:+d}" if offset else "anchor"
-  return f"{where}: {shown.replace('_', ' ')} ({100 * score:.0f} %)"
+  return f"{where}: {name.replace('_', ' ')} ({100 * score:.0f} %)"

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -27,94 +26,172 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from eval import papers as published
+from eval import papers
 from eval.metrics import corruption_error
 from eval.metrics import intervals
 from eval.metrics import stability
+from eval.pipeline import inputs
 from eval.pipeline import predict
-from eval.results import provenance
+from eval.results import cell as cells_lib
+from eval.results import facts as facts_lib
 from eval.results import table
-from eval.tasks import Cell
-from eval.tasks import Condition
-from eval.tasks import classification
-from robust_tfds import conditions as conditions_lib
+from eval.tasks import base
+from eval.tasks.classification import error_rows
+from eval.tasks.parts import baselines
+from eval.tasks.parts import top_k
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import sequences
 
-COMMON = stability.COMMON
-FLY = ("source", "png")
-_DIFFICULTIES = conditions_lib.DIFFICULTIES
+Metric = facts_lib.Metric
+_FAMILY = conditions.SEQUENCES
 _NORMALISERS = {"fr": "flip_probability", "t5d": "unnormalised_t5d"}
-_METRICS = {
+_COLUMNS = {  # of the cells' metrics
   "flip_probability": "flips",
   "unnormalised_t5d": "t5d",
   "zipf_distance": "zipf",
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Sequences(Condition):
-  """A perturbation; `severity` is the difficulty, above 1 for noise alone."""
+class Sequences(base.Task):
+  """Flip probabilities and rank distances; FR, T5D and their means."""
 
-  @property
-  def config(self) -> str:
-    """The TFDS config's name, e.g. `gaussian_noise_2`."""
-    if not self.corruption:
-      return "clean"
-    return self.corruption + (f"_{self.severity}" if self.severity > 1 else "")
+  facts = facts_lib.TaskFacts(
+    task="sequences",
+    noun="perturbation",
+    headlines=(
+      Metric("clean_error", "Clean error"),
+      Metric("mean_flip_probability", "Mean FP (10)"),
+      Metric("mfr", "mFR", normalises="mean_flip_probability"),
+      Metric("mean_unnormalised_t5d", "Mean uT5D (10)", percent=False),
+      Metric("mt5d", "mT5D", normalises="mean_unnormalised_t5d"),
+    ),
+    details=(
+      Metric("flip_probability", "FP"),
+      Metric("fr", "FR", normalises="flip_probability"),
+      Metric("unnormalised_t5d", "uT5D", percent=False),
+      Metric("t5d", "T5D", normalises="unnormalised_t5d"),
+    ),
+    others=(Metric("zipf_distance", "Zipf distance", percent=False),),
+    normalised="FR, T5D, mFR and mT5D",
+    mean="mFR and mT5D",
+  )
+  family = _FAMILY
+  clean_config = "source"
+  clean_codec = "png"
+  fly_codecs = ("png", "h264")
 
+  def conditions(self) -> list[Condition]:
+    """Clean, then every perturbation; noise at every difficulty asked for.
 
-def conditions(data: Any) -> list[Condition]:
-  """Clean, then every perturbation; noise at every difficulty asked for.
+    `data` has `perturbations` (`common`, `extra`, `all`, `none`, names separated
+    by commas, or a sequence) and `difficulties`.
 
-  Args:
-    data: has `perturbations` (`common`, `extra`, `all`, `none`, names separated
-      by commas, or a sequence) and `difficulties`.
+    Raises:
+      UserError: an unknown name (with a suggestion) or difficulty.
+    """
+    data = self.setting.data
+    return self.family.select(data.perturbations, data.difficulties)
 
-  Raises:
-    ValueError: an unknown name (with a suggestion) or difficulty.
-  """
-  wanted = data.difficulties
-  listed = sorted({wanted} if isinstance(wanted, int) else set(wanted))
-  for difficulty in listed:
-    if difficulty not in _DIFFICULTIES:
-      raise ValueError(f"A difficulty is 1, 2 or 3, got {difficulty!r}.")
-  out: list[Condition] = [Sequences()]
-  for name in conditions_lib.SEQUENCES.resolve(data.perturbations):
-    harder = listed if _is_noise(name) else (1,)
-    out += [Sequences(name, difficulty) for difficulty in harder]
-  return out
+  def images_per_example(self, condition: Condition) -> int:
+    """How many frames a sequence has."""
+    if condition.clean:
+      return 1
+    return sequences.frame_count(condition.config, self.setting.edition)
 
+  def transform(self, mesh: Mesh) -> predict.Transform:
+    """Makes the sequences on the devices."""
+    return predict.sequencer(mesh, self.setting.edition, self.setting.codec)
 
-def groups(names: Sequence[str]) -> dict[str, str]:
-  """`noise`, `blur`, `weather` or `digital` of every name."""
-  return conditions_lib.SEQUENCES.group_of(names)
+  def reducer(self, condition: Condition) -> predict.Reduce:
+    """Top-5 of every frame; Zipf distances of every sequence."""
+    if condition.clean:
+      return top_k.reduce
+    return _reducer(_FAMILY.is_noise(condition.name))
 
+  def columns(
+    self,
+    batch: inputs.Batch,
+    outputs: Mapping[str, np.ndarray],
+    condition: Condition,
+  ) -> dict[str, np.ndarray]:
+    """The batch's valid rows as predictions' columns.
 
-def frames(condition: Condition, edition: str) -> int:
-  """How many frames a sequence has."""
-  if not condition.corruption:
-    return 1
-  return sequences.frame_count(condition.config, edition)
+    Besides the usual ones: `top5` int32 `[N, T, 5]`, `score` float32 `[N, T, 5]`,
+    and per sequence and difficulty `[N, D]` float64 `flips` (the part of its
+    pairs that flip), `t5d` and float32 `zipf`.
+    """
+    columns = top_k.columns(batch, outputs)
+    if condition.clean:
+      return columns
+    noise = _FAMILY.is_noise(condition.name)
+    zipf = outputs["zipf"][batch.mask]
+    return {**columns, **_of_pairs(columns["top5"], noise), "zipf": zipf}
 
+  def cell_rows(
+    self,
+    cell: cells_lib.Cell,
+    columns: base.Columns,
+    truth: Mapping[str, Any] | None = None,
+  ) -> list[table.Row]:
+    """A row for each metric and difficulty; the errors of the clean images."""
+    if cell.condition.clean:
+      return error_rows(cell, columns["label"], columns["top5"][:, 0])
+    return [
+      cell.row(
+        metric,
+        float(np.mean(values, dtype=np.float64)),
+        intervals.bootstrap(values, np.random.default_rng(cell.seed)),
+        len(values),
+        level=cell.level + i,
+      )
+      for metric, column in _COLUMNS.items()
+      if column in columns
+      for i, values in enumerate(columns[column].T)
+    ]
 
-def transform(where: Mesh, edition: str, codec: str) -> predict.Transform:
-  """Makes the sequences on the devices."""
-  return predict.sequencer(where, edition, codec)
+  def summary_inputs(self, columns: base.Columns) -> dict[str, np.ndarray]:
+    """Ids and the values per sequence that the benchmark's intervals need."""
+    names = ("example_id", "flips", "t5d")
+    return {k: columns[k] for k in names if k in columns}
 
+  def summary_rows(
+    self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
+  ) -> list[table.Row]:
+    """Rows over cells, for every model in `rows`, at every difficulty."""
+    out = []
+    baseline = self.setting.baseline
+    for label in dict.fromkeys(r.model for r in rows):
+      model_rows = [r for r in rows if r.model == label]
+      out += _clean_error(model_rows)
+      for difficulty in conditions.DIFFICULTIES:
+        reference = _reference(rows, baseline, difficulty)
+        sequences_of = {
+          c.name: values
+          for (model, c), values in summary_inputs.items()
+          if model == label and _has(c, difficulty)
+        }
+        summary = _Summary(model_rows, baseline, difficulty, sequences_of)
+        out += summary.plain()
+        for metric, unnormalised in _NORMALISERS.items():
+          out += summary.normalised(metric, reference.get(unnormalised, {}))
+    return out
 
-def reducer(condition: Condition) -> predict.Reduce:
-  """Top-5 of every frame; Zipf distances of every sequence."""
-  if not condition.corruption:
-    return classification.reduce
-  return _reducer(_is_noise(condition.corruption))
+  def check_baseline(self, labels: Sequence[str]) -> None:
+    """UserError unless the baseline is published, in this run, or empty."""
+    baselines.check(self.setting.baseline, labels)
+
+  def published_networks(self) -> Mapping[str, Sequence[float]]:
+    """Printed name -> (clean error, mFR)."""
+    return papers.networks(self.setting.dataset, "clean_error", "mfr")
 
 
 @functools.cache
 def _reducer(noise: bool) -> predict.Reduce:
   def reduce(logits):
     # [B, T, classes]; rankings over all classes never leave the device.
-    zipf = jax.lax.map(lambda one: _zipf_distances(one, noise), logits)
-    return {**classification.reduce(logits), "zipf": zipf}
+    zipf = jax.lax.map(lambda frames: _zipf_distances(frames, noise), logits)
+    return {**top_k.reduce(logits), "zipf": zipf}
 
   return reduce
 
@@ -132,119 +209,53 @@ def _zipf_distances(logits: jax.Array, noise: bool) -> jax.Array:
   if noise:
     first = jnp.broadcast_to(ranked[:1], ranked[1:].shape)
     return mean(first, place[1:])[None]
-  return jnp.stack([mean(ranked[:-d], place[d:]) for d in _DIFFICULTIES])
+  return jnp.stack(
+    [mean(ranked[:-d], place[d:]) for d in conditions.DIFFICULTIES]
+  )
 
 
-def columns(
-  batch: Any, outputs: Mapping[str, np.ndarray], condition: Condition
-) -> dict[str, np.ndarray]:
-  """The batch's valid rows as predictions' columns.
-
-  Besides the usual ones: `top5` int32 `[N, T, 5]`, `score` float32 `[N, T, 5]`,
-  and per sequence and difficulty `[N, D]` float64 `flips` (the part of its pairs
-  that flip), `t5d` and float32 `zipf`.
-  """
-  out = classification.columns(batch, outputs, condition)
-  if not condition.corruption:
-    return out
-  noise = _is_noise(condition.corruption)
-  top5 = out["top5"]
-  for d in (1,) if noise else _DIFFICULTIES:
-    pairs = {"flips": stability.flips(top5[..., 0], noise, d)}
-    if top5.min(initial=0) >= 0:
-      pairs["t5d"] = stability.top5_distances(top5, noise, d)
-    for name, values in pairs.items():
-      mean = values.mean(axis=1, dtype=np.float64)[:, None]
-      out[name] = np.concatenate([*([out[name]] if d > 1 else []), mean], 1)
-  out["zipf"] = outputs["zipf"][batch.mask]
-  return out
-
-
-def cell_rows(
-  cell: Cell, predicted: Mapping[str, np.ndarray]
-) -> list[table.Row]:
-  """A row for each metric and difficulty; the errors of the clean images."""
-  if not cell.corruption:
-    first = {**predicted, "top5": predicted["top5"][:, 0]}
-    return classification.cell_rows(cell, first)
-  out = []
-  for metric, column in _METRICS.items():
-    if column not in predicted:
-      continue
-    for i, values in enumerate(predicted[column].T):
-      rng = np.random.default_rng(cell.seed)
-      lo, hi = intervals.bootstrap(values, rng)
-      row = table.Row(
-        **vars(cell),
-        metric=metric,
-        value=float(np.mean(values, dtype=np.float64)),
-        lo=lo,
-        hi=hi,
-        n=len(values),
-      )
-      out.append(dataclasses.replace(row, severity=cell.severity + i))
-  return out
-
-
-def keep(predicted: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """Ids and the values per sequence that the benchmark's intervals need."""
-  wanted = ("example_id", "flips", "t5d")
-  return {k: predicted[k] for k in wanted if k in predicted}
-
-
-def check_baseline(baseline: str, labels: Sequence[str]) -> None:
-  """ValueError unless the baseline is published, in this run, or empty."""
-  classification.check_baseline(baseline, labels)
-
-
-def summary_rows(
-  rows: Sequence[table.Row],
-  baseline: str,
-  order: Sequence[str],
-  kept: Mapping[tuple[str, Condition], Mapping[str, np.ndarray]],
-) -> list[table.Row]:
-  """Rows over cells, for every model in `rows`, at every difficulty.
+def _of_pairs(top5: np.ndarray, noise: bool) -> dict[str, np.ndarray]:
+  """`flips` and, from five classes up, `t5d`: float64 `[N, D]`.
 
   Args:
-    rows: the cells' rows.
-    baseline: a name in `eval/papers/baselines/`, `model:<label>` for a model of the
-      same run, or empty for plain means alone.
-    order: perturbations of the run, in the order of the table.
-    kept: (model, condition) -> what `keep` gave.
+    top5: int `[N, T, 5]`.
+    noise: compare with the first frame; one difficulty a cell.
   """
-  out = []
-  for label in dict.fromkeys(r.model for r in rows):
-    own = [r for r in rows if r.model == label]
-    out += _clean_error(own)
-    for difficulty in _DIFFICULTIES:
-      reference = _reference(rows, baseline, difficulty)
-      cells = {
-        c.corruption: values
-        for (model, c), values in kept.items()
-        if model == label and _has(c, difficulty)
-      }
-      summary = _Summary(own, baseline, difficulty, cells)
-      out += summary.plain()
-      for metric, unnormalised in _NORMALISERS.items():
-        out += summary.normalised(metric, reference.get(unnormalised, {}))
-  del order
-  return out
+  difficulties = (1,) if noise else conditions.DIFFICULTIES
+  pairs = {
+    "flips": [stability.flips(top5[..., 0], noise, d) for d in difficulties]
+  }
+  if top5.min(initial=0) >= 0:
+    pairs["t5d"] = [
+      stability.top5_distances(top5, noise, d) for d in difficulties
+    ]
+  return {
+    name: np.stack([v.mean(axis=1, dtype=np.float64) for v in values], axis=1)
+    for name, values in pairs.items()
+  }
 
 
 @dataclasses.dataclass(frozen=True)
 class _Summary:
-  """One model at one difficulty."""
+  """One model at one difficulty.
+
+  Attributes:
+    rows: of the model's cells.
+    baseline: what normalised numbers are divided by.
+    difficulty: 1-3.
+    sequences_of: perturbation -> what `summary_inputs` gave of its cell.
+  """
 
   rows: Sequence[table.Row]
   baseline: str
   difficulty: int
-  cells: Mapping[str, Mapping[str, np.ndarray]]
+  sequences_of: Mapping[str, Mapping[str, np.ndarray]]
 
   def plain(self) -> list[table.Row]:
     """Means over the common perturbations, not normalised."""
+    ones = dict.fromkeys(_FAMILY.names("common"), 1.0)
     out = []
-    for metric in ("flip_probability", "unnormalised_t5d"):
-      ones = dict.fromkeys(COMMON, 1.0)
+    for metric in _NORMALISERS.values():
       out += self._mean(f"mean_{metric}", metric, ones)
     return out
 
@@ -259,96 +270,54 @@ class _Summary:
         continue
       by = reference.get(row.corruption)
       if by:
-        ends = [row.value, row.lo or 0.0, row.hi or 0.0]
-        value, lo, hi = (x / by for x in ends)
-        out.append(self._row(row.corruption, metric, value, lo, hi, row.n))
+        ends = (row.lo or 0.0) / by, (row.hi or 0.0) / by
+        value = row.value / by
+        out.append(self._row(row.corruption, metric, value, ends, row.n))
     return out + self._mean(f"m{metric}", unnormalised, reference)
 
   def _mean(
     self, metric: str, unnormalised: str, reference: Mapping[str, float]
   ) -> list[table.Row]:
     """The mean over the common ones; the bootstrap draws whole images."""
-    column = _METRICS[unnormalised]
+    column, names = _COLUMNS[unnormalised], _FAMILY.names("common")
     if any(
-      not reference.get(n) or column not in self.cells.get(n, {})
-      for n in COMMON
+      not reference.get(n) or column not in self.sequences_of.get(n, {})
+      for n in names
     ):
       return []
     each = [
-      self.cells[n][column][:, self._column(n)] / reference[n] for n in COMMON
+      self.sequences_of[n][column][:, self._column(n)] / reference[n]
+      for n in names
     ]
-    ids = [self.cells[n]["example_id"] for n in COMMON]
+    ids = [self.sequences_of[n]["example_id"] for n in names]
     value = float(np.mean([np.mean(e) for e in each]))
     if any(not np.array_equal(i, ids[0]) for i in ids):
-      return [self._row("", metric, value, None, None, None)]
+      return [self._row("", metric, value)]
     rng = np.random.default_rng(self.rows[0].seed)
-    lo, hi = intervals.bootstrap(np.mean(each, axis=0), rng)
-    return [self._row("", metric, value, lo, hi, len(ids[0]))]
+    ends = intervals.bootstrap(np.mean(each, axis=0), rng)
+    return [self._row("", metric, value, ends, len(ids[0]))]
 
   def _column(self, name: str) -> int:
     """Noise has one cell a difficulty, the others one column a difficulty."""
-    return 0 if _is_noise(name) else self.difficulty - 1
+    return 0 if _FAMILY.is_noise(name) else self.difficulty - 1
 
-  def _row(self, corruption, metric, value, lo, hi, n) -> table.Row:
-    first = self.rows[0]
-    return table.Row(
-      model=first.model,
-      dataset=first.dataset,
-      config="",
-      corruption=corruption,
-      severity=self.difficulty,
-      metric=metric,
-      value=value,
-      lo=lo,
-      hi=hi,
-      n=n,
-      seed=first.seed,
-      fingerprint=_mark(self.rows, self.baseline),
-    )
-
-
-def published_networks(dataset: str) -> dict[str, tuple[float, ...]]:
-  """Printed name -> (clean error, mFR)."""
-  return published.networks(dataset, "clean_error", "mfr")
-
-
-def samples(
-  image: np.ndarray,
-  key: Callable[[Condition], jax.Array],
-  wanted: Sequence[Condition],
-  edition: str,
-) -> dict[tuple[str, int], np.ndarray]:
-  """The sequences of one image under every condition, for the strips."""
-  out = {}
-  for c in wanted:
-    if c.corruption:
-      made = sequences.sequence(image, c.config, edition=edition, key=key(c))
-      out[c.corruption, c.severity] = np.asarray(made)
-  return out
-
-
-def _is_noise(name: str) -> bool:
-  return conditions_lib.SEQUENCES.is_noise(name)
+  def _row(self, name, metric, value, ends=(None, None), n=None) -> table.Row:
+    summary = cells_lib.Summary.of(self.rows, self.baseline)
+    return summary.row(name, metric, value, ends, n, level=self.difficulty)
 
 
 def _has(condition: Condition, difficulty: int) -> bool:
   """Whether a cell holds the values of a difficulty."""
-  if not condition.corruption:
+  if condition.clean:
     return False
-  return not _is_noise(condition.corruption) or (
-    condition.severity == difficulty
+  return (
+    not _FAMILY.is_noise(condition.name) or condition.level == difficulty
   )
 
 
 def _clean_error(rows: Sequence[table.Row]) -> list[table.Row]:
   return [
-    dataclasses.replace(
-      r,
-      config="",
-      severity=None,
-      metric="clean_error",
-      fingerprint=_mark([r], ""),
-    )
+    cells_lib.Summary.of([r]).row("", "clean_error", r.value, (r.lo, r.hi), r.n)
     for r in rows
     if r.metric == "error" and not r.corruption
   ]
@@ -358,8 +327,8 @@ def _reference(
   rows: Sequence[table.Row], baseline: str, difficulty: int
 ) -> dict[str, dict[str, float]]:
   """Normalisers: unnormalised metric -> perturbation -> value."""
-  if baseline.startswith("model:"):
-    label = baseline.removeprefix("model:")
+  label = baselines.model_label(baseline)
+  if label:
     out: dict[str, dict[str, float]] = {}
     for r in rows:
       if (
@@ -371,10 +340,5 @@ def _reference(
     return out
   if not baseline or difficulty > 1:
     return {}
-  found = corruption_error.load_baseline(baseline)
-  return {m: found[m] for m in _NORMALISERS.values()}
-
-
-def _mark(rows: Sequence[table.Row], baseline: str) -> str:
-  cells = sorted({r.fingerprint for r in rows})
-  return provenance.fingerprint({"cells": cells, "baseline": baseline})
+  published = corruption_error.load_baseline(baseline)
+  return {m: published[m] for m in _NORMALISERS.values()}

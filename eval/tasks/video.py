@@ -13,7 +13,6 @@ Definitions: `eval/metrics/action`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -21,101 +20,206 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh
 
 from eval.metrics import action
 from eval.metrics import intervals
 from eval.pipeline import clips
 from eval.pipeline import inputs
 from eval.pipeline import predict
-from eval.results import provenance
+from eval.results import cell as cells_lib
+from eval.results import facts as facts_lib
 from eval.results import table
-from eval.tasks import Cell
-from eval.tasks import Condition
-from eval.tasks import classification
-from robust_tfds import conditions as conditions_lib
+from eval.tasks import base
+from eval.tasks.parts import top_k
+from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import errors
-from robust_tfds.corruptions import spec
+from robust_tfds.conditions import Condition
 
-COMMON = action.ALL
-FLY = ("source", "")
-MODELS = "models.video"
-_NATURAL = ("shift", "category")
-
-
-def conditions(data: Any) -> list[Condition]:
-  """Clean, then every perturbation at every severity that `data` names.
-
-  Args:
-    data: has `perturbations` (`all`, `none`, groups or names separated by commas),
-      `severities`, and may have `views`, `sampling`, `source` and `codec`.
-
-  Raises:
-    ValueError: an unknown name (with a suggestion), a severity outside 1-5, or a
-      codec on the fly.
-  """
-  if data.get("source") == "fly" and data.get("codec"):
-    raise ValueError(
-      f"data.codec={data.codec!r} is for prepared videos; on the fly none is"
-      " encoded. Leave it empty, or set config.data.source=prepared."
-    )
-  sampling, views = data.get("sampling", "dense"), data.get("views", 1)
-  if sampling not in ("dense", "uniform"):
-    raise errors.unknown("data.sampling", sampling, ("dense", "uniform"))
-  if views < 1 or (sampling == "uniform" and views > 1):
-    raise ValueError(
-      f"data.views must be at least 1, and 1 with uniform sampling; got {views}."
-    )
-  severities = data.severities
-  listed = [severities] if isinstance(severities, int) else list(severities)
-  for severity in listed:
-    spec.check_severity(severity)
-  return [Condition()] + [
-    Condition(name, severity)
-    for name in _names(data.perturbations)
-    for severity in sorted(set(listed))
-  ]
+Metric = facts_lib.Metric
+_NATURAL = ("shift", "category")  # features of naturally shifted videos
+_SAMPLINGS = ("dense", "uniform")
 
 
-def groups(names: Sequence[str]) -> dict[str, str]:
-  """`noise`, `blur`, `digital`, `temporal` or `camera` of every name."""
-  return conditions_lib.VIDEOS.group_of(names)
+def _higher(name: str, heading: str) -> facts_lib.Metric:
+  return Metric(name, heading, higher_is_better=True)
 
 
-def frames(condition: Condition, edition: str) -> int:
-  """Clips are counted as one."""
-  del condition, edition
-  return 1
+class Video(base.Task):
+  """Accuracy of every cell; gamma_a and gamma_r over them."""
 
-
-def per_model(
-  source: Any, condition: Condition, model_spec: Any, plan: Any
-) -> clips.Clips:
-  """The source as clips of one model: it replaces `transform`."""
-  fly = plan.config.data.source == "fly"
-  return clips.Clips(
-    source,
-    condition if fly else Condition(),  # prepared videos are perturbed already
-    model_spec,
-    seed=plan.seed,
-    dataset=plan.dataset,
-    edition=plan.edition,
-    views=plan.config.data.views,
-    sampling=plan.config.data.get("sampling", "dense"),
+  facts = facts_lib.TaskFacts(
+    task="video",
+    noun="perturbation",
+    headlines=(
+      _higher("clean_accuracy", "Clean accuracy"),
+      _higher("natural_accuracy", "Accuracy under natural shifts"),
+      _higher("natural_category_accuracy", "Mean of the categories"),
+      _higher("gamma_a", "gamma_a"),
+      _higher("gamma_r", "gamma_r"),
+      _higher("gamma_r/noise", "gamma_r, noise"),
+      _higher("gamma_r/blur", "blur"),
+      _higher("gamma_r/digital", "digital"),
+      _higher("gamma_r/temporal", "temporal"),
+      _higher("gamma_r/camera", "camera"),
+    ),
+    details=(_higher("gamma_a", "gamma_a"), _higher("gamma_r", "gamma_r")),
+    explanation=(
+      "gamma_a: 1 - (clean accuracy - accuracy); gamma_r: accuracy / clean"
+      " accuracy; means over severities, then perturbations, then groups."
+    ),
   )
+  family = conditions.VIDEOS
+  model_kind = "video"
+  clean_config = "source"
+  clean_codec = ""
+  fly_codecs = ("",)
+  per_model = True
+  unit = "clip"
+  has_pairs = True
 
+  def __init__(self, setting: base.Setting):
+    """Checks the setting; `data` may have `views` and `sampling`.
 
-def transform(where: Mesh, edition: str, codec: str) -> predict.Transform:
-  """Clips come perturbed already."""
-  del where, edition, codec
-  return lambda images, sizes, condition, keys: images
+    Raises:
+      UserError: a codec on the fly, an unknown sampling, or views that do not go
+        with it.
+    """
+    super().__init__(setting)
+    if setting.fly and setting.codec:
+      raise errors.UserError(
+        f"data.codec={setting.codec!r} is for prepared videos; on the fly none"
+        " is encoded. Leave it empty, or set config.data.source=prepared."
+      )
+    self._views = setting.data.get("views", 1)
+    self._sampling = setting.data.get("sampling", "dense")
+    if self._sampling not in _SAMPLINGS:
+      raise errors.unknown("data.sampling", self._sampling, _SAMPLINGS)
+    if self._views < 1 or (self._sampling == "uniform" and self._views > 1):
+      raise errors.UserError(
+        "data.views must be at least 1, and 1 with uniform sampling; got"
+        f" {self._views}."
+      )
 
+  def conditions(self) -> list[Condition]:
+    """Clean, then every perturbation at every severity that `data` names.
 
-def reducer(condition: Condition) -> predict.Reduce:
-  """The same reduction in every condition."""
-  del condition
-  return reduce
+    `data` has `perturbations` (`all`, `none`, groups or names separated by commas)
+    and `severities`.
+
+    Raises:
+      UserError: an unknown name (with a suggestion) or a severity outside 1-5.
+    """
+    data = self.setting.data
+    return self.family.select(data.perturbations, data.severities)
+
+  def images_per_example(self, condition: Condition) -> int:
+    """Clips that a video shows: one a view."""
+    return self._views
+
+  def batches(
+    self, source: inputs.Source, condition: Condition, model_spec: Any
+  ) -> inputs.Batches:
+    """The source as clips of one model, perturbed."""
+    setting = self.setting
+    return clips.Clips(
+      source,
+      # Prepared videos are perturbed already.
+      condition if setting.fly else Condition(),
+      model_spec,
+      seed=setting.seed,
+      dataset=setting.dataset,
+      edition=setting.edition,
+      views=self._views,
+      sampling=self._sampling,
+    )
+
+  def reducer(self, condition: Condition) -> predict.Reduce:
+    """The same reduction in every condition."""
+    return reduce
+
+  def columns(
+    self,
+    batch: inputs.Batch,
+    outputs: Mapping[str, np.ndarray],
+    condition: Condition,
+  ) -> dict[str, np.ndarray]:
+    """The batch's valid rows as predictions' columns.
+
+    The usual ones, and `shift` and `category` where videos have them.
+    """
+    columns = top_k.columns(batch, outputs)
+    for name in _NATURAL:
+      if batch.examples and name in batch.examples[0]:
+        texts = [inputs.text(e[name]) for e in batch.examples]
+        columns[name] = np.array(texts)
+    return columns
+
+  def cell_rows(
+    self,
+    cell: cells_lib.Cell,
+    columns: base.Columns,
+    truth: Mapping[str, Any] | None = None,
+  ) -> list[table.Row]:
+    """`accuracy` and `top5_accuracy` of one cell, and those of its shifts."""
+    label, top5 = columns["label"][:, None], columns["top5"]
+    hits_of = {"accuracy": top5[:, 0] == label[:, 0]}
+    if (top5[:, -1] >= 0).all():
+      hits_of["top5_accuracy"] = (top5 == label).any(axis=1)
+    rows = []
+    for metric, hits in hits_of.items():
+      ends = intervals.clopper_pearson(int(hits.sum()), len(hits))
+      rows.append(cell.row(metric, hits.mean(), ends, len(hits)))
+    if "shift" in columns:
+      rows += _shift_rows(cell, columns, hits_of["accuracy"])
+    return rows
+
+  def pairs(self, columns: base.Columns) -> np.ndarray:
+    """The true and the predicted class of every video: int `[N, 2]`."""
+    return np.stack([columns["label"], columns["top5"][:, 0]], axis=1)
+
+  def summary_inputs(self, columns: base.Columns) -> np.ndarray:
+    """Which videos are right, in the order of their ids."""
+    return columns["top5"][:, 0] == columns["label"]
+
+  def summary_rows(
+    self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
+  ) -> list[table.Row]:
+    """gamma_a and gamma_r of perturbations, groups and the benchmark."""
+    out = []
+    for label in dict.fromkeys(r.model for r in rows):
+      model_rows = [r for r in rows if r.model == label]
+      hits_of = {
+        c: hits for (model, c), hits in summary_inputs.items() if model == label
+      }
+      if Condition() in hits_of:
+        out += _of_model(model_rows, hits_of)
+    return out
+
+  def check_baseline(self, labels: Sequence[str]) -> None:
+    """UserError for any: gamma is relative to the model's own clean accuracy."""
+    if self.setting.baseline:
+      raise errors.UserError(
+        f"Video has no baseline model, got {self.setting.baseline!r}: gamma is"
+        " relative to the model's own clean accuracy. Leave config.baseline"
+        " empty."
+      )
+
+  def sample(
+    self, pixels: np.ndarray, condition: Condition, example_id: str
+  ) -> np.ndarray:
+    """One whole video under a condition: uint8 `[T, H, W, 3]`."""
+    if condition.clean:
+      return pixels
+    key = condition.key(self.setting.seed, self.setting.dataset, example_id)
+    perturbed = corruptions.perturb_video(
+      pixels,
+      condition.name,
+      condition.level,
+      edition=self.setting.edition,
+      key=key,
+    )
+    return np.asarray(perturbed)
 
 
 def reduce(logits: jax.Array) -> dict[str, jax.Array]:
@@ -125,190 +229,67 @@ def reduce(logits: jax.Array) -> dict[str, jax.Array]:
     logits: float32 `[B, views, classes]`.
   """
   chance = jax.nn.softmax(logits, axis=-1).mean(axis=1)
-  return classification.reduce(jnp.log(jnp.maximum(chance, 1e-30)))
+  return top_k.reduce(jnp.log(jnp.maximum(chance, 1e-30)))
 
 
-def columns(
-  batch: Any, outputs: Mapping[str, np.ndarray], condition: Condition
-) -> dict[str, np.ndarray]:
-  """The batch's valid rows as predictions' columns.
-
-  Those of `classification`, and `shift` and `category` where videos have them.
-  """
-  out = classification.columns(batch, outputs, condition)
-  for name in _NATURAL:
-    if batch.examples and name in batch.examples[0]:
-      out[name] = np.array([inputs.text(e[name]) for e in batch.examples])
-  return out
-
-
-def cell_rows(
-  cell: Cell, predicted: Mapping[str, np.ndarray]
+def _shift_rows(
+  cell: cells_lib.Cell, columns: base.Columns, hits: np.ndarray
 ) -> list[table.Row]:
-  """`accuracy` and `top5_accuracy` of one cell, and those of its shifts."""
-  label, top5 = predicted["label"][:, None], predicted["top5"]
-  right = {"accuracy": top5[:, 0] == label[:, 0]}
-  if (top5[:, -1] >= 0).all():
-    right["top5_accuracy"] = (top5 == label).any(axis=1)
-  rows = []
-  for metric, hits in right.items():
-    lo, hi = intervals.clopper_pearson(int(hits.sum()), len(hits))
-    rows.append((metric, float(hits.mean()), float(lo), float(hi), len(hits)))
-  if "shift" in predicted:
-    shift, category = (predicted[name].tolist() for name in _NATURAL)
-    found = action.by_shift(right["accuracy"], shift, category)
-    for kind, named in (("category", "categories"), ("shift", "shifts")):
-      rows += [
-        (
-          f"accuracy/{kind}/{name}",
-          v["accuracy"],
-          v["lo"],
-          v["hi"],
-          int(v["n"]),
-        )
-        for name, v in sorted(found[named].items())
-      ]
+  shift, category = (columns[name].tolist() for name in _NATURAL)
+  accuracies = action.by_shift(hits, shift, category)
   return [
-    table.Row(**vars(cell), metric=metric, value=value, lo=lo, hi=hi, n=n)
-    for metric, value, lo, hi, n in rows
+    cell.row(
+      f"accuracy/{kind}/{name}", v["accuracy"], (v["lo"], v["hi"]), int(v["n"])
+    )
+    for kind, plural in (("category", "categories"), ("shift", "shifts"))
+    for name, v in sorted(accuracies[plural].items())
   ]
 
 
-def pairs(predicted: Mapping[str, np.ndarray]) -> np.ndarray:
-  """The true and the predicted class of every video: int `[N, 2]`."""
-  return np.stack([predicted["label"], predicted["top5"][:, 0]], axis=1)
-
-
-def keep(predicted: Mapping[str, np.ndarray]) -> np.ndarray:
-  """Which videos are right, in the order of their ids."""
-  return predicted["top5"][:, 0] == predicted["label"]
-
-
-def check_baseline(baseline: str, labels: Sequence[str]) -> None:
-  """ValueError for any: gamma is relative to the model's own clean accuracy."""
-  del labels
-  if baseline:
-    raise ValueError(
-      f"Video has no baseline model, got {baseline!r}: gamma is relative to the"
-      " model's own clean accuracy. Leave config.baseline empty."
-    )
-
-
-def summary_rows(
-  rows: Sequence[table.Row],
-  baseline: str,
-  order: Sequence[str],
-  kept: Mapping[tuple[str, Condition], np.ndarray],
+def _of_model(
+  rows: Sequence[table.Row], hits_of: Mapping[Condition, np.ndarray]
 ) -> list[table.Row]:
-  """gamma_a and gamma_r of perturbations, groups and the benchmark."""
-  del baseline, order
-  out = []
-  for label in dict.fromkeys(r.model for r in rows):
-    own = [r for r in rows if r.model == label]
-    clean = kept[label, Condition()]
-    correct = {
-      (c.corruption, c.severity): right
-      for (model, c), right in kept.items()
-      if model == label and c.corruption
-    }
-    out += _of_model(own, clean, correct)
-  return out
-
-
-def published_networks(dataset: str) -> dict[str, tuple[float, ...]]:
-  """None: the paper prints no plain accuracies."""
-  del dataset
-  return {}
-
-
-def samples(
-  image: np.ndarray,
-  key: Callable[[Condition], jax.Array],
-  wanted: Sequence[Condition],
-  edition: str,
-) -> dict[tuple[str, int], np.ndarray]:
-  """One video under every condition: uint8 `[T, H, W, 3]`."""
-  out = {("", 0): image}
-  for c in wanted:
-    if c.corruption:
-      made = corruptions.perturb_video(
-        image, c.corruption, c.severity, edition=edition, key=key(c)
-      )
-      out[c.corruption, c.severity] = np.asarray(made)
-  return out
-
-
-def _names(wanted: Any) -> tuple[str, ...]:
-  if wanted == "all":
-    return corruptions.video_names()
-  if wanted in ("", "none"):
-    return ()
-  listed = wanted.split(",") if isinstance(wanted, str) else list(wanted)
-  chosen: set[str] = set()
-  for name in (w.strip() for w in listed):
-    if name in action.GROUPS:
-      chosen |= set(corruptions.video_names(name))
-    elif name in corruptions.video_names():
-      chosen.add(name)
-    else:
-      known = [*action.GROUPS, *corruptions.video_names()]
-      raise errors.unknown("video perturbation", name, known)
-  return tuple(n for n in corruptions.video_names() if n in chosen)
-
-
-def _of_model(own, clean, correct) -> list[table.Row]:
-  accuracy = float(clean.mean())
-  first = own[0]
-  mark = provenance.fingerprint({"cells": sorted({r.fingerprint for r in own})})
-
-  def row(name, metric, value, ends=(None, None)):
-    return table.Row(
-      model=first.model,
-      dataset=first.dataset,
-      config="",
-      corruption=name,
-      severity=None,
-      metric=metric,
-      value=value,
-      lo=ends[0],
-      hi=ends[1],
-      n=len(clean),
-      seed=first.seed,
-      fingerprint=mark,
-    )
-
-  low, high = intervals.clopper_pearson(int(clean.sum()), len(clean))
-  ends = float(low), float(high)
+  clean = hits_of[Condition()]
+  summary, accuracy = cells_lib.Summary.of(rows), float(clean.mean())
+  ends = intervals.clopper_pearson(int(clean.sum()), len(clean))
   by_category = [
-    r.value for r in own if r.metric.startswith("accuracy/category/")
+    r.value for r in rows if r.metric.startswith("accuracy/category/")
   ]
   if by_category:
     mean = float(np.mean(by_category))
     return [
-      row("", "natural_accuracy", accuracy, ends),
-      row("", "natural_category_accuracy", mean),
+      summary.row("", "natural_accuracy", accuracy, ends, len(clean)),
+      summary.row("", "natural_category_accuracy", mean, n=len(clean)),
     ]
-  out = [row("", "clean_accuracy", accuracy, ends)]
-  if not correct or not accuracy:
-    return out
-  found = action.robustness(
-    {c: float(r.mean()) for c, r in correct.items()}, accuracy
+  out = [summary.row("", "clean_accuracy", accuracy, ends, len(clean))]
+  perturbed = {
+    (c.name, c.level): hits for c, hits in hits_of.items() if not c.clean
+  }
+  if perturbed and accuracy:
+    out += _gamma_rows(summary, clean, perturbed)
+  return out
+
+
+def _gamma_rows(
+  summary: cells_lib.Summary,
+  clean: np.ndarray,
+  perturbed: Mapping[tuple[str, int], np.ndarray],
+) -> list[table.Row]:
+  values = action.robustness(
+    {c: float(hits.mean()) for c, hits in perturbed.items()},
+    float(clean.mean()),
   )
-  rng = np.random.default_rng(first.seed)
-  spread = action.robustness_intervals(correct, clean, rng)
+  rng = np.random.default_rng(summary.seed)
+  spread = action.robustness_intervals(perturbed, clean, rng)
+  out, n = [], len(clean)
   for measure in ("gamma_a", "gamma_r"):
-    value, end = found[measure], spread[measure]
-    for name in value["names"]:
-      out.append(row(name, measure, value["names"][name], end["names"][name]))
-    for group in value["groups"]:
+    value, ends = values[measure], spread[measure]
+    for name, mean in value["names"].items():
+      out.append(summary.row(name, measure, mean, ends["names"][name], n))
+    for group, mean in value["groups"].items():
       out.append(
-        row(
-          "",
-          f"{measure}/{group}",
-          value["groups"][group],
-          end["groups"][group],
-        )
+        summary.row("", f"{measure}/{group}", mean, ends["groups"][group], n)
       )
-    if not found["missing"]:
-      out.append(row("", measure, value["mean"], end["mean"]))
+    if not values["missing"]:
+      out.append(summary.row("", measure, value["mean"], ends["mean"], n))
   return out

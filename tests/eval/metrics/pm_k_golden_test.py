@@ -13,7 +13,7 @@ from eval.metrics import natural_breakdowns as breakdowns
 from eval.metrics import natural_distance
 from eval.metrics import natural_labels
 from eval.metrics import pm_k
-from eval.tasks import label_space
+from eval.tasks.parts import label_space
 from tests import shared_data
 
 _VID = ("vid_basic", "vid_models", "vid_mean_merge", "vid_sum_merge")

@@ -20,7 +20,7 @@ from eval.run import plan as plan_lib
 from eval.run import runner
 from eval.tasks import Cell
 from eval.tasks import frames
-from eval.tasks import label_space
+from eval.tasks.parts import label_space
 from robust_tfds.datasets import geometry
 from tests.datasets import natural_videos
 from tests.eval.tasks import level_model

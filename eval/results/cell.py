@@ -1,0 +1,161 @@
+"""A cell: one model under one condition of a data set, the unit of results."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from eval.results import provenance
+from eval.results import table
+from robust_tfds import conditions
+
+Interval = tuple[float | None, float | None]
+_NONE: Interval = (None, None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+  """What the rows of one cell have in common.
+
+  Attributes:
+    model: label of the model within the run.
+    dataset: dataset name.
+    condition: clean, or a corruption at a level.
+    seed: the run's seed.
+    fingerprint: see `eval/results/provenance.py`.
+  """
+
+  model: str
+  dataset: str
+  condition: conditions.Condition
+  seed: int = 0
+  fingerprint: str = ""
+
+  @property
+  def name(self) -> str:
+    """The corruption's; empty for clean."""
+    return self.condition.name
+
+  @property
+  def level(self) -> int:
+    """Severity or difficulty; 0 for clean."""
+    return self.condition.level
+
+  def row(
+    self,
+    metric: str,
+    value: float,
+    interval: Interval = _NONE,
+    n: int | None = None,
+    *,
+    level: int | None = None,
+  ) -> table.Row:
+    """A row of the table about this cell.
+
+    Args:
+      metric: its name.
+      value: its value.
+      interval: (lo, hi), None where there is none.
+      n: examples behind it.
+      level: in the column `severity`; the condition's if None.
+    """
+    return table.Row(
+      model=self.model,
+      dataset=self.dataset,
+      config=self.condition.config,
+      corruption=self.name,
+      severity=self.level if level is None else level,
+      metric=metric,
+      value=float(value),
+      lo=_float(interval[0]),
+      hi=_float(interval[1]),
+      n=n,
+      seed=self.seed,
+      fingerprint=self.fingerprint,
+    )
+
+  def note(self) -> dict[str, object]:
+    """The cell as its note on disk says it."""
+    return {
+      "model": self.model,
+      "dataset": self.dataset,
+      "config": self.condition.config,
+      "corruption": self.name,
+      "severity": self.level,
+      "kind": self.condition.kind,
+      "seed": self.seed,
+      "fingerprint": self.fingerprint,
+    }
+
+  @classmethod
+  def of_note(cls, note: Mapping[str, object]) -> Cell:
+    """The cell of a note; the opposite of `note`."""
+    family = conditions.family(str(note["kind"]))
+    return cls(
+      model=str(note["model"]),
+      dataset=str(note["dataset"]),
+      condition=family.parse(str(note["config"])),
+      seed=int(str(note["seed"])),
+      fingerprint=str(note["fingerprint"]),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+  """What rows over several cells of one model have in common."""
+
+  model: str
+  dataset: str
+  seed: int
+  fingerprint: str
+
+  @classmethod
+  def of(cls, rows: Sequence[table.Row], baseline: str = "") -> Summary:
+    """Of the cells' rows of one model, and what they are normalised by."""
+    first = rows[0]
+    facts = {
+      "cells": sorted({r.fingerprint for r in rows}),
+      "baseline": baseline,
+    }
+    mark = provenance.fingerprint(facts)
+    return cls(first.model, first.dataset, first.seed, mark)
+
+  def row(
+    self,
+    name: str,
+    metric: str,
+    value: float,
+    interval: Interval = _NONE,
+    n: int | None = None,
+    *,
+    level: int | None = None,
+  ) -> table.Row:
+    """A row over cells.
+
+    Args:
+      name: of the corruption; empty for the whole benchmark.
+      metric: its name.
+      value: its value.
+      interval: (lo, hi), None where there is none.
+      n: examples behind it.
+      level: difficulty, where the metric has one.
+    """
+    return table.Row(
+      model=self.model,
+      dataset=self.dataset,
+      config="",
+      corruption=name,
+      severity=level,
+      metric=metric,
+      value=float(value),
+      lo=_float(interval[0]),
+      hi=_float(interval[1]),
+      n=n,
+      seed=self.seed,
+      fingerprint=self.fingerprint,
+    )
+
+
+def _float(value: float | None) -> float | None:
+  return None if value is None else float(value)

@@ -1,0 +1,228 @@
+"""Makes the cells of one condition: batches in, predictions on disk out."""
+
+from __future__ import annotations
+
+import collections
+import math
+import time
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from eval.pipeline import devices
+from eval.pipeline import inputs
+from eval.results import predictions
+from eval.results.cell import Cell
+from eval.results.workdir import Workdir
+from eval.run import hosts
+from eval.run import timing
+from eval.run.models import LoadedModel
+from eval.run.progress import Progress
+from eval.tasks.base import Task
+from robust_tfds import conditions
+from robust_tfds import errors
+
+_IN_FLIGHT = 3  # batches of a model dispatched and not yet fetched
+
+
+class CellMaker:
+  """Corrupts each batch once and shows it to every model that lacks the cell."""
+
+  def __init__(
+    self,
+    task: Task,
+    loaded: Mapping[str, LoadedModel],
+    workdir: Workdir,
+    mesh: Mesh,
+    host: inputs.Host,
+    stages: timing.Stages,
+    progress: Progress,
+    truth: Mapping[str, Any] | None,
+  ):
+    """Compiles nothing yet.
+
+    Args:
+      task: what is kept of the outputs.
+      loaded: models by label.
+      workdir: where cells are written.
+      mesh: all devices.
+      host: this one.
+      stages: where the time goes.
+      progress: what is printed.
+      truth: that finished cells are scored with, where the task has one.
+    """
+    self._task, self._loaded, self._workdir = task, loaded, workdir
+    self._mesh, self._host = mesh, host
+    self._stages, self._progress = stages, progress
+    self._truth = truth
+
+  def run(self, cells: Sequence[Cell], source: inputs.Source) -> None:
+    """Makes the cells of one condition.
+
+    Args:
+      cells: of one condition, of models that lack it.
+      source: what the condition's batches are read from.
+    """
+    if not cells:
+      return
+    (condition,) = {cell.condition for cell in cells}
+    for group, batches in self._model_groups(cells, condition, source):
+      self._predict(condition, group, batches)
+
+  def _model_groups(
+    self,
+    cells: Sequence[Cell],
+    condition: conditions.Condition,
+    source: inputs.Source,
+  ) -> list[tuple[list[Cell], inputs.Batches]]:
+    """Cells whose models see the same batches, and what gives these."""
+    if not self._task.per_model:
+      return [(list(cells), source)]
+    return [
+      (
+        [cell],
+        self._task.batches(source, condition, self._loaded[cell.model].spec),
+      )
+      for cell in cells
+    ]
+
+  def _predict(
+    self,
+    condition: conditions.Condition,
+    cells: Sequence[Cell],
+    source: inputs.Batches,
+  ) -> None:
+    columns: dict[Cell, list] = {cell: [] for cell in cells}
+    in_flight: collections.deque = collections.deque()
+    show = _Show(self._task, condition, source, self._mesh)
+    reduce = self._task.reducer(condition)
+
+    def fetch_oldest() -> None:
+      cell, batch, outputs = in_flight.popleft()
+      fetched = {k: devices.local_rows(v) for k, v in outputs.items()}
+      _check_finite(cell, batch, fetched.pop("finite"))
+      columns[cell].append(self._task.columns(batch, fetched, condition))
+      self._progress.images(int(batch.mask.sum()), condition.config)
+
+    begin = time.perf_counter()
+    for step, batch in enumerate(source.batches()):
+      # The first call compiles, so a single step measures nothing else.
+      probe = 0 < step == source.steps - 1
+      while in_flight and (
+        probe or len(in_flight) >= _IN_FLIGHT * len(cells)
+      ):
+        fetch_oldest()
+      batch = self._same_canvas(batch, source)
+      start = time.perf_counter()
+      images, sizes = show(batch)
+      num_images = math.prod(images.shape[:-3]) // self._host.count
+      if probe:
+        start = self._time("corrupt", start, images, num_images)
+      for cell in cells:
+        predictor = self._loaded[cell.model].predictor
+        outputs = predictor(images, reduce, sizes)
+        in_flight.append((cell, batch, outputs))
+        if probe:
+          stage = f"infer {cell.model}"
+          start = self._time(stage, start, outputs, num_images)
+      if not step:
+        self._stages.add("compile", time.perf_counter() - start)
+      self._stages.images += num_images * len(cells)
+    while in_flight:
+      fetch_oldest()
+    self._stages.add("wall", time.perf_counter() - begin)
+    self._write(condition, columns)
+
+  def _same_canvas(
+    self, batch: inputs.Batch, source: inputs.Batches
+  ) -> inputs.Batch:
+    """The batch on a canvas that fits the batches of all hosts."""
+    if self._host.count == 1 or None not in source.shape:
+      return batch
+    from jax.experimental import multihost_utils
+
+    shape = np.array(batch.image.shape[1:3])
+    largest = multihost_utils.process_allgather(shape).max(axis=0)
+    height, width = largest.tolist()
+    return inputs.on_larger_canvas(batch, (height, width))
+
+  def _time(self, stage: str, start: float, outputs: Any, images: int) -> float:
+    """One measurement a condition, on its last batch: seconds an image."""
+    jax.block_until_ready(outputs)
+    now = time.perf_counter()
+    self._stages.add(stage, (now - start) / images)
+    return now
+
+  def _write(
+    self, condition: conditions.Condition, columns: Mapping[Cell, list]
+  ) -> None:
+    summaries = []
+    for cell, parts in columns.items():
+      start = time.perf_counter()
+      shard = predictions.concatenate(parts)
+      index, count = self._host.index, self._host.count
+      self._workdir.write_shard(cell, shard, index, count)
+      hosts.barrier(self._host, f"shards {cell.model} {condition.config}")
+      if self._host.index == 0:
+        merged = self._workdir.finish_cell(cell, count)
+        row = self._task.cell_rows(cell, merged, self._truth)[0]
+        summaries.append(f"{cell.model} {row.metric} {row.value:.3f}")
+      hosts.barrier(self._host, f"cell {cell.model} {condition.config}")
+      self._stages.add("write", time.perf_counter() - start)
+    line = f"{condition.config}: {', '.join(summaries)}"
+    self._progress.cells(len(columns), line)
+
+
+class _Show:
+  """What models see of batches under a condition, on the devices."""
+
+  def __init__(
+    self,
+    task: Task,
+    condition: conditions.Condition,
+    source: inputs.Batches,
+    mesh: Mesh,
+  ):
+    self._task, self._condition, self._mesh = task, condition, mesh
+    self._any_size = None in source.shape
+    self._transform = task.transform(mesh) if task.setting.fly else None
+
+  def __call__(self, batch: inputs.Batch) -> tuple[jax.Array, jax.Array | None]:
+    """Images, and their sizes for models that are told them."""
+    images = devices.put_batch(batch.image, self._mesh)
+    sizes = None
+    if self._any_size or self._task.sized:
+      sizes = devices.put_batch(batch.size, self._mesh)
+    if self._transform is not None:
+      setting = self._task.setting
+      keys = self._condition.keys(
+        setting.seed, setting.dataset, batch.example_id
+      )
+      images = self._transform(images, sizes, self._condition, keys)
+    return images, sizes if self._task.sized else None
+
+
+def show(
+  task: Task,
+  condition: conditions.Condition,
+  source: inputs.Batches,
+  batch: inputs.Batch,
+  mesh: Mesh,
+) -> np.ndarray:
+  """What models see of a batch: uint8 `[B, ...]` on the host."""
+  images, _ = _Show(task, condition, source, mesh)(batch)
+  return devices.local_rows(images)
+
+
+def _check_finite(cell: Cell, batch: inputs.Batch, finite: np.ndarray) -> None:
+  bad = [i for i, ok in zip(batch.example_id, finite | ~batch.mask) if not ok]
+  if bad:
+    raise errors.UserError(
+      f"{cell.model} gave NaN or infinite logits on {len(bad)} examples of"
+      f" {cell.condition.config}, the first {bad[0]!r}. Check the checkpoint"
+      " and the dtype; finished cells are untouched."
+    )

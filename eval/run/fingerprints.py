@@ -1,0 +1,95 @@
+"""What every cell of a run depends on, as its fingerprint."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from eval.pipeline import inputs
+from eval.results import provenance
+from eval.results.cell import Cell
+from eval.results.workdir import Workdir
+from eval.run.data import Data
+from eval.run.models import LoadedModel
+from eval.run.plan import Plan
+from robust_tfds import conditions
+from robust_tfds import errors
+
+
+def cells(
+  plan: Plan, data: Data, loaded: Mapping[str, LoadedModel]
+) -> list[Cell]:
+  """All cells of a run with their fingerprints: by model, then condition."""
+  facts = {
+    condition: _data_facts(plan, data.of(condition), condition)
+    for condition in plan.conditions
+  }
+  return [
+    Cell(
+      model=label,
+      dataset=plan.dataset,
+      condition=condition,
+      seed=plan.seed,
+      fingerprint=provenance.fingerprint(
+        {**facts[condition], **_model_facts(model)}
+      ),
+    )
+    for label, model in loaded.items()
+    for condition in plan.conditions
+  ]
+
+
+def _data_facts(
+  plan: Plan, source: inputs.Source, condition: conditions.Condition
+) -> dict[str, Any]:
+  """The set that is read, and what is made of it."""
+  setting, builder = plan.task.setting, source.builder
+  split = builder.info.splits[source.split]
+  return {
+    "dataset": setting.dataset,
+    "condition": condition.config,
+    "data_version": str(builder.info.version),
+    "data_config": builder.builder_config.name
+    if builder.builder_config
+    else "",
+    "split": source.split,
+    "examples": source.total,
+    "bytes": split.num_bytes,
+    "shard_lengths": list(split.shard_lengths),
+    "codec": setting.codec,
+    "source": "fly" if setting.fly else "prepared",
+    "edition": setting.edition,
+    "seed": setting.seed,
+    "pixels": provenance.PIXELS_VERSION,
+  }
+
+
+def _model_facts(model: LoadedModel) -> dict[str, Any]:
+  return {
+    "weights": model.weights,
+    "preprocessing": dataclasses.asdict(model.spec),
+    "dtype": model.dtype,
+    "code": provenance.code_version(),
+  }
+
+
+def check_finished(workdir: Workdir, listed: list[Cell]) -> None:
+  """Refuses a workdir whose cells were made from something else.
+
+  Raises:
+    UserError: names the first of them.
+  """
+  stale_cells = [
+    f"{cell.model} {cell.condition.config}"
+    for cell in listed
+    if workdir.done(cell)
+    and workdir.note(cell).fingerprint != cell.fingerprint
+  ]
+  if stale_cells:
+    raise errors.UserError(
+      f"{workdir.path} holds {len(stale_cells)} finished cells that were made"
+      f" from other weights, data or code, e.g. {', '.join(stale_cells[:3])}: a"
+      " file changed since, though the config did not. Use another --workdir,"
+      " or bring the old files back to continue that run."
+    )

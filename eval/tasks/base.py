@@ -1,0 +1,267 @@
+"""`Task`: what a benchmark keeps of a model's outputs, and what it measures.
+
+A task is an object bound to one run's `Setting`. A file of this folder holds one
+subclass of `Task`; what is not overridden has the default written here. The runner,
+the plan, the readers and the reports call these methods and nothing else.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import ClassVar
+
+import ml_collections
+import numpy as np
+from jax.sharding import Mesh
+
+from eval.pipeline import inputs
+from eval.pipeline import predict
+from eval.results import table
+from eval.results.cell import Cell
+from eval.results.facts import TaskFacts
+from robust_tfds import conditions
+from robust_tfds import errors
+
+Condition = conditions.Condition
+Columns = Mapping[str, np.ndarray]
+# (model, condition) -> what `summary_inputs` gave of the cell.
+SummaryInputs = Mapping[tuple[str, Condition], Any]
+# (`hit`, `missed` or `wrong`, (x1, y1, x2, y2) in px, text).
+Overlay = tuple[str, tuple[float, ...], str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+  """What of a run its task depends on.
+
+  Attributes:
+    dataset: its name.
+    edition: of the corruptions; empty where the data set has none.
+    codec: of the pixels that models see.
+    fly: whether corrupted pixels are made on the fly.
+    seed: the run's.
+    baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
+    data: the config's `data`.
+  """
+
+  dataset: str
+  edition: str = ""
+  codec: str = ""
+  fly: bool = True
+  seed: int = 0
+  baseline: str = ""
+  data: ml_collections.ConfigDict = dataclasses.field(
+    default_factory=ml_collections.ConfigDict, compare=False
+  )
+
+
+@dataclasses.dataclass(frozen=True)
+class Scored:
+  """What follows from a run's cells.
+
+  Attributes:
+    rows: the whole table: the cells' rows, then those over cells.
+    cells: in the order of the rows.
+    pairs: cell -> the true and the predicted classes of its examples, int `[N,
+      2]`; empty where the task gives none.
+  """
+
+  rows: list[table.Row]
+  cells: Sequence[Cell]
+  pairs: Mapping[Cell, np.ndarray]
+
+
+class Task(abc.ABC):
+  """One benchmark's protocol.
+
+  Class attributes:
+    facts: names, order and sense of its numbers.
+    family: of its conditions.
+    model_kind: of its models, see `models.names`.
+    clean_config: the data set's config that corruptions are made from.
+    clean_codec: the codec of that config; empty for the data set's only one.
+    fly_codecs: codecs that can be made on the fly.
+    sized: models also get the valid (height, width) of every canvas.
+    per_model: every model gets batches of its own, see `batches`.
+    unit: what a model is shown, in words.
+    has_pairs: `pairs` gives the true and the predicted classes.
+    has_overlays: `overlays` gives boxes to draw.
+  """
+
+  facts: ClassVar[TaskFacts]
+  family: ClassVar[conditions.Family] = conditions.PICTURES
+  model_kind: ClassVar[str] = "classification"
+  clean_config: ClassVar[str] = "clean"
+  clean_codec: ClassVar[str] = "raw"
+  fly_codecs: ClassVar[tuple[str, ...]] = ("raw",)
+  sized: ClassVar[bool] = False
+  per_model: ClassVar[bool] = False
+  unit: ClassVar[str] = "image"
+  has_pairs: ClassVar[bool] = False
+  has_overlays: ClassVar[bool] = False
+
+  def __init__(self, setting: Setting):
+    """Checks the setting; raises UserError where the task cannot run it."""
+    self.setting = setting
+
+  # What is run.
+
+  @abc.abstractmethod
+  def conditions(self) -> list[Condition]:
+    """The conditions that the setting's `data` names, clean first.
+
+    Raises:
+      UserError: an unknown name or level, or settings that contradict.
+    """
+
+  def images_per_example(self, condition: Condition) -> int:
+    """How many images (of video: clips) an example shows to the model."""
+    return 1
+
+  def transform(self, mesh: Mesh) -> predict.Transform:
+    """f(images, sizes, condition, keys) -> images, on the devices.
+
+    Sizes are None where all pictures have one size. The default passes the
+    images on as they are.
+    """
+    return predict.unchanged
+
+  def batches(
+    self, source: inputs.Source, condition: Condition, model_spec: Any
+  ) -> inputs.Batches:
+    """What a model is shown of a condition; the source as it is by default.
+
+    Only asked where `per_model` is set: these are perturbed already.
+    """
+    return source
+
+  @abc.abstractmethod
+  def reducer(self, condition: Condition) -> predict.Reduce:
+    """f(outputs) -> {name: array `[B, ...]`}, in the jitted step.
+
+    The same object for conditions that are reduced alike: each compiles once.
+    """
+
+  @abc.abstractmethod
+  def columns(
+    self,
+    batch: inputs.Batch,
+    outputs: Mapping[str, np.ndarray],
+    condition: Condition,
+  ) -> dict[str, np.ndarray]:
+    """The batch's valid rows as predictions' columns."""
+
+  def label_feature(self, features: Any) -> Any:
+    """The TFDS feature that knows the classes."""
+    return features["label"]
+
+  def model_classes(self, classes: int) -> tuple[int, ...]:
+    """Class counts of models that can run on data of `classes` classes."""
+    return (classes,)
+
+  def truth(self, source: inputs.Source) -> dict[str, Any] | None:
+    """The ground truth that `cell_rows` needs, as JSON; None: the labels do."""
+    return None
+
+  # What is measured.
+
+  @abc.abstractmethod
+  def cell_rows(
+    self, cell: Cell, columns: Columns, truth: Mapping[str, Any] | None = None
+  ) -> list[table.Row]:
+    """The table's rows of one cell; the first is its main number."""
+
+  def summary_inputs(self, columns: Columns) -> Any:
+    """What of a cell's columns the summaries need; nothing by default."""
+    return None
+
+  @abc.abstractmethod
+  def summary_rows(
+    self, rows: Sequence[table.Row], summary_inputs: SummaryInputs
+  ) -> list[table.Row]:
+    """The table's rows over cells, for every model.
+
+    Args:
+      rows: the cells' rows, cells in the order of the conditions.
+      summary_inputs: of every cell.
+    """
+
+  def score(
+    self,
+    cells: Iterable[tuple[Cell, Columns]],
+    truth: Mapping[str, Any] | None = None,
+  ) -> Scored:
+    """The table of some cells, each read once.
+
+    Args:
+      cells: and their columns, in the order of the table.
+      truth: what `truth` gave, for tasks that have one.
+    """
+    rows: list[table.Row] = []
+    summary_inputs, pairs, listed = {}, {}, []
+    for cell, columns in cells:
+      listed.append(cell)
+      rows += self.cell_rows(cell, columns, truth)
+      summary_inputs[cell.model, cell.condition] = self.summary_inputs(columns)
+      if self.has_pairs:
+        pairs[cell] = self.pairs(columns)
+    if rows:
+      rows += self.summary_rows(rows, summary_inputs)
+    return Scored(rows, listed, pairs)
+
+  def check_baseline(self, labels: Sequence[str]) -> None:
+    """UserError unless the setting's baseline fits; by default none does."""
+    if self.setting.baseline:
+      raise errors.UserError(
+        f"{self.facts.task} has no baseline, got {self.setting.baseline!r}."
+        " Leave config.baseline empty."
+      )
+
+  # What reports show besides.
+
+  @property
+  def common(self) -> tuple[str, ...]:
+    """Names that enter the benchmark's published mean."""
+    return self.family.names("common")
+
+  def published_networks(self) -> Mapping[str, Sequence[float]]:
+    """Printed name -> the paper's numbers of other networks, for figures."""
+    return {}
+
+  def sample(
+    self, pixels: np.ndarray, condition: Condition, example_id: str
+  ) -> np.ndarray | None:
+    """An example under a condition where `batches` cannot show it whole.
+
+    Only asked on the fly where `per_model` is set.
+
+    Args:
+      pixels: of the clean example.
+      condition: which.
+      example_id: of the example.
+    """
+    return None
+
+  def gallery(
+    self,
+    batches: Iterable[inputs.Batch],
+    columns: Mapping[str, Columns],
+    class_names: Sequence[str],
+  ) -> dict[str, list[tuple[np.ndarray, str]]]:
+    """What reports show of the only condition: title -> (picture, caption)."""
+    return {}
+
+  def pairs(self, columns: Columns) -> np.ndarray:
+    """The true and the predicted class of a cell's examples: int `[N, 2]`."""
+    raise NotImplementedError(f"{self.facts.task} has no pairs.")
+
+  def overlays(
+    self, example_id: str, columns: Columns, truth: Mapping[str, Any]
+  ) -> list[Overlay]:
+    """The boxes to draw into a picture of a cell."""
+    raise NotImplementedError(f"{self.facts.task} has no overlays.")

@@ -1,0 +1,118 @@
+"""A cell's detections as COCO's numbers or VOC's AP50."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import Literal
+
+import numpy as np
+
+from eval.metrics import detection
+from eval.metrics.detection import coco
+from robust_tfds import errors
+
+Columns = Mapping[str, np.ndarray]
+Truth = Mapping[str, Any]
+
+
+def coco_numbers(
+  iou_type: Literal["bbox", "segm"], columns: Columns, truth: Truth
+) -> dict[str, float]:
+  """`<iou_type>/AP` and COCO's other numbers of one cell.
+
+  Args:
+    iou_type: `bbox` or `segm`.
+    columns: see `eval/tasks/detection.py`.
+    truth: COCO instances dict.
+
+  Raises:
+    UserError: a detection of a class that the truth does not have.
+  """
+  category_ids = [c["id"] for c in truth["categories"]]  # by label
+  row, place = _valid(columns, len(category_ids))
+  category = np.array(category_ids)[columns["classes"][row, place]]
+  box = columns["boxes"][row, place].astype(np.float64)
+  box[:, 2:] = np.clip(box[:, 2:] - box[:, :2], 0, None)
+  score = columns["scores"][row, place].astype(np.float64)
+  image = columns["image_id"][row]
+  if iou_type == "bbox":
+    results: Any = np.column_stack([image, box, score, category])
+  else:
+    counts = _counts(columns, row, place)
+    size = {i["id"]: [i["height"], i["width"]] for i in truth["images"]}
+    results = [
+      {
+        "image_id": int(i),
+        "category_id": int(c),
+        "score": float(s),
+        "segmentation": {"size": size[int(i)], "counts": text},
+      }
+      for i, c, s, text in zip(image, category, score, counts)
+    ]
+  numbers = detection.coco_ap(
+    truth,
+    results,
+    iou_type,
+    image_ids=columns["image_id"].tolist(),
+    backend=coco.fastest(),
+  )
+  return {f"{iou_type}/{name}": numbers[name] for name in coco.STATS}
+
+
+def _valid(columns: Columns, classes: int) -> tuple[np.ndarray, np.ndarray]:
+  """Rows and places of the detections that are there."""
+  row, place = np.nonzero(columns["classes"] >= 0)
+  if len(row) and columns["classes"].max() >= classes:
+    raise errors.UserError(
+      f"A detection has the label {columns['classes'].max()}; the data set has"
+      f" {classes} classes. Use a model of its label space."
+    )
+  return row, place
+
+
+def _counts(columns: Columns, row: np.ndarray, place: np.ndarray) -> list[str]:
+  """The run lengths of some detections."""
+  texts = [text.split(" ") if text else [] for text in columns["masks"]]
+  return [texts[r][p] for r, p in zip(row, place)]
+
+
+def voc_ap50(columns: Columns, truth: Truth) -> float:
+  """VOC2007's AP50 of one cell."""
+  row, place = _valid(columns, len(truth["categories"]))
+  box = columns["boxes"][row, place].astype(np.float64)
+  # Boxes of pixels' borders become inclusive: the last pixel is inside.
+  box[:, 2:] -= 1
+  results = [
+    {"image": int(i), "label": int(c), "bbox": b, "score": float(s)}
+    for i, c, b, s in zip(
+      columns["image_id"][row],
+      columns["classes"][row, place],
+      box.tolist(),
+      columns["scores"][row, place],
+    )
+  ]
+  objects = _voc_objects(truth, set(columns["image_id"].tolist()))
+  names = [c["name"] for c in truth["categories"]]
+  return detection.voc_ap50(objects, results, names)["mean"]
+
+
+def _voc_objects(truth: Truth, image_ids: Collection[int]) -> list[dict]:
+  label = {c["id"]: i for i, c in enumerate(truth["categories"])}
+  return [
+    {
+      "image": a["image_id"],
+      "label": label[a["category_id"]],
+      "bbox": _inclusive(a["bbox"]),
+      "difficult": a.get("difficult", 0),
+    }
+    for a in truth["annotations"]
+    if a["image_id"] in image_ids
+  ]
+
+
+def _inclusive(box: Sequence[float]) -> list[float]:
+  x, y, width, height = box
+  return [x, y, x + width - 1, y + height - 1]

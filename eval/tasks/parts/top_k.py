@@ -1,0 +1,48 @@
+"""The five best classes of every example: what classifiers' cells hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from eval.pipeline import inputs
+
+SIZE = 5
+
+
+def reduce(logits: jax.Array) -> dict[str, jax.Array]:
+  """Top-5 ids (int32) and softmax scores (float32), ties by lower class id.
+
+  Args:
+    logits: float32 `[..., classes]`.
+
+  Returns:
+    `top5` and `score`, `[..., 5]`, -1 and 0 where there are fewer classes.
+  """
+  ranks = min(SIZE, logits.shape[-1])
+  # top_k of the logits, not of the softmax: float32 softmax makes new ties.
+  best, ids = jax.lax.top_k(logits, ranks)
+  score = jnp.exp(best - jax.nn.logsumexp(logits, axis=-1, keepdims=True))
+  pad = [(0, 0)] * (logits.ndim - 1) + [(0, SIZE - ranks)]
+  return {
+    "top5": jnp.pad(ids.astype(jnp.int32), pad, constant_values=-1),
+    "score": jnp.pad(score, pad),
+  }
+
+
+def columns(
+  batch: inputs.Batch, outputs: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+  """The batch's valid rows: ids, labels and what `reduce` gave."""
+  valid = batch.mask
+  return {
+    "example_id": np.array(batch.example_id, np.str_)[valid],
+    "group_id": np.array(batch.group_id, np.str_)[valid],
+    "frame": batch.frame[valid],
+    "label": batch.label[valid],
+    "top5": outputs["top5"][valid],
+    "score": outputs["score"][valid],
+  }

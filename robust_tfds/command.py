@@ -1,0 +1,65 @@
+"""The frame of every command: its flags, and refusals said without a traceback.
+
+  def define_flags() -> None:
+    flags.DEFINE_string("out", None, "Folder.", required=True)
+
+  def main(argv: Sequence[str]) -> None:
+    ...
+
+  if __name__ == "__main__":
+    command.run(main, define_flags)
+
+Flags are defined when the command runs and never at import, so that any two
+commands can be imported together.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from collections.abc import Sequence
+
+from absl import app
+from absl import logging
+
+from robust_tfds import errors
+
+Main = Callable[[Sequence[str]], None]
+
+
+def run(
+  main: Main,
+  define_flags: Callable[[], None],
+  *,
+  fail: Callable[[str], None] = sys.exit,
+) -> None:
+  """Runs a command as a program.
+
+  Args:
+    main: gets the program's name and what is left of the arguments.
+    define_flags: defines the command's flags.
+    fail: ends the program with a text.
+  """
+
+  def parse(argv: list[str]) -> list[str]:
+    define_flags()
+    return app.parse_flags_with_usage(argv)
+
+  def guarded(argv: Sequence[str]) -> None:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    logging.set_verbosity(logging.WARNING)  # orbax and TFDS narrate every step
+    try:
+      main(argv)
+    except (errors.UserError, OSError) as e:
+      fail(f"Error: {e}")
+    except KeyboardInterrupt:
+      fail("Stopped. Run the same command again to continue.")
+
+  app.run(guarded, flags_parser=parse)
+
+
+def no_arguments(argv: Sequence[str]) -> None:
+  """Refuses words that are no flags."""
+  if len(argv) > 1:
+    raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")
