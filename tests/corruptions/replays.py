@@ -2,7 +2,7 @@
 
 The reference code ran once per cell with `np.random.seed(1000 + severity)`
 (golden/corruptions/README.md). `draws` of a test rebuilds what it drew from a
-`RandomState` of that seed, in the order of specs/corruptions.md section 3.
+`RandomState` of that seed, in the order of docs/specs/corruptions.md section 3.
 """
 
 from __future__ import annotations
