@@ -2,8 +2,8 @@
 
 An edition is a published variant of the whole benchmark: a table of severities
 (in each corruption's file) plus the algorithm switches below. Which corruptions
-there are is said in `robust_tfds/conditions.py`. docs/specs/corruptions.md sections
-1-4 hold the facts.
+there are is said in `robust_tfds/conditions.py`. docs/specs/corruptions.md
+sections 1-4 hold the facts.
 """
 
 from __future__ import annotations

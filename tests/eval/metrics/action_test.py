@@ -171,7 +171,7 @@ _TOLERANCE = 0.0101
 
 
 def _rows(name):
-  path = shared_data.path("data/published/schiappa", f"{name}.csv")
+  path = shared_data.golden("published/schiappa", f"{name}.csv")
   with open(path, newline="") as f:
     return list(csv.DictReader(f))
 
