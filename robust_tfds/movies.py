@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-# x264's settings of the published ImageNet-P (specs/imagenet_p.md section 3):
-# noise is kept by `tune grain` at x264's own CRF of 23, all else has CRF 20.
+# x264's settings of the published ImageNet-P (docs/specs/imagenet_p.md section
+# 3): noise is kept by `tune grain` at x264's own CRF of 23, all else has CRF
+# 20.
 X264_NOISE = {"preset": "veryslow", "tune": "grain"}
 X264_SMOOTH = {"preset": "veryslow", "crf": "20"}
 

@@ -27,12 +27,13 @@ _PROJECT = {
 }
 _THIRD_PARTY = {
   "configs": {"ml_collections"},
-  "robust_tfds.corruptions": {"jax", "numpy", "dm_pix"},
-  "robust_tfds": {"numpy", "tensorflow_datasets", "absl", "etils"},
+  "robust_tfds.corruptions": {"jax", "numpy"},
+  "robust_tfds": {"numpy", "tensorflow_datasets", "absl"},
   "models": {"jax", "flax", "numpy", "absl"},
   "eval.metrics": {"numpy", "scipy"},
   "eval.reports": {"numpy", "matplotlib"},
   "eval.results.table": set(),
+  "eval.run.augment": {"jax", "dm_pix"},
   "eval": {"jax", "numpy", "absl", "ml_collections", "optax"},
 }
 _STANDARD = set(__import__("sys").stdlib_module_names)

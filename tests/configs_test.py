@@ -8,7 +8,8 @@ from absl.testing import parameterized
 
 import configs
 from eval.run import plan as plan_lib
-from tests.corruptions import replays
+from robust_tfds.corruptions import frost_pictures
+from tests import frost_folder
 
 _CONDITIONS = {
   "imagenet_c:squeezenet1_1": 96,
@@ -35,7 +36,8 @@ class ConfigsTest(parameterized.TestCase):
     file, _, what = name.partition(":")
     module = importlib.import_module(f"configs.{file}")
     config = module.get_config(*([what] if what else [])).unlock()
-    replays.use_frost()
+    frost_folder.use_drawn()
+    self.addCleanup(frost_pictures.use_folder, None)
     if "model" in config and "train" not in config.model:
       weights = self.create_tempdir().create_file("weights.npz").full_path
       config.model.checkpoint = weights

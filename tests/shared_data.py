@@ -1,22 +1,47 @@
-"""Finds the goldens and sample data that lie beside the project.
+"""Where stored values of other people's code are: in the project and beside it.
 
-They are never part of the project; a test that needs them skips with a reason
-where they are absent. `ROBUST_TFDS_SHARED` names another folder.
+`golden` gives files of `tests/golden`, which every clone has. Pixels made from
+photographs, the frost pictures and weights are other people's and never part of
+the project: `path` looks for them beside it, and a test that needs them skips
+with its reason where they are absent. `ROBUST_TFDS_SHARED` names another folder.
 """
 
+import gzip
+import json
 import os
 import pathlib
 import unittest
+from typing import Any
 
-_ROOT = pathlib.Path(__file__).resolve().parents[1]
+_GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
+_BESIDE = pathlib.Path(__file__).resolve().parents[2] / "shared"
+
+
+def golden(*parts: str) -> pathlib.Path:
+  """The path of a file or folder of `tests/golden`; it has to be there."""
+  place = _GOLDEN.joinpath(*parts)
+  if not place.exists():
+    raise FileNotFoundError(
+      f"{place} is missing; it is part of the project (tests/golden/README.md)."
+    )
+  return place
+
+
+def golden_json(*parts: str) -> Any:
+  """What a `.json` or `.json.gz` file of `tests/golden` holds."""
+  content = golden(*parts).read_bytes()
+  return json.loads(
+    gzip.decompress(content) if parts[-1].endswith(".gz") else content
+  )
 
 
 def path(*parts: str) -> pathlib.Path:
-  """The path of a shared file or folder; skips the test if it is not there."""
-  root = os.environ.get("ROBUST_TFDS_SHARED", _ROOT.parent / "shared")
-  found = pathlib.Path(root).joinpath(*parts)
-  if not found.exists():
+  """The path of photographs, pictures or weights; skips the test without."""
+  root = os.environ.get("ROBUST_TFDS_SHARED", _BESIDE)
+  place = pathlib.Path(root).joinpath(*parts)
+  if not place.exists():
     raise unittest.SkipTest(
-      f"{found} is not here; set ROBUST_TFDS_SHARED to the folder of goldens."
+      f"{place} is not here: photographs, frost pictures and weights are not"
+      " part of the project. Set ROBUST_TFDS_SHARED to the folder of them."
     )
-  return found
+  return place

@@ -9,7 +9,7 @@ s, both fractions,
 Both may exceed 1. Averages in the paper's order: over severities, then over the
 perturbations of a group, then over the five groups (Schiappa et al. 2023,
 section 4; that the printed mean is the mean of groups is checked against
-Table 2, specs/video.md section 2).
+Table 2, docs/specs/video.md section 2).
 """
 
 from __future__ import annotations
@@ -301,8 +301,8 @@ def perturbed_training(
   """Figure 12's gamma_r on UCF101-DS: what training on perturbed data brings.
 
   The mean over categories of 1 - (A_f - A_fp) / A_fp, with f trained on clean
-  and fp on perturbed data (specs/video.md section 2). Below 1 the clean training
-  is the better.
+  and fp on perturbed data (docs/specs/video.md section 2). Below 1 the clean
+  training is the better.
 
   Args:
     clean_trained: category -> accuracy of f, a fraction.

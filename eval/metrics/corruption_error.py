@@ -1,7 +1,7 @@
 """Corruption error: CE, mCE and their relative forms.
 
-Hendrycks & Dietterich 2019, section 4.1; specs/imagenet_p.md section 5. With
-E_{s,c} the top-1 error at severity s of corruption c:
+Hendrycks & Dietterich 2019, section 4.1; docs/specs/imagenet_p.md section 5.
+With E_{s,c} the top-1 error at severity s of corruption c:
 
   CE_c          = sum_s E_{s,c} / sum_s B_{s,c}
   relative CE_c = sum_s (E_{s,c} - E_clean) / sum_s (B_{s,c} - B_clean)

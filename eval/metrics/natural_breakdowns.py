@@ -1,6 +1,6 @@
 """Where natural perturbations hurt: by class, offset, frame type, rate, review.
 
-Definitions: specs/video.md section 4, "Secondary analyses"; figures and
+Definitions: docs/specs/video.md section 4, "Secondary analyses"; figures and
 appendices of Shankar et al. 2019. `correct` is bool or 0/1 `[F]` (`[models, F]`
 where said), `sets` comes from `pm_k.group`.
 """

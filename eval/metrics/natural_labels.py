@@ -1,7 +1,7 @@
 """Right or wrong against several true labels; predictions matched to frames.
 
 A frame of ImageNet-Vid-Robust may show several classes (1,514 of 22,179 do): a
-prediction is right if it is one of them (specs/video.md section 4).
+prediction is right if it is one of them (docs/specs/video.md section 4).
 """
 
 from __future__ import annotations

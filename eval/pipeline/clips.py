@@ -1,11 +1,12 @@
 """Clips of videos for a model: perturbed, sampled, resized, cropped.
 
-Views are placed as PySlowFast places them (specs/video.md section 2): a clip
-spans frames * rate / 30 seconds; view v of n starts at v / n of what is left of
-the video, its frames are evenly spaced, truncated and kept inside. Temporal
-perturbations act on the whole video first, as index maps, before any pixel is
-there. Only frames that some view shows are brought to RGB, perturbed and
-cropped, a few at a time: a long video needs no more memory than a short one.
+Views are placed as PySlowFast places them (docs/specs/video.md section 2): a
+clip spans frames * rate / 30 seconds; view v of n starts at v / n of what is
+left of the video, its frames are evenly spaced, truncated and kept inside.
+Temporal perturbations act on the whole video first, as index maps, before any
+pixel is there. Only frames that some view shows are brought to RGB, perturbed
+and cropped, a few at a time: a long video needs no more memory than a short
+one.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ def view_indices(
 def uniform_indices(num_frames: int, frames: int) -> np.ndarray:
   """One view over the whole video: the middles of equal parts.
 
-  How Something-Something v2 is sampled (specs/video.md section 2): parts of
-  (num_frames - 1) / frames, the middle of each.
+  How Something-Something v2 is sampled (docs/specs/video.md section 2): parts
+  of (num_frames - 1) / frames, the middle of each.
 
   Args:
     num_frames: of the video.

@@ -17,6 +17,7 @@ import numpy as np
 import optax
 
 from eval.pipeline import clips
+from eval.run import augment
 from robust_tfds import datasets
 from robust_tfds.corruptions import canvas
 
@@ -32,7 +33,8 @@ def load_or_train(
 
   Args:
     model: from `models.get`.
-    recipe: `dataset`, `split`, `steps`, `batch_size`, `learning_rate`, `seed`.
+    recipe: `dataset`, `split`, `steps`, `batch_size`, `learning_rate`, `seed`;
+      of classifiers also `flip` and `crop_px` (`eval/run/augment.py`).
     folder: where the orbax checkpoint and its recipe live.
     data_dir: TFDS data folder.
 
@@ -91,7 +93,12 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
     rows = jax.random.randint(
       jax.random.fold_in(key, i), (recipe.batch_size,), 0, count
     )
-    batch = jax.tree.map(lambda x: x[rows], data)
+    batch = augment.batch(
+      jax.random.fold_in(jax.random.fold_in(key, i), 1),
+      jax.tree.map(lambda x: x[rows], data),
+      flip=recipe.get("flip", False),
+      crop_px=recipe.get("crop_px", 0),
+    )
     gradient = jax.grad(loss)(variables, batch)
     update, state = optimizer.update(gradient, state, variables)
     return optax.apply_updates(variables, update), state

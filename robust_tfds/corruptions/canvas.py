@@ -4,7 +4,7 @@ A compiled program has fixed shapes. Pictures lie in the top-left corner of a
 canvas and their size travels as data, so that the about 800 sizes of COCO val
 compile ten programs a corruption, and give the same pixels as without padding.
 A canvas never straddles a power of two of the longer side: fog's map has the
-next power of two's size (specs/corruptions.md section 3).
+next power of two's size (docs/specs/corruptions.md section 3).
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ the source where SOURCE is set, else the edition's crop. Frames are uint8 or
 float32 levels, `[H, W, 3]` or flat `[H, W * 3]`, of the edition's size; floats
 are truncated. A frame of the same key is the same whatever the batch.
 
-Sources: specs/imagenet_p.md sections 1, 2 and 4 (create_p/*.py). An edition's
-input is what its script starts from:
+Sources: docs/specs/imagenet_p.md sections 1, 2 and 4 (create_p/*.py). An
+edition's input is what its script starts from:
 
   imagenet       the image with its shorter side resized to 256 px
   inception      the image as it is: cropped by 0.875 and resized here

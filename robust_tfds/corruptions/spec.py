@@ -2,8 +2,8 @@
 
 An edition is a published variant of the whole benchmark: a table of severities
 (in each corruption's file) plus the algorithm switches below. Which corruptions
-there are is said in `robust_tfds/conditions.py`. docs/specs/corruptions.md sections
-1-4 hold the facts.
+there are is said in `robust_tfds/conditions.py`. docs/specs/corruptions.md
+sections 1-4 hold the facts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Edition:
     parents: editions whose severities are used where a corruption's file has no
       row for this one, nearest first.
     michaelis: the detection paper's any-size rules (imagecorruptions 1.1.2) in
-      place of Hendrycks' (specs/corruptions.md section 4).
+      place of Hendrycks' (docs/specs/corruptions.md section 4).
     plasma_px: side of the fog map; None: the next power of two that covers the
       image (exact powers stay).
     frost_scale: factor on the frost pictures before the crop; None: as large as

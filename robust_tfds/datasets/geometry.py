@@ -11,7 +11,8 @@ A rule is a name, recorded in configs and fingerprints:
   whole               as it is
 
 with any numbers, and `_bicubic` at the end for bicubic resampling. Pillow's own
-antialiased resampling is the published one (specs/corruptions.md section 0).
+antialiased resampling is the published one (docs/specs/corruptions.md section
+0).
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ image alone by `corruptions.sequence`. Two more configs:
           makes the sequences from it on the fly, with equal pixels
 
 Codecs: `png` (lossless, the default), `h264` (what the published ImageNet-P
-went through: specs/imagenet_p.md section 3) and `published` (the authors' own
-files). Pixels depend on (seed, dataset, perturbation, difficulty, example id)
-alone.
+went through: docs/specs/imagenet_p.md section 3) and `published` (the authors'
+own files). Pixels depend on (seed, dataset, perturbation, difficulty, example
+id) alone.
 """
 
 from __future__ import annotations

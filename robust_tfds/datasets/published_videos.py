@@ -1,7 +1,7 @@
 """The published ImageNet-P and its like: one MP4 file a sequence.
 
 Layout, in the manual dir or a folder of the set's own name there:
-`<perturbation>[_2|_3]/<wnid>/<name>.mp4` (specs/imagenet_p.md section 3),
+`<perturbation>[_2|_3]/<wnid>/<name>.mp4` (docs/specs/imagenet_p.md section 3),
 extracted, or inside tar archives as they are. Archives are found by their
 content, since the authors do not say how theirs group the folders; members are
 read at their offsets, nothing is unpacked.

@@ -6,8 +6,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import corruptions
+from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import images
-from tests.corruptions import replays
+from tests import frost_folder
 
 NAMES = (
   "glass_blur",
@@ -41,7 +42,8 @@ class CanvasTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    replays.use_frost()
+    frost_folder.use_drawn()
+    cls.addClassCleanup(frost_pictures.use_folder, None)
 
   @parameterized.product(name=NAMES)
   def test_padded_equals_unpadded(self, name):

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds.corruptions import canvas
+from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import images
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
-from tests.corruptions import replays
+from tests import frost_folder
 
 _NAMES = conditions.PICTURES.names("all")
 
@@ -58,7 +59,8 @@ class NamesTest(absltest.TestCase):
 class ContractTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    replays.use_frost()
+    frost_folder.use_drawn()
+    self.addCleanup(frost_pictures.use_folder, None)
 
   @parameterized.parameters(*_NAMES)
   def test_batch_order_jit_and_severity_type_change_nothing(self, name):

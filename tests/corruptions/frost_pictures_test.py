@@ -1,5 +1,6 @@
 """Where frost pictures are found, and which are refused."""
 
+import hashlib
 import os
 import pathlib
 import shutil
@@ -10,7 +11,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.corruptions import frost_pictures
-from tests import shared_data
+from tests import frost_folder
 
 
 class FrostPicturesTest(absltest.TestCase):
@@ -29,6 +30,15 @@ class FrostPicturesTest(absltest.TestCase):
     self.addCleanup(installed.stop)
     self.temp = pathlib.Path(tempfile.mkdtemp())
     self.addCleanup(shutil.rmtree, self.temp)
+    # Drawn pictures stand for the published ones: their checksums count here.
+    self.pictures = frost_folder.drawn()
+    checksums = {
+      name: hashlib.sha256((self.pictures / name).read_bytes()).hexdigest()
+      for name in frost_pictures.SHA256
+    }
+    published = mock.patch.dict(frost_pictures.SHA256, checksums)
+    published.start()
+    self.addCleanup(published.stop)
 
   def test_nothing_found_says_what_to_do(self):
     self.assertFalse(frost_pictures.available())
@@ -36,12 +46,11 @@ class FrostPicturesTest(absltest.TestCase):
       frost_pictures.folder()
 
   def test_order(self):
-    shared = shared_data.path("data/frost")
     named, variable = self.temp / "named", self.temp / "variable"
     for place in (named, variable):
-      shutil.copytree(shared, place)
-    self.installed.return_value = shared
-    self.assertEqual(frost_pictures.folder(), shared)
+      shutil.copytree(self.pictures, place)
+    self.installed.return_value = self.pictures
+    self.assertEqual(frost_pictures.folder(), self.pictures)
     os.environ[frost_pictures.VARIABLE] = str(variable)
     self.assertEqual(frost_pictures.folder(), variable)
     frost_pictures.use_folder(named)
@@ -54,7 +63,7 @@ class FrostPicturesTest(absltest.TestCase):
 
   def test_other_pictures_are_refused_unless_allowed(self):
     other = self.temp / "other"
-    shutil.copytree(shared_data.path("data/frost"), other)
+    shutil.copytree(self.pictures, other)
     os.chmod(other, 0o755)
     picture = other / "frost2.png"
     picture.unlink()
@@ -68,7 +77,7 @@ class FrostPicturesTest(absltest.TestCase):
     np.testing.assert_array_equal(first, second)
 
   def test_load(self):
-    frost_pictures.use_folder(shared_data.path("data/frost"))
+    frost_pictures.use_folder(self.pictures)
     shapes = [p.shape for p in frost_pictures.load()]
     self.assertEqual(
       shapes,

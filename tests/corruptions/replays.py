@@ -1,8 +1,9 @@
 """Replays of the reference's runs: its draws, injected into our `apply`.
 
 The reference code ran once per cell with `np.random.seed(1000 + severity)`
-(golden/corruptions/README.md). `draws` of a test rebuilds what it drew from a
-`RandomState` of that seed, in the order of specs/corruptions.md section 3.
+(tests/golden/corruptions/README.md). `draws` of a test rebuilds what it drew
+from a `RandomState` of that seed, in the order of docs/specs/corruptions.md
+section 3.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def picture(key: str) -> np.ndarray:
 
 
 def use_frost() -> None:
-  """The shared frost pictures, for the tests that need some."""
+  """The published frost pictures, for comparisons with the authors' pixels."""
   frost_pictures.use_folder(shared_data.path("data/frost"))
 
 

@@ -18,7 +18,8 @@ from robust_tfds.corruptions import spec
 from tests import shared_data
 
 PHOTOS = ("n01440764_tench", "n04070727_refrigerator")
-# name -> share of values that may be off by one (golden/imagenet_p/README.md).
+# name -> share of values that may be off by one
+# (tests/golden/imagenet_p/README.md).
 EXACT = {
   "translate": 0.0,
   "rotate": 0.0,

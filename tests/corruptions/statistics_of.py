@@ -1,4 +1,4 @@
-"""The numbers of golden/corruptions/stats.json (README there), in numpy."""
+"""The statistics of tests/golden/corruptions/README.md, in numpy."""
 
 from __future__ import annotations
 

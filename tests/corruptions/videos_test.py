@@ -74,7 +74,7 @@ class DeterministicTest(parameterized.TestCase):
     elif name == "defocus_blur":
       self.assertLessEqual(np.abs(d).max(), 1)
       self.assertLess(abs(d.mean()), 0.15)
-    else:  # libjpeg versions differ: golden/video/README.md
+    else:  # libjpeg versions differ: tests/golden/video/README.md
       self.assertLessEqual(np.abs(d).max(), 2)
       self.assertLess((d != 0).mean(), 0.01)
 
@@ -96,7 +96,8 @@ class IndexTest(parameterized.TestCase):
   @parameterized.parameters(*_TEMPORAL)
   def test_against_the_released_code(self, name):
     found = 0
-    for key, want in _golden()["index"].items():
+    stored = shared_data.golden_json("video", "frame_indices.json.gz")
+    for key, want in stored.items():
       stem, severity, length, _ = key.rsplit("_", 3)
       if stem != _CODE_NAMES.get(name, name):
         continue

@@ -263,7 +263,7 @@ class GeometryTest(parameterized.TestCase):
       self.assertIn(got, (None, want))
 
   def test_offsets_round_half_to_even(self):
-    # (341 - 224) / 2 = 58.5 -> 58: specs/imagenet_p.md section 1.
+    # (341 - 224) / 2 = 58.5 -> 58: docs/specs/imagenet_p.md section 1.
     column = np.arange(341, dtype=np.uint16) % 256
     image = np.tile(column.astype(np.uint8)[None, :, None], (256, 1, 3))
     out = np.asarray(geometry.apply(Image.fromarray(image), "imagenet"))

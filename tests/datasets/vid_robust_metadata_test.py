@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import json
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -14,13 +13,12 @@ from tests import shared_data
 
 
 def _json(name: str):
-  path = shared_data.path("data", "vid_robust", f"{name}.json.gz")
-  return json.loads(gzip.decompress(path.read_bytes()))
+  return shared_data.golden_json("vid_robust", f"{name}.json.gz")
 
 
 def _rows() -> list[list[str]]:
   name = "ytbb_robustness_test_anchors_full.csv.gz"
-  path = shared_data.path("data", "vid_robust", name)
+  path = shared_data.golden("vid_robust", name)
   with gzip.open(path, "rt", newline="") as f:
     return list(csv.reader(f))[1:]
 
@@ -82,8 +80,8 @@ class YtbbTest(parameterized.TestCase):
 
   @parameterized.parameters("ytbb_basic", "ytbb_negative_logits")
   def test_golden(self, case):
-    path = shared_data.path("golden", "video", "pmk_golden.json")
-    data = json.loads(path.read_text())["cases"][case]
+    stored = shared_data.golden_json("video", "pmk_golden.json.gz")
+    data = stored["cases"][case]
     anchors = ytbb.anchors(data["anchor_labels_json"], data["csv_rows"])
     offsets = ytbb.reviewed_offsets(anchors, data["pmk_labels_json"])
     by_key = {a.key: a for a in anchors}

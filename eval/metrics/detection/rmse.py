@@ -1,8 +1,8 @@
 """How far corrupted images are from clean ones: the RMSE of Figure 6, mended.
 
 The authors' script subtracts and squares in uint8, which wraps at 256 and cannot
-exceed 16 (specs/detection.md section 5); their figure follows from their printed
-table alone. This is the RMSE in levels 0..255, in floating point.
+exceed 16 (docs/specs/detection.md section 5); their figure follows from their
+printed table alone. This is the RMSE in levels 0..255, in floating point.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 For every anchor the frame with the lowest AP of its own is chosen among it and
 its similar frames; mAP is computed once on the anchors and once on the chosen
 frames (Shankar et al. 2019, section 2.2). What the paper leaves open is settled
-as in specs/detection.md section 6:
+as in docs/specs/detection.md section 6:
 
 * AP is COCO's (101 recalls) at one IoU, 100 detections an image and category;
 * a frame's AP is the mean over the categories in its own ground truth (crowds do
@@ -27,7 +27,7 @@ import numpy as np
 _RECALLS = np.linspace(0, 1, 101)  # pycocotools, Params.recThrs
 _MAX_DETECTIONS = 100  # pycocotools, Params.maxDets
 _EPSILON = np.spacing(1)  # pycocotools, COCOeval.accumulate
-_DIGITS = 12  # APs closer than this are equal: specs/detection.md section 6
+_DIGITS = 12  # APs closer than this are one: docs/specs/detection.md section 6
 _ALL = -1  # the only category where classes are ignored
 
 

@@ -1,8 +1,8 @@
 """Brightness: V of HSV raised by a constant, clipped.
 
-specs/corruptions.md sections 1 and 3. With hue and saturation kept, the new
-pixel is the old one scaled by V'/V; a black pixel becomes grey. Computed as an
-exact quotient of integers: the shifts are multiples of half a level.
+docs/specs/corruptions.md sections 1 and 3. With hue and saturation kept, the
+new pixel is the old one scaled by V'/V; a black pixel becomes grey. Computed as
+an exact quotient of integers: the shifts are multiples of half a level.
 """
 
 import jax

@@ -1,9 +1,9 @@
 """Elastic transform: an affine jitter, then smooth local displacements.
 
-specs/corruptions.md sections 1, 3 and 4. Constants are in units of a length
-that `Edition.elastic_px` keeps (244 for 224 px images, a typo kept for ever).
-The `any` edition has no affine part and displacements relative to the image's
-size.
+docs/specs/corruptions.md sections 1, 3 and 4. Constants are in units of a
+length that `Edition.elastic_px` keeps (244 for 224 px images, a typo kept for
+ever). The `any` edition has no affine part and displacements relative to the
+image's size.
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Fog: (v + strength * plasma) * top / (top + strength), top the largest v.
 
-specs/corruptions.md section 3. The plasma map is square, its side a power of
-two; the picture sees its top-left corner, normalised over the whole map.
+docs/specs/corruptions.md section 3. The plasma map is square, its side a power
+of two; the picture sees its top-left corner, normalised over the whole map.
 """
 
 import jax

@@ -1,8 +1,8 @@
 """Motion blur along a random direction within 45 degrees of the horizontal.
 
-specs/corruptions.md sections 1 and 3. Hendrycks' code calls ImageMagick, whose
-16-bit result becomes 8 bits by floor(sum + 1/514); imagecorruptions truncates
-floats and drops taps beyond one image side.
+docs/specs/corruptions.md sections 1 and 3. Hendrycks' code calls ImageMagick,
+whose 16-bit result becomes 8 bits by floor(sum + 1/514); imagecorruptions
+truncates floats and drops taps beyond one image side.
 """
 
 import jax

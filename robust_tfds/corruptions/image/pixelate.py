@@ -1,12 +1,12 @@
 """Pixelate: box-filtered down to a fraction of the size, and up again.
 
-specs/corruptions.md sections 1 and 3: Pillow's BOX down to (int(W c), int(H c)),
-then back up with BOX (make_imagenet_c.py) or NEAREST (imagecorruptions). Down,
-an output pixel is the mean of the whole source pixels whose centres fall in its
-window, in Pillow's 22-bit fixed point, rounded to bytes between the horizontal
-and the vertical pass. Which pixels fall in a window is decided in float64 as
-Pillow decides it, rounding errors included: they matter wherever a centre lies
-on a window's edge.
+docs/specs/corruptions.md sections 1 and 3: Pillow's BOX down to (int(W c),
+int(H c)), then back up with BOX (make_imagenet_c.py) or NEAREST
+(imagecorruptions). Down, an output pixel is the mean of the whole source pixels
+whose centres fall in its window, in Pillow's 22-bit fixed point, rounded to
+bytes between the horizontal and the vertical pass. Which pixels fall in a
+window is decided in float64 as Pillow decides it, rounding errors included:
+they matter wherever a centre lies on a window's edge.
 """
 
 import jax

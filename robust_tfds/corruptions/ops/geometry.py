@@ -2,7 +2,7 @@
 
 Most editions warp the source and take a centre crop, so only the crop's pixels
 are evaluated. The Inception edition warps the whole source, crops 0.875 of each
-side and resizes (specs/imagenet_p.md section 4).
+side and resizes (docs/specs/imagenet_p.md section 4).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Plasma fractal: diamond-square on a torus, in integers.
 
-specs/corruptions.md section 3, fog (after FLHerne's mapgen). A map of side 2**n
-starts as one point of height 0; each level doubles the grid: centres of the
-squares, then midpoints of the top and of the left edges, each the mean of its
-four neighbours plus amplitude * U(-1, 1). The amplitude starts at 100**2 and is
-divided by decay**2 a level.
+docs/specs/corruptions.md section 3, fog (after FLHerne's mapgen). A map of side
+2**n starts as one point of height 0; each level doubles the grid: centres of
+the squares, then midpoints of the top and of the left edges, each the mean of
+its four neighbours plus amplitude * U(-1, 1). The amplitude starts at 100**2
+and is divided by decay**2 a level.
 
 All noise of a map is one square field, arranged as wavelets are: what refines
 `n x n` points is in the three `n x n` blocks beside the corner block. So a

@@ -1,13 +1,13 @@
 """Glass blur's shuffle: a sequential in-place copy, without the sequence.
 
-specs/corruptions.md section 3, glass_blur, quirks A to C. The reference visits
-the pixels from the last to the first and copies a random neighbour into each;
-the swap it means to do is none. So a pixel gets the value that its neighbour
-has at that moment: if the neighbour was visited before (it comes later in
-raster order, and is not in the frame that is never written) a copied one,
-otherwise its old one. Following the copies leads strictly forward to an old
-value: each pixel's source is the end of a chain, and chains are resolved for
-all pixels at once by pointer doubling in log2(longest chain) rounds of one
+docs/specs/corruptions.md section 3, glass_blur, quirks A to C. The reference
+visits the pixels from the last to the first and copies a random neighbour into
+each; the swap it means to do is none. So a pixel gets the value that its
+neighbour has at that moment: if the neighbour was visited before (it comes
+later in raster order, and is not in the frame that is never written) a copied
+one, otherwise its old one. Following the copies leads strictly forward to an
+old value: each pixel's source is the end of a chain, and chains are resolved
+for all pixels at once by pointer doubling in log2(longest chain) rounds of one
 gather.
 """
 

@@ -49,7 +49,7 @@ def pillow_nearest(packed, u, v, size) -> jax.Array:
 
 
 def pillow_affine(packed, x, y, matrix, size) -> jax.Array:
-  """Pillow's BILINEAR affine transform: specs/imagenet_p.md section 1.
+  """Pillow's BILINEAR affine transform: docs/specs/imagenet_p.md section 1.
 
   Neighbours are clamped to the edge, what lies outside the image is black. Many
   exact results are whole levels (a scale of 0.6 samples at thirds of pixels),
@@ -103,7 +103,8 @@ def opencv_bilinear(packed, u, v, size) -> jax.Array:
   """OpenCV's bilinear warp with a black constant border.
 
   Coordinates name pixels by their index, are rounded to 1/32 px (half to even)
-  and the weighted sum is rounded half up: specs/imagenet_p.md section 2, tilt.
+  and the weighted sum is rounded half up: docs/specs/imagenet_p.md section 2,
+  tilt.
 
   Returns:
     int32 levels `[3, *u.shape]`.

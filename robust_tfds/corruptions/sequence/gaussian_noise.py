@@ -1,6 +1,7 @@
 """Gaussian noise sequences: independent noise around the clean frame 0.
 
-specs/imagenet_p.md sections 2 and 4; the noise itself is `image/gaussian_noise.py`.
+docs/specs/imagenet_p.md sections 2 and 4; the noise itself is
+`image/gaussian_noise.py`.
 """
 
 import jax

@@ -2,7 +2,7 @@
 
 The old torchvision matrix also rescales vertically.
 
-specs/imagenet_p.md sections 2 and 4.
+docs/specs/imagenet_p.md sections 2 and 4.
 """
 
 import jax

@@ -1,8 +1,8 @@
 """Zoom blur sequences: frame i is the mean of zooms 1 to 1 + 0.004 i.
 
-specs/imagenet_p.md sections 2 and 4. Frame 0 is clean. The running sum is of
-levels / 255 in float32, as the authors': its rounding decides whether a whole
-level is truncated to itself or to the one below.
+docs/specs/imagenet_p.md sections 2 and 4. Frame 0 is clean. The running sum is
+of levels / 255 in float32, as the authors': its rounding decides whether a
+whole level is truncated to itself or to the one below.
 """
 
 import jax

@@ -1,9 +1,9 @@
 """Segments shuffled, the frames inside them kept in order.
 
-specs/video.md section 1: segments of 64, 32, 16, 8, 4 frames (edition `paper`);
-of 4, 9, 16, 25, 36 in the released code, where a higher severity disturbs less
-and a clip of one segment not at all. The last segment may be shorter, wherever
-it lands. As many frames as before.
+docs/specs/video.md section 1: segments of 64, 32, 16, 8, 4 frames (edition
+`paper`); of 4, 9, 16, 25, 36 in the released code, where a higher severity
+disturbs less and a clip of one segment not at all. The last segment may be
+shorter, wherever it lands. As many frames as before.
 """
 
 import numpy as np

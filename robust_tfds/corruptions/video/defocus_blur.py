@@ -1,6 +1,6 @@
 """Defocus blur, the same in every frame: ImageNet-C's disks.
 
-specs/video.md section 1. The operation is the image library's.
+docs/specs/video.md section 1. The operation is the image library's.
 """
 
 IMAGE = "defocus_blur"  # the image corruption

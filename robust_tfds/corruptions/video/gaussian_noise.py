@@ -1,6 +1,6 @@
 """Gaussian noise, new in every frame and channel: sigma 0.08 to 0.38.
 
-specs/video.md section 1. The operation is the image library's.
+docs/specs/video.md section 1. The operation is the image library's.
 """
 
 IMAGE = "gaussian_noise"  # the image corruption

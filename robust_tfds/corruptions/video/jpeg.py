@@ -1,6 +1,6 @@
 """JPEG of every frame by itself: quality 25 18 15 10 7, 4:2:0.
 
-specs/video.md section 1. The operation is the image library's.
+docs/specs/video.md section 1. The operation is the image library's.
 """
 
 IMAGE = "jpeg_compression"  # the image corruption

@@ -1,6 +1,6 @@
 """Motion blur along an angle of U(-45, 45) degrees, new in every frame.
 
-specs/video.md section 1. The operation is the image library's.
+docs/specs/video.md section 1. The operation is the image library's.
 """
 
 IMAGE = "motion_blur"  # the image corruption

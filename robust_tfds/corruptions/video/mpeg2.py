@@ -1,7 +1,8 @@
 """The benchmark's "MPEG2": FFmpeg's mpeg4 at -q:v 15 s.
 
-specs/video.md section 1: the only released recipe ("codec2") calls it so although
-the encoder is MPEG-4 part 2. Quantisers above 31 change little. A codec: on the host.
+docs/specs/video.md section 1: the only released recipe ("codec2") calls it so
+although the encoder is MPEG-4 part 2. Quantisers above 31 change little. A
+codec: on the host.
 """
 
 from robust_tfds.corruptions.ops import mpeg

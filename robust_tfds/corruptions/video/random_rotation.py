@@ -1,7 +1,7 @@
 """A shaking camera: every frame turned by its own whole number of degrees.
 
-specs/video.md section 1: uniform in -(6 s + 1) .. 6 s + 1, nearest neighbour
-about the centre, black corners.
+docs/specs/video.md section 1: uniform in -(6 s + 1) .. 6 s + 1, nearest
+neighbour about the centre, black corners.
 """
 
 import jax

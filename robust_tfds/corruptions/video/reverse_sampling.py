@@ -1,6 +1,6 @@
 """A lower frame rate, played backwards.
 
-specs/video.md section 1: what `sampling` keeps, in reverse. The result is
+docs/specs/video.md section 1: what `sampling` keeps, in reverse. The result is
 shorter: ceil(T / rate) frames.
 """
 

@@ -1,6 +1,6 @@
 """Shot noise, new in every frame: 250 to 15 photons, Tiny-ImageNet-C's rates.
 
-specs/video.md section 1. The operation is the image library's.
+docs/specs/video.md section 1. The operation is the image library's.
 """
 
 IMAGE = "shot_noise"  # the image corruption

@@ -1,6 +1,6 @@
 """Speckle noise, new in every frame: sigma 0.15 to 0.35, Tiny-ImageNet-C's.
 
-specs/video.md section 1. The operation is the image library's.
+docs/specs/video.md section 1. The operation is the image library's.
 """
 
 IMAGE = "speckle_noise"  # the image corruption

@@ -1,6 +1,7 @@
 """A tilted camera: 7.5, 15, 30, 45 or 90 degrees counter-clockwise.
 
-specs/video.md section 1: nearest neighbour about the centre, black corners.
+docs/specs/video.md section 1: nearest neighbour about the centre, black
+corners.
 """
 
 import jax

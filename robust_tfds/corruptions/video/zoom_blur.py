@@ -1,6 +1,6 @@
 """Zoom blur, the same in every frame: ImageNet-C's factors, any aspect.
 
-specs/video.md section 1. The operation is the image library's.
+docs/specs/video.md section 1. The operation is the image library's.
 """
 
 IMAGE = "zoom_blur"  # the image corruption

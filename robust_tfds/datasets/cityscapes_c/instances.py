@@ -3,9 +3,9 @@
 A pixel of an instance map is a label's id, or 1000 times the id plus a number
 where the object stands alone. A label that has instances, without such a number,
 marks a group: a crowd. Masks are the visible parts, boxes are tight, as
-mmdetection's converter makes them (specs/detection.md section 3.3). Maps are
-read from `*_instanceIds.png`; where a set has polygons only they are drawn in
-their order as cityscapesscripts draws them, by Pillow.
+mmdetection's converter makes them (docs/specs/detection.md section 3.3). Maps
+are read from `*_instanceIds.png`; where a set has polygons only they are drawn
+in their order as cityscapesscripts draws them, by Pillow.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import numpy as np
 from robust_tfds.datasets import detection
 from robust_tfds.datasets import rle
 
-# The 8 evaluated classes with instances, by label id (specs/detection.md 4).
+# The 8 evaluated classes with instances, by label id (docs/specs/detection.md
+# section 4).
 CLASSES = {
   24: "person",
   25: "rider",

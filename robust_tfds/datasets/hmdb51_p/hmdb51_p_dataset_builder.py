@@ -7,7 +7,7 @@ from robust_tfds.datasets.hmdb51_p import sources
 
 
 class Builder(perturbed_videos.PerturbedVideoBuilder):
-  """Split 1, as the authors' counts imply (specs/video.md section 1)."""
+  """Split 1, as the authors' counts imply (docs/specs/video.md section 1)."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}

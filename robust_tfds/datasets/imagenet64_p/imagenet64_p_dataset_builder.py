@@ -15,5 +15,5 @@ class Builder(imagenet_p_dataset_builder.Builder):
   BUILDER_CONFIGS = perturbed.configs(imagenet_p_dataset_builder.Builder.CODECS)
   OWN_FOLDER = "ImageNet-64-P"
   SIDE_PX = 64
-  # Motion blur acts on the original (specs/imagenet_p.md section 4).
+  # Motion blur acts on the original (docs/specs/imagenet_p.md section 4).
   SOURCE_RULE = "whole"

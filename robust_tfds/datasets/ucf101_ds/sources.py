@@ -14,7 +14,8 @@ from robust_tfds.datasets.ucf101_p import sources as ucf101
 _VIDEOS, _LIST = "UCF101-DS", "ucf101-DS_eval.csv"
 _COLUMNS = ("label", "filename", "shift", "category")
 _EXTENSIONS = (".mp4", ".avi", ".mkv", ".mov", ".webm")
-# Labels spelt otherwise than in UCF101's classInd.txt (specs/video.md section 3).
+# Labels spelt otherwise than in UCF101's classInd.txt (docs/specs/video.md
+# section 3).
 _SPELLINGS = {
   "BilliardsShot": "Billiards",
   "BasketballShooting": "Basketball",

@@ -1,8 +1,8 @@
 """Anchors, labels and reviewed pairs of YTBB-Robust.
 
-Facts: specs/video.md section 4. `anchor_labels.json` says which anchors humans
-found good and what they show, `pmk_labels.json` which pairs they found similar;
-the last annotation of a key counts. A frame's labels are its ANCHOR's.
+Facts: docs/specs/video.md section 4. `anchor_labels.json` says which anchors
+humans found good and what they show, `pmk_labels.json` which pairs they found
+similar; the last annotation of a key counts. A frame's labels are its ANCHOR's.
 """
 
 from __future__ import annotations

@@ -165,12 +165,13 @@ _TABLES = {
   6: "table6_ucf101_p",
   7: "table7_hmdb51_p",
 }
-# Half a printed digit of the mean and of each row: specs/video.md section 2.
+# Half a printed digit of the mean and of each row: docs/specs/video.md section
+# 2.
 _TOLERANCE = 0.0101
 
 
 def _rows(name):
-  path = shared_data.path("data/published/schiappa", f"{name}.csv")
+  path = shared_data.golden("published/schiappa", f"{name}.csv")
   with open(path, newline="") as f:
     return list(csv.DictReader(f))
 
@@ -221,7 +222,7 @@ class PrintedTablesTest(parameterized.TestCase):
       absolute, relative = float(row["I3D_gamma_a"]), float(row["I3D_gamma_r"])
       if relative > 0.8:
         continue  # two digits do not determine it there
-      accuracy = 0.721  # specs/video.md: implied clean accuracy of I3D
+      accuracy = 0.721  # docs/specs/video.md section 2: I3D, implied
       got = action.robustness({("jpeg", 1): absolute - 1 + accuracy}, accuracy)[
         "gamma_r"
       ]["mean"]

@@ -1,6 +1,5 @@
 """Corruption errors against the golden tables; refusals."""
 
-import json
 import math
 
 from absl.testing import absltest
@@ -14,8 +13,8 @@ _FLAT = {name: [0.5] * 5 for name in ce.ALL}
 
 class CorruptionErrorTest(parameterized.TestCase):
   def test_goldens(self):
-    path = shared_data.path("golden/imagenet_p/metrics/mce.json")
-    for case in json.loads(path.read_text())["cases"]:
+    stored = shared_data.golden_json("imagenet_p/metrics/mce.json")
+    for case in stored["cases"]:
       got = ce.summarize(case["errors"], case["clean_error"], "alexnet")
       self.assertAlmostEqual(got["mce"], case["mCE"], delta=1e-12)
       self.assertAlmostEqual(
@@ -27,8 +26,7 @@ class CorruptionErrorTest(parameterized.TestCase):
         self.assertAlmostEqual(got["ce"][name], value, delta=1e-12)
 
   def test_baseline_equals_the_published_file(self):
-    path = shared_data.path("data/published/alexnet.json")
-    published = json.loads(path.read_text())
+    published = shared_data.golden_json("published/alexnet.json")
     own = ce.load_baseline("alexnet")
     self.assertEqual(own["errors"], published["errors"])
     self.assertEqual(own["clean_error"], published["clean_error_paper"])

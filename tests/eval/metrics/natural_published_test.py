@@ -2,9 +2,7 @@
 
 import csv
 import functools
-import gzip
 import hashlib
-import json
 import statistics
 
 import numpy as np
@@ -26,21 +24,19 @@ _TABLE_2_LINF = {"pert": 40.8, "lo": 39.0, "hi": 43.7}
 
 
 def _table(name: str) -> list[dict]:
-  path = shared_data.path("data", "published", "shankar", name)
+  path = shared_data.golden("published", "shankar", name)
   with path.open(newline="") as f:
     return list(csv.DictReader(f))
 
 
 def _testbed() -> list[dict]:
   name = "testbed_vidrobust_reference.json"
-  path = shared_data.path("data", "published", "shankar", name)
-  return json.loads(path.read_text())
+  return shared_data.golden_json("published", "shankar", name)
 
 
 @functools.cache
 def _metadata(name: str) -> dict:
-  path = shared_data.path("data", "vid_robust", f"{name}.json.gz")
-  return json.loads(gzip.decompress(path.read_bytes()))
+  return shared_data.golden_json("vid_robust", f"{name}.json.gz")
 
 
 def _counts(percent: float, n: int) -> np.ndarray:
@@ -149,8 +145,7 @@ class RealMetadataTest(absltest.TestCase):
     """The golden README's predictor on the real sets gives its counts."""
     labels = _metadata("imagenet_vid_robust_labels")
     pmsets = _metadata("imagenet_vid_robust_pmsets")
-    path = shared_data.path("golden", "video", "real_metadata_check.json")
-    want = json.loads(path.read_text())
+    want = shared_data.golden_json("video", "real_metadata_check.json")
     frames = [(f, a) for a, near in pmsets.items() for f in [a, *near]]
     predicted, known = [], np.full((len(frames), 3), -1)
     for i, (f, _) in enumerate(frames):

@@ -20,7 +20,7 @@ class GoldenTest(parameterized.TestCase):
     case=("small_k3", "typical"), class_agnostic=(False, True)
   )
   def test_own_cases(self, case, class_agnostic):
-    folder = shared_data.path("golden", "detection", "pmk", case)
+    folder = shared_data.golden("detection", "pmk", case)
     data = json.loads(gzip.decompress((folder / "data.json.gz").read_bytes()))
     expected = json.loads((folder / "expected.json").read_text())
     kind = "localisation_class_agnostic" if class_agnostic else "detection"
@@ -41,8 +41,8 @@ class GoldenTest(parameterized.TestCase):
 
   @parameterized.product(case=(0, 1, 2), kind=("detection", "localization"))
   def test_pycocotools(self, case, kind):
-    path = shared_data.path("golden", "video", "detection_pmk_golden.json")
-    data = json.loads(path.read_text())["cases"][case]
+    stored = shared_data.golden_json("video", "detection_pmk_golden.json")
+    data = stored["cases"][case]
     gt = [
       _object(int(image), row[0], row[1:])
       for image, rows in data["gt"].items()

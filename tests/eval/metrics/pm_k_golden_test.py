@@ -1,7 +1,6 @@
 """pm-k and its breakdowns against the authors' testbed (golden/video)."""
 
 import functools
-import json
 
 import jax
 import jax.numpy as jnp
@@ -22,13 +21,12 @@ _TRIPLES = ("acc_orig", "pm0"), ("acc_pmk", "pm10")
 
 @functools.cache
 def _golden() -> dict:
-  path = shared_data.path("golden", "video", "pmk_golden.json")
-  return json.loads(path.read_text())
+  return shared_data.golden_json("video", "pmk_golden.json.gz")
 
 
 @functools.cache
 def _logits(name: str, model: int) -> np.ndarray:
-  path = shared_data.path("golden", "video", "pmk_logits.npz")
+  path = shared_data.golden("video", "pmk_logits.npz")
   with np.load(path) as data:
     return data[f"{name}_m{model}"]
 
@@ -209,7 +207,7 @@ class YtbbTest(parameterized.TestCase):
 class DistanceTest(absltest.TestCase):
   def test_golden(self):
     want = _golden()["linf"]
-    path = shared_data.path("golden", "video", "linf_frames.npz")
+    path = shared_data.golden("video", "linf_frames.npz")
     with np.load(path) as data:
       got = natural_distance.l_infinity(data["a"], data["b"])
       np.testing.assert_allclose(got, data["linf"], atol=1e-12)

@@ -29,7 +29,7 @@ _CASES = (
 
 
 def _golden(name):
-  return shared_data.path(f"golden/imagenet_p/metrics/{name}")
+  return shared_data.golden(f"imagenet_p/metrics/{name}")
 
 
 class GoldenTest(parameterized.TestCase):

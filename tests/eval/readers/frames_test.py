@@ -113,8 +113,8 @@ class ScoreFramesTest(parameterized.TestCase):
     folder = self.root / "real"
     folder.mkdir()
     for name in ("pmsets", "labels"):
-      path = shared_data.path(
-        "data", "vid_robust", f"imagenet_vid_robust_{name}.json.gz"
+      path = shared_data.golden(
+        "vid_robust", f"imagenet_vid_robust_{name}.json.gz"
       )
       (folder / f"{name}.json.gz").write_bytes(path.read_bytes())
     frames = score_frames.sets("imagenet_vid_robust", folder)

@@ -13,11 +13,11 @@ from eval.readers import raw_results
 from eval.results import table
 from tests import shared_data
 
-_FOLDER = "data/detection_raw_results"
+_FOLDER = "detection_raw_results"
 
 
 def _files():
-  return sorted(shared_data.path(_FOLDER).glob("*__*.json"))
+  return sorted(shared_data.golden(_FOLDER).glob("*__*.json"))
 
 
 def _made_up():
@@ -38,7 +38,7 @@ class RawResultsTest(parameterized.TestCase):
     values = {
       (r.dataset, r.model, r.metric, r.corruption): 100 * r.value for r in found
     }
-    path = shared_data.path(_FOLDER, "expected_public.csv")
+    path = shared_data.golden(_FOLDER, "expected_public.csv")
     with open(path, newline="") as f:
       expected = list(csv.DictReader(f))
     self.assertNotEmpty(expected)
@@ -63,7 +63,7 @@ class RawResultsTest(parameterized.TestCase):
         self.assertNotEmpty(line["note"], line)
 
   def test_all_metrics_to_1e_9(self):
-    path = shared_data.path(_FOLDER, "expected_public_all_metrics.json")
+    path = shared_data.golden(_FOLDER, "expected_public_all_metrics.json")
     expected = json.loads(path.read_text())
     for file in _files():
       data = raw_results.read(file)

@@ -27,7 +27,7 @@ _CASES = (
 
 
 def _case(name):
-  folder = shared_data.path("golden/detection/coco", name)
+  folder = shared_data.golden("detection/coco", name)
 
   def read(file):
     with gzip.open(folder / file) as f:

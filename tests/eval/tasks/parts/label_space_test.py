@@ -21,7 +21,7 @@ class PublishedTest(parameterized.TestCase):
     space = label_space.get(name)
     self.assertLen(space.classes, classes)
     self.assertLen(space.columns, columns)
-    path = shared_data.path("data", "vid_robust", file)
+    path = shared_data.golden("vid_robust", file)
     for found in json.loads(path.read_text())["classes"]:
       self.assertEqual(space.classes[found["index"]], found["name"])
       self.assertEqual(

@@ -1,0 +1,182 @@
+"""What sources and documents cite is there: files, sections, links, paths."""
+
+import functools
+import itertools
+import pathlib
+import re
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
+_SOURCES = ("robust_tfds", "eval", "models", "configs")
+_FOLDERS = (*_SOURCES, "tests", "tools", "benchmarks", "docs")
+
+# `docs/specs/NAME.md`, then perhaps `section 3.1`, `sections 1, 3 and 4` or
+# `sections 1-4`, then perhaps a heading in quotes.
+_NUMBER = r"\d+(?:\.\d+)*(?![\w.]*\d)"
+_SECTIONS = rf"{_NUMBER}(?:(?:, | and |-){_NUMBER})*"
+_CITATION = re.compile(
+  rf"(docs/[\w/]+\.md)(?: sections? ({_SECTIONS}))?(?:, \"([^\"]+)\")?"
+)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_PATH = re.compile(rf"`((?:{'|'.join(_FOLDERS)})/[\w./-]+)`")
+_STORED = re.compile(r"tests/golden/[\w./*-]*\w")
+
+
+@functools.cache
+def _files(*endings: str) -> tuple[pathlib.Path, ...]:
+  """The project's files with those endings, this one left out."""
+  listed = [*_ROOT.iterdir()]
+  for folder in _FOLDERS:
+    listed += (_ROOT / folder).rglob("*")
+  this = pathlib.Path(__file__).resolve()
+  return tuple(sorted(p for p in listed if p.suffix in endings and p != this))
+
+
+def _prose(path: pathlib.Path) -> str:
+  """A file on one line: citations run over the ends of lines and comments."""
+  return re.sub(r"\s*\n\s*(?:# )?", " ", path.read_text("utf-8"))
+
+
+def section_numbers(cited: str) -> list[str]:
+  """`1, 3-5 and 7.2` as `["1", "3", "4", "5", "7.2"]`."""
+  numbers = []
+  for part in re.split(r", | and ", cited):
+    first, _, last = part.partition("-")
+    if last:
+      numbers += map(str, range(int(first), int(last) + 1))
+    else:
+      numbers.append(first)
+  return numbers
+
+
+@functools.cache
+def _headings(path: pathlib.Path) -> tuple[str, ...]:
+  text = path.read_text("utf-8")
+  return tuple(re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE))
+
+
+def _anchor(heading: str) -> str:
+  """A heading as GitHub names it in links."""
+  words = re.sub(r"[^\w\s-]", "", heading.lower())
+  return words.strip().replace(" ", "-")
+
+
+def lost(text: str, root: pathlib.Path = _ROOT) -> list[str]:
+  """The citations of a text on one line that lead nowhere."""
+  lost_ones = []
+  for file, sections, title in _CITATION.findall(text):
+    if not (root / file).is_file():
+      lost_ones.append(file)
+      continue
+    headings = _headings(root / file)
+    for number in section_numbers(sections) if sections else ():
+      pattern = re.compile(rf"{re.escape(number)}[. ](?!\d)")
+      if not any(pattern.match(h + " ") for h in headings):
+        lost_ones.append(f"{file} section {number}")
+    if title and not any(h.startswith(title) for h in headings):
+      lost_ones.append(f'{file}, "{title}"')
+  return lost_ones
+
+
+class CitationsTest(parameterized.TestCase):
+  def test_cited_documents_and_sections_are_there(self):
+    cited = 0
+    for path in _files(".py", ".md", ".toml"):
+      text = _prose(path)
+      cited += len(_CITATION.findall(text))
+      self.assertEmpty(lost(text), path.relative_to(_ROOT))
+    self.assertGreater(cited, 90)
+
+  def test_specs_are_cited_in_one_form(self):
+    for path in _files(".py", ".md"):
+      other = re.findall(r"(?<!docs/)\bspecs/\w+\.md", path.read_text("utf-8"))
+      self.assertEmpty(
+        other, f"{path.relative_to(_ROOT)}: write docs/specs/NAME.md section N."
+      )
+
+  def test_sources_name_nothing_outside_the_clone(self):
+    for path in _files(".py"):
+      if path.relative_to(_ROOT).parts[0] in _SOURCES:
+        self.assertNotIn("../shared", path.read_text("utf-8"), str(path))
+
+  def test_specs_name_nothing_outside_the_clone(self):
+    for path in sorted((_ROOT / "docs" / "specs").glob("*.md")):
+      self.assertNotIn("../", path.read_text("utf-8"), str(path))
+
+  def test_stored_values_are_there(self):
+    for path in _files(".py", ".md"):
+      for name in _STORED.findall(path.read_text("utf-8")):
+        self.assertNotEmpty(
+          list(_ROOT.glob(name)), f"{path.relative_to(_ROOT)} names {name}"
+        )
+
+  def test_paths_in_backticks_are_there(self):
+    for path in _files(".py", ".md"):
+      for name in _PATH.findall(path.read_text("utf-8")):
+        module = _ROOT / f"{name}.py"  # `eval/metrics/action` is a module too
+        self.assertTrue(
+          (_ROOT / name).exists() or module.exists(),
+          f"{path.relative_to(_ROOT)} names {name}",
+        )
+
+  def test_links_of_documents_lead_somewhere(self):
+    links = 0
+    for path in _files(".md"):
+      for target in _LINK.findall(path.read_text("utf-8")):
+        file, _, anchor = target.partition("#")
+        if "://" in target or target.startswith("mailto:"):
+          continue
+        links += 1
+        place = path.parent / file if file else path
+        where = f"{path.relative_to(_ROOT)} links to {target}"
+        self.assertTrue(place.exists(), where)
+        if anchor:
+          self.assertIn(anchor, map(_anchor, _headings(place)), where)
+    self.assertGreater(links, 5)
+
+
+class RulesTest(parameterized.TestCase):
+  """The rules above, on citations that are broken on purpose."""
+
+  @parameterized.parameters(
+    "docs/specs/video.md",
+    "docs/specs/video.md section 4, and more",
+    'docs/specs/video.md section 4, "Secondary analyses"; figures',
+    "docs/specs/corruptions.md sections 1-4 hold",
+    "docs/specs/corruptions.md sections 1, 3 and 4.",
+    "docs/specs/detection.md section 3.2).",
+    "docs/specs/imagenet_p.md sections 2 and 4. Frame 0 is clean.",
+  )
+  def test_good(self, text):
+    self.assertEmpty(lost(text))
+
+  @parameterized.parameters(
+    ("docs/specs/vidoe.md", "docs/specs/vidoe.md"),
+    ("docs/specs/video.md section 9.", "docs/specs/video.md section 9"),
+    ("docs/specs/detection.md section 3.7)", "docs/specs/detection.md section"),
+    ("docs/specs/corruptions.md sections 1 and 12", "section 12"),
+    ("docs/specs/corruptions.md sections 5-7 hold", "section 7"),
+    ('docs/specs/video.md section 4, "Third analyses"', "Third analyses"),
+  )
+  def test_broken(self, text, expected):
+    self.assertLen(lost(text), 1)
+    self.assertIn(expected, lost(text)[0])
+
+  def test_section_numbers(self):
+    self.assertEqual(
+      section_numbers("1, 3-5 and 7.2"), ["1", "3", "4", "5", "7.2"]
+    )
+
+  def test_headings_are_numbered_once(self):
+    for path in sorted((_ROOT / "docs" / "specs").glob("*.md")):
+      numbers = [
+        m.group() for h in _headings(path) if (m := re.match(_NUMBER, h))
+      ]
+      for first, second in itertools.pairwise(sorted(numbers)):
+        self.assertNotEqual(first, second, path.name)
+
+
+if __name__ == "__main__":
+  absltest.main()
