@@ -16,8 +16,8 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
+import models
 from eval import clips
-from models import video
 from robust_tfds import corruptions
 from robust_tfds import movies
 
@@ -55,10 +55,10 @@ def main() -> None:
   parser.add_argument("--frames", type=int, default=250)
   frames = parser.parse_args().frames
   data = film(frames)
-  model = video.get("x3d_s")
+  model = models.get("x3d_s")
   variables = model.init(jax.random.key(0))
   spec = model.spec
-  shape = (1, spec.frames, spec.input_px, spec.input_px, 3)
+  shape = spec.batch_shape(1, spec.input_px)
   clip = np.zeros(shape, np.uint8)
   step = jax.jit(model.apply)
   own = _best(lambda: step(variables, clip).block_until_ready())

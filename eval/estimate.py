@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
+import models
 from eval import devices
 from eval import plan as plan_lib
 from eval import tasks
@@ -86,18 +87,13 @@ def _seconds(call: Callable[[], object], images: int) -> float:
 
 def _shape(plan: plan_lib.Plan, entry, size: int) -> tuple[int, ...]:
   """Of what a model is shown: a batch of images, or of clips."""
-  spec = plan_lib.registry(tasks.get(plan.task)).get(entry.name).spec
-  batch = plan.config.batch_size
-  if hasattr(spec, "frames"):
-    return (batch, spec.frames, spec.input_px, spec.input_px, 3)
-  return (batch, size, size, 3)
+  spec = models.get(entry.name).spec
+  return spec.batch_shape(plan.config.batch_size, size)
 
 
 def _model_seconds(plan: plan_lib.Plan, entry, shape: tuple[int, ...]) -> float:
   task = tasks.get(plan.task)
-  model = plan_lib.registry(task).get(
-    entry.name, num_classes=entry.get("num_classes") or None
-  )
+  model = models.get(entry.name, num_classes=entry.get("num_classes") or None)
   variables = jax.jit(model.init)(jax.random.key(0))
   images = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
   rows = [images]

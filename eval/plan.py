@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
 import os
 import pathlib
@@ -13,7 +12,9 @@ from typing import Any
 
 import ml_collections
 
+import models
 from eval import tasks
+from models.spec import Kind
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import spec
 
@@ -98,15 +99,9 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   )
 
 
-def registry(task: types.ModuleType) -> Any:
-  """Where a task's models come from: has `names` and `get`."""
-  return importlib.import_module(getattr(task, "MODELS", "models"))
-
-
-def loader(task: types.ModuleType) -> Any:
-  """What reads checkpoints of a task's models."""
-  found = registry(task)
-  return getattr(found, "load", None) or found.convert.load
+def kind(task: types.ModuleType) -> Kind:
+  """What a task's models do."""
+  return getattr(task, "KIND", "classification")
 
 
 def _models(
@@ -119,8 +114,10 @@ def _models(
   if not wanted:
     raise ValueError("The config names no model: set config.model.name.")
   for label, entry in wanted.items():
-    # Refuses unknown names and dtypes, with a suggestion.
-    registry(task).get(entry.name, dtype=entry.get("dtype") or "float32")
+    # Refuses unknown names and dtypes, with a suggestion, and other kinds.
+    models.get(
+      entry.name, dtype=entry.get("dtype") or "float32", kind=kind(task)
+    )
     checkpoint = entry.get("checkpoint", "")
     if checkpoint and not os.path.exists(checkpoint):
       raise FileNotFoundError(

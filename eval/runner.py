@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
+import models
 from eval import devices
 from eval import inputs
 from eval import plan as plan_lib
@@ -204,10 +205,7 @@ class Runner:
     wanted = self.config.data.geometry
     if wanted != "model":
       return wanted
-    rules = {
-      _rule(plan_lib.registry(self.task).get(e.name).spec)
-      for e in self.plan.models.values()
-    }
+    rules = {_rule(models.get(e.name).spec) for e in self.plan.models.values()}
     if len(rules) != 1:
       raise ValueError(
         "data.geometry=model needs models of one geometry, got"
@@ -225,7 +223,7 @@ class Runner:
   def _load(self, label: str, entry: Any, clean: inputs.Source) -> _Loaded:
     classes = self._label(clean).num_classes
     dtype = entry.get("dtype") or "float32"
-    model = plan_lib.registry(self.task).get(
+    model: Any = models.get(
       entry.name, num_classes=entry.get("num_classes") or None, dtype=dtype
     )
     if entry.get("short_px"):  # another resize rule than the published one
@@ -251,8 +249,7 @@ class Runner:
     elif ":" in entry.name and not entry.get("checkpoint"):
       variables = model.init(jax.random.key(self.plan.seed))
     else:
-      load = plan_lib.loader(self.task)
-      variables = load(
+      variables = models.convert.load(
         entry.name,
         entry.checkpoint,
         num_classes=entry.get("num_classes") or None,
@@ -537,13 +534,13 @@ class Runner:
   def _gflops(self) -> dict[str, float]:
     """Of the models whose specs know."""
     found = {
-      label: plan_lib.registry(self.task).get(entry.name).spec
+      label: models.get(entry.name).spec
       for label, entry in self.plan.models.items()
     }
     return {
       label: spec.gflops
       for label, spec in found.items()
-      if getattr(spec, "gflops", None)
+      if spec.gflops
     }
 
   def _overlays(self, clean: inputs.Source) -> dict:

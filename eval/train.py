@@ -80,7 +80,7 @@ def _checkpointer() -> Any:
 
 
 def _train(model: Any, recipe: Any, data_dir: str) -> Any:
-  make = _detection if hasattr(model, "loss") else _classification
+  make = _detection if model.kind == "detection" else _classification
   data, loss, optimizer = make(model, recipe, data_dir)
   key = jax.random.key(recipe.seed)
   variables = model.init(key)

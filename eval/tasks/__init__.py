@@ -26,7 +26,7 @@ A task's file holds
 
 and, where the task needs it,
 
-  MODELS: the package of its models, if not `models`
+  KIND: of its models, if not `classification`
   per_model(source, condition, spec, plan) -> what gives a model's own batches,
     perturbed already, in place of `transform`
   SIZED: models also get the valid size of every canvas

@@ -41,7 +41,7 @@ from eval.tasks import classification
 COMMON = benchmark.BENCHMARK
 FLY = ("clean", "raw")
 SIZED = True  # models are told the valid size of every canvas
-MODELS = "models.detection"
+KIND = "detection"  # of its models
 _VOC = ("pascal_c",)
 _SCOPES = {"": "benchmark", "_all": "all", "_validation": "validation"}
 SHOWN = 5  # pictures of the gallery

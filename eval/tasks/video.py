@@ -39,7 +39,7 @@ from robust_tfds.corruptions import spec
 
 COMMON = action.ALL
 FLY = ("source", "")
-MODELS = "models.video"
+KIND = "video"  # of its models
 _FOLDER = "video"
 _NATURAL = ("shift", "category")
 
