@@ -16,8 +16,8 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
+import models
 from eval.pipeline import clips
-from models import video
 from robust_tfds import corruptions
 from robust_tfds import movies
 
@@ -55,10 +55,10 @@ def main() -> None:
   parser.add_argument("--frames", type=int, default=250)
   frames = parser.parse_args().frames
   data = film(frames)
-  model = video.get("x3d_s")
+  model = models.get("x3d_s")
   variables = model.init(jax.random.key(0))
   spec = model.spec
-  shape = (1, spec.frames, spec.input_px, spec.input_px, 3)
+  shape = spec.batch_shape(1, spec.input_px)
   clip = np.zeros(shape, np.uint8)
   step = jax.jit(model.apply)
   own = _best(lambda: step(variables, clip).block_until_ready())
@@ -69,7 +69,7 @@ def main() -> None:
     key = corruptions.example_key(0, "ucf101_p", name, 3, "v")
 
     def make(views, name=name, key=key):
-      return clips.make(data, 30.0, name, 3, "paper", key, spec, views)
+      return clips.sample_clips(data, 30.0, name, 3, "paper", key, spec, views)
 
     one = _best(lambda: make(1))
     ten = _best(lambda: make(10)) / 10

@@ -17,9 +17,9 @@ import tempfile
 
 import jax
 
+import models
 from benchmarks import video_input
 from eval.pipeline import clips
-from models import video
 from robust_tfds import corruptions
 from robust_tfds.datasets import perturbed_videos
 
@@ -50,8 +50,8 @@ def _run(way: str, name: str, path: str) -> None:
       pass
   elif way == "fly":
     key = corruptions.example_key(0, "ucf101_p", name, 3, "v")
-    spec = video.get("x3d_s").spec
-    clips.make(data, 30.0, name, 3, "paper", key, spec, 10)
+    spec = models.get("x3d_s").spec
+    clips.sample_clips(data, 30.0, name, 3, "paper", key, spec, 10)
   else:
     jax.devices()
   print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)

@@ -8,13 +8,18 @@ dtype of its input; normalisation statistics stay in float32.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
 Pair = int | tuple[int, int]
+Pads = Sequence[tuple[int, int]]
+# A layer, or a plain function: of one array, or of what the one before gives.
+Step = Callable[[Any], Any]
 
 
 def conv(
@@ -105,6 +110,47 @@ class BatchNorm(nnx.Module):
     return wide.astype(x.dtype)
 
 
+class ConvNorm(nnx.Module):
+  """A convolution without bias, a norm, and usually a relu."""
+
+  def __init__(
+    self,
+    inputs: int,
+    outputs: int,
+    kernel: Pair,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    *,
+    epsilon: float = 1e-5,
+    relu: bool = True,
+    rngs: nnx.Rngs,
+  ):
+    """As `conv`; `epsilon` is the norm's."""
+    self.conv = conv(
+      inputs, outputs, kernel, stride, padding, bias=False, rngs=rngs
+    )
+    self.bn = BatchNorm(outputs, epsilon, rngs=rngs)
+    self.relu = relu
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, inputs]` -> `[B, H', W', outputs]`."""
+    x = self.bn(self.conv(x))
+    return relu(x) if self.relu else x
+
+
+class Mlp(nnx.Module):
+  """Linear, exact GELU, linear: of transformers and ConvNeXt."""
+
+  def __init__(self, inputs: int, inner: int, outputs: int, *, rngs: nnx.Rngs):
+    """`inner` is the hidden width."""
+    self.fc1 = linear(inputs, inner, rngs=rngs)
+    self.fc2 = linear(inner, outputs, rngs=rngs)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[..., inputs]` -> `[..., outputs]`."""
+    return self.fc2(jax.nn.gelu(self.fc1(x), approximate=False))
+
+
 class Stack(nnx.Module):
   """torch.nn.Sequential: layers and plain functions, addressed by position.
 
@@ -112,8 +158,8 @@ class Stack(nnx.Module):
   take a position, as they do in torch, and hold nothing.
   """
 
-  def __init__(self, steps: Sequence[Callable[[jax.Array], jax.Array]]):
-    """`steps` are modules or functions of one array."""
+  def __init__(self, steps: Sequence[Step]):
+    """`steps` are modules or functions; each takes what the one before gives."""
     self.steps = tuple(
       None if isinstance(step, nnx.Module) else step for step in steps
     )
@@ -121,7 +167,7 @@ class Stack(nnx.Module):
       if isinstance(step, nnx.Module):
         setattr(self, str(i), step)
 
-  def __call__(self, x: jax.Array) -> jax.Array:
+  def __call__(self, x: Any) -> Any:
     """Applies the steps in order."""
     for i, step in enumerate(self.steps):
       x = getattr(self, str(i))(x) if step is None else step(x)
@@ -134,7 +180,7 @@ class Parallel(nnx.Module):
   As in `Stack`, functions are branches without children.
   """
 
-  def __init__(self, branches: dict[str, Callable[[jax.Array], jax.Array]]):
+  def __init__(self, branches: Mapping[str, Step]):
     """`branches` are modules or functions of one array, in order."""
     self.branches = tuple(
       (name, None if isinstance(branch, nnx.Module) else branch)
@@ -173,13 +219,41 @@ def max_pool(
 ) -> jax.Array:
   """torch.nn.MaxPool2d; `ceil` is torch's `ceil_mode`."""
   pads = _pool_padding(x, window, stride, padding, ceil)
+  return window_max(x, (window, window), (stride, stride), pads)
+
+
+def window_max(
+  x: jax.Array, window: Sequence[int], stride: Sequence[int], pads: Pads
+) -> jax.Array:
+  """Largest values of windows over the axes between the first and the last.
+
+  Args:
+    x: `[B, ..., C]`.
+    window: size along each inner axis.
+    stride: along each inner axis.
+    pads: (before, after) of each inner axis; what is there is never largest.
+  """
   return jax.lax.reduce_window(
     x,
     jnp.array(-jnp.inf, x.dtype),
     jax.lax.max,
-    (1, window, window, 1),
-    (1, stride, stride, 1),
-    pads,
+    (1, *window, 1),
+    (1, *stride, 1),
+    [(0, 0), *pads, (0, 0)],
+  )
+
+
+def window_sum(
+  x: jax.Array, window: Sequence[int], stride: Sequence[int], pads: Pads
+) -> jax.Array:
+  """Sums of windows; the arguments are `window_max`'s, and padding counts 0."""
+  return jax.lax.reduce_window(
+    x,
+    jnp.array(0, x.dtype),
+    jax.lax.add,
+    (1, *window, 1),
+    (1, *stride, 1),
+    [(0, 0), *pads, (0, 0)],
   )
 
 
@@ -194,14 +268,15 @@ def avg_pool(
 ) -> jax.Array:
   """torch.nn.AvgPool2d; `count_padding` is torch's `count_include_pad`."""
   pads = _pool_padding(x, window, stride, padding, ceil)
-  total = _window_sum(x, window, stride, pads)
+  size, step = (window, window), (stride, stride)
+  total = window_sum(x, size, step, pads)
   # torch counts its own padding where asked, never the overhang of ceil mode.
   counted = jnp.ones((1, *x.shape[1:3], 1), x.dtype)
   if count_padding:
-    own = ((0, 0), (padding, padding), (padding, padding), (0, 0))
-    counted = jnp.pad(counted, own, constant_values=1)
+    around = ((0, 0), (padding, padding), (padding, padding), (0, 0))
+    counted = jnp.pad(counted, around, constant_values=1)
     pads = [(max(lo - padding, 0), max(hi - padding, 0)) for lo, hi in pads]
-  return total / _window_sum(counted, window, stride, pads)
+  return total / window_sum(counted, size, step, pads)
 
 
 def adaptive_avg_pool(x: jax.Array, outputs: int) -> jax.Array:
@@ -227,15 +302,19 @@ def _pair(value: Pair) -> tuple[int, int]:
   return (value, value) if isinstance(value, int) else value
 
 
-def _as_input(arrays: tuple, *, dtype=None) -> tuple:
+def _as_input(
+  arrays: tuple[Any, ...], /, *, dtype: Any = None, inexact: bool = True
+) -> Any:
   """Every array in the dtype of the first, the layer's input."""
-  del dtype
+  del dtype, inexact  # flax's way to say another one
   kind = arrays[0].dtype
   return tuple(None if a is None else a.astype(kind) for a in arrays)
 
 
-def _pool_padding(x, window, stride, padding, ceil) -> list[tuple[int, int]]:
-  pads = [(0, 0)]
+def _pool_padding(
+  x: jax.Array, window: int, stride: int, padding: int, ceil: bool
+) -> Pads:
+  pads = []
   for side in x.shape[1:3]:
     room = side + 2 * padding - window
     steps = -(-room // stride) if ceil else room // stride
@@ -244,18 +323,7 @@ def _pool_padding(x, window, stride, padding, ceil) -> list[tuple[int, int]]:
       steps -= 1
     overhang = max(steps * stride + window - side - 2 * padding, 0)
     pads.append((padding, padding + overhang))
-  return [*pads, (0, 0)]
-
-
-def _window_sum(x, window, stride, pads) -> jax.Array:
-  return jax.lax.reduce_window(
-    x,
-    jnp.array(0, x.dtype),
-    jax.lax.add,
-    (1, window, window, 1),
-    (1, stride, stride, 1),
-    pads,
-  )
+  return pads
 
 
 def _bins(inputs: int, outputs: int) -> jax.Array:

@@ -1,8 +1,10 @@
 """What a published model expects of its pictures, and what it answers.
 
-A `Spec` is data: where a picture is resized and cropped (on the host), how
-uint8 pixels become the numbers the network was trained on (on the device), and
-which labels the logits stand for.
+A spec is data: where a picture is resized and cropped (on the host), how uint8
+pixels become the numbers the network was trained on (on the device), and which
+labels the outputs stand for. `ModelSpec` holds what every kind of model has;
+`Spec` is of classifiers of pictures, `models.video.spec.VideoSpec` of clips,
+`models.detection.detector.DetectorSpec` of detectors.
 """
 
 from __future__ import annotations
@@ -10,19 +12,131 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
+from typing import ClassVar
+from typing import Literal
+from typing import Self
+from typing import get_args
 
 import jax
 import jax.numpy as jnp
 
+Kind = Literal["classification", "detection", "video"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 _RESIZE_RULES = ("squash", "short_side", "fraction")
 _ORDERS = ("rgb", "bgr")
 
 
-@dataclasses.dataclass(frozen=True)
-class Spec:
-  """Preprocessing, labels and published size of one model.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ModelSpec:
+  """Pixels, labels and published facts of a model of any kind.
 
   Pixels `p` (0..255, in `channel_order`) enter as `(p * scale - mean) / std`.
+
+  Attributes:
+    kind: what the model does.
+    item_axes: axes of one input: 3 of a picture `[H, W, 3]`, 4 of a clip `[T,
+      H, W, 3]`.
+    least_classes: a head of fewer classes makes no sense.
+    channel_order: `rgb` or `bgr`; `mean` and `std` are in this order.
+    scale: factor on 0..255 pixels before mean and std.
+    mean: subtracted, a value per channel.
+    std: divided by, a value per channel.
+    label_space: whose class ids the outputs follow: `imagenet1k` is the 1000
+      classes in the order of their sorted WordNet ids.
+    num_classes: number of logits, or of classes of objects.
+    weights: layout and preprocessing family of the public checkpoint, e.g.
+      `torchvision`, `caffe`, `cadene`, `timm`; `own` if trained here.
+    parameters: published count of trainable numbers with `num_classes` classes;
+      None where there is none.
+    gflops: published multiply-adds of one input, in billions; None where there
+      are none.
+    source: where these values are written down.
+  """
+
+  kind: ClassVar[Kind]
+  item_axes: ClassVar[int] = 3
+  least_classes: ClassVar[int] = 2
+
+  channel_order: str = "rgb"
+  scale: float = 1 / 255
+  # torchvision's presets: the statistics of ImageNet's training pictures.
+  mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
+  std: tuple[float, float, float] = (0.229, 0.224, 0.225)
+  label_space: str = "custom"
+  num_classes: int = 1000
+  weights: str = "torchvision"
+  parameters: int | None = None
+  gflops: float | None = None
+  source: str = ""
+
+  def __post_init__(self) -> None:
+    """Refuses an order of channels that does not exist."""
+    if self.channel_order not in _ORDERS:
+      raise ValueError(
+        f"Got channel_order {self.channel_order!r}, expected one of {_ORDERS}."
+      )
+
+  @property
+  def clip_frames(self) -> int:
+    """Frames of one input; 0 where it is a picture."""
+    return 0
+
+  @property
+  def fixed_px(self) -> int | None:
+    """Side of the only pictures that the network takes; None: any size."""
+    return None
+
+  @property
+  def geometry(self) -> str:
+    """The resize and crop rule, a name of `robust_tfds/datasets/geometry.py`.
+
+    Raises:
+      ValueError: the model takes pictures of any size and resizes them itself.
+    """
+    raise ValueError(
+      f"A model of kind {self.kind} resizes its pictures itself: it has no crop"
+      " rule. Set data.geometry to a rule, or leave it out."
+    )
+
+  def normalize(self, batch: jax.typing.ArrayLike) -> jax.Array:
+    """RGB `[..., H, W, 3]` in 0..255 -> float32 pixels of the network."""
+    pixels = jnp.asarray(batch).astype(jnp.float32)
+    if self.channel_order == "bgr":
+      pixels = pixels[..., ::-1]
+    mean = jnp.asarray(self.mean, jnp.float32)
+    std = jnp.asarray(self.std, jnp.float32)
+    return (pixels * jnp.float32(self.scale) - mean) / std
+
+  def batch_shape(self, count: int, side_px: int) -> tuple[int, ...]:
+    """Shape of a batch as the model is shown it.
+
+    Args:
+      count: inputs in the batch.
+      side_px: side of the data's pictures, for models that take any size.
+    """
+    side = self.fixed_px or side_px
+    return (count, side, side, 3)
+
+  def with_classes(self, num_classes: int | None) -> Self:
+    """This spec with another head; its labels are then the user's own.
+
+    Raises:
+      ValueError: fewer classes than `least_classes`.
+    """
+    if num_classes is None or num_classes == self.num_classes:
+      return self
+    if num_classes < self.least_classes:
+      raise ValueError(
+        f"Got num_classes={num_classes}, expected {self.least_classes} or more."
+      )
+    return dataclasses.replace(
+      self, num_classes=num_classes, label_space="custom", parameters=None
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Spec(ModelSpec):
+  """Preprocessing, labels and published size of a classifier of pictures.
 
   Attributes:
     input_px: side of the square picture that the network sees.
@@ -33,47 +147,25 @@ class Spec:
     resize_px: see `resize`; unused for `fraction`.
     crop_fraction: see `resize`; used for `fraction` alone.
     interpolation: `bilinear` or `bicubic`.
-    channel_order: `rgb` or `bgr`; `mean` and `std` are in this order.
-    scale: factor on 0..255 pixels before mean and std.
-    mean: subtracted, a value per channel.
-    std: divided by, a value per channel.
-    label_space: whose class ids the logits follow: `imagenet1k` is the 1000
-      classes in the order of their sorted WordNet ids.
-    num_classes: number of logits.
     flexible: whether the network accepts other sizes than `input_px`.
-    weights: layout and preprocessing family of the public checkpoint:
-      `torchvision`, `caffe`, `cadene`, `timm`, or `own` if trained here.
-    parameters: published count of trainable numbers with `num_classes` logits;
-      None where there is none.
-    source: where these values are written down.
   """
+
+  kind: ClassVar[Kind] = "classification"
 
   input_px: int = 224
   resize: str = "short_side"
   resize_px: int = 256
   crop_fraction: float = 1.0
   interpolation: str = "bilinear"
-  channel_order: str = "rgb"
-  scale: float = 1 / 255
-  # torchvision's presets: the statistics of ImageNet's training pictures.
-  mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
-  std: tuple[float, float, float] = (0.229, 0.224, 0.225)
   label_space: str = "imagenet1k"
-  num_classes: int = 1000
   flexible: bool = True
-  weights: str = "torchvision"
-  parameters: int | None = None
-  source: str = ""
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     """Refuses rules that do not exist or do not fit."""
+    super().__post_init__()
     if self.resize not in _RESIZE_RULES:
       raise ValueError(
         f"Got resize {self.resize!r}, expected one of {_RESIZE_RULES}."
-      )
-    if self.channel_order not in _ORDERS:
-      raise ValueError(
-        f"Got channel_order {self.channel_order!r}, expected one of {_ORDERS}."
       )
     if self.resize != "fraction" and self.resize_px < self.input_px:
       raise ValueError(
@@ -81,29 +173,45 @@ class Spec:
         f" {self.input_px}: the crop must lie inside the picture."
       )
 
-  def normalize(self, batch: jax.Array) -> jax.Array:
-    """uint8 RGB `[B, H, W, 3]` in 0..255 -> float32 pixels of the network."""
-    pixels = jnp.asarray(batch).astype(jnp.float32)
-    if self.channel_order == "bgr":
-      pixels = pixels[..., ::-1]
-    mean = jnp.asarray(self.mean, jnp.float32)
-    std = jnp.asarray(self.std, jnp.float32)
-    return (pixels * jnp.float32(self.scale) - mean) / std
+  @property
+  def fixed_px(self) -> int | None:
+    """`input_px` where the network takes no other size."""
+    return None if self.flexible else self.input_px
 
-  def with_classes(self, num_classes: int | None) -> Spec:
-    """This spec with another head; its labels are then the user's own."""
-    if num_classes is None or num_classes == self.num_classes:
-      return self
-    if num_classes < 2:
-      raise ValueError(f"Got num_classes={num_classes}, expected 2 or more.")
-    return dataclasses.replace(
-      self, num_classes=num_classes, label_space="custom", parameters=None
-    )
+  @property
+  def geometry(self) -> str:
+    """As a name of `geometry.py`, e.g. `short256_crop224`."""
+    end = "_bicubic" if self.interpolation == "bicubic" else ""
+    if self.resize == "fraction":
+      return f"fraction{self.crop_fraction}_{self.input_px}{end}"
+    rule = {"squash": "squash", "short_side": "short"}[self.resize]
+    return f"{rule}{self.resize_px}_crop{self.input_px}{end}"
+
+  def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
+    """Refuses batches of a shape that the network does not take.
+
+    Args:
+      name: the model's, for the error.
+      shape: of the batch.
+
+    Raises:
+      ValueError: says what was got and what is expected.
+    """
+    axes = "[B, H, W, 3]" if self.item_axes == 3 else "[B, T, H, W, 3]"
+    if len(shape) != self.item_axes + 1 or shape[-1] != 3:
+      raise ValueError(f"{name} got a batch of shape {shape}, expected {axes}.")
+    high, wide, _ = shape[-3:]
+    side = self.fixed_px
+    if side is not None and (high, wide) != (side, side):
+      raise ValueError(
+        f"{name} got pictures of {high} x {wide}, expected {side} x {side}:"
+        " resize them by its spec first."
+      )
 
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-  """One line of a family's catalogue.
+  """One line of a family's table.
 
   Attributes:
     spec: what the published weights expect.
@@ -111,9 +219,9 @@ class Variant:
       and `rngs`.
   """
 
-  spec: Spec
+  spec: ModelSpec
   options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-  def __hash__(self):
+  def __hash__(self) -> int:
     """By value; options are plain data."""
     return hash((self.spec, repr(sorted(self.options.items()))))

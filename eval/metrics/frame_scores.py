@@ -121,7 +121,9 @@ class Scored:
       ),
     ]
 
-  def by_value(self, column: str, without: bool) -> list[tuple[str, MetricValue]]:
+  def by_value(
+    self, column: str, without: bool
+  ) -> list[tuple[str, MetricValue]]:
     """Anchors by frame type or rate, where the data set knows them all."""
     values = self.predicted[column][self.sets.anchor].tolist()
     if not all(values):

@@ -21,7 +21,6 @@ import numpy as np
 
 from eval.pipeline import inputs
 from robust_tfds import movies
-from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec as names
 from robust_tfds.corruptions import videos
 from robust_tfds.datasets import geometry

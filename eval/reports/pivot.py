@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from collections.abc import Sequence
 
 from eval import reports
 from eval.results.facts import Metric
+
 
 def headlines(context: reports.Context) -> list[Metric]:
   """The task's headline numbers that the table has."""

@@ -1,11 +1,11 @@
 """A run's folder: where everything lies, and whose it is.
 
-  config.json                                    the run's config, and `versions`
-  cells/<label>/<dataset>/<condition>/seed<n>/   predictions.npz, provenance.json
-  truth.json                                     ground truth, where a task has one
-  models/<label>/                                weights that the run trained
-  data/                                          TFDS sets, where no other is named
-  table.csv  timing.json  reports/
+config.json                                    the run's config, and `versions`
+cells/<label>/<dataset>/<condition>/seed<n>/   predictions.npz, provenance.json
+truth.json                                     ground truth, where a task has one
+models/<label>/                                weights that the run trained
+data/                                          TFDS sets, where no other is named
+table.csv  timing.json  reports/
 """
 
 from __future__ import annotations

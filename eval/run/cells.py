@@ -112,9 +112,7 @@ class CellMaker:
     for step, batch in enumerate(source.batches()):
       # The first call compiles, so a single step measures nothing else.
       probe = 0 < step == source.steps - 1
-      while in_flight and (
-        probe or len(in_flight) >= _IN_FLIGHT * len(cells)
-      ):
+      while in_flight and (probe or len(in_flight) >= _IN_FLIGHT * len(cells)):
         fetch_oldest()
       batch = self._same_canvas(batch, source)
       start = time.perf_counter()

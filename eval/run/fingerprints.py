@@ -83,8 +83,7 @@ def check_finished(workdir: Workdir, listed: list[Cell]) -> None:
   stale_cells = [
     f"{cell.model} {cell.condition.config}"
     for cell in listed
-    if workdir.done(cell)
-    and workdir.note(cell).fingerprint != cell.fingerprint
+    if workdir.done(cell) and workdir.note(cell).fingerprint != cell.fingerprint
   ]
   if stale_cells:
     raise errors.UserError(

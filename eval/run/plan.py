@@ -123,9 +123,7 @@ def _models(
 ) -> dict[str, Any]:
   labels = workdir_lib.labels_of(config)
   if not labels:
-    raise errors.UserError(
-      "The config names no model: set config.model.name."
-    )
+    raise errors.UserError("The config names no model: set config.model.name.")
   single = "model" in config and config.model.get("name")
   entries = {
     label: config.model if single else config.models[label] for label in labels

@@ -82,7 +82,7 @@ def _checkpointer() -> Any:
 
 
 def _train(model: Any, recipe: Any, data_dir: str) -> Any:
-  make = _detection if hasattr(model, "loss") else _classification
+  make = _detection if model.kind == "detection" else _classification
   data, loss, optimizer = make(model, recipe, data_dir)
   key = jax.random.key(recipe.seed)
   variables = model.init(key)
@@ -110,7 +110,7 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
 
 
 def _classification(model: Any, recipe: Any, data_dir: str) -> tuple:
-  video = hasattr(model.spec, "frames")
+  video = bool(model.spec.clip_frames)
   read = _clips if video else _arrays
   image, label = read(model, recipe.dataset, recipe.split, data_dir)
   data = {
@@ -172,7 +172,7 @@ def _clips(model: Any, name: str, split: str, data_dir: str) -> tuple:
   return (
     np.stack(
       [
-        clips.make(
+        clips.sample_clips(
           r["video"], float(r["fps"]), "", 0, "paper", none, model.spec, 1
         )[0]
         for r in rows

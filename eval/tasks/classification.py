@@ -146,9 +146,7 @@ def error_rows(
   rows = []
   for metric, misses in wrong.items():
     k, n = int(misses.sum()), len(misses)
-    rows.append(
-      cell.row(metric, k / n, intervals.clopper_pearson(k, n), n)
-    )
+    rows.append(cell.row(metric, k / n, intervals.clopper_pearson(k, n), n))
   return rows
 
 

@@ -277,9 +277,7 @@ def _iou(one: Sequence[float], two: Sequence[float]) -> float:
   return float(both / max(sum(areas) - both, 1e-9))
 
 
-def _summary_rows(
-  rows: Sequence[table.Row], iou_type: str
-) -> list[table.Row]:
+def _summary_rows(rows: Sequence[table.Row], iou_type: str) -> list[table.Row]:
   """P, mPC, rPC and the means of one model's boxes or masks."""
   metric = f"{iou_type}/AP"
   if not any(r.metric == metric for r in rows):
@@ -295,7 +293,9 @@ def _summary_rows(
     return []
   numbers = [("", "p", clean)]
   for name, by_severity in cells.items():
-    numbers.append((name, "mean_ap", float(np.mean(list(by_severity.values())))))
+    numbers.append(
+      (name, "mean_ap", float(np.mean(list(by_severity.values()))))
+    )
   numbers += [("", *x) for x in _over_benchmark(cells, clean)]
   prefix = "" if iou_type == "bbox" else f"{iou_type}/"
   summary = cells_lib.Summary.of(rows)

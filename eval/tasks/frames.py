@@ -152,7 +152,9 @@ class Frames(base.Task):
     columns = top_k.columns(batch, outputs)
     rows = batch.examples
     columns["labels"] = _labels(columns["example_id"], rows)
-    columns["reviewed"] = np.array([bool(r.get("reviewed", True)) for r in rows])
+    columns["reviewed"] = np.array(
+      [bool(r.get("reviewed", True)) for r in rows]
+    )
     kinds = [inputs.text(r.get("frame_type", "")) for r in rows]
     columns["frame_type"] = np.array(kinds, np.str_)
     for name, default in (("fps", 0), ("linf", np.nan)):

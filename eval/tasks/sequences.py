@@ -310,9 +310,7 @@ def _has(condition: Condition, difficulty: int) -> bool:
   """Whether a cell holds the values of a difficulty."""
   if condition.clean:
     return False
-  return (
-    not _FAMILY.is_noise(condition.name) or condition.level == difficulty
-  )
+  return not _FAMILY.is_noise(condition.name) or condition.level == difficulty
 
 
 def _clean_error(rows: Sequence[table.Row]) -> list[table.Row]:

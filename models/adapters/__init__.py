@@ -20,14 +20,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from models.spec import Spec
+from models.model import Model
 
-Variables = Any
-Forward = Callable[[Variables, jax.Array], jax.Array]
+Forward = Callable[[Any, jax.Array], jax.typing.ArrayLike]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Adapted:
+class Adapted(Model):
   """A model from elsewhere, behind the contract of `models`.
 
   Attributes:
@@ -38,21 +37,15 @@ class Adapted:
     variables: its weights, a pytree of arrays; None if it closes over them.
   """
 
-  name: str
-  spec: Spec
   forward: Forward
-  variables: Variables = None
+  variables: Any = None
 
-  def init(self, key: jax.Array) -> Variables:
+  def init(self, key: jax.Array) -> Any:
     """The weights that it came with; `key` is not needed."""
     del key
     return self.variables
 
-  def preprocess(self, batch: jax.Array) -> jax.Array:
-    """uint8 RGB `[B, H, W, 3]` in 0..255 -> float32, as the spec says."""
-    return self.spec.normalize(batch)
-
-  def apply(self, variables: Variables, batch: jax.Array) -> jax.Array:
+  def apply(self, variables: Any, batch: jax.typing.ArrayLike) -> jax.Array:
     """Logits of a batch.
 
     Args:
@@ -66,14 +59,14 @@ class Adapted:
     Raises:
       ValueError: the forward answers with another shape.
     """
-    batch = jnp.asarray(batch)
-    if batch.dtype == jnp.uint8:
-      batch = self.preprocess(batch)
-    logits = jnp.asarray(self.forward(variables, batch), jnp.float32)
-    wanted = (batch.shape[0], self.spec.num_classes)
-    if logits.shape != wanted:
+    pixels = jnp.asarray(batch)
+    if pixels.dtype == jnp.uint8:
+      pixels = self.preprocess(pixels)
+    logits = jnp.asarray(self.forward(variables, pixels), jnp.float32)
+    expected = (pixels.shape[0], self.spec.num_classes)
+    if logits.shape != expected:
       raise ValueError(
-        f"{self.name} answered with shape {logits.shape}, expected {wanted}:"
+        f"{self.name} answered with shape {logits.shape}, expected {expected}:"
         " return one logit per class of the spec, or give the spec its"
         " num_classes."
       )
@@ -97,4 +90,7 @@ def get(kind: str) -> Callable[..., Adapted]:
     raise ValueError(
       f"Unknown kind of model {kind!r}.{hint} Known: {', '.join(names())}."
     )
-  return importlib.import_module(f"{__name__}.{kind}").adapt
+  adapt: Callable[..., Adapted] = importlib.import_module(
+    f"{__name__}.{kind}"
+  ).adapt
+  return adapt

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 from flax import linen
 from flax import nnx
 
@@ -39,20 +40,19 @@ def adapt(
         f"{name} is a linen module: give its variables, as"
         " module.init(key, batch) returns them."
       )
-    return Adapted(
-      name,
-      spec,
-      lambda given, batch: module.apply(given, batch, **options),
-      variables,
-    )
+
+    def forward(variables: Any, batch: jax.Array) -> Any:
+      return module.apply(variables, batch, **options)
+
+    return Adapted(name, spec, forward, variables)
   if not isinstance(module, nnx.Module):
     raise TypeError(f"Got {type(module).__name__}, expected a Flax module.")
   if variables is not None:
     raise ValueError(f"{name} is an nnx module and carries its variables.")
   graph, state = nnx.split(module)
-  return Adapted(
-    name,
-    spec,
-    lambda given, batch: nnx.merge(graph, given)(batch, **options),
-    state,
-  )
+
+  def merged(state: Any, batch: jax.Array) -> Any:
+    network: Any = nnx.merge(graph, state)
+    return network(batch, **options)
+
+  return Adapted(name, spec, merged, state)

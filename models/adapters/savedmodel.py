@@ -7,6 +7,7 @@ TensorFlow runs during evaluation.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from models.adapters import Adapted
@@ -52,9 +53,9 @@ def adapt(
       f" {', '.join(loaded.signatures) or 'none'}."
     )
   function = loaded.signatures[signature]
-  (key,) = _one(function.structured_input_signature[1], "inputs", path)
+  key = _only(function.structured_input_signature[1], "inputs", path)
   outputs = tuple(function.structured_outputs)
-  output = output or _one(outputs, "outputs", path)[0]
+  output = output or _only(outputs, "outputs", path)
   if output not in outputs:
     raise ValueError(f"{path} has no output {output!r}; it has {outputs}.")
   shape = (1, spec.input_px, spec.input_px, 3)
@@ -73,11 +74,12 @@ def adapt(
   return Adapted(name, spec, run, weights)
 
 
-def _one(found: Any, what: str, path: Any) -> tuple:
-  found = tuple(found)
-  if len(found) != 1:
-    raise ValueError(f"{path} has {len(found)} {what} {found}, expected one.")
-  return found
+def _only(names: Iterable[str], what: str, path: Any) -> str:
+  """The name, where there is no other."""
+  listed = tuple(names)
+  if len(listed) != 1:
+    raise ValueError(f"{path} has {len(listed)} {what} {listed}, expected one.")
+  return listed[0]
 
 
 def _first(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,11 +1,14 @@
-"""Published checkpoints as variables of our models.
+"""Published checkpoints as variables of our models, of every kind.
 
   variables = models.convert.load("squeezenet1_1", "squeezenet1_1.npz")
+  variables = models.convert.load("slow_r50", "SLOW_8x8_R50.pyth")
 
-reads `.npz`, `.safetensors`, `.pth`/`.pt`/`.bin`, `.caffemodel` and orbax
+reads `.npz`, `.safetensors`, `.pth`/`.pt`/`.pyth`/`.bin`, `.caffemodel` and orbax
 directories. Every array of the file is used exactly once, shapes are checked,
-and nothing of the file is ever executed. `python -m models.convert NAME FILE
-OUT` writes the result as an npz of ours, with its sha256 and a report.
+and nothing of the file is ever executed. What a family's files need (names,
+layout, a background class) its `models.family.Family` says. `python -m
+models.convert NAME FILE OUT` writes the result as an npz of ours, with its
+sha256 and a report.
 """
 
 from __future__ import annotations
@@ -14,24 +17,25 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-  from models.model import Variables
+  from models.variables import Variables
 
 
 def load(
   name: str,
-  checkpoint: str | os.PathLike,
+  checkpoint: str | os.PathLike[str],
   *,
   num_classes: int | None = None,
 ) -> Variables:
   """Variables of a model from a checkpoint.
 
   Args:
-    name: one of `models.names()`.
+    name: one of `models.names()`; enhancements in it change nothing.
     checkpoint: a file, or an orbax directory.
-    num_classes: number of logits of the checkpoint; the published one if None.
+    num_classes: number of logits of the checkpoint, or of its classes of
+      objects; the published one if None.
 
   Returns:
-    Nested dict of float32 numpy arrays, for `Model.apply`.
+    Nested dict of float32 numpy arrays, for the model's `apply`.
 
   Raises:
     FileNotFoundError: no such checkpoint.

@@ -10,6 +10,7 @@ double_data = 8.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,15 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LAYER, _V1_LAYER = 100, 2
 # Message -> (field of the name, field of the blobs).
 _FIELDS = {_LAYER: (1, 7), _V1_LAYER: (4, 6)}
+
+
+class _Field(NamedTuple):
+  """A field of a message: a number, or bytes."""
+
+  number: int
+  kind: int
+  varint: int
+  data: memoryview
 
 
 def read(data: bytes) -> dict[str, np.ndarray]:
@@ -29,16 +39,16 @@ def read(data: bytes) -> dict[str, np.ndarray]:
     ValueError: not a caffemodel, or truncated.
   """
   arrays: dict[str, np.ndarray] = {}
-  for field, kind, layer in _messages(data):
-    if field not in _FIELDS or kind != _BYTES:
+  for layer in _fields(memoryview(data)):
+    if layer.number not in _FIELDS or layer.kind != _BYTES:
       continue
-    name_field, blob_field = _FIELDS[field]
+    name_field, blob_field = _FIELDS[layer.number]
     name, blobs = "", []
-    for inner, inner_kind, value in _messages(layer):
-      if inner == name_field and inner_kind == _BYTES:
-        name = bytes(value).decode("utf-8")
-      elif inner == blob_field and inner_kind == _BYTES:
-        blobs.append(_blob(value))
+    for part in _fields(layer.data):
+      if part.number == name_field and part.kind == _BYTES:
+        name = bytes(part.data).decode("utf-8")
+      elif part.number == blob_field and part.kind == _BYTES:
+        blobs.append(_blob(part.data))
     for i, blob in enumerate(blobs):
       arrays[f"{name}/{('weight', 'bias')[i] if i < 2 else i}"] = blob
   if not arrays:
@@ -47,15 +57,16 @@ def read(data: bytes) -> dict[str, np.ndarray]:
 
 
 def _blob(data: memoryview) -> np.ndarray:
-  old, shape, values = [1, 1, 1, 1], None, []
-  for field, kind, value in _messages(data):
-    if field in (1, 2, 3, 4) and kind == _VARINT:
-      old[field - 1] = value
-    elif field == 7:
-      shape = _dims(value)
-    elif field in (5, 8):
-      width = "<f4" if field == 5 else "<f8"
-      values.append(np.frombuffer(value, width))
+  old, values = [1, 1, 1, 1], []
+  shape: list[int] | None = None
+  for field in _fields(data):
+    if field.number in (1, 2, 3, 4) and field.kind == _VARINT:
+      old[field.number - 1] = field.varint
+    elif field.number == 7:
+      shape = _dims(field.data)
+    elif field.number in (5, 8):
+      width = "<f4" if field.number == 5 else "<f8"
+      values.append(np.frombuffer(field.data, width))
   if not values:
     raise ValueError("an array without numbers")
   flat = np.concatenate(values).astype(np.float32)
@@ -69,26 +80,26 @@ def _blob(data: memoryview) -> np.ndarray:
 
 def _dims(data: memoryview) -> list[int]:
   dims: list[int] = []
-  for _, kind, value in _messages(data):
-    if kind == _VARINT:
-      dims.append(value)
+  for field in _fields(data):
+    if field.kind == _VARINT:
+      dims.append(field.varint)
     else:
       position = 0
-      while position < len(value):
-        dim, position = _varint(value, position)
+      while position < len(field.data):
+        dim, position = _varint(field.data, position)
         dims.append(dim)
   return dims
 
 
-def _messages(data) -> Iterator[tuple[int, int, memoryview | int]]:
-  """(field, wire type, value) of each field of a message."""
-  view, position = memoryview(data), 0
+def _fields(view: memoryview) -> Iterator[_Field]:
+  """Each field of a message."""
+  position = 0
   while position < len(view):
     tag, position = _varint(view, position)
-    field, kind = tag >> 3, tag & 7
+    number, kind = tag >> 3, tag & 7
     if kind == _VARINT:
       value, position = _varint(view, position)
-      yield field, kind, value
+      yield _Field(number, kind, value, view[:0])
       continue
     if kind == _BYTES:
       size, position = _varint(view, position)
@@ -98,11 +109,11 @@ def _messages(data) -> Iterator[tuple[int, int, memoryview | int]]:
       raise ValueError(f"wire type {kind} at byte {position}")
     if position + size > len(view):
       raise ValueError(f"ends at byte {len(view)} inside a field")
-    yield field, kind, view[position : position + size]
+    yield _Field(number, kind, 0, view[position : position + size])
     position += size
 
 
-def _varint(view, position: int) -> tuple[int, int]:
+def _varint(view: memoryview, position: int) -> tuple[int, int]:
   value, shift = 0, 0
   while True:
     if position >= len(view):

@@ -27,7 +27,7 @@ _WRAPPERS = (
 )
 
 
-def read(checkpoint: str | os.PathLike) -> Arrays:
+def read(checkpoint: str | os.PathLike[str]) -> Arrays:
   """All arrays of a checkpoint.
 
   Raises:
@@ -50,9 +50,10 @@ def read(checkpoint: str | os.PathLike) -> Arrays:
 
 def _npz(path: pathlib.Path) -> Mapping[str, Any]:
   try:
-    with np.load(path, allow_pickle=False) as file:
-      if not hasattr(file, "files"):
-        raise ValueError("a single array, not an npz")
+    file = np.load(path, allow_pickle=False)
+    if not isinstance(file, np.lib.npyio.NpzFile):
+      raise ValueError("a single array, not an npz")
+    with file:
       return {name: file[name] for name in file.files}
   except (zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
     raise _damaged(path, error) from error
@@ -137,14 +138,14 @@ def _caffemodel(path: pathlib.Path) -> Mapping[str, Any]:
 def _orbax(path: pathlib.Path) -> Mapping[str, Any]:
   import orbax.checkpoint as ocp
 
-  from models import model
+  from models import variables
 
   try:
     with ocp.PyTreeCheckpointer() as checkpointer:
       tree = checkpointer.restore(path.absolute())
   except (ValueError, OSError, KeyError) as error:
     raise _damaged(path, error) from error
-  return {"/".join(p): leaf for p, leaf in model.flatten(tree).items()}
+  return {"/".join(p): leaf for p, leaf in variables.flatten(tree).items()}
 
 
 _READERS = {

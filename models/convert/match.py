@@ -12,17 +12,20 @@ import dataclasses
 import os
 import re
 import warnings
+from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models import catalogue
+from models import enhancements
+from models import variables as variables_lib
 from models.convert import formats
-
-if TYPE_CHECKING:
-  from models.model import Model
-  from models.model import Variables
+from models.convert.formats import Arrays
+from models.family import Rules
+from models.model import NetworkModel
+from models.variables import Path
+from models.variables import Variables
 
 _LEAVES = {
   "kernel": "weight",
@@ -37,6 +40,8 @@ _WRAPPED = ((r"^(?:module|_orig_mod)\.", ""),)
 OWN = "own"
 TORCH = "torch"
 
+Shape = tuple[int, ...]
+
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
@@ -44,7 +49,7 @@ class Loaded:
 
   Attributes:
     variables: nested dict of float32 arrays.
-    style: which rules fitted: a key of the family's `CHECKPOINTS`, `torch` for
+    style: which rules fitted: a key of the family's `checkpoints`, `torch` for
       our names in torch's words, `own` for our paths.
     sources: name in the file -> our path, in the file's order.
     ignored: names in the file that evaluation does not need.
@@ -56,173 +61,213 @@ class Loaded:
   ignored: tuple[str, ...]
 
 
+@dataclasses.dataclass(frozen=True)
+class _Matched:
+  """A file's arrays beside a model's, before anything is checked.
+
+  Attributes:
+    model: whose variables are asked for.
+    origin: what to call the file in errors.
+    arrays: name in the file -> array, without those that are ignored.
+    style: see `Loaded`.
+    paths: name in the file -> our path; None where it is none of ours.
+    shapes: our path -> shape.
+  """
+
+  model: NetworkModel
+  origin: str
+  arrays: Mapping[str, np.ndarray]
+  style: str
+  paths: Mapping[str, Path | None]
+  shapes: Mapping[Path, Shape]
+
+  def file_shape(self, path: Path) -> Shape:
+    """A variable's shape as the file writes it."""
+    return file_shape(self.shapes[path], path, self.style)
+
+
 def load(
   name: str,
-  checkpoint: str | os.PathLike,
+  checkpoint: str | os.PathLike[str],
   *,
   num_classes: int | None = None,
 ) -> Loaded:
   """`models.convert.load` with the account of where each array went."""
-  import models
-
-  name = name.split("+")[0]  # enhancements have no weights
-  if ":" in name:
+  base, enhancing = catalogue.split(name)
+  if ":" in base:
     raise ValueError(
-      f"{name} brings its own variables: use its init, not a checkpoint."
+      f"{base} brings its own variables: use its init, not a checkpoint."
     )
-  model = models.get(name, num_classes)
-  family = models.family(name)
-  arrays = formats.read(checkpoint)
-  loaded = bring(
-    model,
-    arrays,
-    getattr(family, "CHECKPOINTS", {}),
-    getattr(family, "IGNORED", ()),
-    str(checkpoint),
-    background=getattr(family, "BACKGROUND", False),
-  )
-  _warn_of_other_preprocessing(model, loaded.style)
+  model = catalogue.network(base, num_classes)
+  enhancements.wrap(model, *enhancing)  # refuses what does not suit it
+  loaded = match_arrays(model, formats.read(checkpoint), str(checkpoint))
+  _warn_of_other_weights(model, loaded.style)
   return loaded
 
 
-def bring(
-  model: Model,
+def match_arrays(
+  model: NetworkModel,
   arrays: Mapping[str, np.ndarray],
-  styles: Mapping[str, Sequence[tuple[str, str]]],
-  ignored: Sequence[str] = (),
   origin: str = "the checkpoint",
-  *,
-  background: bool = False,
 ) -> Loaded:
-  """Matches names, shapes and values.
+  """Matches names, shapes and values, by the rules of the model's family.
 
   Args:
-    model: whose variables are wanted.
+    model: whose variables are asked for.
     arrays: name in the file -> array, in the file's order.
-    styles: style -> (pattern, replacement) rules on the file's names.
-    ignored: patterns of arrays that evaluation does not need.
     origin: what to call the file in errors.
-    background: whether the family's files may have one class more, the
-      background, before the others; it is dropped.
 
   Raises:
     ValueError: as `models.convert.load`.
   """
-  from models import model as model_lib
-
+  family = model.family
+  if family.regroup is not None:
+    arrays = family.regroup(arrays)
+  ignored = (*family.ignored, *_NEVER_READ)
+  skipped = tuple(name for name in arrays if _matches_any(ignored, name))
+  used = {n: a for n, a in arrays.items() if n not in set(skipped)}
   shapes = model.shapes()
-  skip = [n for n in arrays if _any(ignored, n) or _any(_NEVER_READ, n)]
-  kept = {n: a for n, a in arrays.items() if n not in set(skip)}
-  style, paths = _best_style(kept, shapes, styles)
-  if background:
-    kept = _without_background(model, kept, paths)
-  _check_fit(model, kept, paths, shapes, style, origin)
+  style, paths = _best_style(used, shapes, family.checkpoints)
+  if family.drops_background:
+    used = _without_background(model, used, paths)
+  matched = _Matched(model, origin, used, style, paths, shapes)
+  sources = _checked_sources(matched)
   flat = {}
-  for source, path in paths.items():
-    _check_values(source, kept[source], origin)
-    flat[path] = _turn(kept[source], path, shapes[path], style)
+  for source, path in sources.items():
+    _check_values(source, used[source], origin)
+    flat[path] = _to_layout(used[source], path, shapes[path], style)
   return Loaded(
-    model_lib.nest(flat),
+    variables_lib.nest(flat),
     style,
-    {source: "/".join(path) for source, path in paths.items()},
-    tuple(skip),
+    {source: "/".join(path) for source, path in sources.items()},
+    skipped,
   )
 
 
-def _without_background(model, arrays, paths) -> dict[str, np.ndarray]:
-  heads, wanted = _heads(model), model.spec.num_classes + 1
-  return {
-    n: a[1:] if paths[n] in heads and a.shape[0] == wanted else a
-    for n, a in arrays.items()
-  }
-
-
-def torch_name(path: tuple[str, ...]) -> str:
+def torch_name(path: Path) -> str:
   """Our path in torch's words."""
   *parents, leaf = path
   return ".".join([*parents, _LEAVES.get(leaf, leaf)])
 
 
-def _best_style(arrays, shapes, styles) -> tuple[str, dict]:
+def file_shape(shape: Shape, path: Path, style: str) -> Shape:
+  """A variable's shape as a file of a style writes it."""
+  if style == OWN or path[-1] != "kernel":
+    return tuple(shape)
+  return (shape[-1], shape[-2], *shape[:-2])
+
+
+def _without_background(
+  model: NetworkModel,
+  arrays: Mapping[str, np.ndarray],
+  paths: Mapping[str, Path | None],
+) -> Arrays:
+  heads, with_background = _heads(model), model.spec.num_classes + 1
+  return {
+    n: a[1:] if paths[n] in heads and a.shape[0] == with_background else a
+    for n, a in arrays.items()
+  }
+
+
+def _best_style(
+  arrays: Mapping[str, np.ndarray],
+  shapes: Mapping[Path, Shape],
+  styles: Mapping[str, Rules],
+) -> tuple[str, dict[str, Path | None]]:
   """The style with the most hits, and name in the file -> our path."""
   own = {"/".join(path): path for path in shapes}
   torch = {torch_name(path): path for path in shapes}
-  candidates = {}
+  candidates: dict[str, dict[str, Path | None]] = {}
   for style, rules in {TORCH: (), **styles}.items():
-    brought = {n: _apply((*_WRAPPED, *rules), n) for n in arrays}
-    candidates[style] = {n: torch.get(b) for n, b in brought.items()}
+    candidates[style] = {
+      n: torch.get(_rename((*_WRAPPED, *rules), n)) for n in arrays
+    }
   candidates[OWN] = {n: own.get(n) for n in arrays}
 
   def hits(style: str) -> int:
-    return len({p for p in candidates[style].values() if p is not None})
+    return len(set(candidates[style].values()) - {None})
 
   best = max(candidates, key=hits)
   return best, candidates[best]
 
 
-def _check_fit(model, arrays, paths, shapes, style, origin) -> None:
-  """Every array of the file used once and every variable filled."""
-  taken: dict[tuple, str] = {}
-  for source, path in paths.items():
+def _checked_sources(matched: _Matched) -> dict[str, Path]:
+  """Name in the file -> our path: every array once, every variable filled."""
+  sources: dict[str, Path] = {}
+  taken: dict[Path, str] = {}
+  for source, path in matched.paths.items():
     if path is None:
       continue
     if path in taken:
       raise ValueError(
-        f"{origin}: {source} and {taken[path]} both are"
-        f" {'/'.join(path)} of {model.name}."
+        f"{matched.origin}: {source} and {taken[path]} both are"
+        f" {'/'.join(path)} of {matched.model.name}."
       )
-    taken[path] = source
-  wrong = []
-  for path, shape in shapes.items():
-    want = _file_shape(shape, path, style)
-    if path in taken and not _same_shape(arrays[taken[path]].shape, want):
-      wrong.append((taken[path], arrays[taken[path]].shape, want))
+    taken[path], sources[source] = source, path
+  wrong = [
+    taken[path]
+    for path in matched.shapes
+    if path in taken
+    and not _same_shape(
+      matched.arrays[taken[path]].shape, matched.file_shape(path)
+    )
+  ]
   if wrong:
-    _raise_shapes(model, wrong, paths, origin)
-  missing = [p for p in shapes if p not in taken]
-  left = [n for n, p in paths.items() if p is None]
-  if missing or left:
-    _raise_names(model, arrays, missing, left, shapes, style, origin)
+    raise ValueError(_of_shapes(matched, wrong, sources))
+  missing = [path for path in matched.shapes if path not in taken]
+  left_over = [n for n, path in matched.paths.items() if path is None]
+  if missing or left_over:
+    raise ValueError(_of_names(matched, missing, left_over))
+  return sources
 
 
-def _raise_shapes(model, wrong, paths, origin) -> None:
-  heads = _heads(model)
-  source, got, want = wrong[0]
-  differ = [(g, w) for g, w in zip(got, want, strict=False) if g != w]
-  counts = [g for g, w in differ if w == model.spec.num_classes]
-  only_heads = all(paths[n] in heads for n, _, _ in wrong)
-  if only_heads and len(counts) == len(differ) == 1:
-    raise ValueError(
-      f"{origin} has {counts[0]} classes, {model.name} has"
-      f" {model.spec.num_classes} ({source}: got {got}, expected {want})."
+def _of_shapes(
+  matched: _Matched, wrong: list[str], sources: Mapping[str, Path]
+) -> str:
+  """The error about arrays of other shapes."""
+  model, heads = matched.model, _heads(matched.model)
+  source = wrong[0]
+  got = matched.arrays[source].shape
+  expected = matched.file_shape(sources[source])
+  differ = [(g, e) for g, e in zip(got, expected, strict=False) if g != e]
+  counts = [g for g, e in differ if e == model.spec.num_classes]
+  if (
+    all(sources[n] in heads for n in wrong) and len(counts) == len(differ) == 1
+  ):
+    return (
+      f"{matched.origin} has {counts[0]} classes, {model.name} has"
+      f" {model.spec.num_classes} ({source}: got {got}, expected {expected})."
       " Give the checkpoint's number: num_classes=..."
     )
-  raise ValueError(
-    f"{origin} is of another architecture than {model.name}: the first array"
-    f" that differs is {source}, got {got}, expected {want}"
+  return (
+    f"{matched.origin} is of another architecture than {model.name}: the first"
+    f" array that differs is {source}, got {got}, expected {expected}"
     f" ({len(wrong)} differ)."
   )
 
 
-def _raise_names(model, arrays, missing, left, shapes, style, origin) -> None:
-  parts = [f"{origin} does not fit {model.name}:"]
-  if missing and left:
-    want = _file_shape(shapes[missing[0]], missing[0], style)
+def _of_names(
+  matched: _Matched, missing: list[Path], left_over: list[str]
+) -> str:
+  """The error about arrays that the file or the model does not have."""
+  name, arrays = matched.model.name, matched.arrays
+  parts = [f"{matched.origin} does not fit {name}:"]
+  if missing and left_over:
     parts[0] = (
-      f"{origin} is of another architecture than {model.name}: the first"
-      f" array that differs is {left[0]} {arrays[left[0]].shape}, expected"
-      f" {torch_name(missing[0])} {want};"
+      f"{matched.origin} is of another architecture than {name}: the first"
+      f" array that differs is {left_over[0]} {arrays[left_over[0]].shape},"
+      f" expected {torch_name(missing[0])} {matched.file_shape(missing[0])};"
     )
   if missing:
-    names = ", ".join(torch_name(p) for p in missing[:5])
-    parts.append(f"{len(missing)} arrays are not in the file: {names}")
-  if left:
-    names = ", ".join(f"{n} {arrays[n].shape}" for n in left[:5])
-    parts.append(f"{len(left)} arrays are left over: {names}")
-  raise ValueError(" ".join(parts) + ".")
+    listed = ", ".join(torch_name(p) for p in missing[:5])
+    parts.append(f"{len(missing)} arrays are not in the file: {listed}")
+  if left_over:
+    listed = ", ".join(f"{n} {arrays[n].shape}" for n in left_over[:5])
+    parts.append(f"{len(left_over)} arrays are left over: {listed}")
+  return " ".join(parts) + "."
 
 
-def _heads(model: Model) -> set[tuple[str, ...]]:
+def _heads(model: NetworkModel) -> set[Path]:
   """Paths whose shape depends on the number of classes."""
   other = dataclasses.replace(
     model, spec=model.spec.with_classes(model.spec.num_classes + 1)
@@ -239,47 +284,53 @@ def _check_values(source: str, array: np.ndarray, origin: str) -> None:
     )
 
 
-def _file_shape(shape, path, style) -> tuple[int, ...]:
-  """A variable's shape as the file writes it."""
-  if style == OWN or path[-1] != "kernel":
-    return tuple(shape)
-  return (shape[-1], shape[-2], *shape[:-2])
-
-
-def _same_shape(got: tuple[int, ...], want: tuple[int, ...]) -> bool:
+def _same_shape(one: Shape, other: Shape) -> bool:
   """Equal but for axes of length 1.
 
   1 x 1 convolutions are written as matrices and back, scales per channel as
   `[C]` or `[C, 1, 1]`: the numbers and their order are the same.
   """
-  return [n for n in got if n != 1] == [n for n in want if n != 1]
+  return [n for n in one if n != 1] == [n for n in other if n != 1]
 
 
-def _turn(array, path, shape, style) -> np.ndarray:
+def _to_layout(
+  array: np.ndarray, path: Path, shape: Shape, style: str
+) -> np.ndarray:
   """The file's layout (OIHW, OITHW, OI) to ours (HWIO, THWIO, IO)."""
-  array = array.reshape(_file_shape(shape, path, style))
+  array = array.reshape(file_shape(shape, path, style))
   if style != OWN and path[-1] == "kernel":
     array = np.moveaxis(array, (0, 1), (-1, -2))
   return np.ascontiguousarray(array, np.float32)
 
 
-def _apply(rules: Sequence[tuple[str, str]], name: str) -> str:
+def _rename(rules: Rules, name: str) -> str:
   for pattern, replacement in rules:
     name = re.sub(pattern, replacement, name)
   return name
 
 
-def _any(patterns: Sequence[str], name: str) -> bool:
+def _matches_any(patterns: Iterable[str], name: str) -> bool:
   return any(re.search(pattern, name) for pattern in patterns)
 
 
-def _warn_of_other_preprocessing(model: Model, style: str) -> None:
-  kind = style.split(" ")[0]
-  if kind in (OWN, TORCH) or kind == model.spec.weights:
+def _warn_of_other_weights(model: NetworkModel, style: str) -> None:
+  """Says so where a checkpoint wants other preprocessing than the model's."""
+  theirs, ours = style.split(" ")[0], model.spec.weights
+  alike = [group for group in model.family.alike if ours in group]
+  if theirs in (OWN, TORCH, ours) or any(theirs in group for group in alike):
     return
+  fitting = [
+    name
+    for name, variant in model.family.variants.items()
+    if variant.spec.weights == theirs
+    and catalogue.network(name).shapes()
+    == catalogue.network(model.name).shapes()
+  ]
+  remedy = "Give `apply` preprocessed pixels"
+  if fitting:
+    remedy = f"Load it into {' or '.join(fitting)}, or give `apply` such pixels"
   warnings.warn(
-    f"This checkpoint is {kind}'s, and {model.name} prepares uint8 pictures"
-    f" as {model.spec.weights}'s weights want them. Look for a model of this"
-    f" name ending in _{kind}, or give `apply` preprocessed pixels.",
+    f"This checkpoint is {theirs}'s, and {model.name} prepares uint8 pixels as"
+    f" {ours}'s weights want them. {remedy}.",
     stacklevel=4,
   )

@@ -1,22 +1,24 @@
 """Reference implementations in torch, for parity reports and tests alone.
 
-A family's `ORACLES` names them: model -> `torchvision:resnet18`, `timm:...` or
+A family's `oracles` names them: model -> `torchvision:resnet18`, `timm:...` or
 `pretrainedmodels:...`. Nothing here runs when models are used.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 import numpy as np
 
-import models
 from models.convert import formats
-from models.convert import match
+from models.convert.match import Loaded
+from models.model import Classifier
+from models.model import NetworkModel
 
 
-def build(model: Any, **options: Any) -> Any:
+def build(model: NetworkModel, **options: Any) -> Any:
   """The reference of a model with random weights, in evaluation mode.
 
   Args:
@@ -30,7 +32,7 @@ def build(model: Any, **options: Any) -> Any:
     ImportError: torch or the reference's package is not installed.
     RuntimeError: the package does not load beside this torch.
   """
-  oracles = getattr(models.family(model.name), "ORACLES", {})
+  oracles = model.family.oracles
   if model.name not in oracles:
     return None
   package, _, name = oracles[model.name].partition(":")
@@ -69,7 +71,10 @@ def logits(module: Any, batch: np.ndarray, *, whole: bool = True) -> Any:
 
 
 def compare(
-  model: Any, loaded: match.Loaded, module: Any, checkpoint: Any
+  model: Classifier,
+  loaded: Loaded,
+  module: Any,
+  checkpoint: str | os.PathLike[str],
 ) -> dict[str, float]:
   """max |d| and the logits' scale on two seeded pictures of noise."""
   import torch

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import pathlib
-from typing import TYPE_CHECKING
 from typing import Any
 
 import numpy as np
 
-import models
+from models import variables as variables_lib
 from models.convert import match
-
-if TYPE_CHECKING:
-  from models.model import Variables
+from models.model import Classifier
+from models.model import NetworkModel
+from models.variables import Variables
 
 
 def write_npz(variables: Variables, out: pathlib.Path) -> str:
   """Writes `a/b/kernel` -> array, the same bytes each time; returns sha256."""
-  from models import model
-
   flat = {
-    "/".join(p): np.asarray(a) for p, a in model.flatten(variables).items()
+    "/".join(path): np.asarray(array)
+    for path, array in variables_lib.flatten(variables).items()
   }
   if out.suffix != ".npz":
     raise ValueError(f"Got {out}, expected a name ending in .npz.")
   out.parent.mkdir(parents=True, exist_ok=True)
   partial = out.with_suffix(".partial.npz")
-  np.savez(partial, **flat)
+  np.savez(partial, allow_pickle=False, **flat)
   digest = hashlib.sha256(partial.read_bytes()).hexdigest()
   partial.replace(out)
   out.with_name(f"{out.name}.sha256").write_text(
@@ -39,25 +36,24 @@ def write_npz(variables: Variables, out: pathlib.Path) -> str:
 
 
 def write_report(
-  model: Any,
-  given: argparse.Namespace,
+  model: NetworkModel,
+  checkpoint: pathlib.Path,
   loaded: match.Loaded,
   digest: str,
   out: pathlib.Path,
 ) -> str:
   """Writes OUT.report.json and returns its summary in words."""
-  checkpoint = pathlib.Path(given.checkpoint)
   facts: dict[str, Any] = {
-    "model": given.name,
+    "model": model.name,
     "checkpoint": checkpoint.name,
     "checkpoint_sha256": _sha256(checkpoint),
     "style": loaded.style,
     "arrays": len(loaded.sources),
     "ignored": list(loaded.ignored),
     "parameters": model.count_parameters(),
-    "published_parameters": getattr(model.spec, "parameters", None),
+    "published_parameters": model.spec.parameters,
     "npz_sha256": digest,
-    "parity": _parity(model, given, loaded),
+    "parity": _parity(model, checkpoint, loaded),
     "sources": dict(loaded.sources),
   }
   out.with_name(f"{out.name}.report.json").write_text(
@@ -71,20 +67,18 @@ def write_report(
 
 
 def _parity(
-  model: Any, given: argparse.Namespace, loaded: match.Loaded
+  model: NetworkModel, checkpoint: pathlib.Path, loaded: match.Loaded
 ) -> dict[str, Any] | str:
   """max |d| of our logits to the reference's, or why it was not measured."""
   from models.convert import oracle
 
-  if model.name not in models.names():
-    return "not measured: see the README of its package"
   if loaded.style == match.OWN:
     return "not measured: the file has our own names, the reference has others"
   try:
     reference = oracle.build(model)
-    if reference is None:
-      return f"not measured: no reference of {model.name} is known"
-    return oracle.compare(model, loaded, reference, given.checkpoint)
+    if reference is None or not isinstance(model, Classifier):
+      return f"not measured: no reference of {model.name} runs here"
+    return oracle.compare(model, loaded, reference, checkpoint)
   except (ImportError, RuntimeError) as error:
     reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
     return f"not measured: {reason}"

@@ -12,9 +12,19 @@ import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
-from models import resnet
+from models.classification import resnet
 
 WIDTH = 256  # channels of every level
+# Files older than torchvision 0.13 have no container around a convolution.
+TORCHVISION_OLD = (
+  (r"(inner_blocks|layer_blocks)\.(\d)\.(weight|bias)$", r"\1.\2.0.\3"),
+)
+# mmdetection 2.x's names of the body and its pyramid.
+MMDETECTION = (
+  (r"^backbone\.", "backbone.body."),
+  (r"^neck\.lateral_convs\.(\d)\.conv\.", r"backbone.fpn.inner_blocks.\1.0."),
+  (r"^neck\.fpn_convs\.(\d)\.conv\.", r"backbone.fpn.layer_blocks.\1.0."),
+)
 _STAGES = (256, 512, 1024, 2048)  # channels of a bottleneck ResNet's stages
 
 
@@ -25,7 +35,7 @@ class Body(resnet.Network):
     """Builds it.
 
     Args:
-      name: of `models.resnet.VARIANTS`.
+      name: of `models.classification.resnet.VARIANTS`.
       epsilon: of the frozen normalisation.
       rngs: for the initial weights.
     """

@@ -81,16 +81,18 @@ def suppress(
   worst = jnp.float32(-jnp.inf)
   scores = jnp.where(valid, scores, worst)
 
-  def visit(left, _):
+  def visit(
+    left: jax.Array, _: None
+  ) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
     best = jnp.argmax(left).astype(jnp.int32)
-    found = left[best] > worst
+    is_box = left[best] > worst
     beaten = iou(boxes[best][None], boxes)[0] > threshold
     beaten = (beaten & (classes == classes[best])).at[best].set(True)
-    return jnp.where(beaten, worst, left), (best, found)
+    return jnp.where(beaten, worst, left), (best, is_box)
 
-  # As many rounds as are kept: what comes later cannot change them.
-  _, (index, kept) = jax.lax.scan(visit, scores, length=most)
-  return index, kept
+  # As many rounds as boxes are returned: later ones cannot change them.
+  _, (index, is_valid) = jax.lax.scan(visit, scores, length=most)
+  return index, is_valid
 
 
 def _size(boxes: jax.Array) -> jax.Array:

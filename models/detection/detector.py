@@ -7,74 +7,65 @@ so that one compilation serves all sizes that share a canvas.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+from flax import nnx
 
 from models.detection import resize
-from models.model import Model
-from models.model import Variables
+from models.detection.spec import DetectorSpec as DetectorSpec
+from models.model import NetworkModel
+from models.variables import Variables
 
 
-@dataclasses.dataclass(frozen=True)
-class DetectorSpec:
-  """Preprocessing and labels of a detector.
+class DetectorNetwork(nnx.Module):
+  """What a family's network is.
 
   Attributes:
-    short_px: the shorter side is resized to this; 0: pictures stay as they are.
-    long_px: unless the longer side would exceed this.
-    mean: subtracted from pixels * scale, a value per channel (RGB).
-    std: divided by.
-    scale: factor on 0..255 pixels.
-    num_classes: how many; classes are 0..num_classes - 1.
-    label_space: whose classes.
-    detections: most detections of a picture.
-    channel_order: `rgb` or `bgr`.
-    source: where these values are written down.
+    has_loss: whether `loss` is there.
   """
 
-  short_px: int = 800
-  long_px: int = 1333
-  mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
-  std: tuple[float, float, float] = (0.229, 0.224, 0.225)
-  scale: float = 1 / 255
-  num_classes: int = 80
-  label_space: str = "coco"
-  detections: int = 100
-  channel_order: str = "rgb"
-  source: str = ""
+  has_loss: ClassVar[bool] = False
 
-  def with_classes(self, num_classes: int | None) -> DetectorSpec:
-    """This spec with another head."""
-    if num_classes is None or num_classes == self.num_classes:
-      return self
-    if num_classes < 1:
-      raise ValueError(f"Got num_classes={num_classes}, expected 1 or more.")
-    return dataclasses.replace(
-      self, num_classes=num_classes, label_space="custom"
-    )
+  def __call__(self, x: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
+    """Pixels `[B, H, W, 3]` and valid sizes `[B, 2]` -> detections."""
+    raise NotImplementedError
 
-  def normalize(self, batch: jax.Array) -> jax.Array:
-    """RGB `[B, H, W, 3]` in 0..255 -> what the network takes."""
-    pixels = jnp.asarray(batch).astype(jnp.float32)
-    if self.channel_order == "bgr":
-      pixels = pixels[..., ::-1]
-    mean = jnp.array(self.mean, jnp.float32)
-    return (pixels * jnp.float32(self.scale) - mean) / jnp.array(self.std)
+  def loss(
+    self, x: jax.Array, boxes: jax.Array, labels: jax.Array
+  ) -> jax.Array:
+    """The training loss of pixels; boxes and labels as `Detector.loss`'s."""
+    raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
-class Detector(Model):
-  """A detector of the registry; `init` as of any model."""
+class Detector(NetworkModel):
+  """A detector of the catalogue; `init` as of any model."""
 
-  def apply(  # type: ignore[override]
-    self, variables: Variables, batch: jax.Array, sizes: jax.Array
+  spec: DetectorSpec
+
+  @property
+  def trainable(self) -> bool:
+    """Whether its network has a loss."""
+    network = self.family.network
+    return (
+      isinstance(network, type)
+      and issubclass(network, DetectorNetwork)
+      and network.has_loss
+    )
+
+  def apply(
+    self,
+    variables: Variables,
+    batch: jax.typing.ArrayLike,
+    sizes: jax.typing.ArrayLike,
   ) -> dict[str, jax.Array]:
     """Detections of a batch of canvases.
 
     Args:
-      variables: from `init` or `models.detection.convert.load`.
+      variables: from `init` or `models.convert.load`.
       batch: uint8 `[B, H, W, 3]`, RGB.
       sizes: int32 `[B, 2]`, the valid (height, width) of each canvas.
 
@@ -88,21 +79,22 @@ class Detector(Model):
       ValueError: a batch of another dtype or shape, or variables that do not
         fit.
     """
-    batch = jnp.asarray(batch)
-    if batch.ndim != 4 or batch.shape[-1] != 3 or batch.dtype != jnp.uint8:
+    images, valid_px = jnp.asarray(batch), jnp.asarray(sizes)
+    if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != jnp.uint8:
       raise ValueError(
-        f"{self.name} got {batch.dtype} {batch.shape}, expected uint8"
+        f"{self.name} got {images.dtype} {images.shape}, expected uint8"
         " [B, H, W, 3]."
       )
-    pixels, shown, factor = resize.to_network(batch, sizes, self.spec)
+    pixels, seen_px, factor = resize.to_network(images, valid_px, self.spec)
+    network: DetectorNetwork = self.merge(variables)
     with jax.default_matmul_precision("highest"):
-      found = self._merge(variables)(pixels.astype(self.dtype), shown)
-    boxes = found["boxes"].astype(jnp.float32) * factor[:, None, :]
-    limit = jnp.concatenate([sizes[:, ::-1]] * 2, axis=1)[:, None]
-    return {**found, "boxes": jnp.clip(boxes, 0, limit)}
+      detections = network(pixels.astype(self.dtype), seen_px)
+    boxes = detections["boxes"].astype(jnp.float32) * factor[:, None, :]
+    limit = jnp.concatenate([valid_px[:, ::-1]] * 2, axis=1)[:, None]
+    return {**detections, "boxes": jnp.clip(boxes, 0, limit)}
 
   def loss(
-    self, variables: Variables, batch: dict[str, jax.Array]
+    self, variables: Variables, batch: Mapping[str, jax.Array]
   ) -> jax.Array:
     """The training loss of a batch.
 
@@ -114,14 +106,14 @@ class Detector(Model):
     Raises:
       ValueError: a network without a loss (two-stage detectors).
     """
-    if not hasattr(self.network, "loss"):
+    if not self.trainable:
       raise ValueError(
         f"{self.name} has no training loss here; RetinaNets have. Convert a"
-        " checkpoint of it (models.detection.convert)."
+        " checkpoint of it (models.convert)."
       )
     pixels, _, factor = resize.to_network(
       batch["image"], batch["size"], self.spec
     )
-    network: Any = self._merge(variables)
+    network: DetectorNetwork = self.merge(variables)
     boxes = batch["boxes"] / factor[:, None, :]
     return network.loss(pixels, boxes, batch["labels"])

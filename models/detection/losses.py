@@ -34,9 +34,10 @@ def match(
   overlap = jnp.where(labels[None] >= 0, boxes_lib.iou(anchors, boxes), -1.0)
   best = overlap.argmax(axis=1)
   highest = overlap.max(axis=1)
-  own = (overlap >= overlap.max(axis=0)) & (overlap > 0.1)
-  forced = own.any(axis=1)
-  index = jnp.where(forced, jnp.where(own, overlap, -1).argmax(axis=1), best)
+  nearest = (overlap >= overlap.max(axis=0)) & (overlap > 0.1)
+  forced = nearest.any(axis=1)
+  of_nearest = jnp.where(nearest, overlap, -1).argmax(axis=1)
+  index = jnp.where(forced, of_nearest, best)
   label = jnp.where(
     forced | (highest >= _OBJECT),
     labels[index],
@@ -64,18 +65,20 @@ def detection_loss(
     weights: of the box coding.
   """
 
-  def one(logits, offsets, boxes, labels):
+  def of_picture(
+    logits: jax.Array, offsets: jax.Array, boxes: jax.Array, labels: jax.Array
+  ) -> tuple[jax.Array, jax.Array]:
     index, label = match(anchors, boxes, labels)
     target = jax.nn.one_hot(label, logits.shape[-1])
     counted = (label > -2)[:, None]
     focal = jnp.where(counted, _focal(logits, target), 0).sum()
-    wanted = boxes_lib.encode(boxes[index], anchors, weights)
-    apart = jnp.abs(offsets - jnp.where((label >= 0)[:, None], wanted, 0))
+    true_offsets = boxes_lib.encode(boxes[index], anchors, weights)
+    apart = jnp.abs(offsets - jnp.where((label >= 0)[:, None], true_offsets, 0))
     smooth = jnp.where(apart < _BETA, apart**2 / (2 * _BETA), apart - _BETA / 2)
     regression = jnp.where((label >= 0)[:, None], smooth, 0).sum()
     return focal + regression, (label >= 0).sum()
 
-  sums, matched = jax.vmap(one)(logits, offsets, boxes, labels)
+  sums, matched = jax.vmap(of_picture)(logits, offsets, boxes, labels)
   return sums.sum() / jnp.maximum(matched.sum(), 1)
 
 

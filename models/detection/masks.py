@@ -6,6 +6,8 @@ much and truncated to whole pixels, bilinear interpolation, a threshold.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 _PADDING = 1
@@ -50,7 +52,12 @@ def paste(
   return out
 
 
-def chances(masks: np.ndarray, boxes: np.ndarray, size: tuple[int, int]):
+Window = tuple[int, int, int, int]
+
+
+def chances(
+  masks: np.ndarray, boxes: np.ndarray, size: tuple[int, int]
+) -> Iterator[tuple[Window, np.ndarray]]:
   """Yields, per mask, its window (top, bottom, left, right) and values there."""
   side = masks.shape[-1]
   padded = np.pad(masks, ((0, 0), (_PADDING, _PADDING), (_PADDING, _PADDING)))

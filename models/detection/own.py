@@ -20,13 +20,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from models.detection.detector import DetectorSpec
+from models.detection.spec import DetectorSpec
+from models.model import Model
 
-_EACH = {"boxes": (4,), "scores": (), "classes": ()}
+_EACH: dict[str, tuple[int, ...]] = {"boxes": (4,), "scores": (), "classes": ()}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Own:
+class OwnDetector(Model):
   """A detector from elsewhere, behind the contract of `models.detection`.
 
   Attributes:
@@ -36,7 +37,6 @@ class Own:
       name, see `traced`.
   """
 
-  name: str
   spec: DetectorSpec
   predict: Callable[[jax.Array, jax.Array], Mapping[str, jax.Array]]
 
@@ -46,7 +46,10 @@ class Own:
     return {}
 
   def apply(
-    self, variables: Any, images: jax.Array, sizes: jax.Array
+    self,
+    variables: Any,
+    batch: jax.typing.ArrayLike,
+    sizes: jax.typing.ArrayLike,
   ) -> dict[str, jax.Array]:
     """Detections of a batch, checked.
 
@@ -54,23 +57,25 @@ class Own:
       ValueError: an array is missing or of another shape; says which.
     """
     del variables
-    found = dict(self.predict(images, sizes))
-    wanted = (*_EACH, "valid")
-    missing = [name for name in wanted if name not in found]
+    images = jnp.asarray(batch)
+    detections = dict(self.predict(images, jnp.asarray(sizes)))
+    expected = (*_EACH, "valid")
+    missing = [name for name in expected if name not in detections]
     if missing:
       raise ValueError(
-        f"{self.name} gave {', '.join(found) or 'nothing'}, without"
+        f"{self.name} gave {', '.join(detections) or 'nothing'}, without"
         f" {', '.join(missing)}."
       )
-    most = np.shape(found["scores"])[1:2]
-    for name in wanted:
+    most = np.shape(detections["scores"])[1:2]
+    for name in expected:
       shape = (len(images), *most, *_EACH.get(name, ()))
-      if np.shape(found[name]) != shape:
+      got = np.shape(detections[name])
+      if got != shape:
         raise ValueError(
-          f"{self.name} gave {name} of shape {np.shape(found[name])}, expected"
-          f" {shape}: [images, detections, ...], padded where valid is False."
+          f"{self.name} gave {name} of shape {got}, expected {shape}: [images,"
+          " detections, ...], padded where valid is False."
         )
-    return found
+    return detections
 
 
 def traced(
@@ -79,7 +84,7 @@ def traced(
   *,
   label_space: str = "custom",
   name: str = "own",
-) -> Own:
+) -> OwnDetector:
   """A detector that JAX can trace; it runs on the accelerators, sharded.
 
   Args:
@@ -95,7 +100,7 @@ def traced(
   spec = DetectorSpec(
     num_classes=num_classes, label_space=label_space, short_px=0
   )
-  return Own(name, spec, predict)
+  return OwnDetector(name, spec, predict)
 
 
 def on_host(
@@ -105,7 +110,7 @@ def on_host(
   detections: int = 100,
   label_space: str = "custom",
   name: str = "own",
-) -> Own:
+) -> OwnDetector:
   """A detector in plain Python, called picture by picture on the host.
 
   Args:
@@ -121,15 +126,15 @@ def on_host(
     ValueError: arrays of unequal length, a class outside the range.
   """
 
-  def batch(images, sizes):
+  def batch(images: np.ndarray, sizes: np.ndarray) -> dict[str, np.ndarray]:
     pictures = [
       np.asarray(image)[:h, :w]
       for image, (h, w) in zip(images, np.asarray(sizes), strict=True)
     ]
     each = [_padded(predict(p), detections, num_classes) for p in pictures]
-    return {k: np.stack([one[k] for one in each]) for k in each[0]}
+    return {key: np.stack([arrays[key] for arrays in each]) for key in each[0]}
 
-  def call(images, sizes):
+  def call(images: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
     shape = (len(images), detections)
     kinds = {
       "boxes": jax.ShapeDtypeStruct((*shape, 4), jnp.float32),
@@ -137,18 +142,23 @@ def on_host(
       "classes": jax.ShapeDtypeStruct(shape, jnp.int32),
       "valid": jax.ShapeDtypeStruct(shape, jnp.bool_),
     }
-    return jax.pure_callback(batch, kinds, images, sizes)
+    arrays: dict[str, jax.Array] = jax.pure_callback(
+      batch, kinds, images, sizes
+    )
+    return arrays
 
   return traced(call, num_classes, label_space=label_space, name=name)
 
 
 def _padded(
-  found: Mapping[str, Sequence | np.ndarray], most: int, num_classes: int
+  detections: Mapping[str, jax.typing.ArrayLike | Sequence[Any]],
+  most: int,
+  num_classes: int,
 ) -> dict[str, np.ndarray]:
   """The best `most` of a picture's detections, padded."""
-  scores = np.asarray(found["scores"], np.float32).reshape(-1)
-  boxes = np.asarray(found["boxes"], np.float32).reshape(-1, 4)
-  classes = np.asarray(found["classes"], np.int32).reshape(-1)
+  scores = np.asarray(detections["scores"], np.float32).reshape(-1)
+  boxes = np.asarray(detections["boxes"], np.float32).reshape(-1, 4)
+  classes = np.asarray(detections["classes"], np.int32).reshape(-1)
   if not len(boxes) == len(scores) == len(classes):
     raise ValueError(
       f"Got {len(boxes)} boxes, {len(scores)} scores and {len(classes)}"

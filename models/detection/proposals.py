@@ -80,10 +80,12 @@ class Proposals(nnx.Module):
     """
     scores, boxes, level = [], [], []
     for i, (logits, offsets) in enumerate(self.head(levels)):
-      shape = [levels[i].shape[1:3]]
+      height, width = levels[i].shape[1:3]
       strides = [_STRIDES[i]] if self.mmdet else None
       anchors = jnp.asarray(
-        anchors_lib.grid(canvas, shape, [_SIZES[i]], _RATIOS, strides=strides)
+        anchors_lib.grid(
+          canvas, [(height, width)], [_SIZES[i]], _RATIOS, strides=strides
+        )
       )
       best, index = jax.lax.top_k(logits, min(_CANDIDATES, logits.shape[1]))
       chosen = jnp.take_along_axis(offsets, index[..., None], axis=1)
@@ -98,10 +100,12 @@ class Proposals(nnx.Module):
     )
 
 
-def _thinned(scores, boxes, level, size):
+def _thinned(
+  scores: jax.Array, boxes: jax.Array, level: jax.Array, size: jax.Array
+) -> tuple[jax.Array, jax.Array]:
   boxes = boxes_lib.clip(boxes, size)
   sides = boxes[:, 2:] - boxes[:, :2]
-  index, kept = boxes_lib.suppress(
+  index, valid = boxes_lib.suppress(
     boxes,
     # torchvision ranks by probability, where rounding makes ties.
     jax.nn.sigmoid(scores),
@@ -110,4 +114,4 @@ def _thinned(scores, boxes, level, size):
     threshold=_OVERLAP,
     most=_KEPT,
   )
-  return boxes[index], kept
+  return boxes[index], valid

@@ -15,15 +15,20 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from models.detection import backbone
 from models.detection import labels as labels_lib
 from models.detection import roi_heads
-from models.detection.backbone import Backbone
-from models.detection.detector import DetectorSpec
+from models.detection.detector import DetectorNetwork
 from models.detection.proposals import Proposals
+from models.detection.spec import DetectorSpec
+from models.family import Family
+from models.family import Rules
 from models.spec import Variant
 
 _SPEC = DetectorSpec(source="torchvision 0.28 models/detection/faster_rcnn.py")
-_MMDET = dataclasses.replace(_SPEC, source="mmdetection 2.x configs/_base_")
+_MMDET = dataclasses.replace(
+  _SPEC, weights="mmdetection", source="mmdetection 2.x configs/_base_"
+)
 _BODIES = (
   "resnet50",
   "resnet101",
@@ -38,27 +43,23 @@ _KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def _variant(spec: DetectorSpec, **options: Any) -> Variant:
-  return Variant(spec, options)  # type: ignore[arg-type]
-
-
 VARIANTS = {
   # COCO_V1 was trained with FrozenBatchNorm2d's old epsilon, 0.
-  f"{kind}_resnet50_fpn": _variant(
-    _SPEC, body="resnet50", epsilon=0.0, mmdet=False, **_KINDS[kind]
+  f"{kind}_resnet50_fpn": Variant(
+    _SPEC,
+    {"body": "resnet50", "epsilon": 0.0, "mmdet": False, **_KINDS[kind]},
   )
   for kind in ("fasterrcnn", "maskrcnn")
 } | {
-  f"{kind}_{body}_fpn_mmdet": _variant(
-    _MMDET, body=body, epsilon=1e-5, mmdet=True, **options
+  f"{kind}_{body}_fpn_mmdet": Variant(
+    _MMDET, {"body": body, "epsilon": 1e-5, "mmdet": True, **options}
   )
   for kind, options in _KINDS.items()
   for body in _BODIES
 }
-CHECKPOINTS = {
-  # Files older than torchvision 0.13 have no container around a convolution.
+CHECKPOINTS: dict[str, Rules] = {
   "torchvision old": (
-    (r"(inner_blocks|layer_blocks)\.(\d)\.(weight|bias)$", r"\1.\2.0.\3"),
+    *backbone.TORCHVISION_OLD,
     (r"^rpn\.head\.conv\.(weight|bias)$", r"rpn.head.conv.0.0.\1"),
     (r"mask_fcn1\.", "0.0."),
     (r"mask_fcn2\.", "1.0."),
@@ -66,9 +67,7 @@ CHECKPOINTS = {
     (r"mask_fcn4\.", "3.0."),
   ),
   "mmdetection": (
-    (r"^backbone\.", "backbone.body."),
-    (r"^neck\.lateral_convs\.(\d)\.conv\.", r"backbone.fpn.inner_blocks.\1.0."),
-    (r"^neck\.fpn_convs\.(\d)\.conv\.", r"backbone.fpn.layer_blocks.\1.0."),
+    *backbone.MMDETECTION,
     (r"^rpn_head\.rpn_conv\.", "rpn.head.conv.0.0."),
     (r"^rpn_head\.rpn_cls\.", "rpn.head.cls_logits."),
     (r"^rpn_head\.rpn_reg\.", "rpn.head.bbox_pred."),
@@ -104,7 +103,7 @@ CHECKPOINTS = {
 }
 
 
-class Network(nnx.Module):
+class Network(DetectorNetwork):
   """Levels of strides 4 to 64, proposals, and heads on them."""
 
   def __init__(
@@ -121,7 +120,7 @@ class Network(nnx.Module):
     """Builds it.
 
     Args:
-      body: of `models.resnet.VARIANTS`.
+      body: of `models.classification.resnet.VARIANTS`.
       epsilon: of the frozen normalisation.
       mmdet: mmdetection's anchors, RoIAlign and labels, not torchvision's.
       masks: whether there is a mask head.
@@ -129,7 +128,7 @@ class Network(nnx.Module):
       num_classes: classes of objects.
       rngs: for the initial weights.
     """
-    self.backbone = Backbone(
+    self.backbone = backbone.Backbone(
       name=body, epsilon=epsilon, first=0, coarser="pool", rngs=rngs
     )
     self.rpn = Proposals(mmdet=mmdet, rngs=rngs)
@@ -146,6 +145,9 @@ class Network(nnx.Module):
   def __call__(self, x: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
     """Pixels `[B, H, W, 3]` and valid sizes `[B, 2]` -> detections."""
     levels = self.backbone(x)
-    proposals, valid = self.rpn(levels, x.shape[1:3], sizes)
+    proposals, valid = self.rpn(levels, (x.shape[1], x.shape[2]), sizes)
     # The coarsest level is for proposals alone.
     return self.roi_heads(levels[:-1], proposals, valid, jnp.asarray(sizes))
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS)

@@ -9,13 +9,10 @@ canvas; beyond a picture it is zero after normalisation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 
-if TYPE_CHECKING:
-  from models.detection.detector import DetectorSpec
+from models.detection.spec import DetectorSpec
 
 _MULTIPLE = 32
 
@@ -78,13 +75,21 @@ def network_canvas(
     sides = (long, short) if height > width else (short, long)
     if height == width:
       sides = (long, long)
-  return tuple(-(-n // _MULTIPLE) * _MULTIPLE for n in sides)  # type: ignore
+  high, wide = (-(-n // _MULTIPLE) * _MULTIPLE for n in sides)
+  return high, wide
 
 
-def _resized(pixels, factor, size, canvas) -> jax.Array:
+def _resized(
+  pixels: jax.Array,
+  factor: jax.Array,
+  size: jax.Array,
+  canvas: tuple[int, int],
+) -> jax.Array:
   """One picture: `[H, W, 3]` -> `[*canvas, 3]`."""
 
-  def axis(count, step, limit):
+  def axis(
+    count: int, step: jax.Array, limit: jax.Array
+  ) -> tuple[jax.Array, jax.Array, jax.Array]:
     at = (jnp.arange(count) + 0.5) * step - 0.5
     at = jnp.clip(at, 0, limit - 1)  # torch repeats the border
     low = jnp.floor(at).astype(jnp.int32)

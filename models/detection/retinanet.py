@@ -16,19 +16,25 @@ from flax import nnx
 
 from models import layers
 from models.detection import anchors as anchors_lib
+from models.detection import backbone
 from models.detection import labels as labels_lib
 from models.detection import losses
 from models.detection import single_stage
 from models.detection.backbone import WIDTH
-from models.detection.backbone import Backbone
-from models.detection.detector import DetectorSpec
+from models.detection.detector import DetectorNetwork
+from models.detection.spec import DetectorSpec
+from models.family import Family
+from models.family import Rules
 from models.spec import Variant
 
 _SPEC = DetectorSpec(
   detections=300, source="torchvision 0.28 models/detection/retinanet.py"
 )
 _MMDET = dataclasses.replace(
-  _SPEC, detections=100, source="mmdetection 2.x configs/retinanet"
+  _SPEC,
+  detections=100,
+  weights="mmdetection",
+  source="mmdetection 2.x configs/retinanet",
 )
 _STRIDES = (8, 16, 32, 64, 128)
 _RATIOS = (0.5, 1.0, 2.0)
@@ -41,12 +47,12 @@ _WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 
 def _mmdet(body: str) -> Variant:
   options = {"body": body, "epsilon": 1e-5, "mmdet": True}
-  return Variant(_MMDET, options)  # type: ignore[arg-type]
+  return Variant(_MMDET, options)
 
 
 VARIANTS = {
   # COCO_V1 was trained with FrozenBatchNorm2d's old epsilon, 0.
-  "retinanet_resnet50_fpn": Variant(  # type: ignore[arg-type]
+  "retinanet_resnet50_fpn": Variant(
     _SPEC, {"body": "resnet50", "epsilon": 0.0, "mmdet": False}
   ),
   "retinanet_resnet50_fpn_mmdet": _mmdet("resnet50"),
@@ -54,10 +60,9 @@ VARIANTS = {
   "retinanet_resnext101_32x4d_fpn_mmdet": _mmdet("resnext101_32x4d"),
   "retinanet_resnext101_64x4d_fpn_mmdet": _mmdet("resnext101_64x4d"),
 }
-CHECKPOINTS = {
-  # Files older than torchvision 0.13 have no container around a convolution.
+CHECKPOINTS: dict[str, Rules] = {
   "torchvision old": (
-    (r"(inner_blocks|layer_blocks)\.(\d)\.(weight|bias)$", r"\1.\2.0.\3"),
+    *backbone.TORCHVISION_OLD,
     (r"_head\.conv\.([0246])\.(weight|bias)$", r"_head.conv.\1.OLD.\2"),
     (r"conv\.0\.OLD", "conv.0.0"),
     (r"conv\.2\.OLD", "conv.1.0"),
@@ -65,11 +70,10 @@ CHECKPOINTS = {
     (r"conv\.6\.OLD", "conv.3.0"),
   ),
   "mmdetection": (
-    (r"^backbone\.", "backbone.body."),
-    (r"^neck\.lateral_convs\.(\d)\.conv\.", r"backbone.fpn.inner_blocks.\1.0."),
-    (r"^neck\.fpn_convs\.3\.conv\.", "backbone.fpn.extra_blocks.p6."),
-    (r"^neck\.fpn_convs\.4\.conv\.", "backbone.fpn.extra_blocks.p7."),
-    (r"^neck\.fpn_convs\.(\d)\.conv\.", r"backbone.fpn.layer_blocks.\1.0."),
+    (r"^neck\.fpn_convs\.3\.conv\.", "neck.extra_blocks.p6."),
+    (r"^neck\.fpn_convs\.4\.conv\.", "neck.extra_blocks.p7."),
+    *backbone.MMDETECTION,
+    (r"^neck\.extra_blocks\.", "backbone.fpn.extra_blocks."),
     (
       r"^bbox_head\.cls_convs\.(\d)\.conv\.",
       r"head.classification_head.conv.\1.0.",
@@ -86,6 +90,9 @@ CHECKPOINTS = {
 
 class Tower(nnx.Module):
   """Four convolutions and a last one, shared by all levels."""
+
+  cls_logits: nnx.Conv
+  bbox_reg: nnx.Conv
 
   def __init__(self, last: str, outputs: int, *, rngs: nnx.Rngs):
     """`last` is the attribute of the last convolution."""
@@ -120,6 +127,7 @@ class Head(nnx.Module):
         rngs.params(), last.kernel.shape
       )
     bias = self.classification_head.cls_logits.bias
+    assert bias is not None  # `layers.conv` has one unless told otherwise
     bias[...] = jnp.full(bias.shape, -math.log((1 - _PRIOR) / _PRIOR))
     self.outputs = outputs
 
@@ -135,8 +143,10 @@ class Head(nnx.Module):
     return jnp.concatenate(logits, 1), jnp.concatenate(offsets, 1)
 
 
-class Network(nnx.Module):
+class Network(DetectorNetwork):
   """Levels of strides 8 to 128 and the shared heads."""
+
+  has_loss = True
 
   def __init__(
     self,
@@ -150,13 +160,13 @@ class Network(nnx.Module):
     """Builds it.
 
     Args:
-      body: of `models.resnet.VARIANTS`.
+      body: of `models.classification.resnet.VARIANTS`.
       epsilon: of the frozen normalisation.
       mmdet: mmdetection's anchors, levels and labels instead of torchvision's.
       num_classes: classes of objects.
       rngs: for the initial weights.
     """
-    self.backbone = Backbone(
+    self.backbone = backbone.Backbone(
       name=body,
       epsilon=epsilon,
       first=1,
@@ -176,7 +186,7 @@ class Network(nnx.Module):
     logits, offsets = self.head(levels)
     table = jnp.array(self.labels, jnp.int32)
     scores = jnp.where(table >= 0, jax.nn.sigmoid(logits), 0)
-    found = single_stage.detections(
+    detections = single_stage.detections(
       scores,
       offsets,
       jnp.asarray(self._anchors(x, levels)),
@@ -185,7 +195,7 @@ class Network(nnx.Module):
       weights=_WEIGHTS,
       most=self.most,
     )
-    return {**found, "classes": table[found["classes"]]}
+    return {**detections, "classes": table[detections["classes"]]}
 
   def loss(
     self, x: jax.Array, boxes: jax.Array, labels: jax.Array
@@ -196,10 +206,10 @@ class Network(nnx.Module):
     outputs = np.array([self.labels.index(i) for i in sorted(set(self.labels))])
     if labels_lib.NONE in self.labels:
       outputs = outputs[1:]
-    wanted = jnp.where(labels >= 0, jnp.asarray(outputs)[labels], labels)
+    places = jnp.where(labels >= 0, jnp.asarray(outputs)[labels], labels)
     anchors = jnp.asarray(self._anchors(x, levels))
     return losses.detection_loss(
-      logits, offsets, anchors, boxes, wanted, _WEIGHTS
+      logits, offsets, anchors, boxes, places, _WEIGHTS
     )
 
   def _anchors(self, x: jax.Array, levels: list[jax.Array]) -> np.ndarray:
@@ -207,9 +217,12 @@ class Network(nnx.Module):
     if not self.mmdet:
       sizes = [[float(int(n)) for n in level] for level in sizes]
     return anchors_lib.grid(
-      x.shape[1:3],
-      [n.shape[1:3] for n in levels],
+      (x.shape[1], x.shape[2]),
+      [(level.shape[1], level.shape[2]) for level in levels],
       sizes,
       _RATIOS,
       strides=_STRIDES if self.mmdet else None,
     )
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS)

@@ -8,6 +8,7 @@ border's value, further out it is 0. The level of a box follows its area
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import jax
@@ -62,42 +63,56 @@ def pool(
   strides = jnp.array([2.0 ** (finest + i) for i in range(len(areas))])
   points = samples or _MOST
 
-  def one(pixels, box, level):
+  def of_box(pixels: jax.Array, box: jax.Array, level: jax.Array) -> jax.Array:
     stride, start = strides[level], starts[level]
     height, width = shapes[level, 0], shapes[level, 1]
-    rows = _axis(box[1], box[3], stride, height, bins, samples, points, aligned)
-    cols = _axis(box[0], box[2], stride, width, bins, samples, points, aligned)
-    total = 0.0
+    axis = functools.partial(
+      _axis, stride=stride, bins=bins, samples=samples, aligned=aligned
+    )
+    rows = axis(box[1], box[3], limit=height)
+    columns = axis(box[0], box[2], limit=width)
+    parts = []
     for row, down in rows:
-      for column, across in cols:
+      for column, across in columns:
         place = start + row[:, None] * width + column[None, :]
         weight = (down[:, None] * across[None, :])[..., None]
-        total = total + pixels[place] * weight.astype(pixels.dtype)
+        parts.append(pixels[place] * weight.astype(pixels.dtype))
     side = bins, points
+    total = functools.reduce(jnp.add, parts)
     return total.reshape(*side, *side, -1).sum((1, 3))
 
-  def picture(pixels, boxes):
+  def of_picture(pixels: jax.Array, boxes: jax.Array) -> jax.Array:
     levels = level_of(boxes, len(areas), finest)
     return jax.lax.map(
-      lambda item: one(pixels, *item), (boxes, levels), batch_size=_CHUNK
+      lambda item: of_box(pixels, *item), (boxes, levels), batch_size=_CHUNK
     )
 
-  return jax.vmap(picture)(flat, boxes)
+  return jax.vmap(of_picture)(flat, boxes)
 
 
-def _axis(low, high, stride, limit, bins, samples, points, aligned):
+def _axis(
+  low: jax.Array,
+  high: jax.Array,
+  *,
+  stride: jax.Array,
+  limit: jax.Array,
+  bins: int,
+  samples: int,
+  aligned: bool,
+) -> tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]:
   """Two neighbours of every sample along an axis, with their weights.
 
   Weights contain the mean over a bin's samples, and are 0 for samples that are
   not needed or lie outside.
   """
+  points = samples or _MOST
   shift = 0.5 if aligned else 0.0
   start, end = low / stride - shift, high / stride - shift
   length = end - start
   if not aligned:
     length = jnp.maximum(length, 1.0)
   step = length / bins
-  count = jnp.float32(samples)
+  count = jnp.asarray(samples, jnp.float32)
   if not samples:
     count = jnp.clip(jnp.ceil(step), 1, points)
   sample = jnp.arange(points)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -130,7 +133,7 @@ class RoIHeads(nnx.Module):
     of_classes = outputs - 1 if mmdet else outputs
     boxes = 1 if stages > 1 else of_classes
 
-    def each(build):
+    def each(build: Callable[[], nnx.Module]) -> nnx.Module:
       if stages == 1:
         return build()
       return layers.Stack([build() for _ in range(stages)])
@@ -174,12 +177,14 @@ class RoIHeads(nnx.Module):
       boxes = boxes_lib.decode(offsets, start[:, :, None], _WEIGHTS[i])
       boxes = jax.vmap(boxes_lib.clip)(boxes, sizes)
     scores = sum(chances[1:], chances[0]) / self.stages
-    found, output = self._thinned(boxes, scores, valid)
+    detections, output = self._thinned(boxes, scores, valid)
     if self.masks:
-      found["masks"] = self._masks(levels, found["boxes"], output)
-    return found
+      detections["masks"] = self._masks(levels, detections["boxes"], output)
+    return detections
 
-  def _thinned(self, boxes, scores, valid):
+  def _thinned(
+    self, boxes: jax.Array, scores: jax.Array, valid: jax.Array
+  ) -> tuple[dict[str, jax.Array], jax.Array]:
     """Suppression within classes over all proposals' boxes of all classes."""
     outputs = [
       i for i, label in enumerate(self.labels) if label != labels_lib.NONE
@@ -195,38 +200,45 @@ class RoIHeads(nnx.Module):
     sides = boxes[..., 2:] - boxes[..., :2]
     real &= (scores > _THRESHOLD) & (sides >= _SMALLEST_PX).all(-1)
 
-    def one(boxes, scores, real):
-      index, kept = boxes_lib.suppress(
+    def of_picture(
+      boxes: jax.Array, scores: jax.Array, real: jax.Array
+    ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+      index, is_valid = boxes_lib.suppress(
         boxes, scores, output, real, threshold=_OVERLAP, most=self.most
       )
-      return boxes[index], scores[index], output[index], kept
+      return boxes[index], scores[index], output[index], is_valid
 
-    boxes, scores, output, kept = jax.vmap(one)(boxes, scores, real)
-    found = {
+    boxes, scores, best, is_valid = jax.vmap(of_picture)(boxes, scores, real)
+    detections = {
       "boxes": boxes,
       "scores": scores,
-      "classes": jnp.array(self.labels, jnp.int32)[output],
-      "valid": kept,
+      "classes": jnp.array(self.labels, jnp.int32)[best],
+      "valid": is_valid,
     }
-    return found, output
+    return detections, best
 
-  def _masks(self, levels, boxes, output):
+  def _masks(
+    self, levels: Sequence[jax.Array], boxes: jax.Array, output: jax.Array
+  ) -> jax.Array:
     """float32 `[B, N, 28, 28]` in [0, 1]; a cascade's are averaged."""
     features = self._pool(levels, boxes, _MASK_BINS)
     flat = features.reshape(-1, *features.shape[2:])
-    total = 0.0
+    parts = []
     for i in range(self.stages):
       hidden = self._part("mask_head", i)(flat)
       logits = self._part("mask_predictor", i)(hidden, output.reshape(-1))
-      total = total + jax.nn.sigmoid(logits)
+      parts.append(jax.nn.sigmoid(logits))
+    total = functools.reduce(jnp.add, parts)
     return (total / self.stages).reshape(*boxes.shape[:2], *total.shape[1:])
 
-  def _pool(self, levels, boxes, bins):
+  def _pool(
+    self, levels: Sequence[jax.Array], boxes: jax.Array, bins: int
+  ) -> jax.Array:
     samples = 0 if self.mmdet else 2
     return roi_align.pool(
       levels, boxes, bins, samples=samples, aligned=self.mmdet
     )
 
-  def _part(self, name: str, stage: int):
+  def _part(self, name: str, stage: int) -> Any:
     part = getattr(self, name)
     return part if self.stages == 1 else getattr(part, str(stage))

@@ -47,8 +47,9 @@ def detections(
     `valid` bool `[B, most]`, by decreasing score.
   """
 
-  def one(item):
-    scores, offsets, size = item
+  def of_picture(
+    scores: jax.Array, offsets: jax.Array, size: jax.Array
+  ) -> dict[str, jax.Array]:
     parts, start = [], 0
     for count in counts:
       chosen = slice(start, start + count)
@@ -70,10 +71,16 @@ def detections(
       "valid": valid,
     }
 
-  return jax.vmap(one)((scores, offsets, sizes))
+  return jax.vmap(of_picture)(scores, offsets, sizes)
 
 
-def _level(scores, offsets, anchors, candidates, weights):
+def _level(
+  scores: jax.Array,
+  offsets: jax.Array,
+  anchors: jax.Array,
+  candidates: int,
+  weights: tuple[float, ...],
+) -> tuple[jax.Array, jax.Array, jax.Array]:
   """The best (anchor, class) pairs of a level, decoded."""
   classes = scores.shape[-1]
   flat = scores.reshape(-1)

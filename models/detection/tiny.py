@@ -13,7 +13,9 @@ from models import layers
 from models.detection import anchors as anchors_lib
 from models.detection import losses
 from models.detection import single_stage
-from models.detection.detector import DetectorSpec
+from models.detection.detector import DetectorNetwork
+from models.detection.spec import DetectorSpec
+from models.family import Family
 from models.spec import Variant
 
 _SPEC = DetectorSpec(
@@ -22,10 +24,12 @@ _SPEC = DetectorSpec(
   std=(0.25, 0.25, 0.25),
   num_classes=10,
   label_space="digits",
+  weights="own",
+  parameters=380_720,
   detections=20,
   source="made here",
 )
-VARIANTS = {"tiny_retinanet": Variant(_SPEC, {})}  # type: ignore[arg-type]
+VARIANTS = {"tiny_retinanet": Variant(_SPEC)}
 _WIDTH = 48
 _SIZES = ((16.0, 22.0), (30.0, 40.0), (54.0,))  # digits are 18-52 px high
 _RATIOS = (1.0, 1.6)
@@ -33,13 +37,15 @@ _WEIGHTS = (5.0, 5.0, 5.0, 5.0)
 _PRIOR = 0.01  # chance of an object at the start, as RetinaNet has it
 
 
-class Network(nnx.Module):
+class Network(DetectorNetwork):
   """Strides 8, 16 and 32 with a top-down path, and heads they share."""
+
+  has_loss = True
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
     """`num_classes` counts objects alone."""
     wide = (24, 32, _WIDTH, 64, 96)
-    self.stem = nnx.Dict()
+    self.stem: nnx.Dict[nnx.Conv] = nnx.Dict()
     before = 3
     for i, width in enumerate(wide):
       self.stem[f"conv{i}"] = layers.conv(before, width, 3, 2, 1, rngs=rngs)
@@ -57,9 +63,9 @@ class Network(nnx.Module):
     self.classes = layers.conv(
       2 * _WIDTH, each * num_classes, 3, 1, 1, rngs=rngs
     )
-    self.classes.bias[...] = jnp.full_like(
-      self.classes.bias[...], -math.log((1 - _PRIOR) / _PRIOR)
-    )
+    bias = self.classes.bias
+    assert bias is not None  # `layers.conv` has one unless told otherwise
+    bias[...] = jnp.full_like(bias[...], -math.log((1 - _PRIOR) / _PRIOR))
     self.classes.kernel[...] = self.classes.kernel[...] * 0.1
     self.boxes = layers.conv(2 * _WIDTH, each * 4, 3, 1, 1, rngs=rngs)
     self.boxes.kernel[...] = self.boxes.kernel[...] * 0.1
@@ -89,14 +95,20 @@ class Network(nnx.Module):
       logits, offsets, anchors, boxes, labels, _WEIGHTS
     )
 
-  def _heads(self, x):
+  def _heads(
+    self, x: jax.Array
+  ) -> tuple[jax.Array, jax.Array, list[tuple[int, int]]]:
+    """Logits, offsets of all anchors, and (rows, columns) of each level."""
     levels = []
     for i in range(5):
       x = layers.relu(self.stem[f"conv{i}"](x))
       x = x + layers.relu(self.stem[f"more{i}"](x))
       if i >= 2:
         levels.append(x)
-    above, logits, offsets, counts = None, [], [], []
+    above: jax.Array | None = None
+    logits: list[jax.Array] = []
+    offsets: list[jax.Array] = []
+    counts: list[tuple[int, int]] = []
     for i in reversed(range(3)):
       x = self.lateral[f"level{i}"](levels[i])
       if above is not None:
@@ -109,11 +121,15 @@ class Network(nnx.Module):
       c = self.classes(y)[..., : each * self.num_classes]
       logits.insert(0, c.reshape(*shape, self.num_classes))
       offsets.insert(0, self.boxes(y)[..., : each * 4].reshape(*shape, 4))
-      counts.insert(0, y.shape[1:3])
+      counts.insert(0, (y.shape[1], y.shape[2]))
     return jnp.concatenate(logits, 1), jnp.concatenate(offsets, 1), counts
 
   def _each(self, level: int) -> int:
     return len(_SIZES[level]) * len(_RATIOS)
 
-  def _anchors(self, x, counts) -> np.ndarray:
-    return anchors_lib.grid(x.shape[1:3], counts, _SIZES, _RATIOS)
+  def _anchors(self, x: jax.Array, counts: list[tuple[int, int]]) -> np.ndarray:
+    canvas = (x.shape[1], x.shape[2])
+    return anchors_lib.grid(canvas, counts, _SIZES, _RATIOS)
+
+
+FAMILY = Family(Network, VARIANTS)

@@ -1,11 +1,11 @@
-"""Robustness enhancements of the ImageNet-C paper, around any model.
+"""Robustness enhancements of the ImageNet-C paper, around any model they suit.
 
   model = enhancements.wrap(models.get("resnet50"), "clahe")
 
 The result is a model as the evaluator takes it, with the same variables.
 Enhancements compose: `wrap(model, "denoise", "ten_crop")` denoises first. One
-file per enhancement, with `enhance(apply) -> apply` on uint8 pictures
-(Hendrycks & Dietterich 2019, section 5.3).
+file per enhancement, which ends in `ENHANCEMENT = Enhancement(...)` (Hendrycks &
+Dietterich 2019, section 5.3).
 """
 
 from __future__ import annotations
@@ -20,61 +20,69 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from models.spec import Spec
+from models.model import Model
+from models.spec import Kind
+from models.spec import ModelSpec
 
 Apply = Callable[[Any, jax.Array], jax.Array]
 
 
+@dataclasses.dataclass(frozen=True)
+class Enhancement:
+  """What a file of this folder says of itself.
+
+  Attributes:
+    enhance: (`apply` of a model, its spec) -> `apply` on enhanced uint8 inputs.
+    kinds: of the models that it suits. Detectors have none: the padding of
+      their canvases would be taken for a part of the picture.
+    unsuited: why it does not suit the others, as a clause for the refusal.
+  """
+
+  enhance: Callable[[Apply, ModelSpec], Apply]
+  kinds: tuple[Kind, ...]
+  unsuited: str
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class Enhanced:
+class Enhanced(Model):
   """A model behind enhancements.
 
   Attributes:
+    name: the inner model's and the enhancements, joined by `+`.
+    spec: the inner model's, with the enhancements in `source`: it is what
+      results are fingerprinted by.
     model: the model inside.
     enhancements: names, in the order in which a picture meets them.
   """
 
-  model: Any
+  model: Model
   enhancements: tuple[str, ...]
-
-  @property
-  def name(self) -> str:
-    """The model's name and its enhancements, joined by `+`."""
-    return "+".join((self.model.name, *self.enhancements))
-
-  @property
-  def spec(self) -> Spec:
-    """The inner model's, with the enhancements in `source`: it is what results
-    are fingerprinted by."""
-    spec = self.model.spec
-    source = " + ".join((spec.source, *self.enhancements))
-    return dataclasses.replace(spec, source=source)
 
   def init(self, key: jax.Array) -> Any:
     """The inner model's variables."""
     return self.model.init(key)
 
-  def preprocess(self, batch: jax.Array) -> jax.Array:
+  def preprocess(self, batch: jax.typing.ArrayLike) -> jax.Array:
     """The inner model's; enhancements act before it, inside `apply`."""
     return self.model.preprocess(batch)
 
-  def apply(self, variables: Any, batch: jax.Array) -> jax.Array:
-    """Logits of uint8 RGB `[B, H, W, 3]` in 0..255; float32 `[B, classes]`.
+  def apply(self, variables: Any, batch: jax.typing.ArrayLike) -> jax.Array:
+    """Logits of uint8 RGB `[B, (T,) H, W, 3]` in 0..255; float32 `[B, classes]`.
 
     Raises:
       ValueError: the batch is not uint8: pixels cannot be enhanced after they
         were normalised.
     """
-    batch = jnp.asarray(batch)
-    if batch.dtype != jnp.uint8:
+    pixels = jnp.asarray(batch)
+    if pixels.dtype != jnp.uint8:
       raise ValueError(
-        f"{self.name} got {batch.dtype} pixels, expected uint8 RGB: it enhances"
+        f"{self.name} got {pixels.dtype} pixels, expected uint8 RGB: it enhances"
         " pictures before they are preprocessed."
       )
-    apply = self.model.apply
+    apply: Apply = self.model.apply
     for name in reversed(self.enhancements):
-      apply = _module(name).enhance(apply, self.model.spec)
-    return apply(variables, batch)
+      apply = get(name).enhance(apply, self.model.spec)
+    return apply(variables, pixels)
 
 
 def names() -> tuple[str, ...]:
@@ -82,7 +90,25 @@ def names() -> tuple[str, ...]:
   return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__)))
 
 
-def wrap(model: Any, *enhancements: str) -> Any:
+def get(name: str) -> Enhancement:
+  """An enhancement by name.
+
+  Raises:
+    ValueError: an unknown name, with the nearest one.
+  """
+  if name not in names():
+    near = difflib.get_close_matches(name, names(), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(
+      f"Unknown enhancement {name!r}.{hint} Known: {', '.join(names())}."
+    )
+  enhancement: Enhancement = importlib.import_module(
+    f"{__name__}.{name}"
+  ).ENHANCEMENT
+  return enhancement
+
+
+def wrap(model: Model, *enhancements: str) -> Model:
   """A model whose pictures meet the enhancements in this order.
 
   Args:
@@ -90,17 +116,20 @@ def wrap(model: Any, *enhancements: str) -> Any:
     *enhancements: of `names()`; none returns the model itself.
 
   Raises:
-    ValueError: an unknown enhancement.
+    ValueError: an unknown enhancement, or one that does not suit this kind of
+      model.
   """
   for name in enhancements:
-    if name not in names():
-      near = difflib.get_close_matches(name, names(), n=1)
-      hint = f" Did you mean {near[0]!r}?" if near else ""
+    enhancement = get(name)
+    if model.kind not in enhancement.kinds:
       raise ValueError(
-        f"Unknown enhancement {name!r}.{hint} Known: {', '.join(names())}."
+        f"{model.name}+{name}: {name} is for models of kind"
+        f" {' and '.join(enhancement.kinds)}, got {model.kind};"
+        f" {enhancement.unsuited}."
       )
-  return Enhanced(model, tuple(enhancements)) if enhancements else model
-
-
-def _module(name: str) -> Any:
-  return importlib.import_module(f"{__name__}.{name}")
+  if not enhancements:
+    return model
+  source = " + ".join((model.spec.source, *enhancements))
+  spec = dataclasses.replace(model.spec, source=source)
+  name = "+".join((model.name, *enhancements))
+  return Enhanced(name, spec, model, tuple(enhancements))

@@ -8,14 +8,15 @@ same change is added to R, G and B, which keeps the chroma.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from models.spec import Spec
+from models.enhancements import Apply
+from models.enhancements import Enhancement
+from models.spec import ModelSpec
 
 TILES = 8  # OpenCV's default grid
 CLIP = 2.0  # OpenCV's documentation and samples; its bare default is 40
@@ -24,19 +25,24 @@ _LEVELS = 256
 _LUMA = (0.299, 0.587, 0.114)
 
 
-def enhance(apply: Callable, spec: Spec) -> Callable[[Any, jax.Array], Any]:
-  """`apply` on equalised pictures."""
+def enhance(apply: Apply, spec: ModelSpec) -> Apply:
+  """`apply` on equalised pictures, or frames of clips."""
   del spec
-  return lambda variables, batch: apply(variables, equalize(batch))
+
+  def equalized(variables: Any, batch: jax.Array) -> jax.Array:
+    return apply(variables, equalize(batch))
+
+  return equalized
 
 
 def equalize(batch: jax.Array) -> jax.Array:
-  """uint8 RGB `[B, H, W, 3]` -> uint8 RGB of the same shape."""
-  wide = batch.astype(jnp.float32)
+  """uint8 RGB `[..., H, W, 3]` -> uint8 RGB of the same shape."""
+  pictures = batch.reshape(-1, *batch.shape[-3:])
+  wide = pictures.astype(jnp.float32)
   luma = jnp.round(wide @ jnp.asarray(_LUMA, jnp.float32)).astype(jnp.int32)
   change = jax.vmap(equalize_plane)(luma) - luma
-  changed = batch.astype(jnp.int32) + change[..., None]
-  return jnp.clip(changed, 0, 255).astype(jnp.uint8)
+  changed = pictures.astype(jnp.int32) + change[..., None]
+  return jnp.clip(changed, 0, 255).astype(jnp.uint8).reshape(batch.shape)
 
 
 def equalize_plane(plane: jax.Array) -> jax.Array:
@@ -81,9 +87,16 @@ def _table(tile: jax.Array) -> jax.Array:
 def _neighbours(side: int, tile: int) -> tuple[jax.Array, jax.Array, jax.Array]:
   """Tiles before and after each pixel, and the second's share."""
   # By the reciprocal, as OpenCV does: ties of the last rounding depend on it.
-  place = np.arange(side, dtype=np.float32) * np.float32(1 / tile)
-  place = jnp.asarray(place - np.float32(0.5))
+  middles = np.arange(side, dtype=np.float32) * np.float32(1 / tile)
+  place = jnp.asarray(middles - np.float32(0.5))
   before = jnp.floor(place).astype(jnp.int32)
   share = place - before
   last = TILES - 1
   return jnp.clip(before, 0, last), jnp.clip(before + 1, 0, last), share
+
+
+ENHANCEMENT = Enhancement(
+  enhance,
+  kinds=("classification", "video"),
+  unsuited="it would take the padding of a detector's canvas for pixels",
+)

@@ -6,21 +6,22 @@ that leaves the device: about 0.2 s a picture of 224 pixels and core.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 
-from models.spec import Spec
+from models.enhancements import Apply
+from models.enhancements import Enhancement
+from models.spec import ModelSpec
 
 # scikit-image's own example of the fast algorithm: patches of 5 within 13 x 13
 # pixels, h = 0.8 of the noise, which is estimated per picture.
 _PATCH, _REACH, _STRENGTH = 5, 6, 0.8
 
 
-def enhance(apply: Callable, spec: Spec) -> Callable[[Any, jax.Array], Any]:
-  """`apply` on denoised pictures.
+def enhance(apply: Apply, spec: ModelSpec) -> Apply:
+  """`apply` on denoised pictures, or frames of clips.
 
   Raises:
     ImportError: scikit-image or PyWavelets is not installed.
@@ -36,11 +37,12 @@ def enhance(apply: Callable, spec: Spec) -> Callable[[Any, jax.Array], Any]:
 
 
 def denoise(batch: np.ndarray) -> np.ndarray:
-  """uint8 RGB `[B, H, W, 3]` -> uint8 RGB of the same shape."""
-  return np.stack([_one(np.asarray(image)) for image in batch])
+  """uint8 RGB `[..., H, W, 3]` -> uint8 RGB of the same shape."""
+  pictures = np.asarray(batch).reshape(-1, *batch.shape[-3:])
+  return np.stack([_denoised(p) for p in pictures]).reshape(batch.shape)
 
 
-def _one(image: np.ndarray) -> np.ndarray:
+def _denoised(image: np.ndarray) -> np.ndarray:
   restoration = _library()
   unit = image.astype(np.float32) / 255
   sigma = float(np.mean(restoration.estimate_sigma(unit, channel_axis=-1)))
@@ -68,3 +70,10 @@ def _library() -> Any:
     ) from error
   del pywt  # `estimate_sigma` needs it and says so only when it is called
   return restoration
+
+
+ENHANCEMENT = Enhancement(
+  enhance,
+  kinds=("classification", "video"),
+  unsuited="it would take the padding of a detector's canvas for pixels",
+)

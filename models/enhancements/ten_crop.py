@@ -8,24 +8,24 @@ to it, another gets them as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from models.spec import Spec
+from models.enhancements import Apply
+from models.enhancements import Enhancement
+from models.spec import ModelSpec
 
 FRACTION = 0.875  # 224 of 256 pixels
 
 
-def enhance(apply: Callable, spec: Spec) -> Callable[[Any, jax.Array], Any]:
+def enhance(apply: Apply, spec: ModelSpec) -> Apply:
   """The mean over the ten crops of what `apply` answers."""
 
   def averaged(variables: Any, batch: jax.Array) -> jax.Array:
-    size = None if spec.flexible else spec.input_px
-    mean = 0.0
-    for view in crops(batch, size):
+    mean = jnp.float32(0)
+    for view in crops(batch, spec.fixed_px):
       mean = mean + jax.nn.softmax(apply(variables, view)) / 10
     return jnp.log(jnp.maximum(mean, jnp.finfo(jnp.float32).tiny))
 
@@ -56,3 +56,13 @@ def _resize(view: jax.Array, size: int) -> jax.Array:
   shape = (view.shape[0], size, size, 3)
   wide = jax.image.resize(view.astype(jnp.float32), shape, "bilinear")
   return jnp.clip(jnp.round(wide), 0, 255).astype(jnp.uint8)
+
+
+ENHANCEMENT = Enhancement(
+  enhance,
+  kinds=("classification",),
+  unsuited=(
+    "clips are cut into views by data.views, and crops of a canvas lose the"
+    " places of objects"
+  ),
+)

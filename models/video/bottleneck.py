@@ -18,6 +18,10 @@ PYSLOWFAST = (
   (r"\.branch2\.([abc])_bn\.", r".branch2.norm_\1."),
 )
 
+# What PySlowFast's training leaves in files: its split batch norms hold copies
+# of statistics for parts of a batch.
+TRAINING = (r"\.split_bn\.",)
+
 
 class Split(nnx.Module):
   """A (2+1)-D convolution: time, norm, ReLU, space (pytorchvideo's order)."""

@@ -17,6 +17,8 @@ import numpy as np
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Variant
 from models.video import volumes
 from models.video.spec import VideoSpec
@@ -44,7 +46,7 @@ VARIANTS = {
   "mvit_v1_b": Variant(_TORCHVISION, {**_SIZE, "pool_epsilon": 1e-6}),
 }
 _EPSILON = 1e-6
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   # pytorchvideo's names are ours.
   "pyslowfast": (
     (r"^patch_embed\.proj\.", "patch_embed.patch_model."),
@@ -91,6 +93,13 @@ def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 class Attention(nnx.Module):
   """Attention of pooled queries to pooled keys; all but the class token."""
 
+  pool_q: volumes.Conv3d
+  pool_k: volumes.Conv3d
+  pool_v: volumes.Conv3d
+  norm_q: layers.LayerNorm
+  norm_k: layers.LayerNorm
+  norm_v: layers.LayerNorm
+
   def __init__(
     self,
     width: int,
@@ -127,8 +136,8 @@ class Attention(nnx.Module):
     self.heads = heads
 
   def __call__(
-    self, x: jax.Array, grid: tuple[int, int, int]
-  ) -> tuple[jax.Array, tuple[int, int, int]]:
+    self, x: jax.Array, grid: tuple[int, ...]
+  ) -> tuple[jax.Array, tuple[int, ...]]:
     """`[B, 1 + T * H * W, width]` and T, H, W -> the same, strided."""
     batch, _, width = x.shape
     query, out = self._heads(self.q(x)), grid
@@ -150,26 +159,15 @@ class Attention(nnx.Module):
     return x.transpose(0, 2, 1, 3)
 
 
-def _pool(x, grid, pool) -> tuple[jax.Array, tuple[int, int, int]]:
+def _pool(
+  x: jax.Array, grid: tuple[int, ...], pool: layers.Step
+) -> tuple[jax.Array, tuple[int, ...]]:
   """Pools the grid of `[B, heads, 1 + T * H * W, C]`, not the class token."""
   batch, heads, _, channels = x.shape
   clips = x[:, :, 1:].reshape(batch * heads, *grid, channels)
   clips = pool(clips)
   tokens = clips.reshape(batch, heads, -1, channels)
   return jnp.concatenate([x[:, :, :1], tokens], axis=2), clips.shape[1:4]
-
-
-class Mlp(nnx.Module):
-  """Linear, exact GELU, linear."""
-
-  def __init__(self, inputs: int, outputs: int, *, rngs: nnx.Rngs):
-    """Four times as wide as the input between."""
-    self.fc1 = layers.linear(inputs, 4 * inputs, rngs=rngs)
-    self.fc2 = layers.linear(4 * inputs, outputs, rngs=rngs)
-
-  def __call__(self, x: jax.Array) -> jax.Array:
-    """`[..., inputs]` -> `[..., outputs]`."""
-    return self.fc2(jax.nn.gelu(self.fc1(x), approximate=False))
 
 
 class Block(nnx.Module):
@@ -192,15 +190,15 @@ class Block(nnx.Module):
       width, heads, query_stride, key_stride, epsilon, rngs=rngs
     )
     self.norm2 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
-    self.mlp = Mlp(width, outputs, rngs=rngs)
+    self.mlp = layers.Mlp(width, 4 * width, outputs, rngs=rngs)
     self.widens = width != outputs
     if self.widens:
       self.proj = layers.linear(width, outputs, rngs=rngs)
     self.stride = query_stride
 
   def __call__(
-    self, state: tuple[jax.Array, tuple[int, int, int]]
-  ) -> tuple[jax.Array, tuple[int, int, int]]:
+    self, state: tuple[jax.Array, tuple[int, ...]]
+  ) -> tuple[jax.Array, tuple[int, ...]]:
     """Tokens `[B, 1 + T * H * W, width]` and their T, H, W -> the next."""
     x, grid = state
     attended, out = self.attn(self.norm1(x), grid)
@@ -214,8 +212,8 @@ class Block(nnx.Module):
       x = _pool(x[:, None], grid, skip)[0][:, 0]
     x = x + attended
     normal = self.norm2(x)
-    kept = self.proj(normal) if self.widens else x
-    return kept + self.mlp(normal), out
+    residual = self.proj(normal) if self.widens else x
+    return residual + self.mlp(normal), out
 
 
 class Embed(nnx.Module):
@@ -307,3 +305,12 @@ class Network(nnx.Module):
     x = self.patch_embed(x)
     tokens, _ = self.blocks((self.cls_positional_encoding(x), x.shape[1:4]))
     return self.head(self.norm_embed(tokens[:, 0]))
+
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  regroup=regroup,
+  alike=(("pytorchvideo", "pyslowfast"),),
+)

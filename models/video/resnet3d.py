@@ -12,6 +12,8 @@ import jax
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Variant
 from models.video import volumes
 from models.video.spec import VideoSpec
@@ -42,7 +44,7 @@ VARIANTS = {
   "mc3_18": _variant(("full",) + ("space",) * 3, 11_695_440, 43.343),
   "r2plus1d_18": _variant(("split",) * 4, 31_505_325, 40.519),
 }
-CHECKPOINTS: dict = {"torchvision": ()}
+CHECKPOINTS: dict[str, Rules] = {"torchvision": ()}
 
 
 def _space(
@@ -126,6 +128,11 @@ class Block(nnx.Module):
 class Network(nnx.Module):
   """A stem, four stages of two blocks, a mean, a linear head."""
 
+  layer1: layers.Stack
+  layer2: layers.Stack
+  layer3: layers.Stack
+  layer4: layers.Stack
+
   def __init__(
     self, *, kinds: tuple[str, ...], num_classes: int, rngs: nnx.Rngs
   ):
@@ -163,3 +170,6 @@ def _stem(split: bool, rngs: nnx.Rngs) -> tuple:
     layers.BatchNorm(64, rngs=rngs),
     layers.relu,
   )
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS)

@@ -17,6 +17,8 @@ import jax
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Variant
 from models.video import bottleneck
 from models.video import volumes
@@ -83,7 +85,7 @@ def _pyslowfast(numbers: Sequence[int]) -> tuple[tuple[str, str], ...]:
 
 
 # pytorchvideo's names are ours.
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   "pyslowfast": _pyslowfast((1, 2, 3, 4, 5)),
   "pyslowfast i3d": _pyslowfast((1, 3, 4, 5, 6)),
 }
@@ -144,3 +146,12 @@ class Network(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, T, H, W, 3]` -> logits `[B, num_classes]`."""
     return self.blocks(x)
+
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  ignored=bottleneck.TRAINING,
+  alike=(("pytorchvideo", "pyslowfast"),),
+)

@@ -12,6 +12,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Variant
 from models.video import bottleneck
 from models.video import volumes
@@ -27,7 +29,7 @@ _SPEC = VideoSpec(
 _ALPHA = 4  # frames of the fast pathway per frame of the slow one
 _BETA = 8  # channels of the slow pathway per channel of the fast one
 VARIANTS = {"slowfast_r50": Variant(_SPEC)}
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   # pytorchvideo's names are ours.
   "pyslowfast": (
     (
@@ -174,3 +176,12 @@ def _pooled(pathways: tuple[jax.Array, jax.Array]) -> jax.Array:
   if parts[0].shape[1] != parts[1].shape[1]:  # clips longer than published
     parts = [part.mean(1, keepdims=True) for part in parts]
   return jnp.concatenate(parts, axis=-1)
+
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  ignored=bottleneck.TRAINING,
+  alike=(("pytorchvideo", "pyslowfast"),),
+)

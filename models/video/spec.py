@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
+from models.spec import Kind
 from models.spec import Spec
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class VideoSpec(Spec):
   """A picture's `Spec`, and time.
 
@@ -19,10 +21,12 @@ class VideoSpec(Spec):
     frames: of one clip, as the network is given them.
     rate: stride between them in source frames, at 30 fps.
     any_length: whether the network takes clips of other lengths too.
-    gflops: published multiply-adds of one clip at the published crop, in
-      billions; None where there are none.
+    gflops: of one clip at the published crop.
     label_space: `kinetics400` is the 400 classes in alphabetical order.
   """
+
+  kind: ClassVar[Kind] = "video"
+  item_axes: ClassVar[int] = 4
 
   resize_px: int = 256
   # PySlowFast slowfast/config/defaults.py: DATA.MEAN, DATA.STD.
@@ -34,12 +38,34 @@ class VideoSpec(Spec):
   frames: int = 8
   rate: int = 8
   any_length: bool = True
-  gflops: float | None = None
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     """Refuses clips that cannot be."""
     super().__post_init__()
     if self.frames < 1 or self.rate < 1:
       raise ValueError(
         f"Got {self.frames} frames at rate {self.rate}, expected 1 or more."
+      )
+
+  @property
+  def clip_frames(self) -> int:
+    """`frames`."""
+    return self.frames
+
+  def batch_shape(self, count: int, side_px: int) -> tuple[int, ...]:
+    """`[count, frames, S, S, 3]`; clips are always cut to `input_px`."""
+    del side_px
+    return (count, self.frames, self.input_px, self.input_px, 3)
+
+  def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
+    """As `Spec.check_shape`, and refuses clips of another length.
+
+    Raises:
+      ValueError: says what was got and what is expected.
+    """
+    super().check_shape(name, shape)
+    if not self.any_length and shape[1] != self.frames:
+      raise ValueError(
+        f"{name} got clips of {shape[1]} frames, expected {self.frames}: sample"
+        " them by its spec first."
       )

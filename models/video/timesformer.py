@@ -11,7 +11,9 @@ import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
-from models import vit
+from models.classification import vit
+from models.family import Family
+from models.family import Rules
 from models.spec import Variant
 from models.video.spec import VideoSpec
 
@@ -31,7 +33,7 @@ VARIANTS = {
     _SPEC, {"frames": 8, "side": 224, "width": 768, "depth": 12, "heads": 12}
   )
 }
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   "timesformer": ((r"^model\.", ""),),
   "transformers": (
     (r"^timesformer\.embeddings\.cls_token$", "cls_token"),
@@ -75,7 +77,7 @@ class Block(nnx.Module):
     self.temporal_attn = vit.Attention(width, heads, rngs=rngs)
     self.temporal_fc = layers.linear(width, width, rngs=rngs)
     self.norm2 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
-    self.mlp = vit.Mlp(width, 4 * width, rngs=rngs)
+    self.mlp = layers.Mlp(width, 4 * width, width, rngs=rngs)
 
   def __call__(
     self, state: tuple[jax.Array, jax.Array]
@@ -139,3 +141,11 @@ class Network(nnx.Module):
     token = jnp.broadcast_to(token, (batch, *token.shape[1:]))
     token, _ = self.blocks((token, x))
     return self.head(self.norm(token[:, 0]))
+
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  alike=(("timesformer", "transformers"),),
+)

@@ -6,6 +6,7 @@ import jax
 from flax import nnx
 
 from models import layers
+from models.family import Family
 from models.spec import Variant
 from models.video import volumes
 from models.video.spec import VideoSpec
@@ -25,7 +26,6 @@ SPEC = VideoSpec(
   source="trained here (configs/quickstart_video.py)",
 )
 VARIANTS = {"tiny_r3d": Variant(SPEC)}
-CHECKPOINTS: dict = {}
 _EPSILON = 1e-6  # of the layer norms
 
 
@@ -72,3 +72,6 @@ class Network(nnx.Module):
     x = layers.relu(self.stem(x))
     x = self.block3(self.block2(self.block1(x)))
     return self.head(volumes.mean(x))
+
+
+FAMILY = Family(Network, VARIANTS)

@@ -11,14 +11,25 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from models import layers
+
 Triple = int | tuple[int, int, int]
 _CLIPS = ("NDHWC", "DHWIO", "NDHWC")
 _PICTURES = ("NHWC", "HWIO", "NHWC")
+
+
+class Form(NamedTuple):
+  """How a 3-D convolution steps: along T, H, W."""
+
+  stride: tuple[int, int, int]
+  padding: tuple[int, int, int]
+  groups: int
 
 
 class Conv3d(nnx.Module):
@@ -43,19 +54,19 @@ class Conv3d(nnx.Module):
     self.kernel = nnx.Param(draw(rngs.params(), shape))
     if bias:
       self.bias = nnx.Param(jnp.zeros(outputs))
-    self.stride, self.padding = triple(stride), triple(padding)
+    self.stride = triple(stride)
+    self.padding = triple(padding)
     self.groups, self.has_bias = groups, bias
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, T, H, W, inputs]` -> `[B, T', H', W', outputs]`."""
-    options = {"stride": self.stride, "padding": self.padding}
-    options["groups"] = self.groups
+    form = Form(self.stride, self.padding, self.groups)
     kernel = self.kernel[...].astype(x.dtype)
     y = jax.lax.platform_dependent(
       x,
       kernel,
-      cpu=functools.partial(_convolve_frames, **options),
-      default=functools.partial(_convolve_clips, **options),
+      cpu=functools.partial(convolve_frames, form=form),
+      default=functools.partial(convolve_clips, form=form),
     )
     return y + self.bias[...].astype(x.dtype) if self.has_bias else y
 
@@ -64,14 +75,8 @@ def max_pool(
   x: jax.Array, window: Triple, stride: Triple, padding: Triple = 0
 ) -> jax.Array:
   """torch.nn.MaxPool3d."""
-  return jax.lax.reduce_window(
-    x,
-    jnp.array(-jnp.inf, x.dtype),
-    jax.lax.max,
-    (1, *triple(window), 1),
-    (1, *triple(stride), 1),
-    _pads(triple(padding)),
-  )
+  pads = [(p, p) for p in triple(padding)]
+  return layers.window_max(x, triple(window), triple(stride), pads)
 
 
 def mean(x: jax.Array) -> jax.Array:
@@ -93,99 +98,106 @@ def window_mean(x: jax.Array, window: tuple[int, int, int]) -> jax.Array:
   Returns:
     `[B, T', H', W', C]`, one place per window.
   """
-  window = tuple(min(w, n) for w, n in zip(window, x.shape[1:4], strict=True))
-  total = jax.lax.reduce_window(
-    x,
-    jnp.array(0, x.dtype),
-    jax.lax.add,
-    (1, *window, 1),
-    (1, 1, 1, 1, 1),
-    "VALID",
-  )
-  return total / math.prod(window)
+  fitting = [min(w, n) for w, n in zip(window, x.shape[1:4], strict=True)]
+  total = layers.window_sum(x, fitting, (1, 1, 1), [(0, 0)] * 3)
+  return total / math.prod(fitting)
 
 
 def triple(value: Triple) -> tuple[int, int, int]:
   """One number for all three axes, or one for each."""
-  return (value,) * 3 if isinstance(value, int) else value
+  return (value, value, value) if isinstance(value, int) else value
 
 
-def _convolve_clips(x, kernel, *, stride, padding, groups) -> jax.Array:
+def convolve_clips(x: jax.Array, kernel: jax.Array, *, form: Form) -> jax.Array:
+  """A true 3-D convolution.
+
+  Args:
+    x: `[B, T, H, W, inputs]`.
+    kernel: `[t, h, w, inputs / groups, outputs]`.
+    form: strides, zeros on both sides, groups.
+
+  Returns:
+    `[B, T', H', W', outputs]`.
+  """
   return jax.lax.conv_general_dilated(
     x,
     kernel,
-    stride,
-    [(p, p) for p in padding],
+    form.stride,
+    [(p, p) for p in form.padding],
     dimension_numbers=_CLIPS,
-    feature_group_count=groups,
+    feature_group_count=form.groups,
   )
 
 
-def _convolve_frames(x, kernel, *, stride, padding, groups) -> jax.Array:
-  """The same by 2-D convolutions, one for each frame of the kernel."""
-  if groups == x.shape[-1] == kernel.shape[-1]:
-    return _convolve_depthwise(x, kernel, stride, padding)
+def convolve_frames(
+  x: jax.Array, kernel: jax.Array, *, form: Form
+) -> jax.Array:
+  """`convolve_clips` by 2-D convolutions, one for each frame of the kernel."""
+  stride, padding = form.stride, form.padding
+  if form.groups == x.shape[-1] == kernel.shape[-1]:
+    return _convolve_depthwise(x, kernel, form)
   if kernel.shape[1:3] == (1, 1) == stride[1:] and padding[1:] == (0, 0):
-    return _convolve_times(x, kernel, stride, padding, groups)
-  batch, steps = x.shape[0], _steps(x.shape[1], kernel, stride, padding)
+    return _convolve_times(x, kernel, form)
+  batch = x.shape[0]
+  steps = (x.shape[1] + 2 * padding[0] - kernel.shape[0]) // stride[0] + 1
   x = _pad(x, (padding[0], 0, 0))
-  total = 0
-  for i in range(kernel.shape[0]):
-    frames = _strided(x, i, steps, stride[0], axis=1)
-    total = total + jax.lax.conv_general_dilated(
-      frames.reshape(-1, *x.shape[2:]),
+  parts = [
+    jax.lax.conv_general_dilated(
+      _strided(x, i, steps, stride[0], axis=1).reshape(-1, *x.shape[2:]),
       kernel[i],
       stride[1:],
       [(p, p) for p in padding[1:]],
       dimension_numbers=_PICTURES,
-      feature_group_count=groups,
+      feature_group_count=form.groups,
     )
+    for i in range(kernel.shape[0])
+  ]
+  total = functools.reduce(jnp.add, parts)
   return total.reshape(batch, steps, *total.shape[1:])
 
 
-def _convolve_times(x, kernel, stride, padding, groups) -> jax.Array:
+def _convolve_times(x: jax.Array, kernel: jax.Array, form: Form) -> jax.Array:
   """A kernel over time alone: clips as pictures of time by place."""
   y = jax.lax.conv_general_dilated(
     x.reshape(*x.shape[:2], -1, x.shape[-1]),
     kernel[:, :, 0],
-    (stride[0], 1),
-    ((padding[0],) * 2, (0, 0)),
+    (form.stride[0], 1),
+    ((form.padding[0],) * 2, (0, 0)),
     dimension_numbers=_PICTURES,
-    feature_group_count=groups,
+    feature_group_count=form.groups,
   )
   return y.reshape(*y.shape[:2], *x.shape[2:4], -1)
 
 
-def _convolve_depthwise(x, kernel, stride, padding) -> jax.Array:
+def _convolve_depthwise(
+  x: jax.Array, kernel: jax.Array, form: Form
+) -> jax.Array:
   """One kernel per channel: a product per place of the kernel."""
   sizes = [
     (side + 2 * pad - span) // step + 1
     for side, pad, span, step in zip(
-      x.shape[1:4], padding, kernel.shape[:3], stride, strict=True
+      x.shape[1:4], form.padding, kernel.shape[:3], form.stride, strict=True
     )
   ]
-  x = _pad(x, padding)
-  total = 0
+  x = _pad(x, form.padding)
+  parts = []
   for place in itertools.product(*map(range, kernel.shape[:3])):
     part = x
     for axis in range(3):
-      part = _strided(part, place[axis], sizes[axis], stride[axis], axis + 1)
-    total = total + part * kernel[place][0]
-  return total
+      part = _strided(
+        part, place[axis], sizes[axis], form.stride[axis], axis + 1
+      )
+    parts.append(part * kernel[place][0])
+  return functools.reduce(jnp.add, parts)
 
 
-def _steps(frames, kernel, stride, padding) -> int:
-  return (frames + 2 * padding[0] - kernel.shape[0]) // stride[0] + 1
-
-
-def _strided(x, start: int, count: int, step: int, axis: int) -> jax.Array:
+def _strided(
+  x: jax.Array, start: int, count: int, step: int, axis: int
+) -> jax.Array:
   stop = start + (count - 1) * step + 1
   return jax.lax.slice_in_dim(x, start, stop, step, axis)
 
 
-def _pad(x, padding: tuple[int, int, int]) -> jax.Array:
-  return jnp.pad(x, _pads(padding)) if any(padding) else x
-
-
-def _pads(padding: tuple[int, int, int]) -> list[tuple[int, int]]:
-  return [(0, 0), *((p, p) for p in padding), (0, 0)]
+def _pad(x: jax.Array, padding: tuple[int, int, int]) -> jax.Array:
+  pads = [(0, 0), *((p, p) for p in padding), (0, 0)]
+  return jnp.pad(x, pads) if any(padding) else x

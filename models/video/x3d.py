@@ -14,6 +14,8 @@ import jax
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Variant
 from models.video import bottleneck
 from models.video import volumes
@@ -65,7 +67,7 @@ VARIANTS = {
     for name, clip in _CLIPS.items()
   },
 }
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   # pytorchvideo's names are ours.
   "pyslowfast": (
     (r"^s1\.pathway0_stem\.conv_xy\.", "blocks.0.conv.conv_t."),
@@ -319,3 +321,12 @@ class Network(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, T, H, W, 3]` -> logits `[B, num_classes]`."""
     return self.blocks(x)
+
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  ignored=bottleneck.TRAINING,
+  alike=(("pytorchvideo", "pyslowfast"),),
+)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
+import models
 from configs import coco_c
 from eval.results import table
 from eval.run import plan as plan_lib
 from eval.run import runner
-from models import detection
 from models.convert import report
 from tests.datasets import coco_c_test
 
@@ -40,7 +40,7 @@ class PublishedDetectorTest(absltest.TestCase):
       path = base / "coco" / name
       path.parent.mkdir(parents=True, exist_ok=True)
       path.write_bytes(data)
-    model = detection.get("maskrcnn_resnet50_fpn")
+    model = models.get("maskrcnn_resnet50_fpn")
     variables = model.init(jax.random.key(0))
     # Everything is a person where an anchor stands.
     heads = variables["roi_heads"]["box_predictor"]

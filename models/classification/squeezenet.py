@@ -14,6 +14,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -73,7 +75,7 @@ def _torchvision_names(pooled: tuple[int, int]) -> tuple:
   )
 
 
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   "caffe": ((r"/", "."),),
   "torchvision": _torchvision_names(_V1_1["pooled"]),
   "torchvision 1.0": _torchvision_names(_V1_0["pooled"]),
@@ -131,3 +133,6 @@ class Network(nnx.Module):
       if i in self.pooled:
         x = _pool(x)
     return layers.global_mean(layers.relu(self.conv10(x)))
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -8,13 +8,14 @@ not), alternating, with residuals scaled down from 1 to 0.7.
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -26,10 +27,16 @@ SPEC = Spec(
   source="pretrainedmodels 0.7.4 polynet.py",
 )
 VARIANTS = {"polynet": Variant(SPEC)}
-CHECKPOINTS: dict[str, Any] = {"cadene": ()}
+CHECKPOINTS: dict[str, Rules] = {"cadene": ()}
 ORACLES = {"polynet": "pretrainedmodels:polynet"}
 
 _max = functools.partial(layers.max_pool, window=3, stride=2)
+# (outputs, kernel, padding[, stride]) of a convolution, and several in a row.
+Conv = (
+  tuple[int, layers.Pair, layers.Pair]
+  | tuple[int, layers.Pair, layers.Pair, int]
+)
+Convs = tuple[Conv, ...]
 # Per stage: channels, then the long path's (outputs, kernel, padding) and the
 # short paths' in the order of concatenation.
 _ONE = (1, 0)
@@ -43,44 +50,28 @@ _C_LONG = ((192, *_ONE), (224, (1, 3), (0, 1)), (256, (3, 1), (1, 0)))
 _SHORT = ((192, *_ONE),)
 
 
-class ConvNorm(nnx.Module):
-  """A convolution without bias, a norm, and usually a relu."""
-
-  def __init__(
-    self, inputs, outputs, kernel, padding=0, stride=1, *, relu=True, rngs
-  ):
-    """The arguments are `layers.conv`'s."""
-    self.conv = layers.conv(
-      inputs, outputs, kernel, stride, padding, bias=False, rngs=rngs
+def _chain(inputs: int, *steps: Conv, rngs: nnx.Rngs) -> nnx.Module:
+  """Convolutions in a row; one by itself: so the names come out."""
+  convs = []
+  for outputs, kernel, padding, *stride in steps:
+    step = stride[0] if stride else 1
+    convs.append(
+      layers.ConvNorm(inputs, outputs, kernel, step, padding, rngs=rngs)
     )
-    self.bn = layers.BatchNorm(outputs, rngs=rngs)
-    self.relu = relu
-
-  def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H', W', outputs]`."""
-    x = self.bn(self.conv(x))
-    return layers.relu(x) if self.relu else x
-
-
-def _chain(inputs: int, *steps: tuple, rngs: nnx.Rngs) -> nnx.Module:
-  """Convolutions (outputs, kernel, padding[, stride]) in a row."""
-  made = []
-  for outputs, kernel, *rest in steps:
-    made.append(ConvNorm(inputs, outputs, kernel, *rest, rngs=rngs))
     inputs = outputs
-  return made[0] if len(made) == 1 else layers.Stack(made)
+  return convs[0] if len(convs) == 1 else layers.Stack(convs)
 
 
 class Paths(nnx.Module):
   """Paths side by side, joined by a 1 x 1 convolution without a relu."""
 
-  def __init__(self, channels: int, *paths: tuple, rngs: nnx.Rngs):
+  def __init__(self, channels: int, *paths: Convs, rngs: nnx.Rngs):
     """`channels` in and out."""
     self.count = len(paths)
     for i, path in enumerate(paths):
       setattr(self, f"path{i}", _chain(channels, *path, rngs=rngs))
     joined = sum(path[-1][0] for path in paths)
-    self.conv2d = ConvNorm(joined, channels, 1, relu=False, rngs=rngs)
+    self.conv2d = layers.ConvNorm(joined, channels, 1, relu=False, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, channels]` -> the same."""
@@ -91,7 +82,14 @@ class Paths(nnx.Module):
 class MultiWay(nnx.Module):
   """relu(x + scale * F(x) + scale * G(x))."""
 
-  def __init__(self, scale: float, channels: int, paths: tuple, *, rngs):
+  def __init__(
+    self,
+    scale: float,
+    channels: int,
+    paths: tuple[Convs, ...],
+    *,
+    rngs: nnx.Rngs,
+  ):
     """F and G are `Paths` of the same shape."""
     self.scale = scale
     self.blocks = layers.Stack(
@@ -107,7 +105,16 @@ class MultiWay(nnx.Module):
 class PolyConv(nnx.Module):
   """One convolution with a norm for each power."""
 
-  def __init__(self, inputs, outputs, kernel, padding, powers, *, rngs):
+  def __init__(
+    self,
+    inputs: int,
+    outputs: int,
+    kernel: layers.Pair,
+    padding: layers.Pair,
+    powers: int,
+    *,
+    rngs: nnx.Rngs,
+  ):
     """`powers` norms."""
     self.conv = layers.conv(
       inputs, outputs, kernel, 1, padding, bias=False, rngs=rngs
@@ -124,12 +131,20 @@ class PolyConv(nnx.Module):
 class Poly(nnx.Module):
   """relu(x + scale * (F(x) + F(F(x)) + F(F(F(x)))))."""
 
-  def __init__(self, scale, channels, long, powers=3, *, rngs: nnx.Rngs):
+  def __init__(
+    self,
+    scale: float,
+    channels: int,
+    long: Convs,
+    powers: int = 3,
+    *,
+    rngs: nnx.Rngs,
+  ):
     """`long` are the steps of the long path, of kernels 1, row, column."""
     self.scale, self.powers = scale, powers
     conv = functools.partial(PolyConv, powers=powers, rngs=rngs)
     inputs, names = channels, []
-    for outputs, kernel, padding in long:
+    for outputs, kernel, padding, *_ in long:
       shape = kernel if isinstance(kernel, tuple) else (kernel, kernel)
       names.append(f"path0_{shape[0]}x{shape[1]}")
       setattr(self, names[-1], conv(inputs, outputs, kernel, padding))
@@ -138,7 +153,7 @@ class Poly(nnx.Module):
     self.path1 = conv(channels, 192, 1, 0)
     self.conv2d_blocks = layers.Stack(
       [
-        ConvNorm(inputs + 192, channels, 1, relu=False, rngs=rngs)
+        layers.ConvNorm(inputs + 192, channels, 1, relu=False, rngs=rngs)
         for _ in range(powers)
       ]
     )
@@ -178,11 +193,11 @@ class Stem(nnx.Module):
     return jnp.concatenate([_max(x), self.conv2_branch(x)], axis=-1)
 
 
-def _reduction(inputs: int, *paths: tuple, rngs: nnx.Rngs) -> layers.Parallel:
+def _reduction(inputs: int, *paths: Convs, rngs: nnx.Rngs) -> layers.Parallel:
   """Paths of stride 2 beside a max pooling."""
-  made = [_chain(inputs, *path, rngs=rngs) for path in paths]
-  branches = {f"path{i}": path for i, path in enumerate([*made, _max])}
-  return layers.Parallel(branches)
+  steps: list[layers.Step] = [_chain(inputs, *p, rngs=rngs) for p in paths]
+  steps.append(_max)
+  return layers.Parallel({f"path{i}": step for i, step in enumerate(steps)})
 
 
 def _scale(i: int) -> float:
@@ -237,3 +252,6 @@ class Network(nnx.Module):
     x = self.reduction_a(self.stage_a(self.stem(x)))
     x = self.reduction_b(self.stage_b(x))
     return self.last_linear(layers.global_mean(self.stage_c(x)))
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -8,6 +8,8 @@ import jax
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -40,7 +42,7 @@ VARIANTS = {
   for name in _STAGES
   for ending, norm in (("", False), ("_bn", True))
 }
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   "cadene": (
     (r"^_features\.", "features."),
     (r"^linear0\.", "classifier.0."),
@@ -66,7 +68,8 @@ class Network(nnx.Module):
   ):
     """`stages` are the convolutions of each stage."""
     linear = functools.partial(layers.linear, rngs=rngs)
-    steps, inputs = [], 3
+    steps: list[layers.Step] = []
+    inputs = 3
     for width, depth in zip(_WIDTHS, stages, strict=True):
       for _ in range(depth):
         steps.append(layers.conv(inputs, width, 3, padding=1, rngs=rngs))
@@ -92,3 +95,6 @@ class Network(nnx.Module):
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     x = layers.adaptive_avg_pool(self.features(x), 7)
     return self.classifier(layers.flatten_as_torch(x))
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

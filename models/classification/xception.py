@@ -8,6 +8,8 @@ import jax
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -21,7 +23,7 @@ SPEC = Spec(
   source="pretrainedmodels 0.7.4 xception.py",
 )
 VARIANTS = {"xception": Variant(SPEC)}
-CHECKPOINTS = {"cadene": ((r"^last_linear\.", "fc."),)}
+CHECKPOINTS: dict[str, Rules] = {"cadene": ((r"^last_linear\.", "fc."),)}
 ORACLES = {"xception": "pretrainedmodels:xception"}
 
 # Figure 5: channels of the separable convolutions of each block; the first
@@ -63,7 +65,8 @@ class Block(nnx.Module):
   ):
     """`first` leaves out the first relu."""
     norm = functools.partial(layers.BatchNorm, rngs=rngs)
-    steps, before = [], inputs
+    steps: list[layers.Step] = []
+    before = inputs
     for width in widths:
       if not (first and not steps):
         steps.append(layers.relu)
@@ -108,3 +111,6 @@ class Network(nnx.Module):
     x = layers.relu(self.bn3(self.conv3(x)))
     x = layers.relu(self.bn4(self.conv4(x)))
     return self.fc(layers.global_mean(x))
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

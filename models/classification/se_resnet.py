@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -41,7 +42,7 @@ VARIANTS = {
   "senet154": _variant(154, "senet", 115_088_984),
 }
 # pretrained-models' and timm's `legacy_` names are ours.
-CHECKPOINTS: dict[str, Any] = {"cadene": ()}
+CHECKPOINTS: dict[str, Rules] = {"cadene": ()}
 ORACLES = {name: f"pretrainedmodels:{name}" for name in VARIANTS}
 
 
@@ -124,6 +125,11 @@ class Stem(nnx.Module):
 class Network(nnx.Module):
   """A stem, four stages of excited bottlenecks, a mean, a linear head."""
 
+  layer1: layers.Stack
+  layer2: layers.Stack
+  layer3: layers.Stack
+  layer4: layers.Stack
+
   def __init__(
     self,
     *,
@@ -150,3 +156,6 @@ class Network(nnx.Module):
     for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
       x = stage(x)
     return self.last_linear(layers.global_mean(x))
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -28,7 +30,7 @@ VARIANTS = {
 }
 # The published files are older than the module: `norm.1` for `norm1`.
 _OLD = (r"(denselayer\d+\.(?:norm|conv))\.(\d)\.", r"\1\2.")
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   "torchvision": (_OLD,),
   "cadene": (_OLD, (r"^last_linear\.", "classifier.")),
 }
@@ -134,3 +136,6 @@ class Network(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     return self.classifier(layers.global_mean(self.features(x)))
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

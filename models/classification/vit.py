@@ -14,6 +14,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -50,7 +52,7 @@ VARIANTS = {
   "vit_small_patch16_224": _variant(_TIMM, 22_050_664, 16, 384, 12, 6),
   "vit_base_patch16_224": _variant(_TIMM, 86_567_656, 16, 768, 12, 12),
 }
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   "torchvision": (
     (r"^class_token$", "cls_token"),
     (r"^encoder\.pos_embedding$", "pos_embed"),
@@ -93,19 +95,6 @@ class Attention(nnx.Module):
     return self.proj(mixed.reshape(batch, tokens, width))
 
 
-class Mlp(nnx.Module):
-  """Linear, exact GELU, linear."""
-
-  def __init__(self, width: int, inner: int, *, rngs: nnx.Rngs):
-    """`inner` is the hidden width."""
-    self.fc1 = layers.linear(width, inner, rngs=rngs)
-    self.fc2 = layers.linear(inner, width, rngs=rngs)
-
-  def __call__(self, x: jax.Array) -> jax.Array:
-    """`[..., width]` -> the same."""
-    return self.fc2(jax.nn.gelu(self.fc1(x), approximate=False))
-
-
 class Block(nnx.Module):
   """Attention and MLP, each on the normalised residual stream."""
 
@@ -114,7 +103,7 @@ class Block(nnx.Module):
     norm = functools.partial(layers.LayerNorm, rngs=rngs)
     self.norm1, self.norm2 = norm(width, _EPSILON), norm(width, _EPSILON)
     self.attn = Attention(width, heads, rngs=rngs)
-    self.mlp = Mlp(width, 4 * width, rngs=rngs)
+    self.mlp = layers.Mlp(width, 4 * width, width, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, tokens, width]` -> the same."""
@@ -169,3 +158,6 @@ class Network(nnx.Module):
     x = jnp.concatenate([token, x], axis=1)
     x = self.blocks(x + self.pos_embed[...].astype(x.dtype))
     return self.head(self.norm(x[:, 0]))
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -6,6 +6,7 @@ import jax
 from flax import nnx
 
 from models import layers
+from models.family import Family
 from models.spec import Spec
 from models.spec import Variant
 
@@ -23,7 +24,6 @@ SPEC = Spec(
   source="trained here (configs/quickstart.py)",
 )
 VARIANTS = {"digits_cnn": Variant(SPEC)}
-CHECKPOINTS: dict = {}
 
 
 class Network(nnx.Module):
@@ -41,3 +41,6 @@ class Network(nnx.Module):
     for conv in (self.conv1, self.conv2, self.conv3):
       x = layers.relu(conv(x))
     return self.head(x.reshape(x.shape[0], -1))
+
+
+FAMILY = Family(Network, VARIANTS)

@@ -7,13 +7,13 @@ import dataclasses
 import jax
 from flax import nnx
 
-from models import digits_cnn
 from models import layers
+from models.classification import digits_cnn
+from models.family import Family
 from models.spec import Variant
 
 SPEC = dataclasses.replace(digits_cnn.SPEC, parameters=30_730)
 VARIANTS = {"digits_linear": Variant(SPEC)}
-CHECKPOINTS: dict = {}
 
 
 class Network(nnx.Module):
@@ -26,3 +26,6 @@ class Network(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, 32, 32, 3]` -> logits `[B, num_classes]`."""
     return self.head(x.reshape(x.shape[0], -1))
+
+
+FAMILY = Family(Network, VARIANTS)

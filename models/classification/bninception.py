@@ -7,13 +7,14 @@ The published weights are Caffe's, ported in pretrained-models.pytorch: BGR,
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -27,7 +28,7 @@ SPEC = Spec(
   source="pretrainedmodels 0.7.4 bninception.py",
 )
 VARIANTS = {"bninception": Variant(SPEC)}
-CHECKPOINTS: dict[str, Any] = {"cadene": ()}
+CHECKPOINTS: dict[str, Rules] = {"cadene": ()}
 ORACLES = {"bninception": "pretrainedmodels:bninception"}
 
 # Block -> 1x1; 3x3 (reduce, out); double 3x3 (reduce, out); pooling and its
@@ -70,7 +71,16 @@ class Network(nnx.Module):
       inputs = one + three[1] + double[1] + (project or inputs)
     self.last_linear = layers.linear(inputs, num_classes, rngs=rngs)
 
-  def _add(self, name, inputs, outputs, kernel, stride=1, *, rngs):
+  def _add(
+    self,
+    name: str,
+    inputs: int,
+    outputs: int,
+    kernel: int,
+    stride: int = 1,
+    *,
+    rngs: nnx.Rngs,
+  ) -> None:
     conv = layers.conv(inputs, outputs, kernel, stride, kernel // 2, rngs=rngs)
     setattr(self, name, conv)
     setattr(self, f"{name}_bn", layers.BatchNorm(outputs, rngs=rngs))
@@ -105,3 +115,6 @@ class Network(nnx.Module):
       pooled = layers.max_pool(x, 3, 2, ceil=True)
     parts.append(run("pool_proj", pooled) if project else pooled)
     return jnp.concatenate(parts, axis=-1)
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -8,6 +8,8 @@ pretrained-models.pytorch; their files may have a background class first.
 from __future__ import annotations
 
 import dataclasses
+import functools
+from typing import Any
 from typing import NamedTuple
 
 import jax
@@ -15,6 +17,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -41,13 +45,12 @@ VARIANTS = {
     {"stem": 96, "width": 216, "repeats": 4, "progressive": True},
   ),
 }
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   "cadene": (
     (r"^conv_0\.", "conv0."),
     (r"^(cell_\w+)\.(path_\d|final_path_bn)\.", r"\1.conv_prev_1x1.\2."),
   )
 }
-BACKGROUND = True
 ORACLES = {name: f"pretrainedmodels:{name}" for name in VARIANTS}
 _EPSILON = 1e-3  # of every norm
 _LEFT, _RIGHT = "left", "right"
@@ -72,14 +75,15 @@ class Op(NamedTuple):
   shifts: bool = True
 
 
-_NORMAL = (
+Pairs = tuple[tuple[Op, Op], ...]
+_NORMAL: Pairs = (
   (Op("sep", _RIGHT, 5), Op("sep", _LEFT, 3)),
   (Op("sep", _LEFT, 5), Op("sep", _LEFT, 3)),
   (Op("avg", _RIGHT), Op("same", _LEFT)),
   (Op("avg", _LEFT), Op("avg", _LEFT)),
   (Op("sep", _RIGHT, 3), Op("same", _RIGHT)),
 )
-_REDUCTION = (
+_REDUCTION: Pairs = (
   (Op("sep", _RIGHT, 5), Op("sep", _LEFT, 7)),
   (Op("max", _RIGHT), Op("sep", _LEFT, 7)),
   (Op("avg", _RIGHT), Op("sep", _LEFT, 5)),
@@ -88,7 +92,7 @@ _REDUCTION = (
 )
 
 
-def _progressive(last: str) -> tuple:
+def _progressive(last: str) -> Pairs:
   return (
     (Op("sep", _LEFT, 5), Op("max", _LEFT)),
     (Op("sep", _RIGHT, 7), Op("max", _RIGHT)),
@@ -115,7 +119,9 @@ def _pool(x: jax.Array, kind: str, stride: int, shifted: bool) -> jax.Array:
 class Depthwise(nnx.Module):
   """A convolution per channel, then a 1 x 1 over channels."""
 
-  def __init__(self, inputs, outputs, size, stride, *, rngs: nnx.Rngs):
+  def __init__(
+    self, inputs: int, outputs: int, size: int, stride: int, *, rngs: nnx.Rngs
+  ):
     """Neither has a bias."""
     self.depthwise_conv2d = layers.conv(
       inputs,
@@ -139,7 +145,16 @@ class Depthwise(nnx.Module):
 class Separable(nnx.Module):
   """relu, separable, norm, twice; the first has the stride."""
 
-  def __init__(self, inputs, outputs, size, stride, shifted, *, rngs: nnx.Rngs):
+  def __init__(
+    self,
+    inputs: int,
+    outputs: int,
+    size: int,
+    stride: int,
+    shifted: bool,
+    *,
+    rngs: nnx.Rngs,
+  ):
     """`shifted` as in `_shift`."""
     self.shifted = shifted
     self.separable_1 = Depthwise(inputs, outputs, size, stride, rngs=rngs)
@@ -160,7 +175,15 @@ class Separable(nnx.Module):
 class Project(nnx.Module):
   """relu (or a pooling), 1 x 1 convolution, norm."""
 
-  def __init__(self, inputs, outputs, stride=1, *, pooled=False, rngs):
+  def __init__(
+    self,
+    inputs: int,
+    outputs: int,
+    stride: int = 1,
+    *,
+    pooled: bool = False,
+    rngs: nnx.Rngs,
+  ):
     """`pooled` puts a max pooling of `stride` in place of the relu."""
     self.pool_stride = stride if pooled else 0
     stride = 1 if pooled else stride
@@ -181,10 +204,10 @@ class Factorized(nnx.Module):
 
   def __init__(self, inputs: int, outputs: int, *, rngs: nnx.Rngs):
     """Each path makes half of the outputs."""
-    half = outputs // 2
-    for name in ("path_1", "path_2"):
-      conv = layers.conv(inputs, half, 1, bias=False, rngs=rngs)
-      setattr(self, name, Path(conv))
+    conv = functools.partial(
+      layers.conv, inputs, outputs // 2, 1, bias=False, rngs=rngs
+    )
+    self.path_1, self.path_2 = Path(conv()), Path(conv())
     self.final_path_bn = layers.BatchNorm(outputs, _EPSILON, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -215,8 +238,8 @@ class Cell(nnx.Module):
     left: int,
     right: int,
     width: int,
-    table: tuple,
-    kept: tuple[str | int, ...],
+    table: Pairs,
+    joined: tuple[str | int, ...],
     *,
     previous: str = "conv",
     stride: int = 1,
@@ -230,30 +253,36 @@ class Cell(nnx.Module):
       right: channels of the current state.
       width: channels of every operation.
       table: the pairs.
-      kept: what is concatenated: states and numbers of pairs.
+      joined: what is concatenated: states and numbers of pairs.
       previous: `conv`, `factorized` where the state before is twice as large,
         `raw` where it is taken as it is.
       stride: 2 in reduction cells.
       shifted: whether reductions start one pixel later.
       rngs: for the initial weights.
     """
-    self.table, self.kept, self.previous = table, kept, previous
+    self.table, self.joined, self.previous = table, joined, previous
     self.stride, self.shifted = stride, shifted
-    self.outputs = len(kept) * width
+    self.outputs = len(joined) * width
+    self.conv_prev_1x1: Factorized | Project
     if previous == "factorized":
       self.conv_prev_1x1 = Factorized(left, width, rngs=rngs)
     elif previous == "conv":
       self.conv_prev_1x1 = Project(left, width, rngs=rngs)
     self.conv_1x1 = Project(right, width, rngs=rngs)
     raw = left if previous == "raw" else width
+    modules = set()
     for i, pair in enumerate(table):
       for side, op in zip((_LEFT, _RIGHT), pair, strict=True):
         inputs = raw if op.source == _LEFT else width
         module = self._module(op, inputs, width, rngs)
         if module is not None:
           setattr(self, f"comb_iter_{i}_{side}", module)
+          modules.add(f"comb_iter_{i}_{side}")
+    self.modules = frozenset(modules)
 
-  def _module(self, op, inputs, width, rngs) -> nnx.Module | None:
+  def _module(
+    self, op: Op, inputs: int, width: int, rngs: nnx.Rngs
+  ) -> nnx.Module | None:
     stride = self.stride if op.strided else 1
     if op.kind == "sep":
       shifted = self.shifted and op.shifts
@@ -266,17 +295,19 @@ class Cell(nnx.Module):
 
   def __call__(self, before: jax.Array, current: jax.Array) -> jax.Array:
     """Two states, before and current -> the next, `[B, H, W, outputs]`."""
-    state: dict = {_RIGHT: self.conv_1x1(current)}
+    state: dict[str | int, jax.Array] = {_RIGHT: self.conv_1x1(current)}
     raw = self.previous == "raw"
     state[_LEFT] = before if raw else self.conv_prev_1x1(before)
     for i, (first, second) in enumerate(self.table):
       one = self._run(f"comb_iter_{i}_left", first, state)
       state[i] = one + self._run(f"comb_iter_{i}_right", second, state)
-    return jnp.concatenate([state[name] for name in self.kept], axis=-1)
+    return jnp.concatenate([state[name] for name in self.joined], axis=-1)
 
-  def _run(self, name: str, op: Op, state: dict) -> jax.Array:
+  def _run(
+    self, name: str, op: Op, state: dict[str | int, jax.Array]
+  ) -> jax.Array:
     x = state[op.source]
-    if hasattr(self, name):
+    if name in self.modules:
       return getattr(self, name)(x)
     if op.kind == "same":
       return x
@@ -299,6 +330,8 @@ class Stem(nnx.Module):
 
 class Network(nnx.Module):
   """A stem, two stem cells, three stages of cells, a mean, a linear head."""
+
+  cell_stem_0: Cell
 
   def __init__(
     self,
@@ -326,7 +359,7 @@ class Network(nnx.Module):
     """
     self.progressive, self.mobile = progressive, mobile
     self.conv0 = Stem(stem, rngs=rngs)
-    self.plan: list | tuple = []
+    self.plan: tuple[str, ...] = ()
     # Channels of the states before and current.
     self._state = (stem, stem)
     self._add("cell_stem_0", width // 4, rngs, stride=2, previous="raw")
@@ -352,22 +385,29 @@ class Network(nnx.Module):
         previous = "conv" if i else "factorized"
         self._add(f"cell_{count}", wide, rngs, previous=previous)
         count += 1
-    self.plan = tuple(self.plan)
     self.last_linear = layers.linear(self._state[1], num_classes, rngs=rngs)
 
-  def _add(self, name, width, rngs, *, stride=1, **options) -> None:
+  def _add(
+    self,
+    name: str,
+    width: int,
+    rngs: nnx.Rngs,
+    *,
+    stride: int = 1,
+    **options: Any,
+  ) -> None:
     if self.progressive:
       table = _progressive("conv" if stride == 2 else "same")
-      kept: tuple = (0, 1, 2, 3, 4)
+      joined: tuple[str | int, ...] = (0, 1, 2, 3, 4)
     elif stride == 2:
-      table, kept = _REDUCTION, (1, 2, 3, 4)
+      table, joined = _REDUCTION, (1, 2, 3, 4)
     else:
-      table, kept = _NORMAL, (_LEFT, 0, 1, 2, 3, 4)
+      table, joined = _NORMAL, (_LEFT, 0, 1, 2, 3, 4)
     cell = Cell(
-      *self._state, width, table, kept, stride=stride, rngs=rngs, **options
+      *self._state, width, table, joined, stride=stride, rngs=rngs, **options
     )
     setattr(self, name, cell)
-    self.plan.append(name)
+    self.plan = (*self.plan, name)
     self._state = (self._after(name), cell.outputs)
 
   def _after(self, name: str) -> int:
@@ -387,3 +427,12 @@ class Network(nnx.Module):
       before = before if self._skips(name) else current
       current = after
     return self.last_linear(layers.global_mean(layers.relu(current)))
+
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  drops_background=True,
+  oracles=ORACLES,
+)

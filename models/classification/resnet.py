@@ -15,6 +15,8 @@ import jax
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -84,7 +86,10 @@ _LUA = (
   (r"^last_linear\.", "fc."),
 )
 # torchvision's and timm's names are ours.
-CHECKPOINTS = {"cadene": ((r"^last_linear\.", "fc."),), "cadene lua": _LUA}
+CHECKPOINTS: dict[str, Rules] = {
+  "cadene": ((r"^last_linear\.", "fc."),),
+  "cadene lua": _LUA,
+}
 ORACLES = {
   name: f"torchvision:{name}"
   for name, variant in VARIANTS.items()
@@ -146,6 +151,11 @@ class Block(nnx.Module):
 class Network(nnx.Module):
   """A 7 x 7 stem, four stages of blocks, a mean, a linear head."""
 
+  layer1: layers.Stack
+  layer2: layers.Stack
+  layer3: layers.Stack
+  layer4: layers.Stack
+
   def __init__(
     self,
     *,
@@ -201,3 +211,6 @@ class Network(nnx.Module):
     for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
       x = stage(x)
     return self.fc(layers.global_mean(x))
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -15,6 +15,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -75,7 +77,7 @@ VARIANTS = {
     growths=(16, 32, 32, 128),
   ),
 }
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   "cadene": (),
   "timm": ((r"^classifier\.", "last_linear."),),
 }
@@ -86,7 +88,16 @@ _EPSILON = 1e-3  # of every norm
 class NormConv(nnx.Module):
   """norm, relu, convolution."""
 
-  def __init__(self, inputs, outputs, kernel=1, stride=1, *, groups=1, rngs):
+  def __init__(
+    self,
+    inputs: int,
+    outputs: int,
+    kernel: int = 1,
+    stride: int = 1,
+    *,
+    groups: int = 1,
+    rngs: nnx.Rngs,
+  ):
     """Padding keeps the sides, but for the stride."""
     self.bn = layers.BatchNorm(inputs, _EPSILON, rngs=rngs)
     self.conv = layers.conv(
@@ -150,6 +161,7 @@ class Block(nnx.Module):
   ):
     """`width` is the residual path's; `first` of a stage projects its input."""
     conv = functools.partial(NormConv, rngs=rngs)
+    self.c1x1_c: NormConv | NormRelu
     self.width, self.split = width, split
     self.shortcut = f"c1x1_w_s{stride}" if first else ""
     if first:
@@ -182,7 +194,16 @@ class Features(nnx.Module):
   """The stem and four stages, named `conv1_1` ... `conv5_3`, `conv5_bn_ac`."""
 
   def __init__(
-    self, stem, base, groups, depths, growths, small, split, *, rngs: nnx.Rngs
+    self,
+    stem: int,
+    base: int,
+    groups: int,
+    depths: tuple[int, ...],
+    growths: tuple[int, ...],
+    small: bool,
+    split: bool,
+    *,
+    rngs: nnx.Rngs,
   ):
     """The arguments are `Network`'s."""
     names = ["conv1_1"]
@@ -194,8 +215,8 @@ class Features(nnx.Module):
       for i in range(depth):
         stride = 2 if stage and not i else 1
         name = f"conv{stage + 2}_{i + 1}"
-        made = block(inputs, base << stage, width, growth, stride, first=not i)
-        setattr(self, name, made)
+        dual = block(inputs, base << stage, width, growth, stride, first=not i)
+        setattr(self, name, dual)
         names.append(name)
         inputs = width + 3 * growth if not i else inputs + growth
     self.names = tuple(names)
@@ -248,3 +269,6 @@ class Network(nnx.Module):
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     mean = self.features(x).mean((1, 2), keepdims=True)
     return self.last_linear(mean)[:, 0, 0]
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

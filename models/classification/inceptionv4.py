@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import jax
 from flax import nnx
 
 from models import layers
-from models.inceptionv3 import ConvNorm
+from models.classification.inceptionv3 import conv_norm
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -35,12 +35,11 @@ VARIANTS = {
     dataclasses.replace(_SPEC, parameters=55_843_464), {"residual": True}
   ),
 }
-CHECKPOINTS: dict[str, Any] = {"cadene": ()}
-BACKGROUND = True
+CHECKPOINTS: dict[str, Rules] = {"cadene": ()}
 ORACLES = {name: f"pretrainedmodels:{name}" for name in VARIANTS}
 
 # (outputs, kernel, stride, padding) of a convolution.
-Step = tuple[int, Any, int, Any]
+Step = tuple[int, layers.Pair, int, layers.Pair]
 _avg = functools.partial(
   layers.avg_pool, window=3, stride=1, padding=1, count_padding=False
 )
@@ -69,25 +68,27 @@ def _column(outputs: int, length: int = 7) -> Step:
 
 def _chain(inputs: int, *steps: Step, rngs: nnx.Rngs) -> nnx.Module:
   """One convolution by itself, several as a stack: so the names come out."""
-  made = []
+  convs = []
   for outputs, kernel, stride, padding in steps:
-    made.append(ConvNorm(inputs, outputs, kernel, stride, padding, rngs=rngs))
+    convs.append(conv_norm(inputs, outputs, kernel, stride, padding, rngs=rngs))
     inputs = outputs
-  return made[0] if len(made) == 1 else layers.Stack(made)
+  return convs[0] if len(convs) == 1 else layers.Stack(convs)
 
 
 def _parallel(
   inputs: int,
-  *branches: tuple[Step, ...] | Callable,
+  *branches: tuple[Step, ...] | layers.Step,
   pooled: int = 0,
   rngs: nnx.Rngs,
 ) -> layers.Parallel:
   """branch0, branch1, ...; `pooled` adds an average pooling, projected."""
   chain = functools.partial(_chain, inputs, rngs=rngs)
-  made = [b if callable(b) else chain(*b) for b in branches]
+  paths: list[layers.Step] = [
+    chain(*b) if isinstance(b, tuple) else b for b in branches
+  ]
   if pooled:
-    made.append(layers.Stack((_avg, chain(_one(pooled)))))
-  return layers.Parallel({f"branch{i}": b for i, b in enumerate(made)})
+    paths.append(layers.Stack((_avg, chain(_one(pooled)))))
+  return layers.Parallel({f"branch{i}": b for i, b in enumerate(paths)})
 
 
 class BlockC(nnx.Module):
@@ -125,12 +126,19 @@ class BlockC(nnx.Module):
 class Residual(nnx.Module):
   """Branches, joined by a 1 x 1 convolution, scaled and added (figure 10)."""
 
-  def __init__(self, channels, scale, *branches, last=False, rngs):
+  def __init__(
+    self,
+    channels: int,
+    scale: float,
+    *branches: tuple[Step, ...],
+    last: bool = False,
+    rngs: nnx.Rngs,
+  ):
     """`last` leaves out the relu."""
-    made = _parallel(channels, *branches, rngs=rngs)
-    self.branches = tuple(name for name, _ in made.branches)
+    parallel = _parallel(channels, *branches, rngs=rngs)
+    self.branches = tuple(name for name, _ in parallel.branches)
     for name in self.branches:
-      setattr(self, name, getattr(made, name))
+      setattr(self, name, getattr(parallel, name))
     joined = sum(branch[-1][0] for branch in branches)
     self.conv2d = layers.conv(joined, channels, 1, rngs=rngs)
     self.scale, self.last = scale, last
@@ -236,3 +244,12 @@ class Network(nnx.Module):
     x = self.repeat_1(self.mixed_6a(x))
     x = self.repeat_2(self.mixed_7a(x))
     return self.conv2d_7b(self.block8(x))
+
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  drops_background=True,
+  oracles=ORACLES,
+)

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -36,7 +38,7 @@ VARIANTS = {
 }
 
 
-def _torchvision_names() -> tuple:
+def _torchvision_names() -> Rules:
   rules = [(r"^features\.0\.(\d)\.", r"stem.\1.")]
   for stage in range(4):
     odd, even = 2 * stage + 1, 2 * stage
@@ -60,7 +62,7 @@ def _torchvision_names() -> tuple:
   )
 
 
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   "torchvision": _torchvision_names(),
   "timm": (),
   # The authors' own files (facebookresearch/ConvNeXt).
@@ -78,19 +80,6 @@ ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 _EPSILON = 1e-6  # of every layer norm
 
 
-class Mlp(nnx.Module):
-  """Linear, exact GELU, linear, four times as wide inside."""
-
-  def __init__(self, width: int, *, rngs: nnx.Rngs):
-    """`width` in and out."""
-    self.fc1 = layers.linear(width, 4 * width, rngs=rngs)
-    self.fc2 = layers.linear(4 * width, width, rngs=rngs)
-
-  def __call__(self, x: jax.Array) -> jax.Array:
-    """`[..., width]` -> the same."""
-    return self.fc2(jax.nn.gelu(self.fc1(x), approximate=False))
-
-
 class Block(nnx.Module):
   """A 7 x 7 depthwise convolution, a norm, an MLP, scaled and added."""
 
@@ -100,7 +89,7 @@ class Block(nnx.Module):
       width, width, 7, padding=3, groups=width, rngs=rngs
     )
     self.norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
-    self.mlp = Mlp(width, rngs=rngs)
+    self.mlp = layers.Mlp(width, 4 * width, width, rngs=rngs)
     self.gamma = nnx.Param(jnp.full((width,), 1e-6))  # appendix A.1
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -169,3 +158,6 @@ class Network(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     return self.head(self.stages(self.stem(x)))
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -14,6 +14,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -27,7 +29,7 @@ SPEC = Spec(
   source="torchvision 0.28 models/inception.py, IMAGENET1K_V1",
 )
 VARIANTS = {"inceptionv3": Variant(SPEC)}
-CHECKPOINTS = {"cadene": ((r"^last_linear\.", "fc."),)}
+CHECKPOINTS: dict[str, Rules] = {"cadene": ((r"^last_linear\.", "fc."),)}
 IGNORED = (r"^AuxLogits\.",)
 ORACLES = {"inceptionv3": "torchvision:inception_v3"}
 
@@ -124,19 +126,8 @@ _BLOCKS = {
 }
 
 
-class ConvNorm(nnx.Module):
-  """A convolution without bias, a norm, a relu."""
-
-  def __init__(self, inputs, outputs, kernel, stride, padding, *, rngs):
-    """The arguments are `layers.conv`'s."""
-    self.conv = layers.conv(
-      inputs, outputs, kernel, stride, padding, bias=False, rngs=rngs
-    )
-    self.bn = layers.BatchNorm(outputs, 1e-3, rngs=rngs)
-
-  def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H', W', outputs]`."""
-    return layers.relu(self.bn(self.conv(x)))
+# A convolution, its norm and a relu, of both Inceptions.
+conv_norm = functools.partial(layers.ConvNorm, epsilon=1e-3)
 
 
 class Mixed(nnx.Module):
@@ -155,7 +146,7 @@ class Mixed(nnx.Module):
         elif not isinstance(step, str):
           name, outputs, *shape = step
           before = base if split else channels
-          setattr(self, name, ConvNorm(before, outputs, *shape, rngs=rngs))
+          setattr(self, name, conv_norm(before, outputs, *shape, rngs=rngs))
           channels = channels + outputs if split else outputs
       self.outputs += channels
 
@@ -184,7 +175,7 @@ class Network(nnx.Module):
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
     """Names are torchvision's."""
-    conv = functools.partial(ConvNorm, rngs=rngs)
+    conv = functools.partial(conv_norm, rngs=rngs)
     self.Conv2d_1a_3x3 = conv(3, 32, *_HALF)
     self.Conv2d_2a_3x3 = conv(32, 32, 3, 1, 0)
     self.Conv2d_2b_3x3 = conv(32, 64, *_THREE)
@@ -207,3 +198,12 @@ class Network(nnx.Module):
     for name in _BLOCKS:
       x = getattr(self, name)(x)
     return self.fc(layers.global_mean(x))
+
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  ignored=IGNORED,
+  oracles=ORACLES,
+)

@@ -8,6 +8,8 @@ import jax
 from flax import nnx
 
 from models import layers
+from models.family import Family
+from models.family import Rules
 from models.spec import Spec
 from models.spec import Variant
 
@@ -15,7 +17,7 @@ SPEC = Spec(
   parameters=61_100_840, source="torchvision 0.28 AlexNet_Weights.IMAGENET1K_V1"
 )
 VARIANTS = {"alexnet": Variant(SPEC)}
-CHECKPOINTS = {
+CHECKPOINTS: dict[str, Rules] = {
   # The reference's own split of the head (pretrained-models.pytorch).
   "cadene": (
     (r"^_features\.", "features."),
@@ -70,3 +72,6 @@ class Network(nnx.Module):
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     x = layers.adaptive_avg_pool(self.features(x), 6)
     return self.classifier(layers.flatten_as_torch(x))
+
+
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

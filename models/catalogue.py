@@ -1,0 +1,178 @@
+"""Every model by its name: classifiers, detectors and video networks.
+
+A file of `models/classification`, `models/detection` or `models/video` with a
+`Family` in it is a family, and adding one file adds its models.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+  from models.family import Family
+  from models.model import Model
+  from models.model import NetworkModel
+  from models.spec import Kind
+
+
+def names(*, kind: Kind | None = None) -> tuple[str, ...]:
+  """All models, in alphabetical order.
+
+  Args:
+    kind: `classification`, `detection` or `video`; None for all of them.
+
+  Raises:
+    ValueError: no such kind.
+  """
+  from models.spec import KINDS
+
+  if kind is None:
+    return tuple(sorted(_families()))
+  if kind not in KINDS:
+    raise ValueError(
+      f"Unknown kind {kind!r}.{_suggestion(kind, KINDS)} Known:"
+      f" {', '.join(KINDS)}."
+    )
+  return tuple(name for name in names() if kind_of(name) == kind)
+
+
+def get(
+  name: str,
+  num_classes: int | None = None,
+  *,
+  dtype: str = "float32",
+  kind: Kind | None = None,
+) -> Model:
+  """A model by name.
+
+  Args:
+    name: one of `names()`, or `module:function` of your own code, where
+      `function()` returns a model (see `models.adapters`); either may be
+      followed by enhancements, as in `resnet50+clahe+ten_crop` (see
+      `models.enhancements`).
+    num_classes: number of logits, or of classes of objects, for checkpoints
+      with another head; the published number if None.
+    dtype: `float32`, or `bfloat16` for bfloat16 compute with float32 logits.
+    kind: what the caller needs; a model of another kind is refused.
+
+  Raises:
+    ValueError: an unknown name (with the nearest ones), enhancement, dtype or
+      class count; an enhancement that does not suit the model; a model of
+      another kind.
+  """
+  from models import enhancements
+  from models import own
+
+  base, enhancing = split(name)
+  model: Model
+  if ":" in base:
+    model = own.from_user(base, num_classes)
+  else:
+    _check_name(base, kind)
+    model = network(base, num_classes, dtype=dtype)
+  if kind is not None and model.kind != kind:
+    raise ValueError(_other_kind(base, model.kind, kind))
+  return enhancements.wrap(model, *enhancing)
+
+
+def network(
+  name: str, num_classes: int | None = None, *, dtype: str = "float32"
+) -> NetworkModel:
+  """A model of `names()` without enhancements; as `get`."""
+  from models.detection.detector import Detector
+  from models.detection.spec import DetectorSpec
+  from models.model import Classifier
+  from models.spec import Spec
+
+  part_of = family(name)
+  variant = part_of.variants[name]
+  spec = variant.spec.with_classes(num_classes)
+  if isinstance(spec, DetectorSpec):
+    return Detector(name, spec, variant, part_of, dtype)
+  if isinstance(spec, Spec):
+    return Classifier(name, spec, variant, part_of, dtype)
+  raise TypeError(f"{name} has a {type(spec).__name__}, which no model takes.")
+
+
+def family(name: str) -> Family:
+  """The family of a model; enhancements in `name` are ignored.
+
+  Raises:
+    ValueError: an unknown name.
+  """
+  base, _ = split(name)
+  _check_name(base)
+  return _families()[base]
+
+
+def kind_of(name: str) -> Kind:
+  """What a model of `names()` does.
+
+  Raises:
+    ValueError: an unknown name.
+  """
+  base, _ = split(name)
+  return family(base).variants[base].spec.kind
+
+
+def split(name: str) -> tuple[str, tuple[str, ...]]:
+  """A model's name and its enhancements.
+
+  >>> split("resnet50+clahe+ten_crop")
+  ('resnet50', ('clahe', 'ten_crop'))
+  """
+  base, *enhancing = name.split("+")
+  return base, tuple(enhancing)
+
+
+def _check_name(name: str, kind: Kind | None = None) -> None:
+  if name in _families():
+    return
+  known = names(kind=kind)
+  what = f"{kind} model" if kind else "model"
+  raise ValueError(
+    f"Unknown {what} {name!r}.{_suggestion(name, known)} Known:"
+    f" {', '.join(known)}; or module:function for one of your own."
+  )
+
+
+def _suggestion(name: str, known: tuple[str, ...]) -> str:
+  near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+  return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def _other_kind(name: str, got: Kind, expected: Kind) -> str:
+  return (
+    f"{name} is a model of kind {got}, expected {expected}: the run's task"
+    " needs another kind of answers. models.names(kind="
+    f"{expected!r}) lists the models that give them."
+  )
+
+
+@functools.cache
+def _families() -> dict[str, Family]:
+  """Model -> its family, over all folders of families."""
+  from models.family import Family
+  from models.spec import KINDS
+
+  families: dict[str, Family] = {}
+  root = __name__.rpartition(".")[0]
+  for kind in KINDS:
+    package = importlib.import_module(f"{root}.{kind}")
+    for file in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+      member = vars(importlib.import_module(file.name)).get("FAMILY")
+      if not isinstance(member, Family):
+        continue  # layers that families share
+      for name, variant in member.variants.items():
+        if name in families:
+          raise ValueError(
+            f"{name!r} of {file.name} is the name of two models."
+          )
+        if variant.spec.kind != kind:
+          raise ValueError(f"{name!r} of {file.name} is no model of {kind}.")
+        families[name] = member
+  return families

@@ -1,0 +1,30 @@
+"""What a detector expects of its pictures, and what it answers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from models.spec import Kind
+from models.spec import ModelSpec
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DetectorSpec(ModelSpec):
+  """Preprocessing and labels of a detector.
+
+  Attributes:
+    short_px: the shorter side is resized to this; 0: pictures stay as they are.
+    long_px: unless the longer side would exceed this.
+    num_classes: how many; classes are 0..num_classes - 1.
+    detections: most detections of a picture.
+  """
+
+  kind: ClassVar[Kind] = "detection"
+  least_classes: ClassVar[int] = 1
+
+  short_px: int = 800
+  long_px: int = 1333
+  label_space: str = "coco"
+  num_classes: int = 80
+  detections: int = 100

@@ -1,0 +1,55 @@
+"""A family of models: one network in several sizes, and what its files need.
+
+A file of `models/classification`, `models/detection` or `models/video` that
+ends in `FAMILY = Family(...)` is a family; the catalogue finds it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flax import nnx
+
+from models.spec import Variant
+
+if TYPE_CHECKING:
+  import numpy as np
+
+# (pattern, replacement) on the names of a checkpoint's arrays, in this order.
+Rules = Sequence[tuple[str, str]]
+Regroup = Callable[[Mapping[str, "np.ndarray"]], Mapping[str, "np.ndarray"]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Family:
+  """What a family says of itself; all but the first two have defaults.
+
+  Attributes:
+    network: the `nnx.Module` class; it takes a variant's options, `num_classes`
+      and `rngs`. Attribute names follow the public checkpoints'.
+    variants: name -> variant, the models of the family.
+    checkpoints: style -> rules that bring a checkpoint's names to the
+      network's. The first word of a style is compared with `ModelSpec.weights`.
+    ignored: patterns of arrays in checkpoints that evaluation does not need.
+    drops_background: whether checkpoints may have one class more, the
+      background, before the others; it is dropped.
+    regroup: joins or parts arrays of a checkpoint before names are compared;
+      None: they are taken as they are.
+    alike: groups of styles whose weights want the same preprocessing and
+      constants, so that loading one into a model of another needs no warning.
+    oracles: name -> reference in torch for parity reports, e.g.
+      `torchvision:resnet18` (see `models.convert.oracle`).
+  """
+
+  network: Callable[..., nnx.Module]
+  variants: Mapping[str, Variant]
+  checkpoints: Mapping[str, Rules] = dataclasses.field(default_factory=dict)
+  ignored: tuple[str, ...] = ()
+  drops_background: bool = False
+  regroup: Regroup | None = None
+  alike: tuple[tuple[str, ...], ...] = ()
+  oracles: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -1,0 +1,87 @@
+"""A user's own model, named `module:function` wherever a name is asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from typing import Any
+
+import jax
+
+from models.model import Model
+from models.spec import ModelSpec
+
+_PARTS = ("name", "spec", "init", "apply")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OwnModel(Model):
+  """An object of the user's that has a model's parts but not its class.
+
+  Attributes:
+    thing: has `.name`, `.spec`, `.init(key)` and `.apply(variables, batch)`, of
+      detectors `.apply(variables, batch, sizes)`.
+  """
+
+  thing: Any
+
+  def init(self, key: jax.Array) -> Any:
+    """The object's."""
+    return self.thing.init(key)
+
+  def apply(self, variables: Any, batch: Any, *args: Any, **kwargs: Any) -> Any:
+    """The object's."""
+    return self.thing.apply(variables, batch, *args, **kwargs)
+
+
+def from_user(name: str, num_classes: int | None = None) -> Model:
+  """The model that the user's `module:function` returns.
+
+  Args:
+    name: `module:function`, with the module on Python's path.
+    num_classes: what the caller expects; None takes any.
+
+  Raises:
+    ValueError: no such function, or what it returns is not a model of
+      `num_classes` classes.
+  """
+  where, _, function = name.partition(":")
+  try:
+    module = vars(importlib.import_module(where))
+  except ImportError as error:
+    raise ValueError(_not_there(name, str(error))) from error
+  if function not in module:
+    raise ValueError(_not_there(name, f"{where} has no {function!r}"))
+  model = _as_model(name, module[function]())
+  if num_classes not in (None, model.spec.num_classes):
+    raise ValueError(
+      f"{name} has {model.spec.num_classes} classes, got"
+      f" num_classes={num_classes}: set it in your spec."
+    )
+  return model
+
+
+def _as_model(name: str, thing: Any) -> Model:
+  if isinstance(thing, Model):
+    return thing
+  missing = [part for part in _PARTS if part not in dir(thing)]
+  if missing:
+    raise ValueError(
+      f"{name} returned a {type(thing).__name__} without"
+      f" {', '.join(missing)}: a model has {', '.join(_PARTS)}. The adapters of"
+      " models.adapters make one from what you have."
+    )
+  if not isinstance(thing.spec, ModelSpec):
+    raise ValueError(
+      f"{name} has a spec of type {type(thing.spec).__name__}, expected a"
+      " models.spec.Spec, models.video.spec.VideoSpec or"
+      " models.detection.detector.DetectorSpec."
+    )
+  return OwnModel(thing.name, thing.spec, thing)
+
+
+def _not_there(name: str, reason: str) -> str:
+  return (
+    f"No model at {name!r}: {reason}. Expected module:function, with the module"
+    " on Python's path."
+  )
