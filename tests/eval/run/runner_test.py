@@ -20,11 +20,13 @@ from absl.testing import parameterized
 import models
 from eval.results import predictions
 from eval.results import table
+from eval.run import cells
+from eval.run import models as models_lib
 from eval.run import plan as plan_lib
 from eval.run import runner
 from tests.eval import tiny_config
 
-_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def _command(workdir, *flags) -> list[str]:
@@ -91,7 +93,7 @@ class RunnerTest(parameterized.TestCase):
     self.assertLess(errors[0].value, 0.5)
 
   def test_second_launch_only_reads(self):
-    with mock.patch.object(runner.Runner, "_run_condition") as never:
+    with mock.patch.object(cells.CellMaker, "run") as never:
       _run(self.base / "first")
     never.assert_not_called()
     self.assertEqual(
@@ -102,7 +104,7 @@ class RunnerTest(parameterized.TestCase):
     workdir = self.base / "other_weights"
     shutil.copytree(self.base / "first", workdir)
     with mock.patch.object(
-      runner.provenance, "weights_sha256", return_value="another"
+      models_lib.provenance, "weights_sha256", return_value="another"
     ):
       with self.assertRaisesRegex(ValueError, "5 finished cells .* other weig"):
         _run(workdir)
@@ -287,7 +289,7 @@ class PlanTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({"corruptions": "fogg"}, "Did you mean 'fog'"),
-    ({"severities": (0,)}, "Severity 0 is the clean image"),
+    ({"severities": (0,)}, "level 0 is clean data"),
     ({"severities": (6,)}, "must be 1-5, got 6"),
     ({"name": "digit_c"}, "Did you mean 'digits_c'"),
     ({"source": "flight"}, "Unknown data.source"),

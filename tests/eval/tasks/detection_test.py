@@ -13,11 +13,16 @@ from absl.testing import absltest
 from configs import quickstart_detection
 from eval.readers import workdir as rescore
 from eval.results import table
+from eval.results.cell import Cell
 from eval.run import plan as plan_lib
 from eval.run import runner
-from eval.tasks import Cell
+from eval.tasks import base
 from eval.tasks import detection
+from eval.tasks.parts import masks
 from models.detection.detector import DetectorSpec
+from robust_tfds.conditions import Condition
+
+_TASK = detection.Detection(base.Setting("coco_c"))
 
 
 class _Brightest:
@@ -161,8 +166,9 @@ def _predicted(box=(5, 5, 25, 25), label=1, **more):
 
 class ScoreTest(absltest.TestCase):
   def _values(self, dataset, predicted):
-    cell = Cell("m", dataset, "clean", "", 0)
-    rows = detection.cell_rows(cell, predicted, _truth())
+    task = detection.Detection(base.Setting(dataset))
+    cell = Cell("m", dataset, Condition())
+    rows = task.cell_rows(cell, predicted, _truth())
     return {r.metric: r.value for r in rows}
 
   def test_labels_become_category_ids(self):
@@ -177,9 +183,7 @@ class ScoreTest(absltest.TestCase):
 
   def test_masks(self):
     gt = _truth()
-    whole = detection.pasted(
-      np.ones((28, 28)), np.array([5, 5, 25, 25]), 40, 50
-    )
+    whole = masks.pasted(np.ones((28, 28)), np.array([5, 5, 25, 25]), 40, 50)
     self.assertEqual(whole.sum(), 400)
     self.assertTrue(whole[5:25, 5:25].all())
     outputs = {
@@ -187,33 +191,25 @@ class ScoreTest(absltest.TestCase):
       "classes": np.array([[1, -1]]),
       "masks": np.ones((1, 2, 28, 28), np.float32),
     }
-    text = detection._masks(outputs, 0, np.array([40, 50]))
+    text = masks.run_lengths(outputs, 0, np.array([40, 50]))
     gt["annotations"][0]["segmentation"] = {"size": [40, 50], "counts": text}
-    cell = Cell("m", "coco_c", "clean", "", 0)
-    rows = detection.cell_rows(cell, _predicted(masks=np.array([text])), gt)
+    cell = Cell("m", "coco_c", Condition())
+    rows = _TASK.cell_rows(cell, _predicted(masks=np.array([text])), gt)
     values = {r.metric: r.value for r in rows}
     self.assertAlmostEqual(values["segm/AP"], 1.0)
 
   def test_masks_outside_the_picture(self):
-    nothing = detection.pasted(
-      np.ones((28, 28)), np.array([60, 5, 90, 25]), 40, 50
-    )
+    nothing = masks.pasted(np.ones((28, 28)), np.array([60, 5, 90, 25]), 40, 50)
     self.assertFalse(nothing.any())
-    part = detection.pasted(
-      np.ones((28, 28)), np.array([-10, -10, 10, 10]), 40, 50
-    )
+    part = masks.pasted(np.ones((28, 28)), np.array([-10, -10, 10, 10]), 40, 50)
     self.assertEqual(part.sum(), 100)
 
   def test_what_the_gallery_says(self):
     predicted = _predicted()
-    kinds = [
-      k for k, _, _ in detection.overlays(None, "a.png", predicted, _truth())
-    ]
+    kinds = [k for k, _, _ in _TASK.overlays("a.png", predicted, _truth())]
     self.assertEqual(kinds, ["hit"])
     predicted = _predicted(box=(30, 30, 40, 40))
-    kinds = [
-      k for k, _, _ in detection.overlays(None, "a.png", predicted, _truth())
-    ]
+    kinds = [k for k, _, _ in _TASK.overlays("a.png", predicted, _truth())]
     self.assertEqual(kinds, ["wrong", "missed"])
 
 
@@ -244,7 +240,7 @@ class ReduceTest(absltest.TestCase):
       "scores": np.zeros((2, 3), np.float32),
       "classes": np.full((2, 3), -1),
     }
-    got = detection.columns(batch, outputs, None)
+    got = _TASK.columns(batch, outputs, Condition())
     self.assertEqual(got["boxes"].shape, (1, 3, 4))
     self.assertEqual(got["image_id"].tolist(), [4])
 

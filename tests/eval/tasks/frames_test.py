@@ -16,11 +16,13 @@ from eval.metrics import pm_k
 from eval.readers import workdir as rescore
 from eval.results import predictions
 from eval.results import table
+from eval.results.cell import Cell
 from eval.run import plan as plan_lib
 from eval.run import runner
-from eval.tasks import Cell
+from eval.tasks import base
 from eval.tasks import frames
 from eval.tasks.parts import label_space
+from robust_tfds.conditions import Condition
 from robust_tfds.datasets import geometry
 from tests.datasets import natural_videos
 from tests.eval.tasks import level_model
@@ -257,20 +259,19 @@ class SummaryTest(absltest.TestCase):
     }
 
   def _rows(self, models, dataset="ytbb_robust"):
-    rows, kept = [], {}
-    for i in range(models):
-      cell = Cell(f"m{i}", dataset, "clean", "", 0)
-      columns = self._predicted(20, i)
-      rows += frames.cell_rows(cell, columns)
-      kept[cell.model, frames.Frames()] = frames.keep(columns)
-    return rows + frames.summary_rows(rows, "", (), kept)
+    task = frames.Frames(base.Setting(dataset))
+    cells = [
+      (Cell(f"m{i}", dataset, Condition()), self._predicted(20, i))
+      for i in range(models)
+    ]
+    return task.score(cells).rows
 
   def test_effective_robustness(self):
     columns = self._predicted(1109)
     columns["frame_type"] = np.full(5 * 1109, "")
-    cell = Cell("m", "imagenet_vid_robust", "clean", "", 0)
-    rows = frames.cell_rows(cell, columns)
-    rows += frames.summary_rows(rows, "", (), {})
+    task = frames.Frames(base.Setting("imagenet_vid_robust"))
+    cell = Cell("m", "imagenet_vid_robust", Condition())
+    rows = task.score([(cell, columns)]).rows
     by_metric = {r.metric: r.value for r in rows}
     x, y = by_metric["acc_orig"], by_metric["acc_pmk"]
     line = by_metric["published_trend_slope"] * x
@@ -292,14 +293,14 @@ class SummaryTest(absltest.TestCase):
       over["published_trend_slope"].value, 0.88181, delta=1e-5
     )
     context = reports.Context(
-      task="frames",
+      facts=frames.Frames.facts,
       dataset="ytbb_robust",
       rows=rows,
       corruptions=(),
       groups={},
       common=(),
       baseline="",
-      networks=frames.published_networks("ytbb_robust"),
+      networks=frames.Frames(base.Setting("ytbb_robust")).published_networks(),
       provenance=("a test",),
     )
     self.assertEqual(context.models, ["m0", "m1", "m2", "m3"])

@@ -6,9 +6,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import types
 
 import jax
+import ml_collections
 import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -19,12 +19,16 @@ from eval.pipeline import inputs
 from eval.readers import workdir as rescore
 from eval.results import predictions
 from eval.results import table
+from eval.results.cell import Cell
 from eval.run import plan as plan_lib
 from eval.run import runner
-from eval.tasks import Cell
+from eval.tasks import base
 from eval.tasks import sequences
+from robust_tfds import conditions
 from tests.eval import tiny_config
 
+_TASK = sequences.Sequences(base.Setting("digits_p"))
+_condition = conditions.SEQUENCES.condition
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
@@ -51,16 +55,16 @@ def _batch(n, padding=1):
 def _columns(logits, condition):
   """Predictions' columns as the runner makes them; one padding row."""
   padded = np.concatenate([logits, logits[:1]])
-  reduced = jax.jit(sequences.reducer(condition))(padded)
+  reduced = jax.jit(_TASK.reducer(condition))(padded)
   outputs = {k: np.asarray(v) for k, v in reduced.items()}
-  return sequences.columns(_batch(len(logits)), outputs, condition)
+  return _TASK.columns(_batch(len(logits)), outputs, condition)
 
 
 class ReduceTest(parameterized.TestCase):
   @parameterized.parameters("translate", "shot_noise")
   def test_equals_the_metrics_on_whole_rankings(self, name):
     logits = _logits()
-    got = _columns(logits, sequences.Sequences(name, 1))
+    got = _columns(logits, _condition(name, 1))
     ranked = stability.rank(logits)
     noise = name == "shot_noise"
     np.testing.assert_array_equal(got["top5"], ranked[..., :5])
@@ -76,21 +80,22 @@ class ReduceTest(parameterized.TestCase):
         )
 
   def test_fewer_than_five_classes_have_no_top5_distance(self):
-    got = _columns(_logits(classes=4), sequences.Sequences("tilt", 1))
+    got = _columns(_logits(classes=4), _condition("tilt", 1))
     self.assertNotIn("t5d", got)
     self.assertContainsSubset({"flips", "zipf"}, got)
-    cell = Cell("m", "digits_p", "tilt", "tilt", 1)
-    metrics = {r.metric for r in sequences.cell_rows(cell, got)}
+    cell = Cell("m", "digits_p", _condition("tilt", 1))
+    metrics = {r.metric for r in _TASK.cell_rows(cell, got)}
     self.assertEqual(metrics, {"flip_probability", "zipf_distance"})
     self.assertEqual((got["top5"][..., 4] == -1).all(), True)
 
 
 class ConditionsTest(parameterized.TestCase):
   def _conditions(self, perturbations="all", difficulties=(1,)):
-    data = types.SimpleNamespace(
-      perturbations=perturbations, difficulties=difficulties
+    data = ml_collections.ConfigDict(
+      {"perturbations": perturbations, "difficulties": difficulties}
     )
-    return [c.config for c in sequences.conditions(data)]
+    task = sequences.Sequences(base.Setting("digits_p", data=data))
+    return [c.config for c in task.conditions()]
 
   def test_names(self):
     self.assertLen(self._conditions(), 15)
@@ -103,21 +108,22 @@ class ConditionsTest(parameterized.TestCase):
   def test_refusals(self):
     with self.assertRaisesRegex(ValueError, "Did you mean 'tilt'"):
       self._conditions("tlit")
-    with self.assertRaisesRegex(ValueError, "difficulty is 1, 2 or 3"):
+    with self.assertRaisesRegex(ValueError, "Difficulty must be 1-3, got 4"):
       self._conditions("tilt", (1, 4))
 
 
 class SummaryTest(absltest.TestCase):
   def _rows(self, baseline, names=stability.COMMON, models=("a", "b")):
-    rows, kept = [], {}
-    for m, model in enumerate(models):
-      for i, name in enumerate(names):
-        condition = sequences.Sequences(name, 1)
-        columns = _columns(_logits(seed=10 * i + m), condition)
-        cell = Cell(model, "digits_p", condition.config, name, 1)
-        rows += sequences.cell_rows(cell, columns)
-        kept[model, condition] = sequences.keep(columns)
-    return rows + sequences.summary_rows(rows, baseline, names, kept)
+    task = sequences.Sequences(base.Setting("digits_p", baseline=baseline))
+    cells = [
+      (
+        Cell(model, "digits_p", _condition(name, 1)),
+        _columns(_logits(seed=10 * i + m), _condition(name, 1)),
+      )
+      for m, model in enumerate(models)
+      for i, name in enumerate(names)
+    ]
+    return task.score(cells).rows
 
   def test_equals_summarize(self):
     rows = self._rows("alexnet")
@@ -240,7 +246,7 @@ class RunTest(parameterized.TestCase):
 
   def test_eight_devices_equal_one(self):
     code = (
-      "import pathlib; from eval import plan, runner\n"
+      "import pathlib; from eval.run import plan, runner\n"
       "from tests.eval.tasks import sequences_test\n"
       "made = plan.make(sequences_test._config())\n"
       f"runner.Runner(made, pathlib.Path({str(self.base / 'eight')!r})).run()"

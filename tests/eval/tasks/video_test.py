@@ -16,19 +16,24 @@ from eval import reports
 from eval.metrics import action
 from eval.readers import workdir as rescore
 from eval.results import table
+from eval.results.cell import Cell
 from eval.run import plan as plan_lib
 from eval.run import runner
-from eval.tasks import Cell
-from eval.tasks import Condition
+from eval.tasks import base
 from eval.tasks import video
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+
+
+def _task(dataset="ucf101_p", **setting):
+  data = ml_collections.ConfigDict(setting.pop("data", {}))
+  return video.Video(base.Setting(dataset, data=data, **setting))
 
 
 class ConditionsTest(absltest.TestCase):
   def _configs(self, perturbations, severities=(1, 5)):
-    data = ml_collections.ConfigDict(
-      {"perturbations": perturbations, "severities": severities}
-    )
-    return [c.config for c in video.conditions(data)]
+    data = {"perturbations": perturbations, "severities": severities}
+    return [c.config for c in _task(data=data).conditions()]
 
   def test_names(self):
     self.assertLen(self._configs("all", (1, 2, 3, 4, 5)), 91)
@@ -48,31 +53,14 @@ class ConditionsTest(absltest.TestCase):
       self._configs("jpeg", (7,))
 
   def test_a_codec_on_the_fly(self):
-    data = ml_collections.ConfigDict(
-      {
-        "perturbations": "none",
-        "severities": 1,
-        "source": "fly",
-        "codec": "h264",
-      }
-    )
     with self.assertRaisesRegex(ValueError, "'h264' is for prepared videos"):
-      video.conditions(data)
+      _task(codec="h264")
 
   def test_sampling(self):
-    data = ml_collections.ConfigDict(
-      {
-        "perturbations": "none",
-        "severities": 1,
-        "sampling": "unifrm",
-        "views": 1,
-      }
-    )
     with self.assertRaisesRegex(ValueError, "Did you mean 'uniform'"):
-      video.conditions(data)
-    data.sampling, data.views = "uniform", 2
+      _task(data={"sampling": "unifrm"})
     with self.assertRaisesRegex(ValueError, "1 with uniform sampling"):
-      video.conditions(data)
+      _task(data={"sampling": "uniform", "views": 2})
 
 
 class ReduceTest(absltest.TestCase):
@@ -97,21 +85,15 @@ class TableTest(absltest.TestCase):
 
   def test_gamma(self):
     rng = np.random.default_rng(0)
-    conditions = [Condition()] + [
-      Condition(n, s) for n in action.ALL for s in action.SEVERITIES
-    ]
-    rows, kept, accuracy = [], {}, {}
-    for c in conditions:
-      right = rng.random(200) < 0.9 - 0.1 * c.severity
-      columns = self._columns(right)
-      rows += video.cell_rows(
-        Cell("m", "ucf101_p", c.config, c.corruption, c.severity), columns
-      )
-      kept["m", c] = video.keep(columns)
-      accuracy[c.corruption, c.severity] = right.mean()
+    cells, accuracy = [], {}
+    for c in conditions.VIDEOS.conditions():
+      right = rng.random(200) < 0.9 - 0.1 * c.level
+      cells.append((Cell("m", "ucf101_p", c), self._columns(right)))
+      accuracy[c.name, c.level] = right.mean()
     clean = accuracy.pop(("", 0))
     want = action.robustness(accuracy, clean)
-    out = video.summary_rows(rows, "", action.ALL, kept)
+    rows = _task().score(cells).rows
+    out = [r for r in rows if not r.config]
     for measure in ("gamma_a", "gamma_r"):
       (mean,) = table.select(out, metric=measure, corruption="")
       self.assertAlmostEqual(mean.value, want[measure]["mean"], delta=1e-12)
@@ -129,21 +111,21 @@ class TableTest(absltest.TestCase):
       "shift": np.array(["kids", "kids", "old", "crowd", "crowd", "crowd"]),
       "category": np.array(["Age"] * 3 + ["Crowd"] * 3),
     }
-    cell = Cell("m", "ucf101_ds", "clean", "", 0)
-    rows = video.cell_rows(cell, columns)
+    cell = Cell("m", "ucf101_ds", Condition())
+    rows = _task("ucf101_ds").cell_rows(cell, columns)
     got = {r.metric: (r.value, r.n) for r in rows}
     self.assertEqual(got["accuracy/category/Age"], (2 / 3, 3))
     self.assertEqual(got["accuracy/shift/old"], (0.0, 1))
-    kept = {("m", Condition()): video.keep(columns)}
-    out = {r.metric: r.value for r in video.summary_rows(rows, "", (), kept)}
+    scored = _task("ucf101_ds").score([(cell, columns)]).rows
+    out = {r.metric: r.value for r in scored if not r.config}
     self.assertEqual(
       out, {"natural_accuracy": 0.5, "natural_category_accuracy": 0.5}
     )
     folder = pathlib.Path(self.create_tempdir().full_path)
     context = reports.Context(
-      task="video",
+      facts=video.Video.facts,
       dataset="ucf101_ds",
-      rows=[*rows, *video.summary_rows(rows, "", (), kept)],
+      rows=scored,
       corruptions=(),
       groups={},
       common=(),
@@ -167,26 +149,23 @@ class TableTest(absltest.TestCase):
       "top5": np.tile(np.arange(5), (2, 1)),
       "score": np.full((2, 5), 0.2),
     }
-    got = video.columns(batch, outputs, Condition())
+    got = _task().columns(batch, outputs, Condition())
     self.assertEqual(got["shift"].tolist(), ["old_person"])
     self.assertEqual(got["category"].tolist(), ["Age"])
 
   def test_an_incomplete_benchmark_has_no_mean(self):
     right = np.ones(10, bool)
-    kept = {
-      ("m", Condition()): right,
-      ("m", Condition("jpeg", 1)): right,
-    }
-    rows = video.cell_rows(
-      Cell("m", "ucf101_p", "clean", "", 0), self._columns(right)
-    )
-    out = video.summary_rows(rows, "", ("jpeg",), kept)
+    cells = [
+      (Cell("m", "ucf101_p", condition), self._columns(right))
+      for condition in (Condition(), conditions.VIDEOS.condition("jpeg", 1))
+    ]
+    out = _task().score(cells).rows
     self.assertEmpty(table.select(out, metric="gamma_r", corruption=""))
     self.assertNotEmpty(table.select(out, metric="gamma_r", corruption="jpeg"))
 
   def test_a_baseline_is_refused(self):
     with self.assertRaisesRegex(ValueError, "no baseline model"):
-      video.check_baseline("alexnet", [])
+      _task(baseline="alexnet").check_baseline([])
 
 
 class RunTest(absltest.TestCase):
