@@ -9,8 +9,9 @@ Loads neither TensorFlow nor JAX: builders do when they build.
 """
 
 from robust_tfds import datasets
+from robust_tfds import version
 
-__version__ = "0.1.0"
+__version__ = version.VERSION
 
 load = datasets.load
 datasets.register()

@@ -1,112 +1,147 @@
-"""Imports point one way: DESIGN's table of who may import whom, held true."""
+"""Imports point one way: who may import whom, and what is imported lazily."""
 
-import ast
-import pathlib
+import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-_ROOT = pathlib.Path(__file__).resolve().parents[1]
-_LOCAL = ("robust_tfds", "eval", "models", "configs")
+from tools import import_graph
 
-# Area (longest prefix wins) -> what its modules may import of the project, and
-# which third-party packages at module level. Functions may import optional
-# packages anywhere; project imports are checked at any depth.
-_PROJECT = {
-  "configs": ("configs",),
+# Area (the longest prefix wins) -> what of the project its modules may import,
+# at any depth. Every area may import itself.
+_ANYBODY = (
+  "robust_tfds.conditions",
+  "robust_tfds.errors",
+  "robust_tfds.version",
+)
+_RESULTS = "robust_tfds.eval.results"
+_ALLOWED = {
+  "robust_tfds": ("robust_tfds.datasets",),
+  "robust_tfds.errors": (),
+  "robust_tfds.conditions": ("robust_tfds.errors",),
+  "robust_tfds.command": (),
+  "robust_tfds.version": (),
+  "robust_tfds.corruptions": (),
   # MPEG is a codec of containers (DESIGN, "Decisions").
   "robust_tfds.corruptions.ops.mpeg": ("robust_tfds.movies",),
-  "robust_tfds.corruptions": ("robust_tfds.corruptions",),
-  "robust_tfds": ("robust_tfds",),
-  "models": ("models",),
-  "eval.metrics": ("eval.metrics",),
-  "eval.reports": ("eval.reports", "eval.results.table"),
-  "eval.results.table": (),
-  "eval.tasks": ("eval", "robust_tfds"),
-  "eval": ("eval", "models", "robust_tfds"),
+  "robust_tfds.datasets": ("robust_tfds.corruptions", "robust_tfds.movies"),
+  "robust_tfds.build": ("robust_tfds.command", "robust_tfds.datasets"),
+  "robust_tfds.corrupt_folder": (
+    "robust_tfds.command",
+    "robust_tfds.corruptions",
+  ),
+  "robust_tfds.configs": (),
+  "robust_tfds.models": (),
+  "robust_tfds.eval.metrics": (),
+  "robust_tfds.eval.results": ("robust_tfds.eval.metrics",),
+  "robust_tfds.eval.papers": ("robust_tfds.eval.metrics",),
+  "robust_tfds.eval.pipeline": (
+    "robust_tfds.corruptions",
+    "robust_tfds.datasets",
+    "robust_tfds.movies",
+  ),
+  "robust_tfds.eval.tasks": (
+    "robust_tfds.eval.metrics",
+    _RESULTS,
+    "robust_tfds.eval.papers",
+    "robust_tfds.eval.pipeline",
+    "robust_tfds.corruptions",
+    "robust_tfds.datasets",
+  ),
+  "robust_tfds.eval.readers": (
+    _RESULTS,
+    "robust_tfds.eval.tasks",
+    "robust_tfds.eval.metrics",
+    "robust_tfds.eval.papers",
+    "robust_tfds.datasets",
+  ),
+  "robust_tfds.eval.reports": (
+    _RESULTS,
+    "robust_tfds.eval.papers",
+    "robust_tfds.eval.metrics",
+  ),
+  "robust_tfds.eval": ("robust_tfds",),  # the commands and eval.run
 }
+# Packages that a module may import when it is imported; others inside functions.
 _THIRD_PARTY = {
-  "configs": {"ml_collections"},
+  "robust_tfds": {"tensorflow_datasets", "numpy", "absl"},
+  "robust_tfds.errors": set(),
+  "robust_tfds.conditions": {"numpy"},
   "robust_tfds.corruptions": {"jax", "numpy"},
-  "robust_tfds": {"numpy", "tensorflow_datasets", "absl"},
-  "models": {"jax", "flax", "numpy", "absl"},
-  "eval.metrics": {"numpy", "scipy"},
-  "eval.reports": {"numpy", "matplotlib"},
-  "eval.results.table": set(),
-  "eval.run.augment": {"jax", "dm_pix"},
-  "eval": {"jax", "numpy", "absl", "ml_collections", "optax"},
+  "robust_tfds.configs": {"ml_collections"},
+  "robust_tfds.models": {"jax", "flax", "numpy", "absl"},
+  "robust_tfds.eval.metrics": {"numpy", "scipy"},
+  "robust_tfds.eval.papers": set(),
+  "robust_tfds.eval.reports": {"numpy", "matplotlib"},
+  "robust_tfds.eval.run.augment": {"jax", "dm_pix"},
+  "robust_tfds.eval": {"jax", "numpy", "absl", "ml_collections", "optax"},
 }
-_STANDARD = set(__import__("sys").stdlib_module_names)
-
-
-def _modules() -> dict[str, pathlib.Path]:
-  found = {}
-  for package in _LOCAL:
-    for path in sorted((_ROOT / package).rglob("*.py")):
-      parts = path.relative_to(_ROOT).with_suffix("").parts
-      if parts[-1] == "__init__":
-        parts = parts[:-1]
-      found[".".join(parts)] = path
-  return found
-
-
-def _imports(tree: ast.AST) -> list[str]:
-  names = []
-  for node in ast.walk(tree):
-    if isinstance(node, ast.Import):
-      names += [a.name for a in node.names]
-    elif isinstance(node, ast.ImportFrom) and node.module:
-      names += [f"{node.module}.{a.name}" for a in node.names]
-  return names
-
-
-def _top_level(tree: ast.Module) -> list[str]:
-  statements = list(tree.body)
-  for node in tree.body:
-    if isinstance(node, (ast.If, ast.Try)):
-      statements += node.body
-  return _imports(
-    ast.Module(
-      [n for n in statements if isinstance(n, (ast.Import, ast.ImportFrom))], []
-    )
-  )
+_VAGUE = {"utils", "util", "helpers", "misc", "common"}
 
 
 def _rule(table: dict, module: str):
-  fit = [a for a in table if module == a or module.startswith(a + ".")]
-  return table[max(fit, key=len)]
+  areas = [a for a in table if module == a or module.startswith(a + ".")]
+  return table[max(areas, key=len)]
+
+
+def _area(module: str) -> str:
+  areas = [a for a in _ALLOWED if module == a or module.startswith(a + ".")]
+  return max(areas, key=len)
+
+
+def _source(module: str) -> str:
+  path = import_graph.ROOT / import_graph.files()[module]
+  return path.read_text("utf-8")
 
 
 class ArchitectureTest(parameterized.TestCase):
-  @parameterized.parameters(sorted(_modules().items()))
-  def test_imports(self, module, path):
-    tree = ast.parse(path.read_text("utf-8"))
-    allowed = _rule(_PROJECT, module)
-    for name in _imports(tree):
-      if name.split(".")[0] in _LOCAL:
-        self.assertTrue(
-          any(name == a or name.startswith(a + ".") for a in allowed),
-          f"{module} imports {name}; it may import {allowed} of the project.",
-        )
-    third_party = _rule(_THIRD_PARTY, module)
-    for name in _top_level(tree):
+  @parameterized.parameters(*import_graph.files())
+  def test_imports_of_the_project(self, module):
+    allowed = (*_rule(_ALLOWED, module), *_ANYBODY, _area(module))
+    for name in import_graph.graph()[module]:
+      self.assertTrue(
+        any(name == a or name.startswith(a + ".") for a in allowed),
+        f"{module} imports {name}; it may import {allowed} of the project.",
+      )
+
+  @parameterized.parameters(*import_graph.files())
+  def test_imports_of_others(self, module):
+    allowed = _rule(_THIRD_PARTY, module)
+    for name in import_graph.imports(_source(module), top_level=True):
       package = name.split(".")[0]
-      if package in _LOCAL or package in _STANDARD or package == "__future__":
+      if package in sys.stdlib_module_names or package == "robust_tfds":
         continue
       self.assertIn(
         package,
-        third_party,
+        allowed,
         f"{module} imports {package} at module level; import it inside the"
         " function that needs it, or move the code.",
       )
 
-  @parameterized.parameters(sorted(_modules().items()))
-  def test_name_says_what_it_is(self, module, path):
-    vague = {"utils", "util", "helpers", "misc", "common"}
-    if module == "configs.common":
-      return
-    self.assertNotIn(module.split(".")[-1], vague)
-    self.assertNotIn("import eval\n", path.read_text("utf-8"))
+  def test_no_two_modules_import_each_other(self):
+    self.assertEmpty(import_graph.cycles(import_graph.graph()))
+
+  @parameterized.parameters(*import_graph.files())
+  def test_name_says_what_it_is(self, module):
+    self.assertNotIn(module.rpartition(".")[2], _VAGUE)
+    # It would hide the builtin.
+    self.assertNotIn("import eval\n", _source(module))
+
+  def test_a_cycle_is_seen(self):
+    edges = {
+      "a": frozenset("b"),
+      "b": frozenset("c"),
+      "c": frozenset("a"),
+      "d": frozenset("a"),
+    }
+    self.assertEqual(import_graph.cycles(edges), [["a", "b", "c"]])
+
+  def test_imports_inside_functions_are_seen(self):
+    source = "def f():\n  from eval.results import table\n"
+    self.assertEqual(
+      import_graph.imports(source), {"robust_tfds.eval.results.table"}
+    )
+    self.assertEmpty(import_graph.imports(source, top_level=True))
 
 
 if __name__ == "__main__":

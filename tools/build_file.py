@@ -1,18 +1,30 @@
-"""Writes the top-level BUILD file: a target for every Python file.
+"""Writes the top-level BUILD file from the imports.
 
-  python tools/build_file.py          # rewrites BUILD
-  python tools/build_file.py --check  # fails if BUILD is out of date
+  python tools/build_file.py
 
-`tests/build_test.py` runs the check.
+A folder is one `py_library` with its data. Bazel allows no cycle: in a folder that
+would close one (its files import from folders that import others of its files)
+every file is a target of its own. A command is a `py_binary` with a library of its
+own, a test file a `py_test`. Packages from the index come as `@pypi//<name>`, as MODULE.bazel declares them.
+`tests/build_test.py` holds BUILD to what this writes.
 """
 
-import ast
-import pathlib
-import sys
+from __future__ import annotations
 
-_ROOT = pathlib.Path(__file__).resolve().parents[1]
-_LIBRARIES = ("robust_tfds", "eval", "models", "configs", "tools", "benchmarks")
-_LOCAL = (*_LIBRARIES, "tests")
+import ast
+import dataclasses
+import functools
+import pathlib
+import re
+import sys
+import tomllib
+from collections.abc import Iterable
+from collections.abc import Mapping
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from tools import import_graph
+
 _HEAD = """# Made by tools/build_file.py from the imports; do not edit.
 
 load("@rules_python//python:defs.bzl", "py_binary", "py_library", "py_test")
@@ -21,77 +33,213 @@ package(default_visibility = ["//visibility:public"])
 
 licenses(["notice"])
 """
+_FOLDERS = (*import_graph.PACKAGES, *import_graph.OTHERS)
+# Distributions whose module has another name; else "-" becomes "_".
+DISTRIBUTIONS = {
+  "PIL": "pillow",
+  "absl": "absl-py",
+  "orbax": "orbax-checkpoint",
+  "pywt": "pywavelets",
+  "skimage": "scikit-image",
+  "sklearn": "scikit-learn",
+  "tensorflow": "tensorflow-cpu",
+}
+_NO_DATA = ("__pycache__",)
 
 
-def _files() -> list[pathlib.Path]:
-  return sorted(
-    path.relative_to(_ROOT)
-    for folder in _LOCAL
-    for path in (_ROOT / folder).rglob("*.py")
-    if "__pycache__" not in path.parts
+@dataclasses.dataclass
+class Target:
+  """A rule of the BUILD file.
+
+  Attributes:
+    name: its label without the colon.
+    rule: `py_library`, `py_binary` or `py_test`.
+    sources: files, relative to the repository.
+    deps: labels.
+    data: globs.
+    testonly: only tests may use it.
+  """
+
+  name: str
+  rule: str
+  sources: list[str]
+  deps: set[str]
+  data: list[str] = dataclasses.field(default_factory=list)
+  testonly: bool = False
+
+  def text(self) -> str:
+    """As Starlark."""
+    lines = [f"{self.rule}(", f'    name = "{self.name}",']
+    if self.testonly:
+      lines.append("    testonly = True,")
+    lines += _listed("srcs", self.sources)
+    if self.rule != "py_library":
+      lines.append(f'    main = "{self.sources[0]}",')
+    if self.data:
+      globs = ", ".join(f'"{g}"' for g in self.data)
+      lines.append(f"    data = glob([{globs}]),")
+    lines += _listed("deps", sorted(self.deps))
+    return "\n".join([*lines, ")", ""])
+
+
+def _listed(name: str, values: Iterable[str]) -> list[str]:
+  values = list(values)
+  if not values:
+    return []
+  return [f"    {name} = [", *(f'        "{v}",' for v in values), "    ],"]
+
+
+@functools.cache
+def _modules() -> Mapping[str, pathlib.Path]:
+  return import_graph.files(_FOLDERS)
+
+
+def _source(module: str) -> str:
+  return (import_graph.ROOT / _modules()[module]).read_text("utf-8")
+
+
+def _is_program(module: str) -> bool:
+  tree = ast.parse(_source(module))
+  guarded = any(
+    isinstance(n, ast.If) and "__main__" in ast.dump(n.test) for n in tree.body
+  )
+  return guarded or _modules()[module].name == "__main__.py"
+
+
+def _library_of(module: str, split: frozenset[str]) -> str:
+  """The library that holds a module's file.
+
+  Args:
+    module: of the repository.
+    split: folders that are not one library.
+  """
+  path = _modules()[module]
+  if path.name == "__main__.py" or _is_program(module):
+    return f"{path.with_suffix('')}_lib"
+  folder = str(path.parent)
+  return str(path.with_suffix("")) if folder in split else folder
+
+
+@functools.cache
+def _split() -> frozenset[str]:
+  """Folders that would close a cycle as one target; the outermost ones."""
+  out: set[str] = set()
+  while groups := import_graph.cycles(_library_graph(frozenset(out))):
+    folders = {str(_modules()[m].parent) for m in _modules()} - out
+    for group in groups:
+      cyclic = [name for name in group if name in folders]
+      out.add(min(cyclic, key=lambda name: (name.count("/"), name)))
+  return frozenset(out)
+
+
+def _library_graph(split: frozenset[str]) -> Mapping[str, frozenset[str]]:
+  edges: dict[str, set[str]] = {}
+  for module, targets in import_graph.graph(_FOLDERS).items():
+    if _is_test(module):
+      continue
+    library = _library_of(module, split)
+    edges.setdefault(library, set()).update(
+      _library_of(t, split) for t in targets if not _is_test(t)
+    )
+  return {k: frozenset(v - {k}) for k, v in edges.items()}
+
+
+def _is_test(module: str) -> bool:
+  return _modules()[module].name.endswith("_test.py")
+
+
+@functools.cache
+def _declared() -> frozenset[str]:
+  """Distributions of pyproject.toml, extras included."""
+  text = (import_graph.ROOT / "pyproject.toml").read_text("utf-8")
+  project = tomllib.loads(text)["project"]
+  extras = project["optional-dependencies"].values()
+  rows = [*project["dependencies"], *(r for extra in extras for r in extra)]
+  return frozenset(
+    re.match(r"[\w.-]+", row).group().lower().replace("_", "-")  # type: ignore[union-attr]
+    for row in rows
   )
 
 
-def _target(path: pathlib.Path) -> str:
-  parts = path.with_suffix("").parts
-  return "/".join(parts)
+def _external(modules: Iterable[str]) -> set[str]:
+  """Labels of the packages from the index that modules import."""
+  out = set()
+  for module in modules:
+    for name in import_graph.imports(_source(module)):
+      top = name.split(".")[0]
+      distribution = DISTRIBUTIONS.get(top, top.replace("_", "-")).lower()
+      if distribution in _declared():
+        out.add(f"@pypi//{re.sub('[-.]', '_', distribution)}")
+  return out
 
 
-def _dependencies(path: pathlib.Path, known: set[str]) -> list[str]:
-  found = set()
-  for node in ast.walk(ast.parse((_ROOT / path).read_text("utf-8"))):
-    if isinstance(node, ast.Import):
-      names = [a.name for a in node.names]
-    elif isinstance(node, ast.ImportFrom) and node.module:
-      names = [node.module]
-      names += [f"{node.module}.{a.name}" for a in node.names]
-    else:
-      continue
-    for name in names:
-      stem = name.replace(".", "/")
-      for target in (stem, f"{stem}/__init__"):
-        if target in known:
-          found.add(target)
-  found.discard(_target(path))
-  return sorted(found)
+def _libraries() -> list[Target]:
+  members: dict[str, list[str]] = {}
+  for module in _modules():
+    if not _is_test(module):
+      members.setdefault(_library_of(module, _split()), []).append(module)
+  edges = _library_graph(_split())
+  return [
+    Target(
+      name=name,
+      rule="py_library",
+      sources=[str(_modules()[m]) for m in modules],
+      deps={f":{d}" for d in edges[name]} | _external(modules),
+      data=_data(name)
+      if pathlib.Path(import_graph.ROOT, name).is_dir()
+      else [],
+      testonly=name.split("/")[0] == "tests",
+    )
+    for name, modules in members.items()
+  ]
 
 
-def _rule(path: pathlib.Path) -> str:
-  if path.name.endswith("_test.py"):
-    return "py_test"
-  source = (_ROOT / path).read_text("utf-8")
-  runs = '__name__ == "__main__"' in source or path.name == "__main__.py"
-  return "py_binary" if runs else "py_library"
+def _data(folder: str) -> list[str]:
+  """Globs of the other files of a folder, and below it where no code lies."""
+  root = import_graph.ROOT / folder
+  globs = set()
+  for path in sorted(root.iterdir()):
+    if path.is_file() and path.suffix not in (".py", ".pyc"):
+      globs.add(f"{folder}/*{path.suffix}")
+    elif path.is_dir() and not path.is_symlink() and _without_code(path):
+      globs.add(f"{folder}/{path.name}/**")
+  return sorted(globs)
+
+
+def _without_code(folder: pathlib.Path) -> bool:
+  return folder.name not in _NO_DATA and not any(folder.rglob("*.py"))
+
+
+def _programs_and_tests() -> list[Target]:
+  out = []
+  for module, targets in import_graph.graph(_FOLDERS).items():
+    path = str(_modules()[module])
+    if _is_test(module):
+      others = [str(_modules()[t]) for t in sorted(targets) if _is_test(t)]
+      libraries = {
+        f":{_library_of(t, _split())}" for t in targets if not _is_test(t)
+      }
+      deps = libraries | _external([module])
+      name = path.removesuffix(".py")
+      out.append(Target(name, "py_test", [path, *others], deps))
+    elif _is_program(module):
+      library = f":{_library_of(module, _split())}"
+      name = path.removesuffix(".py")
+      testonly = path.startswith("tests/")
+      deps = {library}
+      out.append(Target(name, "py_binary", [path], deps, testonly=testonly))
+  return out
+
+
+def targets() -> list[Target]:
+  """All targets, by name."""
+  return sorted([*_libraries(), *_programs_and_tests()], key=lambda t: t.name)
 
 
 def text() -> str:
   """The BUILD file that fits the tree."""
-  files = _files()
-  known = {_target(p) for p in files}
-  out = [_HEAD]
-  for path in files:
-    rule, target = _rule(path), _target(path)
-    lines = [f"{rule}(", f'    name = "{target}",', f'    srcs = ["{path}"],']
-    if rule != "py_library":
-      lines.append(f'    main = "{path}",')
-    dependencies = _dependencies(path, known)
-    if dependencies:
-      lines.append("    deps = [")
-      lines += [f'        ":{d}",' for d in dependencies]
-      lines.append("    ],")
-    out.append("\n".join([*lines, ")"]) + "\n")
-  return "\n".join(out)
-
-
-def main() -> None:
-  """Rewrites BUILD, or with --check compares it."""
-  build = _ROOT / "BUILD"
-  if "--check" in sys.argv[1:]:
-    if not build.exists() or build.read_text("utf-8") != text():
-      sys.exit("BUILD is out of date: run python tools/build_file.py")
-  else:
-    build.write_text(text(), "utf-8")
+  return "\n".join([_HEAD, *(t.text() for t in targets())])
 
 
 if __name__ == "__main__":
-  main()
+  (import_graph.ROOT / "BUILD").write_text(text(), "utf-8")

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import jax
 import numpy as np
 
-import robust_tfds
+from robust_tfds import version
 
 # Of all code that decides pixels: raised with any change of one.
 # 2: Cityscapes-C on the fly has the keys of the prepared set.
@@ -41,4 +41,4 @@ def fingerprint(facts: Mapping[str, object]) -> str:
 
 def code_version() -> str:
   """Version of the package that made a number, for people."""
-  return robust_tfds.__version__
+  return version.VERSION

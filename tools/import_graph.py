@@ -1,0 +1,117 @@
+"""Who imports whom in this repository, at any depth of a file.
+
+`eval`, `models` and `configs` lie at the top and are also `robust_tfds.eval` and
+so on: both names are one module here, under the long one. What only type checkers
+import (`if TYPE_CHECKING:`) does not count.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import pathlib
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+LINKED = ("eval", "models", "configs")  # the folders with two names
+PACKAGES = ("robust_tfds", *LINKED)
+OTHERS = ("tests", "tools", "benchmarks")
+
+
+def canonical(name: str) -> str:
+  """The long name of a module.
+
+  >>> canonical("eval.main"), canonical("numpy")
+  ('robust_tfds.eval.main', 'numpy')
+  """
+  top = name.split(".")[0]
+  return f"robust_tfds.{name}" if top in LINKED else name
+
+
+@functools.cache
+def files(folders: tuple[str, ...] = PACKAGES) -> Mapping[str, pathlib.Path]:
+  """Module -> its file, relative to the repository; links are not followed."""
+  out = {}
+  for folder in folders:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+      relative = path.relative_to(ROOT)
+      if relative.parts[0] == "robust_tfds" and relative.parts[1] in LINKED:
+        continue  # the link to the top-level folder
+      parts = relative.with_suffix("").parts
+      name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+      out[canonical(name)] = relative
+  return out
+
+
+def imports(source: str, *, top_level: bool = False) -> set[str]:
+  """Canonical names that a file imports, `a.b` for both `import` statements.
+
+  Args:
+    source: Python text.
+    top_level: leave out imports inside functions.
+  """
+  names = set()
+  for node in _nodes(ast.parse(source), top_level):
+    if isinstance(node, ast.Import):
+      names |= {canonical(a.name) for a in node.names}
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+      names |= {canonical(f"{node.module}.{a.name}") for a in node.names}
+  return names
+
+
+def _nodes(tree: ast.AST, top_level: bool) -> Iterator[ast.AST]:
+  for node in ast.iter_child_nodes(tree):
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+      continue
+    inside = isinstance(
+      node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    )
+    if top_level and inside:
+      continue
+    yield node
+    yield from _nodes(node, top_level)
+
+
+def module_of(name: str, known: Mapping[str, object]) -> str | None:
+  """The module that an imported name is, or is of; None: not of these."""
+  if name in known:
+    return name
+  parent = name.rpartition(".")[0]
+  return parent if parent in known else None
+
+
+@functools.cache
+def graph(
+  folders: tuple[str, ...] = PACKAGES,
+) -> Mapping[str, frozenset[str]]:
+  """Module -> the modules of these folders that it imports."""
+  known = files(folders)
+  out = {}
+  for module, path in known.items():
+    names = imports((ROOT / path).read_text("utf-8"))
+    targets = {module_of(n, known) for n in names} - {None, module}
+    out[module] = frozenset(t for t in targets if t)
+  return out
+
+
+def cycles(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
+  """Groups of nodes that reach each other, sorted."""
+  reach = {node: _reachable(node, edges) for node in edges}
+  groups = {
+    frozenset(m for m in reach[node] if node in reach[m])
+    for node in edges
+    if node in reach[node]
+  }
+  return sorted(sorted(group) for group in groups)
+
+
+def _reachable(start: str, edges: Mapping[str, frozenset[str]]) -> set[str]:
+  seen: set[str] = set()
+  waiting = list(edges[start])
+  while waiting:
+    node = waiting.pop()
+    if node not in seen:
+      seen.add(node)
+      waiting += edges[node]
+  return seen
