@@ -5,7 +5,9 @@
 A folder is one `py_library` with its data. Bazel allows no cycle: in a folder that
 would close one (its files import from folders that import others of its files)
 every file is a target of its own. A command is a `py_binary` with a library of its
-own, a test file a `py_test`. Packages from the index come as `@pypi//<name>`, as MODULE.bazel declares them.
+own, a test file a `py_test`. Dependencies come as `@pypi//<name>`, as MODULE.bazel
+and requirements_lock.txt have them; packages of extras do not: they are imported
+where they are used and may be absent.
 `tests/build_test.py` holds BUILD to what this writes.
 """
 
@@ -150,11 +152,10 @@ def _is_test(module: str) -> bool:
 
 @functools.cache
 def _declared() -> frozenset[str]:
-  """Distributions of pyproject.toml, extras included."""
+  """Distributions of pyproject.toml: dependencies, and what tests need."""
   text = (import_graph.ROOT / "pyproject.toml").read_text("utf-8")
   project = tomllib.loads(text)["project"]
-  extras = project["optional-dependencies"].values()
-  rows = [*project["dependencies"], *(r for extra in extras for r in extra)]
+  rows = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
   return frozenset(
     re.match(r"[\w.-]+", row).group().lower().replace("_", "-")  # type: ignore[union-attr]
     for row in rows
