@@ -1,15 +1,32 @@
-"""Lets absl tests run under pytest: parsed flags, a fresh temporary folder."""
+"""Lets absl tests run under pytest, each run with folders of its own.
+
+Compiled programs are kept between runs in `.pytest_cache/`, for this process and
+those that tests start: most of the tests' time is compilation.
+"""
 
 import atexit
+import os
+import pathlib
 import shutil
 import tempfile
 
-from absl import flags
-from absl.testing import absltest
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
+# Before JAX is imported, which reads them then.
+os.environ.setdefault(
+  "JAX_COMPILATION_CACHE_DIR", str(_ROOT / ".pytest_cache" / "jax_programs")
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+# Everything that tests make by `tempfile` goes with the run.
+_folder = tempfile.mkdtemp(prefix="robust_tfds_tests_")
+atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+tempfile.tempdir = _folder
+
+from absl import flags  # noqa: E402
+from absl.testing import absltest  # noqa: E402
 
 flags.FLAGS.mark_as_parsed()
-
 # absl's default is one folder for every run; a run must not see another's files.
-_folder = tempfile.mkdtemp(prefix="robust_tfds_tests")
-atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 flags.FLAGS[absltest.TEST_TMPDIR.name].value = _folder
