@@ -36,6 +36,7 @@ _OF_DEVELOPERS = {
   "dill": "tensorflow-datasets' test case",
   "mypy": "a command",
   "pandas": "tensorflow-datasets' test case",
+  "pytest_xdist": "pytest -n",
   "ruff": "a command",
 }
 # Parity tests compare with these where somebody has installed them, and skip
