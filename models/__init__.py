@@ -20,6 +20,5 @@ enhancement, is `models.model.Model`: `.name`, `.spec`, `.init(key)`,
 from __future__ import annotations
 
 from models import convert as convert
-from models.catalogue import family as family
 from models.catalogue import get as get
 from models.catalogue import names as names

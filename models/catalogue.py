@@ -88,7 +88,7 @@ def network(
   from models.model import Classifier
   from models.spec import Spec
 
-  part_of = family(name)
+  part_of = family_of(name)
   variant = part_of.variants[name]
   spec = variant.spec.with_classes(num_classes)
   if isinstance(spec, DetectorSpec):
@@ -98,7 +98,7 @@ def network(
   raise TypeError(f"{name} has a {type(spec).__name__}, which no model takes.")
 
 
-def family(name: str) -> Family:
+def family_of(name: str) -> Family:
   """The family of a model; enhancements in `name` are ignored.
 
   Raises:
@@ -116,7 +116,7 @@ def kind_of(name: str) -> Kind:
     ValueError: an unknown name.
   """
   base, _ = split(name)
-  return family(base).variants[base].spec.kind
+  return family_of(base).variants[base].spec.kind
 
 
 def split(name: str) -> tuple[str, tuple[str, ...]]:

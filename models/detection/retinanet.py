@@ -46,14 +46,14 @@ _WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 
 
 def _mmdet(body: str) -> Variant:
-  options = {"body": body, "epsilon": 1e-5, "mmdet": True}
-  return Variant(_MMDET, options)
+  return Variant(_MMDET, {"body": body, "epsilon": 1e-5, "mmdet": True})
 
 
 VARIANTS = {
   # COCO_V1 was trained with FrozenBatchNorm2d's old epsilon, 0.
   "retinanet_resnet50_fpn": Variant(
-    _SPEC, {"body": "resnet50", "epsilon": 0.0, "mmdet": False}
+    dataclasses.replace(_SPEC, parameters=34_068_119),
+    {"body": "resnet50", "epsilon": 0.0, "mmdet": False},
   ),
   "retinanet_resnet50_fpn_mmdet": _mmdet("resnet50"),
   "retinanet_resnet101_fpn_mmdet": _mmdet("resnet101"),

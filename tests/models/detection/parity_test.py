@@ -14,7 +14,7 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from models import detection
+import models
 from models.convert import match
 from models.detection import labels
 from models.detection import masks as masks_lib
@@ -39,14 +39,12 @@ def compared(name: str, body: str = "resnet50") -> dict:
   module = oracles.detector(torch, name, body, _SHORT_PX, _LONG_PX).eval()
   oracles.randomise(torch, module, 0, *_RECIPES[name])
   arrays = {n: t.numpy() for n, t in module.state_dict().items()}
-  model = detection.get(name)
+  model = models.get(name)
   spec = dataclasses.replace(model.spec, short_px=_SHORT_PX, long_px=_LONG_PX)
   options = {**model.variant.options, "body": body}
   variant = dataclasses.replace(model.variant, options=options)
   model = dataclasses.replace(model, spec=spec, variant=variant)
-  loaded = match.bring(
-    model, arrays, detection.family(name).CHECKPOINTS, (), "torchvision"
-  )
+  loaded = match.match_arrays(model, arrays, "torchvision")
   levels, found = oracles.run(torch, module)
   images, sizes = oracles.photographs()
 
@@ -55,7 +53,7 @@ def compared(name: str, body: str = "resnet50") -> dict:
 
     pixels, _, _ = resize.to_network(images, sizes, spec)
     with jax.default_matmul_precision("highest"):
-      ours = model._merge(variables).backbone(pixels)
+      ours = model.merge(variables).backbone(pixels)
     return ours, model.apply(variables, images, sizes)
 
   ours = jax.jit(both)(loaded.variables, images, sizes)

@@ -14,9 +14,9 @@ import jax
 import numpy as np
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
-from models import detection
+import models
 
-model = detection.get("tiny_retinanet")
+model = models.get("tiny_retinanet")
 variables = model.init(jax.random.key(0))
 x = np.random.default_rng(0).integers(0, 256, (4, 64, 64, 3), np.uint8)
 sizes = np.array([[64, 64], [64, 40], [32, 64], [50, 50]], np.int32)

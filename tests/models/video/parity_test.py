@@ -7,7 +7,6 @@ are small: the networks take any size, and XLA compiles whole ones slowly.
 """
 
 import dataclasses
-from unittest import mock
 
 import jax
 import numpy as np
@@ -15,9 +14,9 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from models import video
+import models
 from models.convert import match
-from models.video.model import VideoModel
+from models.model import Classifier
 from tests.models.video import oracles
 
 _TOLERANCE = 1e-4  # of the logits' scale
@@ -35,7 +34,7 @@ def parity(name: str) -> dict:
   clips = np.asarray(model.preprocess(batch))
   oracles.randomise(oracle, module, name, clips)
   arrays = {n: t.numpy() for n, t in module.state_dict().items()}
-  loaded = _brought(model, arrays)
+  loaded = match.match_arrays(model, arrays)
   want = oracles.logits(oracle, module, clips)
   got = np.asarray(jax.jit(model.apply)(loaded.variables, batch))
   difference, own = np.abs(got - want).max(), 0.0
@@ -49,14 +48,14 @@ def parity(name: str) -> dict:
     "spread": float(np.abs(want[0] - want[1]).max()),
     "style": loaded.style,
     "ours": model.count_parameters(),
-    "published": video.get(name).count_parameters(),
+    "published": models.get(name).count_parameters(),
     "theirs": sum(p.numel() for p in module.parameters()),
   }
 
 
-def _fitted(name: str, oracle: oracles.Oracle) -> VideoModel:
+def _fitted(name: str, oracle: oracles.Oracle) -> Classifier:
   """Our network, made for the small clips where it is made for a size."""
-  model = video.get(name)
+  model = models.get(name)
   if not oracle.options:
     return model
   frames, side = oracle.clip
@@ -67,12 +66,6 @@ def _fitted(name: str, oracle: oracles.Oracle) -> VideoModel:
       model.variant, options={**model.variant.options, **oracle.options}
     ),
   )
-
-
-def _brought(model: VideoModel, arrays: dict) -> match.Loaded:
-  """The reference's arrays in `model`, by the rules of `convert.load`."""
-  with mock.patch.object(video, "get", lambda *_: model):
-    return video.convert.bring(model.name, arrays)
 
 
 class _Parity(parameterized.TestCase):
@@ -89,7 +82,7 @@ class _Parity(parameterized.TestCase):
     self.assertGreater(got["spread"], 1e-3 * got["scale"])
     self.assertLessEqual(got["difference"], _TOLERANCE * got["scale"])
     self.assertEqual(got["ours"], got["theirs"])
-    self.assertEqual(got["published"], video.get(name).spec.parameters)
+    self.assertEqual(got["published"], models.get(name).spec.parameters)
 
 
 class ParityTest(_Parity):

@@ -23,18 +23,14 @@ class Conv3dTest(parameterized.TestCase):
     groups=(1, 2, 6),
   )
   def test_frames_as_clips(self, kernel, stride, groups):
-    options = {
-      "stride": stride,
-      "padding": tuple(k // 2 for k in kernel),
-      "groups": groups,
-    }
+    form = volumes.Form(stride, tuple(k // 2 for k in kernel), groups)
     x = _clips((2, 8, 9, 10, 6))
     weights = _clips((*kernel, 6 // groups, 6), 1)
     with jax.default_matmul_precision("highest"):
-      got = jax.jit(functools.partial(volumes._convolve_frames, **options))(
+      got = jax.jit(functools.partial(volumes.convolve_frames, form=form))(
         x, weights
       )
-      want = jax.jit(functools.partial(volumes._convolve_clips, **options))(
+      want = jax.jit(functools.partial(volumes.convolve_clips, form=form))(
         x, weights
       )
     scale = np.abs(want).max()

@@ -14,15 +14,15 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from models import model as model_lib
-from models import video
+import models
+from models import variables as variables_lib
 from models.convert import match
 
 
 @functools.cache
 def _random(name: str) -> dict:
   rng = np.random.default_rng(0)
-  shapes = video.get(name).shapes()
+  shapes = models.get(name).shapes()
   return {p: rng.standard_normal(s, np.float32) for p, s in shapes.items()}
 
 
@@ -105,7 +105,7 @@ _THEIRS = {
 
 class NamesTest(parameterized.TestCase):
   def _same(self, loaded, name):
-    got = model_lib.flatten(loaded.variables)
+    got = variables_lib.flatten(loaded.variables)
     want = _random(name)
     self.assertEqual(set(got), set(want))
     for path, array in want.items():
@@ -116,14 +116,14 @@ class NamesTest(parameterized.TestCase):
     style, rename = _THEIRS[name]
     arrays = {rename(n): a for n, a in _as_torch(name).items()}
     self.assertLen(arrays, len(_random(name)))
-    loaded = video.convert.bring(name, arrays)
+    loaded = match.match_arrays(models.get(name), arrays)
     self.assertEqual(loaded.style, style)
     self.assertLen(loaded.sources, len(arrays))
     self._same(loaded, name)
 
   @parameterized.parameters("slow_r50", "slowfast_r50", "x3d_s", "r3d_18")
   def test_our_names_in_torch_words(self, name):
-    loaded = video.convert.bring(name, _as_torch(name))
+    loaded = match.match_arrays(models.get(name), _as_torch(name))
     self.assertEqual(loaded.style, "torch")
     self._same(loaded, name)
 
@@ -132,13 +132,15 @@ class NamesTest(parameterized.TestCase):
     for name in [n for n in arrays if ".attn.q." in n]:
       parts = [arrays.pop(name.replace(".q.", f".{x}.")) for x in "qkv"]
       arrays[name.replace(".q.", ".qkv.")] = np.concatenate(parts)
-    self._same(video.convert.bring("mvit_base_16x4", arrays), "mvit_base_16x4")
+    self._same(
+      match.match_arrays(models.get("mvit_base_16x4"), arrays), "mvit_base_16x4"
+    )
 
   def test_what_training_left_is_named(self):
     arrays = {_slow(n): a for n, a in _as_torch("slow_r50").items()}
     arrays["s1.pathway0_stem.bn.num_batches_tracked"] = np.int64(3)
     arrays["s1.pathway0_stem.bn.split_bn.running_mean"] = np.zeros(64)
-    loaded = video.convert.bring("slow_r50", arrays)
+    loaded = match.match_arrays(models.get("slow_r50"), arrays)
     self.assertLen(loaded.ignored, 2)
     self._same(loaded, "slow_r50")
 
@@ -150,21 +152,21 @@ class RefusalTest(absltest.TestCase):
     with self.assertRaisesRegex(
       ValueError, r"4 arrays are left over: s2\.pathway0_res0\.branch1_bn"
     ):
-      video.convert.bring("x3d_m", arrays)
+      match.match_arrays(models.get("x3d_m"), arrays)
 
   def test_another_network(self):
     with self.assertRaisesRegex(ValueError, "another architecture than i3d"):
-      video.convert.bring("i3d_r50", _as_torch("slow_r50"))
+      match.match_arrays(models.get("i3d_r50"), _as_torch("slow_r50"))
 
   def test_another_class_count(self):
     with self.assertRaisesRegex(ValueError, "has 400 classes.*num_classes="):
-      video.convert.bring("slow_r50", _as_torch("slow_r50"), num_classes=101)
+      match.match_arrays(models.get("slow_r50", 101), _as_torch("slow_r50"))
 
   def test_values_that_are_no_numbers(self):
     arrays = _as_torch("tiny_r3d")
     arrays["head.bias"] = np.full(10, np.nan, np.float32)
     with self.assertRaisesRegex(ValueError, "head.bias has 10 values"):
-      video.convert.bring("tiny_r3d", arrays)
+      match.match_arrays(models.get("tiny_r3d"), arrays)
 
 
 class FileTest(absltest.TestCase):
@@ -173,12 +175,12 @@ class FileTest(absltest.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
   def test_npz_of_trained_variables(self):
-    model = video.get("tiny_r3d")
+    model = models.get("tiny_r3d")
     variables = model.init(jax.random.key(0))
-    flat = model_lib.flatten(variables)
+    flat = variables_lib.flatten(variables)
     path = self.folder / "tiny.npz"
     np.savez(path, **{"/".join(p): a for p, a in flat.items()})
-    loaded = video.convert.load("tiny_r3d", path)
+    loaded = models.convert.load("tiny_r3d", path)
     same = jax.tree.map(np.array_equal, loaded, variables)
     self.assertTrue(all(jax.tree.leaves(same)))
 
@@ -189,7 +191,7 @@ class FileTest(absltest.TestCase):
     path = self.folder / "SLOW_8x8_R50.pyth"
     written = {"epoch": 195, "model_state": state, "cfg": "TRAIN: ..."}
     torch.save(written, path)
-    got = model_lib.flatten(video.convert.load("slow_r50", path))
+    got = variables_lib.flatten(models.convert.load("slow_r50", path))
     want = _random("slow_r50")
     for name in want:
       np.testing.assert_array_equal(got[name], want[name])

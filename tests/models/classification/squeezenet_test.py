@@ -80,5 +80,16 @@ class SqueezeNetTest(parameterized.TestCase):
     self.assertLess(top1, _FILES["squeezenet1_1"][1] - 0.17 * 242)
 
 
+class SizesTest(parameterized.TestCase):
+  @parameterized.parameters("squeezenet1_0", "squeezenet1_1")
+  def test_squeezenet_takes_any_size(self, name):
+    model = models.get(name, num_classes=4)
+    variables = jax.eval_shape(model.init, jax.random.key(0))
+    for side in (64, 97, 224, 227):
+      batch = jax.ShapeDtypeStruct((2, side, side + 5, 3), np.uint8)
+      got = jax.eval_shape(model.apply, variables, batch)
+      self.assertEqual(got.shape, (2, 4))
+
+
 if __name__ == "__main__":
   absltest.main()

@@ -3,17 +3,16 @@
 import numpy as np
 from absl.testing import absltest
 
-from models import detection
+import models
 from models.convert import match
-from models.detection import labels
 
 
 def arrays(name):
   """A checkpoint in torch's words with numbered arrays."""
-  shapes = detection.get(name).shapes()
+  shapes = models.get(name).shapes()
   return {
     match.torch_name(path): np.full(
-      match._file_shape(shape, path, match.TORCH), i, np.float32
+      match.file_shape(shape, path, match.TORCH), i, np.float32
     )
     for i, (path, shape) in enumerate(shapes.items())
   }
@@ -24,12 +23,12 @@ class NamesTest(absltest.TestCase):
     given = arrays("retinanet_resnet50_fpn")
     given["backbone.fpn.spare.weight"] = np.zeros(3, np.float32)
     with self.assertRaisesRegex(ValueError, "spare.weight"):
-      detection.convert.bring("retinanet_resnet50_fpn", given)
+      match.match_arrays(models.get("retinanet_resnet50_fpn"), given)
 
   def test_another_class_count_is_named(self):
     given = arrays("retinanet_resnet50_fpn")
     with self.assertRaisesRegex(ValueError, "cls_logits"):
-      detection.convert.bring("retinanet_resnet50_fpn", given, num_classes=20)
+      match.match_arrays(models.get("retinanet_resnet50_fpn", 20), given)
 
   def test_retinanet_old_torchvision(self):
     new = arrays("retinanet_resnet50_fpn")
@@ -41,9 +40,9 @@ class NamesTest(absltest.TestCase):
         for i in range(3):
           name = name.replace(f"{part}.{i}.0.", f"{part}.{i}.")
       old[name.replace("#", ".")] = value
-    loaded = detection.convert.bring("retinanet_resnet50_fpn", old)
+    loaded = match.match_arrays(models.get("retinanet_resnet50_fpn"), old)
     self.assertEqual(loaded.style, "torchvision old")
-    want = detection.convert.bring("retinanet_resnet50_fpn", new)
+    want = match.match_arrays(models.get("retinanet_resnet50_fpn"), new)
     _same(loaded.variables, want.variables)
 
   def test_retinanet_mmdetection(self):
@@ -77,21 +76,9 @@ class NamesTest(absltest.TestCase):
         ):
           key = key.replace(ours, theirs)
       old[key] = value
-    loaded = detection.convert.bring(name, old)
+    loaded = match.match_arrays(models.get(name), old)
     self.assertEqual(loaded.style, "mmdetection")
-    _same(loaded.variables, detection.convert.bring(name, new).variables)
-
-
-class LabelsTest(absltest.TestCase):
-  def test_tables(self):
-    self.assertEqual(labels.table("plain", 3), (0, 1, 2))
-    self.assertEqual(labels.table("last", 3), (0, 1, 2, -1))
-    self.assertEqual(labels.table("torchvision", 3), (-1, 0, 1, 2))
-    coco = labels.table("torchvision", 80)
-    self.assertEqual([coco[i] for i in (0, 1, 12, 13, 90)], [-1, 0, -1, 11, 79])
-    self.assertEqual(sorted(set(coco)), list(range(-1, 80)))
-    with self.assertRaisesRegex(ValueError, "plain, last"):
-      labels.table("first", 3)
+    _same(loaded.variables, match.match_arrays(models.get(name), new).variables)
 
 
 def _same(one, two):

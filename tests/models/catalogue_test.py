@@ -1,0 +1,254 @@
+"""Every name of the catalogue, and what it refuses."""
+
+import pathlib
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+
+import models
+from models import adapters
+from models import catalogue
+from models import own
+from models.detection.spec import DetectorSpec
+from models.model import Model
+from models.spec import KINDS
+
+
+def build_own():
+  """A model of the user's own, as `module:function` names it."""
+  return adapters.get("callable")(
+    lambda x: x.mean((1, 2, 3))[:, None] * jnp.arange(10.0),
+    models.get("digits_cnn").spec,
+    name="mine",
+  )
+
+
+class _Detector:
+  """A user's detector that knows nothing of our classes."""
+
+  name = "theirs"
+  spec = DetectorSpec(num_classes=3, short_px=0)
+
+  def init(self, key):
+    return {"key": key}
+
+  def apply(self, variables, images, sizes):
+    return {"boxes": sizes}
+
+
+def build_detector():
+  """An object with a model's parts."""
+  return _Detector()
+
+
+def build_nothing():
+  """Not a model."""
+  return 3
+
+
+def build_without_a_spec():
+  """A model whose spec is none."""
+  detector = _Detector()
+  detector.spec = {"num_classes": 3}
+  return detector
+
+
+def _smallest() -> dict:
+  """The smallest published model of each family."""
+  smallest: dict = {}
+  for name in models.names():
+    size = models.get(name).spec.parameters
+    part_of = catalogue.family_of(name)
+    if size and size < smallest.get(part_of, ("", np.inf))[1]:
+      smallest[part_of] = (name, size)
+  return smallest
+
+
+# A network of many small layers takes seconds to trace.
+_DEEP = ("inceptionresnetv2", "nasnetamobile", "polynet")
+_QUICK = tuple(n for n, _ in _smallest().values() if n not in _DEEP)
+
+
+class NamesTest(parameterized.TestCase):
+  def test_names(self):
+    names = models.names()
+    self.assertEqual(names, tuple(sorted(names)))
+    self.assertContainsSubset(
+      (
+        "alexnet",
+        "cascademaskrcnn_resnet50_fpn_mmdet",
+        "digits_cnn",
+        "i3d_r50",
+        "mvit_base_16x4",
+        "r2plus1d_18",
+        "resnet50",
+        "retinanet_resnet50_fpn",
+        "slow_r50",
+        "slowfast_r50",
+        "squeezenet1_1",
+        "timesformer_base",
+        "tiny_r3d",
+        "tiny_retinanet",
+        "x3d_m",
+      ),
+      names,
+    )
+
+  def test_kinds_part_the_names(self):
+    of_kinds = [models.names(kind=kind) for kind in KINDS]
+    self.assertEqual([len(names) for names in of_kinds], [65, 24, 17])
+    self.assertEqual(tuple(sorted(sum(of_kinds, ()))), models.names())
+    with self.assertRaisesRegex(ValueError, "Did you mean 'classification'"):
+      models.names(kind="clasification")
+
+  @parameterized.parameters(*KINDS)
+  def test_a_folder_holds_one_kind(self, kind):
+    folder = pathlib.Path(models.__file__).parent / kind
+    for name in models.names(kind=kind):
+      module = catalogue.family_of(name).network.__module__
+      self.assertTrue((folder / f"{module.split('.')[-1]}.py").exists(), name)
+      self.assertEqual(models.get(name).kind, kind)
+
+  def test_unknown_name_is_answered_with_the_nearest(self):
+    for name, near in (
+      ("resnet5O", "resnet50"),
+      ("slow_r5O", "slow_r50"),
+      ("tiny_retinet", "tiny_retinanet"),
+    ):
+      with self.assertRaisesRegex(ValueError, f"Did you mean '{near}'"):
+        models.get(name)
+    with self.assertRaisesRegex(ValueError, "Unknown model 'qqq'.*Known: "):
+      models.get("qqq")
+
+  def test_another_kind_is_refused(self):
+    with self.assertRaisesRegex(
+      ValueError, "tiny_retinanet is a model of kind detection, expected classi"
+    ):
+      models.get("tiny_retinanet", kind="classification")
+    with self.assertRaisesRegex(ValueError, "of kind classification, expected"):
+      models.get(f"{__name__}:build_own", kind="video")
+    with self.assertRaisesRegex(
+      ValueError, "Unknown video model 'x3d_n'.*Did you mean .*'x3d_m'"
+    ):
+      models.get("x3d_n", kind="video")
+    self.assertEqual(models.get("x3d_m", kind="video").name, "x3d_m")
+
+
+class GetTest(parameterized.TestCase):
+  @parameterized.parameters("digits_cnn", "tiny_r3d")
+  def test_enhancements_in_the_name(self, name):
+    model = models.get(f"{name}+clahe")
+    self.assertEqual(model.name, f"{name}+clahe")
+    self.assertIs(
+      catalogue.family_of(f"{name}+clahe"), catalogue.family_of(name)
+    )
+    with self.assertRaisesRegex(ValueError, "Did you mean 'clahe'"):
+      models.get(f"{name}+clahee")
+
+  @parameterized.parameters(
+    (
+      "tiny_retinanet+clahe",
+      "clahe is for .* classification and video, got de",
+    ),
+    (
+      "tiny_r3d+ten_crop",
+      "ten_crop is for models of kind classification, got v",
+    ),
+  )
+  def test_enhancements_that_do_not_suit(self, name, message):
+    with self.assertRaisesRegex(ValueError, message):
+      models.get(name)
+    with self.assertRaisesRegex(ValueError, message):
+      models.convert.load(name, "nowhere.npz")
+
+  def test_refuses_bad_options(self):
+    with self.assertRaisesRegex(ValueError, "num_classes=1"):
+      models.get("resnet18", num_classes=1)
+    with self.assertRaisesRegex(ValueError, "num_classes=0"):
+      models.get("tiny_retinanet", num_classes=0)
+    for name in ("resnet18", "tiny_r3d", "tiny_retinanet"):
+      with self.assertRaisesRegex(ValueError, "float16.*expected one of"):
+        models.get(name, dtype="float16")
+
+  @parameterized.parameters("resnet18", "tiny_r3d", "tiny_retinanet")
+  def test_another_head_has_its_own_labels(self, name):
+    model = models.get(name, num_classes=7)
+    self.assertEqual(model.spec.num_classes, 7)
+    self.assertEqual(model.spec.label_space, "custom")
+    self.assertIsNone(model.spec.parameters)
+    self.assertNotEqual(model.shapes(), models.get(name).shapes())
+    published = models.get(name).spec.num_classes
+    self.assertEqual(models.get(name, published), models.get(name))
+
+
+class OwnTest(absltest.TestCase):
+  def test_by_path(self):
+    model = models.get(f"{__name__}:build_own+clahe")
+    self.assertEqual(model.name, "mine+clahe")
+    with self.assertRaisesRegex(
+      ValueError, "has 10 classes, got num_classes=3"
+    ):
+      models.get(f"{__name__}:build_own", num_classes=3)
+    with self.assertRaisesRegex(ValueError, "brings its own variables"):
+      models.convert.load(f"{__name__}:build_own", "x.npz")
+
+  def test_an_object_with_the_parts(self):
+    model = models.get(f"{__name__}:build_detector", kind="detection")
+    self.assertIsInstance(model, Model)
+    self.assertIsInstance(model, own.OwnModel)
+    self.assertEqual(model.init(7), {"key": 7})
+    self.assertEqual(model.apply({}, None, 5), {"boxes": 5})
+
+  def test_refusals(self):
+    for name, message in (
+      ("nowhere:build", "No model at 'nowhere:build'"),
+      (f"{__name__}:nothing_there", "has no 'nothing_there'"),
+      (f"{__name__}:build_nothing", "returned a int without name, spec"),
+      (f"{__name__}:build_without_a_spec", "a spec of type dict, expected"),
+    ):
+      with self.assertRaisesRegex(ValueError, message):
+        models.get(name)
+
+
+class _SizeTest(parameterized.TestCase):
+  def check_size(self, name):
+    model = models.get(name)
+    count = model.count_parameters()
+    self.assertEqual(count, model.spec.parameters or count)
+    self.assertGreater(count, 1e4)
+
+
+class PublishedTest(_SizeTest):
+  def test_every_model_says_where_it_is_from(self):
+    for name in models.names():
+      spec = models.get(name).spec
+      self.assertTrue(spec.source, name)
+      if spec.kind != "detection":
+        self.assertIsNotNone(spec.parameters, name)
+
+  def test_quick_ones_are_of_most_families(self):
+    self.assertGreaterEqual(len(_QUICK), 23)
+
+  @parameterized.parameters(*_QUICK)
+  def test_size(self, name):
+    self.check_size(name)
+
+
+@pytest.mark.slow
+class WholeListTest(_SizeTest):
+  @parameterized.parameters(*(n for n in models.names() if n not in _QUICK))
+  def test_size(self, name):
+    self.check_size(name)
+
+
+class SplitTest(absltest.TestCase):
+  def test_split(self):
+    self.assertEqual(catalogue.split("a+b+c"), ("a", ("b", "c")))
+    self.assertEqual(catalogue.split("a:b"), ("a:b", ()))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,147 @@
+"""The contract of models: pure functions, dtypes, refusals."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+import models
+from models import adapters
+from models import model as model_lib
+from models import variables as variables_lib
+
+
+class ModelTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.model = models.get("digits_cnn")
+    self.variables = self.model.init(jax.random.key(0))
+    rng = np.random.default_rng(0)
+    self.images = rng.integers(0, 256, (5, 32, 32, 3), np.uint8)
+
+  def test_init_is_a_function_of_the_key(self):
+    again = jax.jit(self.model.init)(jax.random.key(0))
+    other = self.model.init(jax.random.key(1))
+    same = jax.tree.map(np.array_equal, self.variables, again)
+    self.assertTrue(all(jax.tree.leaves(same)))
+    kernel = self.variables["head"]["kernel"]
+    self.assertFalse(np.array_equal(kernel, other["head"]["kernel"]))
+    self.assertGreater(float(jnp.std(kernel)), 0)
+
+  def test_uint8_is_preprocessed_as_the_spec_says(self):
+    spec = dataclasses.replace(
+      self.model.spec,
+      channel_order="bgr",
+      scale=1.0,
+      mean=(1.0, 2.0, 3.0),
+      std=(2.0, 4.0, 8.0),
+    )
+    model = dataclasses.replace(self.model, spec=spec)
+    pixels = model.preprocess(np.full((1, 1, 1, 3), (30, 20, 10), np.uint8))
+    np.testing.assert_allclose(pixels[0, 0, 0], [4.5, 4.5, 3.375])
+    np.testing.assert_allclose(
+      model.apply(self.variables, self.images),
+      model.apply(self.variables, model.preprocess(self.images)),
+      rtol=1e-6,
+    )
+
+  def test_jit_and_batch_size_do_not_matter(self):
+    whole = self.model.apply(self.variables, self.images)
+    self.assertEqual(whole.dtype, jnp.float32)
+    self.assertEqual(whole.shape, (5, 10))
+    one = jax.jit(self.model.apply)(self.variables, self.images[3:4])
+    np.testing.assert_allclose(one, whole[3:4], atol=1e-5)
+
+  def test_bfloat16_computes_near_float32(self):
+    model = models.get("digits_cnn", dtype="bfloat16")
+    got = model.apply(self.variables, self.images)
+    want = self.model.apply(self.variables, self.images)
+    self.assertEqual(got.dtype, jnp.float32)
+    scale = float(jnp.abs(want).max())
+    self.assertLess(float(jnp.abs(got - want).max()), 0.03 * scale)
+    self.assertFalse(np.array_equal(got, want))
+
+  def test_bfloat16_keeps_statistics_wide(self):
+    model = models.get("resnet18", dtype="bfloat16")
+    batch = np.random.default_rng(0).standard_normal((2, 32, 32, 3), np.float32)
+    variables = _drawn(model)
+    got = jax.jit(model.apply)(variables, batch)
+    want = jax.jit(models.get("resnet18").apply)(variables, batch)
+    self.assertEqual(got.dtype, jnp.float32)
+    scale = float(jnp.abs(want).max())
+    self.assertLess(float(jnp.abs(got - want).max()), 0.05 * scale)
+
+  def test_refuses_batches_that_do_not_fit(self):
+    def apply(batch):
+      return self.model.apply(self.variables, batch)
+
+    with self.assertRaisesRegex(ValueError, r"shape \(32, 32, 3\)"):
+      apply(self.images[0])
+    with self.assertRaisesRegex(ValueError, "28 x 28, expected 32 x 32"):
+      apply(self.images[:, :28, :28])
+    with self.assertRaisesRegex(ValueError, "int32 pixels"):
+      apply(self.images.astype(np.int32))
+
+  def test_refuses_variables_of_another_model(self):
+    other = models.get("digits_linear").init(jax.random.key(0))
+    with self.assertRaisesRegex(ValueError, "do not fit digits_cnn: at conv1"):
+      self.model.apply(other, self.images)
+    extra = {**self.variables, "tail": {"bias": np.zeros(3)}}
+    with self.assertRaisesRegex(ValueError, "has no tail/bias"):
+      self.model.apply(extra, self.images)
+
+  def test_variables_are_a_plain_nested_dict(self):
+    flat = variables_lib.flatten(self.variables)
+    self.assertEqual(set(flat), set(self.model.shapes()))
+    again = variables_lib.nest(flat)
+    self.assertEqual(
+      jax.tree.structure(again), jax.tree.structure(self.variables)
+    )
+
+  def test_gradients_reach_every_variable(self):
+    def loss(variables):
+      return self.model.apply(variables, self.images)[:, 0].sum()
+
+    gradient = jax.grad(loss)(self.variables)
+    for path, leaf in variables_lib.flatten(gradient).items():
+      self.assertGreater(float(jnp.abs(leaf).max()), 0, path)
+
+
+class TrainingTest(absltest.TestCase):
+  def test_who_can_be_trained(self):
+    for name, trainable in (
+      ("digits_cnn", True),
+      ("tiny_r3d", True),
+      ("tiny_retinanet", True),
+      ("retinanet_resnet50_fpn", True),
+      ("fasterrcnn_resnet50_fpn", False),
+      ("digits_cnn+clahe", False),
+    ):
+      self.assertEqual(models.get(name).trainable, trainable, name)
+    spec = models.get("digits_cnn").spec
+    model = adapters.get("callable")(lambda x: x, spec)
+    self.assertIsInstance(model, model_lib.Model)
+    self.assertFalse(model.trainable)
+
+  def test_a_loss_that_is_not_there(self):
+    with self.assertRaisesRegex(ValueError, "digits_cnn.*no training loss"):
+      models.get("digits_cnn").loss({}, {})
+
+
+def _drawn(model):
+  """Random variables of the right shapes; statistics are positive."""
+  rng = np.random.default_rng(0)
+  flat = {}
+  for path, shape in model.shapes().items():
+    spread = np.sqrt(2 / max(np.prod(shape[:-1]), 1))
+    flat[path] = rng.normal(0, spread, shape).astype(np.float32)
+    if path[-1] in ("scale", "var"):
+      flat[path] = rng.uniform(0.5, 1.5, shape).astype(np.float32)
+  return variables_lib.nest(flat)
+
+
+if __name__ == "__main__":
+  absltest.main()
