@@ -13,10 +13,10 @@ shift); two runs of it, or of any of these, go beside each other by
   ... --config=configs/video_p.py:ucf101_ds,r2plus1d_18
 
 Data sets: kinetics400_p, ucf101_p, hmdb51_p, ssv2_p (their READMEs say what the
-manual dir holds), ucf101_ds; networks: `models.names(kind="video")`. The files are kept as they are
-and perturbed on the fly; `--config.data.source=prepared` reads the builders'
-lossless sets. Views are the paper's: 10 of Kinetics, 5 of UCF101 and HMDB51, 1 of
-SSv2. Needs PyAV (extra `video`).
+manual dir holds), ucf101_ds; networks: `models.names(kind="video")`. The files
+are kept as they are and perturbed on the fly; `--config.data.source=prepared`
+reads the builders' lossless sets. Views are the paper's: 10 of Kinetics, 5 of
+UCF101 and HMDB51, 1 of SSv2. Needs PyAV (extra `video`).
 """
 
 import ml_collections

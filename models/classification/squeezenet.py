@@ -7,6 +7,7 @@ weights have the same network and another preprocessing, hence their own names.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import jax
@@ -48,21 +49,16 @@ _FIRES = (
 )
 
 
-def _variants() -> dict[str, Variant]:
-  from dataclasses import replace
-
-  found = {}
-  for version, options in (("1_0", _V1_0), ("1_1", _V1_1)):
-    for ending, spec in (("", _CAFFE), ("_torchvision", _TORCHVISION)):
-      spec = replace(spec, parameters=_COUNTS[version])
-      found[f"squeezenet{version}{ending}"] = Variant(spec, options)
-  return found
+VARIANTS = {
+  f"squeezenet{version}{ending}": Variant(
+    dataclasses.replace(spec, parameters=_COUNTS[version]), options
+  )
+  for version, options in (("1_0", _V1_0), ("1_1", _V1_1))
+  for ending, spec in (("", _CAFFE), ("_torchvision", _TORCHVISION))
+}
 
 
-VARIANTS = _variants()
-
-
-def _torchvision_names(pooled: tuple[int, int]) -> tuple:
+def _torchvision_names(pooled: tuple[int, ...]) -> Rules:
   """features.3 -> fire2, ...: positions depend on where the poolings are."""
   rules, position = [(r"^features\.0\.", "conv1.")], 3
   for fire in range(2, 10):

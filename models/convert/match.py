@@ -175,14 +175,14 @@ def _best_style(
   styles: Mapping[str, Rules],
 ) -> tuple[str, dict[str, Path | None]]:
   """The style with the most hits, and name in the file -> our path."""
-  own = {"/".join(path): path for path in shapes}
-  torch = {torch_name(path): path for path in shapes}
+  by_path = {"/".join(path): path for path in shapes}
+  by_name = {torch_name(path): path for path in shapes}
   candidates: dict[str, dict[str, Path | None]] = {}
   for style, rules in {TORCH: (), **styles}.items():
     candidates[style] = {
-      n: torch.get(_rename((*_WRAPPED, *rules), n)) for n in arrays
+      n: by_name.get(_rename((*_WRAPPED, *rules), n)) for n in arrays
     }
-  candidates[OWN] = {n: own.get(n) for n in arrays}
+  candidates[OWN] = {n: by_path.get(n) for n in arrays}
 
   def hits(style: str) -> int:
     return len(set(candidates[style].values()) - {None})

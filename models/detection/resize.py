@@ -33,8 +33,8 @@ def to_network(
   """
   height, width = batch.shape[1:3]
   canvas = network_canvas(height, width, spec)
-  shown = shown_sizes(sizes, spec)
-  factor = sizes.astype(jnp.float32) / shown.astype(jnp.float32)
+  resized_px = network_sizes(sizes, spec)
+  factor = sizes.astype(jnp.float32) / resized_px.astype(jnp.float32)
   pixels = spec.normalize(batch)
   if spec.short_px:
     pixels = jax.vmap(lambda p, f, s: _resized(p, f, s, canvas))(
@@ -43,13 +43,13 @@ def to_network(
   else:
     margin = [(0, c - n) for c, n in zip(canvas, (height, width))]
     pixels = jnp.pad(pixels, ((0, 0), *margin, (0, 0)))
-  rows = jnp.arange(canvas[0])[None, :, None] < shown[:, 0, None, None]
-  columns = jnp.arange(canvas[1])[None, None] < shown[:, 1, None, None]
+  rows = jnp.arange(canvas[0])[None, :, None] < resized_px[:, 0, None, None]
+  columns = jnp.arange(canvas[1])[None, None] < resized_px[:, 1, None, None]
   pixels = jnp.where((rows & columns)[..., None], pixels, 0)
-  return pixels, shown, jnp.concatenate([factor[:, ::-1]] * 2, axis=1)
+  return pixels, resized_px, jnp.concatenate([factor[:, ::-1]] * 2, axis=1)
 
 
-def shown_sizes(sizes: jax.Array, spec: DetectorSpec) -> jax.Array:
+def network_sizes(sizes: jax.Array, spec: DetectorSpec) -> jax.Array:
   """(height, width) after the resize rule: int32 `[B, 2]`."""
   if not spec.short_px:
     return sizes.astype(jnp.int32)

@@ -68,8 +68,8 @@ class Fusion(nnx.Module):
 
   def __call__(self, slow: jax.Array, fast: jax.Array) -> jax.Array:
     """The slow features with the fast ones' appended."""
-    made = layers.relu(self.norm(self.conv_fast_to_slow(fast)))
-    return jnp.concatenate([slow, made], axis=-1)
+    from_fast = layers.relu(self.norm(self.conv_fast_to_slow(fast)))
+    return jnp.concatenate([slow, from_fast], axis=-1)
 
 
 class Level(nnx.Module):

@@ -98,9 +98,9 @@ class SqueezeExcite(nnx.Module):
 
   def __init__(self, channels: int, *, rngs: nnx.Rngs):
     """The hidden width is rounded to eights, at least 8 and 90 %."""
-    wanted = channels * 0.0625
-    hidden = max(8, int(wanted + 4) // 8 * 8)
-    hidden += 8 if hidden < 0.9 * wanted else 0
+    sixteenth = channels / 16
+    hidden = max(8, int(sixteenth + 4) // 8 * 8)
+    hidden += 8 if hidden < 0.9 * sixteenth else 0
     self.block = layers.Stack(
       (
         volumes.Conv3d(channels, hidden, 1, bias=True, rngs=rngs),

@@ -15,12 +15,13 @@ from models import variables as variables_lib
 
 
 class ModelTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.model = models.get("digits_cnn")
-    self.variables = self.model.init(jax.random.key(0))
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.model = models.get("digits_cnn")
+    cls.variables = cls.model.init(jax.random.key(0))
     rng = np.random.default_rng(0)
-    self.images = rng.integers(0, 256, (5, 32, 32, 3), np.uint8)
+    cls.images = rng.integers(0, 256, (5, 32, 32, 3), np.uint8)
 
   def test_init_is_a_function_of_the_key(self):
     again = jax.jit(self.model.init)(jax.random.key(0))

@@ -93,10 +93,11 @@ class AnchorsTest(absltest.TestCase):
     ]
     zero = jnp.zeros((1, 50, 4))
 
+    @jax.jit
     def loss(sharpness):
       logits = sharpness * (2 * one_hot - 1)
-      return float(
-        losses.detection_loss(logits, zero, laid, truth, labels, (1.0,) * 4)
+      return losses.detection_loss(
+        logits, zero, laid, truth, labels, (1.0,) * 4
       )
 
     self.assertLess(loss(6.0), loss(1.0))

@@ -17,7 +17,7 @@ from jax.sharding import PartitionSpec as P
 import models
 
 model = models.get("tiny_retinanet")
-variables = model.init(jax.random.key(0))
+variables = jax.jit(model.init)(jax.random.key(0))
 x = np.random.default_rng(0).integers(0, 256, (4, 64, 64, 3), np.uint8)
 sizes = np.array([[64, 64], [64, 40], [32, 64], [50, 50]], np.int32)
 mesh = jax.make_mesh((2,), ("data",), axis_types=(AxisType.Auto,))

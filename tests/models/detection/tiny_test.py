@@ -9,13 +9,14 @@ import models
 
 
 class TinyTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.model = models.get("tiny_retinanet")
-    self.variables = self.model.init(jax.random.key(0))
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.model = models.get("tiny_retinanet")
+    cls.variables = jax.jit(cls.model.init)(jax.random.key(0))
     rng = np.random.default_rng(0)
-    self.images = rng.integers(0, 256, (2, 128, 128, 3), np.uint8)
-    self.sizes = np.array([[128, 100], [96, 128]], np.int32)
+    cls.images = rng.integers(0, 256, (2, 128, 128, 3), np.uint8)
+    cls.sizes = np.array([[128, 100], [96, 128]], np.int32)
 
   def test_detections(self):
     got = jax.jit(self.model.apply)(self.variables, self.images, self.sizes)

@@ -11,9 +11,11 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 import models
+from models import adapters
 from models import enhancements
 from models.enhancements import clahe
 from models.enhancements import ten_crop
+from models.spec import Spec
 
 
 def _pictures(side: int, n: int = 2) -> np.ndarray:
@@ -25,11 +27,12 @@ def _pictures(side: int, n: int = 2) -> np.ndarray:
 
 
 class EnhancementsTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.model = models.get("digits_cnn")
-    self.variables = self.model.init(jax.random.key(0))
-    self.pictures = _pictures(32, 3)
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.model = models.get("digits_cnn")
+    cls.variables = cls.model.init(jax.random.key(0))
+    cls.pictures = _pictures(32, 3)
 
   def test_names(self):
     self.assertEqual(enhancements.names(), ("clahe", "denoise", "ten_crop"))
@@ -87,8 +90,9 @@ class EnhancementsTest(parameterized.TestCase):
     np.testing.assert_array_equal(views[9], views[8][:, :, ::-1])
 
   def test_ten_crop_averages_probabilities(self):
-    model = models.get("squeezenet1_1", num_classes=3)
-    variables = jax.jit(model.init)(jax.random.key(0))
+    spec = Spec(num_classes=3)
+    model = adapters.get("callable")(lambda x: 4 * x.mean((1, 2)), spec)
+    variables = None
     pictures = jnp.asarray(_pictures(72))
     apply = jax.jit(enhancements.wrap(model, "ten_crop").apply)
     got = jnp.exp(apply(variables, pictures))
@@ -119,6 +123,15 @@ class EnhancementsTest(parameterized.TestCase):
       self.model.apply(self.variables, denoise.denoise(self.pictures)),
       atol=1e-5,
     )
+
+  def test_frames_of_clips_are_pictures(self):
+    clips = jnp.asarray(_pictures(32, 6).reshape(2, 3, 32, 32, 3))
+    want = clahe.equalize(clips.reshape(6, 32, 32, 3)).reshape(clips.shape)
+    np.testing.assert_array_equal(clahe.equalize(clips), want)
+    model = enhancements.wrap(models.get("tiny_r3d"), "clahe")
+    variables = jax.eval_shape(model.init, jax.random.key(0))
+    got = jax.eval_shape(model.apply, variables, clips)
+    self.assertEqual((model.kind, got.shape), ("video", (2, 10)))
 
   def test_missing_library_is_said(self):
     with mock.patch.dict(sys.modules, {"pywt": None}):

@@ -4,9 +4,11 @@ The names are written down here from PySlowFast's and TimeSformer's sources,
 independently of the rules: ours are renamed to theirs and brought back.
 """
 
+import dataclasses
 import functools
 import pathlib
 import re
+import warnings
 
 import jax
 import numpy as np
@@ -19,10 +21,20 @@ from models import variables as variables_lib
 from models.convert import match
 
 
+def _model(name: str):
+  """The network; of equal blocks two say as much as twelve."""
+  model = models.get(name)
+  if name != "timesformer_base":
+    return model
+  options = {**model.variant.options, "depth": 2}
+  variant = dataclasses.replace(model.variant, options=options)
+  return dataclasses.replace(model, variant=variant)
+
+
 @functools.cache
 def _random(name: str) -> dict:
   rng = np.random.default_rng(0)
-  shapes = models.get(name).shapes()
+  shapes = _model(name).shapes()
   return {p: rng.standard_normal(s, np.float32) for p, s in shapes.items()}
 
 
@@ -90,6 +102,27 @@ def _mvit(name: str) -> str:
   return name.replace("head.proj.", "head.projection.")
 
 
+def _torchvision_mvit(arrays: dict) -> dict:
+  """Names of torchvision's MViT."""
+  renamed = {}
+  for name, array in arrays.items():
+    name = name.replace("patch_embed.patch_model.", "conv_proj.")
+    name = name.replace("cls_positional_encoding.cls_", "pos_encoding.class_")
+    name = re.sub(
+      r"^cls_positional_encoding\.pos_embed_(\w+)$",
+      r"pos_encoding.\1_pos",
+      name,
+    )
+    name = name.replace(".attn.proj.", ".attn.project.0.")
+    name = re.sub(r"^(blocks\.\d+)\.proj\.", r"\1.project.", name)
+    name = re.sub(r"\.pool_([qkv])\.", r".pool_\1.pool.", name)
+    name = re.sub(r"\.norm_([qkv])\.", r".pool_\1.norm_act.0.", name)
+    name = name.replace(".mlp.fc1.", ".mlp.0.").replace(".mlp.fc2.", ".mlp.3.")
+    name = name.replace("norm_embed.", "norm.").replace("head.proj.", "head.1.")
+    renamed[name] = array
+  return renamed
+
+
 _THEIRS = {
   "slow_r50": ("pyslowfast", _slow),
   "i3d_r50": (
@@ -116,14 +149,14 @@ class NamesTest(parameterized.TestCase):
     style, rename = _THEIRS[name]
     arrays = {rename(n): a for n, a in _as_torch(name).items()}
     self.assertLen(arrays, len(_random(name)))
-    loaded = match.match_arrays(models.get(name), arrays)
+    loaded = match.match_arrays(_model(name), arrays)
     self.assertEqual(loaded.style, style)
     self.assertLen(loaded.sources, len(arrays))
     self._same(loaded, name)
 
   @parameterized.parameters("slow_r50", "slowfast_r50", "x3d_s", "r3d_18")
   def test_our_names_in_torch_words(self, name):
-    loaded = match.match_arrays(models.get(name), _as_torch(name))
+    loaded = match.match_arrays(_model(name), _as_torch(name))
     self.assertEqual(loaded.style, "torch")
     self._same(loaded, name)
 
@@ -167,6 +200,29 @@ class RefusalTest(absltest.TestCase):
     arrays["head.bias"] = np.full(10, np.nan, np.float32)
     with self.assertRaisesRegex(ValueError, "head.bias has 10 values"):
       match.match_arrays(models.get("tiny_r3d"), arrays)
+
+
+class WarningTest(absltest.TestCase):
+  def _load(self, name, arrays):
+    path = self.create_tempfile("weights.npz").full_path
+    np.savez(path, **arrays)
+    return models.convert.load(name, path)
+
+  def test_weights_of_another_library(self):
+    arrays = _as_torch("r3d_18")
+    with warnings.catch_warnings():
+      warnings.simplefilter("error")
+      self._load("r3d_18", arrays)
+      theirs = {_x3d(n): a for n, a in _as_torch("x3d_xs_pyslowfast").items()}
+      self._load("x3d_xs_pyslowfast", theirs)
+      # pytorchvideo's files are PySlowFast's, renamed.
+      theirs = {_slow(n): a for n, a in _as_torch("slow_r50").items()}
+      self._load("slow_r50", theirs)
+
+  def test_torchvisions_mvit_has_its_own_name(self):
+    arrays = _torchvision_mvit(_as_torch("mvit_v1_b"))
+    with self.assertWarnsRegex(UserWarning, "Load it into mvit_v1_b"):
+      self._load("mvit_base_16x4", arrays)
 
 
 class FileTest(absltest.TestCase):

@@ -15,12 +15,14 @@ import models
 
 
 class TinyTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.model = models.get("tiny_r3d")
-    self.variables = self.model.init(jax.random.key(0))
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.model = models.get("tiny_r3d")
+    cls.variables = jax.jit(cls.model.init)(jax.random.key(0))
+    cls.apply = staticmethod(jax.jit(cls.model.apply))
     rng = np.random.default_rng(0)
-    self.clips = rng.integers(0, 256, (4, 8, 32, 32, 3), np.uint8)
+    cls.clips = rng.integers(0, 256, (4, 8, 32, 32, 3), np.uint8)
 
   def test_uint8_is_preprocessed_as_the_spec_says(self):
     pixels = self.model.preprocess(self.clips)
@@ -28,8 +30,8 @@ class TinyTest(parameterized.TestCase):
       pixels, (self.clips / 255 - 0.5) / 0.5, atol=1e-6
     )
     np.testing.assert_allclose(
-      self.model.apply(self.variables, self.clips),
-      self.model.apply(self.variables, pixels),
+      self.apply(self.variables, self.clips),
+      self.apply(self.variables, pixels),
       rtol=1e-5,
     )
 
@@ -49,18 +51,19 @@ class TinyTest(parameterized.TestCase):
     np.testing.assert_allclose(one, whole[2:3], atol=1e-5)
 
   def test_order_of_frames_matters(self):
-    got = self.model.apply(self.variables, self.clips)
-    turned = self.model.apply(self.variables, self.clips[:, ::-1])
+    got = self.apply(self.variables, self.clips)
+    turned = self.apply(self.variables, self.clips[:, ::-1])
     self.assertGreater(float(jnp.abs(got - turned).max()), 1e-3)
 
   def test_other_lengths_and_sizes(self):
     clips = np.zeros((1, 16, 48, 40, 3), np.uint8)
-    self.assertEqual(self.model.apply(self.variables, clips).shape, (1, 10))
+    got = jax.eval_shape(self.model.apply, self.variables, clips)
+    self.assertEqual(got.shape, (1, 10))
 
   def test_bfloat16_computes_near_float32(self):
     model = models.get("tiny_r3d", dtype="bfloat16")
-    got = model.apply(self.variables, self.clips)
-    want = self.model.apply(self.variables, self.clips)
+    got = jax.jit(model.apply)(self.variables, self.clips)
+    want = self.apply(self.variables, self.clips)
     self.assertEqual(got.dtype, jnp.float32)
     scale = float(jnp.abs(want).max())
     self.assertLess(float(jnp.abs(got - want).max()), 0.03 * scale)
@@ -99,7 +102,7 @@ class TinyTest(parameterized.TestCase):
       variables, state, value = step(variables, state, *batch(rng))
       losses.append(float(value))
     clips, label = batch(rng)
-    answer = np.argmax(self.model.apply(variables, clips), axis=1)
+    answer = np.argmax(self.apply(variables, clips), axis=1)
     self.assertLess(np.mean(losses[-10:]), 0.5)
     self.assertGreater(np.mean(answer == label), 0.8)
 
@@ -111,7 +114,7 @@ from jax.sharding import PartitionSpec as P
 import models
 
 model = models.get("tiny_r3d")
-variables = model.init(jax.random.key(0))
+variables = jax.jit(model.init)(jax.random.key(0))
 clips = np.random.default_rng(0).integers(0, 256, (8, 8, 32, 32, 3), np.uint8)
 mesh = jax.make_mesh(
   (4,), ("data",), axis_types=(jax.sharding.AxisType.Auto,)
@@ -121,7 +124,7 @@ step = jax.jit(jax.shard_map(
 ))
 got = step(variables, clips)
 assert len(got.sharding.device_set) == 4
-np.testing.assert_allclose(got, model.apply(variables, clips), atol=1e-5)
+np.testing.assert_allclose(got, jax.jit(model.apply)(variables, clips), atol=1e-5)
 print("sharded")
 """
 
