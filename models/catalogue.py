@@ -6,11 +6,12 @@ A file of `models/classification`, `models/detection` or `models/video` with a
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import pkgutil
 from typing import TYPE_CHECKING
+
+from robust_tfds import errors
 
 if TYPE_CHECKING:
   from models.family import Family
@@ -26,17 +27,14 @@ def names(*, kind: Kind | None = None) -> tuple[str, ...]:
     kind: `classification`, `detection` or `video`; None for all of them.
 
   Raises:
-    ValueError: no such kind.
+    UserError: no such kind.
   """
   from models.spec import KINDS
 
   if kind is None:
     return tuple(sorted(_families()))
   if kind not in KINDS:
-    raise ValueError(
-      f"Unknown kind {kind!r}.{_suggestion(kind, KINDS)} Known:"
-      f" {', '.join(KINDS)}."
-    )
+    raise errors.unknown("kind of models", kind, KINDS)
   return tuple(name for name in names() if kind_of(name) == kind)
 
 
@@ -60,7 +58,7 @@ def get(
     kind: what the caller needs; a model of another kind is refused.
 
   Raises:
-    ValueError: an unknown name (with the nearest ones), enhancement, dtype or
+    UserError: an unknown name (with the nearest ones), enhancement, dtype or
       class count; an enhancement that does not suit the model; a model of
       another kind.
   """
@@ -75,7 +73,7 @@ def get(
     _check_name(base, kind)
     model = network(base, num_classes, dtype=dtype)
   if kind is not None and model.kind != kind:
-    raise ValueError(_other_kind(base, model.kind, kind))
+    raise errors.UserError(_other_kind(base, model.kind, kind))
   return enhancements.wrap(model, *enhancing)
 
 
@@ -102,7 +100,7 @@ def family_of(name: str) -> Family:
   """The family of a model; enhancements in `name` are ignored.
 
   Raises:
-    ValueError: an unknown name.
+    UserError: an unknown name.
   """
   base, _ = split(name)
   _check_name(base)
@@ -113,7 +111,7 @@ def kind_of(name: str) -> Kind:
   """What a model of `names()` does.
 
   Raises:
-    ValueError: an unknown name.
+    UserError: an unknown name.
   """
   base, _ = split(name)
   return family_of(base).variants[base].spec.kind
@@ -130,19 +128,9 @@ def split(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _check_name(name: str, kind: Kind | None = None) -> None:
-  if name in _families():
-    return
-  known = names(kind=kind)
-  what = f"{kind} model" if kind else "model"
-  raise ValueError(
-    f"Unknown {what} {name!r}.{_suggestion(name, known)} Known:"
-    f" {', '.join(known)}; or module:function for one of your own."
-  )
-
-
-def _suggestion(name: str, known: tuple[str, ...]) -> str:
-  near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-  return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+  if name not in _families():
+    what = f"{kind} model" if kind else "model"
+    raise errors.unknown(what, name, names(kind=kind))
 
 
 def _other_kind(name: str, got: Kind, expected: Kind) -> str:

@@ -25,6 +25,7 @@ from models.spec import Spec
 from models.spec import Variant
 from models.variables import Path
 from models.variables import Variables
+from robust_tfds import errors
 
 _DTYPES = ("float32", "bfloat16")
 
@@ -75,10 +76,10 @@ class Model(abc.ABC):
     """The training loss of a batch, where a model brings its own.
 
     Raises:
-      ValueError: it brings none (the default).
+      UserError: it brings none (the default).
     """
     del variables, batch
-    raise ValueError(
+    raise errors.UserError(
       f"{self.name} (kind {self.kind}) brings no training loss of its own."
     )
 
@@ -102,7 +103,9 @@ class NetworkModel(Model):
   def __post_init__(self) -> None:
     """Refuses a dtype that is not offered."""
     if self.dtype not in _DTYPES:
-      raise ValueError(f"Got dtype {self.dtype!r}, expected one of {_DTYPES}.")
+      raise errors.UserError(
+        f"Got dtype {self.dtype!r}, expected one of {_DTYPES}."
+      )
 
   def init(self, key: jax.Array) -> Variables:
     """Random variables drawn from a JAX key, as one trains from."""
@@ -129,7 +132,7 @@ class NetworkModel(Model):
     """The network with these variables, to be called.
 
     Raises:
-      ValueError: they are not this model's.
+      UserError: they are not this model's.
     """
     graph, abstract = _abstract(self)
     arrays = variables_lib.flatten(variables)
@@ -169,14 +172,14 @@ class Classifier(NetworkModel):
       float32 `[B, num_classes]`.
 
     Raises:
-      ValueError: the batch or the variables do not fit this model.
+      UserError: the batch or the variables do not fit this model.
     """
     pixels = jnp.asarray(batch)
     self.spec.check_shape(self.name, pixels.shape)
     if pixels.dtype == jnp.uint8:
       pixels = self.preprocess(pixels)
     elif not jnp.issubdtype(pixels.dtype, jnp.floating):
-      raise ValueError(
+      raise errors.UserError(
         f"{self.name} got {pixels.dtype} pixels, expected uint8 (RGB 0..255)"
         " or preprocessed floats."
       )

@@ -10,6 +10,7 @@ import jax
 
 from models.model import Model
 from models.spec import ModelSpec
+from robust_tfds import errors
 
 _PARTS = ("name", "spec", "init", "apply")
 
@@ -42,19 +43,19 @@ def from_user(name: str, num_classes: int | None = None) -> Model:
     num_classes: what the caller expects; None takes any.
 
   Raises:
-    ValueError: no such function, or what it returns is not a model of
+    UserError: no such function, or what it returns is not a model of
       `num_classes` classes.
   """
   where, _, function = name.partition(":")
   try:
     module = vars(importlib.import_module(where))
   except ImportError as error:
-    raise ValueError(_not_there(name, str(error))) from error
+    raise errors.UserError(_not_there(name, str(error))) from error
   if function not in module:
-    raise ValueError(_not_there(name, f"{where} has no {function!r}"))
+    raise errors.UserError(_not_there(name, f"{where} has no {function!r}"))
   model = _as_model(name, module[function]())
   if num_classes not in (None, model.spec.num_classes):
-    raise ValueError(
+    raise errors.UserError(
       f"{name} has {model.spec.num_classes} classes, got"
       f" num_classes={num_classes}: set it in your spec."
     )
@@ -66,13 +67,13 @@ def _as_model(name: str, thing: Any) -> Model:
     return thing
   missing = [part for part in _PARTS if part not in dir(thing)]
   if missing:
-    raise ValueError(
+    raise errors.UserError(
       f"{name} returned a {type(thing).__name__} without"
       f" {', '.join(missing)}: a model has {', '.join(_PARTS)}. The adapters of"
       " models.adapters make one from what you have."
     )
   if not isinstance(thing.spec, ModelSpec):
-    raise ValueError(
+    raise errors.UserError(
       f"{name} has a spec of type {type(thing.spec).__name__}, expected a"
       " models.spec.Spec, models.video.spec.VideoSpec or"
       " models.detection.detector.DetectorSpec."

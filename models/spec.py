@@ -20,6 +20,8 @@ from typing import get_args
 import jax
 import jax.numpy as jnp
 
+from robust_tfds import errors
+
 Kind = Literal["classification", "detection", "video"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _RESIZE_RULES = ("squash", "short_side", "fraction")
@@ -72,7 +74,7 @@ class ModelSpec:
   def __post_init__(self) -> None:
     """Refuses an order of channels that does not exist."""
     if self.channel_order not in _ORDERS:
-      raise ValueError(
+      raise errors.UserError(
         f"Got channel_order {self.channel_order!r}, expected one of {_ORDERS}."
       )
 
@@ -91,9 +93,9 @@ class ModelSpec:
     """The resize and crop rule, a name of `robust_tfds/datasets/geometry.py`.
 
     Raises:
-      ValueError: the model takes pictures of any size and resizes them itself.
+      UserError: the model takes pictures of any size and resizes them itself.
     """
-    raise ValueError(
+    raise errors.UserError(
       f"A model of kind {self.kind} resizes its pictures itself: it has no crop"
       " rule. Set data.geometry to a rule, or leave it out."
     )
@@ -121,12 +123,12 @@ class ModelSpec:
     """This spec with another head; its labels are then the user's own.
 
     Raises:
-      ValueError: fewer classes than `least_classes`.
+      UserError: fewer classes than `least_classes`.
     """
     if num_classes is None or num_classes == self.num_classes:
       return self
     if num_classes < self.least_classes:
-      raise ValueError(
+      raise errors.UserError(
         f"Got num_classes={num_classes}, expected {self.least_classes} or more."
       )
     return dataclasses.replace(
@@ -164,11 +166,11 @@ class Spec(ModelSpec):
     """Refuses rules that do not exist or do not fit."""
     super().__post_init__()
     if self.resize not in _RESIZE_RULES:
-      raise ValueError(
+      raise errors.UserError(
         f"Got resize {self.resize!r}, expected one of {_RESIZE_RULES}."
       )
     if self.resize != "fraction" and self.resize_px < self.input_px:
-      raise ValueError(
+      raise errors.UserError(
         f"Got resize_px {self.resize_px}, expected at least input_px"
         f" {self.input_px}: the crop must lie inside the picture."
       )
@@ -195,15 +197,17 @@ class Spec(ModelSpec):
       shape: of the batch.
 
     Raises:
-      ValueError: says what was got and what is expected.
+      UserError: says what was got and what is expected.
     """
     axes = "[B, H, W, 3]" if self.item_axes == 3 else "[B, T, H, W, 3]"
     if len(shape) != self.item_axes + 1 or shape[-1] != 3:
-      raise ValueError(f"{name} got a batch of shape {shape}, expected {axes}.")
+      raise errors.UserError(
+        f"{name} got a batch of shape {shape}, expected {axes}."
+      )
     high, wide, _ = shape[-3:]
     side = self.fixed_px
     if side is not None and (high, wide) != (side, side):
-      raise ValueError(
+      raise errors.UserError(
         f"{name} got pictures of {high} x {wide}, expected {side} x {side}:"
         " resize them by its spec first."
       )

@@ -11,6 +11,8 @@ from typing import Any
 
 import jax
 
+from robust_tfds import errors
+
 Variables = dict[str, Any]
 Path = tuple[str, ...]
 
@@ -51,20 +53,20 @@ def check_shapes(
     arrays: what was given in their place.
 
   Raises:
-    ValueError: names the first array that is missing, of another shape, or
+    UserError: names the first array that is missing, of another shape, or
       left over.
   """
   for path, shape in expected.items():
     got = arrays[path].shape if path in arrays else "nothing"
     if got != shape:
-      raise ValueError(
+      raise errors.UserError(
         f"Variables do not fit {name}: at {'/'.join(path)} got {got},"
         f" expected {shape}. Make them with its `init` or with"
         f" models.convert.load({name!r}, checkpoint)."
       )
   extra = sorted(set(arrays) - set(expected))
   if extra:
-    raise ValueError(
+    raise errors.UserError(
       f"Variables do not fit {name}: it has no {'/'.join(extra[0])}"
       f" ({len(extra)} arrays too many)."
     )

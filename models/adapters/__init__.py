@@ -11,7 +11,6 @@ of TensorFlow in memory), `keras`, `onnx`.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable
@@ -21,6 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from models.model import Model
+from robust_tfds import errors
 
 Forward = Callable[[Any, jax.Array], jax.typing.ArrayLike]
 
@@ -57,7 +57,7 @@ class Adapted(Model):
       float32 `[B, num_classes]`.
 
     Raises:
-      ValueError: the forward answers with another shape.
+      UserError: the forward answers with another shape.
     """
     pixels = jnp.asarray(batch)
     if pixels.dtype == jnp.uint8:
@@ -65,7 +65,7 @@ class Adapted(Model):
     logits = jnp.asarray(self.forward(variables, pixels), jnp.float32)
     expected = (pixels.shape[0], self.spec.num_classes)
     if logits.shape != expected:
-      raise ValueError(
+      raise errors.UserError(
         f"{self.name} answered with shape {logits.shape}, expected {expected}:"
         " return one logit per class of the spec, or give the spec its"
         " num_classes."
@@ -82,14 +82,10 @@ def get(kind: str) -> Callable[..., Adapted]:
   """The `adapt` function of a kind.
 
   Raises:
-    ValueError: an unknown kind.
+    UserError: an unknown kind.
   """
   if kind not in names():
-    near = difflib.get_close_matches(kind, names(), n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(
-      f"Unknown kind of model {kind!r}.{hint} Known: {', '.join(names())}."
-    )
+    raise errors.unknown("kind of adapter", kind, names())
   adapt: Callable[..., Adapted] = importlib.import_module(
     f"{__name__}.{kind}"
   ).adapt

@@ -11,6 +11,7 @@ import jax
 
 from models.adapters import Adapted
 from models.spec import Spec
+from robust_tfds import errors
 
 
 def adapt(
@@ -28,8 +29,10 @@ def adapt(
     name: what reports call it.
 
   Raises:
-    TypeError: not callable.
+    UserError: not callable.
   """
   if not callable(function):
-    raise TypeError(f"Got {type(function).__name__}, expected a function.")
+    raise errors.UserError(
+      f"Got {type(function).__name__}, expected a function."
+    )
   return Adapted(name, spec, lambda _, batch: function(batch))

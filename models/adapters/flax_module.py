@@ -10,6 +10,7 @@ from flax import nnx
 
 from models.adapters import Adapted
 from models.spec import Spec
+from robust_tfds import errors
 
 
 def adapt(
@@ -30,13 +31,13 @@ def adapt(
     **options: for every call, e.g. `train=False`.
 
   Raises:
-    TypeError: not a Flax module.
-    ValueError: a linen module without variables, or an nnx module with them.
+    UserError: not a Flax module.
+    UserError: a linen module without variables, or an nnx module with them.
   """
   name = name or type(module).__name__
   if isinstance(module, linen.Module):
     if variables is None:
-      raise ValueError(
+      raise errors.UserError(
         f"{name} is a linen module: give its variables, as"
         " module.init(key, batch) returns them."
       )
@@ -46,9 +47,13 @@ def adapt(
 
     return Adapted(name, spec, forward, variables)
   if not isinstance(module, nnx.Module):
-    raise TypeError(f"Got {type(module).__name__}, expected a Flax module.")
+    raise errors.UserError(
+      f"Got {type(module).__name__}, expected a Flax module."
+    )
   if variables is not None:
-    raise ValueError(f"{name} is an nnx module and carries its variables.")
+    raise errors.UserError(
+      f"{name} is an nnx module and carries its variables."
+    )
   graph, state = nnx.split(module)
 
   def merged(state: Any, batch: jax.Array) -> Any:

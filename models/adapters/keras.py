@@ -11,6 +11,7 @@ from typing import Any
 
 from models.adapters import Adapted
 from models.spec import Spec
+from robust_tfds import errors
 
 
 def adapt(model: Any, spec: Spec, *, name: str = "") -> Adapted:
@@ -24,17 +25,16 @@ def adapt(model: Any, spec: Spec, *, name: str = "") -> Adapted:
     name: what reports call it; the model's name by default.
 
   Raises:
-    ImportError: Keras 3 is not installed, or runs on another backend.
+    ImportError: Keras 3 is not installed.
+    UserError: Keras runs on another backend than JAX.
     ValueError: Keras cannot read the file.
   """
   try:
     import keras
   except ImportError as error:
-    raise ImportError(
-      "A Keras model needs Keras 3: pip install 'robust_tfds[keras]'."
-    ) from error
+    raise errors.missing_package("keras", "keras", "A Keras model") from error
   if keras.backend.backend() != "jax":
-    raise ImportError(
+    raise errors.UserError(
       f"Keras runs on {keras.backend.backend()}, expected jax: set"
       " KERAS_BACKEND=jax before Python starts."
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 from models.adapters import Adapted
 from models.spec import Spec
+from robust_tfds import errors
 
 
 def adapt(
@@ -31,15 +32,15 @@ def adapt(
 
   Raises:
     ImportError: onnx or jaxonnxruntime is not installed.
-    ValueError: not one input.
+    UserError: not one input.
   """
   try:
     import jaxonnxruntime
     import onnx
     from jaxonnxruntime import call_onnx
   except ImportError as error:
-    raise ImportError(
-      "An ONNX model needs jaxonnxruntime: pip install 'robust_tfds[onnx]'."
+    raise errors.missing_package(
+      "jaxonnxruntime", "onnx", "An ONNX model"
     ) from error
   import numpy as np
 
@@ -51,7 +52,7 @@ def adapt(
   initial = {tensor.name for tensor in model.graph.initializer}
   inputs = [i.name for i in model.graph.input if i.name not in initial]
   if len(inputs) != 1:
-    raise ValueError(f"{path} has inputs {inputs}, expected one.")
+    raise errors.UserError(f"{path} has inputs {inputs}, expected one.")
   side = spec.input_px
   shape = (1, 3, side, side) if channels_first else (1, side, side, 3)
   forward, weights = call_onnx.call_onnx_model(

@@ -12,6 +12,7 @@ from typing import Any
 
 from models.adapters import Adapted
 from models.spec import Spec
+from robust_tfds import errors
 
 
 def adapt(
@@ -35,20 +36,20 @@ def adapt(
 
   Raises:
     ImportError: TensorFlow or tf2jax is not installed.
-    ValueError: no such signature or output.
+    UserError: no such signature or output.
   """
   try:
     import tensorflow as tf
     import tf2jax
   except ImportError as error:
-    raise ImportError(
-      "A SavedModel needs tf2jax: pip install 'robust_tfds[savedmodel]'."
+    raise errors.missing_package(
+      "tf2jax", "savedmodel", "A SavedModel"
     ) from error
   import numpy as np
 
   loaded = tf.saved_model.load(os.fspath(path))
   if signature not in loaded.signatures:
-    raise ValueError(
+    raise errors.UserError(
       f"{path} has no signature {signature!r}; it has"
       f" {', '.join(loaded.signatures) or 'none'}."
     )
@@ -57,7 +58,9 @@ def adapt(
   outputs = tuple(function.structured_outputs)
   output = output or _only(outputs, "outputs", path)
   if output not in outputs:
-    raise ValueError(f"{path} has no output {output!r}; it has {outputs}.")
+    raise errors.UserError(
+      f"{path} has no output {output!r}; it has {outputs}."
+    )
   shape = (1, spec.input_px, spec.input_px, 3)
   sample = np.zeros(_first(shape) if channels_first else shape, np.float32)
   forward, state = tf2jax.convert(
@@ -78,7 +81,9 @@ def _only(names: Iterable[str], what: str, path: Any) -> str:
   """The name, where there is no other."""
   listed = tuple(names)
   if len(listed) != 1:
-    raise ValueError(f"{path} has {len(listed)} {what} {listed}, expected one.")
+    raise errors.UserError(
+      f"{path} has {len(listed)} {what} {listed}, expected one."
+    )
   return listed[0]
 
 

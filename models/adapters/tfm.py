@@ -12,6 +12,7 @@ from typing import Any
 
 from models.adapters import Adapted
 from models.spec import Spec
+from robust_tfds import errors
 
 
 def adapt(
@@ -33,8 +34,8 @@ def adapt(
     import tensorflow as tf
     import tf2jax
   except ImportError as error:
-    raise ImportError(
-      "A TensorFlow model needs tf2jax: pip install 'robust_tfds[savedmodel]'."
+    raise errors.missing_package(
+      "tf2jax", "savedmodel", "A TensorFlow model"
     ) from error
   import numpy as np
 

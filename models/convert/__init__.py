@@ -39,7 +39,7 @@ def load(
 
   Raises:
     FileNotFoundError: no such checkpoint.
-    ValueError: an unknown model or format; a truncated file; a pickle with code
+    UserError: an unknown model or format; a truncated file; a pickle with code
       in it; arrays of another architecture or class count (the first that
       differs, with both shapes), left over, or with NaN or infinite values.
     ImportError: the format needs a package that is not installed.

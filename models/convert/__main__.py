@@ -15,6 +15,7 @@ import sys
 from models import catalogue
 from models.convert import match
 from models.convert import report
+from robust_tfds import errors
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     model = catalogue.network(base, options.num_classes)
     digest = report.write_npz(loaded.variables, out)
     summary = report.write_report(model, checkpoint, loaded, digest, out)
-  except (ValueError, OSError, ImportError) as error:
+  except (errors.UserError, OSError) as error:
     print(f"models.convert: {error}", file=sys.stderr)
     return 1
   print(summary)

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import errors
+
 Arrays = dict[str, np.ndarray]
 
 # Where training scripts put the weights among other things.
@@ -32,7 +34,7 @@ def read(checkpoint: str | os.PathLike[str]) -> Arrays:
 
   Raises:
     FileNotFoundError: it is not there.
-    ValueError: its ending is not known, or it is damaged or refused.
+    UserError: its ending is not known, or it is damaged or refused.
     ImportError: its reader is not installed.
   """
   path = pathlib.Path(checkpoint).expanduser()
@@ -41,7 +43,7 @@ def read(checkpoint: str | os.PathLike[str]) -> Arrays:
   if path.is_dir():
     return _plain(path, _orbax(path))
   if path.suffix not in _READERS:
-    raise ValueError(
+    raise errors.UserError(
       f"Got {path.name}, expected one of {', '.join(_READERS)} or an orbax"
       " directory."
     )
@@ -90,15 +92,16 @@ def _torch(path: pathlib.Path) -> Mapping[str, Any]:
   try:
     import torch
   except ImportError as error:
-    raise ImportError(
-      f"{path.name} is a torch checkpoint and torch is not installed:"
-      " pip install 'robust_tfds[convert]', or convert it once elsewhere to"
-      " .safetensors or .npz."
+    raise errors.missing_package(
+      "torch",
+      "convert",
+      f"{path.name}, a torch checkpoint (or convert it once elsewhere to"
+      " .safetensors or .npz),",
     ) from error
   try:
     loaded = torch.load(path, map_location="cpu", weights_only=True)
   except pickle.UnpicklingError as error:
-    raise ValueError(
+    raise errors.UserError(
       f"{path} holds more than arrays and was refused: a pickle can run code"
       " when it is read. Save its state_dict() alone, or as .safetensors."
       f" torch said: {str(error).splitlines()[0][:200]}"
@@ -120,7 +123,7 @@ def _unwrap(path: pathlib.Path, loaded: Any) -> Mapping[str, Any]:
     if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
       loaded = loaded[key]
   if not isinstance(loaded, Mapping):
-    raise ValueError(
+    raise errors.UserError(
       f"{path} holds a {type(loaded).__name__}, expected a state dict."
     )
   return loaded
@@ -166,21 +169,23 @@ def _plain(path: pathlib.Path, arrays: Mapping[str, Any]) -> Arrays:
   for name, value in arrays.items():
     array = np.asarray(value)
     if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
-      raise ValueError(f"{path}: {name} is {array.dtype}, expected numbers.")
+      raise errors.UserError(
+        f"{path}: {name} is {array.dtype}, expected numbers."
+      )
     if array.dtype.kind not in "iub":
       array = array.astype(np.float32)
     out[name] = array
   if not out:
-    raise ValueError(f"{path} holds no arrays.")
+    raise errors.UserError(f"{path} holds no arrays.")
   return out
 
 
-def _damaged(path: pathlib.Path, error: Exception) -> ValueError:
+def _damaged(path: pathlib.Path, error: Exception) -> errors.UserError:
   size = "directory"
   if path.is_file():
     size = f"{path.stat().st_size:,} bytes"
   reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-  return ValueError(
+  return errors.UserError(
     f"{path} ({size}) cannot be read as {path.suffix or 'orbax'}: {reason}."
     " It is truncated, or of another format: fetch it again and compare its"
     " checksum."

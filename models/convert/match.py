@@ -26,6 +26,7 @@ from models.family import Rules
 from models.model import NetworkModel
 from models.variables import Path
 from models.variables import Variables
+from robust_tfds import errors
 
 _LEAVES = {
   "kernel": "weight",
@@ -95,7 +96,7 @@ def load(
   """`models.convert.load` with the account of where each array went."""
   base, enhancing = catalogue.split(name)
   if ":" in base:
-    raise ValueError(
+    raise errors.UserError(
       f"{base} brings its own variables: use its init, not a checkpoint."
     )
   model = catalogue.network(base, num_classes)
@@ -118,7 +119,7 @@ def match_arrays(
     origin: what to call the file in errors.
 
   Raises:
-    ValueError: as `models.convert.load`.
+    UserError: as `models.convert.load`.
   """
   family = model.family
   if family.regroup is not None:
@@ -199,7 +200,7 @@ def _checked_sources(matched: _Matched) -> dict[str, Path]:
     if path is None:
       continue
     if path in taken:
-      raise ValueError(
+      raise errors.UserError(
         f"{matched.origin}: {source} and {taken[path]} both are"
         f" {'/'.join(path)} of {matched.model.name}."
       )
@@ -213,11 +214,11 @@ def _checked_sources(matched: _Matched) -> dict[str, Path]:
     )
   ]
   if wrong:
-    raise ValueError(_of_shapes(matched, wrong, sources))
+    raise errors.UserError(_of_shapes(matched, wrong, sources))
   missing = [path for path in matched.shapes if path not in taken]
   left_over = [n for n, path in matched.paths.items() if path is None]
   if missing or left_over:
-    raise ValueError(_of_names(matched, missing, left_over))
+    raise errors.UserError(_of_names(matched, missing, left_over))
   return sources
 
 
@@ -278,7 +279,7 @@ def _heads(model: NetworkModel) -> set[Path]:
 def _check_values(source: str, array: np.ndarray, origin: str) -> None:
   bad = array.size - int(np.isfinite(array).sum())
   if bad:
-    raise ValueError(
+    raise errors.UserError(
       f"{origin}: {source} has {bad} values that are NaN or infinite of"
       f" {array.size}. The file is damaged; fetch it again."
     )

@@ -14,6 +14,7 @@ from models.convert import match
 from models.model import Classifier
 from models.model import NetworkModel
 from models.variables import Variables
+from robust_tfds import errors
 
 
 def write_npz(variables: Variables, out: pathlib.Path) -> str:
@@ -23,7 +24,7 @@ def write_npz(variables: Variables, out: pathlib.Path) -> str:
     for path, array in variables_lib.flatten(variables).items()
   }
   if out.suffix != ".npz":
-    raise ValueError(f"Got {out}, expected a name ending in .npz.")
+    raise errors.UserError(f"Got {out}, expected a name ending in .npz.")
   out.parent.mkdir(parents=True, exist_ok=True)
   partial = out.with_suffix(".partial.npz")
   np.savez(partial, allow_pickle=False, **flat)

@@ -18,6 +18,7 @@ from models.detection import resize
 from models.detection.spec import DetectorSpec as DetectorSpec
 from models.model import NetworkModel
 from models.variables import Variables
+from robust_tfds import errors
 
 
 class DetectorNetwork(nnx.Module):
@@ -76,12 +77,12 @@ class Detector(NetworkModel):
       makes them.
 
     Raises:
-      ValueError: a batch of another dtype or shape, or variables that do not
+      UserError: a batch of another dtype or shape, or variables that do not
         fit.
     """
     images, valid_px = jnp.asarray(batch), jnp.asarray(sizes)
     if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != jnp.uint8:
-      raise ValueError(
+      raise errors.UserError(
         f"{self.name} got {images.dtype} {images.shape}, expected uint8"
         " [B, H, W, 3]."
       )
@@ -104,10 +105,10 @@ class Detector(NetworkModel):
         `[B, G, 4]` in px, `labels` int32 `[B, G]`, -1 where there is none.
 
     Raises:
-      ValueError: a network without a loss (two-stage detectors).
+      UserError: a network without a loss (two-stage detectors).
     """
     if not self.trainable:
-      raise ValueError(
+      raise errors.UserError(
         f"{self.name} has no training loss here; RetinaNets have. Convert a"
         " checkpoint of it (models.convert)."
       )

@@ -22,6 +22,7 @@ import numpy as np
 
 from models.detection.spec import DetectorSpec
 from models.model import Model
+from robust_tfds import errors
 
 _EACH: dict[str, tuple[int, ...]] = {"boxes": (4,), "scores": (), "classes": ()}
 
@@ -54,7 +55,7 @@ class OwnDetector(Model):
     """Detections of a batch, checked.
 
     Raises:
-      ValueError: an array is missing or of another shape; says which.
+      UserError: an array is missing or of another shape; says which.
     """
     del variables
     images = jnp.asarray(batch)
@@ -62,7 +63,7 @@ class OwnDetector(Model):
     expected = (*_EACH, "valid")
     missing = [name for name in expected if name not in detections]
     if missing:
-      raise ValueError(
+      raise errors.UserError(
         f"{self.name} gave {', '.join(detections) or 'nothing'}, without"
         f" {', '.join(missing)}."
       )
@@ -71,7 +72,7 @@ class OwnDetector(Model):
       shape = (len(images), *most, *_EACH.get(name, ()))
       got = np.shape(detections[name])
       if got != shape:
-        raise ValueError(
+        raise errors.UserError(
           f"{self.name} gave {name} of shape {got}, expected {shape}: [images,"
           " detections, ...], padded where valid is False."
         )
@@ -123,7 +124,7 @@ def on_host(
     name: what reports call it.
 
   Raises (when it runs):
-    ValueError: arrays of unequal length, a class outside the range.
+    UserError: arrays of unequal length, a class outside the range.
   """
 
   def batch(images: np.ndarray, sizes: np.ndarray) -> dict[str, np.ndarray]:
@@ -160,12 +161,12 @@ def _padded(
   boxes = np.asarray(detections["boxes"], np.float32).reshape(-1, 4)
   classes = np.asarray(detections["classes"], np.int32).reshape(-1)
   if not len(boxes) == len(scores) == len(classes):
-    raise ValueError(
+    raise errors.UserError(
       f"Got {len(boxes)} boxes, {len(scores)} scores and {len(classes)}"
       " classes of one picture, expected as many of each."
     )
   if len(classes) and not 0 <= classes.min() <= classes.max() < num_classes:
-    raise ValueError(
+    raise errors.UserError(
       f"Got classes {classes.min()}..{classes.max()}, expected"
       f" 0..{num_classes - 1}: map your label ids first."
     )

@@ -11,7 +11,6 @@ Dietterich 2019, section 5.3).
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable
@@ -23,6 +22,7 @@ import jax.numpy as jnp
 from models.model import Model
 from models.spec import Kind
 from models.spec import ModelSpec
+from robust_tfds import errors
 
 Apply = Callable[[Any, jax.Array], jax.Array]
 
@@ -70,12 +70,12 @@ class Enhanced(Model):
     """Logits of uint8 RGB `[B, (T,) H, W, 3]` in 0..255; float32 `[B, classes]`.
 
     Raises:
-      ValueError: the batch is not uint8: pixels cannot be enhanced after they
+      UserError: the batch is not uint8: pixels cannot be enhanced after they
         were normalised.
     """
     pixels = jnp.asarray(batch)
     if pixels.dtype != jnp.uint8:
-      raise ValueError(
+      raise errors.UserError(
         f"{self.name} got {pixels.dtype} pixels, expected uint8 RGB: it enhances"
         " pictures before they are preprocessed."
       )
@@ -94,14 +94,10 @@ def get(name: str) -> Enhancement:
   """An enhancement by name.
 
   Raises:
-    ValueError: an unknown name, with the nearest one.
+    UserError: an unknown name, with the nearest one.
   """
   if name not in names():
-    near = difflib.get_close_matches(name, names(), n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(
-      f"Unknown enhancement {name!r}.{hint} Known: {', '.join(names())}."
-    )
+    raise errors.unknown("enhancement", name, names())
   enhancement: Enhancement = importlib.import_module(
     f"{__name__}.{name}"
   ).ENHANCEMENT
@@ -116,13 +112,13 @@ def wrap(model: Model, *enhancements: str) -> Model:
     *enhancements: of `names()`; none returns the model itself.
 
   Raises:
-    ValueError: an unknown enhancement, or one that does not suit this kind of
+    UserError: an unknown enhancement, or one that does not suit this kind of
       model.
   """
   for name in enhancements:
     enhancement = get(name)
     if model.kind not in enhancement.kinds:
-      raise ValueError(
+      raise errors.UserError(
         f"{model.name}+{name}: {name} is for models of kind"
         f" {' and '.join(enhancement.kinds)}, got {model.kind};"
         f" {enhancement.unsuited}."

@@ -14,6 +14,7 @@ import numpy as np
 from models.enhancements import Apply
 from models.enhancements import Enhancement
 from models.spec import ModelSpec
+from robust_tfds import errors
 
 # scikit-image's own example of the fast algorithm: patches of 5 within 13 x 13
 # pixels, h = 0.8 of the noise, which is estimated per picture.
@@ -65,8 +66,8 @@ def _library() -> Any:
     import pywt
     from skimage import restoration
   except ImportError as error:
-    raise ImportError(
-      "Denoising needs scikit-image: pip install 'robust_tfds[denoise]'."
+    raise errors.missing_package(
+      "scikit-image", "denoise", "Denoising"
     ) from error
   del pywt  # `estimate_sigma` needs it and says so only when it is called
   return restoration

@@ -18,6 +18,7 @@ from models.spec import Variant
 from models.video import bottleneck
 from models.video import volumes
 from models.video.spec import VideoSpec
+from robust_tfds import errors
 
 _SPEC = VideoSpec(
   frames=32,
@@ -146,10 +147,10 @@ class Network(nnx.Module):
     """`[B, T, H, W, 3]` -> logits `[B, num_classes]`.
 
     Raises:
-      ValueError: T is not a multiple of four.
+      UserError: T is not a multiple of four.
     """
     if x.shape[1] % _ALPHA:
-      raise ValueError(
+      raise errors.UserError(
         f"SlowFast got clips of {x.shape[1]} frames, expected a multiple of"
         f" {_ALPHA}."
       )

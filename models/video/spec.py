@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from models.spec import Kind
 from models.spec import Spec
+from robust_tfds import errors
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ class VideoSpec(Spec):
     """Refuses clips that cannot be."""
     super().__post_init__()
     if self.frames < 1 or self.rate < 1:
-      raise ValueError(
+      raise errors.UserError(
         f"Got {self.frames} frames at rate {self.rate}, expected 1 or more."
       )
 
@@ -61,11 +62,11 @@ class VideoSpec(Spec):
     """As `Spec.check_shape`, and refuses clips of another length.
 
     Raises:
-      ValueError: says what was got and what is expected.
+      UserError: says what was got and what is expected.
     """
     super().check_shape(name, shape)
     if not self.any_length and shape[1] != self.frames:
-      raise ValueError(
+      raise errors.UserError(
         f"{name} got clips of {shape[1]} frames, expected {self.frames}: sample"
         " them by its spec first."
       )

@@ -131,7 +131,7 @@ class NamesTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "of kind classification, expected"):
       models.get(f"{__name__}:build_own", kind="video")
     with self.assertRaisesRegex(
-      ValueError, "Unknown video model 'x3d_n'.*Did you mean .*'x3d_m'"
+      ValueError, "Unknown video model 'x3d_n'. Did you mean 'x3d_"
     ):
       models.get("x3d_n", kind="video")
     self.assertEqual(models.get("x3d_m", kind="video").name, "x3d_m")
