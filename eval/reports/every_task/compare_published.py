@@ -1,0 +1,57 @@
+"""Published numbers beside ours; nothing where none are known."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from eval.reports import base
+from eval.reports.context import Context
+from eval.reports.parts import markdown
+from eval.reports.parts import pivot
+
+_HEADS = ("Model", "Metric", "Published", "Ours", "Difference", "Source")
+
+
+class ComparePublished(base.Report):
+  """Published value, ours, difference, a line a number."""
+
+  def write(
+    self, context: Context, folder: pathlib.Path
+  ) -> Sequence[pathlib.Path]:
+    """Writes published.md; nothing where no number is published."""
+    lines = [
+      line for model in context.models for line in _lines(context, model)
+    ]
+    if not lines:
+      return []
+    heads = [markdown.line(_HEADS), "|---|---|---:|---:|---:|---|"]
+    path = folder / "published.md"
+    path.write_text("\n".join([*heads, *lines, ""]), "utf-8")
+    return [path]
+
+
+def _lines(context: Context, model: str) -> list[str]:
+  """A line a printed number of a model."""
+  printed = dict(context.published.get(model, {}))
+  source = str(printed.pop("source", ""))
+  lines = []
+  for metric, numbers in printed.items():
+    if isinstance(numbers, Mapping):  # of every corruption
+      for name, number in numbers.items():
+        ours = pivot.by_corruption(context, model, metric, name)
+        lines.append(_line(model, f"{metric}, {name}", number, ours, source))
+    else:
+      ours = pivot.headline(context, model, metric)
+      number = float(str(numbers))
+      lines.append(_line(model, metric, number, ours, source))
+  return lines
+
+
+def _line(
+  model: str, what: str, printed: float, ours: float, source: str
+) -> str:
+  numbers = (pivot.percent(n) for n in (printed, ours, ours - printed))
+  before = [markdown.escape(model), markdown.escape(what)]
+  return markdown.line([*before, *numbers, markdown.escape(source)])
