@@ -92,7 +92,9 @@ def of_task(task: str, **changes: Any) -> Context:
   models = changes.pop("models", MODELS)
   names = changes.pop("names", None)
   fields = _FIELDS[task](models, *([] if names is None else [names]))
-  rows = [row for model in (*models, "") for row in _Rows(model).of(task, fields)]
+  rows = [
+    row for model in (*models, "") for row in _Rows(model).of(task, fields)
+  ]
   return Context(
     **{
       "facts": FACTS[task],
@@ -142,9 +144,7 @@ class _Rows:
       self._model, "digits_c", config, name, level, metric, value, *ends, n
     )
 
-  def _cells(
-    self, names: Sequence[str], *metrics: str
-  ) -> list[table.Row]:
+  def _cells(self, names: Sequence[str], *metrics: str) -> list[table.Row]:
     cells = [("", 0), *((n, s) for n in names for s in conditions.SEVERITIES)]
     return [
       self._row(m, n, s, f"{n}_{s}" if n else "clean", 100)
@@ -222,7 +222,7 @@ def _sequence(value: int) -> np.ndarray:
 
 
 def _of_classification(
-  models: Sequence[str], names: Sequence[str] = conditions.PICTURES.names()
+  models: Sequence[str], names: Sequence[str] = ("fog", "snow", "spatter")
 ) -> dict[str, Any]:
   return {
     "family": conditions.PICTURES,

@@ -1,131 +1,169 @@
-"""Reports on made-up tables: complete, escaped, the same bytes twice."""
+"""Every report of every task, on made-up tables: complete, escaped, stable."""
 
+import functools
 import pathlib
 import re
+import tempfile
+import zlib
 
-import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from eval import reports
-from eval.metrics import corruption_error
-from eval.reports import leaderboard_latex
-from eval.reports import screen
-from eval.results import table
+from eval.reports import base
+from eval.reports.parts import pivot
+from tests.eval.reports import contexts
 
-_EVIL = 'a_b&c|<script>alert("x")</script>'
+_TASKS = tuple(contexts.FACTS)
+_EVERY_TASK = (
+  "summary.txt",
+  "leaderboard.md",
+  "leaderboard.tex",
+  "report.html",
+)
+_FILES = {
+  "classification": (
+    *("cells.md", "published.md", "throughput.md"),
+    *("gallery.png", "heat_map.png", "severity_curves.svg"),
+  ),
+  "sequences": (
+    *("cells.md", "published.md", "strips.png"),
+    *("stability_bars.png", "stability_scatter.svg"),
+  ),
+  "frames": (
+    *("natural_perturbations.md", "natural_classes.png"),
+    *("natural_distances.png", "natural_gallery.png", "natural_k_curve.svg"),
+    *("natural_offsets.png", "natural_scatter.png"),
+  ),
+  "detection": ("cells.md", "detection_bars.svg", "detection_gallery.png"),
+  "video": (
+    *("action_confusion.png", "action_confusion.md", "action_curves.png"),
+    *("action_drops.png", "action_scatter.svg", "action_shifts.md"),
+    *("action_shifts.png", "action_strips.png"),
+  ),
+}
 
 
-def _context(models=("ours", "base"), names=corruption_error.ALL, **changes):
-  rows = []
-  for m, model in enumerate(models):
+def _write(task: str, **changes) -> dict[str, bytes]:
+  with tempfile.TemporaryDirectory() as folder:
+    context = contexts.of_task(task, **changes)
+    paths = reports.write_all(context, pathlib.Path(folder))
+    return {p.name: p.read_bytes() for p in paths}
 
-    def row(corruption, severity, metric, value, n=None, model=model):
-      config = f"{corruption}_{severity}" if corruption and severity else ""
-      rows.append(
-        table.Row(
-          model=model,
-          dataset="digits_c",
-          config="clean" if severity == 0 else config,
-          corruption=corruption,
-          severity=severity,
-          metric=metric,
-          value=value,
-          lo=max(value - 0.05, 0),
-          hi=min(value + 0.05, 1),
-          n=n,
-        )
-      )
 
-    row("", 0, "error", 0.1, 100)
-    for name in names:
-      for s in range(1, 6):
-        row(name, s, "error", 0.1 + 0.1 * s + 0.05 * m, 100)
-      row(name, None, "mean_error", 0.4)
-      row(name, None, "ce", 0.9 + 0.1 * m)
-    row("", None, "clean_error", 0.1)
-    if set(corruption_error.COMMON) <= set(names):
-      row("", None, "mean_corruption_error", 0.4)
-      row("", None, "mce", 0.9 + 0.1 * m)
-  fields = dict(
-    task="classification",
-    dataset="digits_c",
-    rows=rows,
-    corruptions=tuple(names),
-    groups=corruption_error.GROUPS,
-    common=corruption_error.COMMON,
-    baseline="AlexNet (its source)",
-    samples={
-      (n, s): np.zeros((8, 8, 3), np.uint8) for n in names for s in range(1, 6)
-    }
-    | {("", 0): np.zeros((8, 8, 3), np.uint8)},
-    provenance=("made up",),
-  )
-  return reports.Context(**{**fields, **changes})
+@functools.cache
+def _files(task: str) -> dict[str, bytes]:
+  """All files of a task, with a model of an evil name."""
+  return _write(task, models=(contexts.EVIL, "b"))
 
 
 class ReportsTest(parameterized.TestCase):
-  def _write(self, context, name="a") -> dict[str, bytes]:
-    folder = pathlib.Path(self.create_tempdir(name).full_path)
-    return {p.name: p.read_bytes() for p in reports.write_all(context, folder)}
+  @parameterized.parameters(*_TASKS)
+  def test_every_report_is_written(self, task):
+    self.assertContainsSubset({*_EVERY_TASK, *_FILES[task]}, _files(task))
+    for report in reports.of_task(task):
+      for file, _ in report.pictures:
+        self.assertIn(file, _files(task))
 
-  def test_everything_twice_the_same_bytes(self):
-    one, two = self._write(_context(), "one"), self._write(_context(), "two")
-    self.assertContainsSubset(
-      {
-        "summary.txt",
-        "leaderboard.md",
-        "leaderboard.tex",
-        "cells.md",
-        "severity_curves.png",
-        "heat_map.png",
-        "gallery.png",
-        "report.html",
-      },
-      one,
-    )
-    self.assertEqual(one, two)
+  def test_no_report_is_without_a_picture_or_a_file_above(self):
+    """A new report without a line in `_FILES` is never written in a test."""
+    for task in _TASKS:
+      context = contexts.of_task(task)
+      for report in reports.of_task(task):
+        if not report.pictures:
+          folder = pathlib.Path(self.create_tempdir().full_path)
+          names = {p.name for p in report.write(context, folder)}
+          if type(report).__module__.startswith("eval.reports.every_task"):
+            known = {*_EVERY_TASK, "published.md", "throughput.md"}
+          else:
+            known = set(_FILES[task])
+          self.assertLessEqual(names, known, type(report))
 
-  def test_html_is_self_contained_and_escaped(self):
-    page = self._write(_context(models=(_EVIL, "b")))["report.html"].decode()
+  @parameterized.parameters(*_TASKS)
+  def test_html_is_self_contained_and_escaped(self, task):
+    page = _files(task)["report.html"].decode()
     self.assertNotIn("<script", page)
     self.assertIn("&lt;script&gt;", page)
     for link in re.findall(r'(?:src|href)="([^"]*)"', page):
       self.assertStartsWith(link, "data:image/png;base64,")
     self.assertNotIn("http://", page)
 
-  def test_markdown_and_latex_are_escaped(self):
-    files = self._write(_context(models=(_EVIL, "b")))
-    self.assertIn("a\\_b&amp;c\\|&lt;script", files["leaderboard.md"].decode())
-    self.assertIn("a\\_b\\&c\\textbar{}", files["leaderboard.tex"].decode())
+  @parameterized.parameters(*_TASKS)
+  def test_markdown_is_escaped(self, task):
+    for name, content in _files(task).items():
+      if name.endswith(".md") and name != "throughput.md":
+        text = content.decode()
+        self.assertNotIn("<script", text, name)
+        self.assertIn("a\\_b&amp;c\\|&lt;script", text, name)
+
+  def test_equal_contexts_are_equal_bytes(self):
+    names = ("fog", "snow")
+    one, two = (_write("classification", names=names) for _ in range(2))
     self.assertEqual(
-      leaderboard_latex.escape("50%_\\"), "50\\%\\_\\textbackslash{}"
+      {n: zlib.crc32(b) for n, b in one.items()},
+      {n: zlib.crc32(b) for n, b in two.items()},
     )
 
-  def test_best_is_bold_and_percent_is_printed(self):
-    text = self._write(_context())["leaderboard.md"].decode()
-    self.assertIn("| ours | 10.0 |", text.replace("**", ""))
-    self.assertIn("**90.0**", text)
+  def test_any_number_of_models(self):
+    models = [f"model_{i}" for i in range(12)]
+    files = _write("classification", models=models, names=("fog",))
+    self.assertIn("model_11", files["report.html"].decode())
 
-  def test_missing_common_corruptions_are_named(self):
-    text = screen.render(_context(names=("fog", "snow", "spatter")))
-    self.assertIn("No mCE: the run lacks gaussian_noise", text)
-    self.assertNotIn("lacks fog", text)
+  @parameterized.parameters(*_TASKS)
+  def test_clean_only(self, task):
+    nothing = {"samples": {}, "gallery": {}, "overlays": {}, "confusions": {}}
+    files = _write(task, names=(), models=("alone",), **nothing)
+    self.assertContainsSubset(_EVERY_TASK, files)
+    for name in (
+      *("severity_curves.png", "heat_map.png", "gallery.png", "strips.png"),
+      *("stability_bars.png", "detection_bars.png", "detection_gallery.png"),
+      *("natural_gallery.png", "action_confusion.png", "action_curves.png"),
+      *("action_drops.png", "action_strips.png"),
+    ):
+      self.assertNotIn(name, files)
 
-  @parameterized.parameters(1, 12)
-  def test_any_number_of_models(self, n):
-    files = self._write(_context(models=[f"model_{i}" for i in range(n)]))
-    self.assertIn(f"model_{n - 1}", files["report.html"].decode())
+  def test_a_task_without_a_folder_has_what_every_task_has(self):
+    modules = {type(r).__module__ for r in reports.of_task("depth")}
+    self.assertIn("eval.reports.every_task.summary", modules)
+    for module in modules:
+      self.assertStartsWith(module, "eval.reports.every_task.")
 
-  def test_clean_only(self):
-    files = self._write(_context(names=(), samples={}))
-    self.assertNotIn("severity_curves.png", files)
-    self.assertIn("report.html", files)
+  def test_the_page_comes_last(self):
+    self.assertEqual(list(_files("frames"))[-1], "report.html")
 
-  def test_published_numbers_beside_ours(self):
-    published = {"ours": {"mce": 0.95, "source": "a paper"}}
-    text = self._write(_context(published=published))["published.md"].decode()
-    self.assertIn("| ours | mce | 95.0 | 90.0 | -5.0 | a paper |", text)
+  def test_a_report_has_no_tables_by_default(self):
+    class Report(base.Report):
+      def write(self, context, folder):
+        return []
+
+    self.assertEmpty(Report().tables(contexts.of_task("frames")))
+    self.assertEmpty(Report.pictures)
+    with self.assertRaises(TypeError):
+      base.Report()
+
+
+class PageTest(absltest.TestCase):
+  def test_pictures_then_tables_of_the_reports(self):
+    page = _files("classification")["report.html"].decode()
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    self.assertEqual(
+      titles,
+      [
+        "Common corruptions",
+        "Extra corruptions (never in mCE)",
+        "One example under every corruption",
+        "Mean error by model and corruption",
+        "Error against severity",
+        "Every cell",
+      ],
+    )
+
+  def test_the_best_headline_is_bold(self):
+    context = contexts.of_task("video", models=(contexts.EVIL, "b"))
+    page = _files("video")["report.html"].decode()
+    column = pivot.headline_columns(context)[0]
+    text = pivot.percent(max(column.numbers))
+    self.assertIn(f'<td class="best">{text}</td>', page)
 
 
 if __name__ == "__main__":
