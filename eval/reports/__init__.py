@@ -42,9 +42,9 @@ def write_all(context: Context, folder: pathlib.Path) -> list[pathlib.Path]:
     The files.
   """
   folder.mkdir(parents=True, exist_ok=True)
-  listed = of_task(context.task)
-  paths = [p for report in listed for p in report.write(context, folder)]
-  return [*paths, *html.write(context, listed, folder)]
+  all_reports = of_task(context.task)
+  paths = [p for report in all_reports for p in report.write(context, folder)]
+  return [*paths, *html.write(context, all_reports, folder)]
 
 
 def _report(name: str) -> base.Report:

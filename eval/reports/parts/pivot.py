@@ -122,11 +122,11 @@ def corruption_columns(
 def sections(context: Context) -> list[tuple[str, list[str]]]:
   """(heading, names) of the common and the extra corruptions of the run."""
   kind = f"{context.facts.noun}s"
-  listed = [
+  headed = [
     (f"common {kind}", context.common),
     (f"extra {kind} (never in {context.facts.mean})", context.extra),
   ]
-  return [(heading, names) for heading, names in listed if names]
+  return [(heading, names) for heading, names in headed if names]
 
 
 def names(context: Context) -> list[str]:
