@@ -38,15 +38,19 @@ def _lines(context: Context, model: str) -> list[str]:
   source = str(printed.pop("source", ""))
   lines = []
   for metric, numbers in printed.items():
-    if isinstance(numbers, Mapping):  # of every corruption
-      for name, number in numbers.items():
-        ours = pivot.by_corruption(context, model, metric, name)
-        lines.append(_line(model, f"{metric}, {name}", number, ours, source))
-    else:
-      ours = pivot.headline(context, model, metric)
-      number = float(str(numbers))
-      lines.append(_line(model, metric, number, ours, source))
+    by_name = numbers if isinstance(numbers, Mapping) else {"": numbers}
+    for name, number in by_name.items():
+      what = f"{metric}, {name}" if name else metric
+      ours = _ours(context, model, metric, name)
+      lines.append(_line(model, what, float(str(number)), ours, source))
   return lines
+
+
+def _ours(context: Context, model: str, metric: str, name: str) -> float:
+  """Of a corruption, or without a name of the whole benchmark."""
+  if name:
+    return pivot.by_corruption(context, model, metric, name)
+  return pivot.headline(context, model, metric)
 
 
 def _line(

@@ -70,6 +70,14 @@ class LeaderboardsTest(absltest.TestCase):
     text = self._text(compare_published.ComparePublished(), context)
     self.assertIn("| ours | fr, tilt | 50.0 |", text)
 
+  def test_an_empty_name_is_the_whole_benchmark(self):
+    published = {"ours": {"gamma_r": {"": 0.5, "jumbling": 0.6}}}
+    context = contexts.of_task("video", published=published)
+    ours = pivot.headline(context, "ours", "gamma_r")
+    text = self._text(compare_published.ComparePublished(), context)
+    self.assertIn(f"| ours | gamma\\_r | 50.0 | {100 * ours:.1f} |", text)
+    self.assertIn("| ours | gamma\\_r, jumbling | 60.0 |", text)
+
   def test_nothing_published_nothing_timed(self):
     context = contexts.of_task("video")
     folder = pathlib.Path(self.create_tempdir().full_path)
