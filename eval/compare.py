@@ -30,7 +30,7 @@ from absl import flags
 from eval import tasks
 from eval.metrics import action
 from eval.readers import workdir as rescore
-from eval.reports import leaderboard_markdown
+from eval.reports.parts import markdown
 from eval.results import predictions
 from eval.tasks import video
 from robust_tfds import errors
@@ -272,7 +272,7 @@ def write(
 
 
 def _table(lines, models) -> str:
-  escape = leaderboard_markdown.escape
+  escape = markdown.escape
   one, other = map(escape, models)
   parts = [
     f"# {one} less {other}, in points, with 95 % intervals\n",
@@ -289,7 +289,7 @@ def _table(lines, models) -> str:
 
 
 def _figure(lines, models, folder) -> None:
-  from eval.reports import style
+  from eval.reports.parts import style
 
   shown = {
     m: [x for x in lines if x.measure == m and math.isfinite(x.difference)]

@@ -31,7 +31,7 @@ from absl import flags
 from eval import papers as published
 from eval.metrics import detection
 from eval.metrics.detection import benchmark
-from eval.reports.leaderboard_markdown import escape
+from eval.reports.parts.markdown import escape
 from eval.results import provenance
 from eval.results import table
 

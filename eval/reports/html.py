@@ -1,16 +1,19 @@
-"""One self-contained page: tables, pictures and provenance; no network."""
+"""One self-contained page: tables, pictures and provenance; no network.
+
+No report: `write_all` writes it last, about the reports before it.
+"""
 
 from __future__ import annotations
 
 import base64
 import html
 import pathlib
+from collections.abc import Sequence
 
-from eval import reports
-from eval.reports import pivot
+from eval.reports.base import Report
+from eval.reports.context import Context
+from eval.reports.parts import pivot
 
-TASKS = ("classification", "sequences", "frames", "detection", "video")
-LAST = True
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; }
@@ -25,87 +28,78 @@ footer, .note { color: #777; font-size: 13px; }
 """
 
 
-def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
-  """Writes report.html."""
-  parts = [
-    "<!doctype html>",
-    '<html lang="en"><head><meta charset="utf-8">',
-    f"<title>{html.escape(context.dataset)}: robustness report</title>",
-    f"<style>{_CSS}</style></head><body>",
-    f"<h1>{html.escape(context.dataset)}: robustness report</h1>",
-    f'<p class="note">{html.escape(pivot.note(context))} Rates in %.</p>',
-    _headlines(context),
-  ]
+def write(
+  context: Context, reports: Sequence[Report], folder: pathlib.Path
+) -> list[pathlib.Path]:
+  """Writes report.html.
+
+  Args:
+    context: what the page is about.
+    reports: whose pictures and tables it shows; written already.
+    folder: of the pictures and the page.
+  """
+  parts = [_head(context), _headlines(context)]
   for heading, names in pivot.sections(context):
-    title = html.escape(heading[:1].upper() + heading[1:])
-    parts += [f"<h2>{title}</h2>", _corruptions(context, names)]
-  for module in reports.modules(context.task):
-    for file, title in getattr(module, "PICTURES", ()):
+    title = heading[:1].upper() + heading[1:]
+    parts += _section(title, _table(_corruptions(context, title, names)))
+  for report in reports:
+    for file, title in report.pictures:
       if (folder / file).exists():
-        parts += [f"<h2>{title}</h2>", _picture(folder / file, title)]
-  if context.task == "classification":
-    parts += ["<h2>Every cell</h2>", _cells(context)]
-  listed = "<br>".join(html.escape(p) for p in context.provenance)
-  parts += [f"<footer>{listed}</footer></body></html>", ""]
+        parts += _section(title, _picture(folder / file, title))
+  for report in reports:
+    for table in report.tables(context):
+      parts += _section(table.title, _table(table))
+  lines = "<br>".join(html.escape(p) for p in context.provenance)
+  parts += [f"<footer>{lines}</footer></body></html>", ""]
   path = folder / "report.html"
   path.write_text("\n".join(parts), "utf-8")
   return [path]
 
 
-def _headlines(context) -> str:
-  listed = pivot.headlines(context)
-  columns = [
-    [pivot.headline(context, m, k) for m in context.models] for k, _ in listed
-  ]
-  heads = [label for _, label in listed]
-  metrics = [metric for metric, _ in listed]
-  return _table(["Model", *heads], context.models, columns, metrics)
+def _head(context: Context) -> str:
+  title = f"{html.escape(context.dataset)}: robustness report"
+  return "\n".join(
+    [
+      "<!doctype html>",
+      '<html lang="en"><head><meta charset="utf-8">',
+      f"<title>{title}</title>",
+      f"<style>{_CSS}</style></head><body>",
+      f"<h1>{title}</h1>",
+      f'<p class="note">{html.escape(pivot.note(context))} Rates in %.</p>',
+    ]
+  )
 
 
-def _corruptions(context, names) -> str:
-  """Corruptions as rows: plain and normalised numbers of every model."""
-  heads, columns, metrics = [pivot.noun(context).capitalize()], [], []
-  for model in context.models:
-    for metric, label in pivot.details(context):
-      heads.append(f"{model} {label}")
-      metrics.append(metric)
-      columns.append(
-        [pivot.by_corruption(context, model, metric, n) for n in names]
-      )
-  shown = [n.replace("_", " ") for n in names]
-  return _table(heads, shown, columns, metrics, best=False)
+def _headlines(context: Context) -> str:
+  columns = pivot.headline_columns(context)
+  return _table(pivot.Table("", "Model", context.models, columns, bold=True))
 
 
-def _cells(context) -> str:
-  rows, values = [], []
-  for model in context.models:
-    for name in context.corruptions:
-      rows.append(f"{model}, {name.replace('_', ' ')}")
-      values.append(
-        [
-          pivot.value(
-            context, model, corruption=name, severity=s, metric="error"
-          )
-          for s in range(1, 6)
-        ]
-      )
-  columns = [list(c) for c in zip(*values)]
-  metrics = ["error"] * len(columns)
-  return _table(["Cell", *"12345"], rows, columns, metrics, best=False)
+def _corruptions(
+  context: Context, title: str, names: Sequence[str]
+) -> pivot.Table:
+  """Corruptions as lines: plain and normalised numbers of every model."""
+  return pivot.Table(
+    title,
+    context.facts.noun.capitalize(),
+    [n.replace("_", " ") for n in names],
+    pivot.detail_columns(context, names),
+  )
 
 
-def _table(heads, rows, columns, metrics, best: bool = True) -> str:
-  winners = [
-    pivot.best(c, k) if best and len(c) > 1 else None
-    for k, c in zip(metrics, columns)
-  ]
+def _section(title: str, body: str) -> list[str]:
+  return [f"<h2>{html.escape(title)}</h2>", body]
+
+
+def _table(table: pivot.Table) -> str:
+  heads = [table.corner, *(c.heading for c in table.columns)]
   lines = ["".join(f"<th>{html.escape(h)}</th>" for h in heads)]
-  for i, name in enumerate(rows):
+  for i, name in enumerate(table.names):
     cells = "".join(
-      f'<td class="best">{pivot.text(k, c[i])}</td>'
-      if w == i
-      else f"<td>{pivot.text(k, c[i])}</td>"
-      for k, c, w in zip(metrics, columns, winners)
+      f'<td class="best">{column.texts[i]}</td>'
+      if table.bold and column.best == i
+      else f"<td>{column.texts[i]}</td>"
+      for column in table.columns
     )
     lines.append(f"<td>{html.escape(name)}</td>{cells}")
   body = "".join(f"<tr>{line}</tr>" for line in lines)

@@ -15,6 +15,7 @@ class Metric:
     higher_is_better: whether more is better.
     percent: whether it is a fraction, which reports show in percent.
     normalises: of a number that a baseline normalises, the plain one's name.
+    axis: beside the axis of a figure, more in full; the heading where empty.
   """
 
   name: str
@@ -22,6 +23,7 @@ class Metric:
   higher_is_better: bool = False
   percent: bool = True
   normalises: str = ""
+  axis: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

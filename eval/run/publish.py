@@ -81,11 +81,10 @@ def context(
   setting = task.setting
   return reports.Context(
     facts=task.facts,
+    family=task.family,
     dataset=setting.dataset,
     rows=scored.rows,
     corruptions=names,
-    groups=task.family.group_of(names),
-    common=task.common,
     baseline=corruption_error.describe(setting.baseline),
     networks=task.published_networks(),
     confusions={

@@ -24,7 +24,7 @@ from absl import flags
 
 from eval.metrics import detection
 from eval.pipeline import inputs
-from eval.reports import style
+from eval.reports.parts import style
 from eval.results import table
 from robust_tfds import conditions
 from robust_tfds import corruptions

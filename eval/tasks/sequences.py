@@ -67,12 +67,14 @@ class Sequences(base.Task):
       Metric("mt5d", "mT5D", normalises="mean_unnormalised_t5d"),
     ),
     details=(
-      Metric("flip_probability", "FP"),
-      Metric("fr", "FR", normalises="flip_probability"),
-      Metric("unnormalised_t5d", "uT5D", percent=False),
-      Metric("t5d", "T5D", normalises="unnormalised_t5d"),
+      Metric("flip_probability", "FP", axis="flip probability"),
+      Metric("fr", "FR", normalises="flip_probability", axis="flip rate FR"),
+      Metric("unnormalised_t5d", "uT5D", percent=False, axis="top-5 distance"),
+      Metric(
+        "t5d", "T5D", normalises="unnormalised_t5d", axis="top-5 distance T5D"
+      ),
     ),
-    others=(Metric("zipf_distance", "Zipf distance", percent=False),),
+    others=(Metric("zipf_distance", "Zipf", percent=False),),
     normalised="FR, T5D, mFR and mT5D",
     mean="mFR and mT5D",
   )

@@ -294,12 +294,10 @@ class SummaryTest(absltest.TestCase):
     )
     context = reports.Context(
       facts=frames.Frames.facts,
+      family=frames.Frames.family,
       dataset="ytbb_robust",
       rows=rows,
       corruptions=(),
-      groups={},
-      common=(),
-      baseline="",
       networks=frames.Frames(base.Setting("ytbb_robust")).published_networks(),
       provenance=("a test",),
     )

@@ -124,12 +124,10 @@ class TableTest(absltest.TestCase):
     folder = pathlib.Path(self.create_tempdir().full_path)
     context = reports.Context(
       facts=video.Video.facts,
+      family=video.Video.family,
       dataset="ucf101_ds",
       rows=scored,
       corruptions=(),
-      groups={},
-      common=(),
-      baseline="",
     )
     written = {p.name for p in reports.write_all(context, folder)}
     self.assertContainsSubset({"action_shifts.md", "report.html"}, written)

@@ -1,0 +1,36 @@
+"""`Report`: what a file of the folders beside this one holds."""
+
+from __future__ import annotations
+
+import abc
+import pathlib
+from collections.abc import Sequence
+from typing import ClassVar
+
+from eval.reports.context import Context
+from eval.reports.parts import pivot
+
+
+class Report(abc.ABC):
+  """Some files about one run.
+
+  Class attributes:
+    pictures: (file, title) pairs of those files that the page of `html.py`
+      shows, where they were written.
+  """
+
+  pictures: ClassVar[tuple[tuple[str, str], ...]] = ()
+
+  @abc.abstractmethod
+  def write(
+    self, context: Context, folder: pathlib.Path
+  ) -> Sequence[pathlib.Path]:
+    """Writes the report's files into `folder`.
+
+    Returns:
+      The files; none where the context lacks what the report is about.
+    """
+
+  def tables(self, context: Context) -> Sequence[pivot.Table]:
+    """Tables that the page shows below the pictures; none by default."""
+    return ()

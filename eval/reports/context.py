@@ -1,0 +1,111 @@
+"""`Context`: all that a report may read."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+
+from eval.results import table
+from eval.results.facts import TaskFacts
+from robust_tfds import conditions
+
+# A box of a picture: (`hit`, `missed` or `wrong`, (x1, y1, x2, y2) in px, text).
+Overlay = tuple[str, tuple[float, ...], str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+  """All that a report may read, never a model or a dataset.
+
+  Attributes:
+    facts: names, order and sense of the task's numbers.
+    family: of the task's conditions: their names, groups and levels.
+    dataset: dataset name.
+    rows: the table.
+    corruptions: names in paper order, those of the run, `common` ones first.
+    baseline: what normalised numbers are divided by, in words, with source.
+    samples: (corruption, severity) -> uint8 `[H, W, 3]` of one example, or
+      `[T, H, W, 3]` of sequences; clean is `("", 0)`. May be empty.
+    predicted: (model, corruption, severity) -> the class ids predicted of that
+      example, best first, int `[5]`, or `[T, 5]` of sequences. May be empty.
+    class_names: names in label order; may be empty.
+    provenance: lines for the foot of each report: versions, seed, weights, data.
+    published: printed numbers to set beside ours: label -> metric -> value, or
+      metric -> corruption -> value; with a `source` key each.
+    networks: printed name -> the paper's (clean error, benchmark's mean) of
+      other networks, for figures.
+    gallery: title -> (uint8 `[H, W, 3]`, caption) pairs that a task picked.
+    overlays: title -> (uint8 `[H, W, 3]`, boxes) pairs.
+    confusions: (model, corruption, severity) -> int `[N, 2]`, the true and the
+      predicted class of every example; where the task gives them.
+    gflops: model -> published multiply-adds of one input in billions.
+    timing: stage -> seconds, or empty.
+  """
+
+  facts: TaskFacts
+  family: conditions.Family
+  dataset: str
+  rows: Sequence[table.Row]
+  corruptions: Sequence[str]
+  baseline: str = ""
+  samples: Mapping[tuple[str, int], np.ndarray] = dataclasses.field(
+    default_factory=dict
+  )
+  predicted: Mapping[tuple[str, str, int], np.ndarray] = dataclasses.field(
+    default_factory=dict
+  )
+  class_names: Sequence[str] = ()
+  provenance: Sequence[str] = ()
+  published: Mapping[str, Mapping[str, object]] = dataclasses.field(
+    default_factory=dict
+  )
+  networks: Mapping[str, Sequence[float]] = dataclasses.field(
+    default_factory=dict
+  )
+  gallery: Mapping[str, Sequence[tuple[np.ndarray, str]]] = dataclasses.field(
+    default_factory=dict
+  )
+  overlays: Mapping[str, Sequence[tuple[np.ndarray, Sequence[Overlay]]]] = (
+    dataclasses.field(default_factory=dict)
+  )
+  confusions: Mapping[tuple[str, str, int], np.ndarray] = dataclasses.field(
+    default_factory=dict
+  )
+  gflops: Mapping[str, float] = dataclasses.field(default_factory=dict)
+  timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+  @property
+  def task(self) -> str:
+    """The task's name."""
+    return self.facts.task
+
+  @property
+  def models(self) -> list[str]:
+    """Labels of the models in the order of the table.
+
+    Rows over all models have an empty label, which is none of them.
+    """
+    return list(dict.fromkeys(r.model for r in self.rows if r.model))
+
+  @property
+  def common(self) -> list[str]:
+    """The run's corruptions that enter the published means, in paper order."""
+    names = self.family.names("common")
+    return [n for n in self.corruptions if n in names]
+
+  @property
+  def extra(self) -> list[str]:
+    """The run's other corruptions."""
+    return [n for n in self.corruptions if n not in self.common]
+
+  @property
+  def missing(self) -> list[str]:
+    """Common corruptions that the run lacks: without them there is no mean."""
+    return [n for n in self.family.names("common") if n not in self.corruptions]
+
+  def group(self, corruption: str) -> str:
+    """The group of a corruption: `noise`, `blur`, `weather`, `digital`, ..."""
+    return self.family.row(corruption).group

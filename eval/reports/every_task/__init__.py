@@ -1,0 +1,1 @@
+"""Reports that every task has."""

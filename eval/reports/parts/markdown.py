@@ -1,0 +1,33 @@
+"""Markdown that several reports write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def escape(text: str) -> str:
+  """Text that Markdown and the HTML in it leave alone."""
+  for old, new in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|")):
+    text = text.replace(old, new)
+  return text.replace("_", "\\_").replace("*", "\\*")
+
+
+def line(cells: Sequence[str]) -> str:
+  """A line of a table; the cells are Markdown already."""
+  return "| " + " | ".join(cells) + " |"
+
+
+def heads(cells: Sequence[str], *, numbers: bool = False) -> str:
+  """The first two lines of a table.
+
+  Args:
+    cells: headings, Markdown already.
+    numbers: whether all columns but the first are aligned to the right.
+  """
+  rule = "---:|" if numbers else "---|"
+  return f"{line(cells)}\n|---|{rule * (len(cells) - 1)}"
+
+
+def foot(provenance: Sequence[str]) -> str:
+  """Where the numbers come from, for the end of a file."""
+  return f"\n{escape('; '.join(provenance))}\n"

@@ -1,0 +1,27 @@
+"""Bars and intervals in figures."""
+
+import numpy as np
+from absl.testing import absltest
+
+from eval.reports.parts import style
+from eval.results import table
+
+
+class StyleTest(absltest.TestCase):
+  def test_bars_stand_around_their_tick(self):
+    positions = [style.bar_positions(2, i, 2) for i in range(2)]
+    np.testing.assert_allclose(positions, [[-0.2, 0.8], [0.2, 1.2]])
+
+  def test_whiskers(self):
+    row = table.Row("m", "d", "", "", None, "error", 0.5, 0.4, 0.7)
+    np.testing.assert_allclose(style.whiskers(row), [[10], [20]])
+    row = table.Row("m", "d", "", "", None, "error", 0.5)
+    self.assertIsNone(style.whiskers(row))
+
+  def test_colours_begin_again(self):
+    self.assertEqual(style.colour(len(style.COLOURS)), style.colour(0))
+    self.assertEqual(style.marker(len(style.MARKERS)), style.marker(0))
+
+
+if __name__ == "__main__":
+  absltest.main()
