@@ -20,8 +20,10 @@ import jax
 import models
 from benchmarks import video_input
 from eval.pipeline import clips
+from robust_tfds import conditions
 from robust_tfds import corruptions
-from robust_tfds.datasets import perturbed_videos
+from robust_tfds.datasets import base
+from robust_tfds.datasets import videos
 
 _CASES = (
   "",
@@ -43,10 +45,10 @@ def _run(way: str, name: str, path: str) -> None:
   with open(path, "rb") as f:
     data = f.read()
   if way == "prepared":
-    frames = perturbed_videos.perturbed(
-      data, "v", "ucf101_p", "paper", name, 3, 0, 30.0
-    )
-    for _ in frames:
+    condition = conditions.VIDEOS.condition(name, 3 if name else 0)
+    config = base.Config(name="", condition=condition)
+    recipe = base.Recipe("ucf101_p", "paper", config)
+    for _ in videos.perturbed(data, "v", recipe, 30.0):
       pass
   elif way == "fly":
     key = corruptions.example_key(0, "ucf101_p", name, 3, "v")

@@ -5,7 +5,8 @@
       --data_dir=/data --workers=8 --file_format=array_record
 
 `--config=all` builds every condition under the default codec. Equal inputs give
-equal bytes for any number of workers. With `--beam` examples are made in an
+equal bytes for any number of workers. `--seed=7` draws the corruptions anew, in
+configs with the suffix `_seed7`. With `--beam` examples are made in an
 Apache Beam pipeline (extra `beam`), for clusters.
 """
 
@@ -40,6 +41,9 @@ _CODEC = flags.DEFINE_string(
 _LIMIT = flags.DEFINE_integer(
   "limit", None, "Examples of each split; default all."
 )
+_SEED = flags.DEFINE_integer(
+  "seed", 0, "Of the corruptions; another than 0 is built apart."
+)
 _BEAM = flags.DEFINE_bool(
   "beam", False, "Make examples in an Apache Beam pipeline."
 )
@@ -62,6 +66,7 @@ def main(argv: Sequence[str]) -> None:
         workers=_WORKERS.value,
         beam=_BEAM.value,
         limit=_LIMIT.value,
+        seed=_SEED.value,
         file_format=_FORMAT.value,
         **options,
       )

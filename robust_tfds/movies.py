@@ -8,6 +8,7 @@ that equal frames give equal bytes on any number of cores. PyAV is the extra
 from __future__ import annotations
 
 import contextlib
+import fractions
 import io
 import os
 import platform
@@ -19,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import errors
+
 # x264's settings of the published ImageNet-P (docs/specs/imagenet_p.md section
 # 3): noise is kept by `tune grain` at x264's own CRF of 23, all else has CRF
 # 20.
@@ -26,7 +29,7 @@ X264_NOISE = {"preset": "veryslow", "tune": "grain"}
 X264_SMOOTH = {"preset": "veryslow", "crf": "20"}
 
 
-class BrokenVideoError(ValueError):
+class BrokenVideoError(errors.UserError):
   """A video that cannot be read, or holds other frames than it should."""
 
 
@@ -52,11 +55,11 @@ def encode(
     qscale: fixed quantiser of the MPEG encoders (`-q:v`), 1..69.
 
   Raises:
-    ImportError: PyAV is not installed.
-    ValueError: no frames, frames of another dtype or shape, an unknown codec,
+    UserError: PyAV is not installed.
+    UserError: no frames, frames of another dtype or shape, an unknown codec,
       or a size that the pixel format cannot hold.
   """
-  av = _av()
+  av = pyav()
   out = io.BytesIO()
   stream = None
   with av.open(out, "w", format=container) as target:
@@ -67,14 +70,14 @@ def encode(
         settings = {**_repeatable(codec), **options, **_quantiser(qscale)}
         stream = _stream(av, target, codec, size, fps, pixel_format, settings)
       elif pixels.shape[:2] != size:
-        raise ValueError(
+        raise errors.UserError(
           f"Frame {index} is {pixels.shape[:2]}, the first {size}; the frames of"
           " a video have one size."
         )
       frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
       target.mux(stream.encode(frame.reformat(format=pixel_format)))
     if stream is None:
-      raise ValueError("A video needs at least one frame, got none.")
+      raise errors.UserError("A video needs at least one frame, got none.")
     target.mux(stream.encode())
   return out.getvalue()
 
@@ -83,7 +86,7 @@ def decode(video: bytes | str | os.PathLike) -> np.ndarray:
   """All frames of a video: uint8 `[T, H, W, 3]`, in the order of display.
 
   Raises:
-    ImportError: PyAV is not installed.
+    UserError: PyAV is not installed.
     BrokenVideoError: not a video, no picture in it, or cut off.
     FileNotFoundError: no such file.
   """
@@ -102,20 +105,21 @@ def iterate(video: bytes | str | os.PathLike) -> Iterator[np.ndarray]:
     yield _pixels(frame)
 
 
-def chosen(
+def frames_at(
   video: bytes | str | os.PathLike,
-  choose: Callable[[int], Iterable[int]],
+  numbers_of: Callable[[int], Iterable[int]],
   held_bytes: int = 64 << 20,
 ) -> Iterator[tuple[int, np.ndarray]]:
   """Some frames of a video; only these are brought to RGB.
 
   Which ones may depend on how many there are: files do not say that reliably,
   so all are decoded. Short videos are decoded once and held as the codec left
-  them; longer ones twice, the second time up to the last frame wanted.
+  them; longer ones twice, the second time up to the last frame that is asked for.
 
   Args:
     video: the file.
-    choose: number of frames -> the numbers wanted, each once, in any order.
+    numbers_of: number of frames -> the numbers to yield, each once, in any
+      order.
     held_bytes: most that is held.
 
   Yields:
@@ -123,7 +127,7 @@ def chosen(
 
   Raises:
     BrokenVideoError: as `decode`.
-    ValueError: a number that is not there.
+    UserError: a number that is not there.
   """
   held: list[Any] | None = []
   count = size = 0
@@ -136,15 +140,16 @@ def chosen(
       held = None
   if not count:
     raise _no_frames(video)
-  wanted = sorted(choose(count))
-  if wanted and not 0 <= wanted[0] <= wanted[-1] < count:
-    raise ValueError(
-      f"Frames {wanted[0]}..{wanted[-1]} asked for, {_named(video)} has {count}."
+  numbers = sorted(numbers_of(count))
+  if numbers and not 0 <= numbers[0] <= numbers[-1] < count:
+    raise errors.UserError(
+      f"Frames {numbers[0]}..{numbers[-1]} asked for, {_named(video)} has"
+      f" {count}."
     )
   if held is not None:
-    yield from ((number, _pixels(held[number])) for number in wanted)
+    yield from ((number, _pixels(held[number])) for number in numbers)
     return
-  left = set(wanted)
+  left = set(numbers)
   for number, frame in enumerate(_decoded(video)):
     if not left:
       return
@@ -155,8 +160,8 @@ def chosen(
 
 def _decoded(video: bytes | str | os.PathLike) -> Iterator[Any]:
   """PyAV's frames, in the order of display."""
-  with _opened(video) as opened:
-    yield from opened.decode(opened.streams.video[0])
+  with opened(video) as container:
+    yield from container.decode(container.streams.video[0])
 
 
 def _pixels(frame: Any) -> np.ndarray:
@@ -174,36 +179,43 @@ def frame_rate(video: bytes | str | os.PathLike) -> float:
   """Frames per second that a video's file gives, on average.
 
   Raises:
-    ImportError: PyAV is not installed.
+    UserError: PyAV is not installed.
     BrokenVideoError: not a video, no picture in it, or no rate.
   """
-  with _opened(video) as opened:
-    stream = opened.streams.video[0]
+  with opened(video) as container:
+    stream = container.streams.video[0]
     rate = stream.average_rate or stream.guessed_rate
   if not rate:
     raise BrokenVideoError(
-      f"{_named(video)} says no frame rate. Encode it anew."
+      f"The container of {_named(video)} gives no frame rate, which clips are"
+      " sampled by. Encode the video again at its rate."
     )
   return float(rate)
 
 
 @contextlib.contextmanager
-def _opened(video: bytes | str | os.PathLike) -> Iterator[Any]:
-  """A container with at least one picture stream."""
-  av = _av()
+def opened(video: bytes | str | os.PathLike) -> Iterator[Any]:
+  """PyAV's container of a video, with at least one picture stream.
+
+  Raises:
+    UserError: PyAV is not installed.
+    BrokenVideoError: not a video, no picture in it, or cut off.
+    FileNotFoundError: no such file.
+  """
+  av = pyav()
   if not isinstance(video, bytes) and not os.path.exists(video):
     raise FileNotFoundError(f"No video at {os.fspath(video)}.")
   source: Any = (
     io.BytesIO(video) if isinstance(video, bytes) else os.fspath(video)
   )
   try:
-    with av.open(source, "r") as opened:
-      if not opened.streams.video:
+    with av.open(source, "r") as container:
+      if not container.streams.video:
         raise BrokenVideoError(
           f"{_named(video)} has no picture, only"
-          f" {[s.type for s in opened.streams]}. Replace it."
+          f" {[s.type for s in container.streams]}. Replace it."
         )
-      yield opened
+      yield container
   except av.error.FFmpegError as e:
     raise BrokenVideoError(
       f"{_named(video)} cannot be read as a video ({e}). Is it cut off, or in a"
@@ -211,15 +223,23 @@ def _opened(video: bytes | str | os.PathLike) -> Iterator[Any]:
     ) from e
 
 
-def _stream(av, target, codec, size, fps, pixel_format, options):
+def _stream(
+  av: Any,
+  target: Any,
+  codec: str,
+  size: tuple[int, int],
+  fps: float,
+  pixel_format: str,
+  options: Mapping[str, str],
+) -> Any:
   try:
     stream = target.add_stream(codec, rate=_rational(fps))
-  except av.error.FFmpegError as e:
-    raise ValueError(f"This FFmpeg has no encoder {codec!r} ({e}).") from e
-  except ValueError as e:
-    raise ValueError(f"This FFmpeg has no encoder {codec!r} ({e}).") from e
+  except (av.error.FFmpegError, ValueError) as e:
+    raise errors.UserError(
+      f"This FFmpeg has no encoder {codec!r} ({e})."
+    ) from e
   if pixel_format == "yuv420p" and (size[0] % 2 or size[1] % 2):
-    raise ValueError(
+    raise errors.UserError(
       f"yuv420p needs even sides, got {size}; pad the frames, or use yuv444p."
     )
   stream.height, stream.width = size
@@ -245,16 +265,14 @@ def _quantiser(qscale: int | None) -> dict[str, str]:
   return {} if qscale is None else {"qmin": f"{qscale}", "qmax": f"{qscale}"}
 
 
-def _rational(fps: float):
-  import fractions
-
+def _rational(fps: float) -> fractions.Fraction:
   return fractions.Fraction(fps).limit_denominator(1001)
 
 
 def _check_frame(pixels: Any, index: int) -> None:
   shape, dtype = np.shape(pixels), getattr(pixels, "dtype", None)
   if dtype != np.uint8 or len(shape) != 3 or shape[2] != 3:
-    raise ValueError(
+    raise errors.UserError(
       f"Frame {index}: uint8 [H, W, 3] expected, got {dtype} {list(shape)}."
     )
 
@@ -265,11 +283,10 @@ def _named(video: bytes | str | os.PathLike) -> str:
   return os.fspath(video)
 
 
-def _av():
+def pyav() -> Any:
+  """PyAV's module; UserError with the pip command where it is absent."""
   try:
     import av
   except ImportError as e:
-    raise ImportError(
-      "Videos need PyAV: pip install 'robust_tfds[video]'."
-    ) from e
+    raise errors.missing_package("PyAV", "video", "Reading videos") from e
   return av

@@ -24,7 +24,7 @@ def picture(seed: int, size: tuple[int, int]) -> Image.Image:
 def main() -> None:
   """Writes the files."""
   folder = _ROOT / "imagenet_c" / "dummy_data"
-  wnids = (_ROOT / "imagenet_c" / "wnids.txt").read_text().split()
+  wnids = (_ROOT / "sources" / "imagenet_wnids.txt").read_text().split()
   folder.mkdir(parents=True, exist_ok=True)
   for i, size in enumerate(_SIZES_PX):
     path = folder / wnids[300 * i] / f"ILSVRC2012_val_{i + 1:08d}.JPEG"

@@ -180,7 +180,7 @@ def _through_mpeg(video, fps, name, severity, choose):
 
 def _chosen(video, choose):
   if isinstance(video, bytes):
-    yield from movies.chosen(video, choose)
+    yield from movies.frames_at(video, choose)
   else:
     yield from ((number, video[number]) for number in choose(len(video)))
 

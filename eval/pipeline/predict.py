@@ -216,11 +216,11 @@ def _through_h264(
   frames: jax.Array, perturbation: str, where: Mesh
 ) -> jax.Array:
   """Every sequence through the codec, in threads: FFmpeg releases the GIL."""
-  from robust_tfds.datasets import perturbed
+  from robust_tfds.datasets import sequences
 
   rows = devices.local_rows(frames)
   with concurrent.futures.ThreadPoolExecutor() as pool:
-    coded = pool.map(lambda f: perturbed.through_h264(f, perturbation), rows)
+    coded = pool.map(lambda f: sequences.through_h264(f, perturbation), rows)
     return devices.put_batch(np.stack(list(coded)), where)
 
 

@@ -37,8 +37,8 @@ from eval.results import provenance
 from eval.results import table
 from eval.tasks import frames as task
 from robust_tfds import errors
-from robust_tfds.datasets import frame_sets
-from robust_tfds.datasets import source_folders
+from robust_tfds.datasets import frames
+from robust_tfds.datasets.sources import folders
 
 DATASETS = ("imagenet_vid_robust", "ytbb_robust")
 _REQUIRED = ("example_id", "top1")
@@ -46,7 +46,7 @@ _REQUIRED = ("example_id", "top1")
 Columns = Mapping[str, np.ndarray]
 
 
-def sets(dataset: str, folder: pathlib.Path) -> list[frame_sets.Frame]:
+def sets(dataset: str, folder: pathlib.Path) -> list[frames.Frame]:
   """The reviewed sets of a data set, from its metadata.
 
   Raises:
@@ -54,9 +54,9 @@ def sets(dataset: str, folder: pathlib.Path) -> list[frame_sets.Frame]:
     FileNotFoundError: no metadata in the folder.
   """
   module = _metadata(dataset)
-  files = source_folders.SourceFolders((folder,), module.INSTRUCTIONS)
+  files = folders.SourceFolders((folder,), module.INSTRUCTIONS)
   found = module.reviewed(files)
-  frame_sets.check(found)
+  frames.check(found)
   return found
 
 
@@ -104,7 +104,7 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
 
 
 def rows(
-  columns: Columns, wanted: Sequence[frame_sets.Frame], dataset: str
+  columns: Columns, wanted: Sequence[frames.Frame], dataset: str
 ) -> list[table.Row]:
   """The table of all models of a file.
 
@@ -138,7 +138,7 @@ def rows(
 
 
 def _predicted(
-  wanted: Sequence[frame_sets.Frame], top1: np.ndarray
+  wanted: Sequence[frames.Frame], top1: np.ndarray
 ) -> dict[str, np.ndarray]:
   n = len(wanted)
   labels = np.full((n, max(len(f.labels) for f in wanted)), -1, np.int32)

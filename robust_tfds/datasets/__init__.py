@@ -6,11 +6,14 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow_datasets as tfds
 
 from robust_tfds import errors
+from robust_tfds.conditions import Family
+from robust_tfds.datasets import base
 
 
 def names() -> tuple[str, ...]:
@@ -25,22 +28,39 @@ def names() -> tuple[str, ...]:
 def register() -> None:
   """Imports every builder, which registers it with TFDS."""
   for name in names():
-    _builder_class(name)
+    builder_class(name)
+
+
+def builder_class(name: str) -> type[base.Builder]:
+  """The class of a dataset's builder: its edition, codecs, classes and so on.
+
+  Raises:
+    UserError: unknown dataset, with a suggestion.
+  """
+  if name not in names():
+    raise errors.unknown("dataset", name, names())
+  module = importlib.import_module(f"{__name__}.{name}.{name}_dataset_builder")
+  return module.Builder
 
 
 def edition(name: str) -> str:
-  """Edition of a dataset's corruptions, e.g. `cifar10` for `digits_c`.
+  """Edition of a dataset's corruptions, e.g. `cifar10`; empty if it has none."""
+  return builder_class(name).EDITION
 
-  Raises:
-    ValueError: unknown dataset, or one without corruptions.
-  """
-  found = getattr(_builder_class(name), "EDITION", None)
-  if found is None:
-    raise ValueError(
-      f"{name} has no corruptions; datasets that have:"
-      f" {', '.join(n for n in names() if hasattr(_builder_class(n), 'EDITION'))}."
-    )
-  return found
+
+def family(name: str) -> Family | None:
+  """The conditions of a dataset's kind of data; None if it has clean data alone."""
+  return builder_class(name).FAMILY
+
+
+def codecs(name: str) -> tuple[str, ...]:
+  """The codecs of a dataset, its default first; empty if it has no configs."""
+  return builder_class(name).CODECS
+
+
+def conditions(name: str) -> list[str]:
+  """Config names of a dataset under its default options, clean first."""
+  return builder_class(name).condition_names()
 
 
 def builder(
@@ -48,8 +68,9 @@ def builder(
   config: str = "",
   *,
   data_dir: str | os.PathLike | None = None,
+  file_format: str | None = None,
   **options: Any,
-) -> tfds.core.DatasetBuilder:
+) -> base.Builder:
   """A dataset's builder, not yet prepared.
 
   Args:
@@ -57,20 +78,22 @@ def builder(
     config: `clean`, `gaussian_noise_3` or `gaussian_noise/3`; empty for the
       default.
     data_dir: TFDS data folder.
-    **options: `codec` of corrupted datasets and `geometry` of some (which of
-      them, see the dataset's README), `file_format` of any.
+    file_format: `tfrecord` (the default) or `array_record`.
+    **options: `seed` of the corruptions (0: those of the dataset's version;
+      another one is built apart, in a config with the suffix `_seed<n>`);
+      `codec` of corrupted datasets and `geometry` of some (which of them, see
+      the dataset's README).
 
   Raises:
-    ValueError: unknown name, config or option, with a suggestion.
+    UserError: unknown name, config or option, with a suggestion.
   """
-  cls = _builder_class(name)
-  file_format = options.pop("file_format", None)
-  chosen: Any = config.replace("/", "_") or None
-  if hasattr(cls, "config_of"):
-    chosen = cls.config_of(chosen or "clean", **options)
-  elif options:
-    raise ValueError(f"{name} takes no options, got {', '.join(options)}.")
-  return cls(config=chosen, data_dir=data_dir, file_format=file_format)
+  cls = builder_class(name)
+  text = config.replace("/", "_") or cls.DEFAULT_BUILDER_CONFIG_NAME
+  return cls(
+    config=cls.config_of(text, **options),
+    data_dir=data_dir,
+    file_format=file_format,
+  )
 
 
 def prepare(
@@ -81,9 +104,10 @@ def prepare(
   manual_dir: str | os.PathLike | None = None,
   workers: int = 1,
   beam: bool = False,
+  beam_options: Sequence[str] = (),
   limit: int | None = None,
   **options: Any,
-) -> tfds.core.DatasetBuilder:
+) -> base.Builder:
   """A dataset's builder, prepared if it was not yet.
 
   Args:
@@ -93,47 +117,36 @@ def prepare(
     manual_dir: where manually downloaded sources lie.
     workers: processes that decode, corrupt and encode.
     beam: make the examples in an Apache Beam pipeline instead.
+    beam_options: of the pipeline, e.g. `runner=DirectRunner`.
     limit: build this many examples of each split only, in a folder of their
       own (`data_dir/first_<limit>`), so that they never pass for the whole.
-    **options: as in `builder`.
+    **options: `file_format`, `seed`, `codec`, `geometry`, as in `builder`.
 
   Raises:
-    ValueError: as `builder`, or broken source files.
+    UserError: as `builder`, broken source files, or Beam was asked for and is
+      not installed.
     FileNotFoundError: a source is missing; says what was looked for, where.
-    ImportError: Beam was asked for and is not installed.
   """
   if limit:
     parent = data_dir or tfds.core.constants.DATA_DIR
     data_dir = os.path.join(os.fspath(parent), f"first_{limit}")
-  found = builder(name, config, data_dir=data_dir, **options)
-  if beam and importlib.util.find_spec("apache_beam") is None:
-    raise ImportError(
-      "apache-beam is not installed: pip install 'robust_tfds[beam]', or build"
-      " without --beam (--workers uses several processes)."
-    )
+  unprepared = builder(name, config, data_dir=data_dir, **options)
   if manual_dir and not os.path.isdir(manual_dir):
     raise FileNotFoundError(f"The manual dir {manual_dir} does not exist.")
-  if hasattr(found, "workers"):
-    found.workers, found.beam = workers, beam
+  unprepared.workers, unprepared.beam = workers, beam
+  unprepared.limit = limit
   download = tfds.download.DownloadConfig(
     manual_dir=os.fspath(manual_dir) if manual_dir else None,
     max_examples_per_split=limit,
+    beam_options=_pipeline_options(beam_options) if beam else None,
   )
   try:
-    found.download_and_prepare(download_config=download)
+    unprepared.download_and_prepare(download_config=download)
   except AssertionError as e:  # TFDS's way to say that the manual dir is empty
     if "manual directory" not in str(e).lower():
       raise
     raise FileNotFoundError(str(e)) from e
-  return found
-
-
-def conditions(name: str) -> list[str]:
-  """Config names of a dataset under its default codec, clean first."""
-  cls = _builder_class(name)
-  if hasattr(cls, "conditions"):
-    return cls.conditions()
-  return [c.name for c in cls.BUILDER_CONFIGS] or [""]
+  return unprepared
 
 
 def prepared_examples(
@@ -145,8 +158,7 @@ def prepared_examples(
   **options: Any,
 ) -> int | None:
   """Number of examples of a prepared split; None where it is not prepared."""
-  found = builder(name, config, data_dir=data_dir, **options)
-  splits = found.info.splits
+  splits = builder(name, config, data_dir=data_dir, **options).info.splits
   return splits[split].num_examples if split in splits else None
 
 
@@ -154,28 +166,31 @@ def load(name: str, **kwargs: Any) -> Any:
   """`tfds.load` that also takes `dataset/corruption/severity`.
 
   Raises:
-    ValueError: unknown dataset, corruption or severity, with a suggestion.
+    UserError: unknown dataset, corruption or severity, with a suggestion.
   """
-  dataset, _, config = name.partition("/")
-  config = config.replace("/", "_")
-  cls = _builder_class(dataset)
-  if config:
-    known = [c.name for c in cls.BUILDER_CONFIGS]
-    if hasattr(cls, "config_of"):
-      config = cls.config_of(config).name  # raises with the reason
-    elif config not in known:
-      raise errors.unknown(f"config of {dataset}", config, known)
-    return tfds.load(f"{dataset}/{config}", **kwargs)
-  return tfds.load(dataset, **kwargs)
+  dataset, _, text = name.partition("/")
+  cls = builder_class(dataset)
+  if not text:
+    return tfds.load(dataset, **kwargs)
+  config = cls.config_of(text.replace("/", "_"))
+  if config is None:
+    return tfds.load(dataset, **kwargs)
+  options = {**(kwargs.pop("builder_kwargs", None) or {}), "config": config}
+  return tfds.load(dataset, builder_kwargs=options, **kwargs)
+
+
+def _pipeline_options(flags: Sequence[str]) -> Any:
+  if importlib.util.find_spec("apache_beam") is None:
+    raise errors.missing_package(
+      "apache-beam", "beam", "Building in a Beam pipeline"
+    )
+  from apache_beam.options import pipeline_options
+
+  return pipeline_options.PipelineOptions(
+    flags=[f"--{flag.removeprefix('--')}" for flag in flags]
+  )
 
 
 def _holds_builder(name: str) -> bool:
   (folder,) = __path__
   return os.path.exists(f"{folder}/{name}/{name}_dataset_builder.py")
-
-
-def _builder_class(name: str) -> Any:
-  if name not in names():
-    raise errors.unknown("dataset", name, names())
-  module = importlib.import_module(f"{__name__}.{name}.{name}_dataset_builder")
-  return module.Builder

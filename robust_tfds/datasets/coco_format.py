@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from robust_tfds import errors
+
 
 def category_ids(names: Sequence[str], ids: Sequence[int] = ()) -> list[int]:
   """The category id of each label.
@@ -21,11 +23,11 @@ def category_ids(names: Sequence[str], ids: Sequence[int] = ()) -> list[int]:
     ids: the dataset's own, a builder's `CATEGORY_IDS`; empty: label + 1.
 
   Raises:
-    ValueError: not one id for each name, or an id used twice.
+    UserError: not one id for each name, or an id used twice.
   """
   chosen = list(ids) or list(range(1, len(names) + 1))
   if len(chosen) != len(names) or len(set(chosen)) != len(chosen):
-    raise ValueError(
+    raise errors.UserError(
       f"{len(names)} classes need {len(names)} different category ids, got"
       f" {len(chosen)}: {chosen[:10]}."
     )
@@ -51,7 +53,7 @@ def ground_truth(
     and a `segmentation` where the dataset has them.
 
   Raises:
-    ValueError: see `category_ids`.
+    UserError: see `category_ids`.
   """
   numbers = category_ids(names, ids)
   images, annotations = [], []

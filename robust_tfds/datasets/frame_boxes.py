@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import errors
+
 
 @dataclasses.dataclass(frozen=True)
 class Coco:
@@ -46,14 +48,14 @@ def coco(examples: Iterable[Mapping[str, Any]]) -> Coco:
       `objects`, class ids those of the data set.
 
   Raises:
-    ValueError: no frames, crops (which have no boxes), or a reviewed frame whose
+    UserError: no frames, crops (which have no boxes), or a reviewed frame whose
       anchor is not among the examples.
   """
   rows = sorted(examples, key=lambda e: _text(e["example_id"]))
   if not rows:
-    raise ValueError("No frames were given.")
+    raise errors.UserError("No frames were given.")
   if "objects" not in rows[0]:
-    raise ValueError(
+    raise errors.UserError(
       "These frames are crops, which have no boxes; take the config `reviewed`"
       " or `all` as it is."
     )
@@ -68,7 +70,7 @@ def coco(examples: Iterable[Mapping[str, Any]]) -> Coco:
       group.append((int(e["frame"]), image))
   lost = [g for g in sets if g not in ids]
   if lost:
-    raise ValueError(f"The anchor {lost[0]!r} is not among the examples.")
+    raise errors.UserError(f"The anchor {lost[0]!r} is not among the examples.")
   order = {g: i for i, g in enumerate(sorted(sets))}
   return Coco(
     gt=gt,

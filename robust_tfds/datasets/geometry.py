@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import errors
+
 _ALIASES = {"imagenet": "short256_crop224", "inception": "fraction0.875_299"}
 _RULE = re.compile(
   r"(?:(?P<kind>short|squash)(?P<resize>\d+)(?:_crop(?P<crop>\d+))?"
@@ -35,7 +37,7 @@ def shape(rule: str) -> tuple[int | None, int | None, int]:
   """Shape of the pictures a rule makes; None where it varies.
 
   Raises:
-    ValueError: no such rule.
+    UserError: no such rule.
   """
   parts = _parse(rule)
   side = parts["crop"] or parts["side"]
@@ -67,13 +69,13 @@ def apply(picture: Any, rule: str) -> Any:
 
 
 def _parse(rule: str) -> dict[str, Any]:
-  found = _RULE.fullmatch(_ALIASES.get(rule, rule))
-  if not found:
-    raise ValueError(
+  parts = _RULE.fullmatch(_ALIASES.get(rule, rule))
+  if not parts:
+    raise errors.UserError(
       f"Unknown geometry {rule!r}. Known: {', '.join(_ALIASES)}, whole, or the"
       " like of short256_crop224, squash256_crop227, fraction0.875_299."
     )
-  return found.groupdict()
+  return parts.groupdict()
 
 
 def decode(
@@ -92,7 +94,7 @@ def decode(
     uint8 RGB `[H, W, 3]`; grey and other modes are converted.
 
   Raises:
-    ValueError: not an image, or a truncated one; names the file.
+    UserError: not an image, or a truncated one; names the file.
   """
   from PIL import Image
 
@@ -103,7 +105,7 @@ def decode(
         return np.asarray(apply(picture, rule).convert("RGB"))
       return np.asarray(apply(picture.convert("RGB"), rule))
   except (OSError, SyntaxError, ValueError) as e:
-    raise ValueError(
+    raise errors.UserError(
       f"{what} cannot be read as an image ({e}; {len(data)} bytes). Replace the"
       " file, or remove it from the source."
     ) from e

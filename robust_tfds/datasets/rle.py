@@ -17,6 +17,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robust_tfds import errors
+
 _GROUP_BITS = 5
 _MORE = 0x20
 _SIGN = 0x10
@@ -44,13 +46,15 @@ def encode(mask: np.ndarray) -> Mask:
     mask: bool or integer `[H, W]`; what is not 0 is the object.
 
   Raises:
-    ValueError: not two axes.
+    UserError: not two axes.
 
   >>> encode(np.array([[0, 1], [0, 1]])).counts
   '22'
   """
   if np.ndim(mask) != 2:
-    raise ValueError(f"A mask must be [H, W], got shape {np.shape(mask)}.")
+    raise errors.UserError(
+      f"A mask must be [H, W], got shape {np.shape(mask)}."
+    )
   height, width = mask.shape
   pixels = (np.asarray(mask) != 0).ravel(order="F")
   changes = np.flatnonzero(pixels[1:] != pixels[:-1]) + 1
@@ -63,7 +67,7 @@ def decode(mask: Mask) -> np.ndarray:
   """bool `[H, W]`.
 
   Raises:
-    ValueError: a broken string, or runs that do not fill the size.
+    UserError: a broken string, or runs that do not fill the size.
   """
   runs = counts(mask)
   values = np.arange(len(runs)) % 2 == 1
@@ -74,7 +78,7 @@ def counts(mask: Mask) -> np.ndarray:
   """The runs of a compressed mask: int64 `[N]`, background first.
 
   Raises:
-    ValueError: a broken string, or runs that do not fill the size.
+    UserError: a broken string, or runs that do not fill the size.
   """
   return _checked(_decompress(mask.counts), mask.size)
 
@@ -87,7 +91,7 @@ def from_counts(runs: Sequence[int], size: Sequence[int]) -> Mask:
     size: (height, width).
 
   Raises:
-    ValueError: negative runs, or runs that do not fill the size.
+    UserError: negative runs, or runs that do not fill the size.
   """
   height, width = (int(n) for n in size)
   checked = _checked(np.asarray(runs, np.int64), (height, width))
@@ -130,25 +134,24 @@ def from_polygons(
     size: (height, width).
 
   Raises:
-    ValueError: a polygon of fewer than three points, an odd number of values or
+    UserError: a polygon of fewer than three points, an odd number of values or
       values that are not finite.
-    ImportError: pycocotools is not installed.
+    MissingPackageError: pycocotools is not installed.
   """
   for polygon in polygons:
     # pycocotools takes four numbers for a box without a word.
     if len(polygon) < 6 or len(polygon) % 2 or not np.all(np.isfinite(polygon)):
-      raise ValueError(
+      raise errors.UserError(
         "A polygon needs at least three points x, y of finite numbers, got"
         f" {len(polygon)} values: {list(polygon)[:8]}."
       )
   if not polygons:
-    raise ValueError("A mask needs at least one polygon, got none.")
+    raise errors.UserError("A mask needs at least one polygon, got none.")
   try:
     from pycocotools import mask as coco
   except ImportError as e:
-    raise ImportError(
-      "Polygons become masks through pycocotools, which is not installed: pip"
-      " install 'robust_tfds[detection]'."
+    raise errors.missing_package(
+      "pycocotools", "detection", "Making masks of polygons"
     ) from e
   parts = coco.frPyObjects([list(map(float, p)) for p in polygons], *size)
   merged = coco.merge(parts)
@@ -158,7 +161,7 @@ def from_polygons(
 def _checked(runs: np.ndarray, size: tuple[int, int]) -> np.ndarray:
   height, width = size
   if runs.ndim != 1 or np.any(runs < 0) or runs.sum() != height * width:
-    raise ValueError(
+    raise errors.UserError(
       f"The runs of a mask of {height} x {width} px must be >= 0 and add up to"
       f" {height * width}, got {runs.size} runs with sum {runs.sum()}."
     )
@@ -182,7 +185,7 @@ def _decompress(text: str) -> np.ndarray:
   chars = np.frombuffer(text.encode("latin-1", "replace"), np.uint8)
   codes = chars.astype(np.int64) - _FIRST_CHAR
   if np.any((codes < 0) | (codes > 0x3F)) or (len(codes) and codes[-1] & _MORE):
-    raise ValueError(f"Broken compressed mask: {text[:40]!r} ...")
+    raise errors.UserError(f"Broken compressed mask: {text[:40]!r} ...")
   if not len(codes):
     return codes
   last = (codes & _MORE) == 0
@@ -190,7 +193,7 @@ def _decompress(text: str) -> np.ndarray:
   starts = np.concatenate([[0], ends[:-1] + 1])
   lengths = ends - starts + 1
   if lengths.max() >= _MAX_GROUPS:
-    raise ValueError(f"Broken compressed mask: {text[:40]!r} ...")
+    raise errors.UserError(f"Broken compressed mask: {text[:40]!r} ...")
   place = np.arange(len(codes)) - np.repeat(starts, lengths)
   values = np.add.reduceat((codes & 0x1F) << (_GROUP_BITS * place), starts)
   negative = (codes[ends] & _SIGN) != 0

@@ -15,7 +15,7 @@ from robust_tfds import corruptions
 from robust_tfds import datasets
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.cityscapes_c import cityscapes_c_dataset_builder
-from robust_tfds.datasets.cityscapes_c import instances
+from robust_tfds.datasets.sources import instance_maps
 
 _A = "frankfurt/frankfurt_000001_000294"
 _B = "lindau/lindau_000000_000019"
@@ -192,7 +192,9 @@ class LayoutTest(_Case):
 
   def test_a_map_is_read_in_full(self):
     self.assertGreater(_map(_A).max(), 255)
-    np.testing.assert_array_equal(instances.read(_png(_map(_A)), "x"), _map(_A))
+    np.testing.assert_array_equal(
+      instance_maps.read(_png(_map(_A)), "x"), _map(_A)
+    )
 
 
 class ConfigsTest(parameterized.TestCase):
@@ -213,10 +215,8 @@ class ConfigsTest(parameterized.TestCase):
   def test_names(self, config, options, want):
     built = datasets.builder("cityscapes_c", config, **options)
     self.assertEqual(built.builder_config.name, want)
-    dropped = want.endswith("_no_groups")
-    self.assertEqual(
-      built.builder_config.groups, "drop" if dropped else "crowd"
-    )
+    variant = "no_groups" if want.endswith("_no_groups") else ""
+    self.assertEqual(built.builder_config.variant, variant)
 
   def test_bad_options(self):
     with self.assertRaisesRegex(ValueError, "Unknown treatment of groups 'no'"):
@@ -226,7 +226,7 @@ class ConfigsTest(parameterized.TestCase):
 
   def test_classes(self):
     self.assertEqual(
-      list(instances.CLASSES.items()),
+      list(instance_maps.CLASSES.items()),
       [(24, "person"), (25, "rider"), (26, "car"), (27, "truck"), (28, "bus"),
        (31, "train"), (32, "motorcycle"), (33, "bicycle")],
     )  # fmt: skip

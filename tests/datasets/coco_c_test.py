@@ -18,7 +18,7 @@ from robust_tfds import datasets
 from robust_tfds.corruptions import canvas
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.coco_c import coco_c_dataset_builder
-from robust_tfds.datasets.coco_c import instances
+from robust_tfds.datasets.sources import coco
 
 _JSON = "annotations/instances_val2017.json"
 _SIZES = {139: (60, 48), 285: (48, 60), 632: (150, 90)}  # width, height
@@ -69,7 +69,7 @@ def content() -> dict:
     ],
     "categories": [
       {"id": i, "name": n, "supercategory": "x"}
-      for i, n in instances.categories().items()
+      for i, n in coco.categories().items()
     ],
   }
 
@@ -196,11 +196,11 @@ class LayoutTest(_Case):
 
 class CategoriesTest(absltest.TestCase):
   def test_eighty_of_ninety(self):
-    found = instances.categories()
+    found = coco.categories()
     self.assertLen(found, 80)
     missing = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83}
     self.assertEqual(set(range(1, 91)) - set(found), missing)
-    self.assertEqual(instances.labels()[90], 79)
+    self.assertEqual(coco.labels()[90], 79)
     # docs/specs/detection.md section 4: a few names with their ids.
     for number, name in ((13, "stop sign"), (25, "giraffe"), (44, "bottle"),
                          (67, "dining table"), (84, "book")):  # fmt: skip

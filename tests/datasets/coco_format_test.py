@@ -14,7 +14,7 @@ from robust_tfds import datasets
 from robust_tfds.datasets import coco_format
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.coco_c import coco_c_dataset_builder
-from robust_tfds.datasets.coco_c import instances
+from robust_tfds.datasets.sources import coco
 from tests.datasets import coco_c_test
 
 _IMAGES = 30
@@ -140,7 +140,7 @@ class CocoFormatTest(parameterized.TestCase):
 
   def test_category_ids(self):
     ids = coco_c_dataset_builder.Builder.CATEGORY_IDS
-    names = list(instances.categories().values())
+    names = list(coco.categories().values())
     self.assertEqual(coco_format.category_ids(names, ids)[-1], 90)
     self.assertEqual(coco_format.category_ids(["a", "b"]), [1, 2])
     for bad in ([1], [1, 1]):

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import pathlib
+import tempfile
+from collections.abc import Callable
 
 import numpy as np
+import tensorflow_datasets as tfds
+from absl.testing import parameterized
 from PIL import Image
+
+from robust_tfds import datasets
 
 PUBLISHED = "imagenet_vid_ytbb_robust"
 NUMBER = 12  # of each anchor
@@ -124,3 +130,33 @@ def _ytbb_classes() -> list[dict]:
 def write(file: pathlib.Path, content: object) -> None:
   file.parent.mkdir(parents=True, exist_ok=True)
   file.write_text(json.dumps(content))
+
+
+class MadeFolder:
+  SKIP_TF1_GRAPH_MODE = True
+  MAKE: Callable[[pathlib.Path], None] = staticmethod(vid)
+
+  @classmethod
+  def setUpClass(cls):
+    cls._folder = tempfile.TemporaryDirectory()
+    cls.addClassCleanup(cls._folder.cleanup)
+    cls.MAKE(pathlib.Path(cls._folder.name))
+    cls.EXAMPLE_DIR = cls._folder.name
+    super().setUpClass()
+
+
+class Prepared(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    self.data = self.create_tempdir().full_path
+
+  def prepare(self, name, config="", **options):
+    return datasets.prepare(
+      name, config, data_dir=self.data, manual_dir=self.root, **options
+    )
+
+  def examples(self, name, config="", **options):
+    builder = self.prepare(name, config, **options)
+    rows = tfds.as_numpy(builder.as_dataset(split="test"))
+    return {r["example_id"].decode(): r for r in rows}

@@ -12,8 +12,8 @@ from PIL import Image
 
 from robust_tfds import corruptions
 from robust_tfds import datasets
-from robust_tfds.datasets.pascal_c import annotations
 from robust_tfds.datasets.pascal_c import pascal_c_dataset_builder
+from robust_tfds.datasets.sources import voc
 from tests.datasets import coco_c_test
 
 _TOP = "VOCdevkit/VOC2007"
@@ -159,8 +159,8 @@ class LayoutTest(_Case):
 
 class ClassesTest(absltest.TestCase):
   def test_twenty_in_the_devkits_order(self):
-    self.assertLen(annotations.CLASSES, 20)
-    self.assertEqual(list(annotations.CLASSES), sorted(annotations.CLASSES))
+    self.assertLen(voc.CLASSES, 20)
+    self.assertEqual(list(voc.CLASSES), sorted(voc.CLASSES))
 
 
 class RefusalTest(_Case):

@@ -1,56 +1,52 @@
 """Handwritten digits of scikit-learn at 32x32 RGB: embedded, no download."""
 
 import functools
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import reproducible
+from robust_tfds.datasets import base
+from robust_tfds.datasets import pictures
 
+HOMEPAGE = "https://archive.ics.uci.edu/dataset/80"
+SIDE_PX = 32
 _TEST_EVERY = 5
-_SIDE_PX = 32
 
 
-class Builder(reproducible.Builder):
+class Builder(pictures.Builder):
   """1,797 digits of 8x8 grey levels, enlarged to 32x32 RGB."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  FAMILY = None
+  CODECS = ()
+  CLASSES = 10
+  SIDE_PX = SIDE_PX
+  HOMEPAGE = HOMEPAGE
 
-  def _info(self) -> tfds.core.DatasetInfo:
-    return self.dataset_info_from_configs(
-      features=tfds.features.FeaturesDict(
-        {
-          "image": tfds.features.Image(
-            shape=(_SIDE_PX, _SIDE_PX, 3), encoding_format="png"
-          ),
-          "label": tfds.features.ClassLabel(num_classes=10),
-          "example_id": tfds.features.Text(),
-          "group_id": tfds.features.Text(),
-          "frame": np.int32,
-        }
-      ),
-      supervised_keys=("image", "label"),
-      homepage="https://archive.ics.uci.edu/dataset/80",
-    )
-
-  def _split_generators(self, dl_manager):
+  def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     del dl_manager
     return {s: self._generate_examples(s) for s in ("train", "test")}
 
-  def _generate_examples(self, split):
-    for i, label in rows(split):
-      name = example_id(i)
+  def _generate_examples(
+    self, split: str
+  ) -> Iterator[tuple[str, dict[str, Any]]]:
+    for source in sources(split):
+      keys = base.example_keys(source.example_id)
       yield (
-        name,
-        {
-          "image": read(i),
-          "label": label,
-          "example_id": name,
-          "group_id": name,
-          "frame": 0,
-        },
+        source.example_id,
+        {"image": source.read(), "label": source.label, **keys},
       )
+
+
+def sources(split: str) -> list[pictures.Source]:
+  """The digits of a split, read when they are needed."""
+  return [
+    pictures.Source(example_id(i), label, functools.partial(read, i))
+    for i, label in rows(split)
+  ]
 
 
 def rows(split: str) -> list[tuple[int, int]]:
@@ -75,13 +71,13 @@ def read(row: int) -> np.ndarray:
 
   levels = np.round(_load().images[row] * (255 / 16)).astype(np.uint8)
   picture = Image.fromarray(levels)
-  size = (_SIDE_PX, _SIDE_PX)
+  size = (SIDE_PX, SIDE_PX)
   enlarged = np.asarray(picture.resize(size, Image.Resampling.BILINEAR))
   return np.repeat(enlarged[..., None], 3, axis=-1)
 
 
 @functools.cache
-def _load():
+def _load() -> Any:
   from sklearn import datasets
 
   return datasets.load_digits()

@@ -1,35 +1,23 @@
 """Digits under 19 corruptions x 5 severities: ImageNet-C's protocol, embedded."""
 
-import functools
+from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import corrupted
+from robust_tfds.datasets import pictures
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 
-class Builder(corrupted.CorruptedBuilder):
+class Builder(pictures.Builder):
   """The test digits, corrupted with CIFAR-10-C's severities."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   EDITION = "cifar10"
-  SPLIT = "test"
-  BUILDER_CONFIGS = corrupted.configs("raw")
+  CLASSES = 10
+  SIDE_PX = digits.SIDE_PX
+  HOMEPAGE = digits.HOMEPAGE
 
-  def _info(self) -> tfds.core.DatasetInfo:
-    label = tfds.features.ClassLabel(num_classes=10)
-    return self.dataset_info_from_configs(
-      features=self.features((32, 32, 3), label),
-      supervised_keys=("image", "label"),
-      homepage="https://archive.ics.uci.edu/dataset/80",
-    )
-
-  def _sources(self, dl_manager):
+  def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     del dl_manager
-    return [
-      corrupted.Source(
-        digits.example_id(i), label, functools.partial(digits.read, i)
-      )
-      for i, label in digits.rows(self.SPLIT)
-    ]
+    return digits.sources(self.SPLIT)

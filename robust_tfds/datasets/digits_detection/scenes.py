@@ -13,11 +13,12 @@ eight may cover up to a quarter of another's box: masks are the visible parts.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 
 from robust_tfds import conditions
-from robust_tfds.datasets import detection
+from robust_tfds.datasets import objects
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
@@ -32,12 +33,15 @@ _MIN_VISIBLE = 0.5  # of a covered digit's mask
 _CONTRAST = 90  # levels between a digit and the background's mean
 
 
+_Box = tuple[int, int, int, int]  # top, left, height, width
+_Placed = tuple[int, _Box, np.ndarray]  # label, box, mask of a digit
+
+
 class Dice:
   """Uniform numbers of one scene: Philox words, the same for ever."""
 
   def __init__(self, seed: int, split: str, number: int):
     """Seeds them by the scene's name."""
-
     name = example_id(split, number)
     key = conditions.raw_keys(seed, "digits_detection", "scene", 0, [name])[0]
     self._bits = np.random.Philox(key=int(key[0]) << 32 | int(key[1]))
@@ -57,10 +61,10 @@ def example_id(split: str, number: int) -> str:
   return f"{split}_{number:04d}.png"
 
 
-def sources(split: str, seed: int = 0) -> list[detection.Source]:
+def sources(split: str, seed: int = 0) -> list[objects.Source]:
   """All scenes of a split, drawn when they are read."""
   return [
-    detection.Source(
+    objects.Source(
       example_id(split, n),
       image_id=n + 1,
       read=functools.partial(_image, split, n, seed),
@@ -74,7 +78,9 @@ def _image(split: str, number: int, seed: int) -> np.ndarray:
   return draw(split, number, seed)[0]
 
 
-def _objects(split: str, number: int, seed: int, size: tuple[int, int]):
+def _objects(
+  split: str, number: int, seed: int, size: tuple[int, int]
+) -> tuple[objects.Object, ...]:
   del size  # the picture's own
   return draw(split, number, seed)[1]
 
@@ -82,7 +88,7 @@ def _objects(split: str, number: int, seed: int, size: tuple[int, int]):
 @functools.lru_cache(maxsize=2)  # a source asks for its picture, then objects
 def draw(
   split: str, number: int, seed: int = 0
-) -> tuple[np.ndarray, tuple[detection.Object, ...]]:
+) -> tuple[np.ndarray, tuple[objects.Object, ...]]:
   """One scene: uint8 `[H, W, 3]` and its objects."""
   dice = Dice(seed, split, number)
   height = _SIDES_PX[dice.integer(0, len(_SIDES_PX) - 1)]
@@ -91,7 +97,7 @@ def draw(
   # Integers: a float sum may be ordered differently elsewhere.
   mean = canvas.astype(np.int64).sum(axis=(0, 1)) / (height * width)
   rows = digits.rows(split)
-  placed: list[tuple[int, tuple[int, int, int, int], np.ndarray]] = []
+  placed: list[_Placed] = []
   for _ in range(dice.integer(1, _MOST_DIGITS)):
     row, label = rows[dice.integer(0, len(rows) - 1)]
     alpha = _glyph(row, dice.integer(*_DIGIT_PX))
@@ -114,9 +120,11 @@ def draw(
   )
 
 
-def _object(number: int, i: int, label: int, mask: np.ndarray):
+def _object(
+  number: int, i: int, label: int, mask: np.ndarray
+) -> objects.Object:
   packed = rle.encode(mask)
-  return detection.Object(
+  return objects.Object(
     id=(number + 1) * (_MOST_DIGITS + 1) + i,
     label=label,
     box=tuple(float(v) for v in rle.box(packed)),  # type: ignore[arg-type]
@@ -167,8 +175,13 @@ def _glyph(row: int, side: int) -> np.ndarray:
   return alpha[ys[0] : ys[-1] + 1, xs[0] : xs[-1] + 1]
 
 
-def _spot(dice: Dice, shape, canvas, boxes) -> tuple[int, int] | None:
-  """Top left corner that keeps clear of the boxes; None if none was found."""
+def _spot(
+  dice: Dice,
+  shape: tuple[int, ...],
+  canvas: tuple[int, int],
+  boxes: Sequence[_Box],
+) -> tuple[int, int] | None:
+  """Top left corner that keeps clear of the boxes; None if there is no room."""
   limit = _MAX_OVERLAP if dice.uniform(1)[0] < _OVERLAP_SHARE else 0.0
   (h, w), (height, width) = shape, canvas
   for _ in range(_TRIES):
@@ -178,14 +191,20 @@ def _spot(dice: Dice, shape, canvas, boxes) -> tuple[int, int] | None:
   return None
 
 
-def _overlap(a, b) -> float:
+def _overlap(a: _Box, b: _Box) -> float:
   """Common area of two boxes (top, left, h, w) over the smaller one's."""
   rows = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
   columns = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
   return max(rows, 0) * max(columns, 0) / min(a[2] * a[3], b[2] * b[3])
 
 
-def _cover(placed, alpha, top, left, shape):
+def _cover(
+  placed: Sequence[_Placed],
+  alpha: np.ndarray,
+  top: int,
+  left: int,
+  shape: tuple[int, int],
+) -> list[_Placed] | None:
   """Earlier digits less what a new one covers; None if it hides one."""
   new = np.zeros(shape, bool)
   h, w = alpha.shape
@@ -210,7 +229,13 @@ def _colour(dice: Dice, mean: np.ndarray) -> np.ndarray:
   return np.clip(colour, 0, 255)
 
 
-def _paint(canvas, alpha, top, left, colour) -> None:
+def _paint(
+  canvas: np.ndarray,
+  alpha: np.ndarray,
+  top: int,
+  left: int,
+  colour: np.ndarray,
+) -> None:
   h, w = alpha.shape
   part = canvas[top : top + h, left : left + w]
   part += alpha[..., None] * (colour - part)

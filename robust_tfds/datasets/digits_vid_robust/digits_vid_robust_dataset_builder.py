@@ -3,15 +3,15 @@
 import functools
 import io
 import math
+from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions
-from robust_tfds.datasets import frame_sets
+from robust_tfds.datasets import frames
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
-_SIDE_PX = 32
 _EVERY = 3  # every third test digit is an anchor
 _CENTRE = 10  # number of the anchor in its video
 _MARGIN = 8  # of the 8x8 digit on each side, so that nothing is cut at once
@@ -25,41 +25,38 @@ _INK_KEPT = 0.9  # a frame that shows less of the digit is no longer similar
 _INK_LEVEL = 32
 
 
-class Builder(frame_sets.FrameSetBuilder):
+class Builder(frames.Builder):
   """120 test digits, each the centre of a video of 21 frames at 32x32 RGB."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
-  EDITION = "cifar10"  # of corruptions at this size, should one want them
-  BUILDER_CONFIGS = frame_sets.configs()[:2]
+  OTHER_GEOMETRIES = ()
+  CLASSES = tuple(str(d) for d in range(10))
+  SIDE_PX = digits.SIDE_PX
+  HOMEPAGE = digits.HOMEPAGE
 
-  def _info(self) -> tfds.core.DatasetInfo:
-    return self.dataset_info_from_configs(
-      features=self.features([str(i) for i in range(10)], _SIDE_PX),
-      supervised_keys=("image", "label"),
-      homepage="https://archive.ics.uci.edu/dataset/80",
-    )
-
-  def _frames(self, dl_manager, everything):
+  def _frames(
+    self, dl_manager: Any, include_unreviewed: bool
+  ) -> list[frames.Frame]:
     del dl_manager
-    found = [
+    return [
       frame
-      for row, label in digits.rows("test")[::_EVERY]
+      for row, label in digits.rows(self.SPLIT)[::_EVERY]
       for frame in video(row, label)
+      if include_unreviewed or frame.reviewed
     ]
-    return [f for f in found if everything or f.reviewed]
 
 
-def video(row: int, label: int) -> list[frame_sets.Frame]:
+def video(row: int, label: int) -> list[frames.Frame]:
   """All 21 frames of a digit's video, reviewed or not, in order."""
-  offsets = range(-frame_sets.K, frame_sets.K + 1)
+  offsets = range(-frames.K, frames.K + 1)
   pictures = {o: picture(row, o) for o in offsets}
   whole = _ink(row, 0) * _INK_KEPT
   names = {
     o: f"{digits.example_id(row)}/{_CENTRE + o:06d}.png" for o in offsets
   }
   return [
-    frame_sets.Frame(
+    frames.Frame(
       example_id=names[o],
       group_id=names[0],
       frame=o,
@@ -83,7 +80,7 @@ def picture(row: int, offset: int) -> np.ndarray:
 def _motion(row: int, offset: int) -> tuple[float, float, float, float, float]:
   """(right px, down px, turn, scale, light) of a frame; still at offset 0."""
   draws = _draws(row)
-  t = offset / frame_sets.K
+  t = offset / frames.K
   sway = math.sin(math.pi / 2 * t)
   return (
     _SHIFT_PX * draws[0] * sway,
@@ -97,7 +94,6 @@ def _motion(row: int, offset: int) -> tuple[float, float, float, float, float]:
 @functools.cache
 def _draws(row: int) -> tuple[float, ...]:
   """Five numbers in [-1, 1], each digit's own."""
-
   name = digits.example_id(row)
   words = np.concatenate(
     [
@@ -117,7 +113,7 @@ def _moved(row: int, offset: int) -> np.ndarray:
   centre = source.size[0] / 2
   cos, sin = math.cos(turn) / scale, math.sin(turn) / scale
   # Pillow asks where each pixel of the frame comes from.
-  x, y = -_SIDE_PX / 2 - right, -_SIDE_PX / 2 - down
+  x, y = -digits.SIDE_PX / 2 - right, -digits.SIDE_PX / 2 - down
   affine = (
     cos,
     sin,
@@ -127,7 +123,7 @@ def _moved(row: int, offset: int) -> np.ndarray:
     -sin * x + cos * y + centre,
   )
   moved = source.transform(
-    (_SIDE_PX, _SIDE_PX),
+    (digits.SIDE_PX, digits.SIDE_PX),
     Image.Transform.AFFINE,
     affine,
     Image.Resampling.BILINEAR,
@@ -136,12 +132,12 @@ def _moved(row: int, offset: int) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=2)
-def _large(row: int):
+def _large(row: int) -> Any:
   """The digit as in `digits`, on a black ground three times as wide."""
   from PIL import Image
 
   still = digits.read(row)[..., 0]
-  margin = _MARGIN * _SIDE_PX // 8
+  margin = _MARGIN * digits.SIDE_PX // 8
   return Image.fromarray(np.pad(still, margin))
 
 
@@ -149,15 +145,15 @@ def _ink(row: int, offset: int) -> float:
   return float(_moved(row, offset).sum())
 
 
-def _box(label: int, pixels: np.ndarray) -> frame_sets.Box:
+def _box(label: int, pixels: np.ndarray) -> frames.Box:
   inked = pixels[..., 0] >= _INK_LEVEL
   y, x = np.flatnonzero(inked.any(axis=1)), np.flatnonzero(inked.any(axis=0))
-  return frame_sets.Box(
+  return frames.Box(
     label,
-    float(y[0] / _SIDE_PX),
-    float(x[0] / _SIDE_PX),
-    float((y[-1] + 1) / _SIDE_PX),
-    float((x[-1] + 1) / _SIDE_PX),
+    float(y[0] / digits.SIDE_PX),
+    float(x[0] / digits.SIDE_PX),
+    float((y[-1] + 1) / digits.SIDE_PX),
+    float((x[-1] + 1) / digits.SIDE_PX),
   )
 
 

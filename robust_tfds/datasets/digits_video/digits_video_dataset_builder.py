@@ -2,6 +2,8 @@
 
 import functools
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -9,7 +11,7 @@ import tensorflow_datasets as tfds
 from robust_tfds import conditions
 from robust_tfds import movies
 from robust_tfds.datasets import movie_feature
-from robust_tfds.datasets import reproducible
+from robust_tfds.datasets import videos
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 CLASSES = (
@@ -32,45 +34,45 @@ _ZOOM = (0.4, 0.8)  # of the logarithm
 _X264 = {"preset": "medium", "crf": "12"}
 
 
-class Builder(reproducible.Builder):
+class Builder(videos.Builder):
   """Sixteen frames of a digit that moves, grows, shrinks or turns."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  FAMILY = None
+  EDITION = ""
+  CODECS = ()
+  HAS_SOURCE = False
+  CLASSES = CLASSES
+  HOMEPAGE = digits.HOMEPAGE
 
-  def _info(self) -> tfds.core.DatasetInfo:
-    return self.dataset_info_from_configs(
-      features=tfds.features.FeaturesDict(
-        {
-          "video": movie_feature.Movie((FRAMES, SIDE_PX, SIDE_PX, 3)),
-          "label": tfds.features.ClassLabel(names=CLASSES),
-          "fps": np.float32,
-          "example_id": tfds.features.Text(),
-          "group_id": tfds.features.Text(),
-          "frame": np.int32,
-        }
-      ),
-      homepage="https://archive.ics.uci.edu/dataset/80",
-    )
+  def example_features(self) -> dict[str, Any]:
+    """As of every video, whose shape is known here."""
+    video = movie_feature.Movie((FRAMES, SIDE_PX, SIDE_PX, 3))
+    return super().example_features() | {"video": video}
 
-  def _split_generators(self, dl_manager):
+  def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     del dl_manager
     return {s: self._generate_examples(s) for s in COUNTS}
 
-  def _generate_examples(self, split):
-    for number in range(COUNTS[split]):
-      name = example_id(split, number)
-      yield (
-        name,
-        {
-          "video": encoded(split, number),
-          "label": number % len(CLASSES),
-          "fps": FPS,
-          "example_id": name,
-          "group_id": name,
-          "frame": 0,
-        },
-      )
+  def _generate_examples(
+    self, split: str
+  ) -> Iterator[tuple[str, dict[str, Any]]]:
+    for source in sources(split):
+      yield videos.example((source, source.data(), FPS))
+
+
+def sources(split: str) -> list[videos.Source]:
+  """The videos of a split, drawn when they are needed."""
+  return [
+    videos.Source(
+      example_id(split, number),
+      number % len(CLASSES),
+      functools.partial(encoded, split, number),
+      FPS,
+    )
+    for number in range(COUNTS[split])
+  ]
 
 
 def example_id(split: str, number: int) -> str:
@@ -133,7 +135,6 @@ class _Dice:
   """Uniform numbers of one video, the same for ever."""
 
   def __init__(self, name: str):
-
     (key,) = conditions.raw_keys(0, "digits_video", "motion", 0, [name])
     self._bits = np.random.Philox(key=int(key[0]) << 32 | int(key[1]))
 
@@ -151,11 +152,3 @@ class _Dice:
     back = np.array([self.between(0, 90) for _ in range(3)])
     front = np.array([self.between(150, 255) for _ in range(3)])
     return (back, front) if self.integer(2) else (front, back)
-
-
-@functools.cache
-def sources(split: str) -> tuple[tuple[str, int], ...]:
-  """(id, label) of a split's videos."""
-  return tuple(
-    (example_id(split, n), n % len(CLASSES)) for n in range(COUNTS[split])
-  )

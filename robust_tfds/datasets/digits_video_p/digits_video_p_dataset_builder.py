@@ -1,34 +1,24 @@
 """Digits in motion under the 18 video perturbations, embedded."""
 
-import functools
+from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import perturbed_videos
+from robust_tfds.datasets import videos
+from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.datasets.digits_video import (
-  digits_video_dataset_builder as own,
+  digits_video_dataset_builder as digits_video,
 )
 
 
-class Builder(perturbed_videos.PerturbedVideoBuilder):
+class Builder(videos.Builder):
   """The test videos of `digits_video`."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
-  SPLIT = "test"
-  BUILDER_CONFIGS = perturbed_videos.configs()
+  CLASSES = digits_video.CLASSES
+  HOMEPAGE = digits.HOMEPAGE
 
-  def _info(self) -> tfds.core.DatasetInfo:
-    return self.dataset_info_from_configs(
-      features=self.features(tfds.features.ClassLabel(names=own.CLASSES)),
-      homepage="https://archive.ics.uci.edu/dataset/80",
-    )
-
-  def _sources(self, dl_manager):
+  def _sources(self, dl_manager: Any) -> list[videos.Source]:
     del dl_manager
-    return [
-      perturbed_videos.Source(
-        name, label, functools.partial(own.encoded, self.SPLIT, i), own.FPS
-      )
-      for i, (name, label) in enumerate(own.sources(self.SPLIT))
-    ]
+    return digits_video.sources(self.SPLIT)

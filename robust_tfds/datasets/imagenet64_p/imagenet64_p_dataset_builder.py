@@ -2,7 +2,6 @@
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import perturbed
 from robust_tfds.datasets.imagenet_p import imagenet_p_dataset_builder
 
 
@@ -12,8 +11,7 @@ class Builder(imagenet_p_dataset_builder.Builder):
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   EDITION = "imagenet64"
-  BUILDER_CONFIGS = perturbed.configs(imagenet_p_dataset_builder.Builder.CODECS)
-  OWN_FOLDER = "ImageNet-64-P"
   SIDE_PX = 64
+  PUBLISHED_FOLDER = "ImageNet-64-P"
   # Motion blur acts on the original (docs/specs/imagenet_p.md section 4).
   SOURCE_RULE = "whole"

@@ -1,53 +1,43 @@
 """ImageNet-C: the ILSVRC 2012 validation set under 19 corruptions x 5."""
 
 import functools
+from collections.abc import Iterator
+from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import corrupted
+from robust_tfds.datasets import base
 from robust_tfds.datasets import geometry
-from robust_tfds.datasets.imagenet_c import sources
+from robust_tfds.datasets import pictures
+from robust_tfds.datasets.sources import imagenet
 
 
-class Builder(corrupted.CorruptedBuilder):
+class Builder(pictures.Builder):
   """ImageNet-C as published: crop 224, corruption, JPEG quality 85."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
-  MANUAL_DOWNLOAD_INSTRUCTIONS = sources.INSTRUCTIONS
+  MANUAL_DOWNLOAD_INSTRUCTIONS = imagenet.INSTRUCTIONS
   EDITION = "imagenet"
   SPLIT = "validation"
-  CODEC = "jpeg85"
-  OTHER_CODECS = ("raw", "published")
+  CODECS = (pictures.JPEG85, pictures.RAW, base.PUBLISHED)
   GEOMETRY = "imagenet"
-  BUILDER_CONFIGS = corrupted.configs("jpeg85", "imagenet", OTHER_CODECS)
+  CLASSES = tuple(imagenet.wnids())
+  HOMEPAGE = "https://github.com/hendrycks/robustness"
 
-  def _info(self) -> tfds.core.DatasetInfo:
-    shape = geometry.shape(self.builder_config.geometry)
-    label = tfds.features.ClassLabel(names=sources.wnids())
-    return self.dataset_info_from_configs(
-      features=self.features(shape, label),
-      supervised_keys=("image", "label"),
-      homepage="https://github.com/hendrycks/robustness",
-    )
-
-  def _sources(self, dl_manager):
-    rule = self.builder_config.geometry
+  def _sources(self, dl_manager: Any) -> list[pictures.Source]:
+    rule = self.config.geometry
     return [
-      corrupted.Source(f.name, f.label, functools.partial(_read, f, rule))
-      for f in sources.clean(dl_manager.manual_dir)
+      pictures.Source(f.name, f.label, functools.partial(f.picture, rule))
+      for f in imagenet.clean(dl_manager.manual_dir)
     ]
 
-  def _published(self, dl_manager):
-    config = self.builder_config
-    files = sources.published(
-      dl_manager.manual_dir, config.corruption, config.severity
+  def _published(self, dl_manager: Any) -> Iterator[pictures.Row]:
+    condition = self.config.condition
+    files = imagenet.published(
+      dl_manager.manual_dir, condition.name, condition.level
     )
-    for f in files:
-      data = f.data()
-      geometry.decode(data, "whole", f.name)
-      yield f.name, f.label, data
-
-
-def _read(file: sources.File, rule: str):
-  return geometry.decode(file.data(), rule, file.name)
+    for file in files:
+      data = file.data()
+      geometry.decode(data, "whole", file.name)  # refuses broken files
+      yield file.name, file.label, data

@@ -7,7 +7,6 @@ paths are `val/<video>/<frame>.JPEG`.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import pathlib
@@ -18,23 +17,25 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from robust_tfds.datasets import frame_sets
-from robust_tfds.datasets import source_folders
-from robust_tfds.datasets.imagenet_vid_robust import stream
+from robust_tfds import errors
+from robust_tfds.datasets import frames
+from robust_tfds.datasets.sources import anchor_sets
+from robust_tfds.datasets.sources import folders
+from robust_tfds.datasets.sources import stream
 
 ARCHIVES = (
-  "imagenet_vid_ytbb_robust.tar.gz",
-  "imagenet_vid_ytbb_robust.tar",
+  f"{anchor_sets.ARCHIVE}.tar.gz",
+  f"{anchor_sets.ARCHIVE}.tar",
   "imagenet-vid-robust.tar.gz",
 )
 _METADATA = (
-  "imagenet_vid_ytbb_robust/imagenet-vid-robust/metadata",
+  f"{anchor_sets.ARCHIVE}/imagenet-vid-robust/metadata",
   "imagenet-vid-robust/metadata",
   "metadata",
   ".",
 )
 _FRAMES = (
-  "imagenet_vid_ytbb_robust/imagenet-vid-robust",
+  f"{anchor_sets.ARCHIVE}/imagenet-vid-robust",
   "imagenet-vid-robust",
   "ILSVRC/Data/VID",
   "ILSVRC2017_VID/ILSVRC/Data/VID",
@@ -56,13 +57,13 @@ Optional: ILSVRC/Annotations/VID/val gives boxes (and the labels of frames befor
 the review), ILSVRC/Data/VID/snippets/val/<video>.mp4 frame types and rates."""
 
 
-def anchor_sets(
+def anchor_frames(
   pmsets: Mapping[str, Sequence[str]],
   labels: Mapping[str, Sequence[int]],
   *,
   pictures: pathlib.Path | None = None,
   other_labels: Callable[[str], Sequence[int]] | None = None,
-) -> list[frame_sets.Frame]:
+) -> list[frames.Frame]:
   """Frames of all sets, in the order of the metadata, without pixels.
 
   Args:
@@ -73,63 +74,61 @@ def anchor_sets(
     other_labels: class ids of frames that `labels` lacks.
 
   Raises:
-    ValueError: a path of another form, a frame of another video or farther than
+    UserError: a path of another form, a frame of another video or farther than
       ten from its anchor, no label, an unknown label; names the frame.
   """
-  out = []
-  for anchor, near in pmsets.items():
-    video, number, digits = _parse(anchor)
-    kept = {0: anchor}
-    for path in near:
-      other, n, _ = _parse(path)
-      if other != video or not 0 < abs(n - number) <= frame_sets.K:
-        raise ValueError(
-          f"{path} cannot be in the set of {anchor}: expected another frame of"
-          f" that video, at most {frame_sets.K} away."
-        )
-      kept[n - number] = path
-    found = dict(kept)
-    if pictures is not None:
-      at = functools.partial(_at, video, number, digits)
-      found |= {o: at(o) for o in frame_sets.candidates(at, pictures)}
-    for offset, path in sorted(found.items()):
-      out.append(
-        frame_sets.Frame(
-          example_id=path,
-          group_id=anchor,
-          frame=offset,
-          labels=_labels_of(path, labels, other_labels),
-          read=frame_sets.no_pixels,
-          reviewed=offset in kept,
-        )
+  labels_of = functools.partial(
+    _labels_of, labels=labels, other_labels=other_labels
+  )
+  return [
+    frame
+    for path, near in pmsets.items()
+    for frame in _anchor(path, near).members(labels_of, pictures)
+  ]
+
+
+def _anchor(anchor: str, near: Sequence[str]) -> anchor_sets.Anchor:
+  video, number, digits = _parse(anchor)
+  paths = {0: anchor}
+  for path in near:
+    other, n, _ = _parse(path)
+    if other != video or not 0 < abs(n - number) <= frames.K:
+      raise errors.UserError(
+        f"{path} cannot be in the set of {anchor}: expected another frame of"
+        f" that video, at most {frames.K} away."
       )
-  return out
+    paths[n - number] = path
+
+  def path_at(offset: int) -> str:
+    return paths.get(offset) or _at(video, number, digits, offset)
+
+  return anchor_sets.Anchor(anchor, path_at, paths.keys())
 
 
-def reviewed(files: source_folders.SourceFolders) -> list[frame_sets.Frame]:
+def reviewed(files: folders.SourceFolders) -> list[frames.Frame]:
   """The reviewed sets without pixels: the metadata is all that is needed.
 
   Raises:
     FileNotFoundError: no metadata.
-    ValueError: as `anchor_sets`.
+    UserError: as `anchor_frames`.
   """
-  return anchor_sets(*_sets_and_labels(files))
+  return anchor_frames(*_sets_and_labels(files))
 
 
-def _sets_and_labels(files: source_folders.SourceFolders) -> tuple[dict, dict]:
+def _sets_and_labels(files: folders.SourceFolders) -> tuple[dict, dict]:
   names = "pmsets.json", "labels.json"
   pmsets, labels = (json.loads(files.text(n, _METADATA)) for n in names)
   return pmsets, labels
 
 
 def load(
-  files: source_folders.SourceFolders, everything: bool
-) -> list[frame_sets.Frame]:
+  files: folders.SourceFolders, include_unreviewed: bool
+) -> list[frames.Frame]:
   """Frames with their files, boxes, types and rates.
 
   Raises:
     FileNotFoundError: no metadata, no frames, or some frames missing.
-    ValueError: as `anchor_sets`, or a broken annotation.
+    UserError: as `anchor_frames`, or a broken annotation.
   """
   pmsets, labels = _sets_and_labels(files)
   more = files.text("big_labels.json", _METADATA, optional=True)
@@ -145,19 +144,24 @@ def load(
       return ()
     return sorted({b.label for b in boxes(annotations, path)})
 
-  frames = anchor_sets(
+  listed = anchor_frames(
     pmsets,
     known,
-    pictures=pictures if everything else None,
+    pictures=pictures if include_unreviewed else None,
     other_labels=annotated,
   )
-  frame_sets.check_files(
-    [pictures / f.example_id for f in frames], INSTRUCTIONS
+  anchor_sets.check_files(
+    [pictures / f.example_id for f in listed], INSTRUCTIONS
   )
-  return [_filled(f, pictures, annotations, snippets) for f in frames]
+  return [_filled(f, pictures, annotations, snippets) for f in listed]
 
 
-def _filled(frame, pictures, annotations, snippets) -> frame_sets.Frame:
+def _filled(
+  frame: frames.Frame,
+  pictures: pathlib.Path,
+  annotations: pathlib.Path | None,
+  snippets: pathlib.Path | None,
+) -> frames.Frame:
   kind, fps = "", 0.0
   if snippets:
     video, number, _ = _parse(frame.example_id)
@@ -165,14 +169,9 @@ def _filled(frame, pictures, annotations, snippets) -> frame_sets.Frame:
     if movie.exists():
       kinds, fps = _facts(str(movie))
       kind = kinds[number] if number < len(kinds) else ""
-  return dataclasses.replace(
+  return anchor_sets.with_pixels(
     frame,
-    read=functools.partial(
-      frame_sets.read_file, str(pictures / frame.example_id)
-    ),
-    read_anchor=functools.partial(
-      frame_sets.read_file, str(pictures / frame.group_id)
-    ),
+    pictures,
     boxes=boxes(annotations, frame.example_id) if annotations else (),
     frame_type=kind,
     fps=fps,
@@ -184,10 +183,10 @@ def _facts(path: str) -> tuple[str, float]:
   return stream.facts(path)
 
 
-def boxes(annotations: pathlib.Path, path: str) -> tuple[frame_sets.Box, ...]:
+def boxes(annotations: pathlib.Path, path: str) -> tuple[frames.Box, ...]:
   """Objects of a frame from its ILSVRC-VID XML; none without a file.
 
-  Boxes are clipped to the frame. Raises ValueError for broken XML, an unknown
+  Boxes are clipped to the frame. Raises UserError for broken XML, an unknown
   wnid or a box without area.
   """
   file = annotations / pathlib.Path(path).with_suffix(".xml")
@@ -198,13 +197,15 @@ def boxes(annotations: pathlib.Path, path: str) -> tuple[frame_sets.Box, ...]:
     w, h = (float(_text(tree, f"size/{s}")) for s in ("width", "height"))
     return tuple(_box(entry, w, h, file) for entry in tree.findall("object"))
   except (ElementTree.ParseError, TypeError) as e:
-    raise ValueError(f"{file} is no annotation of ILSVRC VID ({e}).") from e
+    raise errors.UserError(
+      f"{file} is no annotation of ILSVRC VID ({e})."
+    ) from e
 
 
-def _box(entry: Any, w: float, h: float, file: pathlib.Path) -> frame_sets.Box:
+def _box(entry: Any, w: float, h: float, file: pathlib.Path) -> frames.Box:
   wnid = _text(entry, "name")
   if wnid not in _index_of():
-    raise ValueError(f"{file}: {wnid!r} is not one of the 30 wnids.")
+    raise errors.UserError(f"{file}: {wnid!r} is not one of the 30 wnids.")
   sides = {
     s: float(_text(entry, f"bndbox/{s}"))
     for s in ("ymin", "xmin", "ymax", "xmax")
@@ -214,22 +215,21 @@ def _box(entry: Any, w: float, h: float, file: pathlib.Path) -> frame_sets.Box:
     for s, v in sides.items()
   }
   if scaled["ymax"] <= scaled["ymin"] or scaled["xmax"] <= scaled["xmin"]:
-    raise ValueError(f"{file}: the box {sides} has no area in the frame.")
-  return frame_sets.Box(_index_of()[wnid], **scaled)
+    raise errors.UserError(f"{file}: the box {sides} has no area in the frame.")
+  return frames.Box(_index_of()[wnid], **scaled)
 
 
 def _text(node: Any, path: str) -> str:
-  found = node.findtext(path)
-  if found is None:
+  text = node.findtext(path)
+  if text is None:
     raise TypeError(f"no {path}")
-  return found
+  return text
 
 
 @functools.cache
-def classes() -> list[dict]:
+def classes() -> list[dict[str, Any]]:
   """The 30 classes in the order of their ids: `name`, `wnid`, `members`."""
-  path = pathlib.Path(__file__).with_name("label_map.json")
-  return json.loads(path.read_text("utf-8"))["classes"]
+  return anchor_sets.classes(pathlib.Path(__file__).with_name("label_map.json"))
 
 
 @functools.cache
@@ -239,13 +239,13 @@ def _index_of() -> dict[str, int]:
 
 def _parse(path: str) -> tuple[str, int, int]:
   """(video, frame number, its digits)."""
-  found = _PATH.fullmatch(path)
-  if not found:
-    raise ValueError(
+  parts = _PATH.fullmatch(path)
+  if not parts:
+    raise errors.UserError(
       f"{path!r} is not of the form val/<video>/<frame>.JPEG, as metadata of"
       " ImageNet-Vid-Robust is."
     )
-  return found[1], int(found[2]), len(found[2])
+  return parts[1], int(parts[2]), len(parts[2])
 
 
 def _at(video: str, number: int, digits: int, offset: int) -> str:
@@ -254,18 +254,22 @@ def _at(video: str, number: int, digits: int, offset: int) -> str:
   return f"{video}/{n:0{digits}d}.JPEG" if n >= 0 else ""
 
 
-def _labels_of(path, labels, other_labels) -> tuple[int, ...]:
-  found = labels.get(path)
-  if found is None and other_labels is not None:
-    found = other_labels(path)
-  if not found:
-    raise ValueError(
+def _labels_of(
+  path: str,
+  labels: Mapping[str, Sequence[int]],
+  other_labels: Callable[[str], Sequence[int]] | None,
+) -> tuple[int, ...]:
+  ids = labels.get(path)
+  if ids is None and other_labels is not None:
+    ids = other_labels(path)
+  if not ids:
+    raise errors.UserError(
       f"{path} has no label: neither labels.json nor big_labels.json nor an"
       " annotation names its class."
     )
-  wrong = [c for c in found if not 0 <= c < len(classes())]
+  wrong = [c for c in ids if not 0 <= c < len(classes())]
   if wrong:
-    raise ValueError(
+    raise errors.UserError(
       f"{path}: unknown label {wrong[0]}; classes are 0..{len(classes()) - 1}."
     )
-  return tuple(found)
+  return tuple(ids)

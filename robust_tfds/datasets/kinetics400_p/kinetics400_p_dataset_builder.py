@@ -1,25 +1,22 @@
 """Kinetics400-P: Kinetics-400's validation videos, perturbed."""
 
+from typing import Any
+
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import perturbed_videos
-from robust_tfds.datasets.kinetics400_p import sources
+from robust_tfds.datasets import videos
+from robust_tfds.datasets.sources import video_tables
 
 
-class Builder(perturbed_videos.PerturbedVideoBuilder):
+class Builder(videos.Builder):
   """The listed videos; some are no longer to be had."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
-  MANUAL_DOWNLOAD_INSTRUCTIONS = sources.INSTRUCTIONS
+  MANUAL_DOWNLOAD_INSTRUCTIONS = video_tables.KINETICS400_INSTRUCTIONS
   SPLIT = "validation"
-  BUILDER_CONFIGS = perturbed_videos.configs()
+  CLASSES = 400
+  HOMEPAGE = "https://github.com/cvdfoundation/kinetics-dataset"
 
-  def _info(self) -> tfds.core.DatasetInfo:
-    return self.dataset_info_from_configs(
-      features=self.features(tfds.features.ClassLabel(num_classes=400)),
-      homepage="https://github.com/cvdfoundation/kinetics-dataset",
-    )
-
-  def _sources(self, dl_manager):
-    return sources.videos(dl_manager.manual_dir)
+  def _sources(self, dl_manager: Any) -> list[videos.Source]:
+    return video_tables.kinetics400(dl_manager.manual_dir)

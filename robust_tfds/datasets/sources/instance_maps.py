@@ -1,0 +1,200 @@
+"""Cityscapes' instance maps as objects with masks.
+
+A pixel of an instance map is a label's id, or 1000 times the id plus a number
+where the object stands alone. A label that has instances, without such a number,
+marks a group: a crowd. Masks are the visible parts, boxes are tight, as
+mmdetection's converter makes them (docs/specs/detection.md section 3.3). Maps
+are read from `*_instanceIds.png`; where a set has polygons only they are drawn
+in their order as cityscapesscripts draws them, by Pillow.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.datasets import objects
+from robust_tfds.datasets import rle
+
+# The 8 evaluated classes with instances, by label id (docs/specs/detection.md
+# section 4).
+CLASSES = {
+  24: "person",
+  25: "rider",
+  26: "car",
+  27: "truck",
+  28: "bus",
+  31: "train",
+  32: "motorcycle",
+  33: "bicycle",
+}
+_FIRST_INSTANCE = 1000
+_LABELS = {  # cityscapesscripts 2.3.0, helpers/labels.py
+  name: number
+  for number, name in enumerate(
+    (
+      "unlabeled",
+      "ego vehicle",
+      "rectification border",
+      "out of roi",
+      "static",
+      "dynamic",
+      "ground",
+      "road",
+      "sidewalk",
+      "parking",
+      "rail track",
+      "building",
+      "wall",
+      "fence",
+      "guard rail",
+      "bridge",
+      "tunnel",
+      "pole",
+      "polegroup",
+      "traffic light",
+      "traffic sign",
+      "vegetation",
+      "terrain",
+      "sky",
+      "person",
+      "rider",
+      "car",
+      "truck",
+      "bus",
+      "caravan",
+      "trailer",
+      "train",
+      "motorcycle",
+      "bicycle",
+    )
+  )
+}
+_NOT_DRAWN = "license plate"  # its id is -1
+_WITH_INSTANCES = frozenset(range(24, 34))
+_IDS_PER_IMAGE = 100_000  # an id is image number * this + the map's value
+
+
+def objects_of(
+  instance_map: np.ndarray, image_id: int, *, drop_groups: bool, where: str
+) -> list[objects.Object]:
+  """The objects of an instance map, by its values.
+
+  Args:
+    instance_map: integer `[H, W]`, from `read` or `draw`.
+    image_id: number of the image; ids are made of it.
+    drop_groups: leave groups out; else they are crowds.
+    where: the map's name, for errors.
+
+  Raises:
+    UserError: a value that is no label's.
+  """
+  labels = {number: i for i, number in enumerate(CLASSES)}
+  out = []
+  for value in np.unique(instance_map).tolist():
+    alone = value >= _FIRST_INSTANCE
+    number = value // _FIRST_INSTANCE if alone else value
+    if not 0 <= number < len(_LABELS):
+      raise errors.UserError(
+        f"{where}: value {value} is no Cityscapes label (0..33) or instance"
+        " (24000..33999). Take the gtFine archive's own *_instanceIds.png."
+      )
+    if number not in labels or (drop_groups and not alone):
+      continue
+    mask = rle.encode(instance_map == value)
+    x, y, width, height = rle.box(mask)
+    out.append(
+      objects.Object(
+        id=image_id * _IDS_PER_IMAGE + value,
+        label=labels[number],
+        box=(float(x), float(y), float(width), float(height)),
+        area=float(rle.area(mask)),
+        is_crowd=not alone,
+        mask=mask,
+      )
+    )
+  return out
+
+
+def read(data: bytes, where: str) -> np.ndarray:
+  """An `*_instanceIds.png`: int64 `[H, W]`.
+
+  Raises:
+    UserError: broken, or not a 16-bit grey PNG.
+  """
+  from PIL import Image
+
+  try:
+    with Image.open(io.BytesIO(data)) as picture:
+      mode = picture.mode
+      values = np.asarray(picture)
+  except (OSError, SyntaxError, ValueError) as e:
+    raise errors.UserError(
+      f"{where} cannot be read as an image ({e}; {len(data)} bytes). Unpack the"
+      " gtFine archive again."
+    ) from e
+  if not mode.startswith("I"):  # I;16, or I of older Pillows
+    raise errors.UserError(
+      f"{where} has mode {mode} (8 bits a value), which cannot hold instance ids"
+      " such as 26001. Expected a 16-bit grey PNG: take the gtFine archive's own"
+      " file, not a converted one."
+    )
+  return values.astype(np.int64)
+
+
+def draw(data: bytes, where: str) -> np.ndarray:
+  """The map of a `*_polygons.json`: int64 `[H, W]`; later covers earlier.
+
+  Raises:
+    UserError: broken JSON, missing fields or an unknown label.
+  """
+  from PIL import Image
+  from PIL import ImageDraw
+
+  try:
+    content = json.loads(data)
+  except ValueError as e:
+    raise errors.UserError(
+      f"{where} is not valid JSON ({e}); unpack the gtFine archive again."
+    ) from e
+  try:
+    size = int(content["imgWidth"]), int(content["imgHeight"])
+    picture = Image.new("I", size, _LABELS["unlabeled"])
+    pen = ImageDraw.Draw(picture)
+    counts = dict.fromkeys(_WITH_INSTANCES, 0)
+    for entry in content["objects"]:
+      value = _value(entry, counts)
+      if value is not None:
+        points = [(float(x), float(y)) for x, y in entry["polygon"]]
+        pen.polygon(points, fill=value)
+  except errors.UserError as e:
+    raise errors.UserError(f"{where}: {e}") from e
+  except (KeyError, TypeError, ValueError, OverflowError) as e:
+    raise errors.UserError(
+      f"{where} is not a Cityscapes polygons file: {type(e).__name__} {e}."
+      " Expected imgWidth, imgHeight and objects of label and polygon."
+    ) from e
+  return np.asarray(picture).astype(np.int64)
+
+
+def _value(entry: Any, counts: dict[int, int]) -> int | None:
+  """What to fill a polygon with; None where it is not drawn."""
+  name = entry["label"]
+  if entry.get("deleted") or name == _NOT_DRAWN:
+    return None
+  group = name not in _LABELS and name.endswith("group")
+  name = name.removesuffix("group") if group else name
+  if name not in _LABELS:
+    raise errors.UserError(
+      f"label {entry['label']!r} is not Cityscapes'. Take the gtFine archive's"
+      " own file."
+    )
+  number = _LABELS[name]
+  if group or number not in counts:
+    return number
+  counts[number] += 1
+  return number * _FIRST_INSTANCE + counts[number] - 1

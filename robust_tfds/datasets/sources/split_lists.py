@@ -1,0 +1,111 @@
+"""HMDB51 and UCF101: text files that name a split's videos, one a line."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Iterator
+
+from robust_tfds import errors
+from robust_tfds.datasets import videos
+from robust_tfds.datasets.sources import video_lists
+
+_UCF101, _UCF101_LISTS = "UCF-101", "ucfTrainTestlist"
+_HMDB51, _HMDB51_LISTS = "hmdb51_org", "testTrainMulti_7030_splits"
+_TEST, _KINDS = "2", ("0", "1", "2")  # unused, train, test
+
+UCF101_INSTRUCTIONS = f"""\
+UCF101 from https://www.crcv.ucf.edu/data/UCF101.php in the manual dir: UCF101.rar
+extracted to {_UCF101}/<Class>/v_*.avi, and UCF101TrainTestSplits-RecognitionTask.zip
+extracted to {_UCF101_LISTS}/classInd.txt and {_UCF101_LISTS}/testlist01.txt."""
+
+HMDB51_INSTRUCTIONS = f"""\
+HMDB51 from https://serre-lab.clps.brown.edu in the manual dir: hmdb51_org.rar and the
+51 archives in it extracted to {_HMDB51}/<class>/*.avi, and test_train_splits.rar
+extracted to {_HMDB51_LISTS}/<class>_test_split1.txt."""
+
+
+def ucf101(
+  manual_dir: os.PathLike | str, split: int = 1
+) -> list[videos.Source]:
+  """The test videos of a split, in its order.
+
+  Raises:
+    FileNotFoundError: a list or a listed video is not there.
+    UserError: a broken line, or a class that classInd.txt does not have.
+  """
+  root = pathlib.Path(os.fspath(manual_dir))
+  entries = _ucf101(root, f"testlist0{split}.txt", ucf101_classes(root))
+  return video_lists.sources(entries, UCF101_INSTRUCTIONS)
+
+
+def ucf101_classes(root: pathlib.Path) -> dict[str, int]:
+  """Class -> label; the file counts from 1."""
+  labels = {}
+  path = root / _UCF101_LISTS / "classInd.txt"
+  for where, line in _lines(path, UCF101_INSTRUCTIONS):
+    index, _, name = line.partition(" ")
+    if not index.isdigit() or not name:
+      raise errors.UserError(
+        f"{where}: <number> <Class> expected, got {line!r}."
+      )
+    labels[name] = int(index) - 1
+  return labels
+
+
+def hmdb51(
+  manual_dir: os.PathLike | str, split: int = 1
+) -> list[videos.Source]:
+  """The test videos of a split, class after class in alphabetical order.
+
+  Raises:
+    FileNotFoundError: the lists or a listed video are not there.
+    UserError: a broken line, or two videos of one name.
+  """
+  root = pathlib.Path(os.fspath(manual_dir))
+  entries = _hmdb51(root, f"_test_split{split}.txt")
+  return video_lists.sources(entries, HMDB51_INSTRUCTIONS)
+
+
+def _ucf101(
+  root: pathlib.Path, name: str, labels: dict[str, int]
+) -> Iterator[video_lists.Entry]:
+  for where, line in _lines(root / _UCF101_LISTS / name, UCF101_INSTRUCTIONS):
+    folder, _, file = line.partition("/")
+    if folder not in labels or not video_lists.plain(file):
+      raise errors.UserError(
+        f"{where}: <Class>/<file>.avi with a class of classInd.txt expected, got"
+        f" {line!r}."
+      )
+    # Folder HandstandPushups holds files v_HandStandPushups_*: names as listed.
+    place = root / _UCF101 / folder / file
+    yield video_lists.Entry(where, file, labels[folder], [place])
+
+
+def _hmdb51(root: pathlib.Path, suffix: str) -> Iterator[video_lists.Entry]:
+  lists = sorted((root / _HMDB51_LISTS).glob(f"*{suffix}"))
+  if not lists:
+    raise FileNotFoundError(
+      f"No {root / _HMDB51_LISTS}/*{suffix}.\n{HMDB51_INSTRUCTIONS}"
+    )
+  for label, path in enumerate(lists):
+    folder = path.name.removesuffix(suffix)
+    for where, line in _lines(path, HMDB51_INSTRUCTIONS):
+      # Names hold # ; [ ( & and the like, but the kind is the last word.
+      file, _, kind = line.rpartition(" ")
+      if kind not in _KINDS or not video_lists.plain(file):
+        raise errors.UserError(
+          f"{where}: <file>.avi <0|1|2> expected, got {line!r}."
+        )
+      if kind == _TEST:
+        place = root / _HMDB51 / folder / file
+        yield video_lists.Entry(where, f"{folder}/{file}", label, [place])
+
+
+def _lines(path: pathlib.Path, instructions: str) -> Iterator[tuple[str, str]]:
+  """(place for errors, line) of the lines that are not empty."""
+  if not path.exists():
+    raise FileNotFoundError(f"No {path}.\n{instructions}")
+  for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    if line.strip():
+      yield f"{path.name}, line {number}", line.strip()

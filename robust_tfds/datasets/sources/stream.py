@@ -1,0 +1,38 @@
+"""How a video's codec stored its frames: types and rate, through PyAV.
+
+Shankar et al. 2019, Appendices H and I: accuracy by the type of the anchor (I:
+stored whole, P: predicted, B: predicted from both sides) and by frame rate.
+"""
+
+from __future__ import annotations
+
+import os
+
+from robust_tfds import movies
+
+
+def facts(video: bytes | str | os.PathLike) -> tuple[str, float]:
+  """(types, fps): one letter for each frame in the order of display.
+
+  Args:
+    video: a file, or its bytes.
+
+  Returns:
+    A string of `I`, `P`, `B` (`?` for rarer types), and frames per second (0 if
+    the container does not say). The paper truncates rates: 29 is 29.97.
+
+  Raises:
+    UserError: PyAV is not installed.
+    movies.BrokenVideoError: not a video, or cut off.
+    FileNotFoundError: no such file.
+  """
+  av = movies.pyav()
+  with movies.opened(video) as container:
+    stream = container.streams.video[0]
+    rate = stream.average_rate
+    kinds = [
+      av.video.frame.PictureType(f.pict_type).name
+      for f in container.decode(stream)
+    ]
+  letters = "".join(k if k in ("I", "P", "B") else "?" for k in kinds)
+  return letters, float(rate) if rate else 0.0

@@ -1,0 +1,86 @@
+"""Digits in smooth motion: anchors, motion, boxes as COCO rows."""
+
+import numpy as np
+import tensorflow_datasets as tfds
+from absl.testing import absltest
+
+from eval.metrics import pm_k
+from robust_tfds.datasets import frame_boxes
+from robust_tfds.datasets.digits import digits_dataset_builder as digits
+from robust_tfds.datasets.digits_vid_robust import (
+  digits_vid_robust_dataset_builder as digits_vid,
+)
+from tests.datasets import natural_videos
+
+DIGITS = 2345  # frames that still show 90 % of the digit
+
+
+class DigitsReviewedTest(
+  natural_videos.MadeFolder, tfds.testing.DatasetBuilderTestCase
+):
+  DATASET_CLASS = digits_vid.Builder
+  SPLITS = {"test": DIGITS}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["reviewed"]
+
+
+class DigitsTest(natural_videos.Prepared):
+  def test_the_anchor_is_the_still_digit(self):
+    found = self.examples("digits_vid_robust", "all")
+    self.assertLen(found, 2520)
+    anchors = [r for r in found.values() if r["is_anchor"]]
+    self.assertLen(anchors, 120)
+    for row in anchors[:5]:
+      number = int(row["example_id"].decode().split("/")[0][-4:])
+      np.testing.assert_array_equal(row["image"], digits.read(number))
+      self.assertTrue(row["reviewed"])
+
+  def test_boxes_as_coco_rows(self):
+    examples = list(self.examples("digits_vid_robust", "all").values())
+    boxes = frame_boxes.coco(examples)
+    self.assertLen(boxes.anchors, 120)
+    self.assertLen(boxes.gt, 2520)
+    perfect = [{**row, "score": 0.5} for row in boxes.gt]
+    got = pm_k.detection(perfect, perfect, boxes.anchors, boxes.frame_index)
+    self.assertAlmostEqual(got["map_pmk"], 1.0)
+    lost = [i for e in boxes.anchors[:60] for i in e["candidates"][:1]]
+    some = [row for row in perfect if row["image_id"] not in lost]
+    got = pm_k.detection(perfect, some, boxes.anchors, boxes.frame_index)
+    self.assertEqual([*got["selected"].values()][:60], lost)
+    self.assertGreater(got["map_orig"], got["map_pmk"])
+    by_id = {v: k for k, v in boxes.image_id.items()}
+    row = boxes.gt[0]
+    pixels = {e["example_id"].decode(): e["image"] for e in examples}
+    x, y, w, h = (round(v) for v in row["bbox"])
+    picture = pixels[by_id[row["image_id"]]][..., 0]
+    self.assertGreaterEqual(picture[y : y + h, x : x + w].max(), 32)
+    picture = picture.copy()
+    picture[y : y + h, x : x + w] = 0
+    self.assertLess(picture.max(), 32)
+
+  def test_coco_rows_need_whole_frames_and_anchors(self):
+    with self.assertRaisesRegex(ValueError, "No frames"):
+      frame_boxes.coco([])
+    frame = {
+      "example_id": "a",
+      "group_id": "b",
+      "frame": 1,
+      "reviewed": True,
+      "image": np.zeros((4, 4, 3), np.uint8),
+    }
+    with self.assertRaisesRegex(ValueError, "crops"):
+      frame_boxes.coco([frame])
+    frame["objects"] = {"bbox": [], "label": []}
+    with self.assertRaisesRegex(ValueError, "'b' is not among"):
+      frame_boxes.coco([frame])
+
+  def test_motion_is_smooth(self):
+    row = digits.rows("test")[0][0]
+    pictures = [digits_vid.picture(row, o).astype(int) for o in range(-10, 11)]
+    steps = [np.abs(a - b).mean() for a, b in zip(pictures, pictures[1:])]
+    far = np.abs(pictures[0] - pictures[-1]).mean()
+    self.assertGreater(min(steps), 0)
+    self.assertLess(max(steps), far / 3)
+
+
+if __name__ == "__main__":
+  absltest.main()

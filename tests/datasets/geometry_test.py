@@ -1,0 +1,45 @@
+"""Crop rules: shapes, and offsets that round as the published ones."""
+
+import io
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+from PIL import Image
+
+from robust_tfds.datasets import geometry
+
+
+def _jpeg(size=(60, 40), seed=0) -> bytes:
+  out = io.BytesIO()
+  rng = np.random.default_rng(seed)
+  Image.fromarray(rng.integers(0, 256, (*size[::-1], 3), np.uint8)).save(
+    out, "JPEG"
+  )
+  return out.getvalue()
+
+
+class GeometryTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("imagenet", (224, 224, 3)),
+    ("inception", (299, 299, 3)),
+    ("squash256_crop227", (227, 227, 3)),
+    ("short256", (256, 341, 3)),
+    ("whole", (375, 500, 3)),
+  )
+  def test_shapes(self, rule, shape):
+    image = geometry.decode(_jpeg((500, 375)), rule, "x")
+    self.assertEqual(image.shape, shape)
+    for got, want in zip(geometry.shape(rule), shape):
+      self.assertIn(got, (None, want))
+
+  def test_offsets_round_half_to_even(self):
+    # (341 - 224) / 2 = 58.5 -> 58: docs/specs/imagenet_p.md section 1.
+    column = np.arange(341, dtype=np.uint16) % 256
+    image = np.tile(column.astype(np.uint8)[None, :, None], (256, 1, 3))
+    out = np.asarray(geometry.apply(Image.fromarray(image), "imagenet"))
+    self.assertEqual(int(out[0, 0, 0]), 58)
+
+
+if __name__ == "__main__":
+  absltest.main()

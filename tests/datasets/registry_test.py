@@ -1,0 +1,69 @@
+"""The registry: imports, names, options, refusals of the public functions."""
+
+import subprocess
+import sys
+
+import tensorflow_datasets as tfds
+from absl.testing import absltest
+from absl.testing import parameterized
+
+import robust_tfds
+from robust_tfds import datasets
+
+
+class ImportTest(absltest.TestCase):
+  def test_import_is_light_and_registers(self):
+    code = (
+      "import time, tensorflow_datasets, absl, numpy;"
+      "start = time.perf_counter();"
+      "import robust_tfds, sys;"
+      "took = time.perf_counter() - start;"
+      "heavy = {'tensorflow', 'jax', 'flax', 'models'} & set(sys.modules);"
+      "assert not heavy, heavy;"
+      "assert took < 1, took;"
+      "names = tensorflow_datasets.list_builders();"
+      "assert 'imagenet_c' in names and 'digits_c' in names"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class NamesTest(parameterized.TestCase):
+  def test_ninety_six_conditions_clean_first(self):
+    configs = datasets.conditions("imagenet_c")
+    self.assertLen(configs, 96)
+    self.assertEqual(configs[:2], ["clean", "gaussian_noise_1"])
+
+  def test_clean_is_the_default(self):
+    self.assertEqual(tfds.builder("digits_c").builder_config.name, "clean")
+
+  @parameterized.parameters(
+    ("digits_c", "gausian_noise/3", "Did you mean 'gaussian_noise'"),
+    ("digits_c", "fog_0", "data that is not corrupted is the config 'clean'"),
+    ("digits_c", "fog_6", "must be 1-5, got 6"),
+    ("digit_c", "fog_1", "Did you mean 'digits_c'"),
+  )
+  def test_bad_names(self, name, config, message):
+    with self.assertRaisesRegex(ValueError, message):
+      robust_tfds.load(f"{name}/{config}")
+
+  def test_options_have_their_own_folder(self):
+    folders = {
+      datasets.builder("imagenet_c", "clean", data_dir="/x", **o).data_dir
+      for o in (
+        {},
+        {"codec": "raw"},
+        {"geometry": "squash256_crop227"},
+        {"codec": "raw", "geometry": "squash256_crop227"},
+      )
+    }
+    self.assertLen(folders, 4)
+
+  def test_bad_options(self):
+    with self.assertRaisesRegex(ValueError, "Unknown codec 'png'"):
+      datasets.builder("imagenet_c", "clean", codec="png")
+    with self.assertRaisesRegex(ValueError, "Unknown geometry"):
+      datasets.builder("imagenet_c", "clean", geometry="center")
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,55 @@
+"""Small clips, and a case that lays them out as official sets."""
+
+import pathlib
+
+import numpy as np
+import tensorflow_datasets as tfds
+from absl.testing import absltest
+
+from robust_tfds import datasets
+from robust_tfds import movies
+
+
+def clip(seed=0, frames=6):
+  rng = np.random.default_rng(seed)
+  still = np.kron(rng.integers(0, 256, (4, 5, 3)), np.ones((8, 8, 1)))
+  still = still.astype(np.uint8)
+  return np.stack([np.roll(still, 2 * i, 1) for i in range(frames)])
+
+
+def avi(seed=0, fps=25.0):
+  return movies.encode(
+    clip(seed),
+    codec="ffv1",
+    options={},
+    pixel_format="bgr0",
+    container="avi",
+    fps=fps,
+  )
+
+
+class Layout(absltest.TestCase):
+  NAME = ""
+  SPLIT = "test"
+
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _put(self, path, data):
+    path = self.root / path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+  def _build(self, config="clean"):
+    built = datasets.prepare(
+      self.NAME,
+      config,
+      data_dir=self.create_tempdir().full_path,
+      manual_dir=self.root,
+    )
+    found = tfds.as_numpy(built.as_dataset(split=self.SPLIT))
+    return {e["example_id"].decode(): e for e in found}
+
+  def _labels(self):
+    return {k: int(v["label"]) for k, v in self._build().items()}

@@ -1,0 +1,128 @@
+"""The published ImageNet-P's layout: folders, archives, broken videos."""
+
+import io
+import pathlib
+import tarfile
+
+import numpy as np
+import tensorflow_datasets as tfds
+from absl.testing import absltest
+from absl.testing import parameterized
+from PIL import Image
+
+from robust_tfds import datasets
+from robust_tfds.datasets import movie_feature
+from robust_tfds.datasets import sequences as sequence_sets
+from robust_tfds.datasets.sources import published_videos
+
+
+def _picture(width, height, seed=0) -> Image.Image:
+  rng = np.random.default_rng(seed)
+  small = Image.fromarray(rng.integers(0, 256, (9, 12, 3), np.uint8))
+  return small.resize((width, height), Image.Resampling.BICUBIC)
+
+
+def _examples(builder, split):
+  return list(tfds.as_numpy(builder.as_dataset(split=split)))
+
+
+def _movie(frames=31, side=64, seed=0) -> bytes:
+  image = np.asarray(_picture(side, side, seed))
+  moving = np.stack([np.roll(image, i, 1) for i in range(frames)])
+  return sequence_sets.encode(moving, "h264", "rotate")
+
+
+class PublishedVideosTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    self.wnids = ["n01", "n02"]
+
+  def _find(self, frames=31):
+    return list(
+      published_videos.find(
+        self.root, "Own", "rotate", self.wnids, (frames, 64, 64, 3)
+      )
+    )
+
+  def _put(self, data, name="a", wnid="n02"):
+    folder = self.root / "Own" / "rotate" / wnid
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.mp4").write_bytes(data)
+
+  def test_folders(self):
+    self._put(_movie())
+    self._put(_movie(seed=1), "b", "n01")
+    found = self._find()
+    self.assertEqual([f[:2] for f in found], [("b.JPEG", 0), ("a.JPEG", 1)])
+
+  def test_archive_as_it_is(self):
+    data = _movie()
+    with tarfile.open(self.root / "part.tar", "w") as tar:
+      for name in ("x/rotate/n02/a.mp4", "x/tilt/n02/a.mp4"):
+        member = tarfile.TarInfo(name)
+        member.size = len(data)
+        tar.addfile(member, io.BytesIO(data))
+    self.assertEqual(self._find(), [("a.JPEG", 1, data)])
+
+  @parameterized.named_parameters(
+    ("missing_frames", _movie(frames=30), "holds 30 frames of 64x64"),
+    ("extra_frames", _movie(frames=32), "holds 32 frames"),
+    ("another_size", _movie(side=48), "of 48x48 px, expected 31 of 64x64"),
+    ("no_video", b"nothing", "cannot be read as a video"),
+    ("cut_off", _movie()[:900], "a.mp4"),
+    ("empty", b"", "cannot be read as a video"),
+  )
+  def test_broken(self, data, message):
+    self._put(data)
+    with self.assertRaisesRegex(ValueError, message):
+      self._find()
+
+  def test_unknown_class(self):
+    self._put(_movie(), wnid="n99")
+    with self.assertRaisesRegex(ValueError, "'n99' is not one of the 2"):
+      self._find()
+
+  def test_nothing_there(self):
+    with self.assertRaisesRegex(FileNotFoundError, "Own/rotate"):
+      self._find()
+
+  def test_broken_archive(self):
+    (self.root / "part.tar").write_bytes(b"x" * 2000)
+    with self.assertRaisesRegex(ValueError, "part.tar is not a whole tar"):
+      self._find()
+
+  def test_a_built_set_refuses_another_length(self):
+    feature = movie_feature.Movie((31, 64, 64, 3))
+    self.assertEqual(feature.decode_example_np(_movie()).shape, (31, 64, 64, 3))
+    with self.assertRaisesRegex(ValueError, "holds 12 frames"):
+      feature.decode_example_np(_movie(frames=12))
+
+
+class PublishedImagenetPTest(absltest.TestCase):
+  def test_reads_the_authors_layout(self):
+    manual = pathlib.Path(self.create_tempdir().full_path)
+    folder = manual / "Tiny-ImageNet-P" / "rotate" / "n00000001"
+    folder.mkdir(parents=True)
+    data = _movie()
+    (folder / "val_7.mp4").write_bytes(data)
+    listed = manual / "tiny-imagenet-200"
+    listed.mkdir()
+    (listed / "wnids.txt").write_text("n00000002\nn00000001\n")
+    built = datasets.prepare(
+      "tiny_imagenet_p",
+      "rotate",
+      codec="published",
+      data_dir=self.create_tempdir().full_path,
+      manual_dir=manual,
+    )
+    (example,) = _examples(built, "validation")
+    self.assertEqual(example["label"], 0)
+    self.assertEqual(example["example_id"], b"val_7.JPEG")
+    from robust_tfds import movies
+
+    np.testing.assert_array_equal(example["frames"], movies.decode(data))
+
+
+if __name__ == "__main__":
+  absltest.main()

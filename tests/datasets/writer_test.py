@@ -1,0 +1,77 @@
+"""Equal bytes: one process, several workers, Beam's worker processes."""
+
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import datasets
+
+_BEAM = (
+  "runner=DirectRunner",
+  "direct_running_mode=multi_processing",
+  "direct_num_workers=2",
+)
+_CASES = (
+  ("digits_c", "brightness_2", 40),
+  ("digits_p", "translate", 12),
+  ("digits_detection_c", "brightness_4", 12),
+)
+
+
+def _records(name: str, config: str, folder: str, **options) -> list[bytes]:
+  built = datasets.prepare(name, config, data_dir=folder, **options)
+  paths = sorted(pathlib.Path(built.data_dir).glob("*.tfrecord*"))
+  return [path.read_bytes() for path in paths]
+
+
+class WriterTest(parameterized.TestCase):
+  def _folder(self) -> str:
+    return self.create_tempdir().full_path
+
+  @parameterized.parameters(*_CASES)
+  def test_workers(self, name, config, limit):
+    one, two = (
+      _records(name, config, self._folder(), workers=workers, limit=limit)
+      for workers in (1, 2)
+    )
+    self.assertNotEmpty(one)
+    self.assertEqual(one, two)
+
+  def test_another_process(self):
+    code = (
+      "import sys; from robust_tfds import datasets;"
+      "datasets.prepare('digits', data_dir=sys.argv[1], limit=50)"
+    )
+    folder = self._folder()
+    # Protocol buffers order their maps by a hash that is seeded per process.
+    subprocess.run(
+      [sys.executable, "-c", code, folder],
+      check=True,
+      env={**os.environ, "PYTHONHASHSEED": "1"},
+      capture_output=True,
+    )
+    self.assertEqual(
+      _records("digits", "", folder, limit=50),
+      _records("digits", "", self._folder(), limit=50),
+    )
+
+  @parameterized.parameters(*_CASES)
+  def test_beam(self, name, config, limit):
+    if importlib.util.find_spec("apache_beam") is None:
+      self.skipTest("needs apache-beam: pip install 'robust_tfds[beam]'")
+    folder = self._folder()
+    self.assertEqual(
+      _records(
+        name, config, folder, limit=limit, beam=True, beam_options=_BEAM
+      ),
+      _records(name, config, self._folder(), limit=limit),
+    )
+
+
+if __name__ == "__main__":
+  absltest.main()
