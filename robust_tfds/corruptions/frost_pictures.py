@@ -20,6 +20,8 @@ import pathlib
 
 import numpy as np
 
+from robust_tfds import errors
+
 VARIABLE = "ROBUST_TFDS_FROST_DIR"
 SHA256 = {
   "frost1.png": (
@@ -143,7 +145,7 @@ def _check(place: pathlib.Path, allow_other_pictures: bool) -> None:
     path = place / name
     got = _sha256(str(path), path.stat().st_mtime_ns, path.stat().st_size)
     if got != SHA256[name]:
-      raise ValueError(
+      raise errors.UserError(
         f"{path} is not the published frost picture: sha256 {got}, expected"
         f" {SHA256[name]}. Results with it would not be comparable; pass"
         " use_folder(..., allow_other_pictures=True) if that is meant."

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds import errors
 
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)  # Salmon et al. 2011, table 4
 _PARITY = 0x1BD11BDA  # the Threefish key-schedule constant, 32-bit
@@ -65,7 +66,7 @@ def raw(key: jax.typing.ArrayLike | Sequence[jax.Array]) -> jax.Array:
     key = jax.random.key_data(key)  # type: ignore[arg-type]
   key = jnp.asarray(key)
   if key.dtype != jnp.uint32 or key.ndim < 1 or key.shape[-1] != 2:
-    raise ValueError(
+    raise errors.UserError(
       f"A key must be a JAX key or uint32[..., 2], got {key.dtype}"
       f"{list(key.shape)}. Make one with corruptions.example_key(...)."
     )
@@ -110,9 +111,11 @@ def bits(
   """
   shape = tuple(shape)
   if len(shape) > 3:
-    raise ValueError(f"At most 3 axes can be drawn, got shape {shape}.")
+    raise errors.UserError(f"At most 3 axes can be drawn, got shape {shape}.")
   if any(n > 1 << 16 for n in shape[:2]) or any(n > 256 for n in shape[2:]):
-    raise ValueError(f"Axes beyond 65536 x 65536 x 256, got shape {shape}.")
+    raise errors.UserError(
+      f"Axes beyond 65536 x 65536 x 256, got shape {shape}."
+    )
   axes = [
     jax.lax.broadcasted_iota(jnp.uint32, shape, i) for i in range(len(shape))
   ]

@@ -10,11 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import gaussian
 from robust_tfds.corruptions.ops import keep
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 from robust_tfds.corruptions.ops import remap
 from robust_tfds.corruptions.ops import taps
@@ -72,7 +74,13 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> tuple[jax.Array, ...]:
   """U(-1, 1): affine jitter `[3, 2]`, then x and y displacements `[H, W]`."""
   del size, table, edition
   shapes = ((3, 2), image.shape[:2], image.shape[:2])
@@ -82,7 +90,13 @@ def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
   )
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: tuple[jax.Array, ...],
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
   jitter, dx, dy = draws
   words = packed.pack(image)
@@ -156,3 +170,11 @@ def _few_taps(field, halves, turns, size):
   padded = border.pad_reflect(field, size, edges)
   down = taps.blur(padded, halves[0], turns[0], 0)
   return taps.blur(down, halves[1], turns[1], 1)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  draw=draw,
+  apply=apply,
+)

@@ -10,11 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds import errors
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import frost_resize
+from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # weights of the picture and of the frost
   "imagenet": ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)),
@@ -29,7 +31,6 @@ SEVERITIES = {  # weights of the picture and of the frost
 }
 _MORE = 1.1  # imagecorruptions enlarges by this on top
 _SHAPES = ((600, 900), (315, 560), (315, 560), (350, 527), (495, 660))
-assets_version = frost_pictures.assets_version
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
@@ -60,7 +61,13 @@ def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
   return fixed
 
 
-def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> tuple[jax.Array, ...]:
   """(which picture, first row, first column) of the crop, int32."""
   which = seeding.integers(key, (), len(frost_pictures.USED))
   shape = table["shapes"][which]
@@ -73,7 +80,13 @@ def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
   return which, *corner
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: tuple[jax.Array, ...],
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, integers `[H, W * 3]`; `draws` as from `draw`."""
   which, *corner = draws
   if edition.michaelis:
@@ -81,7 +94,7 @@ def apply(image, draws, size, table, edition) -> jax.Array:
   else:
     frost = _crop(which, corner, image.shape, size, table, edition)
   ours, its = table["weights"]
-  total = ours * images.flat(image).astype(jnp.int32) + its * frost
+  total = ours * layout.flat(image).astype(jnp.int32) + its * frost
   # Exactly total // 100: below 255 levels, 5243 / 2**19 is near enough.
   return (jnp.minimum(total, 25500) * 5243) >> 19
 
@@ -141,8 +154,18 @@ def _check(size, edition):
   scale = edition.frost_scale
   smallest = [min(int(np.rint(s[i] * scale)) for s in _SHAPES) for i in (0, 1)]
   if size.h >= smallest[0] or size.w >= smallest[1]:
-    raise ValueError(
+    raise errors.UserError(
       f"Edition {edition.name!r} cuts frost out of pictures as small as"
       f" {smallest[0]}x{smallest[1]}, which must be larger than the image;"
       f" got {size.h}x{size.w}. Use edition='any' for images of any size."
     )
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  assets=assets,
+  draw=draw,
+  assets_version=frost_pictures.assets_version,
+  apply=apply,
+)

@@ -8,12 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import gaussian
 from robust_tfds.corruptions.ops import keep
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 from robust_tfds.corruptions.ops import sequential_copy
 from robust_tfds.corruptions.ops import taps
@@ -57,7 +58,13 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Displacements of every pass, int32 `[passes, H, W]`.
 
   Each is down * 65536 + right, both -d..d - 1; passes beyond the severity's are
@@ -80,11 +87,17 @@ def draw(key, image, size, table, edition) -> jax.Array:
   return jax.lax.fori_loop(0, table["passes"], add, draws)
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, int32 `[H, W * 3]`; `draws` as from `draw`."""
   del edition
   height, width = image.shape[:2]
-  blurred = _blur(images.flat(image), size, table).astype(jnp.uint8)
+  blurred = _blur(layout.flat(image), size, table).astype(jnp.uint8)
   words = packed.pack(blurred.reshape(height, width, 3)).reshape(-1)
 
   def shuffle(i, words):
@@ -137,3 +150,11 @@ def _dips(sigma: float) -> np.ndarray:
       total = total + (value + value) * weight
     value = total
   return np.arange(256, dtype=np.int32) - (value * 255).astype(np.int32)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  draw=draw,
+  apply=apply,
+)

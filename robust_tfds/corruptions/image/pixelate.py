@@ -13,7 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 
 SEVERITIES = {  # fraction of the side that is kept
@@ -34,12 +36,20 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"kept": np.stack([percent, 0 * percent + 100], 1).astype(np.int32)}
 
 
-def prepare(table, shape, edition):
+def prepare(
+  table: plugins.Table, shape: tuple[int, int], edition: spec.Edition
+) -> plugins.Table:
   """Adds the maps of pictures that fill their canvas, once a batch."""
   return {**table, "maps": [_axis(n, n, table, edition) for n in shape]}
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
   del draws
   maps = table["maps"]
@@ -133,3 +143,11 @@ def _accumulated(step, canvas):
 
   _, index = jax.lax.scan(add, step * 0.5, length=canvas, unroll=16)
   return index
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  prepare=prepare,
+  apply=apply,
+)

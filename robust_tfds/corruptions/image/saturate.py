@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # (factor, added constant)
   "imagenet": ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
@@ -29,10 +30,16 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"tenths": tenths.astype(np.int32)}
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
   del draws, size, edition
-  channels = images.planes(image)
+  channels = layout.planes(image)
   with jax.enable_x64(True):
     factor, added, one = table["tenths"].astype(jnp.float64)
     factor, added = factor / one, added / one
@@ -41,7 +48,7 @@ def apply(image, draws, size, table, edition) -> jax.Array:
     saturation = jnp.clip(_rounded(saturation * factor) + added, 0.0, 1.0)
     rgb = _hsv_to_rgb(hue, saturation, value)
     levels = (jnp.clip(rgb, 0.0, 1.0) * 255.0).astype(jnp.int32)
-  return images.interleave(levels)
+  return layout.interleave(levels)
 
 
 def _rgb_to_hsv(rgb):
@@ -87,3 +94,10 @@ def _quotient(x, divisor):
 def _rounded(product):
   """Keeps a product (0 or more) out of a fused multiply-add, which rounds once."""
   return jnp.maximum(product, 0.0)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  apply=apply,
+)

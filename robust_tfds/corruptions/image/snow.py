@@ -10,11 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import clipped_zoom
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import motion
 
 SEVERITIES = {  # (mean, deviation, zoom, threshold, radius, sigma, mix)
@@ -66,7 +67,13 @@ def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"directions": motion.directions(-135, -45)}
 
 
-def draw(key, image, size, table, edition) -> tuple[jax.Array, jax.Array]:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> tuple[jax.Array, jax.Array]:
   """(standard normals of the layer's central part, direction of the blur).
 
   The zoom uses the middle 1 / zoom of the layer only: that is all we draw,
@@ -79,7 +86,13 @@ def draw(key, image, size, table, edition) -> tuple[jax.Array, jax.Array]:
   return seeding.normal(key, shape), table["directions"][turn]
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: tuple[jax.Array, jax.Array],
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
   normals, direction = draws
   layer = table["mean"] + table["deviation"] * normals
@@ -124,12 +137,12 @@ def cover(image: jax.Array, flakes: jax.Array, size, pale) -> jax.Array:
     uint8 `[H, W * 3]`.
   """
   both = (flakes + border.rotate180(flakes, size)).astype(jnp.float32)
-  planes = images.planes(image).astype(jnp.int32)
+  planes = layout.planes(image).astype(jnp.int32)
   grey = (planes * jnp.array(_GREY)[:, None, None]).sum(axis=0)
   glow = grey.astype(jnp.float32) * np.float32(1.5 / 65536) + 127.5
   levels = planes.astype(jnp.float32)
   paler = levels + pale * jnp.maximum(glow - levels, 0.0)
-  return images.interleave(paler + both)
+  return layout.interleave(paler + both)
 
 
 def _byte_flakes(layer, direction, lengths, shape, size, table):
@@ -167,3 +180,12 @@ def _float_flakes(layer, direction, lengths, shape, size, table, zooms):
 
 def _zooms(edition):
   return [row[2] for row in edition.row(SEVERITIES)]
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  assets=assets,
+  draw=draw,
+  apply=apply,
+)

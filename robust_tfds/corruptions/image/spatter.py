@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
@@ -18,6 +18,7 @@ from robust_tfds.corruptions.ops import canny
 from robust_tfds.corruptions.ops import chamfer
 from robust_tfds.corruptions.ops import equalize
 from robust_tfds.corruptions.ops import keep
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import stencil
 from robust_tfds.corruptions.ops import taps
 
@@ -86,13 +87,25 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Standard normals, float32 `[H, W]`."""
   del size, table, edition
   return seeding.normal(key, image.shape[:2])
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` are standard normals `[H, W]`."""
   del edition
   layer = table["mean"] + table["deviation"] * draws
@@ -102,9 +115,9 @@ def apply(image, draws, size, table, edition) -> jax.Array:
     splash = (layer > table["threshold"]).astype(jnp.int32)
     cover = _blur(splash, table["splash_half"], table["splash_turns"], size)
     cover = jnp.where(cover < 0.8, 0.0, cover)
-    levels = images.planes(image).astype(jnp.float32)
+    levels = layout.planes(image).astype(jnp.float32)
     colour = jnp.array(_MUD)[:, None, None]
-    return images.interleave(levels + cover * (colour - levels))
+    return layout.interleave(levels + cover * (colour - levels))
 
   def with_water():
     drops = jnp.where(layer < table["threshold"], 0.0, layer)
@@ -133,9 +146,9 @@ def water(image: jax.Array, layer: jax.Array, size, intensity) -> jax.Array:
   shine = (thick * rim).astype(jnp.float32)
   brightest = jnp.where(inside, shine, 0.0).max()
   shine = shine * (intensity / jnp.maximum(brightest, 1.0))
-  levels = images.planes(image).astype(jnp.float32)
+  levels = layout.planes(image).astype(jnp.float32)
   colour = jnp.array(_WATER)[:, None, None]
-  return images.interleave(levels + colour * shine)
+  return layout.interleave(levels + colour * shine)
 
 
 def _rim(distance, size, inside, natural):
@@ -159,3 +172,11 @@ def _blur(layer, half, turns, size):
   padded = border.pad(layer, size, (edge, edge))
   down = taps.blur(padded, half, turns, 0)
   return taps.blur(down, half, turns, 1)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  draw=draw,
+  apply=apply,
+)

@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import clipped_zoom
+from robust_tfds.corruptions.ops import layout
 
 _SMALL = ((1.06, 0.01), (1.11, 0.01), (1.16, 0.01), (1.21, 0.01), (1.26, 0.01))
 SEVERITIES = {  # (stop, step) of arange(1, stop, step)
@@ -37,7 +38,13 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"count": np.array([len(z) - 1 for z in zooms], np.int32)}
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, float32 `[H, W * 3]`."""
   del draws
   height, width = image.shape[:2]
@@ -50,7 +57,7 @@ def apply(image, draws, size, table, edition) -> jax.Array:
   down, across = (
     clipped_zoom.Lengths(*(x[at] for x in axis)) for axis in (down, across)
   )
-  levels = images.flat(image)
+  levels = layout.flat(image)
 
   def add(i, total):
     i = i + 1  # zoom 0 has factor 1 and is the picture itself
@@ -77,3 +84,10 @@ def _padded(zooms: list[np.ndarray]) -> np.ndarray:
   pads = [(0, longest - len(z)) for z in zooms]
   rows = zip(zooms, pads, strict=True)
   return np.stack([np.pad(z, p, constant_values=1) for z, p in rows])
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  apply=apply,
+)

@@ -22,6 +22,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds import errors
+
 BORDERS = ("nearest", "reflect", "reflect101")
 
 
@@ -89,14 +91,14 @@ def blur(
     planes: `[..., H, W]`, float32 (others are cast).
     weights: a symmetric kernel `[2 * R + 1]`, host or traced, as from
       `kernels`; or one for the vertical and one for the horizontal direction.
-    size: valid (height, width), as `images.Size`.
+    size: valid (height, width), as `layout.Size`.
     border: one of `BORDERS`.
 
   Returns:
     float32, of the shape of `planes`.
   """
   if border not in BORDERS:
-    raise ValueError(f"Border must be one of {BORDERS}, got {border!r}.")
+    raise errors.UserError(f"Border must be one of {BORDERS}, got {border!r}.")
   down, across = weights if isinstance(weights, tuple) else (weights, weights)
   planes = planes.astype(jnp.float32)
   vertical = matrix(down, size[0], planes.shape[-2], border)

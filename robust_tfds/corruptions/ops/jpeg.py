@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds import errors
 from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import packed
 
@@ -68,7 +69,7 @@ def tables(qualities: Sequence[int]) -> np.ndarray:
   rows = []
   for quality in qualities:
     if not 1 <= quality <= 100:
-      raise ValueError(f"JPEG quality must be 1..100, got {quality}.")
+      raise errors.UserError(f"JPEG quality must be 1..100, got {quality}.")
     scale = 5000 // quality if quality < 50 else 200 - 2 * quality
     base = np.array([_LUMA, _CHROMA])
     rows.append(np.clip((base * scale + 50) // 100, 1, 255))

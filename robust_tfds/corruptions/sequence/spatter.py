@@ -10,12 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import spatter
 from robust_tfds.corruptions.ops import gaussian
+from robust_tfds.corruptions.ops import layout
 
-ROWS = ("index",)
 _FRAMES = 31
 _INTENSITY = 0.6
 _LONG, _SHORT = (0.05, 0.1, 0.15, 0.7), (0.2, 0.8)
@@ -26,12 +27,6 @@ _LAYERS = {  # mean, deviation, blur sigma in px, threshold, kernel
   "tiny_imagenet": (0.6, 0.25, 1.75, 0.7, _SHORT),
   "cifar10": (0.6, 0.265, 1.75, 0.7, _SHORT),
 }
-
-
-def on_source(edition: spec.Edition) -> bool:
-  """On the edition's crop."""
-  del edition
-  return False
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
@@ -48,7 +43,13 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   }
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """The layer as it fell, float32 `[S, S]`: blurred, and 0 below the threshold."""
   del edition
   normals = seeding.normal(key, image.shape[:2])
@@ -57,7 +58,13 @@ def draw(key, image, size, table, edition) -> jax.Array:
   return jnp.where(layer < table["threshold"], 0.0, layer)
 
 
-def frames(image, draws, size, table, edition) -> jax.Array:
+def frames(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """All frames, uint8 `[31, S, S * 3]`; `draws` is the layer as it fell."""
   del edition
 
@@ -78,3 +85,11 @@ def _run_down(layer: jax.Array, kernel: jax.Array) -> jax.Array:
   return sum(
     kernel[k] * padded[taps - 1 - k : taps - 1 - k + rows] for k in range(taps)
   )
+
+
+PLUGIN = plugins.Successive(
+  tables=tables,
+  rows=("index",),
+  draw=draw,
+  all_frames=frames,
+)

@@ -12,18 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import double
 from robust_tfds.corruptions.ops import geometry
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import warp
-
-ROWS = ("rotation",)
-
-
-def on_source(edition: spec.Edition) -> bool:
-  """At the source's resolution where the edition crops from one."""
-  return edition.name in ("imagenet", "inception")
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
@@ -41,7 +35,13 @@ def _rotation(t: float) -> np.ndarray:
   return about_x @ about_y
 
 
-def frame(image, draws, size, row, edition) -> jax.Array:
+def frame(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  row: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """One frame, uint8 `[S, S * 3]`."""
   del draws
   coordinates = _inverse(row["rotation"], size)
@@ -52,7 +52,7 @@ def frame(image, draws, size, row, edition) -> jax.Array:
   return geometry.render(image, size, edition, sample)
 
 
-def _inverse(rotation: jax.Array, size: images.Size) -> Callable:
+def _inverse(rotation: jax.Array, size: layout.Size) -> Callable:
   """Output pixel -> source pixel of M = P2 T RX RY P1, in closed form.
 
   With q = (x - w/2, y - h/2, 1) and r = R q, M sends the source pixel to
@@ -75,3 +75,11 @@ def _inverse(rotation: jax.Array, size: images.Size) -> Callable:
       return u, v
 
   return coordinates
+
+
+PLUGIN = plugins.FrameByFrame(
+  tables=tables,
+  rows=("rotation",),
+  frame=frame,
+  on_source=("imagenet", "inception"),
+)
