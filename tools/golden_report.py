@@ -16,7 +16,7 @@ from PIL import Image
 
 from robust_tfds import conditions
 from robust_tfds import corruptions
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins
 from tests import shared_data
 from tests.corruptions import golden_test
 from tests.corruptions import replays
@@ -112,7 +112,7 @@ def _videos() -> None:
 def _ratio(name: str, key: str, severity: int) -> float:
   image = replays.picture(key)
   ids = [str(i) for i in range(32)]
-  spec.module(name)
+  plugins.picture(name)
   outputs = corruptions.corrupt_batch(
     np.broadcast_to(image, (32, *image.shape)),
     name,

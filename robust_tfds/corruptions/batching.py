@@ -91,9 +91,9 @@ def checked_sizes(
 
 def over_pictures(
   function: Callable[..., jax.Array],
-  images: jax.Array,
+  images: Image,
   sizes: jax.Array | None,
-  *arrays: jax.Array,
+  *arrays: Image,
 ) -> jax.Array:
   """`function(image, size, *rows)` of every picture, by `over_batch`.
 
@@ -114,7 +114,7 @@ def over_pictures(
 
 
 def over_batch(
-  function: Callable[..., jax.Array], *arrays: jax.Array | None
+  function: Callable[..., jax.Array], *arrays: Image | None
 ) -> jax.Array:
   """`function` of every example: together on accelerators, in turn on the CPU.
 

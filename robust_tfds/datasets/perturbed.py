@@ -177,13 +177,13 @@ class PerturbedBuilder(
     )
 
   def _frames(self) -> int:
-    from robust_tfds.corruptions import sequences
+    from robust_tfds.corruptions.sequence import frame_count
 
     config = self.builder_config
     if not config.perturbation:
       return 1
     name = config_name(config.perturbation, config.difficulty)
-    return sequences.frame_count(name, self.EDITION)
+    return frame_count(name, self.EDITION)
 
   def _sources(self, dl_manager: Any) -> Sequence[corrupted.Source]:
     """The clean examples; implemented by each dataset."""
@@ -278,17 +278,18 @@ def perturb(
   import jax.numpy as jnp
 
   from robust_tfds.corruptions import canvas
-  from robust_tfds.corruptions import sequences
+  from robust_tfds.corruptions.sequence import crop_batch
+  from robust_tfds.corruptions.sequence import sequence_batch
 
   spare = _BATCH - len(images)  # one shape, one compilation
   batch, valid = canvas.stack([*images, *[images[0]] * spare])
   sizes = None if (valid == batch.shape[1:3]).all() else valid
   if not perturbation:
-    done = sequences.crop_batch(batch, edition=edition, sizes=sizes)[:, None]
+    done = crop_batch(batch, edition=edition, sizes=sizes)[:, None]
     return np.asarray(done)[: len(ids)]
   keys = conditions_lib.raw_keys(seed, dataset, perturbation, difficulty, ids)
   keys = np.concatenate([keys, np.repeat(keys[:1], spare, axis=0)])
-  done = sequences.sequence_batch(
+  done = sequence_batch(
     batch,
     config_name(perturbation, difficulty),
     edition=edition,
@@ -320,10 +321,8 @@ def _png(image: np.ndarray) -> bytes:
 
 
 def _bad_condition(cls: Any, name: str) -> ValueError:
-  from robust_tfds.corruptions import sequences
-
   try:
-    sequences.split_difficulty(name)
+    conditions.SEQUENCES.parse(name)
   except ValueError as e:
     if "harder variants" in str(e):
       return e

@@ -300,26 +300,26 @@ def perturbed(
   to gather the frames of their index map.
   """
   from robust_tfds.corruptions import seeding
-  from robust_tfds.corruptions import spec
-  from robust_tfds.corruptions import videos
+  from robust_tfds.corruptions import video as perturbations
 
   key = seeding.example_key(seed, dataset, perturbation, severity, example_id)
   if not perturbation:
     yield from movies.iterate(data)
-  elif videos.is_temporal(perturbation):
+  elif perturbations.is_temporal(perturbation):
     count = sum(1 for _ in movies.iterate(data))
-    index = videos.frame_indices(
+    index = perturbations.frame_indices(
       count, perturbation, severity, edition=edition, key=key
     )
     yield from gathered(data, index)
-  elif perturbation in ("mpeg1", "mpeg2"):
-    module = spec.module(perturbation, "videos")
-    yield from module.streamed(movies.iterate(data), severity, fps)
+  elif perturbations.is_codec(perturbation):
+    yield from perturbations.stream(
+      movies.iterate(data), perturbation, severity, fps
+    )
   else:
     frames, first = movies.iterate(data), 0
     while part := list(itertools.islice(frames, _PART)):
       yield from np.asarray(
-        videos.perturb_frames(
+        perturbations.perturb_frames(
           np.stack(part),
           perturbation,
           severity,

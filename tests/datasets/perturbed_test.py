@@ -16,7 +16,7 @@ from PIL import Image
 import robust_tfds
 from robust_tfds import corruptions
 from robust_tfds import datasets
-from robust_tfds.corruptions import sequences
+from robust_tfds.corruptions.sequence import frame_count
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets import movie_feature
 from robust_tfds.datasets import perturbed
@@ -43,8 +43,8 @@ def _examples(builder, split):
 
 class NamesTest(parameterized.TestCase):
   def test_the_same_names_as_the_library(self):
-    self.assertEqual(perturbed.COMMON, sequences.sequence_names("common"))
-    self.assertEqual(perturbed.EXTRA, sequences.sequence_names("extra"))
+    self.assertEqual(perturbed.COMMON, corruptions.sequence_names("common"))
+    self.assertEqual(perturbed.EXTRA, corruptions.sequence_names("extra"))
 
   def test_conditions(self):
     names = datasets.conditions("imagenet_p")
@@ -54,7 +54,7 @@ class NamesTest(parameterized.TestCase):
       ["clean", "gaussian_noise", "gaussian_noise_2", "gaussian_noise_3"],
     )
     for name in names[1:]:
-      self.assertGreater(sequences.frame_count(name), 30)
+      self.assertGreater(frame_count(name), 30)
 
   @parameterized.parameters(
     ("digits_p", "translte", "Did you mean 'translate'"),
@@ -88,7 +88,8 @@ class DigitsPTest(parameterized.TestCase):
   @parameterized.parameters("translate", "gaussian_noise_2", "zoom_blur")
   def test_prepared_is_what_the_library_makes(self, config):
     built = self._build(config)
-    stem, difficulty = sequences.split_difficulty(config)
+    condition = conditions.SEQUENCES.parse(config)
+    stem, difficulty = condition.name, condition.level
     sources = {
       e["example_id"]: e["image"]
       for e in _examples(self._build("source"), "test")

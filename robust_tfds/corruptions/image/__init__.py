@@ -192,8 +192,9 @@ def _compiled(name: str, variant: spec.Edition) -> Callable[..., jax.Array]:
     fixed: Mapping[str, jax.Array],
   ) -> jax.Array:
     canvas_shape = (images.shape[1], images.shape[2])
-    table = {**select(rows, severity), **fixed}
-    table = plugin.prepare(table, canvas_shape, variant)
+    table = plugin.prepare(
+      {**select(rows, severity), **fixed}, canvas_shape, variant
+    )
 
     def corrupted(
       image: jax.Array, size: layout.Size, key: jax.Array

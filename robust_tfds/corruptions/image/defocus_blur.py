@@ -34,13 +34,13 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   """`weights`: integers `[5, D, D]`; `total`: their sums; `scale` to levels."""
   disks = [_disk(*row) for row in edition.row(SEVERITIES)]
   reach = max(_reach(d) for d in disks)
-  weights, scales = [], []
+  kernels, scales = [], []
   for disk in disks:
     disk = _recentre(disk, reach)
     integers, scale = _integers(disk)
-    weights.append(integers)
+    kernels.append(integers)
     scales.append(scale)
-  weights = np.stack(weights).astype(np.float32)
+  weights = np.stack(kernels).astype(np.float32)
   return {
     "weights": weights,
     "total": weights.sum(axis=(1, 2)),

@@ -117,7 +117,7 @@ def apply(
   return packed.bytes_of(keep.keep(moved, natural))
 
 
-def _affine(jitter: jax.Array, size) -> jax.Array:
+def _affine(jitter: jax.Array, size: layout.Size) -> jax.Array:
   """From output to input (x, y, 1), float32 `[2, 3]`.
 
   Three points around the centre, at a third of the shorter side, move by the
@@ -139,19 +139,21 @@ def _affine(jitter: jax.Array, size) -> jax.Array:
   return jnp.concatenate([linear, shift[:, None]], axis=1)
 
 
-def _smooth(field, size, table):
+def _smooth(
+  field: jax.Array, size: layout.Size, table: plugins.Table
+) -> jax.Array:
   """Gaussian blur, borders mirrored, by whichever way suits the kernel."""
 
-  def narrow():
+  def narrow() -> jax.Array:
     return _few_taps(field, [table["half"]] * 2, [table["turns"]] * 2, size)
 
-  def wide():
+  def wide() -> jax.Array:
     return gaussian.blur(field, table["wide"], size, "reflect")
 
   return jax.lax.cond(table["is_wide"] == 1, wide, narrow)
 
 
-def _smooth_by_size(field, size):
+def _smooth_by_size(field: jax.Array, size: layout.Size) -> jax.Array:
   """The same with a sigma of 0.01 of each side.
 
   Kernels of all sides that the canvas can hold are made on the host.
@@ -165,7 +167,12 @@ def _smooth_by_size(field, size):
   return _few_taps(field, halves, turns, size)
 
 
-def _few_taps(field, halves, turns, size):
+def _few_taps(
+  field: jax.Array,
+  halves: list[jax.Array],
+  turns: list[jax.Array],
+  size: layout.Size,
+) -> jax.Array:
   edges = [taps.margin(half) for half in halves]
   padded = border.pad_reflect(field, size, edges)
   down = taps.blur(padded, halves[0], turns[0], 0)

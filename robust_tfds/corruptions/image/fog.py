@@ -81,7 +81,13 @@ def levels(shape: tuple[int, ...], edition: spec.Edition) -> int:
   return (side - 1).bit_length()
 
 
-def _map(draws, size, table, edition, shape) -> jax.Array:
+def _map(
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+  shape: tuple[int, int],
+) -> jax.Array:
   """The normalised map over the canvas, float32 `[H, W]`."""
   grids = plasma.heights(draws, table["amplitude"])
   if edition.plasma_px or isinstance(size.h, int):
@@ -98,7 +104,7 @@ def _map(draws, size, table, edition, shape) -> jax.Array:
   )
 
 
-def _corner(grid, shape):
+def _corner(grid: jax.Array, shape: tuple[int, int]) -> jax.Array:
   above, highest = plasma.normalise(grid)
   rows, columns = (max(0, n - grid.shape[0]) for n in shape)
   above = jnp.pad(above[: shape[0], : shape[1]], ((0, rows), (0, columns)))

@@ -99,7 +99,12 @@ def apply(
   return (jnp.minimum(total, 25500) * 5243) >> 19
 
 
-def resized(which, size, canvas, shapes) -> jax.Array:
+def resized(
+  which: jax.Array,
+  size: layout.Size,
+  canvas: tuple[int, ...],
+  shapes: jax.Array,
+) -> jax.Array:
   """Height and width the picture is enlarged to in the `any` edition.
 
   The reference's float64 arithmetic decides by ceil(), so its results are
@@ -124,22 +129,35 @@ def _enlargements(canvas: int, axis: int) -> np.ndarray:
   return np.stack(tables).astype(np.int32)
 
 
-def _enlarged(which, corner, canvas, size, table):
+def _enlarged(
+  which: jax.Array,
+  corner: list[jax.Array],
+  canvas: tuple[int, ...],
+  size: layout.Size,
+  table: plugins.Table,
+) -> jax.Array:
   return frost_resize.cubic_crop(
     table["pictures"][which],
     table["shapes"][which],
     resized(which, size, canvas, table["shapes"]),
     corner,
-    canvas[:2],
+    (canvas[0], canvas[1]),
     table["cubic"],
   )
 
 
-def _crop(which, corner, canvas, size, table, edition):
+def _crop(
+  which: jax.Array,
+  corner: list[jax.Array],
+  canvas: tuple[int, ...],
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   pictures = table["pictures"]
   have = (pictures.shape[1], pictures.shape[2] // 3)
-  if isinstance(size.h, int):
-    _check(size, edition)
+  if isinstance(size.h, int) and isinstance(size.w, int):
+    _check(size.h, size.w, edition)
   want = tuple(min(n, m) for n, m in zip(canvas[:2], have, strict=True))
   crop = jax.lax.dynamic_slice(
     pictures,
@@ -150,14 +168,15 @@ def _crop(which, corner, canvas, size, table, edition):
   return jnp.pad(crop, [(0, n) for n in missing]).astype(jnp.int32)
 
 
-def _check(size, edition):
-  scale = edition.frost_scale
+def _check(height: int, width: int, edition: spec.Edition) -> None:
+  """UserError where a picture is as large as the smallest frost picture."""
+  scale = edition.frost_scale or 1.0
   smallest = [min(int(np.rint(s[i] * scale)) for s in _SHAPES) for i in (0, 1)]
-  if size.h >= smallest[0] or size.w >= smallest[1]:
+  if height >= smallest[0] or width >= smallest[1]:
     raise errors.UserError(
       f"Edition {edition.name!r} cuts frost out of pictures as small as"
       f" {smallest[0]}x{smallest[1]}, which must be larger than the image;"
-      f" got {size.h}x{size.w}. Use edition='any' for images of any size."
+      f" got {height}x{width}. Use edition='any' for images of any size."
     )
 
 

@@ -75,7 +75,7 @@ def draw(
   span = (2 * delta).astype(jnp.uint32)
   shape = image.shape[:2]
 
-  def add(i, draws):
+  def add(i: jax.Array, draws: jax.Array) -> jax.Array:
     fold = i.astype(jnp.uint32) * np.uint32(_WEYL)
     words = seeding.bits(key.at[1].set(key[1] ^ fold), shape)
     down = (((words >> 16) * span) >> 16).astype(jnp.int32) - delta
@@ -100,7 +100,7 @@ def apply(
   blurred = _blur(layout.flat(image), size, table).astype(jnp.uint8)
   words = packed.pack(blurred.reshape(height, width, 3)).reshape(-1)
 
-  def shuffle(i, words):
+  def shuffle(i: jax.Array, words: jax.Array) -> jax.Array:
     right = (draws[i] << 16) >> 16
     down = (draws[i] - right) >> 16
     source = sequential_copy.sources(down, right, table["delta"], size)
@@ -111,7 +111,9 @@ def apply(
   return _blur(shuffled, size, table)
 
 
-def _blur(levels: jax.Array, size, table) -> jax.Array:
+def _blur(
+  levels: jax.Array, size: layout.Size, table: plugins.Table
+) -> jax.Array:
   """Gaussian blur of uint8 `[H, W * 3]`, truncated: int32, 0..255.
 
   A white pixel diagonal to a darker one loses as little as 1e-7 levels and is

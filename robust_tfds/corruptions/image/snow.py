@@ -100,11 +100,11 @@ def apply(
   at = table["severity"] - 1
   zooms = _zooms(edition)
   lengths = [
-    clipped_zoom.Lengths(*(x[at] for x in clipped_zoom.lengths(n, m, zooms)))
+    clipped_zoom.lengths(n, m, zooms).at(at)
     for n, m in zip(size, shape, strict=True)
   ]
   if edition.michaelis:
-    flakes = _float_flakes(layer, direction, lengths, shape, size, table, zooms)
+    flakes = _float_flakes(layer, direction, lengths, shape, table, zooms)
   else:
     flakes = _byte_flakes(layer, direction, lengths, shape, size, table)
   return cover(image, flakes, size, table["pale"])
@@ -116,7 +116,12 @@ def byte_layer(stretched: jax.Array, threshold: jax.Array) -> jax.Array:
   return (kept * 255.0).astype(jnp.int32)
 
 
-def blow(layer: jax.Array, direction, size, table) -> jax.Array:
+def blow(
+  layer: jax.Array,
+  direction: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+) -> jax.Array:
   """ImageMagick's motion blur of an 8-bit layer `[H, W]`: int32 0..255."""
   edge = motion.margin(table["weights"])
   padded = border.pad(layer, size, (edge, edge))
@@ -124,7 +129,9 @@ def blow(layer: jax.Array, direction, size, table) -> jax.Array:
   return (total + (1 << BITS) // 514) >> BITS  # see motion_blur
 
 
-def cover(image: jax.Array, flakes: jax.Array, size, pale) -> jax.Array:
+def cover(
+  image: jax.Array, flakes: jax.Array, size: layout.Size, pale: jax.Array
+) -> jax.Array:
   """The paler picture under the flakes and under them turned by 180 degrees.
 
   Args:
@@ -145,31 +152,43 @@ def cover(image: jax.Array, flakes: jax.Array, size, pale) -> jax.Array:
   return layout.interleave(paler + both)
 
 
-def _byte_flakes(layer, direction, lengths, shape, size, table):
-  axes = [
-    clipped_zoom.positions(
-      n._replace(start=0), side, trim=(n.made - valid) // 2
-    )
+def _byte_flakes(
+  layer: jax.Array,
+  direction: jax.Array,
+  lengths: list[clipped_zoom.Lengths],
+  shape: tuple[int, ...],
+  size: layout.Size,
+  table: plugins.Table,
+) -> jax.Array:
+  rows, columns = [
+    clipped_zoom.positions(n.from_first(), side, trim=(n.made - valid) // 2)
     for n, side, valid in zip(lengths, shape, size, strict=True)
   ]
-  stretched = clipped_zoom.resample(layer, *axes)
+  stretched = clipped_zoom.resample(layer, rows, columns)
   layer = byte_layer(stretched, table["threshold"])
   return blow(layer, direction, size, table)
 
 
-def _float_flakes(layer, direction, lengths, shape, size, table, zooms):
+def _float_flakes(
+  layer: jax.Array,
+  direction: jax.Array,
+  lengths: list[clipped_zoom.Lengths],
+  shape: tuple[int, ...],
+  table: plugins.Table,
+  zooms: list[float],
+) -> jax.Array:
   """imagecorruptions: blur before the crop, in 14 bits, then round to 8."""
   made = [clipped_zoom.longest(side, zooms)[1] for side in shape]
-  axes = [
-    clipped_zoom.positions(n._replace(start=0), count)
+  rows, columns = [
+    clipped_zoom.positions(n.from_first(), count)
     for n, count in zip(lengths, made, strict=True)
   ]
-  stretched = clipped_zoom.resample(layer, *axes)
+  stretched = clipped_zoom.resample(layer, rows, columns)
   kept = jnp.where(
     stretched < table["threshold"], 0.0, jnp.clip(stretched, 0.0, 1.0)
   )
   fine = jnp.round(kept * (1 << 14)).astype(jnp.int32)
-  whole = tuple(n.made for n in lengths)
+  whole = layout.Size(*(n.made for n in lengths))
   weights = motion.within(table["weights"], direction, whole)
   edge = motion.margin(weights)
   padded = border.pad(fine, whole, (edge, edge))
@@ -178,7 +197,7 @@ def _float_flakes(layer, direction, lengths, shape, size, table, zooms):
   return jnp.round(levels).astype(jnp.int32)[: shape[0], : shape[1]]
 
 
-def _zooms(edition):
+def _zooms(edition: spec.Edition) -> list[float]:
   return [row[2] for row in edition.row(SEVERITIES)]
 
 

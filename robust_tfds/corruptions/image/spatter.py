@@ -111,7 +111,7 @@ def apply(
   layer = table["mean"] + table["deviation"] * draws
   layer = _blur(layer, table["half"], table["turns"], size)
 
-  def with_mud():
+  def with_mud() -> jax.Array:
     splash = (layer > table["threshold"]).astype(jnp.int32)
     cover = _blur(splash, table["splash_half"], table["splash_turns"], size)
     cover = jnp.where(cover < 0.8, 0.0, cover)
@@ -119,14 +119,19 @@ def apply(
     colour = jnp.array(_MUD)[:, None, None]
     return layout.interleave(levels + cover * (colour - levels))
 
-  def with_water():
+  def with_water() -> jax.Array:
     drops = jnp.where(layer < table["threshold"], 0.0, layer)
     return water(image, drops, size, table["intensity"])
 
   return jax.lax.cond(table["mud"] == 1, with_mud, with_water)
 
 
-def water(image: jax.Array, layer: jax.Array, size, intensity) -> jax.Array:
+def water(
+  image: jax.Array,
+  layer: jax.Array,
+  size: layout.Size,
+  intensity: jax.Array,
+) -> jax.Array:
   """The picture under drops.
 
   Args:
@@ -151,7 +156,12 @@ def water(image: jax.Array, layer: jax.Array, size, intensity) -> jax.Array:
   return layout.interleave(levels + colour * shine)
 
 
-def _rim(distance, size, inside, natural):
+def _rim(
+  distance: jax.Array,
+  size: layout.Size,
+  inside: jax.Array,
+  natural: jax.Array,
+) -> jax.Array:
   """Distances to edges, made into a relief: int32 0..255."""
   near = stencil.neighbours(distance, size)
   mean = sum(near.values()) * np.float32(1 / (9 * chamfer.ONE))
@@ -161,13 +171,17 @@ def _rim(distance, size, inside, natural):
   coarse = keep.keep(jnp.clip(coarse, 0, _CAP), natural)
   spread = keep.keep(equalize.equalize(coarse, inside, _CAP + 1), natural)
   near = stencil.neighbours(spread, size)
-  relief = sum(weight * near[at] for at, weight in _EMBOSS.items())
+  parts = (weight * near[at] for at, weight in _EMBOSS.items())
+  relief = sum(parts, start=jnp.int32(0))
   near = stencil.neighbours(keep.keep(jnp.clip(relief, 0, 255), natural), size)
-  smooth = (2 * sum(near.values()) + 9) // 18  # rounds: never a tie
+  total = sum(near.values(), start=jnp.int32(0))
+  smooth = (2 * total + 9) // 18  # rounds: never a tie
   return keep.keep(smooth, natural)
 
 
-def _blur(layer, half, turns, size):
+def _blur(
+  layer: jax.Array, half: jax.Array, turns: jax.Array, size: layout.Size
+) -> jax.Array:
   edge = taps.margin(half)
   padded = border.pad(layer, size, (edge, edge))
   down = taps.blur(padded, half, turns, 0)

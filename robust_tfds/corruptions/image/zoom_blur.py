@@ -51,20 +51,15 @@ def apply(
   zooms = _padded([_zooms(row) for row in edition.row(SEVERITIES)])
   at = table["severity"] - 1
   down, across = (
-    clipped_zoom.lengths(valid, side, zooms)
+    clipped_zoom.lengths(valid, side, zooms).at(at)
     for valid, side in ((size.h, height), (size.w, width))
-  )
-  down, across = (
-    clipped_zoom.Lengths(*(x[at] for x in axis)) for axis in (down, across)
   )
   levels = layout.flat(image)
 
-  def add(i, total):
+  def add(i: jax.Array, total: jax.Array) -> jax.Array:
     i = i + 1  # zoom 0 has factor 1 and is the picture itself
-    vertical = clipped_zoom.Lengths(*(x[i] for x in down))
-    horizontal = clipped_zoom.Lengths(*(x[i] for x in across))
-    rows = clipped_zoom.positions(vertical, height)
-    left, right, weight = clipped_zoom.positions(horizontal, width)
+    rows = clipped_zoom.positions(down.at(i), height)
+    left, right, weight = clipped_zoom.positions(across.at(i), width)
     columns = left, right, jnp.round(weight * _STEPS) * (1 / _STEPS)
     return clipped_zoom.resample(levels, rows, columns, 3, total)
 

@@ -29,6 +29,14 @@ class Lengths(NamedTuple):
   made: jax.Array
   start: jax.Array
 
+  def at(self, index: int | jax.Array) -> Lengths:
+    """Those of one zoom of several."""
+    return Lengths(self.taken[index], self.made[index], self.start[index])
+
+  def from_first(self) -> Lengths:
+    """The same of an axis that begins with the first pixel taken."""
+    return self._replace(start=jnp.int32(0))
+
 
 def longest(canvas: int, zooms: Sequence[float]) -> tuple[int, int]:
   """The most pixels that any zoom takes from and makes of <= canvas pixels."""
@@ -37,7 +45,7 @@ def longest(canvas: int, zooms: Sequence[float]) -> tuple[int, int]:
 
 
 def lengths(
-  valid: int | jax.Array, canvas: int, zooms: Sequence[Sequence[float]]
+  valid: int | jax.Array, canvas: int, zooms: np.ndarray | Sequence[float]
 ) -> Lengths:
   """Lengths for a (possibly traced) side and every zoom.
 
@@ -108,13 +116,13 @@ def resample(
     total = jnp.zeros((above.shape[0], near.shape[1]), jnp.float32)
 
   # A loop, not a sum: XLA would recompute `middle` in each of the two gathers.
-  def add(k, total):
+  def add(k: jax.Array, total: jax.Array) -> jax.Array:
     return total + weights[k] * packed.columns(middle, near[k])
 
   return jax.lax.fori_loop(0, 2, add, total)
 
 
-def _interleaved(index, channels):
+def _interleaved(index: jax.Array, channels: int) -> jax.Array:
   wide = index[..., None] * channels + jnp.arange(channels)
   return wide.reshape(*index.shape[:-1], -1)
 

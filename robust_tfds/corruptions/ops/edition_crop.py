@@ -34,7 +34,8 @@ def crop(
 
 def window(size: layout.Size, side: int) -> tuple[jax.Array, jax.Array]:
   """Top and left of the centre crop: int(round((n - side) / 2)), half to even."""
-  return tuple(_half_to_even(jnp.asarray(n, jnp.int32) - side) for n in size)
+  top, left = (jnp.asarray(n, jnp.int32) - side for n in size)
+  return _half_to_even(top), _half_to_even(left)
 
 
 def _half_to_even(twice: jax.Array) -> jax.Array:

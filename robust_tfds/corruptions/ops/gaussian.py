@@ -40,7 +40,9 @@ def kernel(sigma: float, truncate: float = 4.0) -> np.ndarray:
   return weights / weights.sum()
 
 
-def kernels(sigmas: Sequence[float], truncate: float = 4.0) -> np.ndarray:
+def kernels(
+  sigmas: Sequence[float] | np.ndarray, truncate: float = 4.0
+) -> np.ndarray:
   """One kernel a severity, centred in the longest: float32 `[5, 2 * R + 1]`."""
   rows = [kernel(s, truncate) for s in sigmas]
   longest = max(len(r) for r in rows)
@@ -129,7 +131,9 @@ def matrix(
   return jnp.where((j < valid) & (i < valid), folded, 0.0)
 
 
-def _nearest(weights, i, j, valid):
+def _nearest(
+  weights: jax.Array, i: jax.Array, j: jax.Array, valid: int | jax.Array
+) -> jax.Array:
   radius = weights.shape[0] // 2
   inner = _at(weights, j - i + radius)
   # Everything at or left of the first pixel reads it; the kernel is symmetric,
@@ -141,7 +145,14 @@ def _nearest(weights, i, j, valid):
   return jnp.where(jnp.asarray(valid) == 1, tail[-1], folded)
 
 
-def _reflected(weights, i, j, valid, canvas, border):
+def _reflected(
+  weights: jax.Array,
+  i: jax.Array,
+  j: jax.Array,
+  valid: int | jax.Array,
+  canvas: int,
+  border: str,
+) -> jax.Array:
   length = weights.shape[0]
   radius = length // 2
   valid = jnp.asarray(valid)
@@ -150,7 +161,7 @@ def _reflected(weights, i, j, valid, canvas, border):
   # Reflection makes the row periodic: wrap the kernel once around the period.
   distance = jnp.arange(2 * canvas)
 
-  def wrap(m, total):
+  def wrap(m: jax.Array, total: jax.Array) -> jax.Array:
     return total + _at(weights, distance + m * period)
 
   turns = (length + period - 1) // period
@@ -165,7 +176,7 @@ def _reflected(weights, i, j, valid, canvas, border):
   return jnp.where(ends, direct, direct + mirrored)
 
 
-def _at(table, index):
+def _at(table: jax.Array, index: jax.Array) -> jax.Array:
   """table[index], 0 outside the table."""
   inside = (index >= 0) & (index < table.shape[0])
   return jnp.where(inside, table[jnp.clip(index, 0, table.shape[0] - 1)], 0.0)

@@ -65,7 +65,7 @@ def affine(
   `matrix` is the float64 bits of `affine_matrix`.
   """
 
-  def sample(packed, x, y):
+  def sample(packed: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     return warp.pillow_affine(packed, x, y, matrix, size)
 
   return render(image, size, edition, sample)

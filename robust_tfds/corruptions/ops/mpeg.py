@@ -66,7 +66,7 @@ def stream(
 
   shape: list[int] = []
 
-  def even():
+  def even() -> Iterator[np.ndarray]:
     for frame in frames:
       shape[:] = frame.shape[:2]
       margin = ((0, shape[0] % 2), (0, shape[1] % 2), (0, 0))

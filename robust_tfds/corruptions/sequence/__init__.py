@@ -55,17 +55,6 @@ def sequence_names(benchmark: str = "common") -> tuple[str, ...]:
   return conditions.SEQUENCES.names(benchmark)
 
 
-def split_difficulty(name: str) -> tuple[str, int]:
-  """Perturbation and difficulty of a name such as `shot_noise_2`.
-
-  Raises:
-    ValueError: an unknown perturbation (with a suggestion), or a difficulty for
-      one that has none.
-  """
-  condition = conditions.SEQUENCES.parse(name)
-  return condition.name, condition.level
-
-
 def sequence(
   image: jax.typing.ArrayLike,
   name: str,
@@ -129,13 +118,14 @@ def sequence_flat(
   sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
   """`sequence_batch` as uint8 `[B, T, S, S * 3]`: see `image.corrupt_flat`."""
-  stem, difficulty = split_difficulty(name)
+  condition = _condition(name)
   batch = _checked(batch, edition)
   count = batch.shape[0]
   keys = batching.checked_keys(keys, count)
   sizes = batching.checked_sizes(sizes, count)
-  tables = _arrays(stem, edition, difficulty)
-  return _compiled(stem, spec.edition(edition))(batch, keys, sizes, tables)
+  tables = _arrays(condition.name, edition, condition.level)
+  function = _compiled(condition.name, spec.edition(edition))
+  return function(batch, keys, sizes, tables)
 
 
 def crop_batch(
@@ -164,13 +154,22 @@ def crop_batch(
 
 def frame_count(name: str, edition: str = "imagenet") -> int:
   """How many frames a perturbation's sequences have in an edition."""
-  stem, difficulty = split_difficulty(name)
-  plugin = plugins.sequence(stem)
-  table = plugin.tables(spec.edition(edition), difficulty)
+  condition = _condition(name)
+  plugin = plugins.sequence(condition.name)
+  table = plugin.tables(spec.edition(edition), condition.level)
   return len(table[plugin.rows[0]])
 
 
-def _checked(batch: jax.typing.ArrayLike, edition: str) -> jax.Array:
+def _condition(name: str) -> conditions.Condition:
+  """Perturbation and difficulty of a name such as `shot_noise_2`."""
+  condition = conditions.SEQUENCES.parse(name)
+  if condition.clean:
+    known = conditions.SEQUENCES.names()
+    raise errors.unknown("perturbation", name, known)
+  return condition
+
+
+def _checked(batch: jax.typing.ArrayLike, edition: str) -> batching.Image:
   if edition not in EDITIONS:
     raise errors.unknown("edition of the sequences", edition, EDITIONS)
   variant = spec.edition(edition)

@@ -61,10 +61,10 @@ def _along(levels: jax.Array, kernel: jax.Array, axis: int) -> jax.Array:
   pad[axis] = (radius, radius)
   padded = jnp.pad(levels, pad, mode="edge")
 
-  def shifted(by):
+  def shifted(by: int | jax.Array) -> jax.Array:
     return jax.lax.dynamic_slice_in_dim(padded, radius + by, n, axis)
 
-  def add(k, total):
+  def add(k: jax.Array, total: jax.Array) -> jax.Array:
     tap = radius - k
     pair = shifted(-tap) + shifted(tap)
     return total + double.rounded(pair * weights[tap], zero)

@@ -35,7 +35,7 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   taps = kernel["weights"].shape[-1]
   return {
     "direction": motion.exact_offsets(degrees, taps),
-    "deviation": np.float32(deviation),
+    "deviation": np.array(deviation, np.float32),
     **{k: v[0] for k, v in kernel.items()},
   }
 

@@ -35,9 +35,9 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   mean, deviation, sigma, threshold, kernel = _LAYERS[edition.name]
   return {
     "index": np.arange(_FRAMES),
-    "mean": np.float32(mean),
-    "deviation": np.float32(deviation),
-    "threshold": np.float32(threshold),
+    "mean": np.array(mean, np.float32),
+    "deviation": np.array(deviation, np.float32),
+    "threshold": np.array(threshold, np.float32),
     "blur": gaussian.kernel(sigma).astype(np.float32),
     "kernel": np.array(kernel, np.float32),
   }
@@ -68,7 +68,7 @@ def frames(
   """All frames, uint8 `[31, S, S * 3]`; `draws` is the layer as it fell."""
   del edition
 
-  def step(layer, _):
+  def step(layer: jax.Array, _: jax.Array) -> tuple[jax.Array, jax.Array]:
     frame = spatter.water(image, layer, size, jnp.float32(_INTENSITY))
     return _run_down(layer, table["kernel"]), frame
 
@@ -82,9 +82,10 @@ def _run_down(layer: jax.Array, kernel: jax.Array) -> jax.Array:
   padded = jnp.pad(layer, ((above, taps - 1 - above), (0, 0)))
   rows = layer.shape[0]
   # new[n] = sum_k kernel[k] old[n + (taps - 1) // 2 - k]
-  return sum(
+  parts = (
     kernel[k] * padded[taps - 1 - k : taps - 1 - k + rows] for k in range(taps)
   )
+  return sum(parts, start=jnp.float32(0))
 
 
 PLUGIN = plugins.Successive(

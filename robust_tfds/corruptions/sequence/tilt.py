@@ -19,6 +19,9 @@ from robust_tfds.corruptions.ops import geometry
 from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import warp
 
+# Output columns and rows -> source columns and rows.
+Coordinates = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
+
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   """`rotation` RX @ RY: float64 bits, int32 `[31, 3, 3, 2]`."""
@@ -46,13 +49,14 @@ def frame(
   del draws
   coordinates = _inverse(row["rotation"], size)
 
-  def sample(packed, x, y):
-    return warp.opencv_bilinear(packed, *coordinates(x, y), size)
+  def sample(packed: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    u, v = coordinates(x, y)
+    return warp.opencv_bilinear(packed, u, v, size)
 
   return geometry.render(image, size, edition, sample)
 
 
-def _inverse(rotation: jax.Array, size: layout.Size) -> Callable:
+def _inverse(rotation: jax.Array, size: layout.Size) -> Coordinates:
   """Output pixel -> source pixel of M = P2 T RX RY P1, in closed form.
 
   With q = (x - w/2, y - h/2, 1) and r = R q, M sends the source pixel to
@@ -60,7 +64,7 @@ def _inverse(rotation: jax.Array, size: layout.Size) -> Callable:
   output's (D, E) = (X - w/2, Y - h/2) / f, and q_z = 1 gives z = r_z + f.
   """
 
-  def coordinates(x, y):
+  def coordinates(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
     # float64: coordinates are rounded to 1/32 px right after.
     with jax.enable_x64(True):
       r = double.value(rotation)

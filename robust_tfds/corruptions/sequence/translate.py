@@ -38,7 +38,7 @@ def frame(
   """One frame, uint8 `[S, S * 3]`."""
   del draws
 
-  def sample(packed, x, y):
+  def sample(packed: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     return warp.pillow_nearest(packed, x + 0.5 - row["shift"], y + 0.5, size)
 
   return geometry.render(image, size, edition, sample)

@@ -34,7 +34,7 @@ def frames(
   """All frames, uint8 `[31, S, S * 3]`."""
   del draws
 
-  def step(total, row):
+  def step(total: jax.Array, row: plugins.Table) -> tuple[jax.Array, jax.Array]:
     zoomed = geometry.affine(image, size, edition, row["matrix"])
     total = total + double.quotient(zoomed, 255.0)
     mean = double.quotient(total, row["count"]) * 255.0

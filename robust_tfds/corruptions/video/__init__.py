@@ -144,7 +144,9 @@ def perturb_frames(
       f"{name} needs the whole clip at once; use perturb_video, or frame_indices"
       " for temporal ones."
     )
-  numbers = first + np.arange(len(clip)) if np.ndim(first) == 0 else first
+  numbers = np.asarray(first)
+  if numbers.ndim == 0:
+    numbers = numbers + np.arange(len(clip))
   if np.shape(numbers) != (len(clip),):
     raise errors.UserError(
       f"{len(clip)} frames need {len(clip)} numbers, got {np.shape(numbers)}."

@@ -45,7 +45,9 @@ def frames(
   if edition == "code":
     side = _WIDE_CROP_PX if video.shape[2] == _WIDE_PX else _CROP_PX
   else:
-    video = _resized(video)
+    return crop(
+      _resized(video), offsets(severity, edition, clip_key, keys), side
+    )
   return crop(video, offsets(severity, edition, clip_key, keys), side)
 
 
@@ -85,7 +87,7 @@ def _resized(video: np.ndarray) -> jax.Array:
 
 @functools.partial(jax.jit, static_argnums=1)
 def _resize(video: jax.Array, out: tuple[int, int]) -> jax.Array:
-  box = (0, 0, *video.shape[1:3])
+  box = (0, 0, video.shape[1], video.shape[2])
   return jax.lax.map(lambda f: resize.bilinear(f, box, out), video)
 
 
