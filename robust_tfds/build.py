@@ -20,65 +20,67 @@ from absl import flags
 from absl import logging
 
 from robust_tfds import datasets
+from robust_tfds import errors
 
-# Overridable: other commands define flags of these names, and tests import all.
-_CONFIG = flags.DEFINE_string(
-  "config",
-  "",
-  "clean, <corruption>_<severity>, several with commas, or all.",
-  allow_override=True,
-)
-_DATA_DIR = flags.DEFINE_string("data_dir", None, "Where TFDS keeps datasets.")
-_MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Where sources lie.")
-_WORKERS = flags.DEFINE_integer(
-  "workers", 1, "Processes to corrupt with.", allow_override=True
-)
-_FORMAT = flags.DEFINE_string("file_format", None, "tfrecord or array_record.")
-_CODEC = flags.DEFINE_string(
-  "codec", None, "raw, jpeg85, png, h264 or published: see the README of a set."
-)
-_LIMIT = flags.DEFINE_integer(
-  "limit", None, "Examples of each split; default all."
-)
-_BEAM = flags.DEFINE_bool(
-  "beam", False, "Make examples in an Apache Beam pipeline."
-)
+
+def parse(argv: list[str]) -> list[str]:
+  """Defines the command's flags and parses them: the dataset's name is left."""
+  flags.DEFINE_string(
+    "config", "", "clean, <corruption>_<severity>, several with commas, or all."
+  )
+  flags.DEFINE_string("data_dir", None, "Where TFDS keeps datasets.")
+  flags.DEFINE_string("manual_dir", None, "Where sources lie.")
+  flags.DEFINE_integer("workers", 1, "Processes to corrupt with.")
+  flags.DEFINE_string("file_format", None, "tfrecord or array_record.")
+  flags.DEFINE_string(
+    "codec",
+    None,
+    "raw, jpeg85, png, h264 or published: see the README of a set.",
+  )
+  flags.DEFINE_integer("limit", None, "Examples of each split; default all.")
+  flags.DEFINE_bool("beam", False, "Make examples in an Apache Beam pipeline.")
+  return app.parse_flags_with_usage(argv)
 
 
 def main(argv: Sequence[str]) -> None:
-  """Builds, and says errors in words without a traceback."""
+  """Builds, and says refusals in words without a traceback."""
   if len(argv) != 2:
     raise app.UsageError("Name one dataset, e.g. digits_c.")
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
   logging.set_verbosity(logging.WARNING)
   try:
-    for config in configs(argv[1], _CONFIG.value):
-      options = {"codec": _CODEC.value} if _CODEC.value else {}
-      built = datasets.prepare(
-        argv[1],
-        config,
-        data_dir=_DATA_DIR.value,
-        manual_dir=_MANUAL_DIR.value,
-        workers=_WORKERS.value,
-        beam=_BEAM.value,
-        limit=_LIMIT.value,
-        file_format=_FORMAT.value,
-        **options,
-      )
-      counts = ", ".join(
-        f"{s.num_examples:,} {n}" for n, s in built.info.splits.items()
-      )
-      print(f"{built.info.full_name}: {counts} in {built.data_dir}", flush=True)
-  except (ValueError, OSError, ImportError) as e:
+    for config in configs(argv[1], flags.FLAGS.config):
+      _build(argv[1], config, flags.FLAGS)
+  except (errors.UserError, OSError) as e:
     sys.exit(f"Error: {e}")
 
 
-def configs(name: str, wanted: str) -> list[str]:
+def _build(name: str, config: str, options: flags.FlagValues) -> None:
+  """Builds one config and prints where it is."""
+  codec = {"codec": options.codec} if options.codec else {}
+  builder = datasets.prepare(
+    name,
+    config,
+    data_dir=options.data_dir,
+    manual_dir=options.manual_dir,
+    workers=options.workers,
+    beam=options.beam,
+    limit=options.limit,
+    file_format=options.file_format,
+    **codec,
+  )
+  counts = ", ".join(
+    f"{s.num_examples:,} {n}" for n, s in builder.info.splits.items()
+  )
+  print(f"{builder.info.full_name}: {counts} in {builder.data_dir}", flush=True)
+
+
+def configs(name: str, selection: str) -> list[str]:
   """Config names that a `--config` value stands for."""
-  if wanted != "all":
-    return wanted.split(",")
+  if selection != "all":
+    return selection.split(",")
   return datasets.conditions(name)
 
 
 if __name__ == "__main__":
-  app.run(main)
+  app.run(main, flags_parser=parse)

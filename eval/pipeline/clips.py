@@ -166,9 +166,7 @@ def _through_mpeg(video, fps, name, severity, choose):
       count += 1
       yield frame
 
-  coded = enumerate(
-    perturbations.stream(counted(), name, severity, fps)
-  )
+  coded = enumerate(perturbations.stream(counted(), name, severity, fps))
   first = next(coded)  # the whole video is encoded by now
   numbers = choose(count)
   for number, frame in itertools.chain([first], coded):

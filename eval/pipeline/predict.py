@@ -198,9 +198,7 @@ def _sequence_step(
     if not name:
       crop = crop_batch(images, edition=edition, sizes=sizes)
       return crop[:, None]
-    return sequence_batch(
-      images, name, edition=edition, keys=keys, sizes=sizes
-    )
+    return sequence_batch(images, name, edition=edition, keys=keys, sizes=sizes)
 
   return jax.jit(
     jax.shard_map(

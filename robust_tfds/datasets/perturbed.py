@@ -322,7 +322,7 @@ def _png(image: np.ndarray) -> bytes:
 
 def _bad_condition(cls: Any, name: str) -> ValueError:
   try:
-    conditions.SEQUENCES.parse(name)
+    conditions_lib.SEQUENCES.parse(name)
   except ValueError as e:
     if "harder variants" in str(e):
       return e

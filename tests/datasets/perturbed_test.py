@@ -14,6 +14,7 @@ from absl.testing import parameterized
 from PIL import Image
 
 import robust_tfds
+from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
 from robust_tfds.corruptions.sequence import frame_count
