@@ -6,7 +6,6 @@ import sys
 
 import hypothesis
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from absl.testing import absltest
@@ -15,12 +14,13 @@ from hypothesis import strategies as st
 
 from robust_tfds import conditions
 from robust_tfds import corruptions
+from robust_tfds import errors
 from robust_tfds.corruptions import canvas
-from robust_tfds.corruptions import frost_pictures
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import image as image_frame
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
-from tests import frost_folder
+from tests.corruptions import canvas_test
+from tests.corruptions import replays
 
 _NAMES = conditions.PICTURES.names("all")
 
@@ -40,20 +40,13 @@ def _key(name, example="a.jpg"):
 
 class NamesTest(absltest.TestCase):
   def test_paper_order(self):
-    self.assertLen(conditions.PICTURES.names("common"), 15)
+    common = conditions.PICTURES.names("common")
+    extra = conditions.PICTURES.names("extra")
+    self.assertLen(common, 15)
     self.assertEqual(
-      conditions.PICTURES.names("extra"),
-      ("speckle_noise", "gaussian_blur", "spatter", "saturate"),
+      extra, ("speckle_noise", "gaussian_blur", "spatter", "saturate")
     )
-    self.assertEqual(
-      _NAMES,
-      conditions.PICTURES.names("common") + conditions.PICTURES.names("extra"),
-    )
-
-  def test_every_edition_has_five_severities(self):
-    for edition in spec.EDITIONS.values():
-      for name in _NAMES:
-        self.assertLen(edition.row(spec.module(name).SEVERITIES), 5)
+    self.assertEqual(_NAMES, common + extra)
 
 
 class ContractTest(parameterized.TestCase):
@@ -131,32 +124,11 @@ class ContractTest(parameterized.TestCase):
 
 
 class AnySizeTest(absltest.TestCase):
-  def _sizes(self):
-    """800 sizes with COCO val's spread: long sides to 640, both orientations."""
-    rng = np.random.default_rng(0)
-    sizes = set()
-    while len(sizes) < 800:
-      long_side = int(rng.choice([640, 640, 500, 612, rng.integers(32, 641)]))
-      short_side = int(rng.integers(32, long_side + 1))
-      flip = rng.random() < 0.4
-      sizes.add((long_side, short_side) if flip else (short_side, long_side))
-    return sizes
-
-  def test_at_most_twelve_canvases_for_coco(self):
-    sizes = self._sizes()
-    canvases = {canvas.shape(*s) for s in sizes}
-    self.assertLessEqual(len(canvases), 12)
-    for height, width in sizes:
-      rows, columns = canvas.shape(height, width)
-      self.assertGreaterEqual((rows, columns), (height, width))
-      power = 1 << (max(height, width) - 1).bit_length()
-      self.assertLessEqual(max(rows, columns), max(power, 32))
-
   def test_compiles_once_a_canvas(self):
     name, edition = "contrast", spec.edition("any")
-    compiled = images._compiled(name, edition)
+    compiled = image_frame._compiled(name, edition)
     before = compiled._cache_size()
-    sizes = sorted(self._sizes())[::20]
+    sizes = sorted(canvas_test.coco_sizes())[::20]
     for height, width in sizes:
       corruptions.corrupt(
         _image(height, width), name, 3, edition="any", key=_key(name)
@@ -173,8 +145,8 @@ class DevicesTest(absltest.TestCase):
 import hashlib, sys
 import jax, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
+from robust_tfds import conditions
 from robust_tfds import corruptions
-from robust_tfds.corruptions import seeding
 mesh = jax.make_mesh((jax.device_count(),), ("data",))
 put = lambda x: jax.device_put(x, NamedSharding(mesh, PartitionSpec("data")))
 batch = np.random.default_rng(0).integers(0, 256, (8, 32, 32, 3)).astype("uint8")
@@ -206,68 +178,34 @@ print(jax.device_count(), digest.hexdigest())
 
 
 class RefusalsTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (np.zeros((32, 32, 3), np.float32), "must be uint8"),
-    (np.zeros((32, 32, 3), np.uint16), "x >> 8"),
-    (np.zeros((32, 32, 4), np.uint8), "Drop an alpha"),
-    (np.zeros((32, 32, 2), np.uint8), "Drop an alpha"),
-    (np.zeros((0, 32, 3), np.uint8), "Empty image"),
-    (np.zeros((2, 32, 32, 3), np.uint8), r"\[H, W, 3\]"),
-  )
-  def test_images(self, image, message):
-    with self.assertRaisesRegex(ValueError, message):
-      corruptions.corrupt(image, "fog", 3, key=_key("fog"))
-
-  @parameterized.parameters(
-    (0, "Severity 0 is the clean image"),
-    (6, "must be 1-5, got 6"),
-    (-1, "must be 1-5"),
-    (True, "must be an integer"),
-    (2.0, "must be an integer"),
-    ("3", "must be an integer"),
-  )
-  def test_severities(self, severity, message):
-    with self.assertRaisesRegex(ValueError, message):
-      corruptions.corrupt(_image(32, 32), "fog", severity, key=_key("fog"))
-
   def test_names_and_editions(self):
+    key = _key("x")
     with self.assertRaisesRegex(ValueError, "Did you mean 'gaussian_noise'"):
-      corruptions.corrupt(_image(32, 32), "gausian_noise", 3, key=_key("x"))
+      corruptions.corrupt(_image(32, 32), "gausian_noise", 3, key=key)
     with self.assertRaisesRegex(ValueError, "Did you mean 'cifar10'"):
+      corruptions.corrupt(_image(32, 32), "fog", 3, edition="cifar", key=key)
+
+  def test_images_severities_and_keys(self):
+    picture, key = _image(32, 32), _key("fog")
+    with self.assertRaisesRegex(errors.UserError, "must be uint8"):
+      corruptions.corrupt(picture / 255, "fog", 3, key=key)
+    with self.assertRaisesRegex(errors.UserError, "must be 1-5"):
+      corruptions.corrupt(picture, "fog", 6, key=key)
+    with self.assertRaisesRegex(errors.UserError, "One key per image"):
+      keys = np.zeros((2, 2), np.uint32)
+      corruptions.corrupt_batch(picture[None], "fog", 3, keys=keys)
+
+  @parameterized.parameters(("fog", "imagenet"), ("frost", "cifar10"))
+  def test_editions_refuse_pictures_beyond_their_data(self, name, edition):
+    replays.use_frost()
+    image = np.zeros((640, 640, 3), np.uint8)
+    with self.assertRaisesRegex(ValueError, "edition='any'"):
       corruptions.corrupt(
-        _image(32, 32), "fog", 3, edition="cifar", key=_key("x")
+        image, name, 1, edition=edition, key=np.zeros(2, np.uint32)
       )
 
-  def test_keys(self):
-    with self.assertRaisesRegex(ValueError, "One key per image"):
-      corruptions.corrupt_batch(
-        _image(32, 32)[None], "fog", 3, keys=np.zeros((2, 2), np.uint32)
-      )
-    with self.assertRaisesRegex(ValueError, "example_key"):
-      corruptions.corrupt(_image(32, 32), "fog", 3, key=np.zeros(2))
 
-
-class KeysTest(absltest.TestCase):
-  def test_a_list_of_keys_is_an_array_of_keys(self):
-    keys = [
-      corruptions.example_key(0, "d", "brightness", 1, name) for name in "ab"
-    ]
-    want = np.stack([np.asarray(jax.random.key_data(k)) for k in keys])
-    for given in (keys, tuple(keys), jnp.stack(keys), want):
-      np.testing.assert_array_equal(seeding.raw(given), want)
-    with self.assertRaisesRegex(ValueError, "A key must be a JAX key"):
-      seeding.raw([])
-
-  def test_depend_on_everything_named_and_nothing_else(self):
-    base = (0, "imagenet_c", "fog", 3, "a.jpg", 0)
-    first = np.asarray(seeding.raw(corruptions.example_key(*base)))
-    again = np.asarray(seeding.raw(corruptions.example_key(*base)))
-    np.testing.assert_array_equal(first, again)
-    for i, other in enumerate((1, "digits_c", "snow", 4, "b.jpg", 1)):
-      changed = (*base[:i], other, *base[i + 1 :])
-      key = np.asarray(seeding.raw(corruptions.example_key(*changed)))
-      self.assertFalse((key == first).all())
-
+class PropertyTest(absltest.TestCase):
   @hypothesis.settings(deadline=None, max_examples=25)
   @hypothesis.given(
     name=st.sampled_from(
