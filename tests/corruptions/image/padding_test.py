@@ -18,6 +18,9 @@ NAMES = (
   "elastic_transform",
   "spatter",
 )
+# One of each kind of operation; the others are slow tests.
+_KINDS = ("zoom_blur", "frost", "fog")
+_OTHERS = tuple(n for n in NAMES if n not in _KINDS)
 _LARGE = ((200, 320), (256, 256), (33, 290), (129, 65))
 _SIZES = ((64, 64), (33, 80))  # the fog map of the first is the smaller one
 _TINY = ((1, 1), (1, 31), (5, 7))
@@ -42,12 +45,22 @@ class CanvasTest(parameterized.TestCase):
     super().setUpClass()
     replays.use_frost()
 
-  @parameterized.product(name=NAMES)
+  @parameterized.parameters(*_KINDS)
   def test_padded_equals_unpadded(self, name):
     self._check(name, (1, 2, 5), _SIZES, (72, 80))
 
-  @parameterized.product(name=NAMES)
+  @parameterized.parameters(*_OTHERS)
+  @pytest.mark.slow
+  def test_padded_equals_unpadded_of_others(self, name):
+    self._check(name, (1, 2, 5), _SIZES, (72, 80))
+
+  @parameterized.parameters(*_KINDS)
   def test_tiny_pictures(self, name):
+    self._check(name, (3, 4), _TINY, (40, 48))
+
+  @parameterized.parameters(*_OTHERS)
+  @pytest.mark.slow
+  def test_tiny_pictures_of_others(self, name):
     self._check(name, (3, 4), _TINY, (40, 48))
 
   @parameterized.product(name=NAMES)
@@ -56,7 +69,8 @@ class CanvasTest(parameterized.TestCase):
     self._check(name, (1, 2, 3, 4, 5), _LARGE, (256, 320))
     self._check(name, (1, 2, 3, 4, 5), _MORE_TINY, (40, 48))
 
-  @parameterized.product(name=NAMES)
+  @parameterized.parameters(*NAMES)
+  @pytest.mark.slow
   def test_order_and_size_of_the_batch(self, name):
     canvas, keys = _canvas(((64, 64),) * 5, (64, 64))
     edition = "tiny_imagenet"
@@ -71,8 +85,16 @@ class CanvasTest(parameterized.TestCase):
       alone = corruptions.corrupt(canvas[2], key=keys[2], **kwargs)
       np.testing.assert_array_equal(np.asarray(together)[2], alone)
 
+  @parameterized.parameters("glass_blur", "motion_blur", "zoom_blur", "fog")
+  def test_black_white_and_grey_stay_plausible(self, name):
+    self._check_flat_pictures(name, "cifar10")
+
   @parameterized.product(name=NAMES, edition=("cifar10", "any"))
-  def test_black_white_and_grey_stay_plausible(self, name, edition):
+  @pytest.mark.slow
+  def test_all_black_white_and_grey_stay_plausible(self, name, edition):
+    self._check_flat_pictures(name, edition)
+
+  def _check_flat_pictures(self, name, edition):
     # imagecorruptions' motion blur darkens pictures shorter than its 41 taps.
     side = 32 if edition == "cifar10" else 48
     levels = np.array([0, 255, 128], np.uint8)

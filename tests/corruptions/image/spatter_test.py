@@ -6,7 +6,7 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from robust_tfds.corruptions import image
+from robust_tfds.corruptions import image as image_frame
 from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import spatter
@@ -34,11 +34,15 @@ class NoDropsTest(absltest.TestCase):
     picture = np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8)
     dry = np.full((32, 32), -9, np.float32)
     size = layout.Size(32, 32)
+
+    @jax.jit
+    def spattered(severity):
+      rows = jax.tree.map(jnp.asarray, tables)
+      table = image_frame.select(rows, severity)
+      return plugin.apply(jnp.asarray(picture), dry, size, table, edition)
+
     for severity in (1, 2, 3, 4, 5):
-      table = image.select(
-        jax.tree.map(jnp.asarray, tables), jnp.int32(severity)
-      )
-      levels = plugin.apply(picture, dry, size, table, edition)
+      levels = spattered(severity)
       np.testing.assert_array_equal(
         layout.to_uint8(levels).reshape(picture.shape), picture
       )
