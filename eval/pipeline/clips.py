@@ -21,7 +21,6 @@ import numpy as np
 
 from eval.pipeline import inputs
 from robust_tfds import movies
-from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import video as perturbations
 from robust_tfds.datasets import geometry
 
@@ -108,7 +107,7 @@ def sample_clips(
     movies.BrokenVideoError: a file that cannot be decoded.
   """
   temporal = bool(name) and perturbations.is_temporal(name)
-  shown = np.empty(0, np.int64)
+  clip_frames = np.empty(0, np.int64)
 
   def choose(count: int) -> list[int]:
     nonlocal clip_frames
@@ -125,7 +124,7 @@ def sample_clips(
     return np.unique(clip_frames).tolist()
 
   if name and perturbations.is_codec(name):
-    made = _through_mpeg(video, fps, name, severity, choose)
+    perturbed = _through_mpeg(video, fps, name, severity, choose)
   else:
     perturbed = _frame_by_frame(
       video, "" if temporal else name, severity, edition, key, choose
@@ -145,7 +144,7 @@ def _frame_by_frame(video, name, severity, edition, key, choose):
     numbers = np.array([number for number, _ in part])
     spare = _PART - len(part)  # one length: one compilation
     clip = np.stack([frame for _, frame in part] + [part[0][1]] * spare)
-    made = perturbations.perturb_frames(
+    perturbed = perturbations.perturb_frames(
       clip,
       name,
       severity,

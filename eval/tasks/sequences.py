@@ -35,11 +35,12 @@ from eval.pipeline import predict
 from eval.results import cell as cells_lib
 from eval.results import facts as facts_lib
 from eval.results import table
-from eval.tasks import Cell
-from eval.tasks import Condition
-from eval.tasks import classification
-from robust_tfds import conditions as conditions_lib
-from robust_tfds import corruptions
+from eval.tasks import base
+from eval.tasks.classification import error_rows
+from eval.tasks.parts import baselines
+from eval.tasks.parts import top_k
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
 from robust_tfds.corruptions.sequence import frame_count
 
 Metric = facts_lib.Metric
@@ -96,7 +97,7 @@ class Sequences(base.Task):
     """How many frames a sequence has."""
     if condition.clean:
       return 1
-    return sequences.frame_count(condition.config, self.setting.edition)
+    return frame_count(condition.config, self.setting.edition)
 
   def transform(self, mesh: Mesh) -> predict.Transform:
     """Makes the sequences on the devices."""
@@ -116,11 +117,16 @@ class Sequences(base.Task):
   ) -> dict[str, np.ndarray]:
     """The batch's valid rows as predictions' columns.
 
-def frames(condition: Condition, edition: str) -> int:
-  """How many frames a sequence has."""
-  if not condition.corruption:
-    return 1
-  return frame_count(condition.config, edition)
+    Besides the usual ones: `top5` int32 `[N, T, 5]`, `score` float32 `[N, T, 5]`,
+    and per sequence and difficulty `[N, D]` float64 `flips` (the part of its
+    pairs that flip), `t5d` and float32 `zipf`.
+    """
+    columns = top_k.columns(batch, outputs)
+    if condition.clean:
+      return columns
+    noise = _FAMILY.is_noise(condition.name)
+    zipf = outputs["zipf"][batch.mask]
+    return {**columns, **_of_pairs(columns["top5"], noise), "zipf": zipf}
 
   def cell_rows(
     self,
@@ -295,46 +301,9 @@ class _Summary:
     """Noise has one cell a difficulty, the others one column a difficulty."""
     return 0 if _FAMILY.is_noise(name) else self.difficulty - 1
 
-  def _row(self, corruption, metric, value, lo, hi, n) -> table.Row:
-    first = self.rows[0]
-    return table.Row(
-      model=first.model,
-      dataset=first.dataset,
-      config="",
-      corruption=corruption,
-      severity=self.difficulty,
-      metric=metric,
-      value=value,
-      lo=lo,
-      hi=hi,
-      n=n,
-      seed=first.seed,
-      fingerprint=_mark(self.rows, self.baseline),
-    )
-
-
-def published_networks(dataset: str) -> dict[str, tuple[float, ...]]:
-  """Printed name -> (clean error, mFR)."""
-  return published.networks(dataset, "clean_error", "mfr")
-
-
-def samples(
-  image: np.ndarray,
-  key: Callable[[Condition], jax.Array],
-  wanted: Sequence[Condition],
-  edition: str,
-) -> dict[tuple[str, int], np.ndarray]:
-  """The sequences of one image under every condition, for the strips."""
-  out = {}
-  for c in wanted:
-    if c.corruption:
-      made = corruptions.sequence(image, c.config, edition=edition, key=key(c))
-      out[c.corruption, c.severity] = np.asarray(made)
-  return out
-
-
-def _is_noise(name: str) -> bool:
-  return conditions_lib.SEQUENCES.is_noise(name)
+  def _row(self, name, metric, value, ends=(None, None), n=None) -> table.Row:
+    summary = cells_lib.Summary.of(self.rows, self.baseline)
+    return summary.row(name, metric, value, ends, n, level=self.difficulty)
 
 
 def _has(condition: Condition, difficulty: int) -> bool:

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import normal_noise
 
 SEVERITIES = {  # standard deviation, of v in [0, 1]
   "imagenet": (0.08, 0.12, 0.18, 0.26, 0.38),
@@ -24,18 +24,6 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   """`sigma` in levels, float32 `[5]`."""
   sigma = np.array(edition.row(SEVERITIES), np.float64) * 255
   return {"sigma": sigma.astype(np.float32)}
-
-
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
-  """Standard normals, float32 `[H, W * 3]`."""
-  del size, table, edition
-  return seeding.normal(key, layout.flat(image).shape)
 
 
 def apply(
@@ -54,6 +42,6 @@ def apply(
 PLUGIN = plugins.Corruption(
   severities=SEVERITIES,
   tables=tables,
-  draw=draw,
+  draw=normal_noise.draw,
   apply=apply,
 )

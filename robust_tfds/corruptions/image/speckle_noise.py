@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import normal_noise
 
 SEVERITIES = {  # standard deviation, relative to v
   "imagenet": (0.15, 0.20, 0.35, 0.45, 0.60),
@@ -23,18 +23,6 @@ SEVERITIES = {  # standard deviation, relative to v
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   """`sigma`, float32 `[5]`."""
   return {"sigma": np.array(edition.row(SEVERITIES), np.float32)}
-
-
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
-  """Standard normals, float32 `[H, W * 3]`."""
-  del size, table, edition
-  return seeding.normal(key, layout.flat(image).shape)
 
 
 def apply(
@@ -53,6 +41,6 @@ def apply(
 PLUGIN = plugins.Corruption(
   severities=SEVERITIES,
   tables=tables,
-  draw=draw,
+  draw=normal_noise.draw,
   apply=apply,
 )

@@ -1,6 +1,6 @@
 """The part of a source image that an edition of ImageNet-P looks at.
 
-Sources: specs/imagenet_p.md section 4.
+Sources: docs/specs/imagenet_p.md section 4.
 """
 
 from __future__ import annotations

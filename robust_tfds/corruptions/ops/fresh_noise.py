@@ -1,7 +1,7 @@
 """Noise sequences: frame 0 is the clean picture, each later one has its own noise.
 
-specs/imagenet_p.md sections 2 and 4. A sequence draws nothing ahead: its draw is
-the key, and frame i is drawn as stream i of it.
+docs/specs/imagenet_p.md sections 2 and 4. A sequence draws nothing ahead: its draw
+is the key, and frame i is drawn as stream i of it.
 """
 
 from __future__ import annotations

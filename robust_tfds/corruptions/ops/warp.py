@@ -58,7 +58,7 @@ def pillow_affine(
   matrix: jax.Array,
   size: layout.Size,
 ) -> jax.Array:
-  """Pillow's BILINEAR affine transform: specs/imagenet_p.md section 1.
+  """Pillow's BILINEAR affine transform: docs/specs/imagenet_p.md section 1.
 
   Neighbours are clamped to the edge, what lies outside the image is black. Many
   exact results are whole levels (a scale of 0.6 samples at thirds of pixels),

@@ -13,8 +13,8 @@ or a `plugins.Successive`, where a frame depends on the one before. These classe
 say what the functions take and give. A frame of the same key is the same whatever
 the batch.
 
-Sources: specs/imagenet_p.md sections 1, 2 and 4 (create_p/*.py). An edition's
-input is what its script starts from:
+Sources: docs/specs/imagenet_p.md sections 1, 2 and 4 (create_p/*.py). An
+edition's input is what its script starts from:
 
   imagenet       the image with its shorter side resized to 256 px
   inception      the image as it is: cropped by 0.875 and resized here

@@ -9,9 +9,9 @@ Every file of this folder holds one perturbation, as one of
 
 Clips are uint8 `[T, H, W, 3]`, RGB, 0..255. Noise and angles are drawn anew for
 every frame from the clip's key and the frame's number alone, so that a clip
-worked on in parts gives the same pixels. Facts: specs/video.md section 1, whose
-recommendation is edition `paper`; `code` is the released code where it differs
-(jumbling, box_jumbling, translation).
+worked on in parts gives the same pixels. Facts: docs/specs/video.md section 1,
+whose recommendation is edition `paper`; `code` is the released code where it
+differs (jumbling, box_jumbling, translation).
 """
 
 from __future__ import annotations

@@ -17,11 +17,12 @@ from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import errors
 from robust_tfds.corruptions import canvas
+from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import image as image_frame
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
+from tests import frost_folder
 from tests.corruptions import canvas_test
-from tests.corruptions import replays
 
 _NAMES = conditions.PICTURES.names("all")
 # One of each kind of operation; the others are slow tests.
@@ -235,7 +236,8 @@ class RefusalsTest(parameterized.TestCase):
 
   @parameterized.parameters(("fog", "imagenet"), ("frost", "cifar10"))
   def test_editions_refuse_pictures_beyond_their_data(self, name, edition):
-    replays.use_frost()
+    frost_folder.use_drawn()
+    self.addCleanup(frost_pictures.use_folder, None)
     image = np.zeros((640, 640, 3), np.uint8)
     with self.assertRaisesRegex(ValueError, "edition='any'"):
       corruptions.corrupt(

@@ -6,7 +6,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import corruptions
-from tests.corruptions import replays
+from robust_tfds.corruptions import frost_pictures
+from tests import frost_folder
 
 NAMES = (
   "glass_blur",
@@ -43,7 +44,8 @@ class CanvasTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    replays.use_frost()
+    frost_folder.use_drawn()
+    cls.addClassCleanup(frost_pictures.use_folder, None)
 
   @parameterized.parameters(*_KINDS)
   def test_padded_equals_unpadded(self, name):

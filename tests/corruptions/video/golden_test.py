@@ -82,7 +82,8 @@ class IndexTest(parameterized.TestCase):
   @parameterized.parameters(*_TEMPORAL)
   def test_against_the_released_code(self, name):
     checked = 0
-    for key, want in _golden()["index"].items():
+    stored = shared_data.golden_json("video", "frame_indices.json.gz")
+    for key, want in stored.items():
       stem, severity, length, _ = key.rsplit("_", 3)
       if stem != _CODE_NAMES.get(name, name):
         continue
