@@ -11,20 +11,17 @@ Apache Beam pipeline (extra `beam`), for clusters.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 
 from absl import app
 from absl import flags
-from absl import logging
 
+from robust_tfds import command
 from robust_tfds import datasets
-from robust_tfds import errors
 
 
-def parse(argv: list[str]) -> list[str]:
-  """Defines the command's flags and parses them: the dataset's name is left."""
+def define_flags() -> None:
+  """The command's flags."""
   flags.DEFINE_string(
     "config", "", "clean, <corruption>_<severity>, several with commas, or all."
   )
@@ -39,20 +36,14 @@ def parse(argv: list[str]) -> list[str]:
   )
   flags.DEFINE_integer("limit", None, "Examples of each split; default all.")
   flags.DEFINE_bool("beam", False, "Make examples in an Apache Beam pipeline.")
-  return app.parse_flags_with_usage(argv)
 
 
 def main(argv: Sequence[str]) -> None:
-  """Builds, and says refusals in words without a traceback."""
+  """Builds the configs of one dataset."""
   if len(argv) != 2:
     raise app.UsageError("Name one dataset, e.g. digits_c.")
-  os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-  logging.set_verbosity(logging.WARNING)
-  try:
-    for config in configs(argv[1], flags.FLAGS.config):
-      _build(argv[1], config, flags.FLAGS)
-  except (errors.UserError, OSError) as e:
-    sys.exit(f"Error: {e}")
+  for config in configs(argv[1], flags.FLAGS.config):
+    _build(argv[1], config, flags.FLAGS)
 
 
 def _build(name: str, config: str, options: flags.FlagValues) -> None:
@@ -83,4 +74,4 @@ def configs(name: str, selection: str) -> list[str]:
 
 
 if __name__ == "__main__":
-  app.run(main, flags_parser=parse)
+  command.run(main, define_flags)

@@ -25,6 +25,7 @@ import numpy as np
 from absl import app
 from absl import flags
 
+from robust_tfds import command
 from robust_tfds import conditions
 from robust_tfds import errors
 
@@ -253,8 +254,8 @@ def severities(values: Sequence[str]) -> Iterator[int]:
     yield int(value)
 
 
-def parse(argv: list[str]) -> list[str]:
-  """Defines the command's flags and parses them: folders are left."""
+def define_flags() -> None:
+  """The command's flags."""
   flags.DEFINE_string(
     "corruption", "common", "common, extra, all, or names with commas."
   )
@@ -264,17 +265,13 @@ def parse(argv: list[str]) -> list[str]:
   flags.DEFINE_bool("drop_alpha", False, "Ignore transparency.")
   flags.DEFINE_integer("workers", 4, "Threads that read and write.")
   flags.DEFINE_string("frost_dir", "", "Folder of the frost pictures.")
-  return app.parse_flags_with_usage(argv)
 
 
 def main(argv: Sequence[str]) -> None:
-  """Runs, and says refusals in words without a traceback."""
+  """Corrupts, and names the pictures that were left out."""
   if len(argv) != 3:
     raise app.UsageError("Name two folders: IN OUT.")
-  try:
-    written, failed = _run_command(argv[1], argv[2], flags.FLAGS)
-  except (errors.UserError, OSError) as e:
-    sys.exit(f"Error: {e}")
+  written, failed = _run_command(argv[1], argv[2], flags.FLAGS)
   print(f"{written:,} files written to {argv[2]}")
   if failed:
     sys.exit("\n".join([f"{len(failed)} pictures left out:", *failed]))
@@ -303,4 +300,4 @@ def _run_command(
 
 
 if __name__ == "__main__":
-  app.run(main, flags_parser=parse)
+  command.run(main, define_flags)
