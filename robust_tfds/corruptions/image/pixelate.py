@@ -30,12 +30,12 @@ _BITS = 22  # Resample.c: PRECISION_BITS of 8-bit images
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`kept`: (percent of the side, 100), int32 `[5, 2]`: exact until divided.
+  """`share`: (percent of the side, 100), int32 `[5, 2]`: exact until divided.
 
   A constant 100 XLA would turn into a product with 0.01, which rounds otherwise.
   """
   percent = np.round(np.array(edition.row(SEVERITIES)) * 100)
-  return {"kept": np.stack([percent, 0 * percent + 100], 1).astype(np.int32)}
+  return {"share": np.stack([percent, 0 * percent + 100], 1).astype(np.int32)}
 
 
 def prepare(
@@ -95,7 +95,7 @@ def _axis(
 ) -> tuple[Window, jax.Array]:
   """`_maps` of one axis in an edition."""
   fractions = edition.row(SEVERITIES)
-  return _maps(valid, canvas, table["kept"], fractions, edition.michaelis)
+  return _maps(valid, canvas, table["share"], fractions, edition.michaelis)
 
 
 def _maps(
@@ -116,14 +116,13 @@ def _maps(
   with jax.enable_x64(True):
     length = jnp.asarray(valid).astype(jnp.float64)
     percent, hundred = share.astype(jnp.float64)
-    kept = percent / hundred
-    kept = jnp.maximum(jnp.floor(length * kept), 1.0)
-    first, count = _windows(length, kept, small, taps)
+    target = jnp.maximum(jnp.floor(length * (percent / hundred)), 1.0)
+    first, count = _windows(length, target, small, taps)
     if accumulate:
-      up = _accumulated(kept / length, canvas)
+      up = _accumulated(target / length, canvas)
     else:
-      up, _ = _windows(kept, length, canvas, 2)
-    up = jnp.minimum(up, kept.astype(jnp.int32) - 1)
+      up, _ = _windows(target, length, canvas, 2)
+    up = jnp.minimum(up, target.astype(jnp.int32) - 1)
   return (first, count, taps), up
 
 

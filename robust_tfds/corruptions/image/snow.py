@@ -112,8 +112,8 @@ def apply(
 
 def byte_layer(stretched: jax.Array, threshold: jax.Array) -> jax.Array:
   """The thresholded layer as Hendrycks' 8-bit one, int32 0..255."""
-  kept = jnp.where(stretched < threshold, 0.0, jnp.clip(stretched, 0.0, 1.0))
-  return (kept * 255.0).astype(jnp.int32)
+  flakes = jnp.where(stretched < threshold, 0.0, jnp.clip(stretched, 0.0, 1.0))
+  return (flakes * 255.0).astype(jnp.int32)
 
 
 def blow(
@@ -161,7 +161,7 @@ def _byte_flakes(
   table: plugins.Table,
 ) -> jax.Array:
   rows, columns = [
-    clipped_zoom.positions(n.from_first(), side, trim=(n.made - valid) // 2)
+    clipped_zoom.positions(n.from_first(), side, trim=(n.target - valid) // 2)
     for n, side, valid in zip(lengths, shape, size, strict=True)
   ]
   stretched = clipped_zoom.resample(layer, rows, columns)
@@ -178,17 +178,17 @@ def _float_flakes(
   zooms: list[float],
 ) -> jax.Array:
   """imagecorruptions: blur before the crop, in 14 bits, then round to 8."""
-  made = [clipped_zoom.longest(side, zooms)[1] for side in shape]
+  counts = [clipped_zoom.longest(side, zooms)[1] for side in shape]
   rows, columns = [
     clipped_zoom.positions(n.from_first(), count)
-    for n, count in zip(lengths, made, strict=True)
+    for n, count in zip(lengths, counts, strict=True)
   ]
   stretched = clipped_zoom.resample(layer, rows, columns)
-  kept = jnp.where(
+  flakes = jnp.where(
     stretched < table["threshold"], 0.0, jnp.clip(stretched, 0.0, 1.0)
   )
-  fine = jnp.round(kept * (1 << 14)).astype(jnp.int32)
-  whole = layout.Size(*(n.made for n in lengths))
+  fine = jnp.round(flakes * (1 << 14)).astype(jnp.int32)
+  whole = layout.Size(*(n.target for n in lengths))
   weights = motion.within(table["weights"], direction, whole)
   edge = motion.margin(weights)
   padded = border.pad(fine, whole, (edge, edge))

@@ -23,18 +23,18 @@ Axis = tuple[jax.Array, jax.Array, jax.Array]
 
 
 class Lengths(NamedTuple):
-  """Of one axis: pixels taken, pixels made, and the first one taken."""
+  """Of one axis: pixels zoomed, pixels they become, and the first zoomed one."""
 
-  taken: jax.Array
-  made: jax.Array
+  source: jax.Array
+  target: jax.Array
   start: jax.Array
 
   def at(self, index: int | jax.Array) -> Lengths:
     """Those of one zoom of several."""
-    return Lengths(self.taken[index], self.made[index], self.start[index])
+    return Lengths(self.source[index], self.target[index], self.start[index])
 
   def from_first(self) -> Lengths:
-    """The same of an axis that begins with the first pixel taken."""
+    """The same of an axis that begins with its first zoomed pixel."""
     return self._replace(start=jnp.int32(0))
 
 
@@ -58,10 +58,10 @@ def lengths(
     int32 arrays of the shape of `zooms`.
   """
   shape = np.shape(zooms)
-  taken, made = _table(canvas, tuple(np.ravel(zooms)))
-  taken = jnp.asarray(taken)[valid].reshape(shape)
-  made = jnp.asarray(made)[valid].reshape(shape)
-  return Lengths(taken, made, (valid - taken) // 2)
+  source, target = _table(canvas, tuple(np.ravel(zooms)))
+  source = jnp.asarray(source)[valid].reshape(shape)
+  target = jnp.asarray(target)[valid].reshape(shape)
+  return Lengths(source, target, (valid - source) // 2)
 
 
 def positions(lengths: Lengths, count: int, trim: int | jax.Array = 0) -> Axis:
@@ -77,7 +77,7 @@ def positions(lengths: Lengths, count: int, trim: int | jax.Array = 0) -> Axis:
     float32 `[count]`.
   """
   i = jnp.arange(count, dtype=jnp.int32) + trim
-  last, steps = lengths.taken - 1, jnp.maximum(lengths.made - 1, 1)
+  last, steps = lengths.source - 1, jnp.maximum(lengths.target - 1, 1)
   i = jnp.minimum(i, steps)
   lower = i * last // steps
   rest = i * last - lower * steps
@@ -128,8 +128,8 @@ def _interleaved(index: jax.Array, channels: int) -> jax.Array:
 
 
 def _table(canvas: int, zooms: tuple[float, ...]) -> np.ndarray:
-  """(taken, made) for all sides up to the canvas: int32 `[2, n + 1, zooms]`."""
+  """(source, target) for all sides up to the canvas: int32 `[2, n + 1, zooms]`."""
   sides = np.arange(canvas + 1)[:, None]
-  taken = np.ceil(sides / np.array(zooms, np.float64))
-  made = np.round(taken * np.array(zooms, np.float64))
-  return np.stack([taken, made]).astype(np.int32)
+  source = np.ceil(sides / np.array(zooms, np.float64))
+  target = np.round(source * np.array(zooms, np.float64))
+  return np.stack([source, target]).astype(np.int32)

@@ -67,20 +67,6 @@ def integer_kernels(
   return whole.astype(np.float32)
 
 
-def traced_kernel(
-  sigma: jax.Array, max_radius: int, truncate: float = 4.0
-) -> jax.Array:
-  """`kernel` for a traced sigma > 0: float32 `[2 * max_radius + 1]`.
-
-  Taps beyond int(truncate * sigma + 0.5) are 0; `max_radius` bounds it.
-  """
-  i = jnp.arange(-max_radius, max_radius + 1, dtype=jnp.float32)
-  radius = jnp.floor(truncate * sigma + 0.5)
-  weights = jnp.exp(-0.5 / (sigma * sigma) * i * i)
-  weights = jnp.where(jnp.abs(i) <= radius, weights, 0.0)
-  return weights / weights.sum()
-
-
 def blur(
   planes: jax.Array,
   weights: jax.Array | tuple[jax.Array, jax.Array],

@@ -50,12 +50,12 @@ def draw(
   """The 8-bit layer before the blur, int32 `[S, S]`, 0..255."""
   del image, size
   side, zoom = edition.side_px, _LAYERS[edition.name][1]
-  taken, made = clipped_zoom.longest(side, [zoom])
-  normals = seeding.normal(key, (taken, taken))
+  source, target = clipped_zoom.longest(side, [zoom])
+  normals = seeding.normal(key, (source, source))
   axis = clipped_zoom.positions(
-    clipped_zoom.Lengths(jnp.int32(taken), jnp.int32(made), jnp.int32(0)),
+    clipped_zoom.Lengths(jnp.int32(source), jnp.int32(target), jnp.int32(0)),
     side,
-    trim=(made - side) // 2,
+    trim=(target - side) // 2,
   )
   layer = _MEAN + table["deviation"] * normals
   return snow.byte_layer(

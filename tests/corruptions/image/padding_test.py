@@ -20,7 +20,7 @@ NAMES = (
   "spatter",
 )
 # One of each kind of operation; the others are slow tests.
-_KINDS = ("zoom_blur", "frost", "fog")
+_KINDS = ("zoom_blur", "fog")
 _OTHERS = tuple(n for n in NAMES if n not in _KINDS)
 _LARGE = ((200, 320), (256, 256), (33, 290), (129, 65))
 _SIZES = ((64, 64), (33, 80))  # the fog map of the first is the smaller one
