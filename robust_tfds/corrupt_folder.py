@@ -19,27 +19,15 @@ import time
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from absl import app
 from absl import flags
 
+from robust_tfds import command
 from robust_tfds import conditions
-
-_CORRUPTION = flags.DEFINE_string(
-  "corruption", "common", "common, extra, all, or names with commas."
-)
-_SEVERITY = flags.DEFINE_list("severity", ["1", "2", "3", "4", "5"], "1-5.")
-# Overridable: other commands define flags of these names, and tests import all.
-_SEED = flags.DEFINE_integer(
-  "seed", 0, "Seed of the corruptions.", allow_override=True
-)
-_FORMAT = flags.DEFINE_enum("format", "png", ["png", "jpeg"], "Of the results.")
-_DROP_ALPHA = flags.DEFINE_bool("drop_alpha", False, "Ignore transparency.")
-_WORKERS = flags.DEFINE_integer(
-  "workers", 4, "Threads that read and write.", allow_override=True
-)
-_FROST = flags.DEFINE_string("frost_dir", "", "Folder of the frost pictures.")
+from robust_tfds import errors
 
 _EXTENSIONS = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
 _SUFFIX = {"png": ".png", "jpeg": ".jpg"}
@@ -59,7 +47,7 @@ def read(path: pathlib.Path, *, drop_alpha: bool = False) -> np.ndarray:
       picture.load()
       return _to_rgb(picture, drop_alpha)
   except (OSError, SyntaxError, ValueError) as e:
-    raise ValueError(f"{path}: {e}") from e
+    raise errors.UserError(f"{path}: {e}") from e
 
 
 def _to_rgb(picture: Any, drop_alpha: bool) -> np.ndarray:
@@ -67,7 +55,7 @@ def _to_rgb(picture: Any, drop_alpha: bool) -> np.ndarray:
   if transparent and not drop_alpha:
     alpha = np.asarray(picture.convert("RGBA"))[..., 3]
     if alpha.min() < 255:
-      raise ValueError("has transparency; use --drop_alpha to ignore it")
+      raise errors.UserError("has transparency; use --drop_alpha to ignore it")
   if picture.mode in ("I;16", "I;16B", "I;16L", "I"):
     levels = np.asarray(picture).astype(np.int64)
     deep = np.clip(levels, 0, 65535) >> 8
@@ -110,88 +98,112 @@ def run(
   from robust_tfds.corruptions import spec
 
   for name in names:
-    spec.module(name)
+    conditions.PICTURES.row(name)
   for severity in severities:
     spec.check_severity(severity)
   root, out = pathlib.Path(source).resolve(), pathlib.Path(target).resolve()
-  files = _pictures(root, out)
   cells = [(n, s) for n in names for s in severities]
   jobs = [
-    (
-      path,
-      [
-        c
-        for c in cells
-        if not _place(out, root, path, *c, file_format).exists()
-      ],
-    )
-    for path in files
+    _Job(path, _missing(out, root, path, cells, file_format))
+    for path in _pictures(root, out)
   ]
-  total = sum(len(wanted) for _, wanted in jobs)
+  total = sum(len(job.cells) for job in jobs)
   written, failed, start = 0, [], time.perf_counter()
   with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-
-    def load(job):
-      path, wanted = job
-      try:
-        return (
-          path,
-          wanted,
-          read(path, drop_alpha=drop_alpha) if wanted else None,
-        )
-      except ValueError as e:
-        return path, wanted, e
-
+    images = pool.map(lambda job: _read_job(job, drop_alpha), jobs)
     saves = []
-    for path, wanted, image in pool.map(load, jobs):
-      if isinstance(image, ValueError):
+    for job, image in zip(jobs, images, strict=True):
+      if isinstance(image, errors.UserError):
         failed.append(str(image))
-        total -= len(wanted)
+        total -= len(job.cells)
+      if not isinstance(image, np.ndarray):
         continue
-      relative = path.relative_to(root).as_posix()
-      for name, severity in wanted:
-        done = _corrupt(image, name, severity, seed, relative)
-        place = _place(out, root, path, name, severity, file_format)
-        saves.append(pool.submit(_save, done, place, file_format))
+      relative = job.path.relative_to(root).as_posix()
+      for name, severity in job.cells:
+        corrupted = _corrupt(image, name, severity, seed, relative)
+        place = _place(out, root, job.path, name, severity, file_format)
+        saves.append(pool.submit(_save, corrupted, place, file_format))
         written += 1
-      if not quiet and wanted:
+      if not quiet:
         _report(written, total, start)
     for save in saves:
       save.result()
   return written, failed
 
 
+class _Job(NamedTuple):
+  """A picture and the (corruption, severity) pairs that it lacks."""
+
+  path: pathlib.Path
+  cells: list[tuple[str, int]]
+
+
+def _missing(
+  out: pathlib.Path,
+  root: pathlib.Path,
+  path: pathlib.Path,
+  cells: Sequence[tuple[str, int]],
+  file_format: str,
+) -> list[tuple[str, int]]:
+  return [
+    (name, severity)
+    for name, severity in cells
+    if not _place(out, root, path, name, severity, file_format).exists()
+  ]
+
+
+def _read_job(
+  job: _Job, drop_alpha: bool
+) -> np.ndarray | errors.UserError | None:
+  """The picture; None where nothing is missing; the refusal of a broken one."""
+  if not job.cells:
+    return None
+  try:
+    return read(job.path, drop_alpha=drop_alpha)
+  except errors.UserError as e:
+    return e
+
+
 def _pictures(root: pathlib.Path, out: pathlib.Path) -> list[pathlib.Path]:
   if not root.is_dir():
     raise FileNotFoundError(f"{root} is no folder.")
   if out == root or out.is_relative_to(root) or root.is_relative_to(out):
-    raise ValueError(f"{out} and {root} must not lie inside one another.")
-  found = sorted(
+    raise errors.UserError(f"{out} and {root} must not lie inside one another.")
+  pictures = sorted(
     p
     for p in root.rglob("*")
     if p.suffix.lower() in _EXTENSIONS and p.is_file()
   )
-  if not found:
+  if not pictures:
     raise FileNotFoundError(
       f"No pictures in {root}; looked for {', '.join(_EXTENSIONS)}."
     )
   stems: dict[pathlib.Path, pathlib.Path] = {}
-  for path in found:
+  for path in pictures:
     other = stems.setdefault(path.with_suffix(""), path)
     if other != path:
-      raise ValueError(
+      raise errors.UserError(
         f"{other.name} and {path.name} would be written to one file; rename"
         " one of them."
       )
-  return found
+  return pictures
 
 
-def _place(out, root, path, name, severity, file_format) -> pathlib.Path:
+def _place(
+  out: pathlib.Path,
+  root: pathlib.Path,
+  path: pathlib.Path,
+  name: str,
+  severity: int,
+  file_format: str,
+) -> pathlib.Path:
   relative = path.relative_to(root).with_suffix(_SUFFIX[file_format])
   return out / name / str(severity) / relative
 
 
-def _corrupt(image, name, severity, seed, relative) -> np.ndarray:
+def _corrupt(
+  image: np.ndarray, name: str, severity: int, seed: int, relative: str
+) -> np.ndarray:
   from robust_tfds import corruptions
 
   key = corruptions.example_key(seed, "folder", name, severity, relative)
@@ -238,38 +250,54 @@ def severities(values: Sequence[str]) -> Iterator[int]:
   """
   for value in values:
     if not value.strip().isdigit():
-      raise ValueError(f"--severity takes numbers 1-5, got {value!r}.")
+      raise errors.UserError(f"--severity takes numbers 1-5, got {value!r}.")
     yield int(value)
 
 
+def define_flags() -> None:
+  """The command's flags."""
+  flags.DEFINE_string(
+    "corruption", "common", "common, extra, all, or names with commas."
+  )
+  flags.DEFINE_list("severity", ["1", "2", "3", "4", "5"], "1-5.")
+  flags.DEFINE_integer("seed", 0, "Seed of the corruptions.")
+  flags.DEFINE_enum("format", "png", ["png", "jpeg"], "Of the results.")
+  flags.DEFINE_bool("drop_alpha", False, "Ignore transparency.")
+  flags.DEFINE_integer("workers", 4, "Threads that read and write.")
+  flags.DEFINE_string("frost_dir", "", "Folder of the frost pictures.")
+
+
 def main(argv: Sequence[str]) -> None:
-  """Runs, and says errors in words without a traceback."""
+  """Corrupts, and names the pictures that were left out."""
   if len(argv) != 3:
     raise app.UsageError("Name two folders: IN OUT.")
-  from robust_tfds.corruptions import frost_pictures
-
-  try:
-    if _FROST.value:
-      frost_pictures.use_folder(_FROST.value)
-    names = conditions.PICTURES.resolve(_CORRUPTION.value)
-    if "frost" in names:
-      frost_pictures.folder()
-    written, failed = run(
-      argv[1],
-      argv[2],
-      names=names,
-      severities=list(severities(_SEVERITY.value)),
-      seed=_SEED.value,
-      file_format=_FORMAT.value,
-      drop_alpha=_DROP_ALPHA.value,
-      workers=_WORKERS.value,
-    )
-  except (ValueError, OSError) as e:
-    sys.exit(f"Error: {e}")
+  written, failed = _run_command(argv[1], argv[2], flags.FLAGS)
   print(f"{written:,} files written to {argv[2]}")
   if failed:
     sys.exit("\n".join([f"{len(failed)} pictures left out:", *failed]))
 
 
+def _run_command(
+  source: str, target: str, options: flags.FlagValues
+) -> tuple[int, list[str]]:
+  from robust_tfds.corruptions import frost_pictures
+
+  if options.frost_dir:
+    frost_pictures.use_folder(options.frost_dir)
+  names = conditions.PICTURES.resolve(options.corruption)
+  if "frost" in names:
+    frost_pictures.folder()
+  return run(
+    source,
+    target,
+    names=names,
+    severities=list(severities(options.severity)),
+    seed=options.seed,
+    file_format=options.format,
+    drop_alpha=options.drop_alpha,
+    workers=options.workers,
+  )
+
+
 if __name__ == "__main__":
-  app.run(main)
+  command.run(main, define_flags)

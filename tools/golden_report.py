@@ -16,13 +16,12 @@ from PIL import Image
 
 from robust_tfds import conditions
 from robust_tfds import corruptions
-from robust_tfds.corruptions import spec
 from tests import shared_data
-from tests.corruptions import golden_test
 from tests.corruptions import replays
-from tests.corruptions import sequences_test
 from tests.corruptions import statistics_of
-from tests.corruptions import statistics_test
+from tests.corruptions.image import golden_test
+from tests.corruptions.image import statistics_test
+from tests.corruptions.sequence import golden_test as sequence_golden_test
 
 
 def main() -> None:
@@ -62,18 +61,20 @@ def main() -> None:
 
 def _sequences() -> None:
   """ImageNet-P: whole frames, crops of all frames, and their sha256."""
-  for name in sequences_test.EXACT:
+  for name in sequence_golden_test.EXACT:
     worst, share, equal, frames = 0, 0.0, 0, 0
-    for photo in sequences_test.PHOTOS:
-      golden = sequences_test.read_golden(photo, name)
+    for photo in sequence_golden_test.PHOTOS:
+      golden = sequence_golden_test.read_golden(photo, name)
       made = np.asarray(
         corruptions.sequence(
-          sequences_test.read_photo(photo), name, key=sequences_test.a_key()
+          sequence_golden_test.read_photo(photo),
+          name,
+          key=sequence_golden_test.a_key(),
         )
       )
-      for d in sequences_test.differences(made, golden):
+      for d in sequence_golden_test.differences(made, golden):
         worst, share = max(worst, np.abs(d).max()), max(share, (d != 0).mean())
-      digests = sequences_test.digests(made)
+      digests = sequence_golden_test.digests(made)
       equal += sum(a == b for a, b in zip(digests, golden["sha256"].tolist()))
       frames += len(made)
     print(
@@ -112,7 +113,6 @@ def _videos() -> None:
 def _ratio(name: str, key: str, severity: int) -> float:
   image = replays.picture(key)
   ids = [str(i) for i in range(32)]
-  spec.module(name)
   outputs = corruptions.corrupt_batch(
     np.broadcast_to(image, (32, *image.shape)),
     name,

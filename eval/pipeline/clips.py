@@ -21,8 +21,7 @@ import numpy as np
 
 from eval.pipeline import inputs
 from robust_tfds import movies
-from robust_tfds.corruptions import spec as names
-from robust_tfds.corruptions import videos
+from robust_tfds.corruptions import video as perturbations
 from robust_tfds.datasets import geometry
 
 _NATIVE_FPS = 30.0  # what a model's rate counts in
@@ -107,14 +106,14 @@ def sample_clips(
   Raises:
     movies.BrokenVideoError: a file that cannot be decoded.
   """
-  temporal = bool(name) and videos.is_temporal(name)
+  temporal = bool(name) and perturbations.is_temporal(name)
   clip_frames = np.empty(0, np.int64)
 
   def choose(count: int) -> list[int]:
     nonlocal clip_frames
     order = np.arange(count)
     if temporal:
-      order = videos.frame_indices(
+      order = perturbations.frame_indices(
         count, name, severity, edition=edition, key=key
       )
     if sampling == "uniform":
@@ -124,7 +123,7 @@ def sample_clips(
     clip_frames = order[view]
     return np.unique(clip_frames).tolist()
 
-  if name in ("mpeg1", "mpeg2"):
+  if name and perturbations.is_codec(name):
     perturbed = _through_mpeg(video, fps, name, severity, choose)
   else:
     perturbed = _frame_by_frame(
@@ -145,7 +144,7 @@ def _frame_by_frame(video, name, severity, edition, key, choose):
     numbers = np.array([number for number, _ in part])
     spare = _PART - len(part)  # one length: one compilation
     clip = np.stack([frame for _, frame in part] + [part[0][1]] * spare)
-    perturbed = videos.perturb_frames(
+    perturbed = perturbations.perturb_frames(
       clip,
       name,
       severity,
@@ -166,9 +165,7 @@ def _through_mpeg(video, fps, name, severity, choose):
       count += 1
       yield frame
 
-  coded = enumerate(
-    names.module(name, "video").streamed(counted(), severity, fps)
-  )
+  coded = enumerate(perturbations.stream(counted(), name, severity, fps))
   first = next(coded)  # the whole video is encoded by now
   numbers = choose(count)
   for number, frame in itertools.chain([first], coded):

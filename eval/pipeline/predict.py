@@ -191,15 +191,14 @@ def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
 def _sequence_step(
   where: Mesh, name: str, edition: str, sized: bool
 ) -> Callable:
-  from robust_tfds.corruptions import sequences
+  from robust_tfds.corruptions.sequence import crop_batch
+  from robust_tfds.corruptions.sequence import sequence_batch
 
   def step(images, keys, sizes=None):
     if not name:
-      crop = sequences.crop_batch(images, edition=edition, sizes=sizes)
+      crop = crop_batch(images, edition=edition, sizes=sizes)
       return crop[:, None]
-    return sequences.sequence_batch(
-      images, name, edition=edition, keys=keys, sizes=sizes
-    )
+    return sequence_batch(images, name, edition=edition, keys=keys, sizes=sizes)
 
   return jax.jit(
     jax.shard_map(

@@ -41,7 +41,7 @@ from eval.tasks.parts import baselines
 from eval.tasks.parts import top_k
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.corruptions import sequences
+from robust_tfds.corruptions.sequence import frame_count
 
 Metric = facts_lib.Metric
 _FAMILY = conditions.SEQUENCES
@@ -99,7 +99,7 @@ class Sequences(base.Task):
     """How many frames a sequence has."""
     if condition.clean:
       return 1
-    return sequences.frame_count(condition.config, self.setting.edition)
+    return frame_count(condition.config, self.setting.edition)
 
   def transform(self, mesh: Mesh) -> predict.Transform:
     """Makes the sequences on the devices."""

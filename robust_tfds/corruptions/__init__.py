@@ -4,6 +4,9 @@ Images are uint8 arrays in 0..255, RGB, HWC (or HW); results are uint8 HWC.
 Corruptions compute in float32 or integers and truncate toward zero, as the
 authors' code does. Nothing here reads a global random state.
 
+`sequence` is the function; the folder of that name is imported below before the
+function takes it: `from robust_tfds.corruptions.sequence import ...` for the rest.
+
   >>> import numpy as np
   >>> from robust_tfds import corruptions
   >>> image = np.full((224, 224, 3), 128, np.uint8)
@@ -14,15 +17,15 @@ authors' code does. Nothing here reads a global random state.
 
 import robust_tfds.corruptions.sequence  # noqa: F401 before its function
 from robust_tfds import conditions
-from robust_tfds.corruptions.images import corrupt
-from robust_tfds.corruptions.images import corrupt_batch
+from robust_tfds.corruptions.image import corrupt
+from robust_tfds.corruptions.image import corrupt_batch
 from robust_tfds.corruptions.seeding import example_key
-from robust_tfds.corruptions.sequences import sequence
-from robust_tfds.corruptions.sequences import sequence_batch
-from robust_tfds.corruptions.sequences import sequence_names
-from robust_tfds.corruptions.videos import frame_indices
-from robust_tfds.corruptions.videos import perturb_video
-from robust_tfds.corruptions.videos import video_names
+from robust_tfds.corruptions.sequence import sequence
+from robust_tfds.corruptions.sequence import sequence_batch
+from robust_tfds.corruptions.sequence import sequence_names
+from robust_tfds.corruptions.video import frame_indices
+from robust_tfds.corruptions.video import perturb_video
+from robust_tfds.corruptions.video import video_names
 
 
 def names(benchmark: str = "common") -> tuple[str, ...]:

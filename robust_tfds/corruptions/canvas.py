@@ -52,7 +52,9 @@ def pad(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
   return np.pad(image, margin), np.array([height, width], np.int32)
 
 
-def stack(images: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def stack(
+  images: Sequence[np.ndarray] | np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
   """Pictures of any sizes in one canvas that holds them all.
 
   Args:

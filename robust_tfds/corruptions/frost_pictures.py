@@ -12,6 +12,7 @@ another benchmark and are refused unless asked for.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import importlib.metadata
@@ -19,6 +20,8 @@ import os
 import pathlib
 
 import numpy as np
+
+from robust_tfds import errors
 
 VARIABLE = "ROBUST_TFDS_FROST_DIR"
 SHA256 = {
@@ -43,7 +46,23 @@ SHA256 = {
 }
 USED = tuple(SHA256)[:5]  # randint(5): the sixth picture is never drawn
 
-_state = {"folder": None, "other": False, "version": 0}
+
+@dataclasses.dataclass
+class _Choice:
+  """What `use_folder` was told last.
+
+  Attributes:
+    folder: the folder in use; None for the usual order.
+    other: whether pictures with other checksums are accepted.
+    version: how often it was told something.
+  """
+
+  folder: pathlib.Path | None = None
+  other: bool = False
+  version: int = 0
+
+
+_choice = _Choice()
 
 
 def use_folder(
@@ -60,19 +79,19 @@ def use_folder(
     FileNotFoundError: a picture is missing there.
     ValueError: a picture is another one.
   """
-  if folder is not None:
-    folder = pathlib.Path(folder).expanduser()
-    _check(folder, allow_other_pictures)
-  _state["folder"] = folder
-  _state["other"] = allow_other_pictures
-  _state["version"] += 1
+  chosen = None if folder is None else pathlib.Path(folder).expanduser()
+  if chosen is not None:
+    _check(chosen, allow_other_pictures)
+  _choice.folder = chosen
+  _choice.other = allow_other_pictures
+  _choice.version += 1
 
 
 def assets_version() -> int:
   """Changes whenever another folder was chosen; keys the caches."""
   place = os.environ.get(VARIABLE, "")
   digest = hashlib.sha256(place.encode("utf-8")).digest()
-  return int.from_bytes(digest[:6], "big") * 1000 + _state["version"]
+  return int.from_bytes(digest[:6], "big") * 1000 + _choice.version
 
 
 def available() -> bool:
@@ -91,7 +110,7 @@ def folder() -> pathlib.Path:
     FileNotFoundError: none was found; says what was looked for, and the fix.
     ValueError: pictures with other checksums.
   """
-  place = _state["folder"] or os.environ.get(VARIABLE) or _installed()
+  place = _choice.folder or os.environ.get(VARIABLE) or _installed()
   if place is None:
     raise FileNotFoundError(
       f"The frost corruption needs the pictures {', '.join(USED)} of the"
@@ -102,7 +121,7 @@ def folder() -> pathlib.Path:
       " (`tfds build`), or name a folder that holds them."
     )
   place = pathlib.Path(place).expanduser()
-  _check(place, _state["other"])
+  _check(place, _choice.other)
   return place
 
 
@@ -143,7 +162,7 @@ def _check(place: pathlib.Path, allow_other_pictures: bool) -> None:
     path = place / name
     got = _sha256(str(path), path.stat().st_mtime_ns, path.stat().st_size)
     if got != SHA256[name]:
-      raise ValueError(
+      raise errors.UserError(
         f"{path} is not the published frost picture: sha256 {got}, expected"
         f" {SHA256[name]}. Results with it would not be comparable; pass"
         " use_folder(..., allow_other_pictures=True) if that is meant."

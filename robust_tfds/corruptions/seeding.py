@@ -15,13 +15,18 @@ consumer: about 0.1 ms for 150,528 words on one core, against 1.3 ms for
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds import errors
 
+Keys = jax.typing.ArrayLike | Sequence[jax.Array]
+# Words of jax on the device, of numpy on the host: the same arithmetic.
+_WordsT = TypeVar("_WordsT", jax.Array, np.ndarray)
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)  # Salmon et al. 2011, table 4
 _PARITY = 0x1BD11BDA  # the Threefish key-schedule constant, 32-bit
 _ROUNDS = 13
@@ -57,7 +62,7 @@ def example_key(
   return jax.random.wrap_key_data(raw, impl="threefry2x32")
 
 
-def raw(key: jax.typing.ArrayLike | Sequence[jax.Array]) -> jax.Array:
+def raw(key: Keys) -> jax.Array:
   """Key data as uint32 `[..., 2]`, from keys, raw uint32 arrays, lists of keys."""
   if isinstance(key, (list, tuple)) and any(map(_is_typed, key)):
     key = jnp.stack(key)
@@ -65,7 +70,7 @@ def raw(key: jax.typing.ArrayLike | Sequence[jax.Array]) -> jax.Array:
     key = jax.random.key_data(key)  # type: ignore[arg-type]
   key = jnp.asarray(key)
   if key.dtype != jnp.uint32 or key.ndim < 1 or key.shape[-1] != 2:
-    raise ValueError(
+    raise errors.UserError(
       f"A key must be a JAX key or uint32[..., 2], got {key.dtype}"
       f"{list(key.shape)}. Make one with corruptions.example_key(...)."
     )
@@ -79,8 +84,8 @@ def _is_typed(key: object) -> bool:
 
 
 def _threefry(
-  key: jax.Array, c0: jax.Array, c1: jax.Array
-) -> tuple[jax.Array, jax.Array]:
+  key: _WordsT, c0: _WordsT, c1: _WordsT
+) -> tuple[_WordsT, _WordsT]:
   schedule = (key[0], key[1], key[0] ^ key[1] ^ np.uint32(_PARITY))
   x0, x1 = c0 + schedule[0], c1 + schedule[1]
   for r in range(_ROUNDS):
@@ -110,9 +115,11 @@ def bits(
   """
   shape = tuple(shape)
   if len(shape) > 3:
-    raise ValueError(f"At most 3 axes can be drawn, got shape {shape}.")
+    raise errors.UserError(f"At most 3 axes can be drawn, got shape {shape}.")
   if any(n > 1 << 16 for n in shape[:2]) or any(n > 256 for n in shape[2:]):
-    raise ValueError(f"Axes beyond 65536 x 65536 x 256, got shape {shape}.")
+    raise errors.UserError(
+      f"Axes beyond 65536 x 65536 x 256, got shape {shape}."
+    )
   axes = [
     jax.lax.broadcasted_iota(jnp.uint32, shape, i) for i in range(len(shape))
   ]
@@ -190,6 +197,6 @@ def first_integers(keys: np.ndarray, bound: int, stream: int = 0) -> np.ndarray:
   keys = np.asarray(keys)
   with np.errstate(over="ignore"):
     x0, _ = _threefry(
-      keys.T, np.zeros(len(keys), np.uint32), np.uint32(stream << 8)
+      keys.T, np.zeros(len(keys), np.uint32), np.array(stream << 8, np.uint32)
     )
   return (np.asarray(x0).astype(np.int64) >> 16) * bound >> 16

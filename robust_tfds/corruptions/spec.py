@@ -1,15 +1,15 @@
-"""What an edition is, and where the corruptions' plugin files lie.
+"""What an edition is, and which severities there are.
 
 An edition is a published variant of the whole benchmark: a table of severities
 (in each corruption's file) plus the algorithm switches below. Which corruptions
-there are is said in `robust_tfds/conditions.py`. docs/specs/corruptions.md
-sections 1-4 hold the facts.
+there are is said in `robust_tfds/conditions.py`, what their files say in
+`robust_tfds/corruptions/plugins.py`. docs/specs/corruptions.md sections
+1-4 hold the facts.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import types
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -18,9 +18,6 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds import errors
-
-# Where the plugins of each kind of data lie.
-FOLDERS = {"pictures": "image", "sequences": "sequence", "videos": "video"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,12 +46,21 @@ class Edition:
   frost_scale: float | None = 1.0
   elastic_px: int = 244  # not 224: make_imagenet_c.py's typo, kept for ever
 
+  @property
+  def side_px(self) -> int:
+    """Side of its square images; UserError where any size is allowed."""
+    if self.size_px is None:
+      raise errors.UserError(
+        f"Edition {self.name!r} has no size of its own; use another edition."
+      )
+    return self.size_px
+
   def row(self, severities: Mapping[str, Iterable]) -> tuple:
     """The five severities of a corruption's table in this edition."""
     for name in (self.name, *self.parents):
       if name in severities:
         return tuple(severities[name])
-    raise ValueError(
+    raise errors.UserError(
       f"No severities for edition {self.name!r}: the table has "
       f"{', '.join(severities)}. Add a row for it."
     )
@@ -91,31 +97,23 @@ def edition(name: str) -> Edition:
   return EDITIONS[name]
 
 
-def module(name: str, kind: str = "pictures") -> types.ModuleType:
-  """The plugin module of a corruption; UserError with a suggestion.
-
-  Args:
-    name: a row of the kind's table in `robust_tfds/conditions.py`.
-    kind: `pictures`, `sequences` or `videos`.
-  """
-  conditions.family(kind).row(name)
-  package = f"robust_tfds.corruptions.{FOLDERS[kind]}"
-  return importlib.import_module(f"{package}.{name}")
-
-
 def check_severity(severity: object) -> None:
   """Refuses a concrete severity outside 1-5; traced values pass unchecked."""
   if isinstance(severity, (bool, np.bool_)):
-    raise ValueError(f"Severity must be an integer 1-5, got {severity!r}.")
+    raise errors.UserError(
+      f"Severity must be an integer 1-5, got {severity!r}."
+    )
   if isinstance(severity, (int, np.integer)):
     if severity == 0:
-      raise ValueError(
+      raise errors.UserError(
         "Severity 0 is the clean image and has no corruption; got 0, expected"
         " 1-5. Use the image as it is (the `clean` config of a dataset)."
       )
     if severity not in conditions.SEVERITIES:
-      raise ValueError(f"Severity must be 1-5, got {severity}.")
+      raise errors.UserError(f"Severity must be 1-5, got {severity}.")
   elif not hasattr(severity, "dtype") or not np.issubdtype(
     severity.dtype, np.integer
   ):
-    raise ValueError(f"Severity must be an integer 1-5, got {severity!r}.")
+    raise errors.UserError(
+      f"Severity must be an integer 1-5, got {severity!r}."
+    )

@@ -17,8 +17,10 @@ import numpy as np
 from PIL import Image
 
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import image as pictures
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
 from tests import shared_data
 
 EDITIONS = {"img0": "imagenet", "cifar32": "cifar10", "small32": "any"}
@@ -47,25 +49,25 @@ def use_frost() -> None:
 
 def replay(name: str, key: str, severity: int, draws: Draws) -> np.ndarray:
   """Our output for the reference's draws, uint8 `[H, W, 3]`."""
-  module, edition = spec.module(name), spec.edition(EDITIONS[key])
+  plugin, edition = plugins.picture(name), spec.edition(EDITIONS[key])
   image = picture(key)
   rng = np.random.RandomState(1000 + severity)
   drawn = draws(rng, image, severity, edition)
-  rows, fixed = images._arrays(name, edition.name, 0)
-  run = _compiled(module, edition, image.shape)
+  rows, fixed = pictures._arrays(name, edition.name, 0)
+  run = _compiled(plugin, edition, image.shape)
   levels = run(image, np.int32(severity), drawn, rows, fixed)
   return np.asarray(levels).reshape(image.shape)
 
 
 @functools.cache
-def _compiled(module, edition, shape):
-  size = images.Size(*shape[:2])
+def _compiled(plugin, edition, shape):
+  size = layout.Size(*shape[:2])
 
   @jax.jit
   def run(image, severity, drawn, rows, fixed):
-    table = {**images.select(rows, severity), **fixed}
-    levels = module.apply(image, drawn, size, table, edition)
-    return images.to_uint8(images.flat(levels))
+    table = {**pictures.select(rows, severity), **fixed}
+    levels = plugin.apply(image, drawn, size, table, edition)
+    return layout.to_uint8(layout.flat(levels))
 
   return run
 

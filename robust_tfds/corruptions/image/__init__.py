@@ -1,0 +1,206 @@
+"""`corrupt` and `corrupt_batch`: the frame around the corruption plugins.
+
+Every file of this folder holds one corruption, a `plugins.Corruption`:
+
+  PLUGIN = plugins.Corruption(
+    severities=SEVERITIES,  # edition name -> five rows
+    tables=tables,          # edition -> arrays, one row a severity, on the host
+    draw=draw,              # all its randomness; left out where there is none
+    apply=apply,            # picture, draws, table -> levels
+  )
+
+`plugins.Corruption` says what these functions take and give, and what else a
+plugin may have. Functions on pixels that plugins share are in `ops/`.
+
+The compiled function returns `[B, H, W * 3]` (`ops/layout.py` says why), and the
+reshape happens outside it where it costs nothing. Inside somebody else's `jit` use
+`corrupt_flat` and hand its result to the next compiled function. Floats become
+uint8 through int32: XLA converts float to uint8 one element at a time.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds.corruptions import batching
+from robust_tfds.corruptions import canvas
+from robust_tfds.corruptions import plugins
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
+
+
+def corrupt(
+  image: jax.typing.ArrayLike,
+  name: str,
+  severity: int | jax.Array,
+  *,
+  edition: str = "imagenet",
+  key: jax.Array,
+) -> jax.Array:
+  """Corrupts one image.
+
+  Args:
+    image: uint8 `[H, W, 3]`, `[H, W, 1]` or `[H, W]`, RGB or grey, 0..255.
+    name: a corruption, see `corruptions.names("all")`.
+    severity: 1-5; a Python or numpy integer, or a traced one.
+    edition: which published variant, see `spec.EDITIONS`.
+    key: JAX key, from `corruptions.example_key`.
+
+  Returns:
+    uint8 `[H, W, 3]`; grey input comes back with three channels.
+
+  Raises:
+    ValueError: unknown name or edition, severity outside 1-5, or an image of
+      another dtype or shape.
+  """
+  image = batching.three_channels(image)
+  keys = seeding.raw(key)[None]
+  if edition == "any" and not isinstance(image, jax.core.Tracer):
+    # Any size without recompiling: the size travels as data.
+    height, width = image.shape[:2]
+    padded, size = canvas.pad(np.asarray(image))
+    done = corrupt_flat(
+      padded[None],
+      name,
+      severity,
+      edition=edition,
+      keys=keys,
+      sizes=size[None],
+    )
+    # Cut on the host: a device slice would compile once a size.
+    cut = np.asarray(done)[0, :height, : 3 * width]
+    return jnp.asarray(cut.reshape(height, width, 3))
+  return corrupt_batch(image[None], name, severity, edition=edition, keys=keys)[
+    0
+  ]
+
+
+def corrupt_batch(
+  images: jax.typing.ArrayLike,
+  name: str,
+  severity: int | jax.Array,
+  *,
+  edition: str = "imagenet",
+  keys: jax.Array,
+  sizes: jax.typing.ArrayLike | None = None,
+) -> jax.Array:
+  """Corrupts a batch, each image with its own key; equal to `corrupt` of each.
+
+  Args:
+    images: uint8 `[B, H, W, 3]` (or 1 channel), 0..255.
+    name: a corruption, see `corruptions.names("all")`.
+    severity: 1-5, one for the batch; may be traced.
+    edition: which published variant, see `spec.EDITIONS`.
+    keys: JAX keys `[B]` or raw uint32 `[B, 2]`.
+    sizes: int `[B, 2]`, the valid (height, width) of each image in the top-left
+      corner of its canvas; None where the images fill their canvases.
+
+  Returns:
+    uint8 `[B, H, W, 3]`; pixels outside the valid size are 0.
+
+  Raises:
+    ValueError: as `corrupt`, or a batch whose lengths differ.
+  """
+  images = batching.three_channels(images, batch=True)
+  levels = corrupt_flat(
+    images, name, severity, edition=edition, keys=keys, sizes=sizes
+  )
+  return levels.reshape(images.shape)
+
+
+def corrupt_flat(
+  images: jax.typing.ArrayLike,
+  name: str,
+  severity: int | jax.Array,
+  *,
+  edition: str = "imagenet",
+  keys: jax.Array,
+  sizes: jax.typing.ArrayLike | None = None,
+) -> jax.Array:
+  """`corrupt_batch` as uint8 `[B, H, W * 3]`: the layout that stays fast.
+
+  Reshape it to `[B, H, W, 3]` in another compiled function, not in this one's.
+  """
+  plugin = plugins.picture(name)
+  spec.check_severity(severity)
+  variant = spec.edition(edition)
+  images = batching.three_channels(images, batch=True)
+  count = images.shape[0]
+  keys = batching.checked_keys(keys, count)
+  sizes = batching.checked_sizes(sizes, count)
+  severity = jnp.asarray(severity, jnp.int32)
+  rows, fixed = _arrays(name, edition, plugin.assets_version())
+  return _compiled(name, variant)(images, severity, keys, sizes, rows, fixed)
+
+
+def select(rows: Mapping[str, jax.Array], severity: jax.Array) -> plugins.Table:
+  """The row of one (traced) severity of every table."""
+  table = {
+    k: jax.lax.dynamic_index_in_dim(v, severity - 1, keepdims=False)
+    for k, v in rows.items()
+  }
+  return {**table, "severity": severity}
+
+
+def run(
+  plugin: plugins.Corruption,
+  variant: spec.Edition,
+  image: jax.Array,
+  size: layout.Size,
+  key: jax.Array,
+  table: plugins.Table,
+) -> jax.Array:
+  """One image through one plugin: uint8 `[H, W * 3]`, 0 outside the size."""
+  draws = plugin.draw(key, image, size, table, variant)
+  levels = plugin.apply(image, draws, size, table, variant)
+  return layout.mask(layout.to_uint8(layout.flat(levels)), size)
+
+
+@functools.cache
+def _arrays(
+  name: str, edition: str, version: int
+) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
+  """Device copies of a corruption's tables and assets."""
+  del version  # part of the cache's key: which frost pictures are in use
+  plugin, variant = plugins.picture(name), spec.edition(edition)
+  rows = plugin.tables(variant)
+  for key, value in rows.items():
+    if value.shape[:1] != (len(conditions.SEVERITIES),):
+      raise ValueError(f"{name}: table {key!r} needs a leading axis of 5.")
+  with jax.ensure_compile_time_eval():
+    return jax.tree.map(jnp.asarray, (rows, plugin.assets(variant)))
+
+
+@functools.cache
+def _compiled(name: str, variant: spec.Edition) -> Callable[..., jax.Array]:
+  plugin = plugins.picture(name)
+
+  def batch(
+    images: jax.Array,
+    severity: jax.Array,
+    keys: jax.Array,
+    sizes: jax.Array | None,
+    rows: Mapping[str, jax.Array],
+    fixed: Mapping[str, jax.Array],
+  ) -> jax.Array:
+    canvas_shape = (images.shape[1], images.shape[2])
+    table = plugin.prepare(
+      {**select(rows, severity), **fixed}, canvas_shape, variant
+    )
+
+    def corrupted(
+      image: jax.Array, size: layout.Size, key: jax.Array
+    ) -> jax.Array:
+      return run(plugin, variant, image, size, key, table)
+
+    return batching.over_pictures(corrupted, images, sizes, keys)
+
+  return jax.jit(batch)

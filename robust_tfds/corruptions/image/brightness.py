@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # added to V in [0, 1]
   "imagenet": (0.1, 0.2, 0.3, 0.4, 0.5),
@@ -30,14 +31,27 @@ def units(shift: np.ndarray) -> np.ndarray:
   return np.round(shift * 255 * _PARTS).astype(np.float32)
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
   del draws, size, edition
-  channels = images.planes(image).astype(jnp.float32)
+  channels = layout.planes(image).astype(jnp.float32)
   value = channels.max(axis=0)
   raised = jnp.clip(value * _PARTS + table["shift"], 0.0, 255.0 * _PARTS)
   black = value == 0
   # All terms are integers below 2**24; half a unit keeps the quotient clear of
   # rounding, so that truncation is that of the exact fraction.
   numerator = jnp.where(black, 1.0, channels) * raised + 0.5
-  return images.interleave(numerator / jnp.where(black, _PARTS, value * _PARTS))
+  return layout.interleave(numerator / jnp.where(black, _PARTS, value * _PARTS))
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  apply=apply,
+)

@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # factor c
   "imagenet": (0.4, 0.3, 0.2, 0.1, 0.05),
@@ -30,23 +31,29 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, int32 `[H, W * 3]`."""
   del draws, edition
-  levels = images.flat(image).astype(jnp.int32)
+  levels = layout.flat(image).astype(jnp.int32)
   base = _fixed(mean(image, size) * table["rest"])
   base = jnp.tile(base, image.shape[1])
   return (levels * table["factor"] + (base + _SLACK)) >> 22
 
 
-def mean(image: jax.Array, size: images.Size) -> jax.Array:
+def mean(image: jax.Array, size: layout.Size) -> jax.Array:
   """Mean of every channel over the picture, float32 `[3]`.
 
   The sum is exact: per column in int32, over columns in two halves.
   """
   height, width = image.shape[:2]
   rows = jnp.arange(height)[:, None] < size.h
-  inside = jnp.where(rows, images.flat(image), jnp.uint8(0))
+  inside = jnp.where(rows, layout.flat(image), jnp.uint8(0))
   columns = inside.sum(axis=0, dtype=jnp.int32).reshape(width, 3)
   columns = jnp.where(jnp.arange(width)[:, None] < size.w, columns, 0)
   high = (columns >> 12).sum(axis=0).astype(jnp.float32)
@@ -58,3 +65,10 @@ def mean(image: jax.Array, size: images.Size) -> jax.Array:
 def _fixed(level: jax.Array) -> jax.Array:
   """A level in 0..255 as int32 in units of 2**-22."""
   return jnp.round(level * np.float32(_ONE)).astype(jnp.int32)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  apply=apply,
+)

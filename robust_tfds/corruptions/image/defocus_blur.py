@@ -15,9 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
+from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # (radius in px, sigma of the anti-aliasing blur in px)
   "imagenet": ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
@@ -33,13 +34,13 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   """`weights`: integers `[5, D, D]`; `total`: their sums; `scale` to levels."""
   disks = [_disk(*row) for row in edition.row(SEVERITIES)]
   reach = max(_reach(d) for d in disks)
-  weights, scales = [], []
+  kernels, scales = [], []
   for disk in disks:
     disk = _recentre(disk, reach)
     integers, scale = _integers(disk)
-    weights.append(integers)
+    kernels.append(integers)
     scales.append(scale)
-  weights = np.stack(weights).astype(np.float32)
+  weights = np.stack(kernels).astype(np.float32)
   return {
     "weights": weights,
     "total": weights.sum(axis=(1, 2)),
@@ -47,7 +48,9 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def prepare(table, canvas, edition):
+def prepare(
+  table: plugins.Table, canvas: tuple[int, int], edition: spec.Edition
+) -> plugins.Table:
   """The weights' transform, once a batch: complex64 `[fft_h, fft_w // 2 + 1]`."""
   del edition
   weights = table["weights"]
@@ -59,7 +62,13 @@ def prepare(table, canvas, edition):
   return {**table, "response": jnp.fft.rfft2(centred)}
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
   del draws, edition
   height, width = image.shape[:2]
@@ -68,13 +77,13 @@ def apply(image, draws, size, table, edition) -> jax.Array:
   shape = [_fast_length(n + 2 * reach) for n in (height, width)]
   rows = border.reflect101(jnp.arange(shape[0]) - reach, size.h)
   columns = border.reflect101(jnp.arange(shape[1]) - reach, size.w)
-  padded = images.planes(image[rows][:, columns]).astype(jnp.float32) - _GREY
+  padded = layout.planes(image[rows][:, columns]).astype(jnp.float32) - _GREY
   # The wrap-around of the cyclic product stays within the padding.
   product = jnp.fft.rfft2(padded) * response
   summed = jnp.fft.irfft2(product, s=shape)
   summed = summed[:, reach : reach + height, reach : reach + width]
   summed = jnp.round(summed) + _GREY * table["total"]
-  return images.interleave(summed * table["scale"])
+  return layout.interleave(summed * table["scale"])
 
 
 def _disk(radius: float, alias_sigma: float) -> np.ndarray:
@@ -145,3 +154,11 @@ def _fast_length(n: int) -> int:
     if rest == 1:
       return length
     length += 2
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  prepare=prepare,
+  apply=apply,
+)

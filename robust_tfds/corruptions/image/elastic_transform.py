@@ -10,11 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import gaussian
 from robust_tfds.corruptions.ops import keep
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 from robust_tfds.corruptions.ops import remap
 from robust_tfds.corruptions.ops import taps
@@ -72,7 +74,13 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> tuple[jax.Array, ...]:
   """U(-1, 1): affine jitter `[3, 2]`, then x and y displacements `[H, W]`."""
   del size, table, edition
   shapes = ((3, 2), image.shape[:2], image.shape[:2])
@@ -82,7 +90,13 @@ def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
   )
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: tuple[jax.Array, ...],
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
   jitter, dx, dy = draws
   words = packed.pack(image)
@@ -103,7 +117,7 @@ def apply(image, draws, size, table, edition) -> jax.Array:
   return packed.bytes_of(keep.keep(moved, natural))
 
 
-def _affine(jitter: jax.Array, size) -> jax.Array:
+def _affine(jitter: jax.Array, size: layout.Size) -> jax.Array:
   """From output to input (x, y, 1), float32 `[2, 3]`.
 
   Three points around the centre, at a third of the shorter side, move by the
@@ -125,19 +139,21 @@ def _affine(jitter: jax.Array, size) -> jax.Array:
   return jnp.concatenate([linear, shift[:, None]], axis=1)
 
 
-def _smooth(field, size, table):
+def _smooth(
+  field: jax.Array, size: layout.Size, table: plugins.Table
+) -> jax.Array:
   """Gaussian blur, borders mirrored, by whichever way suits the kernel."""
 
-  def narrow():
+  def narrow() -> jax.Array:
     return _few_taps(field, [table["half"]] * 2, [table["turns"]] * 2, size)
 
-  def wide():
+  def wide() -> jax.Array:
     return gaussian.blur(field, table["wide"], size, "reflect")
 
   return jax.lax.cond(table["is_wide"] == 1, wide, narrow)
 
 
-def _smooth_by_size(field, size):
+def _smooth_by_size(field: jax.Array, size: layout.Size) -> jax.Array:
   """The same with a sigma of 0.01 of each side.
 
   Kernels of all sides that the canvas can hold are made on the host.
@@ -151,8 +167,21 @@ def _smooth_by_size(field, size):
   return _few_taps(field, halves, turns, size)
 
 
-def _few_taps(field, halves, turns, size):
+def _few_taps(
+  field: jax.Array,
+  halves: list[jax.Array],
+  turns: list[jax.Array],
+  size: layout.Size,
+) -> jax.Array:
   edges = [taps.margin(half) for half in halves]
   padded = border.pad_reflect(field, size, edges)
   down = taps.blur(padded, halves[0], turns[0], 0)
   return taps.blur(down, halves[1], turns[1], 1)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  draw=draw,
+  apply=apply,
+)

@@ -8,9 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds import errors
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import keep
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import plasma
 
 SEVERITIES = {  # (strength, decay of the plasma's amplitude)
@@ -32,30 +34,42 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """U(-1, 1) for the whole map, see `plasma.draw`."""
   del size, table
   return plasma.draw(key, levels(image.shape, edition))
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` as from `plasma.draw`."""
   height, width = image.shape[:2]
   static = isinstance(size.h, int)
   if static and max(height, width) > (edition.plasma_px or height + width):
-    raise ValueError(
+    raise errors.UserError(
       f"Edition {edition.name!r} has a fog map of {edition.plasma_px} px, got"
       f" a {height}x{width} image. Use edition='any' for other sizes."
     )
   fog = _map(draws, size, table, edition, (height, width))
-  inside = images.mask(images.flat(image), size)
+  inside = layout.mask(layout.flat(image), size)
   top = inside.max().astype(jnp.float32)
   strength = table["strength"] * 255.0
   scale = top / (top + strength)
   added = jnp.round(fog * (strength * _FINE)).astype(jnp.int32)
   added = keep.keep(added, strength)
-  total = images.planes(image).astype(jnp.int32) * int(_FINE) + added
-  return images.interleave(total.astype(jnp.float32) * (scale / _FINE))
+  total = layout.planes(image).astype(jnp.int32) * int(_FINE) + added
+  return layout.interleave(total.astype(jnp.float32) * (scale / _FINE))
 
 
 def levels(shape: tuple[int, ...], edition: spec.Edition) -> int:
@@ -67,7 +81,13 @@ def levels(shape: tuple[int, ...], edition: spec.Edition) -> int:
   return (side - 1).bit_length()
 
 
-def _map(draws, size, table, edition, shape) -> jax.Array:
+def _map(
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+  shape: tuple[int, int],
+) -> jax.Array:
   """The normalised map over the canvas, float32 `[H, W]`."""
   grids = plasma.heights(draws, table["amplitude"])
   if edition.plasma_px or isinstance(size.h, int):
@@ -84,8 +104,16 @@ def _map(draws, size, table, edition, shape) -> jax.Array:
   )
 
 
-def _corner(grid, shape):
+def _corner(grid: jax.Array, shape: tuple[int, int]) -> jax.Array:
   above, highest = plasma.normalise(grid)
   rows, columns = (max(0, n - grid.shape[0]) for n in shape)
   above = jnp.pad(above[: shape[0], : shape[1]], ((0, rows), (0, columns)))
   return above.astype(jnp.float32) * (1.0 / highest)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  draw=draw,
+  apply=apply,
+)

@@ -10,11 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds import errors
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import frost_resize
+from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # weights of the picture and of the frost
   "imagenet": ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)),
@@ -29,7 +31,6 @@ SEVERITIES = {  # weights of the picture and of the frost
 }
 _MORE = 1.1  # imagecorruptions enlarges by this on top
 _SHAPES = ((600, 900), (315, 560), (315, 560), (350, 527), (495, 660))
-assets_version = frost_pictures.assets_version
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
@@ -60,7 +61,13 @@ def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
   return fixed
 
 
-def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> tuple[jax.Array, ...]:
   """(which picture, first row, first column) of the crop, int32."""
   which = seeding.integers(key, (), len(frost_pictures.USED))
   shape = table["shapes"][which]
@@ -73,7 +80,13 @@ def draw(key, image, size, table, edition) -> tuple[jax.Array, ...]:
   return which, *corner
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: tuple[jax.Array, ...],
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, integers `[H, W * 3]`; `draws` as from `draw`."""
   which, *corner = draws
   if edition.michaelis:
@@ -81,12 +94,17 @@ def apply(image, draws, size, table, edition) -> jax.Array:
   else:
     frost = _crop(which, corner, image.shape, size, table, edition)
   ours, its = table["weights"]
-  total = ours * images.flat(image).astype(jnp.int32) + its * frost
+  total = ours * layout.flat(image).astype(jnp.int32) + its * frost
   # Exactly total // 100: below 255 levels, 5243 / 2**19 is near enough.
   return (jnp.minimum(total, 25500) * 5243) >> 19
 
 
-def resized(which, size, canvas, shapes) -> jax.Array:
+def resized(
+  which: jax.Array,
+  size: layout.Size,
+  canvas: tuple[int, ...],
+  shapes: jax.Array,
+) -> jax.Array:
   """Height and width the picture is enlarged to in the `any` edition.
 
   The reference's float64 arithmetic decides by ceil(), so its results are
@@ -111,22 +129,35 @@ def _enlargements(canvas: int, axis: int) -> np.ndarray:
   return np.stack(tables).astype(np.int32)
 
 
-def _enlarged(which, corner, canvas, size, table):
+def _enlarged(
+  which: jax.Array,
+  corner: list[jax.Array],
+  canvas: tuple[int, ...],
+  size: layout.Size,
+  table: plugins.Table,
+) -> jax.Array:
   return frost_resize.cubic_crop(
     table["pictures"][which],
     table["shapes"][which],
     resized(which, size, canvas, table["shapes"]),
     corner,
-    canvas[:2],
+    (canvas[0], canvas[1]),
     table["cubic"],
   )
 
 
-def _crop(which, corner, canvas, size, table, edition):
+def _crop(
+  which: jax.Array,
+  corner: list[jax.Array],
+  canvas: tuple[int, ...],
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   pictures = table["pictures"]
   have = (pictures.shape[1], pictures.shape[2] // 3)
-  if isinstance(size.h, int):
-    _check(size, edition)
+  if isinstance(size.h, int) and isinstance(size.w, int):
+    _check(size.h, size.w, edition)
   want = tuple(min(n, m) for n, m in zip(canvas[:2], have, strict=True))
   crop = jax.lax.dynamic_slice(
     pictures,
@@ -137,12 +168,23 @@ def _crop(which, corner, canvas, size, table, edition):
   return jnp.pad(crop, [(0, n) for n in missing]).astype(jnp.int32)
 
 
-def _check(size, edition):
-  scale = edition.frost_scale
+def _check(height: int, width: int, edition: spec.Edition) -> None:
+  """UserError where a picture is as large as the smallest frost picture."""
+  scale = edition.frost_scale or 1.0
   smallest = [min(int(np.rint(s[i] * scale)) for s in _SHAPES) for i in (0, 1)]
-  if size.h >= smallest[0] or size.w >= smallest[1]:
-    raise ValueError(
+  if height >= smallest[0] or width >= smallest[1]:
+    raise errors.UserError(
       f"Edition {edition.name!r} cuts frost out of pictures as small as"
       f" {smallest[0]}x{smallest[1]}, which must be larger than the image;"
-      f" got {size.h}x{size.w}. Use edition='any' for images of any size."
+      f" got {height}x{width}. Use edition='any' for images of any size."
     )
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  assets=assets,
+  draw=draw,
+  assets_version=frost_pictures.assets_version,
+  apply=apply,
+)

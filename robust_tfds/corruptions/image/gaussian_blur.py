@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import gaussian
+from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # sigma in px
   "imagenet": (1, 2, 3, 4, 6),
@@ -34,15 +35,28 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
   del draws, edition
   height, width = image.shape[:2]
   down = gaussian.matrix(table["fine"], size.h, height, "nearest")
   across = gaussian.matrix(table["coarse"], size.w, width, "nearest")
   highest = jax.lax.Precision.HIGHEST
-  levels = images.planes(image).astype(jnp.float32)
+  levels = layout.planes(image).astype(jnp.float32)
   fine = jnp.matmul(down, levels, precision=highest)
   parts = jnp.floor(fine * np.float32(_PARTS / _FINE) + 0.5)
   coarse = jnp.matmul(parts, across.T, precision=highest)
-  return images.interleave(coarse * np.float32(1 / (_PARTS * _COARSE)))
+  return layout.interleave(coarse * np.float32(1 / (_PARTS * _COARSE)))
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  apply=apply,
+)

@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
-from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import normal_noise
 
 SEVERITIES = {  # standard deviation, of v in [0, 1]
   "imagenet": (0.08, 0.12, 0.18, 0.26, 0.38),
@@ -25,14 +26,22 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"sigma": sigma.astype(np.float32)}
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
-  """Standard normals, float32 `[H, W * 3]`."""
-  del size, table, edition
-  return seeding.normal(key, images.flat(image).shape)
-
-
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels `[H, W * 3]`; `draws` are standard normals, one a value."""
   del size, edition
-  levels = images.flat(image).astype(jnp.float32)
-  return levels + table["sigma"] * images.flat(draws)
+  levels = layout.flat(image).astype(jnp.float32)
+  return levels + table["sigma"] * layout.flat(draws)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  draw=normal_noise.draw,
+  apply=apply,
+)

@@ -8,12 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import gaussian
 from robust_tfds.corruptions.ops import keep
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 from robust_tfds.corruptions.ops import sequential_copy
 from robust_tfds.corruptions.ops import taps
@@ -57,7 +58,13 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Displacements of every pass, int32 `[passes, H, W]`.
 
   Each is down * 65536 + right, both -d..d - 1; passes beyond the severity's are
@@ -68,7 +75,7 @@ def draw(key, image, size, table, edition) -> jax.Array:
   span = (2 * delta).astype(jnp.uint32)
   shape = image.shape[:2]
 
-  def add(i, draws):
+  def add(i: jax.Array, draws: jax.Array) -> jax.Array:
     fold = i.astype(jnp.uint32) * np.uint32(_WEYL)
     words = seeding.bits(key.at[1].set(key[1] ^ fold), shape)
     down = (((words >> 16) * span) >> 16).astype(jnp.int32) - delta
@@ -80,14 +87,20 @@ def draw(key, image, size, table, edition) -> jax.Array:
   return jax.lax.fori_loop(0, table["passes"], add, draws)
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, int32 `[H, W * 3]`; `draws` as from `draw`."""
   del edition
   height, width = image.shape[:2]
-  blurred = _blur(images.flat(image), size, table).astype(jnp.uint8)
+  blurred = _blur(layout.flat(image), size, table).astype(jnp.uint8)
   words = packed.pack(blurred.reshape(height, width, 3)).reshape(-1)
 
-  def shuffle(i, words):
+  def shuffle(i: jax.Array, words: jax.Array) -> jax.Array:
     right = (draws[i] << 16) >> 16
     down = (draws[i] - right) >> 16
     source = sequential_copy.sources(down, right, table["delta"], size)
@@ -98,7 +111,9 @@ def apply(image, draws, size, table, edition) -> jax.Array:
   return _blur(shuffled, size, table)
 
 
-def _blur(levels: jax.Array, size, table) -> jax.Array:
+def _blur(
+  levels: jax.Array, size: layout.Size, table: plugins.Table
+) -> jax.Array:
   """Gaussian blur of uint8 `[H, W * 3]`, truncated: int32, 0..255.
 
   A white pixel diagonal to a darker one loses as little as 1e-7 levels and is
@@ -137,3 +152,11 @@ def _dips(sigma: float) -> np.ndarray:
       total = total + (value + value) * weight
     value = total
   return np.arange(256, dtype=np.int32) - (value * 255).astype(np.int32)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  draw=draw,
+  apply=apply,
+)

@@ -9,9 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # probability that a value is replaced
   "imagenet": (0.03, 0.06, 0.09, 0.17, 0.27),
@@ -27,16 +28,36 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"amount": np.round(amount * 2**31).astype(np.uint32)}
 
 
-def draw(key, image, size, table, edition) -> tuple[jax.Array, jax.Array]:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> tuple[jax.Array, jax.Array]:
   """(flip, salt), bool `[H, W * 3]`: one random word decides both."""
   del size, edition
-  words = seeding.bits(key, images.flat(image).shape)
+  words = seeding.bits(key, layout.flat(image).shape)
   return (words >> 1) < table["amount"], (words & 1) == 1
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: tuple[jax.Array, jax.Array],
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` are (flip, salt) as from `draw`."""
   del size, table, edition
-  flip, salt = (images.flat(d) for d in draws)
+  flip, salt = (layout.flat(d) for d in draws)
   extreme = jnp.where(salt, jnp.uint8(255), jnp.uint8(0))
-  return jnp.where(flip, extreme, images.flat(image))
+  return jnp.where(flip, extreme, layout.flat(image))
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  draw=draw,
+  apply=apply,
+)

@@ -6,8 +6,10 @@ docs/specs/corruptions.md sections 1 and 3.
 import jax
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import jpeg
+from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # quality
   "imagenet": (25, 18, 15, 10, 7),
@@ -22,7 +24,20 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"quantisation": jpeg.tables(edition.row(SEVERITIES))}
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
   del draws, edition
   return jpeg.roundtrip(image, size, table["quantisation"])
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  apply=apply,
+)

@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import motion
 
 SEVERITIES = {  # (radius, sigma) in px
@@ -37,18 +38,39 @@ def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"directions": motion.directions(-45, 45)}
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """A direction: sine and cosine, int32 `[2]` in units of 1 / `motion.ONE`."""
   del image, size, edition
   return table["directions"][seeding.integers(key, (), motion.STEPS)]
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, int32 `[H, W * 3]`; `draws` is a direction."""
   weights, bias = table["weights"], _BIAS
   if edition.michaelis:
     weights, bias = motion.within(weights, draws, size), 0
   edge = motion.margin(weights)
-  padded = border.pad(images.flat(image), size, (edge, edge), channels=3)
+  padded = border.pad(layout.flat(image), size, (edge, edge), channels=3)
   total = motion.blur(padded, weights, table["turns"], draws, channels=3)
   return (total + jnp.int32(bias)) >> BITS
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  assets=assets,
+  draw=draw,
+  apply=apply,
+)

@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # (factor, added constant)
   "imagenet": ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
@@ -24,15 +25,21 @@ SEVERITIES = {  # (factor, added constant)
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   """(factor, constant, 1) in `tenths`, int32 `[5, 3]`: exact until divided."""
-  tenths = np.array(edition.row(SEVERITIES), np.float64) * 10
-  tenths = np.round(np.pad(tenths, ((0, 0), (0, 1)), constant_values=10))
+  pairs = np.array(edition.row(SEVERITIES), np.float64) * 10
+  tenths = np.round(np.pad(pairs, ((0, 0), (0, 1)), constant_values=10))
   return {"tenths": tenths.astype(np.int32)}
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
   del draws, size, edition
-  channels = images.planes(image)
+  channels = layout.planes(image)
   with jax.enable_x64(True):
     factor, added, one = table["tenths"].astype(jnp.float64)
     factor, added = factor / one, added / one
@@ -41,10 +48,10 @@ def apply(image, draws, size, table, edition) -> jax.Array:
     saturation = jnp.clip(_rounded(saturation * factor) + added, 0.0, 1.0)
     rgb = _hsv_to_rgb(hue, saturation, value)
     levels = (jnp.clip(rgb, 0.0, 1.0) * 255.0).astype(jnp.int32)
-  return images.interleave(levels)
+  return layout.interleave(levels)
 
 
-def _rgb_to_hsv(rgb):
+def _rgb_to_hsv(rgb: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
   red, green, blue = rgb
   value = rgb.max(axis=0)
   spread = value - rgb.min(axis=0)
@@ -59,7 +66,9 @@ def _rgb_to_hsv(rgb):
   return jnp.where(hue < 0, hue + 1.0, hue), saturation, value
 
 
-def _hsv_to_rgb(hue, saturation, value):
+def _hsv_to_rgb(
+  hue: jax.Array, saturation: jax.Array, value: jax.Array
+) -> jax.Array:
   sixths = _rounded(hue * 6.0)
   sector = jnp.floor(sixths)
   within = sixths - sector
@@ -70,7 +79,7 @@ def _hsv_to_rgb(hue, saturation, value):
   # Values of red by sector; green and blue are the same, two and four back.
   cycle = (value, falling, low, low, rising, value)
 
-  def channel(back):
+  def channel(back: int) -> jax.Array:
     chosen = cycle[-back % 6]
     for i in range(1, 6):
       chosen = jnp.where(pick == i, cycle[(i - back) % 6], chosen)
@@ -79,11 +88,18 @@ def _hsv_to_rgb(hue, saturation, value):
   return jnp.stack([channel(0), channel(2), channel(4)])
 
 
-def _quotient(x, divisor):
+def _quotient(x: jax.Array, divisor: float) -> jax.Array:
   """x / divisor for x <= divisor; XLA would multiply by a scalar's reciprocal."""
   return x / jnp.maximum(x, divisor)
 
 
-def _rounded(product):
+def _rounded(product: jax.Array) -> jax.Array:
   """Keeps a product (0 or more) out of a fused multiply-add, which rounds once."""
   return jnp.maximum(product, 0.0)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  apply=apply,
+)

@@ -13,9 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # expected photons of a white value
   "imagenet": (60, 25, 12, 5, 3),
@@ -46,12 +47,19 @@ def alias_tables(rates: Sequence[int]) -> dict[str, np.ndarray]:
   }
 
 
-def draw(key, image, size, table, edition, stream=0) -> jax.Array:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+  stream: jax.typing.ArrayLike = 0,
+) -> jax.Array:
   """Photon counts, int32 `[H, W * 3]`, those beyond the rate all alike."""
   del size, edition
   columns = table["alias"].shape[-1]
   shift = _WORD - (columns.bit_length() - 1)
-  levels = images.flat(image).astype(jnp.uint32)
+  levels = layout.flat(image).astype(jnp.uint32)
   words = seeding.bits(key, levels.shape, stream)
   column = words >> shift
   entry = table["alias"].reshape(-1)[levels * columns + column]
@@ -61,10 +69,16 @@ def draw(key, image, size, table, edition, stream=0) -> jax.Array:
   return count.astype(jnp.int32)
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels `[H, W * 3]`; `draws` are Poisson counts, one a value."""
   del image, size, edition
-  return images.flat(draws).astype(jnp.float32) * table["step"]
+  return layout.flat(draws).astype(jnp.float32) * table["step"]
 
 
 def _step(rate: int) -> np.float32:
@@ -127,3 +141,11 @@ def _alias(pmf: np.ndarray) -> np.ndarray:
     held = mass[rows, current]
     active = active & (spent | (taken < roomy))
   return ((stays << bits) | other).astype(np.uint32)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  draw=draw,
+  apply=apply,
+)

@@ -10,11 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import clipped_zoom
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import motion
 
 SEVERITIES = {  # (mean, deviation, zoom, threshold, radius, sigma, mix)
@@ -66,7 +67,13 @@ def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"directions": motion.directions(-135, -45)}
 
 
-def draw(key, image, size, table, edition) -> tuple[jax.Array, jax.Array]:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> tuple[jax.Array, jax.Array]:
   """(standard normals of the layer's central part, direction of the blur).
 
   The zoom uses the middle 1 / zoom of the layer only: that is all we draw,
@@ -79,7 +86,13 @@ def draw(key, image, size, table, edition) -> tuple[jax.Array, jax.Array]:
   return seeding.normal(key, shape), table["directions"][turn]
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: tuple[jax.Array, jax.Array],
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
   normals, direction = draws
   layer = table["mean"] + table["deviation"] * normals
@@ -87,11 +100,11 @@ def apply(image, draws, size, table, edition) -> jax.Array:
   at = table["severity"] - 1
   zooms = _zooms(edition)
   lengths = [
-    clipped_zoom.Lengths(*(x[at] for x in clipped_zoom.lengths(n, m, zooms)))
+    clipped_zoom.lengths(n, m, zooms).at(at)
     for n, m in zip(size, shape, strict=True)
   ]
   if edition.michaelis:
-    flakes = _float_flakes(layer, direction, lengths, shape, size, table, zooms)
+    flakes = _float_flakes(layer, direction, lengths, shape, table, zooms)
   else:
     flakes = _byte_flakes(layer, direction, lengths, shape, size, table)
   return cover(image, flakes, size, table["pale"])
@@ -99,11 +112,16 @@ def apply(image, draws, size, table, edition) -> jax.Array:
 
 def byte_layer(stretched: jax.Array, threshold: jax.Array) -> jax.Array:
   """The thresholded layer as Hendrycks' 8-bit one, int32 0..255."""
-  kept = jnp.where(stretched < threshold, 0.0, jnp.clip(stretched, 0.0, 1.0))
-  return (kept * 255.0).astype(jnp.int32)
+  flakes = jnp.where(stretched < threshold, 0.0, jnp.clip(stretched, 0.0, 1.0))
+  return (flakes * 255.0).astype(jnp.int32)
 
 
-def blow(layer: jax.Array, direction, size, table) -> jax.Array:
+def blow(
+  layer: jax.Array,
+  direction: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+) -> jax.Array:
   """ImageMagick's motion blur of an 8-bit layer `[H, W]`: int32 0..255."""
   edge = motion.margin(table["weights"])
   padded = border.pad(layer, size, (edge, edge))
@@ -111,7 +129,9 @@ def blow(layer: jax.Array, direction, size, table) -> jax.Array:
   return (total + (1 << BITS) // 514) >> BITS  # see motion_blur
 
 
-def cover(image: jax.Array, flakes: jax.Array, size, pale) -> jax.Array:
+def cover(
+  image: jax.Array, flakes: jax.Array, size: layout.Size, pale: jax.Array
+) -> jax.Array:
   """The paler picture under the flakes and under them turned by 180 degrees.
 
   Args:
@@ -124,39 +144,51 @@ def cover(image: jax.Array, flakes: jax.Array, size, pale) -> jax.Array:
     uint8 `[H, W * 3]`.
   """
   both = (flakes + border.rotate180(flakes, size)).astype(jnp.float32)
-  planes = images.planes(image).astype(jnp.int32)
+  planes = layout.planes(image).astype(jnp.int32)
   grey = (planes * jnp.array(_GREY)[:, None, None]).sum(axis=0)
   glow = grey.astype(jnp.float32) * np.float32(1.5 / 65536) + 127.5
   levels = planes.astype(jnp.float32)
   paler = levels + pale * jnp.maximum(glow - levels, 0.0)
-  return images.interleave(paler + both)
+  return layout.interleave(paler + both)
 
 
-def _byte_flakes(layer, direction, lengths, shape, size, table):
-  axes = [
-    clipped_zoom.positions(
-      n._replace(start=0), side, trim=(n.made - valid) // 2
-    )
+def _byte_flakes(
+  layer: jax.Array,
+  direction: jax.Array,
+  lengths: list[clipped_zoom.Lengths],
+  shape: tuple[int, ...],
+  size: layout.Size,
+  table: plugins.Table,
+) -> jax.Array:
+  rows, columns = [
+    clipped_zoom.positions(n.from_first(), side, trim=(n.target - valid) // 2)
     for n, side, valid in zip(lengths, shape, size, strict=True)
   ]
-  stretched = clipped_zoom.resample(layer, *axes)
+  stretched = clipped_zoom.resample(layer, rows, columns)
   layer = byte_layer(stretched, table["threshold"])
   return blow(layer, direction, size, table)
 
 
-def _float_flakes(layer, direction, lengths, shape, size, table, zooms):
+def _float_flakes(
+  layer: jax.Array,
+  direction: jax.Array,
+  lengths: list[clipped_zoom.Lengths],
+  shape: tuple[int, ...],
+  table: plugins.Table,
+  zooms: list[float],
+) -> jax.Array:
   """imagecorruptions: blur before the crop, in 14 bits, then round to 8."""
-  made = [clipped_zoom.longest(side, zooms)[1] for side in shape]
-  axes = [
-    clipped_zoom.positions(n._replace(start=0), count)
-    for n, count in zip(lengths, made, strict=True)
+  counts = [clipped_zoom.longest(side, zooms)[1] for side in shape]
+  rows, columns = [
+    clipped_zoom.positions(n.from_first(), count)
+    for n, count in zip(lengths, counts, strict=True)
   ]
-  stretched = clipped_zoom.resample(layer, *axes)
-  kept = jnp.where(
+  stretched = clipped_zoom.resample(layer, rows, columns)
+  flakes = jnp.where(
     stretched < table["threshold"], 0.0, jnp.clip(stretched, 0.0, 1.0)
   )
-  fine = jnp.round(kept * (1 << 14)).astype(jnp.int32)
-  whole = tuple(n.made for n in lengths)
+  fine = jnp.round(flakes * (1 << 14)).astype(jnp.int32)
+  whole = layout.Size(*(n.target for n in lengths))
   weights = motion.within(table["weights"], direction, whole)
   edge = motion.margin(weights)
   padded = border.pad(fine, whole, (edge, edge))
@@ -165,5 +197,14 @@ def _float_flakes(layer, direction, lengths, shape, size, table, zooms):
   return jnp.round(levels).astype(jnp.int32)[: shape[0], : shape[1]]
 
 
-def _zooms(edition):
+def _zooms(edition: spec.Edition) -> list[float]:
   return [row[2] for row in edition.row(SEVERITIES)]
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  assets=assets,
+  draw=draw,
+  apply=apply,
+)

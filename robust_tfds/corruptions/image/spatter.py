@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
@@ -18,6 +18,7 @@ from robust_tfds.corruptions.ops import canny
 from robust_tfds.corruptions.ops import chamfer
 from robust_tfds.corruptions.ops import equalize
 from robust_tfds.corruptions.ops import keep
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import stencil
 from robust_tfds.corruptions.ops import taps
 
@@ -86,34 +87,51 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Standard normals, float32 `[H, W]`."""
   del size, table, edition
   return seeding.normal(key, image.shape[:2])
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` are standard normals `[H, W]`."""
   del edition
   layer = table["mean"] + table["deviation"] * draws
   layer = _blur(layer, table["half"], table["turns"], size)
 
-  def with_mud():
+  def with_mud() -> jax.Array:
     splash = (layer > table["threshold"]).astype(jnp.int32)
     cover = _blur(splash, table["splash_half"], table["splash_turns"], size)
     cover = jnp.where(cover < 0.8, 0.0, cover)
-    levels = images.planes(image).astype(jnp.float32)
+    levels = layout.planes(image).astype(jnp.float32)
     colour = jnp.array(_MUD)[:, None, None]
-    return images.interleave(levels + cover * (colour - levels))
+    return layout.interleave(levels + cover * (colour - levels))
 
-  def with_water():
+  def with_water() -> jax.Array:
     drops = jnp.where(layer < table["threshold"], 0.0, layer)
     return water(image, drops, size, table["intensity"])
 
   return jax.lax.cond(table["mud"] == 1, with_mud, with_water)
 
 
-def water(image: jax.Array, layer: jax.Array, size, intensity) -> jax.Array:
+def water(
+  image: jax.Array,
+  layer: jax.Array,
+  size: layout.Size,
+  intensity: jax.Array,
+) -> jax.Array:
   """The picture under drops.
 
   Args:
@@ -133,12 +151,17 @@ def water(image: jax.Array, layer: jax.Array, size, intensity) -> jax.Array:
   shine = (thick * rim).astype(jnp.float32)
   brightest = jnp.where(inside, shine, 0.0).max()
   shine = shine * (intensity / jnp.maximum(brightest, 1.0))
-  levels = images.planes(image).astype(jnp.float32)
+  levels = layout.planes(image).astype(jnp.float32)
   colour = jnp.array(_WATER)[:, None, None]
-  return images.interleave(levels + colour * shine)
+  return layout.interleave(levels + colour * shine)
 
 
-def _rim(distance, size, inside, natural):
+def _rim(
+  distance: jax.Array,
+  size: layout.Size,
+  inside: jax.Array,
+  natural: jax.Array,
+) -> jax.Array:
   """Distances to edges, made into a relief: int32 0..255."""
   near = stencil.neighbours(distance, size)
   mean = sum(near.values()) * np.float32(1 / (9 * chamfer.ONE))
@@ -148,14 +171,26 @@ def _rim(distance, size, inside, natural):
   coarse = keep.keep(jnp.clip(coarse, 0, _CAP), natural)
   spread = keep.keep(equalize.equalize(coarse, inside, _CAP + 1), natural)
   near = stencil.neighbours(spread, size)
-  relief = sum(weight * near[at] for at, weight in _EMBOSS.items())
+  parts = (weight * near[at] for at, weight in _EMBOSS.items())
+  relief = sum(parts, start=jnp.int32(0))
   near = stencil.neighbours(keep.keep(jnp.clip(relief, 0, 255), natural), size)
-  smooth = (2 * sum(near.values()) + 9) // 18  # rounds: never a tie
+  total = sum(near.values(), start=jnp.int32(0))
+  smooth = (2 * total + 9) // 18  # rounds: never a tie
   return keep.keep(smooth, natural)
 
 
-def _blur(layer, half, turns, size):
+def _blur(
+  layer: jax.Array, half: jax.Array, turns: jax.Array, size: layout.Size
+) -> jax.Array:
   edge = taps.margin(half)
   padded = border.pad(layer, size, (edge, edge))
   down = taps.blur(padded, half, turns, 0)
   return taps.blur(down, half, turns, 1)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  draw=draw,
+  apply=apply,
+)

@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
-from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import normal_noise
 
 SEVERITIES = {  # standard deviation, relative to v
   "imagenet": (0.15, 0.20, 0.35, 0.45, 0.60),
@@ -24,14 +25,22 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"sigma": np.array(edition.row(SEVERITIES), np.float32)}
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
-  """Standard normals, float32 `[H, W * 3]`."""
-  del size, table, edition
-  return seeding.normal(key, images.flat(image).shape)
-
-
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels `[H, W * 3]`; `draws` are standard normals, one a value."""
   del size, edition
-  levels = images.flat(image).astype(jnp.float32)
-  return levels + levels * table["sigma"] * images.flat(draws)
+  levels = layout.flat(image).astype(jnp.float32)
+  return levels + levels * table["sigma"] * layout.flat(draws)
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  draw=normal_noise.draw,
+  apply=apply,
+)

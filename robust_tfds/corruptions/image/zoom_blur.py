@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import clipped_zoom
+from robust_tfds.corruptions.ops import layout
 
 _SMALL = ((1.06, 0.01), (1.11, 0.01), (1.16, 0.01), (1.21, 0.01), (1.26, 0.01))
 SEVERITIES = {  # (stop, step) of arange(1, stop, step)
@@ -37,27 +38,28 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"count": np.array([len(z) - 1 for z in zooms], np.int32)}
 
 
-def apply(image, draws, size, table, edition) -> jax.Array:
+def apply(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Levels, float32 `[H, W * 3]`."""
   del draws
   height, width = image.shape[:2]
   zooms = _padded([_zooms(row) for row in edition.row(SEVERITIES)])
   at = table["severity"] - 1
   down, across = (
-    clipped_zoom.lengths(valid, side, zooms)
+    clipped_zoom.lengths(valid, side, zooms).at(at)
     for valid, side in ((size.h, height), (size.w, width))
   )
-  down, across = (
-    clipped_zoom.Lengths(*(x[at] for x in axis)) for axis in (down, across)
-  )
-  levels = images.flat(image)
+  levels = layout.flat(image)
 
-  def add(i, total):
+  def add(i: jax.Array, total: jax.Array) -> jax.Array:
     i = i + 1  # zoom 0 has factor 1 and is the picture itself
-    vertical = clipped_zoom.Lengths(*(x[i] for x in down))
-    horizontal = clipped_zoom.Lengths(*(x[i] for x in across))
-    rows = clipped_zoom.positions(vertical, height)
-    left, right, weight = clipped_zoom.positions(horizontal, width)
+    rows = clipped_zoom.positions(down.at(i), height)
+    left, right, weight = clipped_zoom.positions(across.at(i), width)
     columns = left, right, jnp.round(weight * _STEPS) * (1 / _STEPS)
     return clipped_zoom.resample(levels, rows, columns, 3, total)
 
@@ -77,3 +79,10 @@ def _padded(zooms: list[np.ndarray]) -> np.ndarray:
   pads = [(0, longest - len(z)) for z in zooms]
   rows = zip(zooms, pads, strict=True)
   return np.stack([np.pad(z, p, constant_values=1) for z, p in rows])
+
+
+PLUGIN = plugins.Corruption(
+  severities=SEVERITIES,
+  tables=tables,
+  apply=apply,
+)

@@ -7,10 +7,17 @@ works for a traced valid size.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
+
+# Maps integer positions into 0..valid-1.
+Rule = Callable[[jax.Array, int | jax.Array], jax.Array]
 
 
 def reflect101(index: jax.Array, valid: int | jax.Array) -> jax.Array:
@@ -37,7 +44,10 @@ def nearest(index: jax.Array, valid: int | jax.Array) -> jax.Array:
 
 
 def pad(
-  canvas: jax.Array, size, margin: tuple[int, int], channels: int = 1
+  canvas: jax.Array,
+  size: layout.Size,
+  margin: tuple[int, int],
+  channels: int = 1,
 ) -> jax.Array:
   """The picture with its edge pixels repeated around it.
 
@@ -64,7 +74,7 @@ def pad(
   return packed.columns(packed.rows(canvas, y), x)
 
 
-def rotate180(canvas: jax.Array, size) -> jax.Array:
+def rotate180(canvas: jax.Array, size: layout.Size) -> jax.Array:
   """The picture turned by 180 degrees within its own size; `[H, W]`."""
   height, width = canvas.shape
   turned = canvas[::-1, ::-1]
@@ -76,7 +86,9 @@ def rotate180(canvas: jax.Array, size) -> jax.Array:
   )
 
 
-def pad_reflect(canvas: jax.Array, size, margin) -> jax.Array:
+def pad_reflect(
+  canvas: jax.Array, size: layout.Size, margin: Sequence[int]
+) -> jax.Array:
   """The picture `[H, W]` with `margin` (rows, columns) mirrored around it.
 
   Mirrors at the pixels' outer edges (scipy's 'reflect'), as often as it takes.

@@ -11,12 +11,15 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds.corruptions.ops import border
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import stencil
 
 _TAN22 = 13573  # tan(22.5 degrees) * 2**15
 
 
-def edges(levels: jax.Array, size, low: int, high: int) -> jax.Array:
+def edges(
+  levels: jax.Array, size: layout.Size, low: int, high: int
+) -> jax.Array:
   """Edge pixels.
 
   Args:
@@ -39,10 +42,10 @@ def edges(levels: jax.Array, size, low: int, high: int) -> jax.Array:
   steep = flat + (across << 16)
   y = down << 15
 
-  def beats(before, after):
+  def beats(before: stencil.Offset, after: stencil.Offset) -> jax.Array:
     return (magnitude > around[before]) & (magnitude >= around[after])
 
-  def diagonal(slope):
+  def diagonal(slope: int) -> jax.Array:
     ahead, behind = around[-1, -slope], around[1, slope]
     return (magnitude > ahead) & (magnitude > behind)
 
@@ -61,7 +64,7 @@ def connected(seeds: jax.Array, allowed: jax.Array) -> jax.Array:
   """Pixels of `allowed` that touch the seeds through it, 8-connected."""
   allowed = allowed.astype(jnp.uint8)
 
-  def grow(state):
+  def grow(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
     reached, _ = state
     larger = _dilate(_dilate(reached) & allowed) & allowed
     return larger, (larger != reached).any()
@@ -70,7 +73,7 @@ def connected(seeds: jax.Array, allowed: jax.Array) -> jax.Array:
   return jax.lax.while_loop(lambda s: s[1], grow, start)[0] == 1
 
 
-def _dilate(mask):
+def _dilate(mask: jax.Array) -> jax.Array:
   wide = jnp.pad(mask, ((1, 1), (0, 0)))
   tall = wide[:-2] | wide[1:-1] | wide[2:]
   wide = jnp.pad(tall, ((0, 0), (1, 1)))

@@ -9,6 +9,8 @@ one takes the minimum over the rows within the cap. No sequential sweeps.
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 
@@ -37,22 +39,20 @@ def distance(marked: jax.Array, cap: int) -> jax.Array:
   reach = cap + _UNROLL
   padded = jnp.pad(rows, ((reach, reach), (0, 0)), constant_values=_FAR)
 
-  def nearer(turn, least):
+  def nearer(turn: jax.Array, least: jax.Array) -> jax.Array:
     for k in range(_UNROLL):
       least = jnp.minimum(least, in_rows(turn * _UNROLL + k))
     return least
 
-  def in_rows(v):
+  def in_rows(v: jax.Array) -> jax.Array:
     """The shortest way to a marked pixel v rows away."""
     above = jax.lax.dynamic_slice_in_dim(padded, reach - v, height)
     below = jax.lax.dynamic_slice_in_dim(padded, reach + v, height)
     u = jnp.minimum(above, below).astype(jnp.float32)
     v = v.astype(jnp.float32)
-    length = None
-    for across, down in _FORMS:  # whole numbers below 2**24: exact
-      form = across * u + down * v
-      length = form if length is None else jnp.maximum(length, form)
-    return length
+    # Whole numbers below 2**24: exact.
+    forms = [across * u + down * v for across, down in _FORMS]
+    return functools.reduce(jnp.maximum, forms)
 
   start = jnp.full(marked.shape, float(cap * ONE), jnp.float32)
   return jax.lax.fori_loop(0, -(-(cap + 1) // _UNROLL), nearer, start)
@@ -62,12 +62,12 @@ _FAR = 32
 _UNROLL = 3
 
 
-def _along_rows(marked):
+def _along_rows(marked: jax.Array) -> jax.Array:
   """Columns to the nearest marked pixel of the row, up to `_FAR`: int32."""
   width = marked.shape[1]
   most = _FAR // 2
 
-  def double(i, length):
+  def double(i: jax.Array, length: jax.Array) -> jax.Array:
     step = 1 << i
     wide = jnp.pad(length, ((0, 0), (most, most)), constant_values=_FAR)
     left = jax.lax.dynamic_slice_in_dim(wide, most - step, width, axis=1)

@@ -23,11 +23,19 @@ Axis = tuple[jax.Array, jax.Array, jax.Array]
 
 
 class Lengths(NamedTuple):
-  """Of one axis: pixels taken, pixels made, and the first one taken."""
+  """Of one axis: pixels zoomed, pixels they become, and the first zoomed one."""
 
-  taken: jax.Array
-  made: jax.Array
+  source: jax.Array
+  target: jax.Array
   start: jax.Array
+
+  def at(self, index: int | jax.Array) -> Lengths:
+    """Those of one zoom of several."""
+    return Lengths(self.source[index], self.target[index], self.start[index])
+
+  def from_first(self) -> Lengths:
+    """The same of an axis that begins with its first zoomed pixel."""
+    return self._replace(start=jnp.int32(0))
 
 
 def longest(canvas: int, zooms: Sequence[float]) -> tuple[int, int]:
@@ -37,7 +45,7 @@ def longest(canvas: int, zooms: Sequence[float]) -> tuple[int, int]:
 
 
 def lengths(
-  valid: int | jax.Array, canvas: int, zooms: Sequence[Sequence[float]]
+  valid: int | jax.Array, canvas: int, zooms: np.ndarray | Sequence[float]
 ) -> Lengths:
   """Lengths for a (possibly traced) side and every zoom.
 
@@ -50,10 +58,10 @@ def lengths(
     int32 arrays of the shape of `zooms`.
   """
   shape = np.shape(zooms)
-  taken, made = _table(canvas, tuple(np.ravel(zooms)))
-  taken = jnp.asarray(taken)[valid].reshape(shape)
-  made = jnp.asarray(made)[valid].reshape(shape)
-  return Lengths(taken, made, (valid - taken) // 2)
+  source, target = _table(canvas, tuple(np.ravel(zooms)))
+  source = jnp.asarray(source)[valid].reshape(shape)
+  target = jnp.asarray(target)[valid].reshape(shape)
+  return Lengths(source, target, (valid - source) // 2)
 
 
 def positions(lengths: Lengths, count: int, trim: int | jax.Array = 0) -> Axis:
@@ -69,7 +77,7 @@ def positions(lengths: Lengths, count: int, trim: int | jax.Array = 0) -> Axis:
     float32 `[count]`.
   """
   i = jnp.arange(count, dtype=jnp.int32) + trim
-  last, steps = lengths.taken - 1, jnp.maximum(lengths.made - 1, 1)
+  last, steps = lengths.source - 1, jnp.maximum(lengths.target - 1, 1)
   i = jnp.minimum(i, steps)
   lower = i * last // steps
   rest = i * last - lower * steps
@@ -108,20 +116,20 @@ def resample(
     total = jnp.zeros((above.shape[0], near.shape[1]), jnp.float32)
 
   # A loop, not a sum: XLA would recompute `middle` in each of the two gathers.
-  def add(k, total):
+  def add(k: jax.Array, total: jax.Array) -> jax.Array:
     return total + weights[k] * packed.columns(middle, near[k])
 
   return jax.lax.fori_loop(0, 2, add, total)
 
 
-def _interleaved(index, channels):
+def _interleaved(index: jax.Array, channels: int) -> jax.Array:
   wide = index[..., None] * channels + jnp.arange(channels)
   return wide.reshape(*index.shape[:-1], -1)
 
 
 def _table(canvas: int, zooms: tuple[float, ...]) -> np.ndarray:
-  """(taken, made) for all sides up to the canvas: int32 `[2, n + 1, zooms]`."""
+  """(source, target) for all sides up to the canvas: int32 `[2, n + 1, zooms]`."""
   sides = np.arange(canvas + 1)[:, None]
-  taken = np.ceil(sides / np.array(zooms, np.float64))
-  made = np.round(taken * np.array(zooms, np.float64))
-  return np.stack([taken, made]).astype(np.int32)
+  source = np.ceil(sides / np.array(zooms, np.float64))
+  target = np.round(source * np.array(zooms, np.float64))
+  return np.stack([source, target]).astype(np.int32)

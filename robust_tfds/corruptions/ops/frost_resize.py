@@ -40,7 +40,10 @@ def linear(picture: np.ndarray, scale: float) -> np.ndarray:
   return ((upper + lower + 2) >> 2).astype(np.uint8)
 
 
-def _linear_taps(n_in: int, n_out: int, scale: float):
+def _linear_taps(
+  n_in: int, n_out: int, scale: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Lower and upper neighbour, and the upper one's weight, of every output."""
   at = ((np.arange(n_out) + 0.5) / scale - 0.5).astype(np.float32)
   lower = np.floor(at).astype(np.int64)
   weight = np.rint((at - lower.astype(np.float32)) * (1 << _BITS))
@@ -63,8 +66,8 @@ def cubic_weights() -> np.ndarray:
 
 def cubic_crop(
   picture: jax.Array,
-  shape: Sequence[jax.Array],
-  resized: Sequence[jax.Array],
+  shape: jax.Array,
+  resized: jax.Array,
   corner: Sequence[jax.Array],
   count: tuple[int, int],
   weights: jax.Array,
@@ -103,22 +106,28 @@ def cubic_crop(
 
   # Loops, not sums: fused into one expression, XLA would recompute the rows
   # for every column that reads them.
-  def add_rows(k, total):
+  def add_rows(k: jax.Array, total: jax.Array) -> jax.Array:
     return total + packed.rows(source, y[:, k]) * down[:, k, None]
 
-  def add_columns(k, total):
+  def add_columns(k: jax.Array, total: jax.Array) -> jax.Array:
     return total + packed.columns(rows, x[:, k]) * across[:, k]
 
-  shape = (count[0], source.shape[1])
-  rows = jax.lax.fori_loop(0, 4, add_rows, jnp.zeros(shape, jnp.int32))
+  zeros = jnp.zeros((count[0], source.shape[1]), jnp.int32)
+  rows = jax.lax.fori_loop(0, 4, add_rows, zeros)
   rows = (rows + (1 << (_DROP - 1))) >> _DROP
-  shape = (count[0], 3 * count[1])
-  total = jax.lax.fori_loop(0, 4, add_columns, jnp.zeros(shape, jnp.int32))
+  zeros = jnp.zeros((count[0], 3 * count[1]), jnp.int32)
+  total = jax.lax.fori_loop(0, 4, add_columns, zeros)
   bits = 2 * _FINE - _DROP
   return jnp.clip((total + (1 << (bits - 1))) >> bits, 0, 255)
 
 
-def _cubic_taps(n_in, n_out, start, count, weights):
+def _cubic_taps(
+  n_in: jax.Array,
+  n_out: jax.Array,
+  start: jax.Array,
+  count: int,
+  weights: jax.Array,
+) -> tuple[jax.Array, jax.Array]:
   """Neighbours and weights of resized positions, int32 `[count, 4]` each."""
   i = start + jnp.arange(count, dtype=jnp.int32)
   above = (2 * i + 1) * n_in - n_out  # over 2 * n_out: ratios of integers

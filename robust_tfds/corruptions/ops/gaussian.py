@@ -22,6 +22,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds import errors
+
 BORDERS = ("nearest", "reflect", "reflect101")
 
 
@@ -38,7 +40,9 @@ def kernel(sigma: float, truncate: float = 4.0) -> np.ndarray:
   return weights / weights.sum()
 
 
-def kernels(sigmas: Sequence[float], truncate: float = 4.0) -> np.ndarray:
+def kernels(
+  sigmas: Sequence[float] | np.ndarray, truncate: float = 4.0
+) -> np.ndarray:
   """One kernel a severity, centred in the longest: float32 `[5, 2 * R + 1]`."""
   rows = [kernel(s, truncate) for s in sigmas]
   longest = max(len(r) for r in rows)
@@ -63,20 +67,6 @@ def integer_kernels(
   return whole.astype(np.float32)
 
 
-def traced_kernel(
-  sigma: jax.Array, max_radius: int, truncate: float = 4.0
-) -> jax.Array:
-  """`kernel` for a traced sigma > 0: float32 `[2 * max_radius + 1]`.
-
-  Taps beyond int(truncate * sigma + 0.5) are 0; `max_radius` bounds it.
-  """
-  i = jnp.arange(-max_radius, max_radius + 1, dtype=jnp.float32)
-  radius = jnp.floor(truncate * sigma + 0.5)
-  weights = jnp.exp(-0.5 / (sigma * sigma) * i * i)
-  weights = jnp.where(jnp.abs(i) <= radius, weights, 0.0)
-  return weights / weights.sum()
-
-
 def blur(
   planes: jax.Array,
   weights: jax.Array | tuple[jax.Array, jax.Array],
@@ -89,14 +79,14 @@ def blur(
     planes: `[..., H, W]`, float32 (others are cast).
     weights: a symmetric kernel `[2 * R + 1]`, host or traced, as from
       `kernels`; or one for the vertical and one for the horizontal direction.
-    size: valid (height, width), as `images.Size`.
+    size: valid (height, width), as `layout.Size`.
     border: one of `BORDERS`.
 
   Returns:
     float32, of the shape of `planes`.
   """
   if border not in BORDERS:
-    raise ValueError(f"Border must be one of {BORDERS}, got {border!r}.")
+    raise errors.UserError(f"Border must be one of {BORDERS}, got {border!r}.")
   down, across = weights if isinstance(weights, tuple) else (weights, weights)
   planes = planes.astype(jnp.float32)
   vertical = matrix(down, size[0], planes.shape[-2], border)
@@ -127,7 +117,9 @@ def matrix(
   return jnp.where((j < valid) & (i < valid), folded, 0.0)
 
 
-def _nearest(weights, i, j, valid):
+def _nearest(
+  weights: jax.Array, i: jax.Array, j: jax.Array, valid: int | jax.Array
+) -> jax.Array:
   radius = weights.shape[0] // 2
   inner = _at(weights, j - i + radius)
   # Everything at or left of the first pixel reads it; the kernel is symmetric,
@@ -139,7 +131,14 @@ def _nearest(weights, i, j, valid):
   return jnp.where(jnp.asarray(valid) == 1, tail[-1], folded)
 
 
-def _reflected(weights, i, j, valid, canvas, border):
+def _reflected(
+  weights: jax.Array,
+  i: jax.Array,
+  j: jax.Array,
+  valid: int | jax.Array,
+  canvas: int,
+  border: str,
+) -> jax.Array:
   length = weights.shape[0]
   radius = length // 2
   valid = jnp.asarray(valid)
@@ -148,7 +147,7 @@ def _reflected(weights, i, j, valid, canvas, border):
   # Reflection makes the row periodic: wrap the kernel once around the period.
   distance = jnp.arange(2 * canvas)
 
-  def wrap(m, total):
+  def wrap(m: jax.Array, total: jax.Array) -> jax.Array:
     return total + _at(weights, distance + m * period)
 
   turns = (length + period - 1) // period
@@ -163,7 +162,7 @@ def _reflected(weights, i, j, valid, canvas, border):
   return jnp.where(ends, direct, direct + mirrored)
 
 
-def _at(table, index):
+def _at(table: jax.Array, index: jax.Array) -> jax.Array:
   """table[index], 0 outside the table."""
   inside = (index >= 0) & (index < table.shape[0])
   return jnp.where(inside, table[jnp.clip(index, 0, table.shape[0] - 1)], 0.0)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from collections.abc import Iterable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
-from robust_tfds.corruptions import sequences
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import double
+from robust_tfds.corruptions.ops import edition_crop
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import warp
 
 # (packed source, output columns, output rows) -> levels [3, S, S].
@@ -25,7 +28,7 @@ Sample = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
 
 def render(
   image: jax.Array,
-  size: images.Size,
+  size: layout.Size,
   edition: spec.Edition,
   sample: Sample,
 ) -> jax.Array:
@@ -37,23 +40,23 @@ def render(
     edition: decides between crop, and crop and resize.
     sample: levels of the warped source at given output columns and rows.
   """
-  side = edition.size_px
+  side = edition.side_px
   whole = edition.name == "inception" and image.shape[:2] != (side, side)
-  top, left = (0, 0) if whole else sequences.window(size, side)
+  top, left = (0, 0) if whole else edition_crop.window(size, side)
   shape = image.shape[:2] if whole else (side, side)
   x = jnp.arange(shape[1], dtype=jnp.float32)[None, :] + left
   y = jnp.arange(shape[0], dtype=jnp.float32)[:, None] + top
   x, y = jnp.broadcast_to(x, shape), jnp.broadcast_to(y, shape)
-  frame = images.interleave(sample(warp.pack(image), x, y))
+  frame = layout.interleave(sample(warp.pack(image), x, y))
   if not whole:
     return frame
   frame = frame.reshape(*shape, 3)
-  return images.flat(sequences.edition_crop(frame, size, edition))
+  return layout.flat(edition_crop.crop(frame, size, edition))
 
 
 def affine(
   image: jax.Array,
-  size: images.Size,
+  size: layout.Size,
   edition: spec.Edition,
   matrix: jax.Array,
 ) -> jax.Array:
@@ -62,10 +65,42 @@ def affine(
   `matrix` is the float64 bits of `affine_matrix`.
   """
 
-  def sample(packed, x, y):
+  def sample(packed: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     return warp.pillow_affine(packed, x, y, matrix, size)
 
   return render(image, size, edition, sample)
+
+
+def affine_plugin(
+  tables: Callable[[spec.Edition, int], plugins.Arrays],
+  on_source: tuple[str, ...],
+) -> plugins.FrameByFrame:
+  """The plugin of a perturbation whose frames differ by an affine matrix alone.
+
+  Args:
+    tables: gives a `matrix_table`.
+    on_source: as `plugins.Perturbation`.
+  """
+  return plugins.FrameByFrame(
+    tables=tables, rows=("matrix",), frame=_affine_frame, on_source=on_source
+  )
+
+
+def matrix_table(matrices: Iterable[np.ndarray]) -> plugins.Arrays:
+  """`matrix`, output to source: float64 bits, int32 `[T, 2, 2, 2]`."""
+  return {"matrix": double.bits(np.stack(list(matrices)))}
+
+
+def _affine_frame(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  row: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
+  """One frame, uint8 `[S, S * 3]`."""
+  del draws
+  return affine(image, size, edition, row["matrix"])
 
 
 def affine_matrix(

@@ -18,7 +18,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds import errors
 from robust_tfds.corruptions.ops import keep
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 
 _LUMA = (  # ITU-T T.81, table K.1
@@ -68,14 +70,16 @@ def tables(qualities: Sequence[int]) -> np.ndarray:
   rows = []
   for quality in qualities:
     if not 1 <= quality <= 100:
-      raise ValueError(f"JPEG quality must be 1..100, got {quality}.")
+      raise errors.UserError(f"JPEG quality must be 1..100, got {quality}.")
     scale = 5000 // quality if quality < 50 else 200 - 2 * quality
     base = np.array([_LUMA, _CHROMA])
     rows.append(np.clip((base * scale + 50) // 100, 1, 255))
   return np.stack(rows).astype(np.int32)
 
 
-def roundtrip(image: jax.Array, size, table: jax.Array) -> jax.Array:
+def roundtrip(
+  image: jax.Array, size: layout.Size, table: jax.Array
+) -> jax.Array:
   """The picture after a JPEG save and load.
 
   Args:
@@ -117,13 +121,13 @@ def roundtrip(image: jax.Array, size, table: jax.Array) -> jax.Array:
 @functools.partial(jax.jit, static_argnums=1)
 def roundtrip_batch(images: jax.Array, quality: int) -> jax.Array:
   """`roundtrip` of whole pictures: uint8 `[B, H, W, 3]` -> the same shape."""
-  size = images.shape[1:3]
+  size = layout.valid_size(images.shape[1:], None)
   table = jnp.asarray(tables([quality])[0])
   flat = jax.lax.map(lambda image: roundtrip(image, size, table), images)
   return flat.reshape(images.shape)
 
 
-def _padded(words: jax.Array, size) -> jax.Array:
+def _padded(words: jax.Array, size: layout.Size) -> jax.Array:
   """Packed pixels `[H', W']` with sides of whole units, edges replicated."""
   for axis, valid in ((0, size[0]), (1, size[1])):
     n = words.shape[axis]
@@ -170,7 +174,11 @@ def _downsample(plane: jax.Array, rows: int | jax.Array) -> jax.Array:
   return jnp.where(jnp.arange(small.shape[0])[:, None] < rows, small, last)
 
 
-def _upsample(plane: jax.Array, half, always: jax.Array) -> jax.Array:
+def _upsample(
+  plane: jax.Array,
+  half: tuple[int | jax.Array, int | jax.Array],
+  always: jax.Array,
+) -> jax.Array:
   """Twice the size by triangles: 9/16, 3/16, 3/16, 1/16 of the neighbours."""
   above, below = _neighbours(plane, half[0], 0)
   rows = jnp.stack([3 * plane + above, 3 * plane + below], axis=1)
@@ -185,7 +193,9 @@ def _upsample(plane: jax.Array, half, always: jax.Array) -> jax.Array:
   return jnp.where(jnp.asarray(half[1]) > 2, fancy, plain)
 
 
-def _neighbours(plane: jax.Array, valid, axis: int):
+def _neighbours(
+  plane: jax.Array, valid: int | jax.Array, axis: int
+) -> tuple[jax.Array, jax.Array]:
   """The sample before and the one after, edges repeated."""
   n = plane.shape[axis]
   last = jax.lax.dynamic_slice_in_dim(plane, valid - 1, 1, axis)
@@ -207,7 +217,7 @@ def _blocks(plane: jax.Array) -> jax.Array:
   return cut.transpose(1, 3, 0, 2).reshape(8, 8, -1)
 
 
-def _grid(blocks: jax.Array, shape: tuple[int, int]) -> jax.Array:
+def _grid(blocks: jax.Array, shape: tuple[int, ...]) -> jax.Array:
   """`_blocks` undone."""
   height, width = shape
   cut = blocks.reshape(8, 8, height // 8, width // 8)
@@ -232,7 +242,9 @@ def _descale(x: jax.Array, bits: int) -> jax.Array:
   return (x + (1 << (bits - 1))) >> bits
 
 
-def _odd(a, b, c, d):
+def _odd(
+  a: jax.Array, b: jax.Array, c: jax.Array, d: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
   """The odd half that both transforms share, before the last additions."""
   z1, z2, z3, z4 = a + d, b + c, a + c, b + d
   z5 = (z3 + z4) * _F["1.175"]

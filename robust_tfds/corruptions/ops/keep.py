@@ -19,10 +19,10 @@ def keep(value: jax.Array, natural: jax.Array) -> jax.Array:
     natural: a traced number that is never negative, such as the severity.
   """
 
-  def stored(value, natural):
+  def stored(value: jax.Array, natural: jax.Array) -> jax.Array:
     return jax.lax.cond(natural >= 0, lambda v: v, jnp.zeros_like, value)
 
-  def fused(value, natural):
+  def fused(value: jax.Array, natural: jax.Array) -> jax.Array:
     del natural
     return value
 

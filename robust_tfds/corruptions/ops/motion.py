@@ -15,6 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.corruptions.ops import layout
+
 ONE = 1 << 20  # fixed point of sines and cosines
 STEPS = 1 << 14  # directions a corruption chooses from, evenly spaced
 _UNROLL = 4
@@ -87,7 +89,9 @@ def offsets(direction: jax.Array, taps: int) -> tuple[jax.Array, jax.Array]:
   return rows, columns
 
 
-def within(weights: jax.Array, direction: jax.Array, size) -> jax.Array:
+def within(
+  weights: jax.Array, direction: jax.Array, size: layout.Size
+) -> jax.Array:
   """imagecorruptions' rule: no taps beyond an offset of one image side."""
   rows, columns = offsets(direction, weights.shape[0])
   inside = (jnp.abs(rows) < size[0]) & (jnp.abs(columns) < size[1])
@@ -118,7 +122,7 @@ def blur(
   shape = (padded.shape[0] - 2 * edge, padded.shape[1] - 2 * edge * channels)
   rows, columns = offsets(direction, weights.shape[0])
 
-  def add(turn, total):
+  def add(turn: jax.Array, total: jax.Array) -> jax.Array:
     for k in range(_UNROLL):
       tap = turn * _UNROLL + k
       corner = (edge + rows[tap], (edge + columns[tap]) * channels)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from robust_tfds import errors
+
 _LAMBDA = 118  # FF_QP2LAMBDA: encoders count quantisers in these units
 _LARGEST = 31  # the formats' largest quantiser; beyond it only decisions change
 # ISO/IEC 13818-2 table 6-4: MPEG-2 writes no others. The rate enters the header
@@ -37,7 +39,7 @@ def roundtrip(
   """
   back = list(stream(video, codec, container, quantiser, fps))
   if len(back) != len(video):
-    raise ValueError(
+    raise errors.UserError(
       f"{codec} gave back {len(back)} frames of {len(video)}; use another frame"
       f" rate than {fps}."
     )
@@ -64,7 +66,7 @@ def stream(
 
   shape: list[int] = []
 
-  def even():
+  def even() -> Iterator[np.ndarray]:
     for frame in frames:
       shape[:] = frame.shape[:2]
       margin = ((0, shape[0] % 2), (0, shape[1] % 2), (0, 0))

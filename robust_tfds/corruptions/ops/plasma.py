@@ -59,7 +59,9 @@ def normalise(grid: jax.Array) -> tuple[jax.Array, jax.Array]:
   return above, above.max().astype(jnp.float32)
 
 
-def _refine(corners, squares, tops, lefts):
+def _refine(
+  corners: jax.Array, squares: jax.Array, tops: jax.Array, lefts: jax.Array
+) -> jax.Array:
   """One level: from `[n, n]` to `[2 n, 2 n]`."""
   below = jnp.roll(corners, -1, axis=0)
   right = jnp.roll(corners, -1, axis=1)
@@ -75,5 +77,5 @@ def _refine(corners, squares, tops, lefts):
   return jnp.stack([even, odd], axis=1).reshape(2 * n, 2 * n)
 
 
-def _quarter(total):
+def _quarter(total: jax.Array) -> jax.Array:
   return (total + 2) >> 2

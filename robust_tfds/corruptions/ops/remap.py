@@ -6,11 +6,14 @@ pixel for 8-bit levels, two for levels with 8 fractional bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+
+from robust_tfds.corruptions.ops import border
+from robust_tfds.corruptions.ops import layout
 
 UNIT = 32  # OpenCV places samples on a grid of 1 / 32 px (INTER_BITS = 5)
 _GRID = 1024  # and computes positions in 1 / 1024 px (AB_BITS = 10)
@@ -24,21 +27,21 @@ class Fine(NamedTuple):
   blue: jax.Array
 
 
-def reflect101(index: jax.Array, valid) -> jax.Array:
+def reflect101(index: jax.Array, valid: int | jax.Array) -> jax.Array:
   """As `border.reflect101`, by float division: integer division is scalar."""
   last = jnp.asarray(valid - 1, jnp.int32)
   folded = _modulo(index, jnp.maximum(2 * last, 1))
   return jnp.where(last == 0, 0, last - jnp.abs(folded - last))
 
 
-def reflect(index: jax.Array, valid) -> jax.Array:
+def reflect(index: jax.Array, valid: int | jax.Array) -> jax.Array:
   """As `border.reflect`, for |index| below 2**20."""
   valid = jnp.asarray(valid, jnp.int32)
   folded = _modulo(index, 2 * valid)
   return jnp.minimum(folded, 2 * valid - 1 - folded)
 
 
-def affine(words: jax.Array, matrix: jax.Array, size) -> Fine:
+def affine(words: jax.Array, matrix: jax.Array, size: layout.Size) -> Fine:
   """cv2.warpAffine(linear, BORDER_REFLECT_101) on its grid of 1 / 32 px.
 
   Args:
@@ -51,7 +54,7 @@ def affine(words: jax.Array, matrix: jax.Array, size) -> Fine:
   y = jnp.arange(height, dtype=jnp.float32)
   scaled = matrix * float(_GRID)
 
-  def position(row):
+  def position(row: jax.Array) -> jax.Array:
     along = jnp.round(row[0] * x).astype(jnp.int32)
     down = jnp.round(row[1] * y + row[2]).astype(jnp.int32)
     half = _GRID // UNIT // 2
@@ -62,12 +65,12 @@ def affine(words: jax.Array, matrix: jax.Array, size) -> Fine:
   at = _corners(rows >> 5, columns >> 5, size, width, reflect101)
   flat = words.reshape(-1)
 
-  def lanes(left, right, shift):
+  def lanes(left: jax.Array, right: jax.Array, shift: int) -> jax.Array:
     a, b = ((_take(flat, i) >> shift) & _LANES for i in (left, right))
     a, b = a.astype(jnp.int32), b.astype(jnp.int32)
     return a * (UNIT - across) + b * across
 
-  def mixed(top, bottom):
+  def mixed(top: jax.Array, bottom: jax.Array) -> jax.Array:
     total = top * (UNIT - down) + bottom * down
     return ((total + 2) >> 2).astype(jnp.uint32)  # 1 / 1024 to 1 / 256
 
@@ -86,7 +89,7 @@ def fine(words: jax.Array) -> Fine:
 
 
 def displaced(
-  source: Fine, rows: jax.Array, columns: jax.Array, size
+  source: Fine, rows: jax.Array, columns: jax.Array, size: layout.Size
 ) -> jax.Array:
   """scipy's map_coordinates(order=1, mode="reflect"), truncated to bytes.
 
@@ -106,10 +109,10 @@ def displaced(
     top.astype(jnp.int32), left.astype(jnp.int32), size, width, reflect
   )
 
-  def level(words, shift):
+  def level(words: jax.Array, shift: int) -> jax.Array:
     words = words.reshape(-1)
 
-    def line(pair):
+    def line(pair: Sequence[jax.Array]) -> jax.Array:
       a, b = (
         ((_take(words, i) >> shift) & 0xFFFF).astype(jnp.int32) for i in pair
       )
@@ -124,18 +127,24 @@ def displaced(
   return (red | (green << 8) | (blue << 16)).astype(jnp.uint32)
 
 
-def _corners(top, left, size, width, rule: Callable):
+def _corners(
+  top: jax.Array,
+  left: jax.Array,
+  size: layout.Size,
+  width: int,
+  rule: border.Rule,
+) -> list[list[jax.Array]]:
   """Flat indices of the four neighbours: ((tl, tr), (bl, br))."""
   rows = [rule(top + k, size[0]) * width for k in (0, 1)]
   columns = [rule(left + k, size[1]) for k in (0, 1)]
   return [[r + c for c in columns] for r in rows]
 
 
-def _take(flat, index):
+def _take(flat: jax.Array, index: jax.Array) -> jax.Array:
   return flat.at[index].get(mode="promise_in_bounds")
 
 
-def _modulo(index, period):
+def _modulo(index: jax.Array, period: jax.Array) -> jax.Array:
   """index mod period, exact for |index| < 2**20: the quotient is far from
   rounding to a whole number unless it is one."""
   turns = jnp.floor(index.astype(jnp.float32) / period.astype(jnp.float32))

@@ -11,7 +11,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-Box = tuple  # top, left, height, width: ints or traced int32
+# Top, left, height and width: ints, or traced int32.
+Side = int | jax.Array
+Box = tuple[Side, Side, Side, Side]
 
 
 def bilinear(image: jax.Array, box: Box, out: tuple[int, int]) -> jax.Array:
@@ -39,7 +41,7 @@ def _round(levels: jax.Array) -> jax.Array:
   return jnp.clip(jnp.floor(levels + 0.5), 0.0, 255.0)
 
 
-def _weights(start, length, canvas: int, out: int) -> jax.Array:
+def _weights(start: Side, length: Side, canvas: int, out: int) -> jax.Array:
   """float32 `[out, canvas]`; rows sum to 1 over the box."""
   length = jnp.asarray(length, jnp.float32)
   scale = length / out

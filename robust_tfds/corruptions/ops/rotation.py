@@ -64,7 +64,7 @@ def _rotate(video: jax.Array, walks: jax.Array) -> jax.Array:
   y = jnp.arange(height, dtype=jnp.int32)[:, None]
   x = jnp.arange(width, dtype=jnp.int32)[None]
 
-  def one(item):
+  def turned(item: tuple[jax.Array, jax.Array]) -> jax.Array:
     frame, walk = item
     column = (walk[0] * x + walk[1] * y + walk[2]) >> 16
     row = (walk[3] * x + walk[4] * y + walk[5]) >> 16
@@ -73,6 +73,6 @@ def _rotate(video: jax.Array, walks: jax.Array) -> jax.Array:
     index = jnp.where(inside, row * width + column, 0)
     return jnp.where(inside, words[index], 0)
 
-  words = jax.lax.map(one, (video, walks))
+  words = jax.lax.map(turned, (video, walks))
   wide = jax.lax.bitcast_convert_type(words, jnp.uint8)
   return wide[..., :3]

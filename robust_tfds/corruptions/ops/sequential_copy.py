@@ -16,9 +16,11 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from robust_tfds.corruptions.ops import layout
+
 
 def sources(
-  down: jax.Array, right: jax.Array, delta: jax.Array | int, size
+  down: jax.Array, right: jax.Array, delta: jax.Array | int, size: layout.Size
 ) -> jax.Array:
   """Where each pixel's value comes from after one pass over the picture.
 
@@ -37,7 +39,7 @@ def sources(
   y = jax.lax.broadcasted_iota(jnp.int32, down.shape, 0)
   x = jax.lax.broadcasted_iota(jnp.int32, down.shape, 1)
 
-  def visited(y, x):
+  def visited(y: jax.Array, x: jax.Array) -> jax.Array:
     rows = (y > delta) & (y <= size[0] - delta)
     return rows & (x > delta) & (x <= size[1] - delta)
 
@@ -49,10 +51,10 @@ def sources(
   # A pointer to follow is >= 0, the end of a chain is its complement.
   links = jnp.where(chained, there, ~there).reshape(height * width)
 
-  def unresolved(links):
+  def unresolved(links: jax.Array) -> jax.Array:
     return (links >= 0).any()
 
-  def follow(links):
+  def follow(links: jax.Array) -> jax.Array:
     ahead = links.at[jnp.maximum(links, 0)].get(mode="promise_in_bounds")
     return jnp.where(links >= 0, ahead, links)
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping
 
 import jax
 import jax.numpy as jnp
 
 from robust_tfds.corruptions.ops import border
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 
 Offset = tuple[int, int]
 
 
 def neighbours(
-  canvas: jax.Array, size, rule: Callable = border.reflect101
+  canvas: jax.Array, size: layout.Size, rule: border.Rule = border.reflect101
 ) -> Mapping[Offset, jax.Array]:
   """The nine shifted copies of `[H, W]`, by (row, column) offset in -1..1.
 
@@ -40,7 +40,7 @@ def shifts(padded: jax.Array) -> Mapping[Offset, jax.Array]:
   }
 
 
-def inside(shape: tuple[int, int], size) -> jax.Array:
+def inside(shape: tuple[int, ...], size: layout.Size) -> jax.Array:
   """Which pixels of a canvas belong to the picture, bool `[H, W]`."""
   rows = jnp.arange(shape[0])[:, None] < size[0]
   return rows & (jnp.arange(shape[1]) < size[1])

@@ -21,7 +21,7 @@ _UNROLL = 2
 
 
 def half_kernels(
-  sigmas: Sequence[float], truncate: float = 4.0
+  sigmas: Sequence[float] | np.ndarray, truncate: float = 4.0
 ) -> dict[str, np.ndarray]:
   """Half Gaussians of every severity, centre first.
 
@@ -93,20 +93,27 @@ def inner(
   return jax.lax.dynamic_slice_in_dim(padded, edge, length, axis)
 
 
-def _add(total, padded, half, turns, axis, stride):
+def _add(
+  total: jax.Array,
+  padded: jax.Array,
+  half: jax.Array,
+  turns: jax.Array,
+  axis: int,
+  stride: int,
+) -> jax.Array:
   half = jnp.asarray(half)
   edge = margin(half) * stride
   exact = jnp.issubdtype(padded.dtype, jnp.integer)
   wide = jnp.int32 if exact else jnp.float32
 
-  def at(distance):
-    start = [0, 0]
+  def at(distance: int | jax.Array) -> jax.Array:
+    start: list[int | jax.Array] = [0, 0]
     start[axis] = edge + distance * stride
     return jax.lax.dynamic_slice(padded, start, total.shape).astype(wide)
 
   centre = at(0)
 
-  def add(turn, total):
+  def add(turn: jax.Array, total: jax.Array) -> jax.Array:
     for k in range(_UNROLL):
       distance = turn * _UNROLL + 1 + k
       bend = (at(-distance) - centre) + (at(distance) - centre)

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds.corruptions.ops import double
+from robust_tfds.corruptions.ops import layout
 
 _STEPS = 32  # OpenCV's INTER_TAB_SIZE: coordinates in 1/32 px
 
@@ -30,7 +31,9 @@ def _read(packed: jax.Array, y: jax.Array, x: jax.Array) -> jax.Array:
   return packed.reshape(-1)[flat]
 
 
-def pillow_nearest(packed, u, v, size) -> jax.Array:
+def pillow_nearest(
+  packed: jax.Array, u: jax.Array, v: jax.Array, size: layout.Size
+) -> jax.Array:
   """Pillow's NEAREST transform at pixel-centre coordinates (u, v).
 
   Args:
@@ -48,7 +51,13 @@ def pillow_nearest(packed, u, v, size) -> jax.Array:
   return _channels(jnp.where(inside, got, 0))
 
 
-def pillow_affine(packed, x, y, matrix, size) -> jax.Array:
+def pillow_affine(
+  packed: jax.Array,
+  x: jax.Array,
+  y: jax.Array,
+  matrix: jax.Array,
+  size: layout.Size,
+) -> jax.Array:
   """Pillow's BILINEAR affine transform: docs/specs/imagenet_p.md section 1.
 
   Neighbours are clamped to the edge, what lies outside the image is black. Many
@@ -74,7 +83,7 @@ def pillow_affine(packed, x, y, matrix, size) -> jax.Array:
     m, zero = double.value(matrix), double.run_time_zero(matrix)
     x, y = x.astype(jnp.float64) + 0.5, y.astype(jnp.float64) + 0.5
 
-    def along(row, x, y):
+    def along(row: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
       return double.rounded(row[0] * x, zero) + double.rounded(row[1] * y, zero)
 
     center_x = jnp.asarray(w).astype(jnp.float64) / 2 + 0.5
@@ -86,11 +95,11 @@ def pillow_affine(packed, x, y, matrix, size) -> jax.Array:
     fx, fy = u - 0.5 - x0, v - 0.5 - y0
     left, top = x0.astype(jnp.int32), y0.astype(jnp.int32)
 
-    def read(row, column):
+    def read(row: jax.Array, column: jax.Array) -> jax.Array:
       row, column = jnp.clip(row, 0, h - 1), jnp.clip(column, 0, w - 1)
       return _channels(_read(packed, row, column)).astype(jnp.float64)
 
-    def between(a, b, f):
+    def between(a: jax.Array, b: jax.Array, f: jax.Array) -> jax.Array:
       return a + double.rounded((b - a) * f, zero)
 
     above = between(read(top, left), read(top, left + 1), fx)
@@ -99,7 +108,9 @@ def pillow_affine(packed, x, y, matrix, size) -> jax.Array:
     return jnp.where(inside, level, 0.0).astype(jnp.int32)
 
 
-def opencv_bilinear(packed, u, v, size) -> jax.Array:
+def opencv_bilinear(
+  packed: jax.Array, u: jax.Array, v: jax.Array, size: layout.Size
+) -> jax.Array:
   """OpenCV's bilinear warp with a black constant border.
 
   Coordinates name pixels by their index, are rounded to 1/32 px (half to even)
@@ -116,7 +127,7 @@ def opencv_bilinear(packed, u, v, size) -> jax.Array:
   x0, y0 = iu >> 5, iv >> 5
   fx, fy = iu & (_STEPS - 1), iv & (_STEPS - 1)
 
-  def read(row, column):
+  def read(row: jax.Array, column: jax.Array) -> jax.Array:
     inside = (column >= 0) & (column < w) & (row >= 0) & (row < h)
     return _channels(jnp.where(inside, _read(packed, row, column), 0))
 

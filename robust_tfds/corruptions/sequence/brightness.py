@@ -7,16 +7,10 @@ docs/specs/imagenet_p.md sections 2 and 4; the shift itself is
 import jax
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import brightness
-
-ROWS = ("shift",)
-
-
-def on_source(edition: spec.Edition) -> bool:
-  """On the edition's crop."""
-  del edition
-  return False
+from robust_tfds.corruptions.ops import layout
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
@@ -26,6 +20,19 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   return {"shift": brightness.units(step * (np.arange(31) - 15))}
 
 
-def frame(image, draws, size, row, edition) -> jax.Array:
+def frame(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  row: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """One frame, uint8 `[S, S * 3]`."""
   return brightness.apply(image, draws, size, row, edition)
+
+
+PLUGIN = plugins.FrameByFrame(
+  tables=tables,
+  rows=("shift",),
+  frame=frame,
+)

@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import double
 from robust_tfds.corruptions.ops import gaussian
+from robust_tfds.corruptions.ops import layout
 
-ROWS = ("kernel",)
 _SIGMAS = {  # first sigma in px, step, truncate
   "imagenet": (0.25, 0.035, 6.0),
   "inception": (0.35, 0.035, 6.0),
@@ -22,12 +22,6 @@ _SIGMAS = {  # first sigma in px, step, truncate
   "tiny_imagenet": (0.35, 0.014, 7.0),
   "cifar10": (0.3, 0.015, 7.0),
 }
-
-
-def on_source(edition: spec.Edition) -> bool:
-  """On the edition's crop."""
-  del edition
-  return False
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
@@ -41,17 +35,23 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   return {"kernel": double.bits(np.stack(padded))}
 
 
-def frame(image, draws, size, row, edition) -> jax.Array:
+def frame(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  row: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """One frame, uint8 `[S, S * 3]`."""
   del draws, size, edition
   with jax.enable_x64(True):
     # A run-time 255: XLA would multiply by the reciprocal of a constant.
     white = 255.0 + double.run_time_zero(row["kernel"])
-    levels = images.planes(image).astype(jnp.float64) / white
+    levels = layout.planes(image).astype(jnp.float64) / white
     levels = _along(levels, row["kernel"], 1)
     levels = _along(levels, row["kernel"], 2)
     whole = (levels * 255.0).astype(jnp.int32)
-  return images.interleave(whole)
+  return layout.interleave(whole)
 
 
 def _along(levels: jax.Array, kernel: jax.Array, axis: int) -> jax.Array:
@@ -61,13 +61,20 @@ def _along(levels: jax.Array, kernel: jax.Array, axis: int) -> jax.Array:
   pad[axis] = (radius, radius)
   padded = jnp.pad(levels, pad, mode="edge")
 
-  def shifted(by):
+  def shifted(by: int | jax.Array) -> jax.Array:
     return jax.lax.dynamic_slice_in_dim(padded, radius + by, n, axis)
 
-  def add(k, total):
+  def add(k: jax.Array, total: jax.Array) -> jax.Array:
     tap = radius - k
     pair = shifted(-tap) + shifted(tap)
     return total + double.rounded(pair * weights[tap], zero)
 
   centre = double.rounded(levels * weights[0], zero)
   return jax.lax.fori_loop(0, radius, add, centre)
+
+
+PLUGIN = plugins.FrameByFrame(
+  tables=tables,
+  rows=("kernel",),
+  frame=frame,
+)

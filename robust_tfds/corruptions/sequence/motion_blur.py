@@ -9,13 +9,13 @@ images in these frames alone; ours are square, as all other frames are.
 import jax
 import numpy as np
 
-from robust_tfds.corruptions import images
-from robust_tfds.corruptions import sequences
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import motion_blur
+from robust_tfds.corruptions.ops import edition_crop
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import motion
 
-ROWS = ("direction",)
 _BLURS = {  # frames, degrees a frame, radius and sigma in px
   "imagenet": (31, 4, 10, 3),
   "inception": (31, 4, 13, 3),
@@ -23,11 +23,6 @@ _BLURS = {  # frames, degrees a frame, radius and sigma in px
   "tiny_imagenet": (31, 5, 14, 3),
   "cifar10": (21, 9, 6, 1.8),
 }
-
-
-def on_source(edition: spec.Edition) -> bool:
-  """The 64 px editions blur before they resize."""
-  return edition.name in ("imagenet64", "tiny_imagenet")
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
@@ -43,11 +38,28 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   }
 
 
-def frame(image, draws, size, row, edition) -> jax.Array:
+def frame(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  row: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """One frame, `[S, S * 3]`."""
   del draws
   blurred = motion_blur.apply(image, row["direction"], size, row, edition)
-  if image.shape[0] == image.shape[1] == edition.size_px:
+  if image.shape[0] == image.shape[1] == edition.side_px:
     return blurred
-  whole = images.to_uint8(blurred).reshape(image.shape)
-  return sequences.edition_crop(whole, size, edition)
+  whole = layout.to_uint8(blurred).reshape(image.shape)
+  return edition_crop.crop(whole, size, edition)
+
+
+PLUGIN = plugins.FrameByFrame(
+  tables=tables,
+  rows=("direction",),
+  frame=frame,
+  on_source=(
+    "imagenet64",
+    "tiny_imagenet",
+  ),  # The 64 px editions blur before they resize.
+)

@@ -5,15 +5,13 @@ docs/specs/imagenet_p.md sections 2 and 4; the noise itself is
 """
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import shot_noise
+from robust_tfds.corruptions.ops import fresh_noise
+from robust_tfds.corruptions.ops import layout
 
-ROWS = ("index",)
-_FRAMES = 31
 _RATE = {  # expected photons of a white value, by difficulty
   "imagenet": (300, 120, 60),
   "inception": (250, 100, 50),
@@ -23,31 +21,27 @@ _RATE = {  # expected photons of a white value, by difficulty
 }
 
 
-def on_source(edition: spec.Edition) -> bool:
-  """On the edition's crop."""
-  del edition
-  return False
-
-
-def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
+def tables(edition: spec.Edition, difficulty: int) -> plugins.Arrays:
   """`index` `[31]` and the alias table of the rate."""
   rate = _RATE[edition.name][difficulty - 1]
-  return {"index": np.arange(_FRAMES), **shot_noise.alias_tables([rate])}
+  return {**fresh_noise.index_table(), **shot_noise.alias_tables([rate])}
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
-  """The key itself: each frame draws its own field, by its index."""
-  del image, size, table, edition
-  return key
-
-
-def frame(image, draws, size, row, edition) -> jax.Array:
+def frame(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  row: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """Frame 0 is clean; frame i is the clean one with noise of its own."""
+  index = row["index"]
   table = {k: v[0] for k, v in row.items() if k != "index"}
-  counts = shot_noise.draw(
-    draws, image, size, table, edition, stream=row["index"]
-  )
+  counts = shot_noise.draw(draws, image, size, table, edition, stream=index)
   noisy = shot_noise.apply(image, counts, size, table, edition)
-  return jnp.where(
-    row["index"] == 0, images.flat(image), images.to_uint8(noisy)
-  )
+  return fresh_noise.unless_first(image, noisy, index)
+
+
+PLUGIN = plugins.FrameByFrame(
+  tables=tables, rows=fresh_noise.ROWS, draw=fresh_noise.draw, frame=frame
+)

@@ -8,13 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import snow
 from robust_tfds.corruptions.ops import clipped_zoom
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import motion
 
-ROWS = ("direction",)
 _MEAN, _THRESHOLD, _PALE = 0.05, 0.5, 0.15
 _LAYERS = {  # deviation, zoom, radius and sigma of the blur in px
   "imagenet": (0.3, 3, 14, 4),
@@ -23,12 +24,6 @@ _LAYERS = {  # deviation, zoom, radius and sigma of the blur in px
   "tiny_imagenet": (0.28, 2, 10, 2.5),
   "cifar10": (0.3, 2, 10, 2),
 }
-
-
-def on_source(edition: spec.Edition) -> bool:
-  """On the edition's crop."""
-  del edition
-  return False
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
@@ -40,21 +35,27 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   taps = kernel["weights"].shape[-1]
   return {
     "direction": motion.exact_offsets(degrees, taps),
-    "deviation": np.float32(deviation),
+    "deviation": np.array(deviation, np.float32),
     **{k: v[0] for k, v in kernel.items()},
   }
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """The 8-bit layer before the blur, int32 `[S, S]`, 0..255."""
   del image, size
-  side, zoom = edition.size_px, _LAYERS[edition.name][1]
-  taken, made = clipped_zoom.longest(side, [zoom])
-  normals = seeding.normal(key, (taken, taken))
+  side, zoom = edition.side_px, _LAYERS[edition.name][1]
+  source, target = clipped_zoom.longest(side, [zoom])
+  normals = seeding.normal(key, (source, source))
   axis = clipped_zoom.positions(
-    clipped_zoom.Lengths(jnp.int32(taken), jnp.int32(made), jnp.int32(0)),
+    clipped_zoom.Lengths(jnp.int32(source), jnp.int32(target), jnp.int32(0)),
     side,
-    trim=(made - side) // 2,
+    trim=(target - side) // 2,
   )
   layer = _MEAN + table["deviation"] * normals
   return snow.byte_layer(
@@ -62,9 +63,23 @@ def draw(key, image, size, table, edition) -> jax.Array:
   )
 
 
-def frame(image, draws, size, row, edition) -> jax.Array:
+def frame(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  row: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """One frame, uint8 `[S, S * 3]`; `draws` is the 8-bit layer."""
   del edition
   layer = draws.astype(jnp.int32)
   flakes = snow.blow(layer, row["direction"], size, row)
   return snow.cover(image, flakes, size, jnp.float32(_PALE))
+
+
+PLUGIN = plugins.FrameByFrame(
+  tables=tables,
+  rows=("direction",),
+  draw=draw,
+  frame=frame,
+)

@@ -10,12 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import spatter
 from robust_tfds.corruptions.ops import gaussian
+from robust_tfds.corruptions.ops import layout
 
-ROWS = ("index",)
 _FRAMES = 31
 _INTENSITY = 0.6
 _LONG, _SHORT = (0.05, 0.1, 0.15, 0.7), (0.2, 0.8)
@@ -28,27 +29,27 @@ _LAYERS = {  # mean, deviation, blur sigma in px, threshold, kernel
 }
 
 
-def on_source(edition: spec.Edition) -> bool:
-  """On the edition's crop."""
-  del edition
-  return False
-
-
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   """`index` of each frame, and the layer's numbers."""
   del difficulty
   mean, deviation, sigma, threshold, kernel = _LAYERS[edition.name]
   return {
     "index": np.arange(_FRAMES),
-    "mean": np.float32(mean),
-    "deviation": np.float32(deviation),
-    "threshold": np.float32(threshold),
+    "mean": np.array(mean, np.float32),
+    "deviation": np.array(deviation, np.float32),
+    "threshold": np.array(threshold, np.float32),
     "blur": gaussian.kernel(sigma).astype(np.float32),
     "kernel": np.array(kernel, np.float32),
   }
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
+def draw(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """The layer as it fell, float32 `[S, S]`: blurred, and 0 below the threshold."""
   del edition
   normals = seeding.normal(key, image.shape[:2])
@@ -57,11 +58,17 @@ def draw(key, image, size, table, edition) -> jax.Array:
   return jnp.where(layer < table["threshold"], 0.0, layer)
 
 
-def frames(image, draws, size, table, edition) -> jax.Array:
+def frames(
+  image: jax.Array,
+  draws: jax.Array,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """All frames, uint8 `[31, S, S * 3]`; `draws` is the layer as it fell."""
   del edition
 
-  def step(layer, _):
+  def step(layer: jax.Array, _: jax.Array) -> tuple[jax.Array, jax.Array]:
     frame = spatter.water(image, layer, size, jnp.float32(_INTENSITY))
     return _run_down(layer, table["kernel"]), frame
 
@@ -75,6 +82,15 @@ def _run_down(layer: jax.Array, kernel: jax.Array) -> jax.Array:
   padded = jnp.pad(layer, ((above, taps - 1 - above), (0, 0)))
   rows = layer.shape[0]
   # new[n] = sum_k kernel[k] old[n + (taps - 1) // 2 - k]
-  return sum(
+  parts = (
     kernel[k] * padded[taps - 1 - k : taps - 1 - k + rows] for k in range(taps)
   )
+  return sum(parts, start=jnp.float32(0))
+
+
+PLUGIN = plugins.Successive(
+  tables=tables,
+  rows=("index",),
+  draw=draw,
+  all_frames=frames,
+)

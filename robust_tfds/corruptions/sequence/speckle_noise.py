@@ -4,17 +4,13 @@ docs/specs/imagenet_p.md sections 2 and 4; the noise itself is
 `image/speckle_noise.py`.
 """
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
-from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.image import speckle_noise
+from robust_tfds.corruptions.ops import fresh_noise
 
-ROWS = ("index",)
-_FRAMES = 31
 _SIGMA = {  # standard deviation relative to v, by difficulty
   "imagenet": (0.05, 0.1, 0.15),
   "inception": (0.06, 0.11, 0.16),
@@ -24,28 +20,15 @@ _SIGMA = {  # standard deviation relative to v, by difficulty
 }
 
 
-def on_source(edition: spec.Edition) -> bool:
-  """On the edition's crop."""
-  del edition
-  return False
-
-
-def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
+def tables(edition: spec.Edition, difficulty: int) -> plugins.Arrays:
   """`index` `[31]` and `sigma`."""
   sigma = _SIGMA[edition.name][difficulty - 1]
-  return {"index": np.arange(_FRAMES), "sigma": np.float32(sigma)}
+  return {**fresh_noise.index_table(), "sigma": np.array(sigma, np.float32)}
 
 
-def draw(key, image, size, table, edition) -> jax.Array:
-  """The key itself: each frame draws its own field, by its index."""
-  del image, size, table, edition
-  return key
-
-
-def frame(image, draws, size, row, edition) -> jax.Array:
-  """Frame 0 is clean; frame i is the clean one with noise of its own."""
-  normals = seeding.normal(draws, images.flat(image).shape, row["index"])
-  noisy = speckle_noise.apply(image, normals, size, row, edition)
-  return jnp.where(
-    row["index"] == 0, images.flat(image), images.to_uint8(noisy)
-  )
+PLUGIN = plugins.FrameByFrame(
+  tables=tables,
+  rows=fresh_noise.ROWS,
+  draw=fresh_noise.draw,
+  frame=fresh_noise.gaussian(speckle_noise.apply),
+)

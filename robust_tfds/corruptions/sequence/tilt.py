@@ -12,18 +12,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import double
 from robust_tfds.corruptions.ops import geometry
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import warp
 
-ROWS = ("rotation",)
-
-
-def on_source(edition: spec.Edition) -> bool:
-  """At the source's resolution where the edition crops from one."""
-  return edition.name in ("imagenet", "inception")
+# Output columns and rows -> source columns and rows.
+Coordinates = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
@@ -41,18 +38,25 @@ def _rotation(t: float) -> np.ndarray:
   return about_x @ about_y
 
 
-def frame(image, draws, size, row, edition) -> jax.Array:
+def frame(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  row: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """One frame, uint8 `[S, S * 3]`."""
   del draws
   coordinates = _inverse(row["rotation"], size)
 
-  def sample(packed, x, y):
-    return warp.opencv_bilinear(packed, *coordinates(x, y), size)
+  def sample(packed: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    u, v = coordinates(x, y)
+    return warp.opencv_bilinear(packed, u, v, size)
 
   return geometry.render(image, size, edition, sample)
 
 
-def _inverse(rotation: jax.Array, size: images.Size) -> Callable:
+def _inverse(rotation: jax.Array, size: layout.Size) -> Coordinates:
   """Output pixel -> source pixel of M = P2 T RX RY P1, in closed form.
 
   With q = (x - w/2, y - h/2, 1) and r = R q, M sends the source pixel to
@@ -60,7 +64,7 @@ def _inverse(rotation: jax.Array, size: images.Size) -> Callable:
   output's (D, E) = (X - w/2, Y - h/2) / f, and q_z = 1 gives z = r_z + f.
   """
 
-  def coordinates(x, y):
+  def coordinates(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
     # float64: coordinates are rounded to 1/32 px right after.
     with jax.enable_x64(True):
       r = double.value(rotation)
@@ -75,3 +79,11 @@ def _inverse(rotation: jax.Array, size: images.Size) -> Callable:
       return u, v
 
   return coordinates
+
+
+PLUGIN = plugins.FrameByFrame(
+  tables=tables,
+  rows=("rotation",),
+  frame=frame,
+  on_source=("imagenet", "inception"),
+)

@@ -6,11 +6,11 @@ docs/specs/imagenet_p.md sections 2 and 4.
 import jax
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import geometry
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import warp
-
-ROWS = ("shift",)
 
 _FRAMES_AND_CLEAN = {  # number of frames, index of the clean one
   "imagenet": (41, 20),
@@ -21,11 +21,6 @@ _FRAMES_AND_CLEAN = {  # number of frames, index of the clean one
 }
 
 
-def on_source(edition: spec.Edition) -> bool:
-  """At the source's resolution where the edition crops from one."""
-  return edition.name in ("imagenet", "inception")
-
-
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   """`shift` in px, float32 `[T]`."""
   del difficulty
@@ -33,11 +28,25 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   return {"shift": np.arange(frames, dtype=np.float32) - clean}
 
 
-def frame(image, draws, size, row, edition) -> jax.Array:
+def frame(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  row: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """One frame, uint8 `[S, S * 3]`."""
   del draws
 
-  def sample(packed, x, y):
+  def sample(packed: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     return warp.pillow_nearest(packed, x + 0.5 - row["shift"], y + 0.5, size)
 
   return geometry.render(image, size, edition, sample)
+
+
+PLUGIN = plugins.FrameByFrame(
+  tables=tables,
+  rows=("shift",),
+  frame=frame,
+  on_source=("imagenet", "inception"),
+)

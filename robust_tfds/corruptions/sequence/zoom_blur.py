@@ -9,17 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import images
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import double
 from robust_tfds.corruptions.ops import geometry
-
-ROWS = ("matrix", "count")
-
-
-def on_source(edition: spec.Edition) -> bool:
-  """Zooms the source; the Inception edition zooms its crop."""
-  return edition.name == "imagenet"
+from robust_tfds.corruptions.ops import layout
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
@@ -30,16 +24,32 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   return {"matrix": double.bits(np.stack(rows)), "count": count}
 
 
-def frames(image, draws, size, table, edition) -> jax.Array:
+def frames(
+  image: jax.Array,
+  draws: None,
+  size: layout.Size,
+  table: plugins.Table,
+  edition: spec.Edition,
+) -> jax.Array:
   """All frames, uint8 `[31, S, S * 3]`."""
   del draws
 
-  def step(total, row):
+  def step(total: jax.Array, row: plugins.Table) -> tuple[jax.Array, jax.Array]:
     zoomed = geometry.affine(image, size, edition, row["matrix"])
     total = total + double.quotient(zoomed, 255.0)
     mean = double.quotient(total, row["count"]) * 255.0
-    return total, images.to_uint8(mean)
+    return total, layout.to_uint8(mean)
 
-  side = edition.size_px
+  side = edition.side_px
   zero = jnp.zeros((side, 3 * side), jnp.float32)
   return jax.lax.scan(step, zero, dict(table))[1]
+
+
+PLUGIN = plugins.Successive(
+  tables=tables,
+  rows=("matrix", "count"),
+  all_frames=frames,
+  on_source=(
+    "imagenet",
+  ),  # Zooms the source; the Inception edition zooms its crop.
+)

@@ -1,0 +1,275 @@
+"""`perturb_video` and `frame_indices`: the 18 perturbations of videos.
+
+Every file of this folder holds one perturbation, as one of
+
+  PLUGIN = plugins.OfImage(image, edition)         an image corruption a frame
+  PLUGIN = plugins.OfFrames(frames)                frame by frame
+  PLUGIN = plugins.OfIndices(indices)              which frames, in order
+  PLUGIN = plugins.OfCodec(codec, container, quantiser)   the whole clip, coded
+
+Clips are uint8 `[T, H, W, 3]`, RGB, 0..255. Noise and angles are drawn anew for
+every frame from the clip's key and the frame's number alone, so that a clip
+worked on in parts gives the same pixels. Facts: docs/specs/video.md section 1,
+whose recommendation is edition `paper`; `code` is the released code where it
+differs (jumbling, box_jumbling, translation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds import errors
+from robust_tfds.corruptions import canvas
+from robust_tfds.corruptions import image
+from robust_tfds.corruptions import plugins
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import mpeg
+
+EDITIONS = ("paper", "code")
+FPS = 25.0  # of a clip that does not say
+_CHUNK = 16  # frames a compiled call: clips of any length compile once
+
+
+def video_names(group: str | None = None) -> tuple[str, ...]:
+  """Names of the perturbations in the benchmark's order, or those of a group.
+
+  Raises:
+    ValueError: an unknown group, with a suggestion.
+  """
+  if group is None:
+    return conditions.VIDEOS.names()
+  return conditions.VIDEOS.members(group)
+
+
+def is_temporal(name: str) -> bool:
+  """Whether a perturbation only chooses frames; see `frame_indices`."""
+  return isinstance(plugins.video(name), plugins.OfIndices)
+
+
+def is_codec(name: str) -> bool:
+  """Whether a perturbation is a codec of the whole clip; see `stream`."""
+  return isinstance(plugins.video(name), plugins.OfCodec)
+
+
+def perturb_video(
+  video: jax.typing.ArrayLike,
+  name: str,
+  severity: int,
+  *,
+  edition: str = "paper",
+  key: jax.Array,
+  fps: float | None = None,
+) -> jax.Array:
+  """A clip under one perturbation.
+
+  Args:
+    video: uint8 `[T, H, W, 3]`, T >= 1.
+    name: see `video_names`.
+    severity: 1-5.
+    edition: `paper` or `code`.
+    key: JAX key, from `corruptions.example_key`.
+    fps: frames per second, which the MPEG encoders are told (it changes no
+      pixel); 25 if None.
+
+  Returns:
+    uint8 `[T', H, W, 3]`. T' is T, but for sampling and reverse_sampling
+    (ceil(T / rate)) and freezing (less by the first frame kept); translation
+    gives 224x224 px (256x256 in edition `code` of clips 288 px wide).
+
+  Raises:
+    ValueError: an unknown name, edition or severity, a clip of another dtype or
+      shape, or an fps that is not positive.
+    ImportError: mpeg1 and mpeg2 need PyAV.
+  """
+  clip = _clip(video)
+  rate = FPS if fps is None else float(fps)
+  if not (rate > 0 and np.isfinite(rate)):
+    raise errors.UserError(
+      f"fps must be a positive number of frames per second, got {fps}. Leave it"
+      f" out for {FPS:g}."
+    )
+  plugin = _plugin(name, severity, edition)
+  if isinstance(plugin, plugins.OfIndices):
+    index = frame_indices(len(clip), name, severity, edition=edition, key=key)
+    return jnp.asarray(clip[index])
+  if isinstance(plugin, plugins.OfCodec):
+    quantiser = plugin.quantiser * severity
+    coded = mpeg.roundtrip(
+      clip, plugin.codec, plugin.container, quantiser, rate
+    )
+    return jnp.asarray(coded)
+  return perturb_frames(clip, name, severity, edition=edition, key=key)
+
+
+def perturb_frames(
+  video: jax.typing.ArrayLike,
+  name: str,
+  severity: int,
+  *,
+  edition: str = "paper",
+  key: jax.Array,
+  first: int | np.ndarray = 0,
+) -> jax.Array:
+  """Some of a clip's frames under a perturbation that works frame by frame.
+
+  For videos too long to hold: the parts of a clip, one after the other, are what
+  `perturb_video` gives of the whole.
+
+  Args:
+    video: uint8 `[T, H, W, 3]`.
+    name: noise, blur, jpeg or a camera perturbation.
+    severity: 1-5.
+    edition: `paper` or `code`.
+    key: of the whole clip.
+    first: the number of the first of these frames within the clip, or the numbers
+      of all of them, int `[T]`.
+
+  Returns:
+    uint8 `[T, H', W', 3]`.
+
+  Raises:
+    ValueError: as `perturb_video`, or a perturbation of the whole clip.
+  """
+  clip = _clip(video)
+  plugin = _plugin(name, severity, edition)
+  if isinstance(plugin, plugins.OfIndices | plugins.OfCodec):
+    raise errors.UserError(
+      f"{name} needs the whole clip at once; use perturb_video, or frame_indices"
+      " for temporal ones."
+    )
+  numbers = np.asarray(first)
+  if numbers.ndim == 0:
+    numbers = numbers + np.arange(len(clip))
+  if np.shape(numbers) != (len(clip),):
+    raise errors.UserError(
+      f"{len(clip)} frames need {len(clip)} numbers, got {np.shape(numbers)}."
+    )
+  parts = []
+  for start in range(0, len(clip), _CHUNK):
+    part = clip[start : start + _CHUNK]
+    spare = _CHUNK - len(part) if len(clip) > _CHUNK else 0
+    full = np.concatenate([part, np.repeat(part[:1], spare, axis=0)])
+    full_numbers = np.resize(numbers[start : start + _CHUNK], len(full))
+    keys = seeding.frame_keys(key, full_numbers)
+    perturbed = _frames(plugin, full, severity, edition, key, keys)
+    parts.append(perturbed[: len(part)])
+  return parts[0] if len(parts) == 1 else jnp.concatenate(parts)
+
+
+def frame_indices(
+  num_frames: int,
+  name: str,
+  severity: int,
+  *,
+  edition: str = "paper",
+  key: jax.Array,
+) -> np.ndarray:
+  """A temporal perturbation as an index map: apply it before decoding.
+
+  Args:
+    num_frames: of the whole clip, at least 1.
+    name: see `video_names("temporal")`.
+    severity: 1-5.
+    edition: `paper` or `code`.
+    key: JAX key; unused by sampling and reverse_sampling.
+
+  Returns:
+    int64 `[T']`: which frame of the clip is shown at each moment. How T' follows
+    from T: `perturb_video`.
+
+  Raises:
+    ValueError: an unknown name, edition or severity, one that is not temporal,
+      or no frames.
+  """
+  plugin = _plugin(name, severity, edition)
+  if not isinstance(plugin, plugins.OfIndices):
+    raise errors.UserError(
+      f"{name} is not temporal; temporal are {', '.join(video_names('temporal'))}."
+    )
+  if num_frames < 1:
+    raise errors.UserError(f"A clip has at least one frame, got {num_frames}.")
+  return np.asarray(plugin.indices(num_frames, severity, edition, key))
+
+
+def stream(
+  frames: Iterable[np.ndarray], name: str, severity: int, fps: float = FPS
+) -> Iterator[np.ndarray]:
+  """A video through a codec, frame by frame: holds the encoded video alone.
+
+  Args:
+    frames: each uint8 `[H, W, 3]`.
+    name: a perturbation of which `is_codec`.
+    severity: 1-5.
+    fps: frames per second, which the encoder is told.
+
+  Yields:
+    uint8 `[H, W, 3]`, as many as there were.
+
+  Raises:
+    UserError: an unknown name or severity, or no codec.
+    ImportError: PyAV is not installed.
+  """
+  plugin = plugins.video(name)
+  spec.check_severity(severity)
+  if not isinstance(plugin, plugins.OfCodec):
+    codecs = ", ".join(n for n in video_names() if is_codec(n))
+    raise errors.UserError(f"{name} is not a codec; codecs are {codecs}.")
+  quantiser = plugin.quantiser * severity
+  yield from mpeg.stream(frames, plugin.codec, plugin.container, quantiser, fps)
+
+
+def _frames(
+  plugin: plugins.OfImage | plugins.OfFrames,
+  clip: np.ndarray,
+  severity: int,
+  edition: str,
+  key: jax.Array,
+  keys: np.ndarray,
+) -> jax.Array:
+  if isinstance(plugin, plugins.OfFrames):
+    clip_key = np.asarray(seeding.raw(key))
+    return plugin.frames(clip, severity, edition, clip_key, keys)
+  padded, sizes = canvas.stack(clip)
+  height, width = clip.shape[1:3]
+  same = padded.shape == clip.shape
+  levels = image.corrupt_flat(
+    padded,
+    plugin.image,
+    severity,
+    edition=plugin.edition,
+    keys=jnp.asarray(keys),
+    sizes=None if same else sizes,
+  )
+  # Cut on the host: a device slice would compile once a size.
+  cut = np.asarray(levels)[:, :height, : 3 * width]
+  return jnp.asarray(cut.reshape(clip.shape))
+
+
+def _plugin(name: str, severity: int, edition: str) -> plugins.VideoPlugin:
+  plugin = plugins.video(name)
+  spec.check_severity(severity)
+  if edition not in EDITIONS:
+    raise errors.unknown(
+      "edition of the video perturbations", edition, EDITIONS
+    )
+  return plugin
+
+
+def _clip(video: jax.typing.ArrayLike) -> np.ndarray:
+  clip = np.asarray(video)
+  if clip.dtype != np.uint8 or clip.ndim != 4 or clip.shape[3] != 3:
+    raise errors.UserError(
+      f"A clip is uint8 [T, H, W, 3], got {clip.dtype} {list(clip.shape)}."
+    )
+  if not clip.size:
+    raise errors.UserError(
+      f"A clip has at least one frame, got {list(clip.shape)}."
+    )
+  return clip

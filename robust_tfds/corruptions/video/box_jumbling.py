@@ -6,17 +6,24 @@ disturbs less and a clip of one segment not at all. The last segment may be
 shorter, wherever it lands. As many frames as before.
 """
 
+import jax
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 
 SEGMENTS = {"paper": (64, 32, 16, 8, 4), "code": (4, 9, 16, 25, 36)}
 
 
-def indices(num_frames, severity, edition, key) -> np.ndarray:
+def indices(
+  num_frames: int, severity: int, edition: str, key: jax.Array
+) -> np.ndarray:
   """A permutation of whole segments."""
   segment = SEGMENTS[edition][severity - 1]
   home = np.arange(num_frames) // segment
   rank = np.argsort(seeding.words(key, home[-1] + 1), kind="stable")
   place = np.argsort(rank, kind="stable")
   return np.argsort(place[home], kind="stable")
+
+
+PLUGIN = plugins.OfIndices(indices)

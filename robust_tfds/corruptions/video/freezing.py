@@ -5,23 +5,30 @@ docs/specs/video.md section 1: k = 0.4 T, 0.2 T, 0.1 T, max(0.05 T, 2), 1 frames
 first of them, so it has T minus that frame's number of frames.
 """
 
+import jax
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 
 
-def indices(num_frames, severity, edition, key) -> np.ndarray:
+def indices(
+  num_frames: int, severity: int, edition: str, key: jax.Array
+) -> np.ndarray:
   """The drawn frame that is held at every moment."""
   del edition
-  wanted = (
+  counts = (
     0.4 * num_frames,
     0.2 * num_frames,
     0.1 * num_frames,
     max(0.05 * num_frames, 2),
     1,
   )
-  count = min(max(int(wanted[severity - 1]), 1), num_frames)
+  count = min(max(int(counts[severity - 1]), 1), num_frames)
   drawn = np.argsort(seeding.words(key, num_frames), kind="stable")[:count]
-  kept = np.sort(drawn)
-  moments = np.arange(kept[0], num_frames)
-  return kept[np.searchsorted(kept, moments, side="right") - 1]
+  held = np.sort(drawn)
+  moments = np.arange(held[0], num_frames)
+  return held[np.searchsorted(held, moments, side="right") - 1]
+
+
+PLUGIN = plugins.OfIndices(indices)

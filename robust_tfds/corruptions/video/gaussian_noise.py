@@ -3,5 +3,6 @@
 docs/specs/video.md section 1. The operation is the image library's.
 """
 
-IMAGE = "gaussian_noise"  # the image corruption
-IMAGE_EDITION = "imagenet"  # whose severities are the video benchmark's
+from robust_tfds.corruptions import plugins
+
+PLUGIN = plugins.OfImage("gaussian_noise", edition="imagenet")

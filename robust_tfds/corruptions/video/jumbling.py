@@ -5,17 +5,24 @@ docs/specs/video.md section 1: segments of 4, 8, 16, 32, 64 frames (edition
 disturbs less. The last segment may be shorter. As many frames as before.
 """
 
+import jax
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 
 SEGMENTS = {"paper": (4, 8, 16, 32, 64), "code": (32, 16, 8, 4, 2)}
 
 
-def indices(num_frames, severity, edition, key) -> np.ndarray:
+def indices(
+  num_frames: int, severity: int, edition: str, key: jax.Array
+) -> np.ndarray:
   """A permutation that keeps every frame in its segment."""
   segment = SEGMENTS[edition][severity - 1]
   order = seeding.words(key, num_frames)
   frames = np.arange(num_frames)
   # Sorted by random words within, by segments between.
   return np.lexsort((order, frames // segment))
+
+
+PLUGIN = plugins.OfIndices(indices)

@@ -5,16 +5,6 @@ although the encoder is MPEG-4 part 2. Quantisers above 31 change little. A
 codec: on the host.
 """
 
-from robust_tfds.corruptions.ops import mpeg
+from robust_tfds.corruptions import plugins
 
-_QUANTISER = 15  # times the severity
-
-
-def whole(video, severity, fps):
-  """The clip through the codec: uint8 `[T, H, W, 3]`."""
-  return mpeg.roundtrip(video, "mpeg4", "avi", _QUANTISER * severity, fps)
-
-
-def streamed(frames, severity, fps):
-  """`whole` of frames one by one."""
-  return mpeg.stream(frames, "mpeg4", "avi", _QUANTISER * severity, fps)
+PLUGIN = plugins.OfCodec("mpeg4", "avi", quantiser=15)

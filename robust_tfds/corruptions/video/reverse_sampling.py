@@ -4,11 +4,18 @@ docs/specs/video.md section 1: what `sampling` keeps, in reverse. The result is
 shorter: ceil(T / rate) frames.
 """
 
+import jax
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions.video import sampling
 
 
-def indices(num_frames, severity, edition, key) -> np.ndarray:
+def indices(
+  num_frames: int, severity: int, edition: str, key: jax.Array
+) -> np.ndarray:
   """The frames of `sampling` in reverse."""
   return sampling.indices(num_frames, severity, edition, key)[::-1]
+
+
+PLUGIN = plugins.OfIndices(indices)

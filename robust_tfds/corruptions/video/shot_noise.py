@@ -3,5 +3,6 @@
 docs/specs/video.md section 1. The operation is the image library's.
 """
 
-IMAGE = "shot_noise"  # the image corruption
-IMAGE_EDITION = "tiny_imagenet"  # whose severities are the video benchmark's
+from robust_tfds.corruptions import plugins
+
+PLUGIN = plugins.OfImage("shot_noise", edition="tiny_imagenet")

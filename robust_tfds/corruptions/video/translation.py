@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions.ops import resize
 
@@ -20,7 +21,9 @@ _SHORT_PX, _CROP_PX = 256, 224
 _WIDE_PX, _WIDE_CROP_PX = 288, 256
 
 
-def offsets(severity, edition, clip_key, keys) -> np.ndarray:
+def offsets(
+  severity: int, edition: str, clip_key: np.ndarray, keys: np.ndarray
+) -> np.ndarray:
   """Rows and columns of every frame's crop: int64 `[T, 2]`."""
   bound = 8 * severity
   if edition == "code":
@@ -30,17 +33,27 @@ def offsets(severity, edition, clip_key, keys) -> np.ndarray:
   return np.stack(columns, axis=1)
 
 
-def frames(video, severity, edition, clip_key, keys) -> jax.Array:
+def frames(
+  video: np.ndarray,
+  severity: int,
+  edition: str,
+  clip_key: np.ndarray,
+  keys: np.ndarray,
+) -> jax.Array:
   """uint8 `[T, S, S, 3]`, S = 224 (256 in edition `code` of a wide clip)."""
   side = _CROP_PX
   if edition == "code":
     side = _WIDE_CROP_PX if video.shape[2] == _WIDE_PX else _CROP_PX
   else:
-    video = _resized(video)
+    return crop(
+      _resized(video), offsets(severity, edition, clip_key, keys), side
+    )
   return crop(video, offsets(severity, edition, clip_key, keys), side)
 
 
-def crop(video, offset: np.ndarray, side: int) -> jax.Array:
+def crop(
+  video: jax.typing.ArrayLike, offset: np.ndarray, side: int
+) -> jax.Array:
   """Each frame's `[S, S]` from its offset, black beyond the picture."""
   video = jnp.asarray(video)
   reach = [
@@ -51,16 +64,16 @@ def crop(video, offset: np.ndarray, side: int) -> jax.Array:
 
 
 @functools.partial(jax.jit, static_argnums=2)
-def _cropped(video, offset, side):
-  def one(frame, corner):
+def _cropped(video: jax.Array, offset: jax.Array, side: int) -> jax.Array:
+  def of_frame(frame: jax.Array, corner: jax.Array) -> jax.Array:
     return jax.lax.dynamic_slice(
       frame, (corner[0], corner[1], 0), (side, side, 3)
     )
 
-  return jax.vmap(one)(video, offset)
+  return jax.vmap(of_frame)(video, offset)
 
 
-def _resized(video) -> jax.Array:
+def _resized(video: np.ndarray) -> jax.Array:
   height, width = video.shape[1:3]
   short = min(height, width)
   if short == _SHORT_PX:
@@ -73,6 +86,9 @@ def _resized(video) -> jax.Array:
 
 
 @functools.partial(jax.jit, static_argnums=1)
-def _resize(video, out) -> jax.Array:
-  box = (0, 0, *video.shape[1:3])
+def _resize(video: jax.Array, out: tuple[int, int]) -> jax.Array:
+  box = (0, 0, video.shape[1], video.shape[2])
   return jax.lax.map(lambda f: resize.bilinear(f, box, out), video)
+
+
+PLUGIN = plugins.OfFrames(frames)

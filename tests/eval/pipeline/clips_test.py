@@ -12,7 +12,6 @@ from eval.tasks import Condition
 from models.video.spec import VideoSpec
 from robust_tfds import corruptions
 from robust_tfds import movies
-from robust_tfds.corruptions import videos
 
 _SPEC = VideoSpec(
   input_px=16, resize="squash", resize_px=16, frames=4, rate=2, num_classes=5
@@ -80,7 +79,7 @@ class MakeTest(parameterized.TestCase):
 
   def test_temporal_ones_come_before_the_sampling(self):
     video = _video()
-    order = videos.frame_indices(20, "freezing", 2, key=_key("freezing"))
+    order = corruptions.frame_indices(20, "freezing", 2, key=_key("freezing"))
     index = clips.view_indices(len(order), 30.0, 4, 2, 2)
     np.testing.assert_array_equal(
       self._make(video, "freezing", 2), video[order][index]

@@ -1,4 +1,4 @@
-"""Motion, glass and zoom blur against the reference's own runs."""
+"""Zoom blur against the reference's own pixels."""
 
 import jax
 import numpy as np
@@ -7,38 +7,8 @@ from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import corruptions
-from robust_tfds.corruptions.image import glass_blur
-from robust_tfds.corruptions.ops import motion
 from tests import shared_data
 from tests.corruptions import replays
-
-
-def motion_draws(rng, image, severity, edition):
-  del image, severity, edition
-  return motion.direction(rng.uniform(-45, 45))
-
-
-def glass_draws(rng, image, severity, edition):
-  """Pairs (dx, dy) in the order of the visits: last pixel first."""
-  _, delta, passes = edition.row(glass_blur.SEVERITIES)[severity - 1]
-  height, width = image.shape[:2]
-  rows = np.arange(height - delta, delta, -1)
-  columns = np.arange(width - delta, delta, -1)
-  most = max(row[2] for row in edition.row(glass_blur.SEVERITIES))
-  draws = np.zeros((most, height, width), np.int32)
-  for i in range(passes):
-    pairs = rng.randint(-delta, delta, size=(len(rows), len(columns), 2))
-    draws[i][np.ix_(rows, columns)] = pairs[..., 1] * 65536 + pairs[..., 0]
-  return draws
-
-
-DRAWS = {"glass_blur": glass_draws, "motion_blur": motion_draws}
-
-
-class ReplayTest(parameterized.TestCase):
-  @parameterized.product(name=tuple(DRAWS), cell=replays.CELLS)
-  def test_reference_draws(self, name, cell):
-    replays.check(self, name, *cell, DRAWS[name])
 
 
 class ZoomTest(parameterized.TestCase):

@@ -7,26 +7,19 @@ import jax
 import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
-from PIL import Image
 
+from robust_tfds import conditions
 from robust_tfds import corruptions
-from robust_tfds.corruptions import images
-from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import image as image_frame
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions import videos
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import motion
 from robust_tfds.corruptions.ops import rotation
-from robust_tfds.corruptions.video import random_rotation
 from robust_tfds.corruptions.video import translation
 from tests import shared_data
 
-_NAMES = (
-  "gaussian_noise shot_noise impulse_noise speckle_noise defocus_blur"
-  " motion_blur zoom_blur jpeg mpeg1 mpeg2 sampling reverse_sampling jumbling"
-  " box_jumbling freezing static_rotation random_rotation translation"
-).split()
-_TEMPORAL = _NAMES[10:15]
-_PIXELS = [n for n in _NAMES if n not in (*_TEMPORAL, "mpeg1", "mpeg2")]
+_TEMPORAL = conditions.VIDEOS.members("temporal")
 _CODE_NAMES = {"jumbling": "jumble", "box_jumbling": "box_jumble"}
 _CODE_NAMES["freezing"] = "freeze"
 
@@ -50,13 +43,6 @@ def _big():
 
 def _key(name="x", severity=1, example="clip"):
   return corruptions.example_key(0, "ucf101_p", name, severity, example)
-
-
-def _small(frames=5, height=40, width=52):
-  rng = np.random.default_rng(0)
-  coarse = Image.fromarray(rng.integers(0, 256, (6, 8, 3), np.uint8))
-  image = np.asarray(coarse.resize((width, height), Image.Resampling.BICUBIC))
-  return np.stack([np.roll(image, 2 * i, 1) for i in range(frames)])
 
 
 class DeterministicTest(parameterized.TestCase):
@@ -95,19 +81,19 @@ class DeterministicTest(parameterized.TestCase):
 class IndexTest(parameterized.TestCase):
   @parameterized.parameters(*_TEMPORAL)
   def test_against_the_released_code(self, name):
-    found = 0
+    checked = 0
     stored = shared_data.golden_json("video", "frame_indices.json.gz")
     for key, want in stored.items():
       stem, severity, length, _ = key.rsplit("_", 3)
       if stem != _CODE_NAMES.get(name, name):
         continue
-      found += 1
+      checked += 1
       severity, length = int(severity), int(length[1:])
-      got = videos.frame_indices(
+      got = corruptions.frame_indices(
         length, name, severity, edition="code", key=_key(example=key)
       )
       self._alike(name, severity, length, got, np.array(want))
-    self.assertGreater(found, 15)
+    self.assertGreater(checked, 15)
 
   def _alike(self, name, severity, length, got, want):
     if name in ("sampling", "reverse_sampling"):
@@ -142,39 +128,6 @@ class IndexTest(parameterized.TestCase):
         np.testing.assert_array_equal(
           index, kept[np.searchsorted(kept, moments, side="right") - 1]
         )
-
-  @parameterized.parameters(*_TEMPORAL)
-  def test_perturb_video_gathers(self, name):
-    clip = _small(20)
-    for severity in (1, 5):
-      index = videos.frame_indices(20, name, severity, key=_key(name))
-      got = corruptions.perturb_video(clip, name, severity, key=_key(name))
-      np.testing.assert_array_equal(got, clip[index])
-
-  def test_paper_segments(self):
-    for severity, segment in enumerate((4, 8, 16, 32, 64), 1):
-      got = videos.frame_indices(100, "jumbling", severity, key=_key())
-      np.testing.assert_array_equal(got // segment, np.arange(100) // segment)
-      self.assertFalse((got == np.arange(100)).all())
-    for severity, segment in enumerate((64, 32, 16, 8, 4), 1):
-      got = videos.frame_indices(256, "box_jumbling", severity, key=_key())
-      starts = got[::segment]
-      self.assertTrue((starts % segment == 0).all())
-      np.testing.assert_array_equal(np.sort(got), np.arange(256))
-
-  @parameterized.product(name=_TEMPORAL, length=(1, 2, 3), severity=(1, 5))
-  def test_the_shortest_clips(self, name, length, severity):
-    got = videos.frame_indices(length, name, severity, key=_key())
-    self.assertNotEmpty(got)
-    self.assertTrue(((got >= 0) & (got < length)).all())
-
-  def test_draws_differ_between_keys_and_repeat(self):
-    one, two, again = (
-      videos.frame_indices(300, "jumbling", 5, key=_key(example=e))
-      for e in ("a", "b", "a")
-    )
-    np.testing.assert_array_equal(one, again)
-    self.assertFalse((one == two).all())
 
 
 class SeededTest(parameterized.TestCase):
@@ -218,10 +171,10 @@ class SeededTest(parameterized.TestCase):
       want = stored[f"{name}_{severity}"]
     clip = _clip()[: len(want)]
     state = np.random.RandomState(0)
-    plugin = spec.module(name, "videos")
-    module = spec.module(plugin.IMAGE)
-    variant = spec.edition(plugin.IMAGE_EDITION)
-    row = variant.row(module.SEVERITIES)[severity - 1]
+    plugin = plugins.video(name)
+    module = plugins.picture(plugin.image)
+    variant = spec.edition(plugin.edition)
+    row = variant.row(module.severities)[severity - 1]
     for frame, stored_frame in zip(clip, want):
       if name == "shot_noise":
         draws = state.poisson(frame / 255.0 * row)
@@ -237,7 +190,7 @@ class SeededTest(parameterized.TestCase):
     told = _golden()["seeded"][f"motion_blur_{severity}"]
     with _load("seeded_frames.npz") as stored:
       want = stored[f"motion_blur_{severity}"]
-    plugin = spec.module("motion_blur", "videos")
+    plugin = plugins.video("motion_blur")
     for angle, frame, stored_frame in zip(told["angles_deg"], _clip(), want):
       direction = motion.direction(angle)
       got = _applied(plugin, frame, severity, direction)
@@ -247,15 +200,15 @@ class SeededTest(parameterized.TestCase):
 
 def _applied(plugin, frame, severity, draws):
   """An image plugin with given draws on one frame."""
-  module = spec.module(plugin.IMAGE)
-  variant = spec.edition(plugin.IMAGE_EDITION)
+  module = plugins.picture(plugin.image)
+  variant = spec.edition(plugin.edition)
   rows = {k: jax.numpy.asarray(v) for k, v in module.tables(variant).items()}
-  size = images.Size(*frame.shape[:2])
+  size = layout.Size(*frame.shape[:2])
 
   def run(frame, draws):
-    table = images.select(rows, jax.numpy.int32(severity))
+    table = image_frame.select(rows, jax.numpy.int32(severity))
     levels = module.apply(frame, draws, size, table, variant)
-    return images.to_uint8(images.flat(levels))
+    return layout.to_uint8(layout.flat(levels))
 
   draws = np.asarray(draws, np.float32 if draws.dtype == float else np.int32)
   return np.asarray(jax.jit(run)(frame, draws)).reshape(frame.shape)
@@ -293,57 +246,7 @@ class StatisticsTest(parameterized.TestCase):
     self.assertLess(abs(channels[0, 1]), 0.05)
 
 
-class ContractTest(parameterized.TestCase):
-  def test_names(self):
-    self.assertEqual(corruptions.video_names(), tuple(_NAMES))
-    self.assertEqual(corruptions.video_names("temporal"), tuple(_TEMPORAL))
-    self.assertLen(
-      [n for g in videos.GROUPS for n in corruptions.video_names(g)], 18
-    )
-
-  @parameterized.parameters(*_PIXELS)
-  def test_parts_of_a_clip_are_those_of_the_whole(self, name):
-    clip = _small(20)
-    key = _key(name)
-    whole = np.asarray(corruptions.perturb_video(clip, name, 2, key=key))
-    self.assertEqual(whole.dtype, np.uint8)
-    for first, last in ((0, 3), (3, 20), (17, 18)):
-      part = videos.perturb_frames(
-        clip[first:last], name, 2, key=key, first=first
-      )
-      np.testing.assert_array_equal(part, whole[first:last])
-    some = np.array([2, 5, 11])
-    part = videos.perturb_frames(clip[some], name, 2, key=key, first=some)
-    np.testing.assert_array_equal(part, whole[some])
-
-  @parameterized.parameters("gaussian_noise", "random_rotation", "translation")
-  def test_every_frame_has_its_own_draw(self, name):
-    still = np.repeat(_small(1), 8, axis=0)
-    got = np.asarray(corruptions.perturb_video(still, name, 5, key=_key()))
-    self.assertGreater(len({f.tobytes() for f in got}), 4)
-
-  def test_the_released_translation_has_one_crop_for_the_clip(self):
-    still = np.repeat(_small(1, 256, 300), 4, axis=0)
-    got = np.asarray(
-      corruptions.perturb_video(
-        still, "translation", 5, edition="code", key=_key()
-      )
-    )
-    self.assertEqual(got.shape, (4, 224, 224, 3))
-    self.assertLen({f.tobytes() for f in got}, 1)
-    wide = np.zeros((2, 288, 288, 3), np.uint8)
-    got = corruptions.perturb_video(
-      wide, "translation", 1, edition="code", key=_key()
-    )
-    self.assertEqual(got.shape, (2, 256, 256, 3))
-
-  def test_rotation_angles(self):
-    keys = seeding.frame_keys(seeding.raw(_key()), np.arange(5000))
-    drawn = random_rotation.degrees(2, keys)
-    self.assertEqual((drawn.min(), drawn.max()), (-13, 13))
-    counts = np.bincount(drawn + 13)
-    self.assertLess(counts.max() / counts.min(), 1.8)
-
+class CodecTest(parameterized.TestCase):
   @parameterized.product(name=("mpeg1", "mpeg2"), severity=(1, 2, 3, 4, 5))
   def test_mpeg(self, name, severity):
     clip = _clip()[:, :, :170]
@@ -362,58 +265,6 @@ class ContractTest(parameterized.TestCase):
     error = np.mean((got.astype(float) - clip) ** 2)
     psnr = 10 * np.log10(255**2 / error)
     self.assertAlmostEqual(psnr, told[code]["psnr"], delta=0.1)
-
-  def test_mpeg_of_odd_sides(self):
-    clip = _small(6, 41, 53)
-    got = corruptions.perturb_video(clip, "mpeg2", 1, key=_key())
-    self.assertEqual(got.shape, clip.shape)
-
-  @parameterized.product(
-    name=("mpeg1", "mpeg2"),
-    fps=(5, 12, 14.985, 24000 / 1001, 29.97, 30, 59.94, 240, 1000),
-  )
-  def test_mpeg_of_any_frame_rate(self, name, fps):
-    clip = _small(4)
-    want = corruptions.perturb_video(clip, name, 1, key=_key())
-    got = corruptions.perturb_video(clip, name, 1, key=_key(), fps=fps)
-    np.testing.assert_array_equal(got, want)
-
-  @parameterized.parameters(0, -25, float("nan"), float("inf"))
-  def test_no_frame_rate(self, fps):
-    with self.assertRaisesRegex(ValueError, "fps must be a positive number"):
-      corruptions.perturb_video(_small(), "mpeg1", 1, key=_key(), fps=fps)
-
-  @parameterized.parameters(
-    ({"name": "jpg"}, "Did you mean 'jpeg'"),
-    ({"name": "jumble"}, "Did you mean 'jumbling'"),
-    ({"severity": 0}, "Severity 0"),
-    ({"severity": 6}, "must be 1-5"),
-    ({"edition": "papr"}, "Did you mean 'paper'"),
-    ({"video": np.zeros((2, 4, 4), np.uint8)}, "uint8"),
-    ({"video": np.zeros((2, 4, 4, 3))}, "uint8"),
-    ({"video": np.zeros((0, 4, 4, 3), np.uint8)}, "at least one frame"),
-  )
-  def test_refusals(self, change, message):
-    given = {"video": _small(), "name": "jpeg", "severity": 1, **change}
-    with self.assertRaisesRegex(ValueError, message):
-      corruptions.perturb_video(
-        given.pop("video"),
-        given.pop("name"),
-        given.pop("severity"),
-        key=_key(),
-        **given,
-      )
-
-  def test_what_needs_the_whole_clip(self):
-    for name in ("mpeg1", "freezing"):
-      with self.assertRaisesRegex(ValueError, "needs the whole clip"):
-        videos.perturb_frames(_small(), name, 1, key=_key())
-    with self.assertRaisesRegex(ValueError, "is not temporal"):
-      corruptions.frame_indices(5, "jpeg", 1, key=_key())
-    with self.assertRaisesRegex(ValueError, "at least one frame"):
-      corruptions.frame_indices(0, "freezing", 1, key=_key())
-    with self.assertRaisesRegex(ValueError, "Did you mean 'camera'"):
-      corruptions.video_names("camra")
 
 
 if __name__ == "__main__":

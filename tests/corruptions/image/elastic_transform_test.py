@@ -28,13 +28,10 @@ def _row(edition, severity):
   return edition.row(elastic_transform.SEVERITIES)[severity - 1]
 
 
-DRAWS = {"elastic_transform": elastic_draws}
-
-
 class ReplayTest(parameterized.TestCase):
-  @parameterized.product(name=tuple(DRAWS), cell=replays.CELLS)
-  def test_reference_draws(self, name, cell):
-    replays.check(self, name, *cell, DRAWS[name])
+  @parameterized.parameters(*replays.CELLS)
+  def test_reference_draws(self, key, severity):
+    replays.check(self, "elastic_transform", key, severity, elastic_draws)
 
 
 if __name__ == "__main__":

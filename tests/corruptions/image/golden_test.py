@@ -9,7 +9,7 @@ from PIL import Image
 
 from robust_tfds import conditions
 from robust_tfds import corruptions
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins
 from tests import shared_data
 from tests.corruptions import replays
 
@@ -32,9 +32,7 @@ _INPUTS = (
   "tiny64",
 )
 _DETERMINISTIC = tuple(
-  n
-  for n in conditions.PICTURES.names("all")
-  if not hasattr(spec.module(n), "draw")
+  n for n in conditions.PICTURES.names("all") if not plugins.picture(n).random
 )
 _EXACT = ("pixelate", "jpeg_compression")
 
@@ -61,9 +59,9 @@ class DeterministicTest(parameterized.TestCase):
 
   @parameterized.product(name=_DETERMINISTIC, key=_INPUTS)
   def test_golden(self, name, key):
-    found = sorted((_root() / "deterministic" / key).glob(f"{name}_[1-5].png"))
+    paths = sorted((_root() / "deterministic" / key).glob(f"{name}_[1-5].png"))
     unused = corruptions.example_key(0, "golden", name, 1, key)
-    for path in found:
+    for path in paths:
       severity = int(path.stem[-1])
       want = np.asarray(Image.open(path).convert("RGB")).astype(int)
       got = corruptions.corrupt(
@@ -87,7 +85,7 @@ class ReplayTest(parameterized.TestCase):
     key, severity = cell
 
     def draws(rng, image, severity, edition):
-      row = edition.row(spec.module(name).SEVERITIES)[severity - 1]
+      row = edition.row(plugins.picture(name).severities)[severity - 1]
       if name == "impulse_noise":
         # scikit-image's own generator, not the legacy one.
         rng = np.random.default_rng(1000 + severity)

@@ -1,0 +1,280 @@
+"""What a plugin file says, for each kind of data, and how it is loaded.
+
+A file of `image/`, `sequence/` or `video/` is a corruption and ends in
+
+  PLUGIN = plugins.Corruption(severities=SEVERITIES, tables=tables, apply=apply)
+
+(`plugins.FrameByFrame` or `plugins.Successive` in `sequence/`, `plugins.OfImage`,
+`OfFrames`, `OfIndices` or `OfCodec` in `video/`). What a plugin leaves out has a
+default here; what is misspelt, Python refuses. To add a corruption: one such file,
+named as the corruption, and one row in `robust_tfds/conditions.py`.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import importlib
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds.corruptions import batching
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
+
+# Where the plugins of each kind of data lie.
+FOLDERS: Mapping[conditions.Kind, str] = {
+  "pictures": "image",
+  "sequences": "sequence",
+  "videos": "video",
+}
+Arrays = dict[str, np.ndarray]
+# Arrays by name; `prepare` may add trees of arrays.
+Table = Mapping[str, Any]
+Draw = Callable[[jax.Array, jax.Array, layout.Size, Table, spec.Edition], Any]
+Apply = Callable[[jax.Array, Any, layout.Size, Table, spec.Edition], jax.Array]
+
+
+def no_draws(
+  key: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  table: Table,
+  edition: spec.Edition,
+) -> None:
+  """The `draw` of a plugin without randomness."""
+  del key, image, size, table, edition
+
+
+def no_assets(edition: spec.Edition) -> Arrays:
+  """The `assets` of a plugin that needs none."""
+  del edition
+  return {}
+
+
+def no_version() -> int:
+  """The `assets_version` of assets that never change."""
+  return 0
+
+
+def unprepared(
+  table: Table, canvas: tuple[int, int], edition: spec.Edition
+) -> Table:
+  """The `prepare` of a plugin that adds nothing to its table."""
+  del canvas, edition
+  return table
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Corruption:
+  """A corruption of pictures.
+
+  `image` is always a uint8 canvas `[H, W, 3]` of which the top-left `size.h` x
+  `size.w` pixels are the picture: operations take their borders from `size`, and
+  what they leave outside it is undefined (the frame clears it).
+
+  Attributes:
+    severities: edition name -> five rows (one tuple of numbers a severity).
+    tables: `(edition) -> {name: numpy array with a leading axis of 5}`, computed
+      once on the host, in float64 where that matters: all that depends on the
+      severity alone (kernels, lookup tables, coordinates). The frame picks the
+      severity's row of each with a traced index, so that one compilation serves
+      all five; `table["severity"]` is that index (1-5, traced, the same for the
+      whole batch, so `lax.switch` on it runs one branch).
+    apply: `(image, draws, size, table, edition) -> levels`: uint8, or float32 or
+      integers in levels 0..255 which the frame clips and truncates; `[H, W, 3]`
+      or the same memory as `[H, W * 3]`.
+    draw: `(key, image, size, table, edition) -> draws`: all randomness, so that
+      a test can inject the reference's draws into `apply`.
+    prepare: `(table, canvas, edition) -> table`: what depends on the severity
+      and the canvas `(H, W)` only, once a batch.
+    assets: `(edition) -> {name: array}`: large data that no severity changes
+      (the frost pictures); they reach `draw` and `apply` in `table`.
+    assets_version: changes when the assets did.
+  """
+
+  severities: Mapping[str, tuple]
+  tables: Callable[[spec.Edition], Arrays]
+  apply: Apply
+  draw: Draw = no_draws
+  prepare: Callable[[Table, tuple[int, int], spec.Edition], Table] = unprepared
+  assets: Callable[[spec.Edition], Arrays] = no_assets
+  assets_version: Callable[[], int] = no_version
+
+  @property
+  def random(self) -> bool:
+    """Whether anything is drawn."""
+    return self.draw is not no_draws
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Perturbation(abc.ABC):
+  """A perturbation of ImageNet-P: a picture becomes a sequence of frames.
+
+  `image` is a uint8 canvas `[H, W, 3]` with the picture in its top-left corner:
+  the source in the editions of `on_source`, else the edition's crop.
+
+  Attributes:
+    tables: `(edition, difficulty) -> {name: numpy array}`.
+    rows: the tables that have one row a frame; their length is the number of
+      frames.
+    draw: `(key, image, size, table, edition) -> draws`: all randomness.
+    on_source: editions whose frames are made from the source image and cropped
+      afterwards, rather than from the edition's crop.
+  """
+
+  tables: Callable[[spec.Edition, int], Arrays]
+  rows: tuple[str, ...]
+  draw: Draw = no_draws
+  on_source: tuple[str, ...] = ()
+
+  @abc.abstractmethod
+  def frames(
+    self,
+    image: jax.Array,
+    draws: Any,
+    size: layout.Size,
+    table: Table,
+    edition: spec.Edition,
+  ) -> jax.Array:
+    """All frames, uint8 `[T, S, S * 3]`, S the edition's size."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class FrameByFrame(Perturbation):
+  """Frames that do not depend on one another.
+
+  Attributes:
+    frame: `(image, draws, size, row, edition) -> levels`: one frame, uint8 or
+      float32 levels (truncated), `[S, S, 3]` or flat `[S, S * 3]`. `row` has the
+      frame's row of the tables in `rows`, and the others whole.
+  """
+
+  frame: Apply
+
+  def frames(
+    self,
+    image: jax.Array,
+    draws: Any,
+    size: layout.Size,
+    table: Table,
+    edition: spec.Edition,
+  ) -> jax.Array:
+    """See the base class."""
+    fixed = {k: v for k, v in table.items() if k not in self.rows}
+
+    def of_row(*values: jax.Array) -> jax.Array:
+      row = {**fixed, **dict(zip(self.rows, values, strict=True))}
+      levels = self.frame(image, draws, size, row, edition)
+      return layout.to_uint8(layout.flat(levels))
+
+    return batching.over_batch(of_row, *(table[k] for k in self.rows))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Successive(Perturbation):
+  """Frames that depend on the one before.
+
+  Attributes:
+    all_frames: `(image, draws, size, table, edition)` -> uint8 `[T, S, S * 3]`.
+  """
+
+  all_frames: Apply
+
+  def frames(
+    self,
+    image: jax.Array,
+    draws: Any,
+    size: layout.Size,
+    table: Table,
+    edition: spec.Edition,
+  ) -> jax.Array:
+    """See the base class."""
+    return self.all_frames(image, draws, size, table, edition)
+
+
+@dataclasses.dataclass(frozen=True)
+class OfImage:
+  """A corruption of pictures in every frame of a video.
+
+  Attributes:
+    image: its name.
+    edition: whose severities are the video benchmark's.
+  """
+
+  image: str
+  edition: str = "imagenet"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OfFrames:
+  """A perturbation that works frame by frame.
+
+  Attributes:
+    frames: `(video, severity, edition, clip_key, keys) -> uint8 [T, H', W', 3]`
+      of uint8 `[T, H, W, 3]`; `keys` is uint32 `[T, 2]`, one a frame.
+  """
+
+  frames: Callable[[np.ndarray, int, str, np.ndarray, np.ndarray], jax.Array]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OfIndices:
+  """A temporal perturbation: it only chooses frames.
+
+  Attributes:
+    indices: `(num_frames, severity, edition, key)` -> which frames, in order.
+  """
+
+  indices: Callable[[int, int, str, jax.Array], np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class OfCodec:
+  """The whole video through one of FFmpeg's encoders and back.
+
+  Attributes:
+    codec: FFmpeg's name of the encoder.
+    container: FFmpeg's name of the format.
+    quantiser: what `-q:v` takes at severity 1; s times as much at severity s.
+  """
+
+  codec: str
+  container: str
+  quantiser: int
+
+
+VideoPlugin = OfImage | OfFrames | OfIndices | OfCodec
+
+
+def picture(name: str) -> Corruption:
+  """The plugin of a corruption of pictures; UserError with a suggestion."""
+  return _load("pictures", name, Corruption)
+
+
+def sequence(name: str) -> Perturbation:
+  """The plugin of a sequence's perturbation; UserError with a suggestion."""
+  return _load("sequences", name, Perturbation)
+
+
+def video(name: str) -> VideoPlugin:
+  """The plugin of a video's perturbation; UserError with a suggestion."""
+  return _load("videos", name, VideoPlugin)
+
+
+def _load(kind: conditions.Kind, name: str, contract: Any) -> Any:
+  """The file's PLUGIN, which is of the class (or one of the classes) `contract`."""
+  conditions.family(kind).row(name)
+  path = f"robust_tfds.corruptions.{FOLDERS[kind]}.{name}"
+  plugin = vars(importlib.import_module(path)).get("PLUGIN")
+  if not isinstance(plugin, contract):
+    raise TypeError(
+      f"{path} must end in PLUGIN = plugins.<class>(...) of its kind, got"
+      f" {plugin!r}; see robust_tfds/corruptions/plugins.py."
+    )
+  return plugin

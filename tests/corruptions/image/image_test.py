@@ -1,0 +1,291 @@
+"""What every corruption in the folder must do, whoever wrote it."""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import hypothesis
+import jax
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import strategies as st
+
+from robust_tfds import conditions
+from robust_tfds import corruptions
+from robust_tfds import errors
+from robust_tfds.corruptions import canvas
+from robust_tfds.corruptions import frost_pictures
+from robust_tfds.corruptions import image as image_frame
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import spec
+from tests import frost_folder
+from tests.corruptions import canvas_test
+
+_NAMES = conditions.PICTURES.names("all")
+# One of each kind of operation; the others are slow tests.
+_KINDS = (
+  "gaussian_noise",
+  "motion_blur",
+  "defocus_blur",
+  "fog",
+  "frost",
+  "brightness",
+)
+_OTHERS = tuple(n for n in _NAMES if n not in _KINDS)
+_EIGHT_DEVICES = """
+import hashlib, sys
+import jax, numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+from robust_tfds import conditions
+from robust_tfds import corruptions
+mesh = jax.make_mesh((jax.device_count(),), ("data",))
+put = lambda x: jax.device_put(x, NamedSharding(mesh, PartitionSpec("data")))
+batch = np.random.default_rng(0).integers(0, 256, (8, 32, 32, 3), np.uint8)
+digest = hashlib.sha256()
+for name in sys.argv[1:]:
+  keys = conditions.raw_keys(0, "d", name, 3, [str(i) for i in range(8)])
+  step = jax.jit(jax.shard_map(
+      lambda x, k, name=name: corruptions.corrupt_batch(
+          x, name, 3, edition="cifar10", keys=k),
+      mesh=mesh, in_specs=PartitionSpec("data"), out_specs=PartitionSpec("data"),
+      check_vma=False))
+  digest.update(np.asarray(step(put(batch), put(keys))).tobytes())
+print(jax.device_count(), digest.hexdigest())
+"""
+
+
+def _image(height, width, seed=0) -> np.ndarray:
+  rng = np.random.default_rng(seed)
+  y, x = np.mgrid[:height, :width]
+  smooth = (5 * x + 3 * y)[..., None] // np.array([1, 2, 3])
+  return ((smooth + rng.integers(0, 30, (height, width, 3))) % 256).astype(
+    np.uint8
+  )
+
+
+def _key(name, example="a.jpg"):
+  return corruptions.example_key(0, "contract", name, 3, example)
+
+
+class NamesTest(absltest.TestCase):
+  def test_paper_order(self):
+    common = conditions.PICTURES.names("common")
+    extra = conditions.PICTURES.names("extra")
+    self.assertLen(common, 15)
+    self.assertEqual(
+      extra, ("speckle_noise", "gaussian_blur", "spatter", "saturate")
+    )
+    self.assertEqual(_NAMES, common + extra)
+
+
+class ContractTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    frost_folder.use_drawn()
+    self.addCleanup(frost_pictures.use_folder, None)
+
+  @parameterized.parameters(*_KINDS)
+  def test_batch_order_jit_and_severity_type_change_nothing(self, name):
+    self._check_batches(name)
+
+  @parameterized.parameters(*_OTHERS)
+  @pytest.mark.slow
+  def test_batch_order_jit_and_severity_type_of_others(self, name):
+    self._check_batches(name)
+
+  def _check_batches(self, name):
+    batch = np.stack([_image(32, 32, i) for i in range(4)])
+    ids = ["a", "b", "c", "d"]
+    keys = conditions.raw_keys(0, "contract", name, 3, ids)
+
+    def call(rows, severity=3):
+      return np.asarray(
+        corruptions.corrupt_batch(
+          batch[rows], name, severity, edition="cifar10", keys=keys[rows]
+        )
+      )
+
+    whole = call([0, 1, 2, 3])
+    np.testing.assert_array_equal(call([2, 0]), whole[[2, 0]])
+    np.testing.assert_array_equal(call([0, 1, 2, 3], np.int64(3)), whole)
+    traced = jax.jit(
+      lambda x, s, k: corruptions.corrupt_batch(
+        x, name, s, edition="cifar10", keys=k
+      )
+    )(batch, 3, keys)
+    np.testing.assert_array_equal(np.asarray(traced), whole)
+    strided = np.repeat(batch, 2, axis=2)[:, :, ::2]
+    self.assertFalse(strided.flags["C_CONTIGUOUS"])
+    again = corruptions.corrupt_batch(
+      strided, name, 3, edition="cifar10", keys=keys
+    )
+    np.testing.assert_array_equal(np.asarray(again), whole)
+
+  @parameterized.parameters(*_KINDS)
+  def test_black_white_and_grey(self, name):
+    self._check_flat_pictures(name, "any")
+
+  @parameterized.parameters(*_OTHERS)
+  @pytest.mark.slow
+  def test_black_white_and_grey_of_others(self, name):
+    self._check_flat_pictures(name, "any")
+
+  @parameterized.parameters(*_NAMES)
+  @pytest.mark.slow
+  def test_black_white_and_grey_of_a_fixed_size(self, name):
+    self._check_flat_pictures(name, "cifar10")
+
+  def _check_flat_pictures(self, name, edition):
+    for level in (0, 128, 255):
+      for severity in (1, 5):
+        image = np.full((32, 32), level, np.uint8)
+        out = np.asarray(
+          corruptions.corrupt(
+            image, name, severity, edition=edition, key=_key(name)
+          )
+        )
+        self.assertEqual((out.shape, out.dtype), ((32, 32, 3), np.uint8))
+        same = corruptions.corrupt(
+          np.repeat(image[..., None], 3, axis=2),
+          name,
+          severity,
+          edition=edition,
+          key=_key(name),
+        )
+        np.testing.assert_array_equal(out, np.asarray(same))
+
+  @parameterized.parameters(*_KINDS)
+  def test_sides_below_32_px(self, name):
+    self._check_small_sides(name)
+
+  @parameterized.parameters(*_OTHERS)
+  @pytest.mark.slow
+  def test_sides_below_32_px_of_others(self, name):
+    self._check_small_sides(name)
+
+  def _check_small_sides(self, name):
+    for height, width in ((1, 1), (1, 31), (7, 5), (31, 20)):
+      image = _image(height, width)
+      out = corruptions.corrupt(image, name, 3, edition="any", key=_key(name))
+      self.assertEqual(out.shape, image.shape)
+
+  @parameterized.parameters(*_NAMES)
+  @pytest.mark.slow
+  def test_padding_changes_nothing(self, name):
+    for height, width in ((333, 500), (60, 90), (129, 65)):
+      image, key = _image(height, width), _key(name)
+      padded = corruptions.corrupt(image, name, 3, edition="any", key=key)
+      plain = corruptions.corrupt_batch(
+        image[None], name, 3, edition="any", keys=seeding.raw(key)[None]
+      )[0]
+      np.testing.assert_array_equal(np.asarray(padded), np.asarray(plain))
+
+
+class AnySizeTest(absltest.TestCase):
+  def test_compiles_once_a_canvas(self):
+    name, edition = "contrast", spec.edition("any")
+    compiled = image_frame._compiled(name, edition)
+    before = compiled._cache_size()
+    sizes = sorted(canvas_test.coco_sizes())[::20]
+    for height, width in sizes:
+      corruptions.corrupt(
+        _image(height, width), name, 3, edition="any", key=_key(name)
+      )
+    self.assertLessEqual(
+      compiled._cache_size() - before,
+      len({canvas.shape(*s) for s in sizes}),
+    )
+
+
+class DevicesTest(parameterized.TestCase):
+  def test_eight_devices_give_the_same_bytes(self):
+    self._check(("gaussian_noise", "fog"))
+
+  @pytest.mark.slow
+  def test_eight_devices_give_the_same_bytes_of_others(self):
+    self._check(("glass_blur", "elastic_transform", "spatter"))
+
+  def _check(self, names):
+    """One process of eight devices against this one's single device."""
+    batch = np.random.default_rng(0).integers(0, 256, (8, 32, 32, 3), np.uint8)
+    digest = hashlib.sha256()
+    for name in names:
+      keys = conditions.raw_keys(0, "d", name, 3, [str(i) for i in range(8)])
+      corrupted = corruptions.corrupt_batch(
+        batch, name, 3, edition="cifar10", keys=keys
+      )
+      digest.update(np.asarray(corrupted).tobytes())
+    flags = "--xla_force_host_platform_device_count=8"
+    process = subprocess.run(
+      [sys.executable, "-c", _EIGHT_DEVICES, *names],
+      env={**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
+      check=True,
+      capture_output=True,
+      text=True,
+    )
+    self.assertEqual(process.stdout.split(), ["8", digest.hexdigest()])
+
+
+class RefusalsTest(parameterized.TestCase):
+  def test_names_and_editions(self):
+    key = _key("x")
+    with self.assertRaisesRegex(ValueError, "Did you mean 'gaussian_noise'"):
+      corruptions.corrupt(_image(32, 32), "gausian_noise", 3, key=key)
+    with self.assertRaisesRegex(ValueError, "Did you mean 'cifar10'"):
+      corruptions.corrupt(_image(32, 32), "fog", 3, edition="cifar", key=key)
+
+  def test_images_severities_and_keys(self):
+    picture, key = _image(32, 32), _key("fog")
+    with self.assertRaisesRegex(errors.UserError, "must be uint8"):
+      corruptions.corrupt(picture / 255, "fog", 3, key=key)
+    with self.assertRaisesRegex(errors.UserError, "must be 1-5"):
+      corruptions.corrupt(picture, "fog", 6, key=key)
+    with self.assertRaisesRegex(errors.UserError, "One key per image"):
+      keys = np.zeros((2, 2), np.uint32)
+      corruptions.corrupt_batch(picture[None], "fog", 3, keys=keys)
+
+  @parameterized.parameters(("fog", "imagenet"), ("frost", "cifar10"))
+  def test_editions_refuse_pictures_beyond_their_data(self, name, edition):
+    frost_folder.use_drawn()
+    self.addCleanup(frost_pictures.use_folder, None)
+    image = np.zeros((640, 640, 3), np.uint8)
+    with self.assertRaisesRegex(ValueError, "edition='any'"):
+      corruptions.corrupt(
+        image, name, 1, edition=edition, key=np.zeros(2, np.uint32)
+      )
+
+
+class PropertyTest(absltest.TestCase):
+  @hypothesis.settings(deadline=None, max_examples=25)
+  @hypothesis.given(
+    name=st.sampled_from(
+      (
+        "gaussian_noise",
+        "shot_noise",
+        "impulse_noise",
+        "speckle_noise",
+        "contrast",
+        "brightness",
+      )
+    ),
+    height=st.integers(1, 40),
+    width=st.integers(1, 40),
+    severity=st.integers(1, 5),
+    seed=st.integers(0, 2**31),
+  )
+  def test_any_size_any_severity(self, name, height, width, severity, seed):
+    image = _image(height, width, seed)
+    key = corruptions.example_key(seed, "h", name, severity, "x")
+    one = corruptions.corrupt(image, name, severity, edition="any", key=key)
+    two = corruptions.corrupt(
+      image.copy(), name, severity, edition="any", key=key
+    )
+    self.assertEqual((one.shape, one.dtype), (image.shape, np.uint8))
+    np.testing.assert_array_equal(np.asarray(one), np.asarray(two))
+
+
+if __name__ == "__main__":
+  absltest.main()

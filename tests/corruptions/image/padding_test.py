@@ -1,0 +1,146 @@
+"""Blurs, weather and elastic: the same bytes in any canvas, batch and order."""
+
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import corruptions
+from robust_tfds.corruptions import frost_pictures
+from tests import frost_folder
+
+NAMES = (
+  "glass_blur",
+  "motion_blur",
+  "zoom_blur",
+  "snow",
+  "frost",
+  "fog",
+  "elastic_transform",
+  "spatter",
+)
+# One of each kind of operation; the others are slow tests.
+_KINDS = ("zoom_blur", "fog")
+_OTHERS = tuple(n for n in NAMES if n not in _KINDS)
+_LARGE = ((200, 320), (256, 256), (33, 290), (129, 65))
+_SIZES = ((64, 64), (33, 80))  # the fog map of the first is the smaller one
+_TINY = ((1, 1), (1, 31), (5, 7))
+_MORE_TINY = ((2, 2), (31, 1), (40, 3), (3, 48))
+
+
+def _canvas(sizes, shape):
+  """Pictures of those sizes in canvases full of other pixels."""
+  rng = np.random.default_rng(0)
+  canvas = rng.integers(0, 256, (len(sizes), *shape, 3)).astype(np.uint8)
+  y, x = np.mgrid[: shape[0], : shape[1]]
+  smooth = (x * 3 + y * 2)[..., None] % 256 // np.array([1, 2, 3])
+  for place, (height, width) in zip(canvas, sizes, strict=True):
+    place[: height // 2, :width] = smooth[: height // 2, :width]
+  keys = rng.integers(0, 2**32, (len(sizes), 2), dtype=np.uint32)
+  return canvas, keys
+
+
+class CanvasTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    frost_folder.use_drawn()
+    cls.addClassCleanup(frost_pictures.use_folder, None)
+
+  @parameterized.parameters(*_KINDS)
+  def test_padded_equals_unpadded(self, name):
+    self._check(name, (1, 2, 5), _SIZES, (72, 80))
+
+  @parameterized.parameters(*_OTHERS)
+  @pytest.mark.slow
+  def test_padded_equals_unpadded_of_others(self, name):
+    self._check(name, (1, 2, 5), _SIZES, (72, 80))
+
+  @parameterized.parameters(*_KINDS)
+  def test_tiny_pictures(self, name):
+    self._check(name, (3, 4), _TINY, (40, 48))
+
+  @parameterized.parameters(*_OTHERS)
+  @pytest.mark.slow
+  def test_tiny_pictures_of_others(self, name):
+    self._check(name, (3, 4), _TINY, (40, 48))
+
+  @parameterized.product(name=NAMES)
+  @pytest.mark.slow
+  def test_more_sizes(self, name):
+    self._check(name, (1, 2, 3, 4, 5), _LARGE, (256, 320))
+    self._check(name, (1, 2, 3, 4, 5), _MORE_TINY, (40, 48))
+
+  @parameterized.parameters(*NAMES)
+  @pytest.mark.slow
+  def test_order_and_size_of_the_batch(self, name):
+    canvas, keys = _canvas(((64, 64),) * 5, (64, 64))
+    edition = "tiny_imagenet"
+    for severity in (1, 3, 5):
+      kwargs = {"name": name, "severity": severity, "edition": edition}
+      together = corruptions.corrupt_batch(canvas, keys=keys, **kwargs)
+      order = np.array([3, 0, 4])
+      some = corruptions.corrupt_batch(
+        canvas[order], keys=keys[order], **kwargs
+      )
+      np.testing.assert_array_equal(np.asarray(together)[order], some)
+      alone = corruptions.corrupt(canvas[2], key=keys[2], **kwargs)
+      np.testing.assert_array_equal(np.asarray(together)[2], alone)
+
+  @parameterized.parameters("glass_blur", "motion_blur", "zoom_blur", "fog")
+  def test_black_white_and_grey_stay_plausible(self, name):
+    self._check_flat_pictures(name, "cifar10")
+
+  @parameterized.product(name=NAMES, edition=("cifar10", "any"))
+  @pytest.mark.slow
+  def test_all_black_white_and_grey_stay_plausible(self, name, edition):
+    self._check_flat_pictures(name, edition)
+
+  def _check_flat_pictures(self, name, edition):
+    # imagecorruptions' motion blur darkens pictures shorter than its 41 taps.
+    side = 32 if edition == "cifar10" else 48
+    levels = np.array([0, 255, 128], np.uint8)
+    batch = np.broadcast_to(levels[:, None, None, None], (3, side, side, 3))
+    keys = np.arange(6, dtype=np.uint32).reshape(3, 2)
+    for severity in (1, 2, 3, 4, 5):
+      black, white, grey = np.asarray(
+        corruptions.corrupt_batch(
+          batch, name, severity, edition=edition, keys=keys
+        )
+      )
+      if name in ("zoom_blur", "motion_blur", "elastic_transform"):
+        for output, level in ((black, 0), (white, 255), (grey, 128)):
+          np.testing.assert_array_equal(output, level)
+      elif name == "glass_blur":  # may lose a level in each of two truncations
+        self.assertEqual(black.max(), 0)
+        self.assertGreaterEqual(white.min(), 253)
+      elif name == "fog":
+        self.assertEqual(black.max(), 0)
+        self.assertLess(white.mean(), 250)
+      else:
+        self.assertGreater(black.mean(), 0)
+        self.assertGreater(white.mean(), 200)
+
+  def _check(self, name, severities, sizes, shape):
+    for severity in severities:
+      self._check_severity(name, severity, sizes, shape)
+
+  def _check_severity(self, name, severity, sizes, shape):
+    canvas, keys = _canvas(sizes, shape)
+    kwargs = {"name": name, "severity": severity, "edition": "any"}
+    padded = np.asarray(
+      corruptions.corrupt_batch(
+        canvas, keys=keys, sizes=np.array(sizes), **kwargs
+      )
+    )
+    for image, output, key, (height, width) in zip(
+      canvas, padded, keys, sizes, strict=True
+    ):
+      alone = corruptions.corrupt(image[:height, :width], key=key, **kwargs)
+      np.testing.assert_array_equal(output[:height, :width], alone)
+      self.assertEqual(output[height:].max(initial=0), 0)
+      self.assertEqual(output[:, width:].max(initial=0), 0)
+
+
+if __name__ == "__main__":
+  absltest.main()

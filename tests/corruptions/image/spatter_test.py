@@ -1,0 +1,52 @@
+"""Spatter against the reference's own runs, and without drops."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds.corruptions import image as image_frame
+from robust_tfds.corruptions import plugins
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.image import spatter
+from robust_tfds.corruptions.ops import layout
+from tests.corruptions import replays
+
+
+def spatter_draws(rng, image, severity, edition):
+  mean, deviation = edition.row(spatter.SEVERITIES)[severity - 1][:2]
+  layer = rng.normal(size=image.shape[:2], loc=mean, scale=deviation)
+  return ((layer - mean) / deviation).astype(np.float32)
+
+
+class ReplayTest(parameterized.TestCase):
+  @parameterized.parameters(*replays.CELLS)
+  def test_reference_draws(self, key, severity):
+    replays.check(self, "spatter", key, severity, spatter_draws)
+
+
+class NoDropsTest(absltest.TestCase):
+  def test_changes_nothing(self):
+    """Where the reference divides 0 by 0."""
+    plugin, edition = plugins.picture("spatter"), spec.edition("cifar10")
+    tables = plugin.tables(edition)
+    picture = np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8)
+    dry = np.full((32, 32), -9, np.float32)
+    size = layout.Size(32, 32)
+
+    @jax.jit
+    def spattered(severity):
+      rows = jax.tree.map(jnp.asarray, tables)
+      table = image_frame.select(rows, severity)
+      return plugin.apply(jnp.asarray(picture), dry, size, table, edition)
+
+    for severity in (1, 2, 3, 4, 5):
+      levels = spattered(severity)
+      np.testing.assert_array_equal(
+        layout.to_uint8(levels).reshape(picture.shape), picture
+      )
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,48 @@
+"""Editions and severities."""
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds.corruptions import spec
+
+
+class EditionTest(absltest.TestCase):
+  def test_a_suggestion(self):
+    with self.assertRaisesRegex(errors.UserError, "Did you mean 'cifar10'"):
+      spec.edition("cifar")
+
+  def test_nearest_row(self):
+    rows = {"imagenet": (1,), "tiny_imagenet": (2,)}
+    self.assertEqual(spec.edition("inception").row(rows), (1,))
+    self.assertEqual(spec.edition("imagenet64").row(rows), (2,))
+    with self.assertRaisesRegex(errors.UserError, "Add a row for it"):
+      spec.edition("cifar10").row(rows)
+
+  def test_side(self):
+    self.assertEqual(spec.edition("imagenet64").side_px, 64)
+    with self.assertRaisesRegex(errors.UserError, "no size of its own"):
+      _ = spec.edition("any").side_px
+
+
+class SeverityTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (0, "Severity 0 is the clean image"),
+    (6, "must be 1-5, got 6"),
+    (-1, "must be 1-5"),
+    (True, "must be an integer"),
+    (2.0, "must be an integer"),
+    ("3", "must be an integer"),
+  )
+  def test_refused(self, severity, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      spec.check_severity(severity)
+
+  @parameterized.parameters(1, np.int64(5))
+  def test_accepted(self, severity):
+    spec.check_severity(severity)
+
+
+if __name__ == "__main__":
+  absltest.main()
