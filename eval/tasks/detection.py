@@ -316,7 +316,7 @@ def _over_benchmark(
   }
   out = []
   for suffix, scope in _SCOPES.items():
-    if all(name in whole for name in benchmark.SCOPES[scope]):
+    if all(name in whole for name in benchmark.names(scope)):
       numbers = detection.summarize(whole, clean, scope)
       out.append((f"mpc{suffix}", numbers["mpc"]))
       if clean and suffix != "_validation":
