@@ -8,9 +8,9 @@ from eval.metrics import detection
 from eval.metrics.detection import benchmark
 
 
-def _cells(names=benchmark.names("all")):
+def _cells():
   rng = np.random.default_rng(0)
-  return {n: rng.uniform(0, 0.5, 5).tolist() for n in names}
+  return {n: rng.uniform(0, 0.5, 5).tolist() for n in benchmark.names("all")}
 
 
 class SummarizeTest(parameterized.TestCase):
