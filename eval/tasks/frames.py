@@ -373,7 +373,9 @@ def _failures(columns: Columns) -> list[int]:
   rows = rows[np.argsort(-columns["score"][rows, 0], kind="stable")]
   _, first = np.unique(sets.set_index[rows], return_index=True)
   best = rows[np.sort(first)][:_GALLERY_SETS]
-  return [int(r) for row in best for r in (sets.anchor[sets.set_index[row]], row)]
+  return [
+    int(r) for row in best for r in (sets.anchor[sets.set_index[row]], row)
+  ]
 
 
 def _caption(columns: Columns, row: int, names: Sequence[str]) -> str:
