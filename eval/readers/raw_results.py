@@ -97,7 +97,9 @@ def read(path: pathlib.Path) -> dict[str, Any]:
   return data
 
 
-def cells(data: Mapping[str, Any], seed: int = 0) -> dict[Cell, base.Columns]:
+def cells(
+  data: Mapping[str, Any], seed: int = 0
+) -> dict[Cell, dict[str, np.ndarray]]:
   """A file's cells with their numbers, clean first, then in paper order."""
   mark = provenance.fingerprint({"results": data["results"]})
   of_conditions = numbers(data)

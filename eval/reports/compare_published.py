@@ -9,7 +9,7 @@ from eval import reports
 from eval.reports import leaderboard_markdown
 from eval.reports import pivot
 
-TASKS = ("classification", "sequences", "frames", "video")
+TASKS = ("classification", "sequences", "frames")
 
 
 def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
@@ -22,8 +22,7 @@ def write(context: reports.Context, folder: pathlib.Path) -> list[pathlib.Path]:
       if isinstance(found, Mapping):
         for name, number in found.items():
           ours = pivot.by_corruption(context, model, metric, name)
-          what = f"{metric}, {name}" if name else metric
-          lines.append(_line(model, what, number, ours, source))
+          lines.append(_line(model, f"{metric}, {name}", number, ours, source))
       else:
         ours = pivot.headline(context, model, metric)
         lines.append(_line(model, metric, float(str(found)), ours, source))
