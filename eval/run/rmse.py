@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 
+import jax.numpy as jnp
 import numpy as np
 from absl import flags
 
@@ -79,7 +80,7 @@ def measure(
           condition.name,
           condition.level,
           edition=edition,
-          key=condition.key(seed, dataset, name),
+          key=jnp.asarray(condition.key(seed, dataset, name)),
         )
         yield condition.name, condition.level, image, np.asarray(corrupted)
 
