@@ -19,21 +19,20 @@ import dataclasses
 import json
 import math
 import pathlib
-import sys
 from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from absl import app
 from absl import flags
 
 from eval import tasks
 from eval.metrics import action
-from eval.readers import workdir as rescore
 from eval.reports.parts import markdown
-from eval.results import predictions
-from eval.tasks import video
+from eval.results.workdir import Workdir
+from robust_tfds import command
 from robust_tfds import errors
+from robust_tfds.conditions import Condition
 
 _SAME = ("task", "seed", "data.name", "data.split", "data.limit")
 _RESAMPLES = 1000
@@ -54,7 +53,7 @@ class Run:
   model: str
   facts: Mapping[str, object]
   ids: np.ndarray
-  correct: Mapping[tasks.Condition, np.ndarray]
+  correct: Mapping[Condition, np.ndarray]
   category: Sequence[str]
 
 
@@ -83,69 +82,82 @@ class Difference:
   hi: float
 
 
-def read(workdir: pathlib.Path, model: str = "") -> Run:
+def read(folder: pathlib.Path, model: str = "") -> Run:
   """One model of a finished run of the task `video`.
 
   Raises:
-    ValueError: no workdir, another task, unfinished cells, cells over different
+    UserError: no workdir, another task, unfinished cells, cells over different
       videos, or a model that is not there or not named among several.
   """
-  config = rescore.config_of(workdir)
-  labels = rescore.labels(config)
+  workdir = Workdir(folder)
+  config = workdir.config()
   if config.get("task") != "video":
-    raise ValueError(
-      f"{workdir} is of the task {config.get('task')!r}; runs of `video` can be"
+    raise errors.UserError(
+      f"{folder} is of the task {config.get('task')!r}; runs of `video` can be"
       " compared."
     )
+  label = _label(workdir, model)
+  task = tasks.bind(config)
+  cells = {c.condition: c for c in workdir.cells() if c.model == label}
+  ids, category = np.empty(0), []
+  correct: dict[Condition, np.ndarray] = {}
+  for condition in task.conditions():
+    if condition not in cells:
+      raise errors.UserError(
+        f"{folder}: the cell {label} {condition.config} is not finished. Run"
+        " eval.main again to continue it."
+      )
+    columns = workdir.columns(cells[condition])
+    if correct and not np.array_equal(ids, columns["example_id"]):
+      raise errors.UserError(
+        f"{folder}: {label} {condition.config} is of other videos than the cells"
+        " before it."
+      )
+    ids = columns["example_id"]
+    correct[condition] = task.summary_inputs(columns)
+    category = list(columns.get("category", ()))
+  flat = json.loads(config.to_json_best_effort())
+  facts = {name: _setting(flat, name) for name in _SAME}
+  return Run(label, facts, ids, correct, category)
+
+
+def _label(workdir: Workdir, model: str) -> str:
+  labels = workdir.labels()
   if not model and len(labels) > 1:
-    raise ValueError(
-      f"{workdir} has several models, {', '.join(labels)}: name one."
+    raise errors.UserError(
+      f"{workdir.path} has several models, {', '.join(labels)}: name one."
     )
   label = model or labels[0]
   if label not in labels:
-    raise errors.unknown(f"model of {workdir}", label, labels)
-  ids, category = np.empty(0), []
-  correct: dict[tasks.Condition, np.ndarray] = {}
-  for condition in video.conditions(config.data):
-    folder = rescore.cell_folder(workdir, config, label, condition)
-    if not predictions.done(folder):
-      raise ValueError(
-        f"{workdir}: the cell {label} {condition.config} is not finished. Run"
-        " eval.main again to continue it."
-      )
-    columns, _ = predictions.read(folder)
-    if correct and not np.array_equal(ids, columns["example_id"]):
-      raise ValueError(f"{folder} is of other videos than the cells before it.")
-    ids = columns["example_id"]
-    correct[condition] = video.keep(columns)
-    category = list(columns.get("category", ()))
-  flat = json.loads(config.to_json_best_effort())
-  facts = {}
-  for name in _SAME:
-    value = flat
-    for part in name.split("."):
-      value = value.get(part) if isinstance(value, dict) else None
-    facts[name] = value
-  return Run(label, facts, ids, correct, category)
+    raise errors.unknown(f"model of {workdir.path}", label, labels)
+  return label
+
+
+def _setting(config: Mapping[str, Any], name: str) -> Any:
+  """A config's `data.name` and so on; None where there is none."""
+  value: Any = config
+  for part in name.split("."):
+    value = value.get(part) if isinstance(value, dict) else None
+  return value
 
 
 def compare(first: Run, second: Run) -> list[Difference]:
   """The comparison's lines.
 
   Raises:
-    ValueError: runs of different data, seeds, videos or conditions.
+    UserError: runs of different data, seeds, videos or conditions.
   """
   differ = [n for n in _SAME if first.facts[n] != second.facts[n]]
   if differ:
     listed = "; ".join(
       f"{n}: {first.facts[n]!r} and {second.facts[n]!r}" for n in differ
     )
-    raise ValueError(f"The runs are not comparable ({listed}).")
+    raise errors.UserError(f"The runs are not comparable ({listed}).")
   if not np.array_equal(first.ids, second.ids):
-    strange = set(first.ids.tolist()) ^ set(second.ids.tolist())
-    raise ValueError(
-      f"The runs saw different videos: {len(strange)} are in one alone, e.g."
-      f" {min(strange, default='-')}."
+    unpaired = set(first.ids.tolist()) ^ set(second.ids.tolist())
+    raise errors.UserError(
+      f"The runs saw different videos: {len(unpaired)} are in one alone, e.g."
+      f" {min(unpaired, default='-')}."
     )
   if first.correct.keys() != second.correct.keys():
     alone = [
@@ -153,7 +165,7 @@ def compare(first: Run, second: Run) -> list[Difference]:
       for c in {**first.correct, **second.correct}
       if (c in first.correct) != (c in second.correct)
     ]
-    raise ValueError(
+    raise errors.UserError(
       f"{alone[0]} is in one run alone; compare runs of the same conditions."
     )
   if first.category:
@@ -162,7 +174,7 @@ def compare(first: Run, second: Run) -> list[Difference]:
 
 
 def _by_perturbation(first: Run, second: Run) -> list[Difference]:
-  sides = [_split(run) for run in (first, second)]
+  sides = [split(run) for run in (first, second)]
   (cells, clean), (others, other_clean) = sides
   weights = np.full(len(clean), 1 / len(clean))
   drawn = np.random.default_rng(0).multinomial(
@@ -199,7 +211,7 @@ def _by_perturbation(first: Run, second: Run) -> list[Difference]:
 
 
 def _by_category(first: Run, second: Run) -> list[Difference]:
-  one, other = (_split(run)[1] for run in (first, second))
+  one, other = (split(run)[1] for run in (first, second))
   names = sorted(set(first.category))
   column = np.array(first.category)
   n = len(one)
@@ -208,15 +220,15 @@ def _by_category(first: Run, second: Run) -> list[Difference]:
   )
   out, means, per_draw = [], [], []
   for name in names:
-    own = column == name
-    count = np.maximum(drawn[:, own].sum(1), 1)
-    a, b = (drawn[:, own] @ right[own] / count for right in (one, other))
+    inside = column == name
+    count = np.maximum(drawn[:, inside].sum(1), 1)
+    a, b = (drawn[:, inside] @ right[inside] / count for right in (one, other))
+    first_mean = float(one[inside].mean())
+    second_mean = float(other[inside].mean())
     out.append(
-      _line(
-        "accuracy", "category", name, one[own].mean(), other[own].mean(), a - b
-      )
+      _line("accuracy", "category", name, first_mean, second_mean, a - b)
     )
-    means.append((float(one[own].mean()), float(other[own].mean())))
+    means.append((first_mean, second_mean))
     per_draw.append((a, b))
   if all(b for _, b in means):
     value = action.perturbed_training(
@@ -241,16 +253,24 @@ def _by_category(first: Run, second: Run) -> list[Difference]:
   return out
 
 
-def _split(run: Run):
+def split(
+  run: Run,
+) -> tuple[dict[tuple[str, int], np.ndarray], np.ndarray]:
+  """(perturbation, severity) -> which videos are right, and which clean ones."""
   cells = {
-    (c.corruption, c.severity): right
-    for c, right in run.correct.items()
-    if c.corruption
+    (c.name, c.level): right for c, right in run.correct.items() if not c.clean
   }
-  return cells, run.correct[tasks.Condition()]
+  return cells, run.correct[Condition()]
 
 
-def _line(measure, scope, name, first, second, spread) -> Difference:
+def _line(
+  measure: str,
+  scope: str,
+  name: str,
+  first: float,
+  second: float,
+  spread: np.ndarray,
+) -> Difference:
   lo, hi = np.quantile(spread, [0.025, 0.975])
   a, b = float(first), float(second)
   return Difference(measure, scope, name, a, b, a - b, float(lo), float(hi))
@@ -271,7 +291,7 @@ def write(
   return text
 
 
-def _table(lines, models) -> str:
+def _table(lines: Sequence[Difference], models: tuple[str, str]) -> str:
   escape = markdown.escape
   one, other = map(escape, models)
   parts = [
@@ -288,22 +308,24 @@ def _table(lines, models) -> str:
   return "\n".join([*parts, ""])
 
 
-def _figure(lines, models, folder) -> None:
+def _figure(
+  lines: Sequence[Difference], models: tuple[str, str], folder: pathlib.Path
+) -> None:
   from eval.reports.parts import style
 
-  shown = {
+  panels = {
     m: [x for x in lines if x.measure == m and math.isfinite(x.difference)]
     for m in dict.fromkeys(x.measure for x in lines)
   }
-  longest = max(map(len, shown.values()))
+  longest = max(map(len, panels.values()))
   # A number by itself is in the table.
-  shown = {m: x for m, x in shown.items() if len(x) > 1 or longest == 1}
-  fig = style.figure(3.8 * len(shown) + 0.6, 0.24 * longest + 1.2)
-  grid = style.axes(fig, 1, len(shown))
-  for ax, (measure, own) in zip(grid[0], shown.items()):
-    at = np.arange(len(own))
-    value = np.array([100 * x.difference for x in own])
-    ends = np.array([[100 * x.lo, 100 * x.hi] for x in own]).T
+  panels = {m: x for m, x in panels.items() if len(x) > 1 or longest == 1}
+  fig = style.figure(3.8 * len(panels) + 0.6, 0.24 * longest + 1.2)
+  grid = style.axes(fig, 1, len(panels))
+  for ax, (measure, bars) in zip(grid[0], panels.items()):
+    at = np.arange(len(bars))
+    value = np.array([100 * x.difference for x in bars])
+    ends = np.array([[100 * x.lo, 100 * x.hi] for x in bars]).T
     ax.errorbar(
       value,
       at,
@@ -314,36 +336,35 @@ def _figure(lines, models, folder) -> None:
       elinewidth=1,
     )
     ax.axvline(0, color="#444444", linewidth=0.8)
-    ax.set_yticks(at, [(x.name or x.scope).replace("_", " ") for x in own])
+    ax.set_yticks(at, [(x.name or x.scope).replace("_", " ") for x in bars])
     ax.tick_params(axis="y", labelsize=7)
-    ax.set_ylim(len(own) - 0.4, -0.6)
+    ax.set_ylim(len(bars) - 0.4, -0.6)
     ax.set_title(measure, loc="left")
     ax.set_xlabel("difference (points)")
   style.save(fig, folder, "comparison", [f"{models[0]} less {models[1]}"])
 
 
-_FIRST = flags.DEFINE_string("first", None, "Workdir of one run.")
-_SECOND = flags.DEFINE_string("second", None, "Workdir of the other.")
-_FIRST_MODEL = flags.DEFINE_string("first_model", "", "Its model's label.")
-_SECOND_MODEL = flags.DEFINE_string("second_model", "", "Its model's label.")
-_OUT = flags.DEFINE_string("out", None, "Where the comparison goes.")
+def define_flags() -> None:
+  """The command's flags."""
+  flags.DEFINE_string("first", None, "Workdir of one run.")
+  flags.DEFINE_string("second", None, "Workdir of the other.")
+  flags.DEFINE_string("first_model", "", "Its model's label.")
+  flags.DEFINE_string("second_model", "", "Its model's label.")
+  flags.DEFINE_string("out", None, "Where the comparison goes.")
+  flags.mark_flags_as_required(["first", "second", "out"])
 
 
 def main(argv: Sequence[str]) -> None:
   """Compares the flags' runs."""
-  if len(argv) > 1:
-    raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")
-  try:
-    first = read(pathlib.Path(_FIRST.value or ""), _FIRST_MODEL.value)
-    second = read(pathlib.Path(_SECOND.value or ""), _SECOND_MODEL.value)
-    names = (first.model, second.model)
-    if names[0] == names[1]:
-      names = (f"{names[0]} (first)", f"{names[1]} (second)")
-    print(write(compare(first, second), names, pathlib.Path(_OUT.value or "")))
-  except ValueError as e:
-    sys.exit(f"eval.compare: {e}")
+  command.no_arguments(argv)
+  settings = flags.FLAGS
+  first = read(pathlib.Path(settings.first), settings.first_model)
+  second = read(pathlib.Path(settings.second), settings.second_model)
+  models = (first.model, second.model)
+  if first.model == second.model:
+    models = (f"{first.model} (first)", f"{second.model} (second)")
+  print(write(compare(first, second), models, pathlib.Path(settings.out)))
 
 
 if __name__ == "__main__":
-  flags.mark_flags_as_required(["first", "second", "out"])
-  app.run(main)
+  command.run(main, define_flags)

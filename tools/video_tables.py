@@ -13,7 +13,7 @@ import csv
 import pathlib
 import sys
 
-from eval.metrics import action
+from robust_tfds import conditions
 
 _TABLES = {
   4: "table4_kinetics400_p",
@@ -86,7 +86,8 @@ def _means(folder):
   for row in _rows(folder, "table2_kinetics400_p_summary"):
     for measure in ("gamma_a", "gamma_r"):
       groups = [
-        float(row[f"{g.capitalize()}_{measure}"]) for g in action.GROUPS
+        float(row[f"{g.capitalize()}_{measure}"])
+        for g in conditions.VIDEOS.groups
       ]
       model = next(iter(row.values()))
       printed = float(row[f"Mean_{measure}"])

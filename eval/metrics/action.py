@@ -9,12 +9,12 @@ s, both fractions,
 Both may exceed 1. Averages in the paper's order: over severities, then over the
 perturbations of a group, then over the five groups (Schiappa et al. 2023,
 section 4; that the printed mean is the mean of groups is checked against
-Table 2, docs/specs/video.md section 2).
+Table 2, docs/specs/video.md section 2). Perturbations of your own enter no group.
 """
 
 from __future__ import annotations
 
-import difflib
+import math
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -23,12 +23,7 @@ import numpy as np
 
 from eval.metrics import intervals
 from robust_tfds import conditions
-
-GROUPS: Mapping[str, Sequence[str]] = {
-  g: conditions.VIDEOS.members(g) for g in conditions.VIDEOS.groups
-}
-ALL = conditions.VIDEOS.names()
-SEVERITIES = conditions.SEVERITIES
+from robust_tfds import errors
 
 Cell = tuple[str, int]
 
@@ -44,22 +39,23 @@ def robustness(
 
   Returns:
     `gamma_a` and `gamma_r`, each with `cells` by (perturbation, severity),
-    `names` (means over the severities given), `groups` (means over the
-    perturbations given) and `mean` (over the groups given); and `missing`, the
-    cells of the benchmark's 90 that were not given, in the paper's order.
+    `names` (means over the severities given), `groups` (means over the paper's
+    perturbations given) and `mean` (over the groups given; nan without any); and
+    `missing`, the cells of the benchmark's 90 that were not given, in the
+    paper's order.
 
   Raises:
-    ValueError: an unknown perturbation (with a suggestion), a severity outside
+    UserError: an unknown perturbation (with a suggestion), a severity outside
       1-5, accuracies that are no fractions, no cells, or a clean accuracy of 0.
 
-  >>> cells = {("jpeg", s): 0.6 for s in SEVERITIES}
+  >>> cells = {("jpeg", severity): 0.6 for severity in conditions.SEVERITIES}
   >>> result = robustness(cells, 0.8)
   >>> round(result["gamma_a"]["mean"], 12), round(result["gamma_r"]["mean"], 12)
   (0.8, 0.75)
   """
   clean = _fraction("clean_accuracy", clean_accuracy)
   if not clean:
-    raise ValueError(
+    raise errors.UserError(
       "clean_accuracy is 0: nothing is right even without a perturbation, so"
       " relative robustness has no meaning. Check labels and preprocessing."
     )
@@ -67,7 +63,11 @@ def robustness(
   checked = {
     c: _fraction(f"{c[0]}, severity {c[1]}", a) for c, a in cells.items()
   }
-  every = [(n, s) for n in ALL for s in SEVERITIES]
+  every = [
+    (n, s)
+    for n in conditions.VIDEOS.names("common")
+    for s in conditions.SEVERITIES
+  ]
   return {
     "gamma_a": _averages({c: 1 - (clean - a) for c, a in checked.items()}),
     "gamma_r": _averages({c: a / clean for c, a in checked.items()}),
@@ -100,14 +100,14 @@ def robustness_intervals(
     As `robustness` without `missing`, with (lo, hi) in place of each number.
 
   Raises:
-    ValueError: as `robustness`, no clean video right, or cells of different
+    UserError: as `robustness`, no clean video right, or cells of different
       videos.
   """
   cells, clean = _results(correct, clean_correct)
   weights = _weights(len(clean), resamples, rng)
   # A draw with no clean success has no gamma_r.
   weights = weights[weights @ clean > 0]
-  return _ends(_drawn(cells, clean, weights), level)
+  return _ends(_bootstrap(cells, clean, weights), level)
 
 
 def comparison_intervals(
@@ -138,20 +138,20 @@ def comparison_intervals(
     As `robustness_intervals`, of one less the other.
 
   Raises:
-    ValueError: as `robustness_intervals`, or different cells or videos.
+    UserError: as `robustness_intervals`, or different cells or videos.
   """
   cells, clean = _results(one, one_clean)
   others, other_right = _results(other, other_clean)
   _check_same(cells, others)
   if clean.shape != other_right.shape:
-    raise ValueError(
+    raise errors.UserError(
       f"One model has results of {len(clean)} videos, the other of"
       f" {len(other_right)}; compare runs over the same videos."
     )
   weights = _weights(len(clean), resamples, rng)
   weights = weights[(weights @ clean > 0) & (weights @ other_right > 0)]
-  first = _drawn(cells, clean, weights)
-  second = _drawn(others, other_right, weights)
+  first = _bootstrap(cells, clean, weights)
+  second = _bootstrap(others, other_right, weights)
   return _ends(
     {
       measure: {c: a - second[measure][c] for c, a in values.items()}
@@ -170,12 +170,12 @@ def _results(
   cells = {c: np.asarray(correct[c], bool) for c in _ordered(correct)}
   for cell, row in cells.items():
     if row.shape != clean.shape or row.ndim != 1:
-      raise ValueError(
+      raise errors.UserError(
         f"{cell}: results of {list(row.shape)} videos, the clean ones are of"
         f" {list(clean.shape)}; every cell needs the same videos."
       )
   if not clean.any():
-    raise ValueError(
+    raise errors.UserError(
       f"clean_correct: none of {len(clean)} videos is right even without a"
       " perturbation, so relative robustness has no meaning. Check labels and"
       " preprocessing."
@@ -188,20 +188,20 @@ def _weights(n: int, resamples: int, rng: np.random.Generator) -> np.ndarray:
   return rng.multinomial(n, np.full(n, 1 / n), size=resamples)
 
 
-def _drawn(
+def _bootstrap(
   cells: Mapping[Cell, np.ndarray], clean: np.ndarray, weights: np.ndarray
 ) -> dict[str, dict[Cell, np.ndarray]]:
   """gamma_a and gamma_r of every draw."""
   n = len(clean)
-  drawn_clean = weights @ clean / n
-  drawn = {c: weights @ row / n for c, row in cells.items()}
+  clean_accuracy = weights @ clean / n
+  accuracy = {c: weights @ row / n for c, row in cells.items()}
   return {
-    "gamma_a": {c: 1 - (drawn_clean - a) for c, a in drawn.items()},
-    "gamma_r": {c: a / drawn_clean for c, a in drawn.items()},
+    "gamma_a": {c: 1 - (clean_accuracy - a) for c, a in accuracy.items()},
+    "gamma_r": {c: a / clean_accuracy for c, a in accuracy.items()},
   }
 
 
-def _ends(drawn: Mapping[str, Mapping[Cell, np.ndarray]], level: float) -> dict:
+def _ends(draws: Mapping[str, Mapping[Cell, np.ndarray]], level: float) -> dict:
   """Quantiles of the draws' averages."""
   tail = (1 - level) / 2
 
@@ -211,19 +211,19 @@ def _ends(drawn: Mapping[str, Mapping[Cell, np.ndarray]], level: float) -> dict:
 
   return {
     measure: {
-      key: {k: ends(v) for k, v in found.items()}
-      if isinstance(found, dict)
-      else ends(found)
-      for key, found in _averages(cells).items()
+      key: {k: ends(v) for k, v in averages.items()}
+      if isinstance(averages, dict)
+      else ends(averages)
+      for key, averages in _averages(cells).items()
     }
-    for measure, cells in drawn.items()
+    for measure, cells in draws.items()
   }
 
 
 def _check_same(one: Mapping, other: Mapping) -> None:
   apart = [k for k in {**one, **other} if k not in one or k not in other]
   if apart:
-    raise ValueError(
+    raise errors.UserError(
       f"{apart[0]!r} is in one run alone; compare runs of the same cells."
     )
 
@@ -244,7 +244,7 @@ def compare(
     As `robustness` without `missing`.
 
   Raises:
-    ValueError: runs of different cells; names the first that is not in both.
+    UserError: runs of different cells; names the first that is not in both.
   """
   out: dict[str, dict] = {}
   for measure in ("gamma_a", "gamma_r"):
@@ -277,18 +277,20 @@ def by_shift(
     its clips.
 
   Raises:
-    ValueError: columns of different lengths, none, or a shift in two categories.
+    UserError: columns of different lengths, none, or a shift in two categories.
   """
   right = np.asarray(correct, bool)
   if not len(right) or not len(right) == len(shift) == len(category):
-    raise ValueError(
+    raise errors.UserError(
       "correct, shift and category need one entry a clip, at least one; got"
       f" {len(right)}, {len(shift)} and {len(category)}."
     )
   home: dict[str, str] = {}
   for s, c in zip(shift, category):
     if home.setdefault(s, c) != c:
-      raise ValueError(f"Shift {s!r} is in two categories: {home[s]!r}, {c!r}.")
+      raise errors.UserError(
+        f"Shift {s!r} is in two categories: {home[s]!r}, {c!r}."
+      )
   return {
     "shifts": _pooled(right, shift),
     "categories": _pooled(right, category),
@@ -309,13 +311,13 @@ def perturbed_training(
     perturbed_trained: category -> accuracy of fp, the same categories.
 
   Raises:
-    ValueError: different categories, none, or an accuracy of fp of 0.
+    UserError: different categories, none, or an accuracy of fp of 0.
 
   >>> perturbed_training({"Age": 0.5}, {"Age": 0.4})
   0.75
   """
   if set(clean_trained) != set(perturbed_trained) or not clean_trained:
-    raise ValueError(
+    raise errors.UserError(
       "Both need the same categories, at least one; got"
       f" {sorted(clean_trained)} and {sorted(perturbed_trained)}."
     )
@@ -324,7 +326,9 @@ def perturbed_training(
     a = _fraction(name, one)
     b = _fraction(name, perturbed_trained[name])
     if not b:
-      raise ValueError(f"{name}: the accuracy after perturbed training is 0.")
+      raise errors.UserError(
+        f"{name}: the accuracy after perturbed training is 0."
+      )
     ratios.append(1 - (a - b) / b)
   return float(np.mean(ratios))
 
@@ -332,35 +336,38 @@ def perturbed_training(
 def _ordered(cells: Mapping[Cell, object]) -> list[Cell]:
   """The cells' keys in the paper's order, checked."""
   if not cells:
-    raise ValueError("No cells given: (perturbation, severity) -> accuracy.")
+    raise errors.UserError(
+      "No cells given: (perturbation, severity) -> accuracy."
+    )
+  names = conditions.VIDEOS.names()
   for name, severity in cells:
-    if name not in ALL:
-      near = difflib.get_close_matches(str(name), ALL, n=1)
-      hint = f" Did you mean {near[0]!r}?" if near else ""
-      raise ValueError(
-        f"Unknown perturbation {name!r}.{hint} Known: {', '.join(ALL)}."
-      )
-    if severity not in SEVERITIES:
-      raise ValueError(f"{name}: severity must be 1-5, got {severity!r}.")
-  return sorted(cells, key=lambda c: (ALL.index(c[0]), c[1]))
+    if name not in names:
+      raise errors.unknown("perturbation", name, names)
+    if severity not in conditions.SEVERITIES:
+      raise errors.UserError(f"{name}: severity must be 1-5, got {severity!r}.")
+  return sorted(cells, key=lambda c: (names.index(c[0]), c[1]))
 
 
-def _averages(cells: Mapping[Cell, object]) -> dict:
+def _averages(cells: Mapping[Cell, Any]) -> dict[str, Any]:
   """Means over severities, perturbations and groups; of floats or arrays."""
+  family = conditions.VIDEOS
   names = {
     n: _mean([v for (name, _), v in cells.items() if name == n])
     for n in dict.fromkeys(n for n, _ in cells)
   }
+  members = {g: family.members(g, "common") for g in family.groups}
   groups = {
-    group: _mean([names[n] for n in members if n in names])
-    for group, members in GROUPS.items()
-    if any(n in names for n in members)
+    group: _mean([names[n] for n in members[group] if n in names])
+    for group in family.groups
+    if any(n in names for n in members[group])
   }
   mean = _mean(list(groups.values()))
   return {"cells": dict(cells), "names": names, "groups": groups, "mean": mean}
 
 
-def _mean(values):
+def _mean(values: Sequence[Any]) -> Any:
+  if not values:
+    return math.nan
   out = np.mean(values, axis=0)
   return float(out) if np.ndim(out) == 0 else out
 
@@ -369,13 +376,13 @@ def _pooled(right: np.ndarray, names: Sequence[str]) -> dict:
   column = np.asarray(names)
   out = {}
   for name in dict.fromkeys(names):
-    own = right[column == name]
-    lo, hi = intervals.clopper_pearson(int(own.sum()), len(own))
+    inside = right[column == name]
+    lo, hi = intervals.clopper_pearson(int(inside.sum()), len(inside))
     out[name] = {
-      "accuracy": float(own.mean()),
+      "accuracy": float(inside.mean()),
       "lo": float(lo),
       "hi": float(hi),
-      "n": len(own),
+      "n": len(inside),
     }
   return out
 
@@ -383,7 +390,7 @@ def _pooled(right: np.ndarray, names: Sequence[str]) -> dict:
 def _fraction(what: str, value: float) -> float:
   number = float(value)
   if not 0 <= number <= 1:
-    raise ValueError(
+    raise errors.UserError(
       f"{what}: an accuracy is a fraction in [0, 1], got {value}. Divide percent"
       " by 100."
     )

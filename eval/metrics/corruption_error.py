@@ -7,13 +7,12 @@ With E_{s,c} the top-1 error at severity s of corruption c:
   relative CE_c = sum_s (E_{s,c} - E_clean) / sum_s (B_{s,c} - B_clean)
 
 for a baseline B (AlexNet in the paper). mCE and relative mCE are means over the
-15 common corruptions; the 4 extra ones never enter. The plain mean of E has a
-name of its own, `mean_error`, because papers mix them up.
+15 common corruptions; the 4 extra ones and corruptions of your own never enter.
+The plain mean of E has a name apart, `mean_error`, because papers mix them up.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import pathlib
@@ -23,12 +22,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds import errors as errors_lib
 
-GROUPS = conditions.PICTURES.group_of()
-ALL = conditions.PICTURES.names()
-COMMON = conditions.PICTURES.names("common")
-EXTRA = conditions.PICTURES.names("extra")
-_SEVERITIES = 5
+_SEVERITIES = len(conditions.SEVERITIES)
 _FOLDER = pathlib.Path(__file__).resolve().parents[1] / "papers" / "baselines"
 
 
@@ -46,50 +42,47 @@ def summarize(
       "clean_error": float}`.
 
   Returns:
-    `ce` and `relative_ce`, dicts by name; `mce` and `relative_mce`, over the 15
+    `ce` and `relative_ce`, dicts by name, without corruptions of your own that
+    the baseline lacks; `mce` and `relative_mce`, over the 15
     common corruptions alone, nan where one of them is missing; `mean_error`, the
     plain mean over the common corruptions given; `missing`, the common ones not
     given. Fractions of the baseline's: 1.0 is as good as the baseline.
 
   Raises:
-    ValueError: an unknown corruption or baseline (with a suggestion), a number
+    UserError: an unknown corruption or baseline (with a suggestion), a number
       of severities other than 5, errors outside [0, 1] or NaN, or a corruption
       that the baseline lacks.
 
-  >>> flat = {name: [0.5] * 5 for name in COMMON}
-  >>> half = {"errors": {n: [0.25] * 5 for n in COMMON}, "clean_error": 0.05}
+  >>> common = conditions.PICTURES.names("common")
+  >>> flat = {name: [0.5] * 5 for name in common}
+  >>> half = {"errors": {n: [0.25] * 5 for n in common}, "clean_error": 0.05}
   >>> result = summarize(flat, 0.1, half)
   >>> result["mce"], round(result["relative_mce"], 12), result["mean_error"]
   (2.0, 2.0, 0.5)
   """
   reference = load_baseline(baseline) if isinstance(baseline, str) else baseline
-  own = {name: _checked(name, e) for name, e in errors.items()}
+  ours = {name: _checked(name, e) for name, e in errors.items()}
   clean = _fraction("clean_error", clean_error)
-  other = {n: _checked(n, e) for n, e in reference["errors"].items()}
-  other_clean = _fraction(
+  theirs = {n: _checked(n, e) for n, e in reference["errors"].items()}
+  theirs_clean = _fraction(
     "the baseline's clean_error", reference["clean_error"]
   )
-  lacking = sorted(own.keys() - other.keys())
-  if lacking:
-    raise ValueError(
-      f"The baseline has no errors for {', '.join(lacking)}; give them, or"
-      " leave these corruptions out."
-    )
   ce, relative = {}, {}
-  for name in own:
-    excess = sum(other[name]) - _SEVERITIES * other_clean
-    ce[name] = _ratio(sum(own[name]), sum(other[name]))
-    relative[name] = _ratio(sum(own[name]) - _SEVERITIES * clean, excess)
-  missing = [n for n in COMMON if n not in own]
-  given = [n for n in COMMON if n in own]
+  for name in _normalised(ours, theirs):
+    excess = sum(theirs[name]) - _SEVERITIES * theirs_clean
+    ce[name] = _ratio(sum(ours[name]), sum(theirs[name]))
+    relative[name] = _ratio(sum(ours[name]) - _SEVERITIES * clean, excess)
+  common = conditions.PICTURES.names("common")
+  missing = [n for n in common if n not in ours]
+  present = [n for n in common if n in ours]
   return {
     "ce": ce,
     "relative_ce": relative,
-    "mce": _mean([ce[n] for n in given]) if not missing else math.nan,
+    "mce": _mean([ce[n] for n in present]) if not missing else math.nan,
     "relative_mce": (
-      _mean([relative[n] for n in given]) if not missing else math.nan
+      _mean([relative[n] for n in present]) if not missing else math.nan
     ),
-    "mean_error": _mean([_mean(own[n]) for n in given]),
+    "mean_error": _mean([_mean(ours[n]) for n in present]),
     "missing": missing,
   }
 
@@ -103,10 +96,10 @@ def load_baseline(name: str) -> dict:
   """A published baseline: `errors`, `clean_error`, `name`, `source`, ...
 
   Raises:
-    ValueError: no such baseline; names the nearest.
+    UserError: no such baseline; names the nearest.
   """
   if name not in baselines():
-    raise unknown("baseline", name, baselines())
+    raise errors_lib.unknown("baseline", name, baselines())
   return json.loads((_FOLDER / f"{name}.json").read_text("utf-8"))
 
 
@@ -116,15 +109,30 @@ def describe(name: str) -> str:
     return "none: plain means only"
   if name.startswith("model:"):
     return f"{name.removeprefix('model:')}, evaluated in the same run"
-  found = load_baseline(name)
-  return f"{found['name']} ({found['source']})"
+  baseline = load_baseline(name)
+  return f"{baseline['name']} ({baseline['source']})"
+
+
+def _normalised(
+  ours: Mapping[str, object], theirs: Mapping[str, object]
+) -> list[str]:
+  """Our corruptions that the baseline has; it may lack users' own alone."""
+  lacking = [n for n in ours if n not in theirs]
+  published = sorted(
+    n for n in lacking if conditions.PICTURES.row(n).set != "own"
+  )
+  if published:
+    raise errors_lib.UserError(
+      f"The baseline has no errors for {', '.join(published)}; give them, or"
+      " leave these corruptions out."
+    )
+  return [n for n in ours if n in theirs]
 
 
 def _checked(name: str, errors: Sequence[float]) -> list[float]:
-  if name not in GROUPS:
-    raise unknown("corruption", name, ALL)
+  conditions.PICTURES.row(name)  # refuses unknown names
   if len(errors) != _SEVERITIES:
-    raise ValueError(
+    raise errors_lib.UserError(
       f"{name}: {_SEVERITIES} severities expected, got {len(errors)}."
     )
   return [
@@ -135,7 +143,7 @@ def _checked(name: str, errors: Sequence[float]) -> list[float]:
 def _fraction(what: str, value: float) -> float:
   number = float(value)
   if not 0 <= number <= 1:
-    raise ValueError(
+    raise errors_lib.UserError(
       f"{what}: an error is a fraction in [0, 1], got {value}. Divide percent"
       " by 100."
     )
@@ -148,10 +156,3 @@ def _ratio(a: float, b: float) -> float:
 
 def _mean(values: Sequence[float]) -> float:
   return float(np.mean(values)) if len(values) else math.nan
-
-
-def unknown(kind: str, got: str, known: Sequence[str]) -> ValueError:
-  """The error for a name that is not there, with the nearest known one."""
-  near = difflib.get_close_matches(str(got), known, n=1)
-  hint = f" Did you mean {near[0]!r}?" if near else ""
-  return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}.")

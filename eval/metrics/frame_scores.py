@@ -16,6 +16,7 @@ from eval.metrics import natural_breakdowns as breakdowns
 from eval.metrics import natural_distance
 from eval.metrics import natural_labels
 from eval.metrics import pm_k
+from robust_tfds import errors
 
 K = 10
 Columns = Mapping[str, np.ndarray]
@@ -38,45 +39,52 @@ MetricValue = tuple[tuple[float, float, float], int]
 
 @dataclasses.dataclass(frozen=True)
 class Scored:
-  """One model's frames with what the metrics need of them."""
+  """One model's frames with what the metrics need of them.
+
+  Attributes:
+    predicted: the cell's columns.
+    correct: bool `[F]`.
+    sets: of the frames.
+    reviewed: bool `[F]`: the review accepted the frame and its anchor.
+  """
 
   predicted: Columns
   correct: np.ndarray
   sets: pm_k.Sets
-  keep: np.ndarray
+  reviewed: np.ndarray
 
   @classmethod
   def of(cls, predicted: Columns) -> Scored:
     """All frames of a cell."""
     sets = pm_k.group(predicted["group_id"], predicted["frame"])
-    kept = predicted["reviewed"]
-    same = kept[sets.anchor][sets.of]
-    return cls(predicted, right(predicted), sets, kept & same)
+    reviewed = predicted["reviewed"]
+    whole = reviewed[sets.anchor][sets.set_index]
+    return cls(predicted, right(predicted), sets, reviewed & whole)
 
   def metrics(self) -> list[tuple[str, MetricValue]]:
     """Every metric of the reviewed frames, and what the review changed."""
-    kept = self.reviewed()
-    found = [
-      ("acc_orig", kept.orig()),
-      ("acc_pmk", kept.pmk()),
-      ("drop", kept.drop()),
-      *kept.curve(),
-      *kept.by_class(),
-      *kept.by_offset(),
-      *kept.by_value("frame_type", True),
-      *kept.by_value("frame_type", False),
-      *kept.by_value("fps", False),
-      *kept.distances(),
+    accepted = self.accepted()
+    listed = [
+      ("acc_orig", accepted.orig()),
+      ("acc_pmk", accepted.pmk()),
+      ("drop", accepted.drop()),
+      *accepted.curve(),
+      *accepted.by_class(),
+      *accepted.by_offset(),
+      *accepted.by_value("frame_type", True),
+      *accepted.by_value("frame_type", False),
+      *accepted.by_value("fps", False),
+      *accepted.distances(),
     ]
-    return found if self.keep.all() else [*found, *self.review()]
+    return listed if self.reviewed.all() else [*listed, *self.review()]
 
-  def reviewed(self) -> Scored:
-    """The frames that the review kept."""
-    if self.keep.all():
+  def accepted(self) -> Scored:
+    """The frames that the review accepted."""
+    if self.reviewed.all():
       return self
-    if not self.keep.any():
-      raise ValueError("The review kept no anchor of this data set.")
-    rows = {k: v[self.keep] for k, v in self.predicted.items()}
+    if not self.reviewed.any():
+      raise errors.UserError("The review accepted no anchor of this data set.")
+    rows = {k: v[self.reviewed] for k, v in self.predicted.items()}
     return Scored.of(rows)
 
   def orig(self) -> MetricValue:
@@ -100,19 +108,18 @@ class Scored:
 
   def by_class(self) -> list[tuple[str, MetricValue]]:
     """Anchors of each class."""
-    found = breakdowns.per_class(
+    of_classes = breakdowns.per_class(
       self.correct, self.sets, self.predicted["labels"]
     )
-    return _pairs(found, "class")
+    return _pairs(of_classes, "class")
 
   def by_offset(self) -> list[tuple[str, MetricValue]]:
     """Errors at each offset, accuracy at each distance from a right anchor."""
-    errors = breakdowns.offset_errors(self.correct, self.sets)
+    wrong = breakdowns.offset_errors(self.correct, self.sets)
     near = breakdowns.conditional(self.correct, self.sets)
     return [
       *(
-        (f"error/offset={o:+d}", (e["error"], e["n"]))
-        for o, e in errors.items()
+        (f"error/offset={o:+d}", (e["error"], e["n"])) for o, e in wrong.items()
       ),
       *(
         (f"conditional/distance={d}", (c["accuracy"], c["n"]))
@@ -130,10 +137,10 @@ class Scored:
       return []
     if column == "fps":
       values = [int(v) for v in values]  # 29 is 29.97: the paper's Table 8
-    found = breakdowns.by_value(
+    of_values = breakdowns.by_value(
       self.correct, self.sets, values, without=without
     )
-    return _pairs(found, f"without_{column}" if without else column)
+    return _pairs(of_values, f"without_{column}" if without else column)
 
   def distances(self) -> list[tuple[str, MetricValue]]:
     """CDF of l-infinity distances from the anchor (Appendix F)."""
@@ -141,7 +148,7 @@ class Scored:
     if np.isnan(linf).any():
       return []
     near = self.sets.frame != 0
-    anchor = self.correct[self.sets.anchor[self.sets.of]]
+    anchor = self.correct[self.sets.anchor[self.sets.set_index]]
     out = []
     for which, rows in (
       ("pairs", near),
@@ -162,9 +169,9 @@ class Scored:
 
   def review(self) -> list[tuple[str, MetricValue]]:
     """Before the human review (Table 4)."""
-    found = breakdowns.review_impact(self.correct, self.sets, self.keep)
+    impact = breakdowns.review_impact(self.correct, self.sets, self.reviewed)
     return [
-      (f"{metric}/{which}", (found[which][metric], found[which]["n"]))
+      (f"{metric}/{which}", (impact[which][metric], impact[which]["n"]))
       for which in ("unreviewed", "same_anchors")
       for metric in ("acc_orig", "acc_pmk")
     ]
@@ -179,9 +186,9 @@ class Scored:
     return (float(hits / n), float(lo), float(hi)), n
 
 
-def _pairs(found: Mapping, what: str) -> list[tuple[str, MetricValue]]:
+def _pairs(scores_of: Mapping, what: str) -> list[tuple[str, MetricValue]]:
   return [
     (f"{metric}/{what}={value}", (scores[metric], scores["n"]))
-    for value, scores in found.items()
+    for value, scores in scores_of.items()
     for metric in ("acc_orig", "acc_pmk")
   ]

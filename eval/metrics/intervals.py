@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from robust_tfds import errors
+
 
 def clopper_pearson(
   successes: np.typing.ArrayLike, n: np.typing.ArrayLike, level: float = 0.95
@@ -26,7 +28,7 @@ def clopper_pearson(
     (lo, hi), float64 of the broadcast shape, in [0, 1].
 
   Raises:
-    ValueError: negative or non-integer counts, more successes than trials, or a
+    UserError: negative or non-integer counts, more successes than trials, or a
       level outside (0, 1).
 
   >>> lo, hi = clopper_pearson(166, 242)
@@ -37,9 +39,9 @@ def clopper_pearson(
   """
   k, n = np.broadcast_arrays(_counts("successes", successes), _counts("n", n))
   if not 0 < level < 1:
-    raise ValueError(f"level must lie in (0, 1), got {level}.")
+    raise errors.UserError(f"level must lie in (0, 1), got {level}.")
   if (k > n).any():
-    raise ValueError(
+    raise errors.UserError(
       f"More successes than trials: {k[k > n].flat[0]} of {n[k > n].flat[0]}."
     )
   tail = (1 - level) / 2
@@ -69,14 +71,14 @@ def bootstrap(
     (lo, hi).
 
   Raises:
-    ValueError: no rows.
+    UserError: no rows.
 
   >>> bootstrap([1.0, 1.0, 1.0], np.random.default_rng(0))
   (1.0, 1.0)
   """
   rows = np.asarray(values, np.float64)
   if not len(rows):
-    raise ValueError("The bootstrap needs at least one row, got none.")
+    raise errors.UserError("The bootstrap needs at least one row, got none.")
   if statistic is None and rows.ndim == 1:
     # Multinomial weights give the same means without copying rows.
     share = np.full(len(rows), 1 / len(rows))
@@ -94,7 +96,7 @@ def _counts(name: str, values: np.typing.ArrayLike) -> np.ndarray:
   counts = np.asarray(values)
   whole = np.asarray(counts, np.float64)
   if not (np.isfinite(whole).all() and (whole == np.floor(whole)).all()):
-    raise ValueError(f"{name} must be whole numbers, got {values!r}.")
+    raise errors.UserError(f"{name} must be whole numbers, got {values!r}.")
   if (whole < 0).any():
-    raise ValueError(f"{name} must not be negative, got {whole.min():g}.")
+    raise errors.UserError(f"{name} must not be negative, got {whole.min():g}.")
   return whole

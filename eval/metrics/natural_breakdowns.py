@@ -14,6 +14,7 @@ import numpy as np
 
 from eval.metrics import intervals
 from eval.metrics import pm_k
+from robust_tfds import errors
 
 Interval = tuple[float, float, float]
 
@@ -72,7 +73,7 @@ def by_value(
     out where nothing would remain.
 
   Raises:
-    ValueError: a set without a value; names it.
+    UserError: a set without a value; names it.
   """
   listed = _per_anchor(values, sets)
   failure = pm_k.first_failure(pm_k.checked(correct, sets), sets)
@@ -133,7 +134,7 @@ def conditional(
   """
   right = pm_k.checked(correct, sets)
   near = np.flatnonzero(sets.frame)
-  anchor = right[sets.anchor[sets.of[near]]]
+  anchor = right[sets.anchor[sets.set_index[near]]]
   both = anchor & right[near]
   distance = sets.frame[near] if signed else np.abs(sets.frame[near])
   values, at = np.unique(distance, return_inverse=True)
@@ -165,29 +166,31 @@ def review_impact(
   Args:
     correct: `[F]`, over all candidate frames.
     sets: of the candidate frames.
-    reviewed: bool `[F]`: the review kept the frame. An anchor that it refused
+    reviewed: bool `[F]`: the review accepted the frame. An anchor that it refused
       removes its whole set.
     k: largest distance.
 
   Returns:
     `reviewed`, `unreviewed` (every candidate of every anchor) and `same_anchors`
-    (every candidate of the kept anchors), each as in `per_class`.
+    (every candidate of the accepted anchors), each as in `per_class`.
 
   Raises:
-    ValueError: another number of frames, or no anchor was kept.
+    UserError: another number of frames, or no anchor was accepted.
   """
-  kept, right = np.asarray(reviewed, bool), pm_k.checked(correct, sets)
-  if kept.shape != sets.frame.shape:
-    raise ValueError(
+  accepted, right = np.asarray(reviewed, bool), pm_k.checked(correct, sets)
+  if accepted.shape != sets.frame.shape:
+    raise errors.UserError(
       f"reviewed must be [{len(sets.frame)}] like frame, got"
-      f" {list(kept.shape)}."
+      f" {list(accepted.shape)}."
     )
-  same = kept[sets.anchor]
+  same = accepted[sets.anchor]
   if not same.any():
-    raise ValueError("The review kept no anchor: reviewed is False for all.")
+    raise errors.UserError(
+      "The review accepted no anchor: reviewed is False for all."
+    )
   every = pm_k.first_failure(right, sets)
   # A frame that is left out cannot fail.
-  left = pm_k.first_failure(right | ~kept, sets)
+  left = pm_k.first_failure(right | ~accepted, sets)
   return {
     "reviewed": _scores(left, same, k),
     "unreviewed": _scores(every, np.ones_like(same), k),
@@ -213,7 +216,9 @@ def static_worst(correct: np.typing.ArrayLike, sets: pm_k.Sets) -> dict:
   misses = np.where(sets.frame[sets.order] == 0, -1, misses)
   most = np.maximum.reduceat(misses, sets.start)
   position = np.arange(len(misses))
-  worst = np.where(misses == most[sets.of[sets.order]], position, len(misses))
+  worst = np.where(
+    misses == most[sets.set_index[sets.order]], position, len(misses)
+  )
   chosen = sets.order[np.minimum.reduceat(worst, sets.start)]
   both = right[:, chosen] & right[:, sets.anchor]
   return {
@@ -242,10 +247,10 @@ def _per_anchor(values, sets: pm_k.Sets) -> list:
   if isinstance(values, Mapping):
     lost = [str(n) for n in sets.name if str(n) not in values]
     if lost:
-      raise ValueError(
+      raise errors.UserError(
         f"No value for {len(lost)} set(s), the first {lost[0]!r}."
       )
     return [values[str(n)] for n in sets.name]
   if len(values) != len(sets):
-    raise ValueError(f"{len(values)} values for {len(sets)} sets.")
+    raise errors.UserError(f"{len(values)} values for {len(sets)} sets.")
   return list(values)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from robust_tfds import errors
+
 
 def l_infinity(a: np.typing.ArrayLike, b: np.typing.ArrayLike) -> np.ndarray:
   """Largest absolute difference of each pair of images, in [0, 1].
@@ -20,14 +22,14 @@ def l_infinity(a: np.typing.ArrayLike, b: np.typing.ArrayLike) -> np.ndarray:
     float64 `[...]`, 1 for black against white.
 
   Raises:
-    ValueError: other dtypes, or different shapes.
+    UserError: other dtypes, or different shapes.
 
   >>> l_infinity(np.zeros((2, 2, 3), np.uint8), np.full((2, 2, 3), 51, np.uint8))
   np.float64(0.2)
   """
   x, y = np.asarray(a), np.asarray(b)
   if x.dtype != np.uint8 or y.dtype != np.uint8 or x.shape != y.shape:
-    raise ValueError(
+    raise errors.UserError(
       "Pairs of uint8 images of one shape expected, got"
       f" {x.dtype} {list(x.shape)} and {y.dtype} {list(y.shape)}."
     )
@@ -42,12 +44,12 @@ def cdf(
   """Share of values that do not exceed each threshold: float64, in [0, 1].
 
   Raises:
-    ValueError: no values, or NaN among them.
+    UserError: no values, or NaN among them.
 
   >>> cdf([0.1, 0.3], [0.0, 0.1, 1.0])
   array([0. , 0.5, 1. ])
   """
   ranked = np.sort(np.asarray(values, np.float64), axis=None)
   if not len(ranked) or np.isnan(ranked).any():
-    raise ValueError("A CDF needs at least one value, and no NaN.")
+    raise errors.UserError("A CDF needs at least one value, and no NaN.")
   return np.searchsorted(ranked, thresholds, side="right") / len(ranked)

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robust_tfds import errors
+
 _SHOWN = 3
 
 
@@ -27,7 +29,7 @@ def correct(
     bool `[..., F]`.
 
   Raises:
-    ValueError: an id outside the label space, a frame without labels, or
+    UserError: an id outside the label space, a frame without labels, or
       another number of frames.
 
   >>> correct([3, 1], [[3, -1], [0, 2]], 4)
@@ -36,7 +38,7 @@ def correct(
   top, known = np.asarray(predicted), np.asarray(labels)
   known = known[:, None] if known.ndim == 1 else known
   if known.ndim != 2 or not top.ndim or top.shape[-1] != len(known):
-    raise ValueError(
+    raise errors.UserError(
       f"predicted {list(top.shape)} and labels {list(known.shape)}: expected"
       " [..., frames] and [frames, labels]."
     )
@@ -45,13 +47,13 @@ def correct(
     if wrong.any():
       at = np.argwhere(wrong)[0]
       row = at[-1] if name == "prediction" else at[0]
-      raise ValueError(
+      raise errors.UserError(
         f"Frame {row}: unknown {name} {ids[tuple(at)]}; the label space has"
         f" classes 0..{num_classes - 1}. Is it projected (eval/tasks/label_space.py)?"
       )
   none = (known < 0).all(axis=1)
   if none.any():
-    raise ValueError(f"Frame {int(np.argmax(none))} has no label.")
+    raise errors.UserError(f"Frame {int(np.argmax(none))} has no label.")
   return (top[..., None] == known).any(axis=-1)
 
 
@@ -69,7 +71,7 @@ def aligned(
     `[..., F]`.
 
   Raises:
-    ValueError: a frame without a prediction or with two; names it. Missing ones
+    UserError: a frame without a prediction or with two; names it. Missing ones
       are never counted as right or wrong.
 
   >>> aligned(["a", "b"], ["b", "a"], [7, 8])
@@ -77,7 +79,7 @@ def aligned(
   """
   ids, own = np.asarray(predicted, np.str_), np.asarray(values)
   if own.shape[-1:] != ids.shape:
-    raise ValueError(
+    raise errors.UserError(
       f"values {list(own.shape)} for {len(ids)} predicted frames: expected"
       " [..., frames]."
     )
@@ -85,14 +87,16 @@ def aligned(
   ranked, targets = ids[order], np.asarray(wanted, np.str_)
   twice = ranked[1:][ranked[1:] == ranked[:-1]]
   if len(twice):
-    raise ValueError(f"More than one prediction for frame {str(twice[0])!r}.")
+    raise errors.UserError(
+      f"More than one prediction for frame {str(twice[0])!r}."
+    )
   at = np.searchsorted(ranked, targets)
   inside = np.minimum(at, len(ranked) - 1)
   missing = targets if not len(ranked) else targets[ranked[inside] != targets]
   if len(missing):
     listed = ", ".join(repr(str(m)) for m in missing[:_SHOWN])
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-    raise ValueError(
+    raise errors.UserError(
       f"No prediction for {len(missing)} of {len(targets)} frames: {listed}"
       f"{more}. Predict every frame, or leave whole sets out."
     )

@@ -11,6 +11,8 @@ import dataclasses
 import numpy as np
 from scipy import stats
 
+from robust_tfds import errors
+
 
 @dataclasses.dataclass(frozen=True)
 class Trend:
@@ -63,7 +65,7 @@ def fit(
     level: coverage of the intervals.
 
   Raises:
-    ValueError: fewer than three models, values that are not finite, or all x
+    UserError: fewer than three models, values that are not finite, or all x
       alike.
 
   >>> line = fit([0.5, 0.6, 0.7, 0.8], [0.4, 0.5, 0.6, 0.7])
@@ -72,16 +74,16 @@ def fit(
   """
   a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
   if a.ndim != 1 or a.shape != b.shape or len(a) < 3:
-    raise ValueError(
+    raise errors.UserError(
       "A line with an interval needs three models or more, x and y [models];"
       f" got {list(a.shape)} and {list(b.shape)}."
     )
   if not (np.isfinite(a).all() and np.isfinite(b).all()):
-    raise ValueError("x and y must be finite; leave missing models out.")
+    raise errors.UserError("x and y must be finite; leave missing models out.")
   off = a - a.mean()
   squares = float(off @ off)
   if np.ptp(a) == 0:
-    raise ValueError("All models have the same x: no line is determined.")
+    raise errors.UserError("All models have the same x: no line is determined.")
   slope = float(off @ b) / squares
   intercept = float(b.mean() - slope * a.mean())
   residual = b - (slope * a + intercept)
@@ -116,5 +118,5 @@ def effective_robustness(
 
 def _quantile(level: float, n: int) -> float:
   if not 0 < level < 1:
-    raise ValueError(f"level must lie in (0, 1), got {level}.")
+    raise errors.UserError(f"level must lie in (0, 1), got {level}.")
   return float(stats.t.ppf((1 + level) / 2, n - 2))

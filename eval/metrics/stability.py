@@ -29,9 +29,7 @@ from eval.metrics import corruption_error
 from robust_tfds import conditions
 from robust_tfds import errors
 
-COMMON = conditions.SEQUENCES.names("common")
-EXTRA = conditions.SEQUENCES.names("extra")
-KEPT = 5
+_TOP = 5  # ranks that the top-5 distance compares
 _CHUNK = 1 << 18  # elements: what stays in a core's second-level cache
 
 
@@ -46,7 +44,7 @@ def flip_probability(
     difficulty: distance between the compared frames, 1 <= d < frames.
 
   Raises:
-    ValueError: another shape or dtype, no sequences, or a difficulty that is
+    UserError: another shape or dtype, no sequences, or a difficulty that is
       not below the number of frames.
 
   >>> flip_probability([[7, 7, 2, 2], [1, 1, 1, 1]])
@@ -77,7 +75,7 @@ def top5_distance(
     difficulty: distance between the compared frames, 1 <= d < frames.
 
   Raises:
-    ValueError: as `flip_probability`, or fewer than five classes.
+    UserError: as `flip_probability`, or fewer than five classes.
 
   The eight permutations of the paper's appendix C, as the later frame's ranks
   of the earlier frame's classes 1, 2, ...:
@@ -110,19 +108,19 @@ def top5_distances(
 ) -> np.ndarray:
   """The distance of every pair: int64 `[sequences, pairs]`, 0..15."""
   checked = _whole("ranked", ranked, 3)
-  if checked.shape[2] < KEPT or checked.shape[2] and checked.min() < 0:
-    raise ValueError(
-      f"The top-5 distance needs at least {KEPT} classes a frame, got"
+  if checked.shape[2] < _TOP or checked.shape[2] and checked.min() < 0:
+    raise errors.UserError(
+      f"The top-5 distance needs at least {_TOP} classes a frame, got"
       f" {checked.shape[2]} (ids below 0 pad what is not there). Report the"
       " flip probability alone for models of fewer classes."
     )
-  earlier, later = _pairs(checked[..., :KEPT], noise, difficulty)
+  earlier, later = _pairs(checked[..., :_TOP], noise, difficulty)
   total = np.zeros(
     np.broadcast_shapes(earlier.shape, later.shape)[:2], np.int64
   )
-  for i in range(KEPT):
-    place = np.full(total.shape, KEPT)
-    for j in range(KEPT):
+  for i in range(_TOP):
+    place = np.full(total.shape, _TOP)
+    for j in range(_TOP):
       place[earlier[..., i] == later[..., j]] = j
     total += np.abs(place - i)
   return total
@@ -140,7 +138,7 @@ def zipf_distance(
     difficulty: distance between the compared frames, 1 <= d < frames.
 
   Raises:
-    ValueError: as `flip_probability`, or a frame that is no permutation.
+    UserError: as `flip_probability`, or a frame that is no permutation.
 
   >>> zipf_distance([[[0, 1, 2, 3, 4, 5], [1, 0, 2, 3, 4, 5]]])
   0.75
@@ -167,35 +165,37 @@ def zipf_distances(
   return np.concatenate(out)
 
 
-def rank(logits: np.typing.ArrayLike, kept: int | None = None) -> np.ndarray:
+def rank(logits: np.typing.ArrayLike, k: int | None = None) -> np.ndarray:
   """Class ids by decreasing logit, ties by the lower id.
 
   Args:
     logits: `[..., K]`, compared as float32; no NaN.
-    kept: how many of the best; all K if None.
+    k: how many of the best; all K if None.
 
   Returns:
-    int32 `[..., kept]`.
+    int32 `[..., k]`.
 
   Raises:
-    ValueError: NaN, or more kept than there are classes.
+    UserError: NaN, or a k above the number of classes.
 
   >>> rank([[1.0, 3.0, 3.0, 2.0]])
   array([[1, 2, 3, 0]], dtype=int32)
   """
   values = np.asarray(logits, np.float32)
   classes = values.shape[-1]
-  kept = classes if kept is None else kept
-  if kept > classes:
-    raise ValueError(f"{kept} of {classes} classes cannot be kept.")
+  count = classes if k is None else k
+  if count > classes:
+    raise errors.UserError(
+      f"k must be at most the number of classes, {classes}; got {count}."
+    )
   rows = values.reshape(-1, classes)
-  out = np.empty((len(rows), kept), np.int32)
+  out = np.empty((len(rows), count), np.int32)
   step = max(1, _CHUNK // classes)
   for start in range(0, len(rows), step):
     part = rows[start : start + step]
-    best = _best if kept <= 2 * KEPT else _sorted
-    out[start : start + step] = best(part, kept)
-  return out.reshape(*values.shape[:-1], kept)
+    best = _best if count <= 2 * _TOP else _sorted
+    out[start : start + step] = best(part, count)
+  return out.reshape(*values.shape[:-1], count)
 
 
 def summarize(
@@ -215,15 +215,16 @@ def summarize(
       "unnormalised_t5d": {name: ut5d}}`.
 
   Returns:
-    `fr` and `t5d`, dicts by name; `mfr` and `mt5d`, nan where one of the 10 is
+    `fr` and `t5d`, dicts by name, without perturbations of your own that the
+    baseline lacks; `mfr` and `mt5d`, nan where one of the 10 is
     missing; `missing`, these. 1.0 is as stable as the baseline.
 
   Raises:
-    ValueError: an unknown perturbation or baseline (with a suggestion), numbers
+    UserError: an unknown perturbation or baseline (with a suggestion), numbers
       out of range, or a perturbation that the baseline lacks.
 
-  >>> ten = {name: 0.1 for name in COMMON}
-  >>> half = {name: 0.05 for name in COMMON}
+  >>> ten = {name: 0.1 for name in conditions.SEQUENCES.names("common")}
+  >>> half = {name: 0.05 for name in ten}
   >>> other = {"flip_probability": half, "unnormalised_t5d": ten}
   >>> result = summarize(ten, ten, other)
   >>> result["mfr"], result["mt5d"]
@@ -241,23 +242,31 @@ def summarize(
     "t5d": t5d,
     "mfr": _mean_of_common(fr),
     "mt5d": _mean_of_common(t5d),
-    "missing": [n for n in COMMON if n not in fr],
+    "missing": [n for n in conditions.SEQUENCES.names("common") if n not in fr],
   }
 
 
-def _pairs(values, noise, difficulty):
+def _pairs(
+  values: np.ndarray, noise: bool, difficulty: int
+) -> tuple[np.ndarray, np.ndarray]:
   """(earlier, later) along axis 1, broadcastable against each other."""
   frames = values.shape[1]
   if isinstance(difficulty, bool) or int(difficulty) != difficulty:
-    raise ValueError(f"difficulty is a whole number >= 1, got {difficulty!r}.")
+    raise errors.UserError(
+      f"difficulty is a whole number >= 1, got {difficulty!r}."
+    )
   if difficulty < 1:
-    raise ValueError(f"difficulty is a whole number >= 1, got {difficulty}.")
+    raise errors.UserError(
+      f"difficulty is a whole number >= 1, got {difficulty}."
+    )
   if noise:
     if frames < 2:
-      raise ValueError(f"A sequence needs two frames at least, got {frames}.")
+      raise errors.UserError(
+        f"A sequence needs two frames at least, got {frames}."
+      )
     return values[:, :1], values[:, 1:]
   if difficulty >= frames:
-    raise ValueError(
+    raise errors.UserError(
       f"difficulty {difficulty} needs sequences of more than {difficulty}"
       f" frames, got {frames}."
     )
@@ -268,17 +277,17 @@ def _whole(name: str, values: np.typing.ArrayLike, ndim: int) -> np.ndarray:
   try:
     out = np.asarray(values)
   except ValueError as e:
-    raise ValueError(
+    raise errors.UserError(
       f"{name}: sequences of unequal length cannot be one array ({e})."
     ) from e
   if out.ndim != ndim or not np.issubdtype(out.dtype, np.integer):
     axes = ["sequences", "frames", "classes"][:ndim]
-    raise ValueError(
+    raise errors.UserError(
       f"{name}: an integer array [{', '.join(axes)}] expected, got {out.dtype}"
       f" {list(out.shape)}."
     )
   if not len(out):
-    raise ValueError(f"{name}: no sequences given.")
+    raise errors.UserError(f"{name}: no sequences given.")
   return out
 
 
@@ -286,7 +295,7 @@ def _places(ids: np.ndarray) -> np.ndarray:
   """The inverse permutations; refuses what is no permutation."""
   classes = ids.shape[2]
   if ids.min() < 0 or ids.max() >= classes:
-    raise ValueError(
+    raise errors.UserError(
       f"ranked_all: every frame must rank the classes 0..{classes - 1}, got"
       f" {ids.min()}..{ids.max()}."
     )
@@ -294,7 +303,7 @@ def _places(ids: np.ndarray) -> np.ndarray:
   positions = np.broadcast_to(np.arange(classes, dtype=np.int32), ids.shape)
   np.put_along_axis(place, ids, positions, axis=2)
   if (place < 0).any():
-    raise ValueError(
+    raise errors.UserError(
       "ranked_all: a frame ranks a class twice; each must occur once."
     )
   return place
@@ -306,57 +315,65 @@ def _chunks(values: np.ndarray) -> Iterator[np.ndarray]:
     yield values[start : start + step]
 
 
-def _best(values: np.ndarray, kept: int) -> np.ndarray:
+def _best(values: np.ndarray, k: int) -> np.ndarray:
   """The best few by repeated argmax, which takes the first of equals."""
   left = values.copy()
-  out = np.empty((len(left), kept), np.int32)
+  out = np.empty((len(left), k), np.int32)
   rows = np.arange(len(left))
-  for i in range(kept):
+  for i in range(k):
     out[:, i] = left.argmax(axis=1)
     if i == 0 and np.isnan(left[rows, out[:, 0]]).any():
-      raise ValueError(_NAN)  # argmax finds a NaN first
+      raise errors.UserError(_NAN)  # argmax finds a NaN first
     left[rows, out[:, i]] = -np.inf
-  if kept > 1 and np.isneginf(left[rows, out[:, kept - 1]]).any():
-    lowest = np.isneginf(values).sum(axis=1) + kept > values.shape[1]
+  if k > 1 and np.isneginf(left[rows, out[:, k - 1]]).any():
+    lowest = np.isneginf(values).sum(axis=1) + k > values.shape[1]
     if lowest.any():  # -inf logits among the best: equals of the marks
-      out[lowest] = _sorted(values[lowest], kept)
+      out[lowest] = _sorted(values[lowest], k)
   return out
 
 
-def _sorted(values: np.ndarray, kept: int) -> np.ndarray:
+def _sorted(values: np.ndarray, k: int) -> np.ndarray:
   """All classes by one sort of (inverted float bits, class id) as uint64."""
   if np.isnan(values).any():
-    raise ValueError(_NAN)
+    raise errors.UserError(_NAN)
   bits = (-values + np.float32(0)).view(np.int32)  # -0.0 equals 0.0
   order = np.where(bits < 0, ~bits, bits ^ np.int32(-(2**31))).view(np.uint32)
   key = order.astype(np.uint64) << np.uint64(32)
   key |= np.arange(values.shape[1], dtype=np.uint64)
   key.sort(axis=1)
-  return (key[:, :kept] & np.uint64(0xFFFFFFFF)).astype(np.int32)
+  return (key[:, :k] & np.uint64(0xFFFFFFFF)).astype(np.int32)
 
 
 _NAN = "NaN logits cannot be ranked. Check the checkpoint and the dtype."
 
 
-def _ratios(what, own, other, highest) -> dict[str, float]:
+def _ratios(
+  what: str,
+  ours: Mapping[str, float],
+  baseline: Mapping[str, float],
+  highest: float,
+) -> dict[str, float]:
   out = {}
-  for name, value in own.items():
-    if name not in COMMON + EXTRA:
-      raise errors.unknown("perturbation", name, COMMON + EXTRA)
+  for name, value in ours.items():
+    row = conditions.SEQUENCES.row(name)  # refuses unknown names
     if not 0 <= float(value) <= highest:
-      raise ValueError(
+      raise errors.UserError(
         f"{name}: the {what} lies in [0, {highest}], got {value}. Divide percent"
         " by 100."
       )
-    if name not in other:
-      raise ValueError(
+    if name not in baseline and row.set == "own":
+      continue
+    if name not in baseline:
+      raise errors.UserError(
         f"The baseline has no {what} for {name}; give it, or leave {name} out."
       )
-    out[name] = float(value) / other[name] if other[name] else math.nan
+    by = baseline[name]
+    out[name] = float(value) / by if by else math.nan
   return out
 
 
 def _mean_of_common(values: Mapping[str, float]) -> float:
-  if any(n not in values for n in COMMON):
+  common = conditions.SEQUENCES.names("common")
+  if any(n not in values for n in common):
     return math.nan
-  return float(np.mean([values[n] for n in COMMON]))
+  return float(np.mean([values[n] for n in common]))

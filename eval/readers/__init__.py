@@ -1,0 +1,81 @@
+"""Readers: predictions of other programs and of earlier runs, as cells.
+
+One file of this folder for each format; it holds one subclass of `base.Reader`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pathlib
+import pkgutil
+from collections.abc import Sequence
+
+from eval.readers import base
+from robust_tfds import errors
+
+AUTO = "auto"
+_BASE = "base"
+
+
+def names() -> tuple[str, ...]:
+  """Names of all formats."""
+  return tuple(
+    m.name for m in pkgutil.iter_modules(__path__) if m.name != _BASE
+  )
+
+
+def get(name: str) -> base.Reader:
+  """A format's reader; UserError with a suggestion for an unknown name."""
+  if name not in names():
+    raise errors.unknown("format", name, (AUTO, *names()))
+  module = importlib.import_module(f"{__name__}.{name}")
+  (reader,) = [
+    member
+    for _, member in inspect.getmembers(module, inspect.isclass)
+    if issubclass(member, base.Reader) and member.__module__ == module.__name__
+  ]
+  return reader()
+
+
+def choose(
+  paths: Sequence[pathlib.Path], name: str, options: base.Options
+) -> base.Reader:
+  """The reader of some files of one format.
+
+  Args:
+    paths: files and folders.
+    name: of the format; `auto` looks at the paths.
+    options: what else was said of them.
+
+  Raises:
+    UserError: files of no known format, or of several.
+    FileNotFoundError: a path that is not there.
+  """
+  for path in paths:
+    if not path.exists():
+      raise FileNotFoundError(f"{path} does not exist.")
+  if name != AUTO:
+    return get(name)
+  formats = {path: _format(path, options) for path in paths}
+  first, *others = paths
+  for other in others:
+    if formats[other] != formats[first]:
+      raise errors.UserError(
+        f"{first} is read as {formats[first]}, {other} as {formats[other]}."
+        " Score files of one format at a time; the folders that come of it are"
+        " workdirs, which can be scored together."
+      )
+  return get(formats[first])
+
+
+def _format(path: pathlib.Path, options: base.Options) -> str:
+  for name in names():
+    if get(name).fits(path, options):
+      return name
+  raise errors.UserError(
+    f"{path} is of no known format. Expected a workdir (a folder with"
+    " config.json), a folder of COCO results lists (clean.json, fog_3.json,"
+    " ...), raw results of detectors (.json), or predictions as .csv, .npz or"
+    " .parquet."
+  )

@@ -1,153 +1,136 @@
-"""Scores any framework's predictions on ImageNet-Vid-Robust or YTBB-Robust.
+"""Predictions of any program on ImageNet-Vid-Robust or YTBB-Robust.
 
-  python -m eval.readers.frames --predictions=mine.csv --out=/tmp/scored \\
-      --dataset=imagenet_vid_robust --metadata=/data/manual
-
-Needs the set's metadata (the README of the data set says which files), neither
-pictures nor an accelerator. The predictions are a CSV with a header, or an NPZ
-with one array per column, one row per frame:
+Needs the set's metadata (the README of the data set says which files), no
+pictures. A CSV with a header, an NPZ with one array per column, or Parquet, one
+row per frame:
 
   model       optional; default: the file's name
   example_id  the frame's path, `val/<video>/<frame>.JPEG` or
               `<ytid>_<ms>/frame-<n>.jpg`
-  top1        int, the predicted class of the set (after `eval/tasks/label_space.py`)
+  top1        int, the predicted class of the set (`eval/tasks/parts/label_space`)
 
 Every reviewed frame needs a prediction; a missing one is named, never counted as
-right or wrong. Frames of no reviewed set are left out. Writes table.csv and the
-reports of the task `frames`.
+right or wrong. Frames of no reviewed set are left out.
 """
 
 from __future__ import annotations
 
-import csv
 import importlib
 import pathlib
-import sys
-from collections.abc import Mapping
+import types
 from collections.abc import Sequence
 
 import numpy as np
-from absl import app
-from absl import flags
 
-from eval import reports
-from eval import tasks
 from eval.metrics import natural_labels
+from eval.readers import base
+from eval.readers import csv as csv_reader
 from eval.results import provenance
-from eval.results import table
-from eval.tasks import frames as task
+from eval.results.cell import Cell
+from robust_tfds import conditions
 from robust_tfds import errors
-from robust_tfds.datasets import frames
+from robust_tfds.datasets import frames as frame_sets
 from robust_tfds.datasets.sources import folders
 
-DATASETS = ("imagenet_vid_robust", "ytbb_robust")
 _REQUIRED = ("example_id", "top1")
 
-Columns = Mapping[str, np.ndarray]
+
+class FramesReader(base.Reader):
+  """Files of the schema above."""
+
+  kind = "a file of predictions on frames"
+  options = ("dataset", "metadata", "seed")
+
+  def fits(self, path: pathlib.Path, options: base.Options) -> bool:
+    """Tables of which a set of frames or its metadata is named."""
+    return path.suffix in csv_reader.suffixes() and options.of_frames
+
+  def read(
+    self, paths: Sequence[pathlib.Path], options: base.Options
+  ) -> base.Predictions:
+    """One cell a model; see `cells` for refusals."""
+    options.check(self.options, self.kind)
+    dataset = options.dataset or base.FRAME_SETS[0]
+    if options.metadata is None:
+      raise errors.UserError(
+        f"The sets of {dataset} are in its metadata: name its folder by"
+        " --metadata."
+      )
+    frames = reviewed(dataset, options.metadata)
+    of_cells: dict[Cell, dict[str, np.ndarray]] = {}
+    labels = {}
+    for path in paths:
+      rows = csv_reader.columns(path, _REQUIRED, ("top1",))
+      labels[path] = list(dict.fromkeys(rows["model"].tolist()))
+      base.check_labels(labels)
+      try:
+        of_cells |= cells(rows, frames, dataset, options.seed or 0)
+      except errors.UserError as e:
+        raise errors.UserError(f"{path}: {e}") from e
+    listed = list(of_cells)
+    return base.Predictions(
+      config=base.config("frames", listed),
+      cells=listed,
+      columns=of_cells.__getitem__,
+      class_names=[c["name"] for c in _metadata(dataset).classes()],
+      notes=[f"scored from {', '.join(p.name for p in paths)}"],
+    )
 
 
-def sets(dataset: str, folder: pathlib.Path) -> list[frames.Frame]:
-  """The reviewed sets of a data set, from its metadata.
+def reviewed(dataset: str, folder: pathlib.Path) -> list[frame_sets.Frame]:
+  """The reviewed frames of a data set, from its metadata.
 
   Raises:
-    ValueError: an unknown data set, or broken metadata.
+    UserError: an unknown data set.
+    ValueError: broken metadata.
     FileNotFoundError: no metadata in the folder.
   """
   module = _metadata(dataset)
   files = folders.SourceFolders((folder,), module.INSTRUCTIONS)
-  found = module.reviewed(files)
-  frames.check(found)
-  return found
+  frames = module.reviewed(files)
+  frame_sets.check(frames)
+  return frames
 
 
-def read(path: pathlib.Path) -> dict[str, np.ndarray]:
-  """The predictions of a file: `model`, `example_id` and `top1`.
-
-  Raises:
-    ValueError: another kind of file, a missing column, ids that are not whole
-      numbers, or no rows.
-    FileNotFoundError: no such file.
-  """
-  if not path.exists():
-    raise FileNotFoundError(f"{path} does not exist.")
-  if path.suffix == ".npz":
-    with np.load(path, allow_pickle=False) as data:
-      columns = {k: data[k] for k in data.files}
-  elif path.suffix == ".csv":
-    with path.open(newline="", encoding="utf-8") as f:
-      rows = list(csv.DictReader(f))
-    columns = (
-      {k: np.array([r[k] for r in rows]) for k in rows[0]} if rows else {}
-    )
-  else:
-    raise errors.unknown(
-      "kind of predictions file", path.suffix, (".csv", ".npz")
-    )
-  absent = [c for c in _REQUIRED if c not in columns]
-  if absent or not len(columns["top1"]):
-    raise ValueError(
-      f"{path} lacks {', '.join(absent) or 'rows'}; the schema is in"
-      " eval/readers/frames.py."
-    )
-  try:
-    whole = columns["top1"].astype(np.int64)
-  except (TypeError, ValueError) as e:
-    raise ValueError(f"{path}, column 'top1': {e}.") from e
-  if columns["top1"].dtype.kind == "f" and (whole != columns["top1"]).any():
-    raise ValueError(f"{path}, column 'top1': class ids are whole numbers.")
-  default = np.full(len(whole), path.stem)
-  return {
-    "model": np.asarray(columns.get("model", default), np.str_),
-    "example_id": np.asarray(columns["example_id"], np.str_),
-    "top1": whole,
-  }
-
-
-def rows(
-  columns: Columns, wanted: Sequence[frames.Frame], dataset: str
-) -> list[table.Row]:
-  """The table of all models of a file.
+def cells(
+  rows: base.Columns,
+  frames: Sequence[frame_sets.Frame],
+  dataset: str,
+  seed: int = 0,
+) -> dict[Cell, dict[str, np.ndarray]]:
+  """The cell of every model of a file.
 
   Raises:
-    ValueError: a frame without a prediction of a model, or with two, or a class
+    UserError: a frame without a prediction of a model, or with two, or a class
       that the set does not have; names it.
   """
   classes = len(_metadata(dataset).classes())
-  out: list[table.Row] = []
-  kept: dict[tuple[str, tasks.Condition], Columns] = {}
-  for model in dict.fromkeys(columns["model"].tolist()):
-    own = columns["model"] == model
-    ids = [f.example_id for f in wanted]
+  ids = [f.example_id for f in frames]
+  out = {}
+  for model in dict.fromkeys(rows["model"].tolist()):
+    of_model = rows["model"] == model
     top1 = natural_labels.aligned(
-      ids, columns["example_id"][own].tolist(), columns["top1"][own]
+      ids, rows["example_id"][of_model].tolist(), rows["top1"][of_model]
     )
-    predicted = _predicted(wanted, top1)
-    natural_labels.correct(top1, predicted["labels"], classes)  # checks the ids
+    columns = _cell_columns(frames, top1)
+    natural_labels.correct(top1, columns["labels"], classes)  # checks the ids
     mark = provenance.fingerprint({"ids": ids, "top1": top1.tolist()})
-    cell = tasks.Cell(
-      model=model,
-      dataset=dataset,
-      config="clean",
-      corruption="",
-      severity=0,
-      fingerprint=mark,
-    )
-    out += task.cell_rows(cell, predicted)
-    kept[model, task.Frames()] = task.keep(predicted)
-  return out + task.summary_rows(out, "", (), kept)
+    out[Cell(model, dataset, conditions.Condition(), seed, mark)] = columns
+  return out
 
 
-def _predicted(
-  wanted: Sequence[frames.Frame], top1: np.ndarray
+def _cell_columns(
+  frames: Sequence[frame_sets.Frame], top1: np.ndarray
 ) -> dict[str, np.ndarray]:
-  n = len(wanted)
-  labels = np.full((n, max(len(f.labels) for f in wanted)), -1, np.int32)
-  for i, frame in enumerate(wanted):
+  n = len(frames)
+  labels = np.full((n, max(len(f.labels) for f in frames)), -1, np.int32)
+  for i, frame in enumerate(frames):
     labels[i, : len(frame.labels)] = frame.labels
   return {
-    "example_id": np.array([f.example_id for f in wanted]),
-    "group_id": np.array([f.group_id for f in wanted]),
-    "frame": np.array([f.frame for f in wanted], np.int32),
+    "example_id": np.array([f.example_id for f in frames]),
+    "group_id": np.array([f.group_id for f in frames]),
+    "frame": np.array([f.frame for f in frames], np.int32),
+    "label": labels[:, 0],
     "labels": labels,
     "top5": top1[:, None],
     "reviewed": np.ones(n, bool),
@@ -157,53 +140,7 @@ def _predicted(
   }
 
 
-def _metadata(dataset: str):
-  if dataset not in DATASETS:
-    raise errors.unknown("set of frames", dataset, DATASETS)
+def _metadata(dataset: str) -> types.ModuleType:
+  if dataset not in base.FRAME_SETS:
+    raise errors.unknown("set of frames", dataset, base.FRAME_SETS)
   return importlib.import_module(f"robust_tfds.datasets.{dataset}.metadata")
-
-
-def context(scored: Sequence[table.Row], dataset: str) -> reports.Context:
-  """What the reports need to know of a scored file."""
-  return reports.Context(
-    task="frames",
-    dataset=dataset,
-    rows=scored,
-    corruptions=(),
-    groups={},
-    common=(),
-    baseline="",
-    class_names=[c["name"] for c in _metadata(dataset).classes()],
-    networks=task.published_networks(dataset),
-    provenance=(
-      f"robust_tfds {provenance.code_version()}, scored from a file",
-    ),
-  )
-
-
-def main(argv: Sequence[str]) -> None:
-  """Scores, writes, prints; says errors in words without a traceback."""
-  if len(argv) > 1:
-    raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
-  given = flags.FLAGS
-  try:
-    columns = read(pathlib.Path(given.predictions))
-    wanted = sets(given.dataset, pathlib.Path(given.metadata))
-    scored = rows(columns, wanted, given.dataset)
-    out = pathlib.Path(given.out)
-    out.mkdir(parents=True, exist_ok=True)
-    table.write(scored, out / "table.csv")
-    reports.write_all(context(scored, given.dataset), out / "reports")
-  except (ValueError, OSError) as e:
-    sys.exit(f"Error: {e}")
-  print((out / "reports" / "summary.txt").read_text("utf-8"))
-
-
-if __name__ == "__main__":
-  flags.DEFINE_string("predictions", None, "A CSV or NPZ file.", required=True)
-  flags.DEFINE_string(
-    "metadata", None, "Folder of the metadata.", required=True
-  )
-  flags.DEFINE_string("out", None, "For table.csv and reports/.", required=True)
-  flags.DEFINE_string("dataset", DATASETS[0], " or ".join(DATASETS))
-  app.run(main)

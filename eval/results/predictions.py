@@ -32,6 +32,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robust_tfds import errors
+
 COLUMNS = ("example_id", "group_id", "frame", "label", "top5", "score")
 _FILE = "predictions.npz"
 _PROVENANCE = "provenance.json"
@@ -79,7 +81,7 @@ def finish(
 
   Raises:
     FileNotFoundError: a host's shard is missing.
-    ValueError: two rows with the same (example_id, frame).
+    UserError: two rows with the same (example_id, frame).
     DiskFullError: no space left; the cell stays unfinished.
   """
   temporary = _temporary(cell)
@@ -121,7 +123,7 @@ def sort(columns: Columns) -> dict[str, np.ndarray]:
   )
   if same.any():
     twice = str(ids[order][1:][same][0])
-    raise ValueError(
+    raise errors.UserError(
       f"Example {twice!r} has more than one prediction in a cell; each"
       " (example_id, frame) must occur once."
     )

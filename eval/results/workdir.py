@@ -143,17 +143,10 @@ class Workdir:
   def _check_same(
     self, theirs: Mapping[str, Any], ours: Mapping[str, Any]
   ) -> None:
-    then, now = _flat(theirs), _flat(ours)
-    differ = sorted(
-      k
-      for k in then.keys() | now.keys()
-      if k not in _RESUMABLE
-      and not k.startswith("versions.")
-      and then.get(k) != now.get(k)
-    )
+    differ = differences(theirs, ours)
     if differ:
       listed = "; ".join(
-        f"{k}: {then.get(k)!r} there, {now.get(k)!r} now" for k in differ
+        f"{k}: {then!r} there, {now!r} now" for k, (then, now) in differ.items()
       )
       raise errors.UserError(
         f"{self.path} belongs to a run with another config ({listed}). Use"
@@ -222,6 +215,10 @@ class Workdir:
       key=lambda c: (labels.index(c.model), *place(c.condition), c.seed),
     )
 
+  def has_cells(self) -> bool:
+    """Whether there is any cell, finished or not."""
+    return (self.path / "cells").is_dir()
+
   def labels(self) -> list[str]:
     """Labels of the run's models, in the order of the config."""
     return labels_of(self.config())
@@ -247,6 +244,24 @@ def labels_of(config: ml_collections.ConfigDict) -> list[str]:
   if "model" in config and config.model.get("name"):
     return [config.model.get("label") or config.model.name]
   return list(config.get("models", {}))
+
+
+def differences(
+  one: Mapping[str, Any], other: Mapping[str, Any]
+) -> dict[str, tuple[Any, Any]]:
+  """What two configs say differently and can change a number.
+
+  Returns:
+    `data.name` and so on -> both values, None where there is none.
+  """
+  first, second = _flat(one), _flat(other)
+  return {
+    k: (first.get(k), second.get(k))
+    for k in sorted(first.keys() | second.keys())
+    if k not in _RESUMABLE
+    and not k.startswith("versions.")
+    and first.get(k) != second.get(k)
+  }
 
 
 def place(condition: conditions.Condition) -> tuple[int, int]:

@@ -96,16 +96,7 @@ def task_of(config: ml_collections.ConfigDict) -> base.Task:
   source = data.get("source", "fly")
   if source not in _SOURCES:
     raise errors.unknown("data.source", source, _SOURCES)
-  setting = base.Setting(
-    dataset=data.name,
-    edition=datasets.edition(data.name),
-    codec=data.get("codec", ""),
-    fly=source == "fly",
-    seed=int(config.get("seed", 0)),
-    baseline=config.get("baseline", ""),
-    data=data,
-  )
-  return tasks.get(config.get("task", "classification"))(setting)
+  return tasks.bind(config, datasets.edition(data.name))
 
 
 def _check_codec(task: base.Task) -> None:

@@ -56,7 +56,7 @@ def publish(
         **pictures.all(),
         class_names=pictures.class_names,
         published={
-          label: papers.of(entry.name, plan.dataset)
+          label: papers.printed(entry.name, plan.dataset)
           for label, entry in plan.models.items()
         },
         gflops=_gflops(plan),

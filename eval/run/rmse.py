@@ -12,45 +12,23 @@ rmse.png: relative performance against RMSE, both averaged over severities.
 from __future__ import annotations
 
 import csv
-import itertools
 import pathlib
-import sys
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 
+import jax.numpy as jnp
 import numpy as np
-from absl import app
 from absl import flags
 
 from eval.metrics import detection
 from eval.pipeline import inputs
 from eval.reports.parts import style
 from eval.results import table
+from robust_tfds import command
 from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
-from robust_tfds.corruptions import seeding
-
-_DATASET = flags.DEFINE_string(
-  "dataset", None, "A corrupted dataset, e.g. coco_c.", allow_override=True
-)
-_SPLIT = flags.DEFINE_string("split", None, "Its split; default: the only one.")
-_LIMIT = flags.DEFINE_integer(
-  "limit", 50, "Images that are looked at.", allow_override=True
-)
-_NAMES = flags.DEFINE_string(
-  "corruptions", "all", "Which.", allow_override=True
-)
-_DATA_DIR = flags.DEFINE_string(
-  "data_dir", None, "TFDS data folder.", allow_override=True
-)
-_MANUAL_DIR = flags.DEFINE_string(
-  "manual_dir", None, "Where sources lie.", allow_override=True
-)
-_TABLE = flags.DEFINE_string("table", None, "table.csv of a detection run.")
-_OUT = flags.DEFINE_string(
-  "out", None, "Folder for rmse.csv and rmse.png.", allow_override=True
-)
 
 
 def measure(
@@ -75,7 +53,7 @@ def measure(
     seed: of the corruptions.
 
   Raises:
-    ValueError: an unknown dataset or split.
+    UserError: an unknown dataset.
     FileNotFoundError: the sources are not there.
   """
   built = datasets.prepare(
@@ -86,22 +64,31 @@ def measure(
   source = inputs.Source(built, split, batch_size=1, limit=most)
   edition = datasets.edition(dataset)
 
-  def pairs():
+  listed = [
+    conditions.PICTURES.condition(name, severity)
+    for name in names
+    for severity in conditions.SEVERITIES
+  ]
+
+  def pairs() -> Iterator[tuple[str, int, np.ndarray, np.ndarray]]:
     for example in source.examples():
       image = np.asarray(example["image"])
       name = inputs.text(example["example_id"])
-      for corruption, severity in itertools.product(names, range(1, 6)):
-        key = seeding.example_key(seed, dataset, corruption, severity, name)
-        made = corruptions.corrupt(
-          image, corruption, severity, edition=edition, key=key
+      for condition in listed:
+        corrupted = corruptions.corrupt(
+          image,
+          condition.name,
+          condition.level,
+          edition=edition,
+          key=jnp.asarray(condition.key(seed, dataset, name)),
         )
-        yield corruption, severity, image, np.asarray(made)
+        yield condition.name, condition.level, image, np.asarray(corrupted)
 
   return detection.rmse_table(pairs())
 
 
 def figure(
-  found: Mapping[tuple[str, int], float],
+  distances: Mapping[tuple[str, int], float],
   rows: Sequence[table.Row],
   folder: pathlib.Path,
 ) -> pathlib.Path:
@@ -109,13 +96,13 @@ def figure(
   fig = style.figure(7, 4.6)
   ax = style.axes(fig, 1, 1)[0, 0]
   for i, model in enumerate(dict.fromkeys(r.model for r in rows)):
-    own = [r for r in rows if r.model == model]
-    (clean,) = [r.value for r in own if r.metric == "p"][:1] or [0.0]
+    of_model = [r for r in rows if r.model == model]
+    (clean,) = [r.value for r in of_model if r.metric == "p"][:1] or [0.0]
     colour = style.COLOURS[i % len(style.COLOURS)]
-    for r in own:
+    for r in of_model:
       if r.metric != "mean_ap" or not clean:
         continue
-      cells = [v for (n, _), v in found.items() if n == r.corruption]
+      cells = [v for (n, _), v in distances.items() if n == r.corruption]
       if not cells:
         continue
       x, y = float(np.mean(cells)), 100 * r.value / clean
@@ -136,33 +123,44 @@ def figure(
   return style.save(fig, folder, "rmse", [])[0]
 
 
+def define_flags() -> None:
+  """The command's flags."""
+  flags.DEFINE_string("dataset", None, "A corrupted dataset, e.g. coco_c.")
+  flags.DEFINE_string("split", None, "Its split; default: the only one.")
+  flags.DEFINE_integer("limit", 50, "Images that are looked at.")
+  flags.DEFINE_string(
+    "corruptions", "all", "A set (common, extra, all), groups or names."
+  )
+  flags.DEFINE_string("data_dir", None, "TFDS data folder.")
+  flags.DEFINE_string("manual_dir", None, "Where sources lie.")
+  flags.DEFINE_string("table", None, "table.csv of a detection run.")
+  flags.DEFINE_string("out", None, "Folder for rmse.csv and rmse.png.")
+  flags.mark_flags_as_required(["dataset", "out"])
+
+
 def main(argv: Sequence[str]) -> None:
-  """Measures, writes, prints; says errors in words without a traceback."""
-  if len(argv) > 1:
-    raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
-  try:
-    found = measure(
-      str(_DATASET.value),
-      conditions.PICTURES.resolve(_NAMES.value),
-      split=_SPLIT.value,
-      limit=_LIMIT.value,
-      data_dir=_DATA_DIR.value,
-      manual_dir=_MANUAL_DIR.value,
-    )
-    out = pathlib.Path(str(_OUT.value))
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / "rmse.csv").open("w", newline="", encoding="utf-8") as f:
-      writer = csv.writer(f, lineterminator="\n")
-      writer.writerow(["corruption", "severity", "rmse"])
-      for (name, severity), value in found.items():
-        writer.writerow([name, severity, f"{value:.4f}"])
-    if _TABLE.value:
-      figure(found, table.read(_TABLE.value), out)
-  except (ValueError, OSError) as e:
-    sys.exit(f"Error: {e}")
+  """Measures, writes, prints."""
+  command.no_arguments(argv)
+  settings = flags.FLAGS
+  distances = measure(
+    settings.dataset,
+    conditions.PICTURES.resolve(settings.corruptions),
+    split=settings.split,
+    limit=settings.limit,
+    data_dir=settings.data_dir,
+    manual_dir=settings.manual_dir,
+  )
+  out = pathlib.Path(settings.out)
+  out.mkdir(parents=True, exist_ok=True)
+  with (out / "rmse.csv").open("w", newline="", encoding="utf-8") as f:
+    writer = csv.writer(f, lineterminator="\n")
+    writer.writerow(["corruption", "severity", "rmse"])
+    for (name, severity), value in distances.items():
+      writer.writerow([name, severity, f"{value:.4f}"])
+  if settings.table:
+    figure(distances, table.read(settings.table), out)
   print((out / "rmse.csv").read_text("utf-8"), end="")
 
 
 if __name__ == "__main__":
-  flags.mark_flags_as_required(["dataset", "out"])
-  app.run(main)
+  command.run(main, define_flags)

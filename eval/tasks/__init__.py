@@ -10,6 +10,8 @@ import importlib
 import inspect
 import pkgutil
 
+import ml_collections
+
 from eval.tasks import base
 from robust_tfds import errors
 
@@ -23,6 +25,29 @@ def names() -> tuple[str, ...]:
     for m in pkgutil.iter_modules(__path__)
     if not m.ispkg and m.name != _BASE
   )
+
+
+def bind(config: ml_collections.ConfigDict, edition: str = "") -> base.Task:
+  """The task of a config, bound to its setting.
+
+  Args:
+    config: of a run, or of predictions from elsewhere.
+    edition: of the corruptions; finished cells are scored without.
+
+  Raises:
+    UserError: an unknown task, or a setting that the task refuses.
+  """
+  data = config.data
+  setting = base.Setting(
+    dataset=data.name,
+    edition=edition,
+    codec=data.get("codec", ""),
+    fly=data.get("source", "fly") == "fly",
+    seed=int(config.get("seed", 0)),
+    baseline=config.get("baseline", ""),
+    data=data,
+  )
+  return get(config.get("task", "classification"))(setting)
 
 
 def get(name: str) -> type[base.Task]:

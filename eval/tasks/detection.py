@@ -34,6 +34,8 @@ from eval.results import table
 from eval.tasks import base
 from eval.tasks.parts import average_precision
 from eval.tasks.parts import masks
+from eval.tasks.parts import result_lists
+from eval.tasks.parts import stored_numbers
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
@@ -147,21 +149,33 @@ class Detection(base.Task):
   ) -> list[table.Row]:
     """COCO's numbers of one cell, or VOC's AP50.
 
+    Cells of results from elsewhere hold numbers (`parts/stored_numbers`), or
+    results lists (`parts/result_lists`).
+
     Raises:
       UserError: no ground truth.
     """
+    if stored_numbers.is_one(columns):
+      return [
+        cell.row(metric, value)
+        for metric, value in stored_numbers.numbers(columns).items()
+        if value >= 0
+      ]
     if truth is None:
       raise errors.UserError(
         "Detections are scored with their ground truth, and there is none: the"
         " workdir lacks truth.json."
       )
-    if self._rules == "voc":
+    n = len(columns["image_id"])
+    if result_lists.is_one(columns):
+      n = len(truth["images"])
+      numbers = result_lists.numbers(columns, truth, self._rules)
+    elif self._rules == "voc":
       numbers = {"bbox/AP50": average_precision.voc_ap50(columns, truth)}
     else:
       numbers = average_precision.coco_numbers("bbox", columns, truth)
       if "masks" in columns:
         numbers |= average_precision.coco_numbers("segm", columns, truth)
-    n = len(columns["image_id"])
     return [
       cell.row(metric, value, n=n)
       for metric, value in numbers.items()
@@ -316,7 +330,7 @@ def _over_benchmark(
   }
   out = []
   for suffix, scope in _SCOPES.items():
-    if all(name in whole for name in benchmark.SCOPES[scope]):
+    if all(name in whole for name in benchmark.names(scope)):
       numbers = detection.summarize(whole, clean, scope)
       out.append((f"mpc{suffix}", numbers["mpc"]))
       if clean and suffix != "_validation":

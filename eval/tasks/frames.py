@@ -177,7 +177,7 @@ class Frames(base.Task):
 
   def summary_inputs(self, columns: Columns) -> dict[str, np.ndarray]:
     """What the static worst frames need: who is right where."""
-    scored = frame_scores.Scored.of(columns).reviewed()
+    scored = frame_scores.Scored.of(columns).accepted()
     names = ("example_id", "group_id", "frame")
     ids = {k: scored.predicted[k] for k in names}
     return {**ids, "correct": scored.correct}
@@ -371,9 +371,11 @@ def _failures(columns: Columns) -> list[int]:
   )
   # One frame a set: of two at one distance the more certain mistake.
   rows = rows[np.argsort(-columns["score"][rows, 0], kind="stable")]
-  _, first = np.unique(sets.of[rows], return_index=True)
+  _, first = np.unique(sets.set_index[rows], return_index=True)
   best = rows[np.sort(first)][:_GALLERY_SETS]
-  return [int(r) for row in best for r in (sets.anchor[sets.of[row]], row)]
+  return [
+    int(r) for row in best for r in (sets.anchor[sets.set_index[row]], row)
+  ]
 
 
 def _caption(columns: Columns, row: int, names: Sequence[str]) -> str:

@@ -78,12 +78,12 @@ class Builder(
 
   def num_frames(self) -> int:
     """Frames of the config's sequences."""
-    from robust_tfds.corruptions import sequences
+    from robust_tfds.corruptions.sequence import frame_count
 
     condition = self.config.condition
     if condition.clean:
       return 1
-    return sequences.frame_count(condition.config, self.EDITION)
+    return frame_count(condition.config, self.EDITION)
 
   def _sources(self, dl_manager: Any) -> Sequence[pictures.Source]:
     """The clean examples; implemented by each dataset."""
@@ -134,17 +134,18 @@ def perturb(
   import jax.numpy as jnp
 
   from robust_tfds.corruptions import canvas
-  from robust_tfds.corruptions import sequences
+  from robust_tfds.corruptions.sequence import crop_batch
+  from robust_tfds.corruptions.sequence import sequence_batch
 
   spare = _BATCH - len(images)  # one shape, one compilation
   batch, valid = canvas.stack([*images, *[images[0]] * spare])
   sizes = None if (valid == batch.shape[1:3]).all() else valid
   if recipe.condition.clean:
-    crops = sequences.crop_batch(batch, edition=recipe.edition, sizes=sizes)
+    crops = crop_batch(batch, edition=recipe.edition, sizes=sizes)
     return np.asarray(crops[:, None])[: len(images)]
   keys = recipe.keys(example_ids)
   keys = np.concatenate([keys, np.repeat(keys[:1], spare, axis=0)])
-  frames = sequences.sequence_batch(
+  frames = sequence_batch(
     batch,
     recipe.condition.config,
     edition=recipe.edition,

@@ -153,23 +153,24 @@ def perturbed(
   """
   import jax.numpy as jnp
 
-  from robust_tfds.corruptions import spec
-  from robust_tfds.corruptions import videos
+  from robust_tfds.corruptions import video as perturbations
 
   condition, edition = recipe.condition, recipe.edition
   if condition.clean:
     yield from movies.iterate(data)
     return
   key = jnp.asarray(recipe.keys([example_id])[0])
-  if videos.is_temporal(condition.name):
+  if perturbations.is_temporal(condition.name):
     count = sum(1 for _ in movies.iterate(data))
-    index = videos.frame_indices(
+    index = perturbations.frame_indices(
       count, condition.name, condition.level, edition=edition, key=key
     )
     yield from frames_at(data, index)
-  elif condition.name in ("mpeg1", "mpeg2"):
-    module = spec.module(condition.name, "videos")
-    yield from module.streamed(movies.iterate(data), condition.level, fps)
+  elif perturbations.is_codec(condition.name):
+    frames = movies.iterate(data)
+    yield from perturbations.stream(
+      frames, condition.name, condition.level, fps
+    )
   else:
     yield from _in_parts(movies.iterate(data), condition, edition, key)
 
@@ -180,12 +181,12 @@ def _in_parts(
   edition: str,
   key: Any,
 ) -> Iterator[np.ndarray]:
-  from robust_tfds.corruptions import videos
+  from robust_tfds.corruptions import video as perturbations
 
   first = 0
   while part := list(itertools.islice(frames, _PART)):
     yield from np.asarray(
-      videos.perturb_frames(
+      perturbations.perturb_frames(
         np.stack(part),
         condition.name,
         condition.level,

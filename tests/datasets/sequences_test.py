@@ -12,9 +12,10 @@ from absl.testing import parameterized
 from PIL import Image
 
 import robust_tfds
+from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
-from robust_tfds.corruptions import sequences
+from robust_tfds.corruptions.sequence import frame_count
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets import sequences as sequence_sets
 
@@ -46,7 +47,7 @@ class NamesTest(parameterized.TestCase):
       ["clean", "gaussian_noise", "gaussian_noise_2", "gaussian_noise_3"],
     )
     for name in names[1:]:
-      self.assertGreater(sequences.frame_count(name), 30)
+      self.assertGreater(frame_count(name), 30)
 
   @parameterized.parameters(
     ("digits_p", "translte", "Did you mean 'translate'"),
@@ -80,7 +81,7 @@ class DigitsPTest(parameterized.TestCase):
   @parameterized.parameters("translate", "gaussian_noise_2", "zoom_blur")
   def test_prepared_is_what_the_library_makes(self, config):
     built = self._build(config)
-    stem, difficulty = sequences.split_difficulty(config)
+    condition = conditions.SEQUENCES.parse(config)
     sources = {
       e["example_id"]: e["image"]
       for e in _examples(self._build("source"), "test")
@@ -88,9 +89,7 @@ class DigitsPTest(parameterized.TestCase):
     found = _examples(built, "test")
     self.assertLen(found, 6)
     for example in found:
-      key = corruptions.example_key(
-        0, "digits_p", stem, difficulty, example["example_id"].decode()
-      )
+      key = condition.key(0, "digits_p", example["example_id"].decode())
       expected = corruptions.sequence(
         sources[example["example_id"]], config, edition="cifar10", key=key
       )

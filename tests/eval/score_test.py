@@ -1,117 +1,172 @@
-"""`eval.score` on predictions that another framework made."""
+"""`eval.score`: files and runs in, a workdir with table and reports out."""
 
+import json
 import pathlib
+import subprocess
+import sys
 
-import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import score
-from eval.metrics import corruption_error
+from eval.readers import base
 from eval.results import table
+from eval.results.workdir import Workdir
+from eval.run import plan as plan_lib
+from eval.run import rescore
+from eval.run import runner
+from tests.datasets import natural_videos
+from tests.eval import tiny_config
+from tests.eval.readers import coco_test
+from tests.eval.readers import csv_test
+from tests.eval.readers import frames_test
+from tests.eval.readers import raw_results_test
+from tests.eval.readers import workdir_test
 
-
-def _columns(names=corruption_error.COMMON, n=20) -> dict:
-  """Clean: half wrong. Severity s of every corruption: one more of ten each."""
-  rows = {
-    k: [] for k in ("corruption", "severity", "example_id", "label", "top1")
-  }
-  cells = [("", 0)] + [(c, s) for c in names for s in range(1, 6)]
-  for corruption, severity in cells:
-    for i in range(n):
-      wrong = i % 10 < 5 + severity // 2
-      rows["corruption"].append(corruption)
-      rows["severity"].append(severity)
-      rows["example_id"].append(f"x{i}")
-      rows["label"].append(i % 7)
-      rows["top1"].append((i + wrong) % 7)
-  return rows
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class ScoreTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
+    self.out = self.root / "out"
 
-  def _csv(self, columns, name="their_model.csv") -> pathlib.Path:
-    path = self.root / name
-    lines = [",".join(columns)]
-    lines += [",".join(map(str, row)) for row in zip(*columns.values())]
-    path.write_text("\n".join(lines) + "\n")
-    return path
+  def _score(self, *paths, **options) -> str:
+    return rescore.score(paths, self.out, base.Options(**options))
 
-  def _rows(self, path):
-    return score.rows(
-      score.read(path), dataset="imagenet_c", baseline="alexnet"
-    )
+  def _csv(self, name="mine.csv", names=("fog",)) -> pathlib.Path:
+    return csv_test.write(csv_test.rows_of(names), self.root / name)
 
-  def test_csv_gives_the_table(self):
-    rows = self._rows(self._csv(_columns()))
-    clean = table.select(rows, config="clean", metric="error")[0]
+  def _again(self) -> bytes:
+    """The table of what was scored, scored once more."""
+    first = (self.out / "table.csv").read_bytes()
+    rescore.score([self.out], self.root / "again", base.Options())
+    self.assertFalse((self.root / "again" / "cells").exists())
+    self.assertEqual((self.root / "again" / "table.csv").read_bytes(), first)
+    return first
+
+  def test_csv(self):
+    text = self._score(self._csv())
+    self.assertIn("imagenet_c: 1 model(s)", text)
+    workdir = Workdir(self.out)
+    self.assertLen(workdir.cells(), 6)
+    self.assertEqual(workdir.config().task, "classification")
+    self.assertTrue((self.out / "reports" / "report.html").exists())
+    self._again()
+
+  def test_frames(self):
+    natural_videos.vid(self.root)
+    from eval.readers import frames
+
+    reviewed = frames.reviewed("imagenet_vid_robust", self.root)
+    rows = [(f.example_id, f.labels[0], "m") for f in reviewed]
+    path = frames_test.write(self.root / "mine.csv", rows)
+    text = self._score(path, metadata=self.root)
+    self.assertIn("imagenet_vid_robust: 1 model(s)", text)
+    self.assertTrue((self.out / "reports").exists())
+    self._again()
+
+  def test_coco(self):
+    folder = coco_test.write(self.root / "mine")
+    truth = self.root / "truth.json"
+    truth.write_text(json.dumps(coco_test.truth()))
+    text = self._score(folder, truth=truth)
+    self.assertIn("mPC", text)
+    self.assertEqual(Workdir(self.out).truth(), coco_test.truth())
+    self._again()
+
+  def test_raw_results(self):
+    text = self._score(*raw_results_test.files())
+    self.assertIn("89 of 96 printed numbers agree", text)
     self.assertEqual(
-      (clean.model, clean.value, clean.n), ("their_model", 0.5, 20)
+      (self.out / "tables.md").read_text(),
+      (_ROOT / "docs" / "DETECTION_TABLES.md").read_text(),
     )
-    fog = table.select(rows, config="fog_4", metric="error")[0]
-    self.assertEqual(fog.value, 0.7)
-    errors = {n: [0.5, 0.6, 0.6, 0.7, 0.7] for n in corruption_error.COMMON}
-    want = corruption_error.summarize(errors, 0.5)
-    mce = table.select(rows, metric="mce")[0]
-    self.assertAlmostEqual(mce.value, want["mce"], delta=1e-12)
-    relative = table.select(rows, metric="relative_mce")[0]
-    self.assertAlmostEqual(relative.value, want["relative_mce"], delta=1e-12)
+    names = {p.name for p in (self.out / "reports").iterdir()}
+    self.assertEqual(names, {"cityscapes", "coco", "pascal_voc"})
+    datasets = {r.dataset for r in table.read(self.out / "table.csv")}
+    self.assertEqual(datasets, names)
+    self._again()
 
-  def test_npz_equals_csv(self):
-    columns = _columns(("fog",))
-    path = self.root / "their_model.npz"
-    np.savez(path, **{k: np.array(v) for k, v in columns.items()})
-    self.assertEqual(self._rows(path), self._rows(self._csv(columns)))
+  def test_a_run_gives_its_own_table(self):
+    config = tiny_config.get_config()
+    run = self.root / "run"
+    runner.Runner(plan_lib.make(config), run).run()
+    self._score(run)
+    self.assertEqual(
+      (self.out / "table.csv").read_bytes(), (run / "table.csv").read_bytes()
+    )
+    self.assertFalse((self.out / "cells").exists())
 
-  def test_top5_error_where_there_are_five_ranks(self):
-    columns = _columns(())
-    for k in range(2, 6):
-      columns[f"top{k}"] = [100 + k] * 20
-    columns["top3"] = columns["label"]
-    rows = self._rows(self._csv(columns))
-    self.assertEqual(table.select(rows, metric="top5_error")[0].value, 0.0)
+  def test_parts_of_a_run_give_its_table(self):
+    config = workdir_test.config_of("a", "b")
+    config.baseline = "model:b"
+    workdir_test.write(self.root / "whole", config)
+    self._score(self.root / "whole")
+    whole = (self.out / "table.csv").read_bytes()
+    workdir_test.write(self.root / "one", config, ("fog_3",))
+    workdir_test.write(self.root / "two", config, ("fog_1", "clean"))
+    self._score(self.root / "two", self.root / "one")
+    self.assertEqual((self.out / "table.csv").read_bytes(), whole)
 
-  def test_without_all_fifteen_there_is_no_mce(self):
-    rows = self._rows(self._csv(_columns(("fog", "snow"))))
-    self.assertEmpty(table.select(rows, metric="mce"))
-    self.assertLen(table.select(rows, metric="ce"), 2)
+  def test_a_later_score_replaces_an_earlier_one(self):
+    self._score(self._csv("one.csv", ("fog", "snow")))
+    (self.out / "mine.txt").write_text("not ours")
+    self._score(self._csv("two.csv"))
+    self.assertEqual({c.model for c in Workdir(self.out).cells()}, {"two"})
+    self.assertTrue((self.out / "mine.txt").exists())
+    self._score(self._csv("one.csv"), self._csv("two.csv"))
+    models = {r.model for r in table.read(self.out / "table.csv")}
+    self.assertEqual(models, {"one", "two"})
 
-  @parameterized.parameters(
-    ("top1", None, "lacks the columns top1"),
-    ("label", "cat", "not a number"),
-    ("label", 1.5, "expected a whole number"),
-    ("corruption", "fogg", "Did you mean 'fog'"),
-    ("severity", 9, "severity 9"),
-    ("example_id", "x0", "more than one prediction"),
-  )
-  def test_bad_files(self, column, value, message):
-    columns = _columns(("fog",))
-    if value is None:
-      del columns[column]
-    else:
-      columns[column][-1] = value
-    with self.assertRaisesRegex(ValueError, message):
-      self._rows(self._csv(columns))
+  def test_nothing_is_written_when_something_is_wrong(self):
+    self._score(self._csv("one.csv"))
+    before = (self.out / "table.csv").read_bytes()
+    bad = self.root / "bad.csv"
+    bad.write_text("corruption\nfog\n")
+    with self.assertRaisesRegex(ValueError, "lacks the columns"):
+      self._score(bad)
+    with self.assertRaisesRegex(ValueError, "Unknown baseline"):
+      self._score(self._csv("one.csv"), baseline="alexnett")
+    self.assertEqual((self.out / "table.csv").read_bytes(), before)
+    self.assertNotIn("out.unfinished", [p.name for p in self.root.iterdir()])
 
-  def test_other_kinds(self):
-    path = self._csv(_columns(()), "x.txt")
-    with self.assertRaisesRegex(ValueError, "Unknown kind of predictions file"):
-      score.read(path)
-    with self.assertRaisesRegex(FileNotFoundError, "does not exist"):
-      score.read(self.root / "none.csv")
-    empty = self.root / "empty.csv"
-    empty.write_text("corruption,severity,example_id,label,top1\n")
-    with self.assertRaisesRegex(ValueError, "holds no rows"):
-      score.read(empty)
+  def test_a_run_is_never_overwritten(self):
+    workdir_test.write(self.root / "out", workdir_test.config_of("a"))
+    with self.assertRaisesRegex(ValueError, "is the workdir of a run"):
+      self._score(self._csv())
+    with self.assertRaisesRegex(ValueError, "is what is scored"):
+      self._score(self.out)
 
-  def test_pickles_are_refused(self):
-    path = self.root / "evil.npz"
-    np.savez(path, top1=np.array([object()], dtype=object))
-    with self.assertRaisesRegex(ValueError, "allow_pickle"):
-      score.read(path)
+  def test_command(self):
+    arguments = [
+      f"--predictions={self._csv('one.csv')}",
+      f"--predictions={self._csv('two.csv')}",
+      "--format=csv",
+      "--dataset=mine_c",
+      "--baseline=",
+      "--seed=2",
+      f"--out={self.out}",
+    ]
+    done = self._run(*arguments)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("mine_c: 2 model(s)", done.stdout)
+    rows = table.read(self.out / "table.csv")
+    self.assertEqual({(r.dataset, r.seed) for r in rows}, {("mine_c", 2)})
+
+  def test_refusals_have_no_traceback(self):
+    done = self._run("--predictions=none.csv", f"--out={self.out}")
+    self.assertEqual(done.returncode, 1)
+    self.assertEqual(done.stderr, "Error: none.csv does not exist.\n")
+
+  def _run(self, *arguments) -> subprocess.CompletedProcess:
+    return subprocess.run(
+      [sys.executable, "-m", "eval.score", *arguments],
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      check=False,
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ images (Michaelis et al. 2019, section 2.3), by names and never by positions.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -14,21 +13,42 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds import errors
 
-GROUPS: Mapping[str, tuple[str, ...]] = {
-  g: conditions.PICTURES.members(g, "common")
-  for g in conditions.PICTURES.groups
+_SEVERITIES = len(conditions.SEVERITIES)
+# The paper's names of the sets that a mean may be over. Corruptions of your own
+# are in none.
+_SETS: Mapping[str, tuple[str, ...]] = {
+  "benchmark": ("common",),
+  "all": ("common", "extra"),
+  "validation": ("extra",),
 }
-BENCHMARK = conditions.PICTURES.names("common")
-VALIDATION = conditions.PICTURES.names("extra")
-ALL = BENCHMARK + VALIDATION
-SCOPES: Mapping[str, tuple[str, ...]] = {
-  "benchmark": BENCHMARK,
-  "all": ALL,
-  "validation": VALIDATION,
-  **GROUPS,
-}
-_SEVERITIES = 5
+
+
+def scopes() -> tuple[str, ...]:
+  """Names of all scopes: the paper's sets, then the groups."""
+  return (*_SETS, *conditions.PICTURES.groups)
+
+
+def names(scope: str) -> tuple[str, ...]:
+  """The corruptions that a scope's mean is over, in paper order.
+
+  Args:
+    scope: `benchmark` (the 15), `all` (19), `validation` (the 4 others), or a
+      group: `noise`, `blur`, `weather`, `digital`.
+
+  Raises:
+    UserError: an unknown scope, with a suggestion.
+
+  >>> names("weather")
+  ('snow', 'frost', 'fog', 'brightness')
+  """
+  family = conditions.PICTURES
+  if scope in _SETS:
+    return tuple(n for s in _SETS[scope] for n in family.names(s))
+  if scope not in family.groups:
+    raise errors.unknown("scope", scope, scopes())
+  return family.members(scope, "common")
 
 
 def summarize(
@@ -40,37 +60,34 @@ def summarize(
 
   Args:
     cells: corruption -> performance at severities 1-5, fractions in [0, 1]
-      (VOC AP50, else COCO AP).
+      (VOC AP50, else COCO AP); corruptions of your own enter no mean.
     clean: performance on clean images, a fraction.
-    scope: `benchmark` (the 15), `all` (19), `validation` (the 4 others), or a
-      group: `noise`, `blur`, `weather`, `digital`.
+    scope: see `names`.
 
   Returns:
     `p` (clean), `mpc`, `rpc` (nan where `clean` is 0), and `per_corruption`, the
     means over severities of the scope's corruptions. Fractions.
 
   Raises:
-    ValueError: a missing corruption or severity of the scope (named), an unknown
+    UserError: a missing corruption or severity of the scope (named), an unknown
       corruption or scope (with a suggestion), or numbers outside [0, 1].
 
-  >>> flat = {name: [0.25] * 5 for name in BENCHMARK}
+  >>> flat = {name: [0.25] * 5 for name in names("benchmark")}
   >>> result = summarize(flat, 0.5)
   >>> result["mpc"], result["rpc"]
   (0.25, 0.5)
   """
-  if scope not in SCOPES:
-    raise _unknown("scope", scope, list(SCOPES))
+  inside = names(scope)
   for name in cells:
-    if name not in ALL:
-      raise _unknown("corruption", name, ALL)
-  missing = [name for name in SCOPES[scope] if name not in cells]
+    conditions.PICTURES.row(name)  # refuses unknown names
+  missing = [name for name in inside if name not in cells]
   if missing:
-    raise ValueError(
+    raise errors.UserError(
       f"The scope {scope!r} needs {', '.join(missing)}, which no cell has. Run"
       " them, or choose a smaller scope."
     )
   p = _fraction("clean", clean)
-  per_corruption = {n: float(np.mean(_row(n, cells[n]))) for n in SCOPES[scope]}
+  per_corruption = {n: float(np.mean(_row(n, cells[n]))) for n in inside}
   mpc = float(np.mean(list(per_corruption.values())))
   return {
     "p": p,
@@ -82,7 +99,7 @@ def summarize(
 
 def _row(name: str, values: Sequence[float]) -> list[float]:
   if len(values) != _SEVERITIES:
-    raise ValueError(
+    raise errors.UserError(
       f"{name}: performance at severities 1-5 expected, got {len(values)}"
       " numbers."
     )
@@ -94,14 +111,8 @@ def _row(name: str, values: Sequence[float]) -> list[float]:
 def _fraction(what: str, value: float | None) -> float:
   number = float("nan") if value is None else float(value)
   if not 0 <= number <= 1:
-    raise ValueError(
+    raise errors.UserError(
       f"{what}: the cell holds {value}, expected a fraction in [0, 1]. -1 and nan"
       " stand for what was not evaluated; percent must be divided by 100."
     )
   return number
-
-
-def _unknown(kind: str, got: object, known: Sequence[str]) -> ValueError:
-  near = difflib.get_close_matches(str(got), known, n=1)
-  hint = f" Did you mean {near[0]!r}?" if near else ""
-  return ValueError(f"Unknown {kind} {got!r}.{hint} Known: {', '.join(known)}.")

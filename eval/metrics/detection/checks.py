@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import errors
+
 
 def ground_truth(gt: Mapping[str, Any], iou_type: str) -> dict[str, Any]:
   """A checked copy of a COCO instances dict, annotations numbered from 1.
@@ -17,11 +19,13 @@ def ground_truth(gt: Mapping[str, Any], iou_type: str) -> dict[str, Any]:
   any detection can match.
 
   Raises:
-    ValueError: see `coco.coco_ap`.
+    UserError: see `coco.coco_ap`.
   """
   for part in ("images", "annotations", "categories"):
     if part not in gt:
-      raise ValueError(f"The ground truth has no {part!r}; it is no COCO dict.")
+      raise errors.UserError(
+        f"The ground truth has no {part!r}; it is no COCO dict."
+      )
   images = _unique("image", gt["images"])
   categories = _unique("category", gt["categories"])
   _unique("annotation", gt["annotations"])
@@ -61,11 +65,13 @@ def detections(
     what = f"Detection {number}"
     for key in ("image_id", "category_id", "score"):
       if key not in found:
-        raise ValueError(f"{what} has no {key!r}; it has {', '.join(found)}.")
+        raise errors.UserError(
+          f"{what} has no {key!r}; it has {', '.join(found)}."
+        )
     image = _known(what, "image", found["image_id"], images)
     _known(what, "category", found["category_id"], categories)
     if not math.isfinite(found["score"]):
-      raise ValueError(
+      raise errors.UserError(
         f"{what} (image {found['image_id']!r}) has the score"
         f" {found['score']}; scores must be finite."
       )
@@ -83,7 +89,7 @@ def detections(
 def detection_array(truth: Mapping[str, Any], dt: np.ndarray) -> np.ndarray:
   """A checked `[N, 7]` array of image_id, x, y, w, h, score, category_id."""
   if dt.ndim != 2 or dt.shape[1] != 7:
-    raise ValueError(
+    raise errors.UserError(
       "Detections as an array are [N, 7] (image_id, x, y, w, h, score,"
       f" category_id), got {list(dt.shape)}."
     )
@@ -94,7 +100,7 @@ def detection_array(truth: Mapping[str, Any], dt: np.ndarray) -> np.ndarray:
     bad |= ~np.isin(out[:, column], known)
   if bad.any():
     i = int(np.argmax(bad))
-    raise ValueError(
+    raise errors.UserError(
       f"Detection {i}, {out[i].tolist()}: every number must be finite, sides"
       " not negative, image and category known to the ground truth."
     )
@@ -104,11 +110,11 @@ def detection_array(truth: Mapping[str, Any], dt: np.ndarray) -> np.ndarray:
 def known_images(
   truth: Mapping[str, Any], image_ids: Sequence[int]
 ) -> list[int]:
-  """Sorted ids; ValueError for one that the ground truth does not have."""
+  """Sorted ids; UserError for one that the ground truth does not have."""
   known = {i["id"] for i in truth["images"]}
   for i in image_ids:
     if i not in known:
-      raise ValueError(f"image_ids: the ground truth has no image {i!r}.")
+      raise errors.UserError(f"image_ids: the ground truth has no image {i!r}.")
   return sorted(set(image_ids))
 
 
@@ -118,7 +124,7 @@ def _unique(
   out: dict[Any, Mapping[str, Any]] = {}
   for row in rows:
     if row["id"] in out:
-      raise ValueError(f"Two {kind} entries have the id {row['id']!r}.")
+      raise errors.UserError(f"Two {kind} entries have the id {row['id']!r}.")
     out[row["id"]] = row
   return out
 
@@ -127,7 +133,7 @@ def _known(what: str, kind: str, got: Any, known: Mapping[Any, Any]) -> Any:
   if got not in known:
     listed = ", ".join(map(repr, list(known)[:10]))
     more = " ..." if len(known) > 10 else ""
-    raise ValueError(
+    raise errors.UserError(
       f"{what} is of {kind} {got!r}, which the ground truth does not have. Its"
       f" ids: {listed}{more}."
     )
@@ -136,10 +142,10 @@ def _known(what: str, kind: str, got: Any, known: Mapping[Any, Any]) -> Any:
 
 def _box(what: str, box: Any) -> list[float]:
   if box is None or len(box) != 4:
-    raise ValueError(f"{what}: bbox [x, y, w, h] expected, got {box!r}.")
+    raise errors.UserError(f"{what}: bbox [x, y, w, h] expected, got {box!r}.")
   numbers = [float(x) for x in box]
   if not all(map(math.isfinite, numbers)) or min(numbers[2:]) < 0:
-    raise ValueError(
+    raise errors.UserError(
       f"{what}: bbox [x, y, w, h] with finite numbers and sides >= 0 expected,"
       f" got {box!r}."
     )
@@ -150,11 +156,11 @@ def _mask(what: str, mask: Any, image: Mapping[str, Any]) -> None:
   if isinstance(mask, Mapping):
     size = [image["height"], image["width"]]
     if list(mask.get("size", ())) != size:
-      raise ValueError(
+      raise errors.UserError(
         f"{what}: a mask of size {mask.get('size')}, but image"
         f" {image['id']!r} is {size} (height, width)."
       )
   elif not mask:
-    raise ValueError(
+    raise errors.UserError(
       f"{what} has no segmentation, which iou_type 'segm' needs."
     )

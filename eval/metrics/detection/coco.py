@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from eval.metrics.detection import checks
+from robust_tfds import errors
 
 STATS = (
   "AP",
@@ -71,20 +72,20 @@ def coco_ap(
     `per_class`, category id -> AP, AP50, AR100 (empty without categories).
 
   Raises:
-    ImportError: the backend is not installed.
-    ValueError: an annotation or detection of an image or category that `gt` does
+    MissingPackageError: the backend is not installed.
+    UserError: an annotation or detection of an image or category that `gt` does
       not have, twice the same id, a box with negative or unfinite sides, a score
       that is not finite, a mask of another size than its image, or another
       iou_type or backend; names the first.
   """
   if iou_type not in ("bbox", "segm"):
-    raise ValueError(f"iou_type is 'bbox' or 'segm', got {iou_type!r}.")
+    raise errors.UserError(f"iou_type is 'bbox' or 'segm', got {iou_type!r}.")
   if backend not in BACKENDS:
-    raise ValueError(f"backend is one of {BACKENDS}, got {backend!r}.")
+    raise errors.UserError(f"backend is one of {BACKENDS}, got {backend!r}.")
   truth = checks.ground_truth(gt, iou_type)
   if isinstance(dt, np.ndarray):
     if iou_type == "segm":
-      raise ValueError("Arrays hold boxes; masks need a list of results.")
+      raise errors.UserError("Arrays hold boxes; masks need a list of results.")
     found: Any = checks.detection_array(truth, dt)
   else:
     found = checks.detections(truth, dt, iou_type)
@@ -173,9 +174,7 @@ def _backend(name: str) -> tuple[Callable[[dict], Any], Any]:
     from pycocotools import coco
     from pycocotools import cocoeval
   except ImportError as e:
-    raise ImportError(
-      f"COCO AP needs {name}: pip install 'robust_tfds[detection]'."
-    ) from e
+    raise errors.missing_package(name, "detection", "COCO AP") from e
 
   def load(dataset: dict) -> Any:
     loaded = coco.COCO()

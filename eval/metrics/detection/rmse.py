@@ -12,6 +12,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from robust_tfds import errors
+
 
 def rmse(clean: np.ndarray, corrupted: np.ndarray) -> float:
   """Root of the mean squared difference of two images, in levels 0..255.
@@ -21,13 +23,13 @@ def rmse(clean: np.ndarray, corrupted: np.ndarray) -> float:
     corrupted: the same shape.
 
   Raises:
-    ValueError: images of different shapes.
+    UserError: images of different shapes.
 
   >>> rmse(np.zeros((2, 2, 3), np.uint8), np.full((2, 2, 3), 200, np.uint8))
   200.0
   """
   if clean.shape != corrupted.shape:
-    raise ValueError(
+    raise errors.UserError(
       f"Images of one shape expected, got {clean.shape} and {corrupted.shape}."
     )
   apart = clean.astype(np.float64) - corrupted

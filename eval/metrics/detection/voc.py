@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import errors
+
 _IOU = 0.5
 _POINTS = np.arange(0.0, 1.1, 0.1)  # as the devkit's: 0.30000000000000004
 
@@ -42,43 +44,45 @@ def voc_ap50(
     none has; `per_class`, class name -> AP in [0, 1], nan for the others.
 
   Raises:
-    ValueError: an unknown label or interpolation, a score that is not finite, a
+    UserError: an unknown label or interpolation, a score that is not finite, a
       box that is no box; names the first.
   """
   if interpolation not in ("11point", "area"):
-    raise ValueError(
+    raise errors.UserError(
       f"interpolation is '11point' or 'area', got {interpolation!r}."
     )
   names = list(classes)
   images: dict[Any, int] = {}
   objects = _columns(gt, names, images, "Object")
-  found = _columns(dt, names, images, "Detection")
+  detected = _columns(dt, names, images, "Detection")
   difficult = np.array([bool(r.get("difficult", 0)) for r in gt], bool)
   scores = np.array([r["score"] for r in dt], np.float64)
   if not np.isfinite(scores).all():
     i = int(np.argmin(np.isfinite(scores)))
-    raise ValueError(f"Detection {i} has the score {scores[i]}; not finite.")
+    raise errors.UserError(
+      f"Detection {i} has the score {scores[i]}; not finite."
+    )
   per_class = {}
   for label, name in enumerate(names):
-    own, ours = objects["label"] == label, found["label"] == label
-    right, counted = _judged(
-      {k: v[own] for k, v in objects.items()},
-      difficult[own],
-      {k: v[ours] for k, v in found.items()},
+    theirs, ours = objects["label"] == label, detected["label"] == label
+    right, counted = _match(
+      {k: v[theirs] for k, v in objects.items()},
+      difficult[theirs],
+      {k: v[ours] for k, v in detected.items()},
       scores[ours],
       float(plus_one),
     )
-    number = int((own & ~difficult).sum())
+    number = int((theirs & ~difficult).sum())
     per_class[name] = _average(right[counted], number, interpolation)
   defined = [v for v in per_class.values() if not np.isnan(v)]
   mean = float(np.mean(defined)) if defined else float("nan")
   return {"mean": mean, "per_class": per_class}
 
 
-def _judged(
+def _match(
   objects: Mapping[str, np.ndarray],
   difficult: np.ndarray,
-  found: Mapping[str, np.ndarray],
+  detected: Mapping[str, np.ndarray],
   scores: np.ndarray,
   one: float,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -88,11 +92,11 @@ def _judged(
   claimed = np.zeros(len(difficult), bool)
   right, counted = np.zeros(len(order), bool), np.ones(len(order), bool)
   for place, index in enumerate(order):
-    image = found["image"][index]
+    image = detected["image"][index]
     near = rows[image] if image < len(rows) else ()
     if not len(near):
       continue
-    iou = _iou(found["box"][index], objects["box"][near], one)
+    iou = _iou(detected["box"][index], objects["box"][near], one)
     best = near[int(np.argmax(iou))]
     if iou.max() < _IOU:
       continue
@@ -147,14 +151,16 @@ def _columns(
     places.append(images.setdefault(row["image"], len(images)))
     boxes.append(row["bbox"])
     if len(row["bbox"]) != 4:
-      raise ValueError(f"{what}: bbox [x1, y1, x2, y2], got {row['bbox']!r}.")
+      raise errors.UserError(
+        f"{what}: bbox [x1, y1, x2, y2], got {row['bbox']!r}."
+      )
   box = np.array(boxes, np.float64).reshape(-1, 4)
   bad = ~np.isfinite(box).all(axis=1)
   if kind == "Object":  # detectors do give empty boxes: these are just wrong
     bad |= (box[:, 2:] < box[:, :2]).any(axis=1)
   if bad.any():
     i = int(np.argmax(bad))
-    raise ValueError(
+    raise errors.UserError(
       f"{kind} {i} (image {rows[i]['image']!r}): finite numbers expected, of"
       f" objects x1 <= x2 and y1 <= y2, got {rows[i]['bbox']!r}."
     )
@@ -170,7 +176,7 @@ def _label(what: str, label: Any, positions: Mapping[Any, int]) -> int:
     return positions[label]
   if isinstance(label, (int, np.integer)) and 0 <= label < len(positions):
     return int(label)
-  raise ValueError(
+  raise errors.UserError(
     f"{what} has the label {label!r}; expected a class name or its position"
     f" 0..{len(positions) - 1}."
   )

@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import errors
+
 _RECALLS = np.linspace(0, 1, 101)  # pycocotools, Params.recThrs
 _MAX_DETECTIONS = 100  # pycocotools, Params.maxDets
 _EPSILON = np.spacing(1)  # pycocotools, COCOeval.accumulate
@@ -79,12 +81,12 @@ def detection(
     guaranteed: frames are chosen by their own AP, not by the pooled one.
 
   Raises:
-    ValueError: no anchors, an anchor twice, a frame without a frame index, an
+    UserError: no anchors, an anchor twice, a frame without a frame index, an
       IoU outside (0, 1], a box or score that is not finite, a row of an unknown
       image.
   """
   if not 0 < iou <= 1:
-    raise ValueError(f"iou must lie in (0, 1], got {iou}.")
+    raise errors.UserError(f"iou must lie in (0, 1], got {iou}.")
   sets = _checked_anchors(anchors)
   index = _indices(sets, frame_index)
   gt, dt = list(gt), list(dt)
@@ -182,7 +184,7 @@ def _match(gt, dt, index, iou, class_agnostic) -> _Frames:
 def _check_known(rows, frame_index, kind) -> None:
   for image in {row["image_id"] for row in rows}:
     if image not in frame_index and str(image) not in frame_index:
-      raise ValueError(
+      raise errors.UserError(
         f"The {kind} holds image {image!r}, which has no frame index. Ids must"
         " be those of the anchors and candidates."
       )
@@ -197,7 +199,7 @@ def _match_one(objects, found, iou, key) -> _Matched:
   boxes = _boxes(objects, key)[sort]
   overlap = _overlap(_boxes(found, key)[order], boxes, crowd)
   if not np.isfinite(score).all():
-    raise ValueError(f"A score of image {key[0]!r} is not finite.")
+    raise errors.UserError(f"A score of image {key[0]!r} is not finite.")
   hit, skip = np.zeros(len(order), bool), np.zeros(len(order), bool)
   least = min(iou, 1 - 1e-10)
   free = np.ones(len(boxes), bool)
@@ -233,18 +235,18 @@ def _overlap(found, objects, crowd) -> np.ndarray:
 def _boxes(rows, key) -> np.ndarray:
   boxes = np.array([r["bbox"] for r in rows], np.float64).reshape(-1, 4)
   if not np.isfinite(boxes).all():
-    raise ValueError(f"A box of image {key[0]!r} is not finite.")
+    raise errors.UserError(f"A box of image {key[0]!r} is not finite.")
   return boxes
 
 
 def _checked_anchors(anchors) -> dict:
   if not anchors:
-    raise ValueError("pm-k needs at least one anchor, got none.")
+    raise errors.UserError("pm-k needs at least one anchor, got none.")
   sets = {}
   for entry in anchors:
     anchor = entry["anchor"]
     if anchor in sets:
-      raise ValueError(f"Anchor {anchor!r} is given twice.")
+      raise errors.UserError(f"Anchor {anchor!r} is given twice.")
     sets[anchor] = list(dict.fromkeys([anchor, *entry["candidates"]]))
   return sets
 
@@ -256,7 +258,7 @@ def _indices(sets, frame_index) -> dict:
     for image in candidates:
       found = frame_index.get(image, frame_index.get(str(image)))
       if found is None:
-        raise ValueError(
+        raise errors.UserError(
           f"Image {image!r} of the set of anchor {anchor!r} has no frame index."
         )
       out[image] = found

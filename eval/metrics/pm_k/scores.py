@@ -13,6 +13,7 @@ import numpy as np
 from eval.metrics import intervals
 from eval.metrics.pm_k import sets as sets_lib
 from eval.metrics.pm_k.sets import Sets
+from robust_tfds import errors
 
 Interval = tuple[float, float, float]
 NEVER = np.iinfo(np.int32).max
@@ -62,7 +63,7 @@ def accuracy(
     anchors.
 
   Raises:
-    ValueError: see `sets.group` and `sets.checked`; k < 0 or not whole.
+    UserError: see `sets.group` and `sets.checked`; k < 0 or not whole.
 
   >>> result = accuracy([1, 1, 1, 0], ["a", "a", "b", "b"], [0, 1, 0, 3])
   >>> result["acc_orig"][0], result["acc_pmk"][0], result["drop"][0]
@@ -74,7 +75,7 @@ def accuracy(
   sets = sets_lib.group(group_id, frame)
   right = sets_lib.checked(correct, sets)
   if right.ndim != 1:
-    raise ValueError(
+    raise errors.UserError(
       f"correct must be [frames], got {list(right.shape)}; `curve` takes many"
       " models at once."
     )
@@ -143,5 +144,7 @@ def _rate(right: int, n: int, level: float) -> Interval:
 
 def _distance(k: int) -> int:
   if isinstance(k, bool) or int(k) != k or k < 0:
-    raise ValueError(f"k is a whole number of frames, at least 0, got {k!r}.")
+    raise errors.UserError(
+      f"k is a whole number of frames, at least 0, got {k!r}."
+    )
   return int(k)

@@ -6,6 +6,8 @@ import dataclasses
 
 import numpy as np
 
+from robust_tfds import errors
+
 
 @dataclasses.dataclass(frozen=True)
 class Sets:
@@ -13,7 +15,7 @@ class Sets:
 
   Attributes:
     name: str `[A]`, the sets' ids, sorted.
-    of: int `[F]`, each frame's set.
+    set_index: int `[F]`, each frame's set.
     frame: int `[F]`, each frame's signed offset from its anchor.
     anchor: int `[A]`, the row of each set's anchor.
     order: int `[F]`, rows sorted by (set, offset).
@@ -21,7 +23,7 @@ class Sets:
   """
 
   name: np.ndarray
-  of: np.ndarray
+  set_index: np.ndarray
   frame: np.ndarray
   anchor: np.ndarray
   order: np.ndarray
@@ -33,7 +35,7 @@ class Sets:
 
   def row(self, index: int) -> str:
     """A frame in words, for errors."""
-    name = self.name.tolist()[self.of[index]]
+    name = self.name.tolist()[self.set_index[index]]
     return f"set {name!r}, offset {self.frame[index]:+d}"
 
 
@@ -46,32 +48,32 @@ def group(group_id: np.typing.ArrayLike, frame: np.typing.ArrayLike) -> Sets:
       the anchor alone (one of the 1,109 is).
 
   Raises:
-    ValueError: no frames, other shapes, offsets that are not whole, a set
+    UserError: no frames, other shapes, offsets that are not whole, a set
       without its anchor or with the same offset twice; names the set.
   """
   ids, offset = np.asarray(group_id), _whole(frame)
   if ids.ndim != 1 or ids.shape != offset.shape:
-    raise ValueError(
+    raise errors.UserError(
       "group_id and frame must be [frames] each, got"
       f" {list(ids.shape)} and {list(offset.shape)}."
     )
   if not len(ids):
-    raise ValueError("pm-k needs at least one anchor, got no frames.")
-  name, of = np.unique(ids, return_inverse=True)
-  order = np.lexsort((offset, of))
-  start = np.searchsorted(of[order], np.arange(len(name)))
-  sets = Sets(name, of, offset, np.full(len(name), -1), order, start)
-  same = (np.diff(of[order]) == 0) & (np.diff(offset[order]) == 0)
+    raise errors.UserError("pm-k needs at least one anchor, got no frames.")
+  name, index = np.unique(ids, return_inverse=True)
+  order = np.lexsort((offset, index))
+  start = np.searchsorted(index[order], np.arange(len(name)))
+  sets = Sets(name, index, offset, np.full(len(name), -1), order, start)
+  same = (np.diff(index[order]) == 0) & (np.diff(offset[order]) == 0)
   if same.any():
-    raise ValueError(
+    raise errors.UserError(
       f"Two frames for {sets.row(order[1:][same][0])}; each offset of a set"
       " occurs once."
     )
   rows = np.flatnonzero(offset == 0)
-  sets.anchor[of[rows]] = rows
+  sets.anchor[index[rows]] = rows
   lost = np.flatnonzero(sets.anchor < 0)
   if len(lost):
-    raise ValueError(
+    raise errors.UserError(
       f"{len(lost)} set(s) have neighbours but no anchor (offset 0), the first"
       f" {name.tolist()[lost[0]]!r}. Every set needs the anchor's own prediction."
     )
@@ -86,20 +88,20 @@ def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
     sets: of those frames.
 
   Raises:
-    ValueError: another length, or a value that is neither 0 nor 1. NaN stands
+    UserError: another length, or a value that is neither 0 nor 1. NaN stands
       for a missing prediction and is refused with the frame's name: it is never
       counted as right or wrong.
   """
   values = np.asarray(correct)
-  if not values.ndim or values.shape[-1] != len(sets.of):
-    raise ValueError(
-      f"correct must be [..., {len(sets.of)}] like group_id and frame, got"
+  if not values.ndim or values.shape[-1] != len(sets.set_index):
+    raise errors.UserError(
+      f"correct must be [..., {len(sets.set_index)}] like group_id and frame, got"
       f" {list(values.shape)}."
     )
   if values.dtype == bool:
     return values
   if values.dtype.kind not in "iuf":
-    raise ValueError(
+    raise errors.UserError(
       f"correct must be bool, or numbers 0 and 1, got dtype {values.dtype}."
     )
   bad = (values != 0) & (values != 1)
@@ -107,11 +109,11 @@ def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
     at = np.argwhere(bad)[0]
     value, row = values[tuple(at)], sets.row(at[-1])
     if np.isnan(value):
-      raise ValueError(
+      raise errors.UserError(
         f"No prediction for {row} ({int(bad.sum())} in all). Predict every"
         " frame, or leave its whole set out."
       )
-    raise ValueError(f"correct must be 0 or 1, got {value} for {row}.")
+    raise errors.UserError(f"correct must be 0 or 1, got {value} for {row}.")
   return values.astype(bool)
 
 
@@ -120,6 +122,8 @@ def _whole(frame: np.typing.ArrayLike) -> np.ndarray:
   if values.dtype.kind not in "iu":
     number = np.asarray(values, np.float64)
     if not (np.isfinite(number) & (number == np.floor(number))).all():
-      raise ValueError("frame must hold whole numbers: offsets in frames.")
+      raise errors.UserError(
+        "frame must hold whole numbers: offsets in frames."
+      )
     values = number
   return values.astype(np.int64)

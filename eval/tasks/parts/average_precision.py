@@ -82,19 +82,42 @@ def _counts(columns: Columns, row: np.ndarray, place: np.ndarray) -> list[str]:
 def voc_ap50(columns: Columns, truth: Truth) -> float:
   """VOC2007's AP50 of one cell."""
   row, place = _valid(columns, len(truth["categories"]))
-  box = columns["boxes"][row, place].astype(np.float64)
+  return voc_ap50_of_boxes(
+    truth,
+    set(columns["image_id"].tolist()),
+    image=columns["image_id"][row],
+    label=columns["classes"][row, place],
+    box=columns["boxes"][row, place].astype(np.float64),
+    score=columns["scores"][row, place],
+  )
+
+
+def voc_ap50_of_boxes(
+  truth: Truth,
+  image_ids: Collection[int],
+  *,
+  image: np.ndarray,
+  label: np.ndarray,
+  box: np.ndarray,
+  score: np.ndarray,
+) -> float:
+  """VOC2007's AP50 of some detections.
+
+  Args:
+    truth: COCO instances dict.
+    image_ids: of all images that the detector was shown.
+    image: int `[D]`, the detections' images.
+    label: int `[D]`, places among the truth's categories.
+    box: float64 `[D, 4]`, x1, y1, x2, y2 of pixels' borders.
+    score: float `[D]`.
+  """
   # Boxes of pixels' borders become inclusive: the last pixel is inside.
-  box[:, 2:] -= 1
+  inclusive = box - np.array([0.0, 0.0, 1.0, 1.0])
   results = [
     {"image": int(i), "label": int(c), "bbox": b, "score": float(s)}
-    for i, c, b, s in zip(
-      columns["image_id"][row],
-      columns["classes"][row, place],
-      box.tolist(),
-      columns["scores"][row, place],
-    )
+    for i, c, b, s in zip(image, label, inclusive.tolist(), score)
   ]
-  objects = _voc_objects(truth, set(columns["image_id"].tolist()))
+  objects = _voc_objects(truth, image_ids)
   names = [c["name"] for c in truth["categories"]]
   return detection.voc_ap50(objects, results, names)["mean"]
 

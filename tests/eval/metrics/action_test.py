@@ -7,15 +7,21 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from eval.metrics import action
+from robust_tfds import conditions
 from tests import shared_data
 
 
 def _all(rng):
   return {
     (n, s): float(rng.uniform(0.1, 0.9))
-    for n in action.ALL
-    for s in action.SEVERITIES
+    for n in conditions.VIDEOS.names()
+    for s in conditions.SEVERITIES
   }
+
+
+def _groups():
+  family = conditions.VIDEOS
+  return {group: family.members(group) for group in family.groups}
 
 
 class RobustnessTest(parameterized.TestCase):
@@ -28,23 +34,24 @@ class RobustnessTest(parameterized.TestCase):
       ("gamma_r", lambda a: a / clean),
     ):
       cells = {c: one(a) for c, a in accuracy.items()}
-      found = got[measure]
-      self.assertEqual(list(found["cells"]), list(cells))
+      result = got[measure]
+      self.assertEqual(list(result["cells"]), list(cells))
       for c, value in cells.items():
-        self.assertAlmostEqual(found["cells"][c], value, delta=1e-12)
+        self.assertAlmostEqual(result["cells"][c], value, delta=1e-12)
       names = {
-        n: np.mean([cells[n, s] for s in action.SEVERITIES]) for n in action.ALL
+        n: np.mean([cells[n, s] for s in conditions.SEVERITIES])
+        for n in conditions.VIDEOS.names()
       }
       groups = {
         g: np.mean([names[n] for n in members])
-        for g, members in action.GROUPS.items()
+        for g, members in _groups().items()
       }
       for n, value in names.items():
-        self.assertAlmostEqual(found["names"][n], value, delta=1e-12)
+        self.assertAlmostEqual(result["names"][n], value, delta=1e-12)
       for g, value in groups.items():
-        self.assertAlmostEqual(found["groups"][g], value, delta=1e-12)
+        self.assertAlmostEqual(result["groups"][g], value, delta=1e-12)
       mean = np.mean(list(groups.values()))
-      self.assertAlmostEqual(found["mean"], mean, delta=1e-12)
+      self.assertAlmostEqual(result["mean"], mean, delta=1e-12)
 
   def test_better_than_clean_exceeds_one(self):
     got = action.robustness({("sampling", 1): 0.9}, 0.6)
@@ -80,8 +87,8 @@ class IntervalsTest(absltest.TestCase):
       clean = rng.random(n) < 0.8
       correct = {
         (name, s): clean & (rng.random(n) < 1 - 0.1 * s)
-        for name in action.ALL
-        for s in action.SEVERITIES
+        for name in conditions.VIDEOS.names()
+        for s in conditions.SEVERITIES
       }
       values = action.robustness(
         {c: r.mean() for c, r in correct.items()}, clean.mean()
@@ -92,7 +99,9 @@ class IntervalsTest(absltest.TestCase):
         self.assertBetween(values[measure]["mean"], lo, hi)
         for c, (low, high) in found[measure]["cells"].items():
           self.assertBetween(values[measure]["cells"][c], low, high)
-        self.assertEqual(list(found[measure]["groups"]), list(action.GROUPS))
+        self.assertEqual(
+          list(found[measure]["groups"]), list(conditions.VIDEOS.groups)
+        )
       widths.append(hi - lo)
     self.assertLess(widths[1], 0.4 * widths[0])
 
@@ -208,7 +217,8 @@ class PrintedTablesTest(parameterized.TestCase):
     for row in _rows("table2_kinetics400_p_summary"):
       for metric in ("gamma_a", "gamma_r"):
         groups = [
-          float(row[f"{g.capitalize()}_{metric}"]) for g in action.GROUPS
+          float(row[f"{g.capitalize()}_{metric}"])
+          for g in conditions.VIDEOS.groups
         ]
         self.assertAlmostEqual(
           np.mean(groups), float(row[f"Mean_{metric}"]), delta=_TOLERANCE

@@ -6,9 +6,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from eval.metrics import corruption_error as ce
+from robust_tfds import conditions
 from tests import shared_data
 
-_FLAT = {name: [0.5] * 5 for name in ce.ALL}
+_FLAT = {name: [0.5] * 5 for name in conditions.PICTURES.names()}
 
 
 class CorruptionErrorTest(parameterized.TestCase):
@@ -40,7 +41,10 @@ class CorruptionErrorTest(parameterized.TestCase):
 
   def test_extra_corruptions_never_enter(self):
     base = {"errors": _FLAT, "clean_error": 0.1}
-    worse = {**_FLAT, **{n: [1.0] * 5 for n in ce.EXTRA}}
+    worse = {
+      **_FLAT,
+      **{n: [1.0] * 5 for n in conditions.PICTURES.names("extra")},
+    }
     got = ce.summarize(worse, 0.1, base)
     self.assertAlmostEqual(got["mce"], 1.0)
     self.assertAlmostEqual(got["mean_error"], 0.5)

@@ -1,20 +1,21 @@
-"""Result files of other frameworks, one a cell."""
+"""Results lists of other programs, one a cell."""
 
 import json
 import pathlib
-import subprocess
-import sys
 
 import numpy as np
 from absl.testing import absltest
 
+from eval import tasks
 from eval.metrics import detection
-from eval.readers import coco as score_detections
+from eval.readers import base
+from eval.readers import coco
 from eval.results import table
 from robust_tfds import conditions
 
 
-def _truth():
+def truth():
+  """Three pictures of one object each."""
   return {
     "images": [{"id": i, "width": 100, "height": 80} for i in (1, 2, 3)],
     "categories": [{"id": 5, "name": "cat"}, {"id": 9, "name": "dog"}],
@@ -32,7 +33,8 @@ def _truth():
   }
 
 
-def _results(shift):
+def results(shift):
+  """The objects, moved to the right."""
   return [
     {
       "image_id": a["image_id"],
@@ -40,52 +42,75 @@ def _results(shift):
       "bbox": [a["bbox"][0] + shift, *a["bbox"][1:]],
       "score": 0.9,
     }
-    for a in _truth()["annotations"]
+    for a in truth()["annotations"]
   ]
 
 
-class ScoreDetectionsTest(absltest.TestCase):
+def write(folder: pathlib.Path) -> pathlib.Path:
+  """A whole folder, the harder the farther moved."""
+  folder.mkdir()
+  names = conditions.PICTURES.names()
+  for condition in conditions.PICTURES.conditions():
+    shift = 0.0
+    if not condition.clean:
+      shift = condition.level + names.index(condition.name) / 10
+    path = folder / f"{condition.config}.json"
+    path.write_text(json.dumps(results(shift)))
+  return folder
+
+
+class CocoReaderTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
-    self.folder = self.root / "mine"
-    self.folder.mkdir()
-    self._put("clean", 0)
-    for i, name in enumerate(conditions.PICTURES.names("all")):
-      for s in range(1, 6):
-        self._put(f"{name}_{s}", s + i / 10)
+    self.folder = write(self.root / "mine")
+    self.truth = self.root / "truth.json"
+    self.truth.write_text(json.dumps(truth()))
 
   def _put(self, config, shift):
-    (self.folder / f"{config}.json").write_text(json.dumps(_results(shift)))
+    (self.folder / f"{config}.json").write_text(json.dumps(results(shift)))
 
-  def _rows(self, rules="coco"):
-    return score_detections.rows([self.folder], _truth(), "coco_c", rules)
+  def _read(self, *folders, **options) -> base.Predictions:
+    options = {"truth": self.truth, **options}
+    folders = folders or (self.folder,)
+    return coco.CocoReader().read(folders, base.Options(**options))
+
+  def _rows(self, **options) -> list[table.Row]:
+    predictions = self._read(**options)
+    cells = ((c, predictions.columns(c)) for c in predictions.cells)
+    return tasks.bind(predictions.config).score(cells, predictions.truth).rows
 
   def test_table(self):
     rows = self._rows()
     cells = {
       n: [
         table.select(rows, config=f"{n}_{s}", metric="bbox/AP")[0].value
-        for s in range(1, 6)
+        for s in conditions.SEVERITIES
       ]
-      for n in conditions.PICTURES.names("all")
+      for n in conditions.PICTURES.names()
     }
     clean = table.select(rows, config="clean", metric="bbox/AP")[0].value
     self.assertAlmostEqual(clean, 1.0)
     for scope, suffix in (("benchmark", ""), ("all", "_all")):
-      want = detection.summarize(cells, clean, scope)
+      expected = detection.summarize(cells, clean, scope)
       for key in ("mpc", "rpc"):
         (row,) = table.select(rows, metric=f"{key}{suffix}", corruption="")
-        self.assertAlmostEqual(row.value, want[key], delta=1e-12)
+        self.assertAlmostEqual(row.value, expected[key], delta=1e-12)
     (fog,) = table.select(rows, metric="mean_ap", corruption="fog")
     self.assertAlmostEqual(fog.value, np.mean(cells["fog"]))
 
   def test_voc_rules(self):
-    rows = self._rows("voc")
+    rows = self._rows(rules="voc")
     self.assertEqual(
       table.select(rows, config="clean", metric="bbox/AP50")[0].value, 1.0
     )
     self.assertNotEmpty(table.select(rows, metric="mpc"))
+
+  def test_the_rules_follow_the_data_set(self):
+    metrics = {r.metric for r in self._rows(dataset="pascal_c") if r.config}
+    self.assertEqual(metrics, {"bbox/AP50"})
+    with self.assertRaisesRegex(ValueError, "Unknown rules 'vox'"):
+      self._read(rules="vox")
 
   def test_an_incomplete_folder_has_no_mean(self):
     (self.folder / "fog_3.json").unlink()
@@ -99,49 +124,45 @@ class ScoreDetectionsTest(absltest.TestCase):
       self._rows()
     (self.folder / "fogg_3.json").unlink()
     (self.folder / "fog_3.json").write_text("[{")
-    with self.assertRaisesRegex(ValueError, "fog_3.json"):
+    with self.assertRaisesRegex(ValueError, "fog_3.json is no JSON text"):
       self._rows()
-    bad = _results(0)
+    bad = results(0)
     bad[1]["category_id"] = 6
     (self.folder / "fog_3.json").write_text(json.dumps(bad))
     for rules in ("coco", "voc"):
       with self.assertRaisesRegex(ValueError, "fog_3.json: Detection 1"):
-        self._rows(rules)
+        self._rows(rules=rules)
     self._put("fog_3", 1)
     (self.folder / "clean.json").unlink()
     with self.assertRaisesRegex(ValueError, "holds no clean.json"):
       self._rows()
 
-  def test_nothing_found_anywhere(self):
+  def test_no_truth(self):
+    with self.assertRaisesRegex(ValueError, "by --truth"):
+      self._read(truth=None)
+    self.truth.write_text("[]")
+    with self.assertRaisesRegex(ValueError, "lacks images, annotations"):
+      self._read()
+
+  def test_two_folders(self):
+    other = write(self.root / "theirs")
+    cells = self._read(other, self.folder).cells
+    self.assertEqual(
+      list(dict.fromkeys(c.model for c in cells)), ["theirs", "mine"]
+    )
+    (self.root / "second").mkdir()
+    namesake = write(self.root / "second" / "mine")
+    with self.assertRaisesRegex(
+      ValueError, "'mine' is in .*/mine and in .*sec"
+    ):
+      self._read(self.folder, namesake)
+
+  def test_nothing_detected_anywhere(self):
     for path in self.folder.glob("*.json"):
       path.write_text("[]")
     rows = self._rows()
     self.assertEqual(table.select(rows, metric="mpc")[0].value, 0.0)
     self.assertEmpty(table.select(rows, metric="rpc"))
-
-  def test_command(self):
-    truth = self.root / "truth.json"
-    truth.write_text(json.dumps(_truth()))
-    out = self.root / "out"
-    done = subprocess.run(
-      [
-        sys.executable,
-        "-m",
-        "eval.readers.coco",
-        f"--truth={truth}",
-        f"--results={self.folder}",
-        f"--out={out}",
-      ],
-      capture_output=True,
-      text=True,
-      check=False,
-    )
-    self.assertEqual(done.returncode, 0, done.stderr)
-    self.assertIn("mPC", done.stdout)
-    names = {p.name for p in (out / "reports").iterdir()}
-    self.assertContainsSubset(
-      {"leaderboard.md", "cells.md", "detection_bars.png", "report.html"}, names
-    )
 
 
 if __name__ == "__main__":

@@ -8,18 +8,18 @@ from eval.metrics import detection
 from eval.metrics.detection import benchmark
 
 
-def _cells(names=benchmark.ALL):
+def _cells():
   rng = np.random.default_rng(0)
-  return {n: rng.uniform(0, 0.5, 5).tolist() for n in names}
+  return {n: rng.uniform(0, 0.5, 5).tolist() for n in benchmark.names("all")}
 
 
 class SummarizeTest(parameterized.TestCase):
-  @parameterized.parameters(*benchmark.SCOPES)
+  @parameterized.parameters(*benchmark.scopes())
   def test_definitions(self, scope):
     cells = _cells()
     shuffled = dict(reversed(cells.items()))
     got = detection.summarize(shuffled, 0.6, scope)
-    names = benchmark.SCOPES[scope]
+    names = benchmark.names(scope)
     mpc = np.mean([cells[n] for n in names])
     self.assertAlmostEqual(got["mpc"], mpc, delta=1e-12)
     self.assertAlmostEqual(got["rpc"], mpc / 0.6, delta=1e-12)
@@ -27,7 +27,7 @@ class SummarizeTest(parameterized.TestCase):
     self.assertEqual(list(got["per_corruption"]), list(names))
 
   def test_sizes(self):
-    sizes = {k: len(v) for k, v in benchmark.SCOPES.items()}
+    sizes = {k: len(benchmark.names(k)) for k in benchmark.scopes()}
     self.assertEqual(sizes["benchmark"], 15)
     self.assertEqual(sizes["all"], 19)
     self.assertEqual(sizes["validation"], 4)
@@ -52,7 +52,9 @@ class SummarizeTest(parameterized.TestCase):
       detection.summarize(_cells(), 0.5, "benchmrk")
 
   def test_a_model_that_sees_nothing_has_no_rpc(self):
-    got = detection.summarize({n: [0.0] * 5 for n in benchmark.ALL}, 0.0)
+    got = detection.summarize(
+      {n: [0.0] * 5 for n in benchmark.names("all")}, 0.0
+    )
     self.assertEqual(got["mpc"], 0.0)
     self.assertTrue(np.isnan(got["rpc"]))
 

@@ -1,0 +1,161 @@
+"""What every reader gives: `Predictions`, the cells of some models."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import pathlib
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import ClassVar
+
+import ml_collections
+import numpy as np
+
+from eval.results.cell import Cell
+from robust_tfds import errors
+
+Columns = Mapping[str, np.ndarray]
+# Data sets of frames whose sets can be read from metadata alone.
+FRAME_SETS = ("imagenet_vid_robust", "ytbb_robust")
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+  """What is said of predictions besides their paths; None where nothing is.
+
+  Attributes:
+    dataset: its name in the table.
+    baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
+    seed: in the table's column.
+    truth: a COCO instances file.
+    rules: whose AP, `coco` or `voc`.
+    metadata: folder of a frame set's metadata.
+  """
+
+  dataset: str | None = None
+  baseline: str | None = None
+  seed: int | None = None
+  truth: pathlib.Path | None = None
+  rules: str | None = None
+  metadata: pathlib.Path | None = None
+
+  @property
+  def of_frames(self) -> bool:
+    """Whether something is said that only sets of frames have."""
+    return self.metadata is not None or self.dataset in FRAME_SETS
+
+  def check(self, accepted: Sequence[str], kind: str) -> None:
+    """UserError where something is said that means nothing here.
+
+    Args:
+      accepted: the attributes that mean something.
+      kind: what is read, in words.
+    """
+    for field in dataclasses.fields(self):
+      value = getattr(self, field.name)
+      if value is not None and field.name not in accepted:
+        raise errors.UserError(
+          f"--{field.name}={value} means nothing for {kind}; it takes"
+          f" {', '.join(f'--{name}' for name in accepted) or 'no such flag'}."
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Predictions:
+  """The cells of some models.
+
+  Attributes:
+    config: the settings, as of a run; `data.name` has commas between several
+      data sets.
+    cells: by data set, then by model, then in the order of the conditions.
+    columns: gives the columns of a cell.
+    truth: the ground truth, where the task needs one.
+    class_names: in label order; may be empty.
+    model_names: label -> the model's name in `models`; may be empty.
+    notes: where the cells are from, for the foot of every report.
+  """
+
+  config: ml_collections.ConfigDict
+  cells: Sequence[Cell]
+  columns: Callable[[Cell], Columns]
+  truth: Mapping[str, Any] | None = None
+  class_names: Sequence[str] = ()
+  model_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
+  notes: Sequence[str] = ()
+
+
+class Reader(abc.ABC):
+  """One format.
+
+  Class attributes:
+    kind: what it reads, in words.
+    options: names of the options that mean something for it.
+    stored: whether the cells lie in workdirs already.
+  """
+
+  kind: ClassVar[str]
+  options: ClassVar[tuple[str, ...]] = ()
+  stored: ClassVar[bool] = False
+
+  @abc.abstractmethod
+  def fits(self, path: pathlib.Path, options: Options) -> bool:
+    """Whether a file or folder looks like this format."""
+
+  @abc.abstractmethod
+  def read(
+    self, paths: Sequence[pathlib.Path], options: Options
+  ) -> Predictions:
+    """The cells of some files, their models side by side.
+
+    Raises:
+      UserError: broken files, or a model in two of them; says which.
+    """
+
+
+def config(
+  task: str,
+  cells: Sequence[Cell],
+  *,
+  baseline: str = "",
+  **data: Any,
+) -> ml_collections.ConfigDict:
+  """The settings of cells that no run of ours made.
+
+  Args:
+    task: its name.
+    cells: of the models, at least one.
+    baseline: what numbers are normalised by.
+    **data: further settings of `data`.
+  """
+  names = dict.fromkeys(c.name for c in cells if c.name)
+  return ml_collections.ConfigDict(
+    {
+      "task": task,
+      "seed": cells[0].seed,
+      "baseline": baseline,
+      # Labels alone: the models themselves are not at hand.
+      "models": tuple(dict.fromkeys(c.model for c in cells)),
+      "data": {
+        "name": ",".join(dict.fromkeys(c.dataset for c in cells)),
+        "corruptions": tuple(names),
+        "severities": tuple(sorted({c.level for c in cells if c.name})),
+        **data,
+      },
+    }
+  )
+
+
+def check_labels(labels_of: Mapping[pathlib.Path, Sequence[str]]) -> None:
+  """UserError where two files have a model of one label; names both files."""
+  home: dict[str, pathlib.Path] = {}
+  for path, labels in labels_of.items():
+    for label in labels:
+      if label in home:
+        raise errors.UserError(
+          f"The model {label!r} is in {home[label]} and in {path}. Give each a"
+          " label of its own, so that their rows can be told apart."
+        )
+      home[label] = path

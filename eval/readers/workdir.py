@@ -1,0 +1,207 @@
+"""Workdirs: the cells of runs, or of predictions that were scored before.
+
+Several workdirs are read as one: the parts of one run, which have one config and
+cells apart, or runs over the same data whose models have other labels.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import ml_collections
+
+from eval import tasks
+from eval.readers import base
+from eval.results import workdir as workdir_lib
+from eval.results.cell import Cell
+from eval.results.workdir import Workdir
+from robust_tfds import errors
+
+# Settings that may differ between runs whose tables are set side by side: which
+# conditions were run, and whether their equal pixels were stored before.
+_SELECTING = (
+  "data.corruptions",
+  "data.perturbations",
+  "data.severities",
+  "data.difficulties",
+  "data.source",
+)
+
+
+class WorkdirReader(base.Reader):
+  """Folders of `eval.main` and of `eval.score`."""
+
+  kind = "a workdir"
+  options = ("baseline",)
+  stored = True
+
+  def fits(self, path: pathlib.Path, options: base.Options) -> bool:
+    """Folders with a config."""
+    return path.is_dir() and Workdir(path).config_path.exists()
+
+  def read(
+    self, paths: Sequence[pathlib.Path], options: base.Options
+  ) -> base.Predictions:
+    """The finished cells of all workdirs; none is copied.
+
+    Raises:
+      UserError: no workdir, no finished cell, runs that are not comparable, a
+        label or a cell in two of them that are not of one model.
+    """
+    options.check(self.options, self.kind)
+    workdirs = [Workdir(path) for path in paths]
+    configs = [workdir.config() for workdir in workdirs]
+    for workdir, config in zip(workdirs[1:], configs[1:]):
+      _check_comparable(workdirs[0], configs[0], workdir, config)
+    _check_labels(workdirs, configs)
+    home = _cells(workdirs, configs)
+    if not home:
+      listed = ", ".join(map(str, paths))
+      raise errors.UserError(f"{listed}: no finished cells yet.")
+    config = configs[0].copy_and_resolve_references()
+    config.unlock()
+    config.baseline = _baseline(workdirs, configs, options.baseline)
+    return base.Predictions(
+      config=config,
+      cells=list(home),
+      columns=lambda cell: home[cell].columns(cell),
+      truth=_truth(workdirs),
+      model_names=_model_names(configs),
+      notes=[_note(len(home), configs)],
+    )
+
+
+def _check_comparable(
+  first: Workdir,
+  config: ml_collections.ConfigDict,
+  second: Workdir,
+  other: ml_collections.ConfigDict,
+) -> None:
+  differ = {
+    name: values
+    for name, values in workdir_lib.differences(
+      _settings(config), _settings(other)
+    ).items()
+    if name not in _SELECTING
+  }
+  if differ:
+    listed = "; ".join(
+      f"{name}: {one!r} and {two!r}" for name, (one, two) in differ.items()
+    )
+    raise errors.UserError(
+      f"{first.path} and {second.path} are not comparable ({listed}). Score"
+      " them apart."
+    )
+
+
+def _settings(config: ml_collections.ConfigDict) -> dict[str, Any]:
+  """What decides the numbers of any model."""
+  whole = _whole(config)
+  return {k: whole.get(k) for k in ("task", "seed", "data")}
+
+
+def _cells(
+  workdirs: Sequence[Workdir], configs: Sequence[ml_collections.ConfigDict]
+) -> dict[Cell, Workdir]:
+  """Every cell and where it lies, in the order of the table."""
+  home: dict[Cell, Workdir] = {}
+  first: dict[tuple, tuple[Cell, Workdir]] = {}
+  for workdir in workdirs:
+    for cell in workdir.cells():
+      place = cell.model, cell.dataset, cell.condition, cell.seed
+      other, its_workdir = first.setdefault(place, (cell, workdir))
+      if other != cell:
+        raise errors.UserError(
+          f"{its_workdir.path} and {workdir.path} both hold {cell.model}"
+          f" {cell.condition.config}, made from other weights, data or code."
+        )
+      home.setdefault(cell, workdir)
+  labels = list(
+    dict.fromkeys(
+      [label for c in configs for label in workdir_lib.labels_of(c)]
+      + [cell.model for cell in home]
+    )
+  )
+  datasets = list(dict.fromkeys(c.dataset for c in home))
+
+  def position(cell: Cell) -> tuple[int, ...]:
+    return (
+      datasets.index(cell.dataset),
+      labels.index(cell.model),
+      *workdir_lib.place(cell.condition),
+      cell.seed,
+    )
+
+  return {cell: home[cell] for cell in sorted(home, key=position)}
+
+
+def _check_labels(
+  workdirs: Sequence[Workdir], configs: Sequence[ml_collections.ConfigDict]
+) -> None:
+  """Refuses one label in two workdirs that are no parts of one run."""
+  for second, config in enumerate(configs):
+    for first, other in enumerate(configs[:second]):
+      if not workdir_lib.differences(_whole(other), _whole(config)):
+        continue
+      one, two = workdirs[first], workdirs[second]
+      base.check_labels({one.path: one.labels(), two.path: two.labels()})
+
+
+def _whole(config: ml_collections.ConfigDict) -> dict[str, Any]:
+  return json.loads(config.to_json_best_effort())
+
+
+def _baseline(
+  workdirs: Sequence[Workdir],
+  configs: Sequence[ml_collections.ConfigDict],
+  override: str | None,
+) -> str:
+  if override is not None:
+    return override
+  names = {c.get("baseline", ""): w.path for w, c in zip(workdirs, configs)}
+  if len(names) > 1:
+    listed = ", ".join(f"{path}: {name!r}" for name, path in names.items())
+    raise errors.UserError(
+      f"The runs have different baselines ({listed}): choose one by --baseline."
+    )
+  return next(iter(names))
+
+
+def _truth(workdirs: Sequence[Workdir]) -> dict[str, Any] | None:
+  truths = [(w, t) for w in workdirs if (t := w.truth()) is not None]
+  for workdir, truth in truths[1:]:
+    if truth != truths[0][1]:
+      raise errors.UserError(
+        f"{truths[0][0].path} and {workdir.path} have different ground truth"
+        " (truth.json). Score them apart."
+      )
+  return truths[0][1] if truths else None
+
+
+def _model_names(
+  configs: Sequence[ml_collections.ConfigDict],
+) -> Mapping[str, str]:
+  """Label -> the name of the model in `models`, of runs."""
+  out = {}
+  for config in configs:
+    if "model" in config and config.model.get("name"):
+      out[workdir_lib.labels_of(config)[0]] = config.model.name
+      continue
+    entries = config.get("models", {})
+    if isinstance(entries, ml_collections.ConfigDict):
+      out |= {label: entry.name for label, entry in entries.items()}
+  return out
+
+
+def _note(finished: int, configs: Sequence[ml_collections.ConfigDict]) -> str:
+  """How many of the configs' cells there are; parts of a run count once."""
+  texts = {c.to_json_best_effort(): c for c in configs}
+  planned = sum(
+    len(tasks.bind(c).conditions()) * len(workdir_lib.labels_of(c))
+    for c in texts.values()
+  )
+  return f"scored again from {finished} of {planned} cells"

@@ -1,0 +1,84 @@
+"""The folder that `eval.score` writes: made beside it, then put in its place.
+
+`scored.json` says that a folder is one, and what it was made from. A later score
+replaces what an earlier one wrote; nobody else's files are touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from eval.results.workdir import Workdir
+from eval.results.workdir import write_text
+from robust_tfds import errors
+
+_NOTE = "scored.json"
+
+
+@contextlib.contextmanager
+def replacing(
+  folder: pathlib.Path, sources: Sequence[pathlib.Path]
+) -> Iterator[pathlib.Path]:
+  """Gives an empty folder whose content becomes `folder`'s when all went well.
+
+  Args:
+    folder: where the result belongs.
+    sources: what it is made from.
+
+  Raises:
+    UserError: `folder` is a run's workdir, a file, or one of the sources.
+  """
+  folder = folder.resolve()
+  _check(folder, sources)
+  temporary = folder.with_name(folder.name + ".unfinished")
+  shutil.rmtree(temporary, ignore_errors=True)
+  temporary.mkdir(parents=True)
+  try:
+    yield temporary
+    names = sorted(p.name for p in temporary.iterdir())
+    note = {"predictions": [str(p) for p in sources], "written": names}
+    _remove(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / _NOTE, json.dumps(note, indent=1) + "\n")
+    for name in names:
+      _delete(folder / name)
+      os.replace(temporary / name, folder / name)
+  finally:
+    shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _check(folder: pathlib.Path, sources: Sequence[pathlib.Path]) -> None:
+  if folder.exists() and not folder.is_dir():
+    raise errors.UserError(f"--out={folder} is a file; name a folder.")
+  if folder in [p.resolve() for p in sources]:
+    raise errors.UserError(
+      f"--out={folder} is what is scored. Name another folder."
+    )
+  workdir = Workdir(folder)
+  ours = (folder / _NOTE).exists()
+  if not ours and (workdir.config_path.exists() or workdir.has_cells()):
+    raise errors.UserError(
+      f"--out={folder} is the workdir of a run, whose cells stay as they are."
+      " Name another folder."
+    )
+
+
+def _remove(folder: pathlib.Path) -> None:
+  """Removes what an earlier score wrote."""
+  note = folder / _NOTE
+  if note.exists():
+    for name in json.loads(note.read_text("utf-8"))["written"]:
+      _delete(folder / pathlib.PurePath(name).name)
+
+
+def _delete(path: pathlib.Path) -> None:
+  if path.is_dir() and not path.is_symlink():
+    shutil.rmtree(path)
+  else:
+    path.unlink(missing_ok=True)

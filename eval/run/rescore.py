@@ -1,0 +1,116 @@
+"""Scores predictions that are there: the table and reports from cells alone.
+
+Needs no accelerator, model or data. Predictions of other programs become the
+cells of a workdir first; from there on a run and a file are the same. The table
+of a finished run comes out byte for byte the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Sequence
+
+from eval import papers
+from eval import readers
+from eval import reports
+from eval import tasks
+from eval.readers import base as readers_base
+from eval.readers import raw_results
+from eval.reports.parts import detection_tables
+from eval.results import provenance
+from eval.results import scored_folder
+from eval.results import table
+from eval.results.workdir import Workdir
+from eval.run import publish
+
+
+def score(
+  paths: Sequence[pathlib.Path],
+  out: pathlib.Path,
+  options: readers_base.Options,
+  form: str = readers.AUTO,
+) -> str:
+  """Writes the table and the reports, of files also their cells.
+
+  Args:
+    paths: files of one format, or workdirs.
+    out: folder; what an earlier score wrote there is replaced.
+    options: what else is said of the files.
+    form: name of the format; `auto` looks at the paths.
+
+  Returns:
+    The summary, for the screen.
+
+  Raises:
+    UserError: predictions or a folder that cannot be used, said in words;
+      nothing is written then.
+    OSError: a file that is not there, or a disk that is full.
+  """
+  reader = readers.choose(paths, form, options)
+  with scored_folder.replacing(out, paths) as folder:
+    predictions = reader.read(paths, options)
+    if not reader.stored:
+      predictions = _store(predictions, Workdir(folder))
+    rows, texts = _publish(predictions, Workdir(folder))
+    if isinstance(reader, raw_results.RawResultsReader):
+      texts.append(detection_tables.write(rows, folder))
+  return "\n".join(texts)
+
+
+def _store(
+  predictions: readers_base.Predictions, workdir: Workdir
+) -> readers_base.Predictions:
+  """The same predictions as a workdir's."""
+  workdir.claim(predictions.config)
+  if predictions.truth is not None:
+    workdir.write_truth(predictions.truth)
+  for cell in predictions.cells:
+    workdir.write_cell(cell, predictions.columns(cell))
+  return dataclasses.replace(
+    predictions, columns=workdir.columns, truth=workdir.truth()
+  )
+
+
+def _publish(
+  predictions: readers_base.Predictions, workdir: Workdir
+) -> tuple[list[table.Row], list[str]]:
+  """Writes the table, and the reports of every data set; gives their summaries."""
+  datasets = list(dict.fromkeys(c.dataset for c in predictions.cells))
+  rows: list[table.Row] = []
+  texts = []
+  for dataset in datasets:
+    context = _context(predictions, dataset)
+    rows += context.rows
+    folder = workdir.reports
+    if len(datasets) > 1:
+      folder = folder / dataset
+    reports.write_all(context, folder)
+    texts.append((folder / "summary.txt").read_text("utf-8"))
+  workdir.write_table(rows)
+  return rows, texts
+
+
+def _context(
+  predictions: readers_base.Predictions, dataset: str
+) -> reports.Context:
+  """One data set's cells, scored."""
+  config = predictions.config.copy_and_resolve_references()
+  with config.unlocked():
+    config.data.name = dataset
+  cells = [c for c in predictions.cells if c.dataset == dataset]
+  task = tasks.bind(config)
+  task.check_baseline(list(dict.fromkeys(c.model for c in cells)))
+  scored = task.score(
+    ((cell, predictions.columns(cell)) for cell in cells), predictions.truth
+  )
+  return publish.context(
+    task,
+    scored,
+    class_names=predictions.class_names,
+    published={
+      label: papers.printed(name, dataset)
+      for label, name in predictions.model_names.items()
+    },
+    provenance=[f"robust_tfds {provenance.code_version()}", *predictions.notes],
+  )

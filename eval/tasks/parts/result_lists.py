@@ -1,0 +1,175 @@
+"""Cells of COCO results lists: columns of detections, exact to the last bit.
+
+One row per detection, `D` in all:
+
+  example_id   str          the image's id
+  group_id     str          the same
+  frame        int32        the detection's place in its image
+  position     int64        its place in the list: AP depends on it among equals
+  image_id     int64
+  category_id  int64        as in the ground truth
+  score        float64
+  bbox         float64 [4]  x, y, width, height; absent where the list has none
+  segmentation bytes        COCO's mask as JSON; absent where the list has none
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eval.metrics import detection
+from eval.metrics.detection import checks
+from eval.metrics.detection import coco
+from eval.tasks.parts import average_precision
+from robust_tfds import errors
+
+Columns = Mapping[str, np.ndarray]
+# COCO's name of what is compared -> the key that holds it.
+_KEYS = {"bbox": "bbox", "segm": "segmentation"}
+
+
+def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
+  """A results list as columns, checked.
+
+  Args:
+    results: COCO results: image_id, category_id, score, bbox or segmentation
+      (or both).
+    truth: COCO instances dict.
+
+  Raises:
+    UserError: no results list, a detection without box or mask where others
+      have one, or one that does not fit the ground truth; names the first.
+  """
+  if not isinstance(results, list):
+    raise errors.UserError(
+      f"A COCO results list expected, got {type(results).__name__}."
+    )
+  for i, row in enumerate(results):
+    if not isinstance(row, Mapping):
+      raise errors.UserError(f"Detection {i} is no object: {row!r}.")
+  kinds = _kinds(results)
+  for kind in kinds:
+    checks.detections(truth, results, kind)
+  ids = [_whole(i, d, "image_id") for i, d in enumerate(results)]
+  names = np.array([str(i) for i in ids], np.str_)
+  count: collections.Counter[int] = collections.Counter()
+  places = []
+  for image in ids:
+    places.append(count[image])
+    count[image] += 1
+  out = {
+    "example_id": names,
+    "group_id": names,
+    "frame": np.array(places, np.int32),
+    "position": np.arange(len(results), dtype=np.int64),
+    "image_id": np.array(ids, np.int64),
+    "category_id": np.array(
+      [_whole(i, d, "category_id") for i, d in enumerate(results)], np.int64
+    ),
+    "score": np.array([d["score"] for d in results], np.float64),
+  }
+  if "bbox" in kinds:
+    boxes = [d["bbox"] for d in results]
+    out["bbox"] = np.array(boxes, np.float64).reshape(-1, 4)
+  if "segm" in kinds:
+    texts = [json.dumps(d["segmentation"]) for d in results]
+    out["segmentation"] = np.array(
+      [t.encode("ascii") for t in texts], np.bytes_
+    )
+  return out
+
+
+def is_one(columns_of_cell: Columns) -> bool:
+  """Whether a cell's columns are those of a results list."""
+  return "category_id" in columns_of_cell
+
+
+def numbers(
+  columns_of_cell: Columns, truth: Mapping[str, Any], rules: str
+) -> dict[str, float]:
+  """AP of a cell: COCO's 12 numbers of boxes and masks, or VOC's AP50.
+
+  Args:
+    columns_of_cell: as `columns` makes them.
+    truth: COCO instances dict.
+    rules: `coco` or `voc`.
+  """
+  if rules == "voc":
+    return {"bbox/AP50": _voc_ap50(columns_of_cell, truth)}
+  out: dict[str, float] = {}
+  for kind, key in _KEYS.items():
+    if key in columns_of_cell:
+      results = _results(columns_of_cell, key)
+      stats = detection.coco_ap(truth, results, kind, backend=coco.fastest())
+      out |= {f"{kind}/{name}": stats[name] for name in coco.STATS}
+  return out
+
+
+def _kinds(results: Sequence[Mapping[str, Any]]) -> list[str]:
+  """What all detections have: `bbox`, `segm`; an empty list has boxes."""
+  kinds = []
+  for kind, key in _KEYS.items():
+    with_key = [key in d for d in results]
+    if any(with_key) and not all(with_key):
+      raise errors.UserError(
+        f"Detection {with_key.index(False)} has no {key!r}, detection"
+        f" {with_key.index(True)} has one; all or none expected."
+      )
+    if any(with_key):
+      kinds.append(kind)
+  if results and not kinds:
+    raise errors.UserError("Detection 0 has neither a bbox nor a segmentation.")
+  return kinds or ["bbox"]
+
+
+def _whole(number: int, row: Mapping[str, Any], key: str) -> int:
+  value = row[key]
+  number_like = isinstance(value, (int, float)) and not isinstance(value, bool)
+  if not number_like or int(value) != value:
+    raise errors.UserError(
+      f"Detection {number}: {key} is a whole number, got {value!r}."
+    )
+  return int(value)
+
+
+def _results(columns_of_cell: Columns, key: str) -> list[dict[str, Any]]:
+  """The list again, in its order, of boxes or of masks."""
+  order = np.argsort(columns_of_cell["position"], kind="stable")
+  if key == "bbox":
+    shapes: list[Any] = columns_of_cell["bbox"][order].tolist()
+  else:
+    texts = columns_of_cell["segmentation"][order].tolist()
+    shapes = [json.loads(text) for text in texts]
+  return [
+    {"image_id": image, "category_id": category, "score": score, key: shape}
+    for image, category, score, shape in zip(
+      columns_of_cell["image_id"][order].tolist(),
+      columns_of_cell["category_id"][order].tolist(),
+      columns_of_cell["score"][order].tolist(),
+      shapes,
+    )
+  ]
+
+
+def _voc_ap50(columns_of_cell: Columns, truth: Mapping[str, Any]) -> float:
+  if "bbox" not in columns_of_cell:
+    raise errors.UserError("VOC's AP50 needs boxes; the results have masks.")
+  label = {c["id"]: i for i, c in enumerate(truth["categories"])}
+  order = np.argsort(columns_of_cell["position"], kind="stable")
+  box = columns_of_cell["bbox"][order]
+  box[:, 2:] += box[:, :2]
+  categories = columns_of_cell["category_id"][order].tolist()
+  return average_precision.voc_ap50_of_boxes(
+    truth,
+    {i["id"] for i in truth["images"]},
+    image=columns_of_cell["image_id"][order],
+    label=np.array([label[c] for c in categories], np.int64),
+    box=box,
+    score=columns_of_cell["score"][order],
+  )

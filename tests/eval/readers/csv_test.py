@@ -1,0 +1,156 @@
+"""Classifications of another program: the schema, its values, refusals."""
+
+import pathlib
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from eval import tasks
+from eval.metrics import corruption_error
+from eval.readers import base
+from eval.readers import csv as csv_reader
+from eval.results import table
+from robust_tfds import conditions
+
+
+def rows_of(names, n=20) -> dict[str, list]:
+  """Clean: half wrong. Severity s of every corruption: one more of ten each."""
+  rows = {
+    k: [] for k in ("corruption", "severity", "example_id", "label", "top1")
+  }
+  cells = [("", 0)] + [(c, s) for c in names for s in conditions.SEVERITIES]
+  for corruption, severity in cells:
+    for i in range(n):
+      wrong = i % 10 < 5 + severity // 2
+      rows["corruption"].append(corruption)
+      rows["severity"].append(severity)
+      rows["example_id"].append(f"x{i}")
+      rows["label"].append(i % 7)
+      rows["top1"].append((i + wrong) % 7)
+  return rows
+
+
+def write(rows: dict[str, list], path: pathlib.Path) -> pathlib.Path:
+  """The rows as CSV."""
+  lines = [",".join(rows)]
+  lines += [",".join(map(str, row)) for row in zip(*rows.values())]
+  path.write_text("\n".join(lines) + "\n")
+  return path
+
+
+class CsvReaderTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _csv(self, rows, name="their_model.csv") -> pathlib.Path:
+    return write(rows, self.root / name)
+
+  def _read(self, *paths, **options) -> base.Predictions:
+    return csv_reader.CsvReader().read(paths, base.Options(**options))
+
+  def _rows(self, *paths, **options) -> list[table.Row]:
+    predictions = self._read(*paths, **options)
+    task = tasks.bind(predictions.config)
+    cells = ((c, predictions.columns(c)) for c in predictions.cells)
+    return task.score(cells).rows
+
+  def test_csv_gives_the_table(self):
+    common = conditions.PICTURES.names("common")
+    rows = self._rows(self._csv(rows_of(common)))
+    clean = table.select(rows, config="clean", metric="error")[0]
+    self.assertEqual(
+      (clean.model, clean.value, clean.n), ("their_model", 0.5, 20)
+    )
+    fog = table.select(rows, config="fog_4", metric="error")[0]
+    self.assertEqual(fog.value, 0.7)
+    errors = {n: [0.5, 0.6, 0.6, 0.7, 0.7] for n in common}
+    expected = corruption_error.summarize(errors, 0.5)
+    for metric in ("mce", "relative_mce"):
+      row = table.select(rows, metric=metric)[0]
+      self.assertAlmostEqual(row.value, expected[metric], delta=1e-12)
+
+  def test_npz_equals_csv(self):
+    rows = rows_of(("fog",))
+    path = self.root / "their_model.npz"
+    np.savez(path, **{k: np.array(v) for k, v in rows.items()})
+    self.assertEqual(self._rows(path), self._rows(self._csv(rows)))
+
+  def test_clean_has_two_names(self):
+    rows = rows_of(("fog",))
+    one = self._rows(self._csv(rows))
+    rows["corruption"] = [n or "clean" for n in rows["corruption"]]
+    self.assertEqual(self._rows(self._csv(rows)), one)
+
+  def test_top5_error_where_there_are_five_ranks(self):
+    rows = rows_of(())
+    for k in range(2, 6):
+      rows[f"top{k}"] = [100 + k] * 20
+    rows["top3"] = rows["label"]
+    scored = self._rows(self._csv(rows))
+    self.assertEqual(table.select(scored, metric="top5_error")[0].value, 0.0)
+
+  def test_without_all_fifteen_there_is_no_mce(self):
+    rows = self._rows(self._csv(rows_of(("fog", "snow"))))
+    self.assertEmpty(table.select(rows, metric="mce"))
+    self.assertLen(table.select(rows, metric="ce"), 2)
+
+  def test_options(self):
+    path = self._csv(rows_of(("fog",)))
+    rows = self._rows(path, dataset="mine_c", seed=3, baseline="")
+    self.assertEqual({(r.dataset, r.seed) for r in rows}, {("mine_c", 3)})
+    self.assertEmpty(table.select(rows, metric="ce"))
+    with self.assertRaisesRegex(ValueError, "--rules=voc means nothing for a"):
+      self._read(path, rules="voc")
+
+  def test_models_of_two_files_stand_side_by_side(self):
+    one = self._csv(rows_of(("fog",)), "one.csv")
+    two = self._csv(rows_of(("fog",)), "two.csv")
+    models = [c.model for c in self._read(two, one).cells]
+    self.assertEqual(list(dict.fromkeys(models)), ["two", "one"])
+    again = self._csv({**rows_of(()), "model": ["one"] * 20}, "again.csv")
+    with self.assertRaisesRegex(ValueError, "'one' is in .*one.csv and in .*a"):
+      self._read(one, again)
+
+  @parameterized.parameters(
+    ("top1", None, "lacks the columns top1"),
+    ("label", "cat", "not a number"),
+    ("label", 1.5, "expected a whole number"),
+    ("corruption", "fogg", "Did you mean 'fog'"),
+    ("severity", 9, "severity 9: Severity must be 1-5"),
+    ("severity", 0, "severity 0"),
+    ("example_id", "x0", "more than one prediction"),
+    ("example_id", "x99", "its examples are not those of the other.*'x19'"),
+  )
+  def test_bad_files(self, column, value, message):
+    rows = rows_of(("fog",))
+    if value is None:
+      del rows[column]
+    else:
+      rows[column][-1] = value
+    with self.assertRaisesRegex(ValueError, message):
+      self._rows(self._csv(rows))
+
+  def test_other_kinds(self):
+    path = self._csv(rows_of(()), "x.txt")
+    with self.assertRaisesRegex(ValueError, "Unknown kind of predictions file"):
+      self._read(path)
+    empty = self.root / "empty.csv"
+    empty.write_text("corruption,severity,example_id,label,top1\n")
+    with self.assertRaisesRegex(ValueError, "holds no rows"):
+      self._read(empty)
+    binary = self.root / "binary.csv"
+    binary.write_bytes(b"\xff\xfe\x00")
+    with self.assertRaisesRegex(ValueError, "binary.csv cannot be read"):
+      self._read(binary)
+
+  def test_pickles_are_refused(self):
+    path = self.root / "evil.npz"
+    np.savez(path, top1=np.array([object()], dtype=object))
+    with self.assertRaisesRegex(ValueError, "allow_pickle"):
+      self._read(path)
+
+
+if __name__ == "__main__":
+  absltest.main()
