@@ -72,13 +72,13 @@ class BuildTest(absltest.TestCase):
     self.assertEmpty(used - pinned)
 
   def test_every_file_is_in_a_target(self):
-    sources = {s for t in self.targets.values() for s in t["srcs"]}
+    sources = {s for t in self.targets.values() for s in t.get("srcs", ())}
     for path in build_file._modules().values():
       self.assertIn(str(path), sources)
 
   def test_sources_and_data_exist(self):
     for name, target in self.targets.items():
-      for source in target["srcs"]:
+      for source in target.get("srcs", ()):
         self.assertTrue((import_graph.ROOT / source).is_file(), source)
       for pattern in target["globs"]:
         self.assertNotEmpty(list(import_graph.ROOT.glob(pattern)), name)
@@ -97,7 +97,7 @@ class BuildTest(absltest.TestCase):
       source: name
       for name, t in self.targets.items()
       if t["rule"] == "py_library"
-      for source in t["srcs"]
+      for source in t.get("srcs", ())
     }
     modules = build_file._modules()
     for module, imported in import_graph.graph(build_file._FOLDERS).items():

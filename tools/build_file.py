@@ -46,6 +46,14 @@ DISTRIBUTIONS = {
   "sklearn": "scikit-learn",
   "tensorflow": "tensorflow-cpu",
 }
+# Modules that load others by name -> the folders that these lie in.
+REGISTRIES = {
+  "robust_tfds.corruptions.plugins": "robust_tfds/corruptions",
+  "robust_tfds.datasets": "robust_tfds/datasets",
+  "robust_tfds.eval.reports": "eval/reports",
+  "robust_tfds.eval.tasks": "eval/tasks",
+  "robust_tfds.models.catalogue": "models",
+}
 _NO_DATA = ("__pycache__",)
 
 
@@ -220,21 +228,45 @@ def _programs_and_tests() -> list[Target]:
       libraries = {
         f":{_library_of(t, _split())}" for t in targets if not _is_test(t)
       }
-      deps = libraries | _external([module])
+      deps = libraries | _loaded(module) | _external([module])
       name = path.removesuffix(".py")
       out.append(Target(name, "py_test", [path, *others], deps))
     elif _is_program(module):
       library = f":{_library_of(module, _split())}"
       name = path.removesuffix(".py")
       testonly = path.startswith("tests/")
-      deps = {library}
+      deps = {library} | _loaded(module)
       out.append(Target(name, "py_binary", [path], deps, testonly=testonly))
   return out
 
 
+def _loaded(module: str) -> set[str]:
+  """Labels of what a program or test may load by name."""
+  reached = import_graph.reachable(module, import_graph.graph(_FOLDERS))
+  return {f":{f}/all" for name, f in REGISTRIES.items() if name in reached}
+
+
+def _registries() -> list[Target]:
+  """For every registry one target of all that it may load."""
+  return [
+    Target(
+      name=f"{folder}/all",
+      rule="py_library",
+      sources=[],
+      deps={
+        f":{_library_of(module, _split())}"
+        for module, path in _modules().items()
+        if str(path).startswith(f"{folder}/")
+      },
+    )
+    for folder in REGISTRIES.values()
+  ]
+
+
 def targets() -> list[Target]:
   """All targets, by name."""
-  return sorted([*_libraries(), *_programs_and_tests()], key=lambda t: t.name)
+  listed = [*_libraries(), *_registries(), *_programs_and_tests()]
+  return sorted(listed, key=lambda t: t.name)
 
 
 def text() -> str:

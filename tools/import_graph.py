@@ -97,7 +97,7 @@ def graph(
 
 def cycles(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
   """Groups of nodes that reach each other, sorted."""
-  reach = {node: _reachable(node, edges) for node in edges}
+  reach = {node: reachable(node, edges) for node in edges}
   groups = {
     frozenset(m for m in reach[node] if node in reach[m])
     for node in edges
@@ -106,7 +106,8 @@ def cycles(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
   return sorted(sorted(group) for group in groups)
 
 
-def _reachable(start: str, edges: Mapping[str, frozenset[str]]) -> set[str]:
+def reachable(start: str, edges: Mapping[str, frozenset[str]]) -> set[str]:
+  """The nodes that lie behind a node; itself only in a cycle."""
   seen: set[str] = set()
   waiting = list(edges[start])
   while waiting:
