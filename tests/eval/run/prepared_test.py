@@ -105,7 +105,8 @@ class PreparedTest(parameterized.TestCase):
     np.testing.assert_array_equal(fly_pixels, prepared_pixels)
     clean, clean_pixels = self._shown(name, conditions.Condition(), fly=False)
     self.assertEqual(list(clean.example_id), list(prepared.example_id))
-    self.assertGreater(np.mean(_first(clean_pixels) != _last(fly_pixels)), 0.3)
+    # A canvas may be black where its picture ends.
+    self.assertGreater(np.mean(_first(clean_pixels) != _last(fly_pixels)), 0.1)
 
   def test_frames_other_than_0(self):
     condition = conditions.Condition("gaussian_noise", 3)
