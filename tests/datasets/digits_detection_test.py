@@ -1,6 +1,7 @@
 """Embedded scenes: sound objects, the same for ever, corrupted as promised."""
 
 import hashlib
+from unittest import mock
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -23,18 +24,30 @@ from robust_tfds.datasets.digits_detection_c import (
 from tests.datasets import builders_test
 
 
-class DigitsDetectionTest(builders_test.DigitsTest):
+class _FewScenes(builders_test.DigitsTest):
+  @classmethod
+  def setUpClass(cls):
+    few = mock.patch.dict(scenes.COUNTS, {"train": 30, "test": 20})
+    few.start()
+    cls.addClassCleanup(few.stop)
+    super().setUpClass()
+
+
+class DigitsDetectionTest(_FewScenes):
   DATASET_CLASS = digits_detection_dataset_builder.Builder
-  SPLITS = {"train": 1000, "test": 200}
+  SPLITS = {"train": 30, "test": 20}
 
 
-class DigitsDetectionCTest(builders_test.DigitsTest):
+class DigitsDetectionCTest(_FewScenes):
   DATASET_CLASS = digits_detection_c_dataset_builder.Builder
-  SPLITS = {"test": 200}
+  SPLITS = {"test": 20}
   BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "brightness_3"]
 
 
 class ScenesTest(parameterized.TestCase):
+  def test_how_many(self):
+    self.assertEqual(scenes.COUNTS, {"train": 1000, "test": 200})
+
   def test_objects_are_sound(self):
     labels = set()
     for number in range(60):
