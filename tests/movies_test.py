@@ -63,7 +63,7 @@ class MoviesTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(64 << 20, 10_000)
-  def test_chosen_frames(self, held_bytes):
+  def test_frames_at(self, held_bytes):
     data = movies.encode(_moving(9))
     seen = []
 
@@ -71,14 +71,14 @@ class MoviesTest(parameterized.TestCase):
       seen.append(count)
       return [7, 0, 3]
 
-    got = dict(movies.chosen(data, choose, held_bytes))
+    got = dict(movies.frames_at(data, choose, held_bytes))
     self.assertEqual(seen, [9])
     self.assertEqual(list(got), [0, 3, 7])
     whole = movies.decode(data)
     for number, frame in got.items():
       np.testing.assert_array_equal(frame, whole[number])
     with self.assertRaisesRegex(ValueError, r"Frames 2\.\.9 asked for.* has 9"):
-      list(movies.chosen(data, lambda count: [9, 2], held_bytes))
+      list(movies.frames_at(data, lambda count: [9, 2], held_bytes))
 
   @parameterized.parameters(b"", b"no video at all" * 9)
   def test_no_video(self, data):
@@ -104,7 +104,7 @@ class MoviesTest(parameterized.TestCase):
     empty = data[: data.index(b"movi")] + b"movi"  # cut before the first frame
     for read in (
       movies.decode,
-      lambda d: list(movies.chosen(d, lambda count: [0])),
+      lambda d: list(movies.frames_at(d, lambda count: [0])),
     ):
       with self.assertRaisesRegex(
         movies.BrokenVideoError, "holds no frames|cannot be read"

@@ -88,7 +88,7 @@ def builder(
     UserError: unknown name, config or option, with a suggestion.
   """
   cls = builder_class(name)
-  text = config.replace("/", "_") or cls.DEFAULT_BUILDER_CONFIG_NAME
+  text = config.replace("/", "_") or cls.DEFAULT_BUILDER_CONFIG_NAME or ""
   return cls(
     config=cls.config_of(text, **options),
     data_dir=data_dir,

@@ -142,6 +142,8 @@ class Builder(
     """Gives every dataset the configs that follow from its attributes."""
     super().__init_subclass__(**kwargs)
     cls.BUILDER_CONFIGS = cls.configs()
+    if not cls.BUILDER_CONFIGS:
+      cls.DEFAULT_BUILDER_CONFIG_NAME = None
 
   @classmethod
   def configs(cls) -> list[Config]:

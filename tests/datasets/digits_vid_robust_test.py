@@ -1,5 +1,7 @@
 """Digits in smooth motion: anchors, motion, boxes as COCO rows."""
 
+import tempfile
+
 import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest
@@ -24,6 +26,17 @@ class DigitsReviewedTest(
 
 
 class DigitsTest(natural_videos.Prepared):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    folder = tempfile.TemporaryDirectory()
+    cls.addClassCleanup(folder.cleanup)
+    cls._built = folder.name
+
+  def setUp(self):
+    super().setUp()
+    self.data = self._built  # built once for all tests
+
   def test_the_anchor_is_the_still_digit(self):
     found = self.examples("digits_vid_robust", "all")
     self.assertLen(found, 2520)

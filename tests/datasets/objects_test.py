@@ -19,8 +19,8 @@ _GOOD = objects.Object(
 
 
 class CheckedTest(parameterized.TestCase):
-  def _check(self, *objects):
-    return objects.validated(objects, (48, 60), "a.jpg")
+  def _check(self, *annotated):
+    return objects.validated(annotated, (48, 60), "a.jpg")
 
   def test_sound_objects_pass(self):
     other = dataclasses.replace(_GOOD, id=2, box=(-0.6, 0.0, 60.9, 48.5))

@@ -8,9 +8,11 @@ import tensorflow_datasets as tfds
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
 from robust_tfds import movies
+from robust_tfds.datasets import base
 from robust_tfds.datasets import videos
 from robust_tfds.datasets.digits_video import (
   digits_video_dataset_builder as own,
@@ -23,6 +25,11 @@ def _examples(config, folder, **options):
   )
   found = tfds.as_numpy(built.as_dataset(split="test"))
   return {e["example_id"].decode(): e for e in found}
+
+
+def _recipe(name):
+  config = base.Config(name="", condition=conditions.VIDEOS.condition(name, 3))
+  return base.Recipe("set", "paper", config)
 
 
 class CodecTest(parameterized.TestCase):
@@ -62,8 +69,7 @@ class PerturbedVideosTest(parameterized.TestCase):
     cls.folder = tempfile.mkdtemp(prefix="digits_video_p")
     cls.addClassCleanup(shutil.rmtree, cls.folder)
 
-  def test_the_same_names_as_the_library(self):
-    self.assertEqual(videos.NAMES, corruptions.video_names())
+  def test_ninety_conditions_and_clean(self):
     self.assertLen(datasets.conditions("digits_video_p"), 91)
 
   @parameterized.parameters(
@@ -104,9 +110,7 @@ class PerturbedVideosTest(parameterized.TestCase):
     video = rng.integers(0, 256, (150, 16, 16, 3), np.uint8)
     data = videos.encode(iter(video), 30.0)
     np.testing.assert_array_equal(movies.decode(data), video)
-    parts = list(
-      videos.perturbed(data, "a", "set", "paper", "gaussian_noise", 3, 0, 30.0)
-    )
+    parts = list(videos.perturbed(data, "a", _recipe("gaussian_noise"), 30.0))
     key = corruptions.example_key(0, "set", "gaussian_noise", 3, "a")
     whole = corruptions.perturb_video(video, "gaussian_noise", 3, key=key)
     np.testing.assert_array_equal(np.stack(parts), whole)
@@ -116,7 +120,7 @@ class PerturbedVideosTest(parameterized.TestCase):
     rng = np.random.default_rng(0)
     video = rng.integers(0, 256, (70, 17, 16, 3), np.uint8)
     data = videos.encode(iter(video), 25.0)
-    got = videos.perturbed(data, "a", "set", "paper", name, 3, 0, 25.0)
+    got = videos.perturbed(data, "a", _recipe(name), 25.0)
     key = corruptions.example_key(0, "set", name, 3, "a")
     want = corruptions.perturb_video(video, name, 3, key=key, fps=25.0)
     np.testing.assert_array_equal(np.stack(list(got)), want)
@@ -130,7 +134,7 @@ class PerturbedVideosTest(parameterized.TestCase):
     np.testing.assert_array_equal(np.stack(list(got)), video[index])
 
   def test_refusals(self):
-    with self.assertRaisesRegex(ValueError, "Did you mean 'jpeg_3'"):
+    with self.assertRaisesRegex(ValueError, "Did you mean 'jpeg'"):
       datasets.builder("digits_video_p", "jpg_3")
 
 

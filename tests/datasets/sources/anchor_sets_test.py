@@ -6,6 +6,7 @@ import gzip
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds.datasets import frames
 from robust_tfds.datasets.imagenet_vid_robust import metadata as vid
 from robust_tfds.datasets.ytbb_robust import metadata as ytbb
 from tests import shared_data
@@ -24,11 +25,11 @@ def _rows() -> list[list[str]]:
 
 class VidTest(parameterized.TestCase):
   def test_table_1(self):
-    frames = vid.anchor_frames(
+    listed = vid.anchor_frames(
       _json("imagenet_vid_robust_pmsets"), _json("imagenet_vid_robust_labels")
     )
-    frames.check(frames)
-    found = frames.statistics(frames)
+    frames.check(listed)
+    found = frames.statistics(listed)
     self.assertEqual(found["anchors"], 1109)
     self.assertEqual(found["pairs"], 21070)
     self.assertEqual(found["frames"], 22179)
@@ -36,7 +37,7 @@ class VidTest(parameterized.TestCase):
     self.assertEqual(found["set_sizes"][20], 889)
     self.assertEqual(found["set_sizes"][0], 1)
     self.assertLen(found["classes"], 30)
-    videos = {f.group_id.split("/")[1] for f in frames}
+    videos = {f.group_id.split("/")[1] for f in listed}
     self.assertLen(videos, 1109)
     old = sum(v.startswith("ILSVRC2015_val_") for v in videos)
     self.assertEqual((old, len(videos) - old), (487, 622))
