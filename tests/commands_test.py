@@ -14,8 +14,11 @@ _FOLDERS = ("robust_tfds", "eval", "models", "configs")
 
 def _is_command(path: pathlib.Path) -> bool:
   """Whether a file runs as a program."""
-  text = path.read_text("utf-8")
-  return path.name == "__main__.py" or '__name__ == "__main__"' in text
+  body = ast.parse(path.read_text("utf-8")).body
+  return path.name == "__main__.py" or any(
+    isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test)
+    for statement in body
+  )
 
 
 def _commands() -> list[str]:
@@ -71,7 +74,7 @@ class CommandsTest(parameterized.TestCase):
   def test_flags_are_defined_in_functions(self, name):
     path = _ROOT.joinpath(*name.split(".")).with_suffix(".py")
     for statement in ast.parse(path.read_text("utf-8")).body:
-      if not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+      if not isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.Expr)):
         self.assertNotIn("DEFINE_", ast.unparse(statement), name)
 
 

@@ -221,10 +221,10 @@ def _ends(draws: Mapping[str, Mapping[Cell, np.ndarray]], level: float) -> dict:
 
 
 def _check_same(one: Mapping, other: Mapping) -> None:
-  apart = [k for k in {**one, **other} if k not in one or k not in other]
-  if apart:
+  unpaired = [k for k in {**one, **other} if k not in one or k not in other]
+  if unpaired:
     raise errors.UserError(
-      f"{apart[0]!r} is in one run alone; compare runs of the same cells."
+      f"{unpaired[0]!r} is in one run alone; compare runs of the same cells."
     )
 
 
@@ -322,8 +322,8 @@ def perturbed_training(
       f" {sorted(clean_trained)} and {sorted(perturbed_trained)}."
     )
   ratios = []
-  for name, one in clean_trained.items():
-    a = _fraction(name, one)
+  for name, accuracy in clean_trained.items():
+    a = _fraction(name, accuracy)
     b = _fraction(name, perturbed_trained[name])
     if not b:
       raise errors.UserError(

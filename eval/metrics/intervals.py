@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -12,7 +13,7 @@ from robust_tfds import errors
 
 def clopper_pearson(
   successes: np.typing.ArrayLike, n: np.typing.ArrayLike, level: float = 0.95
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Any, Any]:
   """The exact binomial interval of Clopper and Pearson (1934).
 
   lo = Beta(a / 2; k, n - k + 1), hi = Beta(1 - a / 2; k + 1, n - k) for k
@@ -25,7 +26,7 @@ def clopper_pearson(
     level: coverage in (0, 1).
 
   Returns:
-    (lo, hi), float64 of the broadcast shape, in [0, 1].
+    (lo, hi), float64 of the broadcast shape, in [0, 1]; numbers for numbers.
 
   Raises:
     UserError: negative or non-integer counts, more successes than trials, or a

@@ -245,10 +245,10 @@ def _scores(failure: np.ndarray, inside: np.ndarray, k: int) -> dict:
 
 def _per_anchor(values, sets: pm_k.Sets) -> list:
   if isinstance(values, Mapping):
-    lost = [str(n) for n in sets.name if str(n) not in values]
-    if lost:
+    absent = [str(n) for n in sets.name if str(n) not in values]
+    if absent:
       raise errors.UserError(
-        f"No value for {len(lost)} set(s), the first {lost[0]!r}."
+        f"No value for {len(absent)} set(s), the first {absent[0]!r}."
       )
     return [values[str(n)] for n in sets.name]
   if len(values) != len(sets):

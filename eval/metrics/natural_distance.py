@@ -34,8 +34,8 @@ def l_infinity(a: np.typing.ArrayLike, b: np.typing.ArrayLike) -> np.ndarray:
       f" {x.dtype} {list(x.shape)} and {y.dtype} {list(y.shape)}."
     )
   # Unsigned differences wrap: the larger minus the smaller does not.
-  apart = np.maximum(x, y) - np.minimum(x, y)
-  return apart.max(axis=(-3, -2, -1)) / np.float64(255)
+  difference = np.maximum(x, y) - np.minimum(x, y)
+  return difference.max(axis=(-3, -2, -1)) / np.float64(255)
 
 
 def cdf(

@@ -12,7 +12,7 @@ import numpy as np
 
 from robust_tfds import errors
 
-_SHOWN = 3
+_LISTED = 3
 
 
 def correct(
@@ -58,12 +58,12 @@ def correct(
 
 
 def aligned(
-  wanted: Sequence[str], predicted: Sequence[str], values: np.typing.ArrayLike
+  frames: Sequence[str], predicted: Sequence[str], values: np.typing.ArrayLike
 ) -> np.ndarray:
-  """Values in the order of the wanted frames, each predicted exactly once.
+  """Values in the order of the frames, each predicted exactly once.
 
   Args:
-    wanted: F ids, those of the data set.
+    frames: F ids, those of the data set.
     predicted: N >= F ids, those of the predictions, in any order.
     values: `[..., N]`, in the order of `predicted`.
 
@@ -77,27 +77,29 @@ def aligned(
   >>> aligned(["a", "b"], ["b", "a"], [7, 8])
   array([8, 7])
   """
-  ids, own = np.asarray(predicted, np.str_), np.asarray(values)
-  if own.shape[-1:] != ids.shape:
+  ids, columns = np.asarray(predicted, np.str_), np.asarray(values)
+  if columns.shape[-1:] != ids.shape:
     raise errors.UserError(
-      f"values {list(own.shape)} for {len(ids)} predicted frames: expected"
+      f"values {list(columns.shape)} for {len(ids)} predicted frames: expected"
       " [..., frames]."
     )
   order = np.argsort(ids, kind="stable")
-  ranked, targets = ids[order], np.asarray(wanted, np.str_)
-  twice = ranked[1:][ranked[1:] == ranked[:-1]]
-  if len(twice):
+  ranked, targets = ids[order], np.asarray(frames, np.str_)
+  repeated = ranked[1:][ranked[1:] == ranked[:-1]]
+  if len(repeated):
     raise errors.UserError(
-      f"More than one prediction for frame {str(twice[0])!r}."
+      f"More than one prediction for frame {str(repeated[0])!r}."
     )
   at = np.searchsorted(ranked, targets)
   inside = np.minimum(at, len(ranked) - 1)
   missing = targets if not len(ranked) else targets[ranked[inside] != targets]
   if len(missing):
-    listed = ", ".join(repr(str(m)) for m in missing[:_SHOWN])
-    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    listed = ", ".join(repr(str(m)) for m in missing[:_LISTED])
+    more = (
+      f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
+    )
     raise errors.UserError(
       f"No prediction for {len(missing)} of {len(targets)} frames: {listed}"
       f"{more}. Predict every frame, or leave whole sets out."
     )
-  return own[..., order[inside]]
+  return columns[..., order[inside]]

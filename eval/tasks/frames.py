@@ -367,7 +367,10 @@ def _failures(columns: Columns) -> list[int]:
   failing = (failure > 0) & (failure <= K) & reviewed[sets.anchor]
   distance = np.abs(sets.frame)
   rows = np.flatnonzero(
-    ~correct & reviewed & failing[sets.of] & (distance == failure[sets.of])
+    ~correct
+    & reviewed
+    & failing[sets.set_index]
+    & (distance == failure[sets.set_index])
   )
   # One frame a set: of two at one distance the more certain mistake.
   rows = rows[np.argsort(-columns["score"][rows, 0], kind="stable")]

@@ -5,7 +5,7 @@
 
 `traced` takes a function of JAX arrays, `on_host` any Python function of numpy
 arrays (a torch module, a remote service). Detectors with masks: `traced`, or
-result files in COCO's format (`eval.readers.coco`).
+results lists in COCO's format (`python -m eval.score`).
 """
 
 from __future__ import annotations

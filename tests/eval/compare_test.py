@@ -1,7 +1,6 @@
 """Two runs beside each other: paired intervals, files, refusals."""
 
 import csv
-import json
 import pathlib
 import subprocess
 import sys
@@ -12,10 +11,10 @@ from absl.testing import parameterized
 
 from configs import video_p
 from eval import compare
+from eval import tasks
 from eval.metrics import action
-from eval.readers import workdir as rescore
-from eval.results import predictions
-from eval.tasks import video
+from eval.results.cell import Cell
+from eval.results.workdir import Workdir
 
 _N = 400
 
@@ -28,13 +27,11 @@ def _workdir(folder, strength, *, dataset="ucf101_p", seed=0, **data):
     config.data.perturbations = "jpeg,freezing"
   config.data.severities = (1, 3)
   config.data.update(data)
-  folder.mkdir(parents=True)
-  (folder / "config.json").write_text(
-    json.dumps(json.loads(config.to_json_best_effort()))
-  )
+  workdir = Workdir(folder)
+  workdir.claim(config)
   hardness = np.random.default_rng(7).random(_N)  # the same for every model
-  for condition in video.conditions(config.data):
-    right = hardness < strength - condition.severity / 10
+  for condition in tasks.bind(config).conditions():
+    right = hardness < strength - condition.level / 10
     label = np.arange(_N) % 7
     top5 = np.tile(label[:, None], (1, 5)) + np.arange(5) + 1
     top5[right, 0] = label[right]
@@ -50,9 +47,7 @@ def _workdir(folder, strength, *, dataset="ucf101_p", seed=0, **data):
       kind = np.arange(_N) % 4
       columns["shift"] = np.array(["a", "b", "c", "d"])[kind]
       columns["category"] = np.array(["A", "A", "C", "D"])[kind]
-    cell = rescore.cell_folder(folder, config, "r3d_18", condition)
-    predictions.write_shard(cell, columns, 0, 1)
-    predictions.finish(cell, {"model": "r3d_18"}, 1)
+    workdir.write_cell(Cell("r3d_18", dataset, condition, seed), columns)
   return folder
 
 
@@ -75,7 +70,7 @@ class CompareTest(parameterized.TestCase):
     sides = []
     for workdir in (first, second):
       run = compare.read(workdir)
-      cells, right = compare._split(run)
+      cells, right = compare.split(run)
       accuracy = {c: r.mean() for c, r in cells.items()}
       sides.append(action.robustness(accuracy, right.mean()))
     want = action.compare(*sides)

@@ -61,28 +61,28 @@ def detections(
   images = {i["id"]: i for i in truth["images"]}
   categories = {c["id"]: c for c in truth["categories"]}
   out = []
-  for number, found in enumerate(dt):
+  for number, row in enumerate(dt):
     what = f"Detection {number}"
     for key in ("image_id", "category_id", "score"):
-      if key not in found:
+      if key not in row:
         raise errors.UserError(
-          f"{what} has no {key!r}; it has {', '.join(found)}."
+          f"{what} has no {key!r}; it has {', '.join(row)}."
         )
-    image = _known(what, "image", found["image_id"], images)
-    _known(what, "category", found["category_id"], categories)
-    if not math.isfinite(found["score"]):
+    image = _known(what, "image", row["image_id"], images)
+    _known(what, "category", row["category_id"], categories)
+    if not math.isfinite(row["score"]):
       raise errors.UserError(
-        f"{what} (image {found['image_id']!r}) has the score"
-        f" {found['score']}; scores must be finite."
+        f"{what} (image {row['image_id']!r}) has the score"
+        f" {row['score']}; scores must be finite."
       )
     # COCO's tools read boxes before masks: only what is compared is passed on.
-    kept = {k: found[k] for k in ("image_id", "category_id", "score")}
+    copy = {k: row[k] for k in ("image_id", "category_id", "score")}
     if iou_type == "segm":
-      _mask(what, found.get("segmentation"), image)
-      kept["segmentation"] = found["segmentation"]
+      _mask(what, row.get("segmentation"), image)
+      copy["segmentation"] = row["segmentation"]
     else:
-      kept["bbox"] = _box(what, found.get("bbox"))
-    out.append(kept)
+      copy["bbox"] = _box(what, row.get("bbox"))
+    out.append(copy)
   return out
 
 

@@ -86,14 +86,14 @@ def coco_ap(
   if isinstance(dt, np.ndarray):
     if iou_type == "segm":
       raise errors.UserError("Arrays hold boxes; masks need a list of results.")
-    found: Any = checks.detection_array(truth, dt)
+    detections: Any = checks.detection_array(truth, dt)
   else:
-    found = checks.detections(truth, dt, iou_type)
+    detections = checks.detections(truth, dt, iou_type)
   load, evaluator = _backend(backend)
   with contextlib.redirect_stdout(io.StringIO()):
     theirs = load(truth)
     nothing = {**truth, "annotations": []}
-    ours = theirs.loadRes(found) if len(found) else load(nothing)
+    ours = theirs.loadRes(detections) if len(detections) else load(nothing)
     run = evaluator(theirs, ours, iou_type)
     run.params.useCats = int(use_categories)
     if image_ids is not None:

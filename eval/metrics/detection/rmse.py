@@ -32,8 +32,8 @@ def rmse(clean: np.ndarray, corrupted: np.ndarray) -> float:
     raise errors.UserError(
       f"Images of one shape expected, got {clean.shape} and {corrupted.shape}."
     )
-  apart = clean.astype(np.float64) - corrupted
-  return float(np.sqrt(np.mean(np.square(apart))))
+  difference = clean.astype(np.float64) - corrupted
+  return float(np.sqrt(np.mean(np.square(difference))))
 
 
 def rmse_table(
@@ -44,8 +44,8 @@ def rmse_table(
   Args:
     pairs: corruption, severity, clean and corrupted image of each.
   """
-  seen: dict[tuple[str, int], list[float]] = {}
+  by_cell: dict[tuple[str, int], list[float]] = {}
   for corruption, severity, clean, corrupted in pairs:
-    found = rmse(clean, corrupted)
-    seen.setdefault((corruption, severity), []).append(found)
-  return {cell: float(np.mean(values)) for cell, values in seen.items()}
+    distances = by_cell.setdefault((corruption, severity), [])
+    distances.append(rmse(clean, corrupted))
+  return {cell: float(np.mean(values)) for cell, values in by_cell.items()}

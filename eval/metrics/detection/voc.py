@@ -84,7 +84,7 @@ def _match(
   difficult: np.ndarray,
   detected: Mapping[str, np.ndarray],
   scores: np.ndarray,
-  one: float,
+  border: float,
 ) -> tuple[np.ndarray, np.ndarray]:
   """Of the detections by decreasing score: which are right, which count."""
   order = np.argsort(-scores, kind="stable")
@@ -96,7 +96,7 @@ def _match(
     near = rows[image] if image < len(rows) else ()
     if not len(near):
       continue
-    iou = _iou(detected["box"][index], objects["box"][near], one)
+    iou = _iou(detected["box"][index], objects["box"][near], border)
     best = near[int(np.argmax(iou))]
     if iou.max() < _IOU:
       continue
@@ -111,13 +111,13 @@ def _most(objects: Mapping[str, np.ndarray]) -> int:
   return int(objects["image"].max(initial=-1)) + 1
 
 
-def _iou(box: np.ndarray, others: np.ndarray, one: float) -> np.ndarray:
+def _iou(box: np.ndarray, others: np.ndarray, border: float) -> np.ndarray:
   sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(
     box[:2], others[:, :2]
   )
-  both = np.clip(sides + one, 0, None).prod(axis=1)
-  area = (box[2:] - box[:2] + one).prod()
-  areas = (others[:, 2:] - others[:, :2] + one).prod(axis=1)
+  both = np.clip(sides + border, 0, None).prod(axis=1)
+  area = (box[2:] - box[:2] + border).prod()
+  areas = (others[:, 2:] - others[:, :2] + border).prod(axis=1)
   return both / (area + areas - both)
 
 

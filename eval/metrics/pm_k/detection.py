@@ -120,8 +120,8 @@ def frame_ap(
     class_agnostic: as in `detection`.
   """
   frames = _match(gt, dt, None, iou, class_agnostic)
-  found = {image: _frame_ap(of) for image, of in frames.items()}
-  return {image: ap for image, ap in found.items() if ap is not None}
+  every = {image: _frame_ap(of) for image, of in frames.items()}
+  return {image: ap for image, ap in every.items() if ap is not None}
 
 
 def _worst(anchor, candidates, index, frames):
@@ -167,17 +167,19 @@ def _average_precision(pool: Sequence[_Matched]) -> float:
 def _match(gt, dt, index, iou, class_agnostic) -> _Frames:
   """Greedy matching of every (image, category), as `COCOeval.evaluateImg`."""
   objects: dict = collections.defaultdict(list)
-  found: dict = collections.defaultdict(list)
-  for rows, into in ((gt, objects), (dt, found)):
+  detections: dict = collections.defaultdict(list)
+  for rows, into in ((gt, objects), (dt, detections)):
     for row in rows:
       image = row["image_id"]
       if index is None or image in index:
         category = _ALL if class_agnostic else row["category_id"]
         into[image, category].append(row)
   frames: dict = collections.defaultdict(dict)
-  for image, category in sorted(objects.keys() | found.keys()):
+  for image, category in sorted(objects.keys() | detections.keys()):
     key = image, category
-    frames[image][category] = _match_one(objects[key], found[key], iou, key)
+    frames[image][category] = _match_one(
+      objects[key], detections[key], iou, key
+    )
   return frames
 
 
@@ -190,14 +192,14 @@ def _check_known(rows, frame_index, kind) -> None:
       )
 
 
-def _match_one(objects, found, iou, key) -> _Matched:
-  score = np.array([d["score"] for d in found], np.float64)
+def _match_one(objects, detections, iou, key) -> _Matched:
+  score = np.array([d["score"] for d in detections], np.float64)
   order = np.argsort(-score, kind="stable")[:_MAX_DETECTIONS]
   crowd = np.array([bool(o.get("iscrowd", 0)) for o in objects], bool)
   sort = np.argsort(crowd, kind="stable")  # crowds last
   crowd = crowd[sort]
   boxes = _boxes(objects, key)[sort]
-  overlap = _overlap(_boxes(found, key)[order], boxes, crowd)
+  overlap = _overlap(_boxes(detections, key)[order], boxes, crowd)
   if not np.isfinite(score).all():
     raise errors.UserError(f"A score of image {key[0]!r} is not finite.")
   hit, skip = np.zeros(len(order), bool), np.zeros(len(order), bool)
@@ -205,12 +207,12 @@ def _match_one(objects, found, iou, key) -> _Matched:
   free = np.ones(len(boxes), bool)
   likely = (overlap >= least).any(axis=1) if len(boxes) else hit
   for d in np.flatnonzero(likely):
-    chosen = _choose(overlap[d], free & ~crowd, least)
-    if chosen < 0:
-      chosen = _choose(overlap[d], crowd, least)  # absorbs any number
-      skip[d] = chosen >= 0
+    index = _choose(overlap[d], free & ~crowd, least)
+    if index < 0:
+      index = _choose(overlap[d], crowd, least)  # absorbs any number
+      skip[d] = index >= 0
     else:
-      hit[d], free[chosen] = True, False
+      hit[d], free[index] = True, False
   return _Matched(score[order], hit, skip, int((~crowd).sum()))
 
 
@@ -221,13 +223,13 @@ def _choose(overlap: np.ndarray, allowed: np.ndarray, least: float) -> int:
   return last if last >= 0 and value[last] >= least else -1
 
 
-def _overlap(found, objects, crowd) -> np.ndarray:
+def _overlap(detections, objects, crowd) -> np.ndarray:
   """IoU `[D, G]`; over the detection's area alone for crowds."""
-  low = np.maximum(found[:, None, :2], objects[None, :, :2])
-  ends = found[:, :2] + found[:, 2:], objects[:, :2] + objects[:, 2:]
+  low = np.maximum(detections[:, None, :2], objects[None, :, :2])
+  ends = detections[:, :2] + detections[:, 2:], objects[:, :2] + objects[:, 2:]
   high = np.minimum(ends[0][:, None], ends[1][None])
   both = np.clip(high - low, 0, None).prod(axis=-1)
-  area, other = found[:, 2:].prod(axis=-1), objects[:, 2:].prod(axis=-1)
+  area, other = detections[:, 2:].prod(axis=-1), objects[:, 2:].prod(axis=-1)
   union = area[:, None] + np.where(crowd, 0, other[None] - both)
   return np.divide(both, union, out=np.zeros_like(both), where=union > 0)
 
@@ -256,10 +258,10 @@ def _indices(sets, frame_index) -> dict:
   out = {}
   for anchor, candidates in sets.items():
     for image in candidates:
-      found = frame_index.get(image, frame_index.get(str(image)))
-      if found is None:
+      number = frame_index.get(image, frame_index.get(str(image)))
+      if number is None:
         raise errors.UserError(
           f"Image {image!r} of the set of anchor {anchor!r} has no frame index."
         )
-      out[image] = found
+      out[image] = number
   return out

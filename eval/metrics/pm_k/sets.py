@@ -71,11 +71,11 @@ def group(group_id: np.typing.ArrayLike, frame: np.typing.ArrayLike) -> Sets:
     )
   rows = np.flatnonzero(offset == 0)
   sets.anchor[index[rows]] = rows
-  lost = np.flatnonzero(sets.anchor < 0)
-  if len(lost):
+  orphans = np.flatnonzero(sets.anchor < 0)
+  if len(orphans):
     raise errors.UserError(
-      f"{len(lost)} set(s) have neighbours but no anchor (offset 0), the first"
-      f" {name.tolist()[lost[0]]!r}. Every set needs the anchor's own prediction."
+      f"{len(orphans)} set(s) have neighbours but no anchor (offset 0), the first"
+      f" {name.tolist()[orphans[0]]!r}. Every set needs the anchor's own prediction."
     )
   return sets
 

@@ -1,6 +1,8 @@
 """Classifications of another program: the schema, its values, refusals."""
 
+import dataclasses
 import pathlib
+from unittest import mock
 
 import numpy as np
 from absl.testing import absltest
@@ -11,6 +13,7 @@ from eval.metrics import corruption_error
 from eval.readers import base
 from eval.readers import csv as csv_reader
 from eval.results import table
+from eval.tasks import classification
 from robust_tfds import conditions
 
 
@@ -95,6 +98,28 @@ class CsvReaderTest(parameterized.TestCase):
     rows = self._rows(self._csv(rows_of(("fog", "snow"))))
     self.assertEmpty(table.select(rows, metric="mce"))
     self.assertLen(table.select(rows, metric="ce"), 2)
+
+  def test_a_corruption_of_ones_own_enters_no_mean(self):
+    common = conditions.PICTURES.names("common")
+    before = self._rows(self._csv(rows_of(common)))
+    rows = (
+      *conditions.PICTURES.rows,
+      conditions.Row("invert", "digital", "own"),
+    )
+    family = dataclasses.replace(conditions.PICTURES, rows=rows)
+    with (
+      mock.patch.object(conditions, "PICTURES", family),
+      mock.patch.dict(conditions.FAMILIES, {"pictures": family}),
+      mock.patch.object(classification.Classification, "family", family),
+    ):
+      after = self._rows(self._csv(rows_of((*common, "invert"))))
+    (row,) = table.select(after, metric="mean_error", corruption="invert")
+    self.assertAlmostEqual(row.value, 0.62)
+    for metric in ("mce", "mean_corruption_error"):
+      self.assertEqual(
+        table.select(after, metric=metric)[0].value,
+        table.select(before, metric=metric)[0].value,
+      )
 
   def test_options(self):
     path = self._csv(rows_of(("fog",)))

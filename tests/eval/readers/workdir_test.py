@@ -72,11 +72,11 @@ class WorkdirReaderTest(absltest.TestCase):
     return [(c.model, c.condition.config) for c in cells]
 
   def test_one(self):
-    write(self.root / "run", config_of("b", "a"))
+    write(self.root / "run", config_of("a", "b"))
     predictions = self._read("run")
     self.assertEqual(
       self._cells("run"),
-      [(m, c) for m in "ba" for c in ("clean", "fog_1", "fog_3")],
+      [(m, c) for m in "ab" for c in ("clean", "fog_1", "fog_3")],
     )
     self.assertEqual(predictions.notes, ["scored again from 6 of 6 cells"])
     self.assertEqual(predictions.model_names["a"], "digits_cnn")

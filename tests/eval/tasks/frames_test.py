@@ -315,10 +315,10 @@ class SummaryTest(absltest.TestCase):
     self.assertEqual(table.read(folder / "table.csv"), rows)
 
   def test_published_tables(self):
-    found = published.of("resnet50", "imagenet_vid_robust")
+    found = published.printed("resnet50", "imagenet_vid_robust")
     self.assertEqual((found["acc_orig"], found["acc_pmk"]), (0.675, 0.525))
     self.assertIn("Table 5", found["source"])
-    found = published.of("resnet50", "ytbb_robust")
+    found = published.printed("resnet50", "ytbb_robust")
     self.assertEqual((found["acc_orig"], found["acc_pmk"]), (0.57, 0.438))
     self.assertLen(published.load("shankar2021_ytbb_robust")["models"], 60)
 

@@ -1,0 +1,62 @@
+"""The folder of a score: whole or not at all, replaced, never a run's."""
+
+import json
+import pathlib
+
+from absl.testing import absltest
+
+from eval.results import scored_folder
+
+
+class ScoredFolderTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    self.folder = self.root / "out"
+
+  def _write(self, **files) -> None:
+    with scored_folder.replacing(self.folder, [self.root / "in"]) as folder:
+      for name, text in files.items():
+        (folder / name).write_text(text)
+
+  def _names(self) -> set[str]:
+    return {p.name for p in self.folder.iterdir()}
+
+  def test_replaces_its_own_files_alone(self):
+    self._write(table="1", tables="1")
+    self.assertEqual(self._names(), {"table", "tables", "scored.json"})
+    note = json.loads((self.folder / "scored.json").read_text())
+    self.assertEqual(note["predictions"], [str(self.root / "in")])
+    (self.folder / "notes.txt").write_text("a user's")
+    self._write(table="2")
+    self.assertEqual(self._names(), {"table", "notes.txt", "scored.json"})
+    self.assertEqual((self.folder / "table").read_text(), "2")
+
+  def test_a_failure_leaves_what_was_there(self):
+    self._write(table="1")
+    with self.assertRaises(KeyError):
+      with scored_folder.replacing(self.folder, []) as folder:
+        (folder / "table").write_text("2")
+        raise KeyError("broken")
+    self.assertEqual((self.folder / "table").read_text(), "1")
+    self.assertEqual([p.name for p in self.root.iterdir()], ["out"])
+
+  def test_refusals(self):
+    self.folder.mkdir()
+    (self.folder / "cells").mkdir()
+    with self.assertRaisesRegex(ValueError, "out is the workdir of a run"):
+      self._write()
+    (self.folder / "cells").rmdir()
+    (self.folder / "config.json").write_text("{}")
+    with self.assertRaisesRegex(ValueError, "out is the workdir of a run"):
+      self._write()
+    self.folder = self.folder / "config.json"
+    with self.assertRaisesRegex(ValueError, "config.json is a file"):
+      self._write()
+    self.folder = self.root / "in"
+    with self.assertRaisesRegex(ValueError, "in is what is scored"):
+      self._write()
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,92 @@
+"""Results lists as columns: exact, in their order, checked."""
+
+import json
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from eval.metrics import detection
+from eval.metrics.detection import coco
+from eval.results import predictions
+from eval.tasks.parts import result_lists
+from tests import shared_data
+
+_CASES = ("typical_200x10", "ties_200x10", "all_ties")
+
+
+def _stored(case, name):
+  return shared_data.golden_json("detection", "coco", case, name)
+
+
+def _one(**changes):
+  row = {"image_id": 1, "category_id": 2, "score": 0.5, "bbox": [1, 2, 3, 4]}
+  row |= changes
+  return [{k: v for k, v in row.items() if v is not None}]
+
+
+_TRUTH = {
+  "images": [{"id": 1, "width": 9, "height": 9}],
+  "categories": [{"id": 2, "name": "cat"}],
+  "annotations": [],
+}
+
+
+class ResultListsTest(parameterized.TestCase):
+  @parameterized.parameters(*_CASES)
+  def test_ap_is_that_of_the_list_to_the_last_bit(self, case):
+    truth, results = (
+      _stored(case, "gt.json.gz"),
+      _stored(case, "dt_bbox.json.gz"),
+    )
+    columns = predictions.sort(result_lists.columns(results, truth))
+    expected = detection.coco_ap(truth, results, backend=coco.fastest())
+    numbers = result_lists.numbers(columns, truth, "coco")
+    self.assertEqual(
+      numbers, {f"bbox/{name}": expected[name] for name in coco.STATS}
+    )
+
+  def test_masks(self):
+    truth = _stored("typical_200x10", "gt.json.gz")
+    results = _stored("typical_200x10", "dt_segm.json.gz")
+    columns = predictions.sort(result_lists.columns(results, truth))
+    expected = detection.coco_ap(truth, results, "segm", backend=coco.fastest())
+    numbers = result_lists.numbers(columns, truth, "coco")
+    self.assertEqual(numbers["segm/AP"], expected["AP"])
+
+  def test_columns(self):
+    rows = _one(score=1 / 3) + _one(bbox=[0.1, 0.2, 1 / 3, 1])
+    columns = result_lists.columns(rows, _TRUTH)
+    self.assertTrue(result_lists.is_one(columns))
+    self.assertEqual(columns["score"].tolist(), [1 / 3, 0.5])
+    self.assertEqual(columns["bbox"][1].tolist(), [0.1, 0.2, 1 / 3, 1])
+    self.assertEqual(columns["frame"].tolist(), [0, 1])
+    self.assertEqual(columns["score"].dtype, np.float64)
+    empty = result_lists.columns([], _TRUTH)
+    self.assertEqual(empty["bbox"].shape, (0, 4))
+
+  @parameterized.parameters(
+    ({}, "list expected, got dict"),
+    ([1], "Detection 0 is no object"),
+    (_one(bbox=None), "neither a bbox nor a segmentation"),
+    (_one() + _one(bbox=None), "Detection 1 has no 'bbox'"),
+    (_one(image_id=7), "Detection 0 is of image 7"),
+    (_one(category_id=7), "Detection 0 is of category 7"),
+    (_one(score=float("nan")), "scores must be finite"),
+    (_one(score=None), "Detection 0 has no 'score'"),
+    (_one(bbox=[1, 2, 3]), r"bbox \[x, y, w, h\] expected"),
+    (_one(image_id=True), "image_id is a whole number"),
+  )
+  def test_refusals(self, results, message):
+    with self.assertRaisesRegex(ValueError, message):
+      result_lists.columns(json.loads(json.dumps(results)), _TRUTH)
+
+  def test_voc_needs_boxes(self):
+    mask = {"size": [9, 9], "counts": "9"}
+    columns = result_lists.columns(_one(bbox=None, segmentation=mask), _TRUTH)
+    with self.assertRaisesRegex(ValueError, "needs boxes"):
+      result_lists.numbers(columns, _TRUTH, "voc")
+
+
+if __name__ == "__main__":
+  absltest.main()
