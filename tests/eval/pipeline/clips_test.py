@@ -8,10 +8,10 @@ from absl.testing import parameterized
 
 from eval.pipeline import clips
 from eval.pipeline import inputs
-from eval.tasks import Condition
 from models.video.spec import VideoSpec
 from robust_tfds import corruptions
 from robust_tfds import movies
+from robust_tfds.conditions import Condition
 
 _SPEC = VideoSpec(
   input_px=16, resize="squash", resize_px=16, frames=4, rate=2, num_classes=5
@@ -59,7 +59,7 @@ class ViewsTest(parameterized.TestCase):
 
 class MakeTest(parameterized.TestCase):
   def _make(self, video, name, severity=1, views=2):
-    return clips.make(
+    return clips.sample_clips(
       video, 30.0, name, severity, "paper", _key(name), _SPEC, views
     )
 
@@ -112,7 +112,9 @@ class FileTest(parameterized.TestCase):
     index = clips.view_indices(len(whole), 30.0, 4, 2, 6)
     want = [clips._cropped(frame, _SPEC) for frame in whole[index.ravel()]]
     for video in (data, movies.decode(data)):
-      got = clips.make(video, 30.0, name, 1, "paper", _key(name), _SPEC, 6)
+      got = clips.sample_clips(
+        video, 30.0, name, 1, "paper", _key(name), _SPEC, 6
+      )
       np.testing.assert_array_equal(got, np.reshape(want, got.shape))
 
   def test_a_cut_off_file_is_named(self):
@@ -127,7 +129,7 @@ class FileTest(parameterized.TestCase):
       batch_size=1,
       steps=1,
       examples=lambda skipped: iter([broken]),
-      ahead=iter,
+      prefetch=iter,
     )
     made = clips.Clips(
       source,
@@ -158,7 +160,7 @@ class ClipsTest(absltest.TestCase):
       batch_size=2,
       steps=3,
       examples=lambda skipped: iter(examples),
-      ahead=iter,
+      prefetch=iter,
     )
     made = clips.Clips(
       source,
