@@ -11,10 +11,11 @@ import numpy as np
 from absl.testing import absltest
 
 from configs import quickstart_detection
-from eval.readers import workdir as rescore
+from eval.readers import base as readers
 from eval.results import table
 from eval.results.cell import Cell
 from eval.run import plan as plan_lib
+from eval.run import rescore
 from eval.run import runner
 from eval.tasks import base
 from eval.tasks import detection
@@ -121,9 +122,12 @@ class RunTest(absltest.TestCase):
     self.assertEqual(values(read), values(self.rows))
 
   def test_scored_again_it_is_the_same_table(self):
-    rows, context = rescore.workdir(self.base / "first")
-    self.assertEqual(rows, self.rows)
-    self.assertEqual(context.task, "detection")
+    out = self.base / "scored"
+    rescore.score([self.base / "first"], out, readers.Options(), "auto")
+    self.assertEqual(
+      (out / "table.csv").read_bytes(),
+      (self.base / "first" / "table.csv").read_bytes(),
+    )
 
   def test_a_baseline_is_refused(self):
     config = _config().unlock()

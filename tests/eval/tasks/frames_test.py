@@ -13,11 +13,12 @@ from configs import vid_robust
 from eval import papers as published
 from eval import reports
 from eval.metrics import pm_k
-from eval.readers import workdir as rescore
+from eval.readers import base as readers
 from eval.results import predictions
 from eval.results import table
 from eval.results.cell import Cell
 from eval.run import plan as plan_lib
+from eval.run import rescore
 from eval.run import runner
 from eval.tasks import base
 from eval.tasks import frames
@@ -131,12 +132,12 @@ class DigitsTest(parameterized.TestCase):
     self.assertEqual((again / "table.csv").read_bytes(), first)
 
   def test_rescored_without_data_or_models(self):
-    made, context = rescore.workdir(self.base / "first")
-    path = self.base / "rescored.csv"
-    table.write(made, path)
-    first = (self.base / "first/table.csv").read_bytes()
-    self.assertEqual(path.read_bytes(), first)
-    self.assertEqual(context.task, "frames")
+    out = self.base / "scored"
+    rescore.score([self.base / "first"], out, readers.Options(), "auto")
+    self.assertEqual(
+      (out / "table.csv").read_bytes(),
+      (self.base / "first" / "table.csv").read_bytes(),
+    )
 
 
 class VidTest(parameterized.TestCase):

@@ -13,20 +13,21 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import reports
 from eval.metrics import stability
 from eval.pipeline import inputs
-from eval.readers import workdir as rescore
+from eval.readers import base as readers
 from eval.results import predictions
 from eval.results import table
 from eval.results.cell import Cell
 from eval.run import plan as plan_lib
+from eval.run import rescore
 from eval.run import runner
 from eval.tasks import base
 from eval.tasks import sequences
 from robust_tfds import conditions
 from tests.eval import tiny_config
 
+_COMMON = conditions.SEQUENCES.names("common")
 _TASK = sequences.Sequences(base.Setting("digits_p"))
 _condition = conditions.SEQUENCES.condition
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -113,7 +114,12 @@ class ConditionsTest(parameterized.TestCase):
 
 
 class SummaryTest(absltest.TestCase):
-  def _rows(self, baseline, names=stability.COMMON, models=("a", "b")):
+  def _rows(
+    self,
+    baseline,
+    names=conditions.SEQUENCES.names("common"),
+    models=("a", "b"),
+  ):
     task = sequences.Sequences(base.Setting("digits_p", baseline=baseline))
     cells = [
       (
@@ -160,7 +166,7 @@ class SummaryTest(absltest.TestCase):
     self.assertAlmostEqual(mean.value, 1.0)
 
   def test_an_incomplete_benchmark_has_no_mean(self):
-    rows = self._rows("alexnet", stability.COMMON[1:])
+    rows = self._rows("alexnet", _COMMON[1:])
     self.assertEmpty(table.select(rows, metric="mfr"))
     self.assertNotEmpty(table.select(rows, metric="fr"))
 
@@ -272,13 +278,14 @@ class RunTest(parameterized.TestCase):
     )
 
   def test_scored_again_it_is_the_same_table(self):
-    rows, context = rescore.workdir(self.base / "first")
-    self.assertEqual(rows, self.rows)
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    names = {p.name for p in reports.write_all(context, folder)}
+    out = self.base / "scored"
+    rescore.score([self.base / "first"], out, readers.Options(), "auto")
+    self.assertEqual(
+      (out / "table.csv").read_bytes(),
+      (self.base / "first" / "table.csv").read_bytes(),
+    )
+    names = {p.name for p in (out / "reports").iterdir()}
     self.assertContainsSubset({"cells.md", "report.html"}, names)
-    with self.assertRaisesRegex(ValueError, "no config.json"):
-      rescore.workdir(folder)
 
   def test_all_reports(self):
     config = _config()

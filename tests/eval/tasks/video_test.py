@@ -14,10 +14,11 @@ from absl.testing import absltest
 from configs import quickstart_video
 from eval import reports
 from eval.metrics import action
-from eval.readers import workdir as rescore
+from eval.readers import base as readers
 from eval.results import table
 from eval.results.cell import Cell
 from eval.run import plan as plan_lib
+from eval.run import rescore
 from eval.run import runner
 from eval.tasks import base
 from eval.tasks import video
@@ -222,8 +223,12 @@ class RunTest(absltest.TestCase):
     self.assertEqual(values(read), values(self.rows))
 
   def test_scored_again_it_is_the_same_table(self):
-    rows, _ = rescore.workdir(self.base / "first")
-    self.assertEqual(rows, self.rows)
+    out = self.base / "scored"
+    rescore.score([self.base / "first"], out, readers.Options(), "auto")
+    self.assertEqual(
+      (out / "table.csv").read_bytes(),
+      (self.base / "first" / "table.csv").read_bytes(),
+    )
 
 
 if __name__ == "__main__":
