@@ -131,7 +131,7 @@ class Builder(
   CLASSES: ClassVar[int | Sequence[str]] = 0
   SUPERVISED: ClassVar[tuple[str, str] | None] = None
   HOMEPAGE: ClassVar[str] = ""
-  DEFAULT_BUILDER_CONFIG_NAME = conditions.CLEAN
+  DEFAULT_BUILDER_CONFIG_NAME: ClassVar[str | None] = conditions.CLEAN
 
   workers: int = 1
   beam: bool = False

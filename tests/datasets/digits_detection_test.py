@@ -24,7 +24,7 @@ from robust_tfds.datasets.digits_detection_c import (
 from tests.datasets import builders_test
 
 
-class _FewScenes(builders_test.DigitsTest):
+class _FewScenes:
   @classmethod
   def setUpClass(cls):
     few = mock.patch.dict(scenes.COUNTS, {"train": 30, "test": 20})
@@ -33,12 +33,12 @@ class _FewScenes(builders_test.DigitsTest):
     super().setUpClass()
 
 
-class DigitsDetectionTest(_FewScenes):
+class DigitsDetectionTest(_FewScenes, builders_test.DigitsTest):
   DATASET_CLASS = digits_detection_dataset_builder.Builder
   SPLITS = {"train": 30, "test": 20}
 
 
-class DigitsDetectionCTest(_FewScenes):
+class DigitsDetectionCTest(_FewScenes, builders_test.DigitsTest):
   DATASET_CLASS = digits_detection_c_dataset_builder.Builder
   SPLITS = {"test": 20}
   BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "brightness_3"]
