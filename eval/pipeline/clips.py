@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from eval.pipeline import inputs
@@ -82,7 +83,7 @@ def sample_clips(
   name: str,
   severity: int,
   edition: str,
-  key: jax.Array | np.ndarray,
+  key: jax.typing.ArrayLike,
   spec: Any,
   views: int,
   sampling: str = "dense",
@@ -108,6 +109,7 @@ def sample_clips(
   """
   temporal = bool(name) and perturbations.is_temporal(name)
   clip_frames = np.empty(0, np.int64)
+  key = jnp.asarray(key)
 
   def choose(count: int) -> list[int]:
     nonlocal clip_frames

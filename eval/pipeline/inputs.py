@@ -54,15 +54,17 @@ class Batch:
 
 
 class Batches(Protocol):
-  """What gives batches of one shape, always in the same order.
+  """What gives batches of one shape, always in the same order."""
 
-  Attributes:
-    steps: how many batches.
-    shape: of an example's pixels; None where pictures differ.
-  """
+  @property
+  def steps(self) -> int:
+    """How many batches."""
+    ...
 
-  steps: int
-  shape: tuple[int | None, ...]
+  @property
+  def shape(self) -> tuple[int | None, ...]:
+    """Of an example's pixels; None where pictures differ."""
+    ...
 
   def batches(self) -> Iterator[Batch]:
     """`steps` batches."""

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 from typing import ClassVar
+from typing import Literal
 
 import ml_collections
 import numpy as np
@@ -28,6 +29,8 @@ from robust_tfds import conditions
 from robust_tfds import errors
 
 Condition = conditions.Condition
+# Kinds of `models.names`, which tasks do not import.
+ModelKind = Literal["classification", "detection", "video"]
 Columns = Mapping[str, np.ndarray]
 # (model, condition) -> what `summary_inputs` gave of the cell.
 SummaryInputs = Mapping[tuple[str, Condition], Any]
@@ -95,7 +98,7 @@ class Task(abc.ABC):
 
   facts: ClassVar[TaskFacts]
   family: ClassVar[conditions.Family] = conditions.PICTURES
-  model_kind: ClassVar[str] = "classification"
+  model_kind: ClassVar[ModelKind] = "classification"
   clean_config: ClassVar[str] = "clean"
   clean_codec: ClassVar[str] = "raw"
   fly_codecs: ClassVar[tuple[str, ...]] = ("raw",)

@@ -117,7 +117,7 @@ class Detection(base.Task):
     `scores` float32 `[N, D]`, `classes` int16 `[N, D]`, -1 where there is none;
     and `masks`, one text a picture: COCO's run lengths, separated by spaces.
     """
-    rows = np.flatnonzero(batch.mask)
+    rows = np.flatnonzero(batch.mask).tolist()
     ids = [int(batch.examples[i]["image_id"]) for i in rows]
     columns = {
       "example_id": np.array(batch.example_id, np.str_)[rows],

@@ -285,9 +285,7 @@ def _reducer(space_name: str, merge: str) -> predict.Reduce:
   return lambda logits: top_k.reduce(space.project(logits, merge))
 
 
-def _labels(
-  ids: Sequence[str], rows: Sequence[Mapping[str, Any]]
-) -> np.ndarray:
+def _labels(ids: np.ndarray, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
   """All labels of frames: int32 `[N, 8]`, -1 pads."""
   labels = np.full((len(rows), _LABELS), -1, np.int32)
   for i, row in enumerate(rows):

@@ -217,7 +217,7 @@ class Video(base.Task):
       condition.name,
       condition.level,
       edition=self.setting.edition,
-      key=key,
+      key=jnp.asarray(key),
     )
     return np.asarray(perturbed)
 

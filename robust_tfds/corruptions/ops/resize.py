@@ -38,26 +38,30 @@ def bilinear(image: jax.Array, box: Box, out: tuple[int, int]) -> jax.Array:
   down = _weights(top, height, image.shape[0], out[0])
   across = _weights(left, width, image.shape[1], out[1])
   levels = image.transpose(2, 0, 1)
-  levels = _weighted(
-    levels,
-    across,
-    lambda x, w: jnp.einsum("chw,ow->cho", x, w, precision="highest"),
-  )
-  levels = _weighted(
-    levels,
-    down,
-    lambda x, w: jnp.einsum("chw,oh->cow", x, w, precision="highest"),
-  )
+  levels = _weighted("chw,ow->cho", levels, across)
+  levels = _weighted("chw,oh->cow", levels, down)
   return levels.transpose(1, 2, 0).astype(jnp.uint8)
 
 
-def _weighted(levels: jax.Array, weights: jax.Array, product) -> jax.Array:
-  """Levels 0..255 after one pass: int32."""
+def _weighted(axes: str, levels: jax.Array, weights: jax.Array) -> jax.Array:
+  """Levels 0..255 after one pass: int32.
+
+  Args:
+    axes: of levels, weights and result, as einsum writes them.
+    levels: whole numbers 0..255.
+    weights: int32, in 22-bit fixed point.
+  """
   pixels = levels.astype(jnp.float32)
-  high = product(pixels, (weights >> _LOW_BITS).astype(jnp.float32))
-  low = product(pixels, (weights & (2**_LOW_BITS - 1)).astype(jnp.float32))
-  total = (high.astype(jnp.int32) << _LOW_BITS) + low.astype(jnp.int32)
-  return jnp.clip((total + (1 << (_BITS - 1))) >> _BITS, 0, 255)
+
+  def product(part: jax.Array) -> jax.Array:
+    sums = jnp.einsum(
+      axes, pixels, part.astype(jnp.float32), precision="highest"
+    )
+    return sums.astype(jnp.int32)
+
+  high = product(weights >> _LOW_BITS) << _LOW_BITS
+  low = product(weights & (2**_LOW_BITS - 1))
+  return jnp.clip((high + low + (1 << (_BITS - 1))) >> _BITS, 0, 255)
 
 
 def _weights(start: Side, length: Side, canvas: int, out: int) -> jax.Array:

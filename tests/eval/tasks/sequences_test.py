@@ -117,7 +117,7 @@ class SummaryTest(absltest.TestCase):
   def _rows(
     self,
     baseline,
-    names=conditions.SEQUENCES.names("common"),
+    names=_COMMON,
     models=("a", "b"),
   ):
     task = sequences.Sequences(base.Setting("digits_p", baseline=baseline))
