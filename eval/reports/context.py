@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from collections.abc import Sequence
 
@@ -89,6 +90,14 @@ class Context:
     Rows over all models have an empty label, which is none of them.
     """
     return list(dict.fromkeys(r.model for r in self.rows if r.model))
+
+  @functools.cached_property
+  def rows_of(self) -> Mapping[tuple[str, str], Sequence[table.Row]]:
+    """(model, metric) -> its rows, in the order of the table."""
+    out: dict[tuple[str, str], list[table.Row]] = {}
+    for row in self.rows:
+      out.setdefault((row.model, row.metric), []).append(row)
+    return out
 
   @property
   def common(self) -> list[str]:

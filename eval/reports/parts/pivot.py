@@ -134,15 +134,19 @@ def names(context: Context) -> list[str]:
   return [*context.common, *context.extra]
 
 
-def row(context: Context, model: str, **equal: object) -> table.Row | None:
+def row(
+  context: Context, model: str, *, metric: str, **equal: object
+) -> table.Row | None:
   """The first row of a model with these columns; None where there is none."""
-  rows = table.select(context.rows, model=model, **equal)
+  rows = table.select(context.rows_of.get((model, metric), ()), **equal)
   return rows[0] if rows else None
 
 
-def value(context: Context, model: str, **equal: object) -> float:
+def value(
+  context: Context, model: str, *, metric: str, **equal: object
+) -> float:
   """The value of `row`; nan where there is none."""
-  first = row(context, model, **equal)
+  first = row(context, model, metric=metric, **equal)
   return first.value if first else math.nan
 
 

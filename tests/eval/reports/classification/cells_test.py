@@ -14,7 +14,7 @@ class CellsTest(absltest.TestCase):
     context = contexts.of_task("classification", names=("fog",))
     folder = pathlib.Path(self.create_tempdir().full_path)
     (path,) = cells.Cells().write(context, folder)
-    row = pivot.row(context, "ours", config="fog_3")
+    row = pivot.row(context, "ours", metric="error", config="fog_3")
     numbers = [pivot.percent(n) for n in (row.value, row.lo, row.hi)]
     text = path.read_text("utf-8")
     self.assertIn(f"{numbers[0]} ({numbers[1]}–{numbers[2]})", text)
@@ -29,7 +29,7 @@ class CellsTest(absltest.TestCase):
       ["ours, fog", "ours, zoom blur", "base, fog", "base, zoom blur"],
     )
     self.assertEqual([c.heading for c in table.columns], [*"12345"])
-    row = pivot.row(context, "base", config="fog_3")
+    row = pivot.row(context, "base", metric="error", config="fog_3")
     self.assertEqual(table.columns[2].numbers[2], row.value)
 
 

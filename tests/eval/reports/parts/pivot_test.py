@@ -48,7 +48,9 @@ class PivotTest(parameterized.TestCase):
   def test_what_is_not_there_is_nan(self):
     context = contexts.of_task("classification", names=("fog",))
     self.assertTrue(math.isnan(pivot.headline(context, "ours", "mce")))
-    self.assertIsNone(pivot.row(context, "ours", corruption="snow"))
+    self.assertIsNone(
+      pivot.row(context, "ours", metric="error", corruption="snow")
+    )
 
   def test_note_names_missing_corruptions_and_the_baseline(self):
     names = ("fog", "snow", "spatter")
