@@ -91,7 +91,7 @@ class Condition:
   level: int = 0
   kind: Kind = dataclasses.field(default="pictures")
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     """Checks the level; all clean conditions become equal."""
     if not self.name:
       if self.level:

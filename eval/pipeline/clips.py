@@ -13,7 +13,10 @@ from __future__ import annotations
 
 import concurrent.futures
 import itertools
+from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -27,6 +30,9 @@ from robust_tfds.datasets import geometry
 
 _NATIVE_FPS = 30.0  # what a model's rate counts in
 _PART = 16  # frames perturbed at once
+# Number of frames -> the numbers of those that are needed, ascending.
+_Choose = Callable[[int], list[int]]
+_NumberedFrame = tuple[int, np.ndarray]
 
 
 def view_indices(
@@ -136,7 +142,14 @@ def sample_clips(
   return flat.reshape(*clip_frames.shape, *flat.shape[1:])
 
 
-def _frame_by_frame(video, name, severity, edition, key, choose):
+def _frame_by_frame(
+  video: bytes | np.ndarray,
+  name: str,
+  severity: int,
+  edition: str,
+  key: jax.Array,
+  choose: _Choose,
+) -> Iterator[_NumberedFrame]:
   """(number, frame) of the chosen frames, perturbed in parts of one length."""
   frames = _chosen(video, choose)
   if not name:
@@ -157,11 +170,17 @@ def _frame_by_frame(video, name, severity, edition, key, choose):
     yield from zip(numbers.tolist(), np.asarray(perturbed))
 
 
-def _through_mpeg(video, fps, name, severity, choose):
+def _through_mpeg(
+  video: bytes | np.ndarray,
+  fps: float,
+  name: str,
+  severity: int,
+  choose: _Choose,
+) -> Iterator[_NumberedFrame]:
   """(number, frame) of the chosen frames of the whole video, coded anew."""
   count = 0
 
-  def counted():
+  def counted() -> Iterator[np.ndarray]:
     nonlocal count
     for frame in movies.iterate(video) if isinstance(video, bytes) else video:
       count += 1
@@ -177,7 +196,9 @@ def _through_mpeg(video, fps, name, severity, choose):
       return
 
 
-def _chosen(video, choose):
+def _chosen(
+  video: bytes | np.ndarray, choose: _Choose
+) -> Iterator[_NumberedFrame]:
   if isinstance(video, bytes):
     yield from movies.frames_at(video, choose)
   else:
@@ -242,7 +263,12 @@ class Clips:
     except movies.BrokenVideoError as e:
       raise movies.BrokenVideoError(f"{text}: {e}") from e
 
-  def _batch(self, rows, clips, size) -> inputs.Batch:
+  def _batch(
+    self,
+    rows: Sequence[Mapping[str, Any]],
+    clips: Sequence[np.ndarray],
+    size: int,
+  ) -> inputs.Batch:
     spec, padding = self._spec, size - len(rows)
     side = spec.input_px
     image = np.zeros((size, self._views, spec.frames, side, side, 3), np.uint8)

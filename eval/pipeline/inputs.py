@@ -155,7 +155,7 @@ class Source:
     Adds to `waited_s`, `decoding_s` and `decoded`.
     """
 
-    def measured():
+    def measured() -> Iterator[Batch]:
       while True:
         start = time.perf_counter()
         batch = next(batches, None)

@@ -76,24 +76,28 @@ class Predictor:
     rows = [images] if sizes is None else [images, sizes]
     return self._steps[reduce](self._variables, *rows)
 
-  def _logits(self, reduce: Reduce, variables, images):
+  def _logits(
+    self, reduce: Reduce, variables: Any, images: jax.Array
+  ) -> Mapping[str, jax.Array]:
     flat = images.reshape(-1, *images.shape[-self._item :])
     logits = self._model.apply(variables, flat).astype(jnp.float32)
     logits = logits.reshape(*images.shape[: -self._item], -1)
     inner = tuple(range(1, logits.ndim))
     return {**reduce(logits), "finite": jnp.isfinite(logits).all(axis=inner)}
 
-  def _detections(self, reduce: Reduce, variables, images, sizes):
+  def _detections(
+    self, reduce: Reduce, variables: Any, images: jax.Array, sizes: jax.Array
+  ) -> Mapping[str, jax.Array]:
     outputs = reduce(self._model.apply(variables, images, sizes))
     finite = jnp.isfinite(outputs["scores"]).all(axis=1)
     finite &= jnp.isfinite(outputs["boxes"]).all((1, 2))
     return {**outputs, "finite": finite}
 
   def _compile(self, step: Callable, reduce: Reduce) -> Callable:
-    def whole(variables, *rows):
+    def whole(variables: Any, *rows: jax.Array) -> Mapping[str, jax.Array]:
       return step(reduce, variables, *rows)
 
-    def sharded(variables, *rows):
+    def sharded(variables: Any, *rows: jax.Array) -> Mapping[str, jax.Array]:
       return jax.shard_map(
         whole,
         mesh=self._where,
@@ -128,7 +132,12 @@ def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
     uint8 `[B, H, W, 3]`; clean images pass through the codec alone.
   """
 
-  def transform(images, sizes, condition, keys):
+  def transform(
+    images: jax.Array,
+    sizes: jax.Array | None,
+    condition: Condition,
+    keys: np.ndarray,
+  ) -> jax.Array:
     if condition.name:
       step = _corrupt_step(where, condition.name, edition)
       severity = np.int32(condition.level)
@@ -152,7 +161,12 @@ def canvas_corruptor(where: Mesh, edition: str) -> Transform:
     `[B, 2]`) -> uint8 `[B, H, W, 3]`.
   """
 
-  def transform(images, sizes, condition, keys):
+  def transform(
+    images: jax.Array,
+    sizes: jax.Array | None,
+    condition: Condition,
+    keys: np.ndarray,
+  ) -> jax.Array:
     if not condition.name:
       return images
     step = _corrupt_step(where, condition.name, edition, sized=True)
@@ -175,7 +189,12 @@ def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
     uint32 `[B, 2]`) -> uint8 `[B, T, S, S, 3]`; the clean crop has T = 1.
   """
 
-  def transform(images, sizes, condition, keys):
+  def transform(
+    images: jax.Array,
+    sizes: jax.Array | None,
+    condition: Condition,
+    keys: np.ndarray,
+  ) -> jax.Array:
     name = "" if condition.clean else condition.config
     step = _sequence_step(where, name, edition, sizes is not None)
     rows = [images, devices.put_batch(keys, where)]
@@ -194,7 +213,9 @@ def _sequence_step(
   from robust_tfds.corruptions.sequence import crop_batch
   from robust_tfds.corruptions.sequence import sequence_batch
 
-  def step(images, keys, sizes=None):
+  def step(
+    images: jax.Array, keys: jax.Array, sizes: jax.Array | None = None
+  ) -> jax.Array:
     if not name:
       crop = crop_batch(images, edition=edition, sizes=sizes)
       return crop[:, None]
@@ -227,7 +248,12 @@ def _through_h264(
 def _corrupt_step(
   where: Mesh, name: str, edition: str, sized: bool = False
 ) -> Callable:
-  def step(images, severity, keys, sizes=None):
+  def step(
+    images: jax.Array,
+    severity: jax.Array,
+    keys: jax.Array,
+    sizes: jax.Array | None = None,
+  ) -> jax.Array:
     return corruptions.corrupt_batch(
       images, name, severity, edition=edition, keys=keys, sizes=sizes
     )
@@ -248,7 +274,7 @@ def _corrupt_step(
 def _jpeg_step(where: Mesh) -> Callable:
   """The published images' last save: quality 85, 4:2:0."""
 
-  def step(images):
+  def step(images: jax.Array) -> jax.Array:
     return jpeg.roundtrip_batch(images, 85)
 
   return jax.jit(

@@ -47,7 +47,7 @@ def batch(
       f" move too. Got flip={flip}, crop_px={crop_px}; leave both out."
     )
 
-  def change(example_key, image):
+  def change(example_key: jax.Array, image: jax.Array) -> jax.Array:
     return _image(example_key, image, flip, crop_px)
 
   keys = jax.random.split(key, len(examples["image"]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Mapping
+from typing import Any
 
 from eval.pipeline import devices
 from eval.results import table
@@ -62,7 +64,7 @@ class Runner:
     hosts.barrier(self.host, "end")
     return scored.rows
 
-  def _truth(self):
+  def _truth(self) -> dict[str, Any] | None:
     """The ground truth, made by the first host and kept in the workdir."""
     truth = self.workdir.truth()
     if truth is None and self.host.index == 0:
@@ -72,7 +74,12 @@ class Runner:
         truth = self.workdir.truth()
     return truth
 
-  def _make(self, cells: list[Cell], loaded, truth) -> None:
+  def _make(
+    self,
+    cells: list[Cell],
+    loaded: Mapping[str, models_lib.LoadedModel],
+    truth: Mapping[str, Any] | None,
+  ) -> None:
     """All cells that are not finished, condition after condition."""
     unfinished = [c for c in cells if not self.workdir.done(c)]
     progress = Progress(

@@ -89,7 +89,7 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
   count = len(jax.tree.leaves(data)[0])
 
   @functools.partial(jax.jit, donate_argnums=(0, 1))
-  def step(variables, state, data, i):
+  def step(variables: Any, state: Any, data: Any, i: int) -> tuple[Any, Any]:
     rows = jax.random.randint(
       jax.random.fold_in(key, i), (recipe.batch_size,), 0, count
     )
@@ -118,7 +118,7 @@ def _classification(model: Any, recipe: Any, data_dir: str) -> tuple:
     "label": jnp.asarray(label),
   }
 
-  def loss(variables, batch):
+  def loss(variables: Any, batch: Any) -> jax.Array:
     logits = model.apply(variables, batch["image"])
     return optax.softmax_cross_entropy_with_integer_labels(
       logits, batch["label"]

@@ -177,7 +177,11 @@ def _of_model(
   ]
 
 
-def _normalised(errors, clean, reference) -> dict[str, Any]:
+def _normalised(
+  errors: Mapping[str, Sequence[float]],
+  clean: float | None,
+  reference: str | Mapping[str, object],
+) -> dict[str, Any]:
   """Of the corruptions that have all their severities."""
   whole = {
     name: list(e)

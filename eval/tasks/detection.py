@@ -251,7 +251,7 @@ def reduce(outputs: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
   score = jnp.where(valid, outputs["scores"], -jnp.inf)
   order = jnp.argsort(-score, axis=1, stable=True)
 
-  def sort(x):
+  def sort(x: jax.Array) -> jax.Array:
     index = order.reshape(*order.shape, *[1] * (x.ndim - 2))
     return jnp.take_along_axis(x, index, axis=1)
 

@@ -190,7 +190,7 @@ class Sequences(base.Task):
 
 @functools.cache
 def _reducer(noise: bool) -> predict.Reduce:
-  def reduce(logits):
+  def reduce(logits: jax.Array) -> dict[str, jax.Array]:
     # [B, T, classes]; rankings over all classes never leave the device.
     zipf = jax.lax.map(lambda frames: _zipf_distances(frames, noise), logits)
     return {**top_k.reduce(logits), "zipf": zipf}
@@ -204,7 +204,7 @@ def _zipf_distances(logits: jax.Array, noise: bool) -> jax.Array:
   place = jnp.argsort(ranked, axis=-1)
   weight = 1 / jnp.arange(1, logits.shape[-1] + 1, dtype=jnp.float32)
 
-  def mean(earlier, later):
+  def mean(earlier: jax.Array, later: jax.Array) -> jax.Array:
     sigma = jnp.take_along_axis(later, earlier, axis=-1)
     return (weight * jnp.abs(weight - weight[sigma])).sum(-1).mean()
 
@@ -303,7 +303,14 @@ class _Summary:
     """Noise has one cell a difficulty, the others one column a difficulty."""
     return 0 if _FAMILY.is_noise(name) else self.difficulty - 1
 
-  def _row(self, name, metric, value, ends=(None, None), n=None) -> table.Row:
+  def _row(
+    self,
+    name: str,
+    metric: str,
+    value: float,
+    ends: cells_lib.Interval = (None, None),
+    n: int | None = None,
+  ) -> table.Row:
     summary = cells_lib.Summary.of(self.rows, self.baseline)
     return summary.row(name, metric, value, ends, n, level=self.difficulty)
 

@@ -48,7 +48,7 @@ class LabelSpace:
   source_classes: int
   source: str = ""
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     """Refuses groups that cannot be: see `make`."""
     if len(self.classes) != len(self.members) or not self.classes:
       raise ValueError(
