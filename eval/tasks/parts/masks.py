@@ -54,7 +54,9 @@ def pasted(
   padded = np.pad(np.asarray(mask, np.float32), 1)
   side = mask.shape[0]
 
-  def axis(start, end, low, high):
+  def axis(
+    start: float, end: float, low: int, high: int
+  ) -> tuple[np.ndarray, np.ndarray]:
     at = (np.arange(low, high) + 0.5 - start) / max(end - start, 1e-6)
     at = np.clip(at * side + 0.5, 0, side + 1)
     first = np.minimum(at.astype(int), side)
@@ -65,7 +67,7 @@ def pasted(
   upper, lower = padded[rows], padded[rows + 1]
   down = down[:, None]
 
-  def pick(line):
+  def pick(line: np.ndarray) -> np.ndarray:
     return line[:, cols] * (1 - across) + line[:, cols + 1] * across
 
   level = pick(upper) * (1 - down) + pick(lower) * down
