@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -243,7 +244,9 @@ def _scores(failure: np.ndarray, inside: np.ndarray, k: int) -> dict:
   return {**out, "n": n}
 
 
-def _per_anchor(values, sets: pm_k.Sets) -> list:
+def _per_anchor(
+  values: Mapping[str, Any] | Sequence[Any], sets: pm_k.Sets
+) -> list:
   if isinstance(values, Mapping):
     absent = [str(n) for n in sets.name if str(n) not in values]
     if absent:

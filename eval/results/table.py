@@ -24,6 +24,8 @@ import pathlib
 from collections.abc import Iterable
 from collections.abc import Sequence
 
+from robust_tfds import errors
+
 
 @dataclasses.dataclass(frozen=True)
 class Row:
@@ -95,7 +97,7 @@ def read(path: str | os.PathLike) -> list[Row]:
   """Reads a table back.
 
   Raises:
-    ValueError: a header that is not `COLUMNS`, or a cell of another type; names
+    UserError: a header that is not `COLUMNS`, or a cell of another type; names
       the file, the line and the column.
   """
   path = pathlib.Path(path)
@@ -103,13 +105,15 @@ def read(path: str | os.PathLike) -> list[Row]:
     lines = list(csv.reader(f))
   if not lines or tuple(lines[0]) != COLUMNS:
     got = lines[0] if lines else "an empty file"
-    raise ValueError(f"{path}: expected the columns {COLUMNS}, got {got}.")
+    raise errors.UserError(
+      f"{path}: expected the columns {COLUMNS}, got {got}."
+    )
   return [_parse(path, i, cells) for i, cells in enumerate(lines[1:], 2)]
 
 
 def _parse(path: pathlib.Path, line: int, cells: Sequence[str]) -> Row:
   if len(cells) != len(COLUMNS):
-    raise ValueError(
+    raise errors.UserError(
       f"{path}, line {line}: {len(COLUMNS)} cells expected, got {len(cells)}."
     )
   values: dict = {}
@@ -122,7 +126,9 @@ def _parse(path: pathlib.Path, line: int, cells: Sequence[str]) -> Row:
       else:
         values[column] = text
     except ValueError as e:
-      raise ValueError(f"{path}, line {line}, column {column!r}: {e}.") from e
+      raise errors.UserError(
+        f"{path}, line {line}, column {column!r}: {e}."
+      ) from e
   if values["value"] is None:
     values["value"] = math.nan
   return Row(**values)

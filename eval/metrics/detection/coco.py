@@ -119,7 +119,9 @@ def fastest() -> str:
   return "hotcoco" if importlib.util.find_spec("hotcoco") else "pycocotools"
 
 
-def _numbers(precision, recall, thresholds) -> dict[str, float]:
+def _numbers(
+  precision: np.ndarray, recall: np.ndarray, thresholds: np.ndarray
+) -> dict[str, float]:
   """COCOeval's summary; axes threshold, recall, category, area, detections."""
   ap = {
     name: _mean(_at(precision, thresholds, iou)[..., area, _MOST_DETECTIONS])
@@ -146,7 +148,9 @@ def _numbers(precision, recall, thresholds) -> dict[str, float]:
   return {**ap, **ar}
 
 
-def _of_class(precision, recall, thresholds) -> dict[str, float]:
+def _of_class(
+  precision: np.ndarray, recall: np.ndarray, thresholds: np.ndarray
+) -> dict[str, float]:
   whole = precision[..., _ALL_AREAS, _MOST_DETECTIONS]
   return {
     "AP": _mean(whole),
@@ -155,11 +159,13 @@ def _of_class(precision, recall, thresholds) -> dict[str, float]:
   }
 
 
-def _at(values, thresholds, iou):
+def _at(
+  values: np.ndarray, thresholds: np.ndarray, iou: float | None
+) -> np.ndarray:
   return values if iou is None else values[np.isclose(thresholds, iou)]
 
 
-def _mean(values) -> float:
+def _mean(values: np.ndarray) -> float:
   defined = values[values > -1]
   return float(np.mean(defined)) if defined.size else -1.0
 

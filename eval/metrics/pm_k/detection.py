@@ -124,7 +124,12 @@ def frame_ap(
   return {image: ap for image, ap in every.items() if ap is not None}
 
 
-def _worst(anchor, candidates, index, frames):
+def _worst(
+  anchor: Any,
+  candidates: Sequence[Any],
+  index: Mapping[Any, int],
+  frames: _Frames,
+) -> Any:
   """The candidate with the lowest AP of its own."""
   ranked = []
   for image in candidates:
@@ -164,7 +169,13 @@ def _average_precision(pool: Sequence[_Matched]) -> float:
   return float(np.append(best, 0.0)[at].mean())
 
 
-def _match(gt, dt, index, iou, class_agnostic) -> _Frames:
+def _match(
+  gt: Iterable[Mapping],
+  dt: Iterable[Mapping],
+  index: Mapping[Any, int] | None,
+  iou: float,
+  class_agnostic: bool,
+) -> _Frames:
   """Greedy matching of every (image, category), as `COCOeval.evaluateImg`."""
   objects: dict = collections.defaultdict(list)
   detections: dict = collections.defaultdict(list)
@@ -183,7 +194,9 @@ def _match(gt, dt, index, iou, class_agnostic) -> _Frames:
   return frames
 
 
-def _check_known(rows, frame_index, kind) -> None:
+def _check_known(
+  rows: Iterable[Mapping], frame_index: Mapping, kind: str
+) -> None:
   for image in {row["image_id"] for row in rows}:
     if image not in frame_index and str(image) not in frame_index:
       raise errors.UserError(
@@ -192,7 +205,12 @@ def _check_known(rows, frame_index, kind) -> None:
       )
 
 
-def _match_one(objects, detections, iou, key) -> _Matched:
+def _match_one(
+  objects: Sequence[Mapping],
+  detections: Sequence[Mapping],
+  iou: float,
+  key: tuple[Any, Any],
+) -> _Matched:
   score = np.array([d["score"] for d in detections], np.float64)
   order = np.argsort(-score, kind="stable")[:_MAX_DETECTIONS]
   crowd = np.array([bool(o.get("iscrowd", 0)) for o in objects], bool)
@@ -223,7 +241,9 @@ def _choose(overlap: np.ndarray, allowed: np.ndarray, least: float) -> int:
   return last if last >= 0 and value[last] >= least else -1
 
 
-def _overlap(detections, objects, crowd) -> np.ndarray:
+def _overlap(
+  detections: np.ndarray, objects: np.ndarray, crowd: np.ndarray
+) -> np.ndarray:
   """IoU `[D, G]`; over the detection's area alone for crowds."""
   low = np.maximum(detections[:, None, :2], objects[None, :, :2])
   ends = detections[:, :2] + detections[:, 2:], objects[:, :2] + objects[:, 2:]
@@ -234,14 +254,14 @@ def _overlap(detections, objects, crowd) -> np.ndarray:
   return np.divide(both, union, out=np.zeros_like(both), where=union > 0)
 
 
-def _boxes(rows, key) -> np.ndarray:
+def _boxes(rows: Sequence[Mapping], key: tuple[Any, Any]) -> np.ndarray:
   boxes = np.array([r["bbox"] for r in rows], np.float64).reshape(-1, 4)
   if not np.isfinite(boxes).all():
     raise errors.UserError(f"A box of image {key[0]!r} is not finite.")
   return boxes
 
 
-def _checked_anchors(anchors) -> dict:
+def _checked_anchors(anchors: Sequence[Mapping]) -> dict[Any, list]:
   if not anchors:
     raise errors.UserError("pm-k needs at least one anchor, got none.")
   sets = {}
@@ -253,7 +273,9 @@ def _checked_anchors(anchors) -> dict:
   return sets
 
 
-def _indices(sets, frame_index) -> dict:
+def _indices(
+  sets: Mapping[Any, Sequence], frame_index: Mapping
+) -> dict[Any, int]:
   """Frame numbers; keys may be strings, as JSON has them."""
   out = {}
   for anchor, candidates in sets.items():

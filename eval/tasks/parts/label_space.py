@@ -49,9 +49,9 @@ class LabelSpace:
   source: str = ""
 
   def __post_init__(self) -> None:
-    """Refuses groups that cannot be: see `make`."""
+    """Refuses members outside the source, in two classes, or none."""
     if len(self.classes) != len(self.members) or not self.classes:
-      raise ValueError(
+      raise errors.UserError(
         f"{self.name}: {len(self.classes)} classes with {len(self.members)}"
         " groups of members."
       )
@@ -60,12 +60,12 @@ class LabelSpace:
     if wrong or len(set(listed)) != len(listed):
       twice = [m for m in listed if listed.count(m) > 1]
       said = f"{wrong[0]} is no" if wrong else f"{twice[0]} is twice a member"
-      raise ValueError(
+      raise errors.UserError(
         f"{self.name}: {said}{' member' if wrong else ''} of source classes"
         f" 0..{self.source_classes - 1}."
       )
     if not listed:
-      raise ValueError(f"{self.name}: no class has a member.")
+      raise errors.UserError(f"{self.name}: no class has a member.")
 
   @property
   def columns(self) -> tuple[int, ...]:
@@ -84,7 +84,7 @@ class LabelSpace:
       `[..., C]`, -inf for classes without members.
 
     Raises:
-      ValueError: an unknown merge, or logits of another label space.
+      UserError: an unknown merge, or logits of another label space.
     """
     if merge not in MERGES:
       raise errors.unknown("merge", merge, MERGES)
@@ -95,7 +95,7 @@ class LabelSpace:
     if given == self.source_classes:
       where = {c: c for c in self.columns}
     elif given != len(where):
-      raise ValueError(
+      raise errors.UserError(
         f"Wrong label space: {given} logits; {self.name} needs"
         f" {self.source_classes} (or the {len(where)} members alone, or its own"
         f" {len(self.classes)} classes)."
@@ -132,7 +132,7 @@ def get(name: str) -> LabelSpace:
     name: one of `names()`, or the path of a `.json` file.
 
   Raises:
-    ValueError: an unknown name (with a suggestion), or a broken file.
+    UserError: an unknown name (with a suggestion), or a broken file.
     FileNotFoundError: no such file.
 
   >>> space = get("imagenet_vid_robust")
@@ -152,7 +152,7 @@ def make(
   """A space of your own: class name -> indices of the source's classes.
 
   Raises:
-    ValueError: an index outside the source, one in two classes, or no members.
+    UserError: an index outside the source, one in two classes, or no members.
 
   >>> space = make("halves", {"low": [0, 1], "high": [2, 3]}, 4)
   >>> [float(v) for v in space.project(jnp.array([1.0, 5.0, 3.0, 2.0]))]
@@ -190,7 +190,7 @@ def _read(path: pathlib.Path, name: str = "") -> LabelSpace:
       source=str(found.get("source", "")),
     )
   except (json.JSONDecodeError, KeyError, TypeError) as e:
-    raise ValueError(
+    raise errors.UserError(
       f"{path} is no label map ({e!r}). Expected source_classes and classes,"
-      " each with name and members: see eval/tasks/label_space.py."
+      " each with name and members: see eval/tasks/parts/label_space.py."
     ) from e
