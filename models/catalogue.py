@@ -157,10 +157,12 @@ def _families() -> dict[str, Family]:
         continue  # layers that families share
       for name, variant in member.variants.items():
         if name in families:
-          raise ValueError(
+          raise errors.UserError(
             f"{name!r} of {file.name} is the name of two models."
           )
         if variant.spec.kind != kind:
-          raise ValueError(f"{name!r} of {file.name} is no model of {kind}.")
+          raise errors.UserError(
+            f"{name!r} of {file.name} is no model of {kind}."
+          )
         families[name] = member
   return families

@@ -11,6 +11,8 @@ from jax.sharding import Mesh
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec
 
+from robust_tfds import errors
+
 
 def mesh(chosen: Sequence[jax.Device] | None = None) -> Mesh:
   """Devices in one axis, `data`: all of all hosts, or some."""
@@ -27,7 +29,7 @@ def check_batch_size(batch_size: int, where: Mesh) -> None:
   devices = where.size
   if batch_size < 1 or batch_size % devices:
     below = max(batch_size // devices, 1) * devices
-    raise ValueError(
+    raise errors.UserError(
       f"batch_size {batch_size} does not divide over {devices} devices;"
       f" use a multiple of {devices}, e.g. --config.batch_size={below}."
     )

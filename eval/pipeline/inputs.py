@@ -22,6 +22,7 @@ from typing import Protocol
 
 import numpy as np
 
+from robust_tfds import errors
 from robust_tfds.corruptions import canvas
 
 
@@ -107,13 +108,13 @@ class Source:
     """
     splits = builder.info.splits
     if split not in splits:
-      raise ValueError(
+      raise errors.UserError(
         f"{builder.info.full_name} has no split {split!r}; it has"
         f" {', '.join(splits)}."
       )
     self.total = splits[split].num_examples
     if limit > self.total:
-      raise ValueError(
+      raise errors.UserError(
         f"{limit} examples asked for, but {builder.info.full_name} has"
         f" {self.total} in {split!r}. Lower config.data.limit (0: all)."
       )
@@ -213,7 +214,7 @@ class Source:
     for example in self.examples():
       if text(example["example_id"]) == example_id:
         return example
-    raise ValueError(
+    raise errors.UserError(
       f"{self.builder.info.full_name} has no example {example_id!r}."
     )
 
@@ -312,7 +313,7 @@ def _batch(
   else:
     for e, picture in zip(examples, images):
       if picture.shape != shape:
-        raise ValueError(
+        raise errors.UserError(
           f"Example {text(e['example_id'])!r} has shape {picture.shape}, its data"
           f" set says {shape}. Build the data set again."
         )

@@ -16,6 +16,8 @@ import dm_pix
 import jax
 import jax.numpy as jnp
 
+from robust_tfds import errors
+
 
 def batch(
   key: jax.Array,
@@ -42,7 +44,7 @@ def batch(
   if not flip and not crop_px:
     return examples
   if "boxes" in examples:
-    raise ValueError(
+    raise errors.UserError(
       "Recipes of detectors have no flip and crop_px: their boxes would have to"
       f" move too. Got flip={flip}, crop_px={crop_px}; leave both out."
     )

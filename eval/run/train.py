@@ -19,6 +19,7 @@ import optax
 from eval.pipeline import clips
 from eval.run import augment
 from robust_tfds import datasets
+from robust_tfds import errors
 from robust_tfds.corruptions import canvas
 
 
@@ -50,7 +51,7 @@ def load_or_train(
   if note.exists():
     found = json.loads(note.read_text("utf-8"))
     if found != wanted:
-      raise ValueError(
+      raise errors.UserError(
         f"{folder} holds a model trained by another recipe: {found} there,"
         f" {wanted} now. Use another --workdir or delete that folder."
       )

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robust_tfds import errors
+
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LAYER, _V1_LAYER = 100, 2
 # Message -> (field of the name, field of the blobs).
@@ -52,7 +54,7 @@ def read(data: bytes) -> dict[str, np.ndarray]:
     for i, blob in enumerate(blobs):
       arrays[f"{name}/{('weight', 'bias')[i] if i < 2 else i}"] = blob
   if not arrays:
-    raise ValueError("no layer with arrays in it")
+    raise errors.UserError("no layer with arrays in it")
   return arrays
 
 
@@ -68,13 +70,13 @@ def _blob(data: memoryview) -> np.ndarray:
       width = "<f4" if field.number == 5 else "<f8"
       values.append(np.frombuffer(field.data, width))
   if not values:
-    raise ValueError("an array without numbers")
+    raise errors.UserError("an array without numbers")
   flat = np.concatenate(values).astype(np.float32)
   if shape is None:
     # Old files pad every shape to four axes: a bias is [1, 1, 1, n].
     shape = [n for n in old if n != 1] or [1] if old[:2] == [1, 1] else old
   if int(np.prod(shape)) != flat.size:
-    raise ValueError(f"{flat.size} numbers for shape {tuple(shape)}")
+    raise errors.UserError(f"{flat.size} numbers for shape {tuple(shape)}")
   return flat.reshape(shape)
 
 
@@ -106,9 +108,9 @@ def _fields(view: memoryview) -> Iterator[_Field]:
     elif kind in (_FIXED32, _FIXED64):
       size = 4 if kind == _FIXED32 else 8
     else:
-      raise ValueError(f"wire type {kind} at byte {position}")
+      raise errors.UserError(f"wire type {kind} at byte {position}")
     if position + size > len(view):
-      raise ValueError(f"ends at byte {len(view)} inside a field")
+      raise errors.UserError(f"ends at byte {len(view)} inside a field")
     yield _Field(number, kind, 0, view[position : position + size])
     position += size
 
@@ -117,11 +119,11 @@ def _varint(view: memoryview, position: int) -> tuple[int, int]:
   value, shift = 0, 0
   while True:
     if position >= len(view):
-      raise ValueError(f"ends at byte {len(view)} inside a number")
+      raise errors.UserError(f"ends at byte {len(view)} inside a number")
     byte = view[position]
     value |= (byte & 0x7F) << shift
     position, shift = position + 1, shift + 7
     if not byte & 0x80:
       return value, position
     if shift > 63:
-      raise ValueError("a number of more than 64 bits")
+      raise errors.UserError("a number of more than 64 bits")

@@ -54,7 +54,7 @@ def _npz(path: pathlib.Path) -> Mapping[str, Any]:
   try:
     file = np.load(path, allow_pickle=False)
     if not isinstance(file, np.lib.npyio.NpzFile):
-      raise ValueError("a single array, not an npz")
+      raise errors.UserError("a single array, not an npz")
     with file:
       return {name: file[name] for name in file.files}
   except (zipfile.BadZipFile, EOFError, OSError, ValueError) as error:

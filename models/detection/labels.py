@@ -6,6 +6,8 @@ table says, per output, which class it is.
 
 from __future__ import annotations
 
+from robust_tfds import errors
+
 # docs/specs/detection.md section 4: COCO's category ids are 1..90 without
 # these.
 _COCO_GAPS = (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)
@@ -37,7 +39,7 @@ def table(style: str, num_classes: int) -> tuple[int, ...]:
   if style == "last":
     return (*classes, NONE)
   if style != "torchvision":
-    raise ValueError(
+    raise errors.UserError(
       f"Got style {style!r}, expected plain, last or torchvision."
     )
   if num_classes != len(_COCO_IDS):

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from robust_tfds import errors
+
 _PADDING = 1
 _THRESHOLD = 0.5
 
@@ -41,7 +43,7 @@ def paste(
   """
   masks, boxes = np.asarray(masks), np.asarray(boxes, np.float32)
   if masks.ndim != 3 or boxes.shape != (len(masks), 4):
-    raise ValueError(
+    raise errors.UserError(
       f"Got masks {masks.shape} and boxes {boxes.shape}, expected [N, M, M] and"
       " [N, 4] of one picture."
     )

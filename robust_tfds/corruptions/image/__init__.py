@@ -29,6 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds import errors
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import plugins
@@ -174,7 +175,9 @@ def _arrays(
   rows = plugin.tables(variant)
   for key, value in rows.items():
     if value.shape[:1] != (len(conditions.SEVERITIES),):
-      raise ValueError(f"{name}: table {key!r} needs a leading axis of 5.")
+      raise errors.UserError(
+        f"{name}: table {key!r} needs a leading axis of 5."
+      )
   with jax.ensure_compile_time_eval():
     return jax.tree.map(jnp.asarray, (rows, plugin.assets(variant)))
 
