@@ -21,10 +21,10 @@ import numpy as np
 from absl import app
 from absl import flags
 
-from eval.metrics.detection import coco
-from eval.results import predictions
-from eval.tasks import Cell
-from eval.tasks import detection
+from robust_tfds.eval.metrics.detection import coco
+from robust_tfds.eval.results import predictions
+from robust_tfds.eval.tasks import Cell
+from robust_tfds.eval.tasks import detection
 
 _SLOW = flags.DEFINE_bool("pycocotools", False, "Time the default backend too.")
 _IMAGES, _CLASSES, _OBJECTS, _EACH = 5000, 80, 36_000, 100

@@ -15,7 +15,7 @@ from absl import app
 from absl import flags
 from scipy import stats
 
-from eval.metrics import stability
+from robust_tfds.eval.metrics import stability
 
 _SEQUENCES = flags.DEFINE_integer("sequences", 1000, "How many.")
 _FRAMES, _CLASSES = 31, 1000

@@ -16,10 +16,10 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-import models
-from eval.pipeline import clips
 from robust_tfds import corruptions
+from robust_tfds import models
 from robust_tfds import movies
+from robust_tfds.eval.pipeline import clips
 
 
 def _best(call: Callable[[], object], rounds: int = 3) -> float:

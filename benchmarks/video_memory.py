@@ -17,13 +17,13 @@ import tempfile
 
 import jax
 
-import models
 from benchmarks import video_input
-from eval.pipeline import clips
 from robust_tfds import conditions
 from robust_tfds import corruptions
+from robust_tfds import models
 from robust_tfds.datasets import base
 from robust_tfds.datasets import videos
+from robust_tfds.eval.pipeline import clips
 
 _CASES = (
   "",

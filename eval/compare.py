@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 from absl import flags
 
-from eval import tasks
-from eval.metrics import action
-from eval.reports.parts import markdown
-from eval.results.workdir import Workdir
 from robust_tfds import command
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
+from robust_tfds.eval import tasks
+from robust_tfds.eval.metrics import action
+from robust_tfds.eval.reports.parts import markdown
+from robust_tfds.eval.results.workdir import Workdir
 
 _SAME = ("task", "seed", "data.name", "data.split", "data.limit")
 _RESAMPLES = 1000
@@ -311,7 +311,7 @@ def _table(lines: Sequence[Difference], models: tuple[str, str]) -> str:
 def _figure(
   lines: Sequence[Difference], models: tuple[str, str], folder: pathlib.Path
 ) -> None:
-  from eval.reports.parts import style
+  from robust_tfds.eval.reports.parts import style
 
   panels = {
     m: [x for x in lines if x.measure == m and math.isfinite(x.difference)]

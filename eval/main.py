@@ -49,9 +49,9 @@ def define_flags() -> None:
 def main(argv: Sequence[str]) -> None:
   """Plans, runs, prints the summary."""
   command.no_arguments(argv)
-  from eval.results.workdir import Workdir
-  from eval.run import estimate
-  from eval.run import plan as plan_lib
+  from robust_tfds.eval.results.workdir import Workdir
+  from robust_tfds.eval.run import estimate
+  from robust_tfds.eval.run import plan as plan_lib
 
   settings = flags.FLAGS
   if settings.multihost:
@@ -67,7 +67,7 @@ def main(argv: Sequence[str]) -> None:
     return
   if workdir is None:
     raise errors.UserError("Say where the run lives: --workdir=FOLDER.")
-  from eval.run import runner
+  from robust_tfds.eval.run import runner
 
   runner.Runner(plan, workdir).run()
   summary = Workdir(workdir).reports / "summary.txt"

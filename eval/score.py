@@ -66,8 +66,8 @@ def define_flags() -> None:
 def main(argv: Sequence[str]) -> None:
   """Scores, writes, prints the summary."""
   command.no_arguments(argv)
-  from eval.readers import base
-  from eval.run import rescore
+  from robust_tfds.eval.readers import base
+  from robust_tfds.eval.run import rescore
 
   settings = flags.FLAGS
   options = base.Options(

@@ -8,7 +8,8 @@ What the evaluator asks of a model, whether from here, an adapter or an
 enhancement, is `models.model.Model`: `.name`, `.spec`, `.init(key)`,
 `.preprocess(batch)` and `.apply(variables, batch)`.
 
-  >>> import jax, models
+  >>> import jax
+  >>> from robust_tfds import models
   >>> model = models.get("digits_cnn")
   >>> variables = model.init(jax.random.key(0))
   >>> model.apply(variables, jax.numpy.zeros((2, 32, 32, 3))).shape
@@ -19,6 +20,11 @@ enhancement, is `models.model.Model`: `.name`, `.spec`, `.init(key)`,
 
 from __future__ import annotations
 
-from models import convert as convert
-from models.catalogue import get as get
-from models.catalogue import names as names
+if __name__ == "models":  # in a clone: a second name of the same modules
+  from robust_tfds import short_names
+
+  short_names.alias(__name__)
+
+from robust_tfds.models import convert as convert
+from robust_tfds.models.catalogue import get as get
+from robust_tfds.models.catalogue import names as names

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from robust_tfds import errors
 
 if TYPE_CHECKING:
-  from models.family import Family
-  from models.model import Model
-  from models.model import NetworkModel
-  from models.spec import Kind
+  from robust_tfds.models.family import Family
+  from robust_tfds.models.model import Model
+  from robust_tfds.models.model import NetworkModel
+  from robust_tfds.models.spec import Kind
 
 
 def names(*, kind: Kind | None = None) -> tuple[str, ...]:
@@ -29,7 +29,7 @@ def names(*, kind: Kind | None = None) -> tuple[str, ...]:
   Raises:
     UserError: no such kind.
   """
-  from models.spec import KINDS
+  from robust_tfds.models.spec import KINDS
 
   if kind is None:
     return tuple(sorted(_families()))
@@ -62,8 +62,8 @@ def get(
       class count; an enhancement that does not suit the model; a model of
       another kind.
   """
-  from models import enhancements
-  from models import own
+  from robust_tfds.models import enhancements
+  from robust_tfds.models import own
 
   base, enhancing = split(name)
   model: Model
@@ -81,10 +81,10 @@ def network(
   name: str, num_classes: int | None = None, *, dtype: str = "float32"
 ) -> NetworkModel:
   """A model of `names()` without enhancements; as `get`."""
-  from models.detection.detector import Detector
-  from models.detection.spec import DetectorSpec
-  from models.model import Classifier
-  from models.spec import Spec
+  from robust_tfds.models.detection.detector import Detector
+  from robust_tfds.models.detection.spec import DetectorSpec
+  from robust_tfds.models.model import Classifier
+  from robust_tfds.models.spec import Spec
 
   part_of = family_of(name)
   variant = part_of.variants[name]
@@ -144,8 +144,8 @@ def _other_kind(name: str, got: Kind, expected: Kind) -> str:
 @functools.cache
 def _families() -> dict[str, Family]:
   """Model -> its family, over all folders of families."""
-  from models.family import Family
-  from models.spec import KINDS
+  from robust_tfds.models.family import Family
+  from robust_tfds.models.spec import KINDS
 
   families: dict[str, Family] = {}
   root = __name__.rpartition(".")[0]

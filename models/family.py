@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from flax import nnx
 
-from models.spec import Variant
+from robust_tfds.models.spec import Variant
 
 if TYPE_CHECKING:
   import numpy as np

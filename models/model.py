@@ -17,15 +17,15 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from models import variables as variables_lib
-from models.family import Family
-from models.spec import Kind
-from models.spec import ModelSpec
-from models.spec import Spec
-from models.spec import Variant
-from models.variables import Path
-from models.variables import Variables
 from robust_tfds import errors
+from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.family import Family
+from robust_tfds.models.spec import Kind
+from robust_tfds.models.spec import ModelSpec
+from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import Variant
+from robust_tfds.models.variables import Path
+from robust_tfds.models.variables import Variables
 
 _DTYPES = ("float32", "bfloat16")
 

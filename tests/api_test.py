@@ -10,15 +10,15 @@ import inspect
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
-from eval.metrics import action
-from eval.metrics import corruption_error
-from eval.metrics import detection
-from eval.metrics import intervals
-from eval.metrics import pm_k
-from eval.metrics import stability
-from models import convert
 from robust_tfds import corruptions
+from robust_tfds import models
+from robust_tfds.eval.metrics import action
+from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import pm_k
+from robust_tfds.eval.metrics import stability
+from robust_tfds.models import convert
 
 # Exactly what outside code may call (DESIGN, "Public surface").
 _SURFACE = (

@@ -6,9 +6,9 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import configs
-from eval.run import plan as plan_lib
+from robust_tfds import configs
 from robust_tfds.corruptions import frost_pictures
+from robust_tfds.eval.run import plan as plan_lib
 from tests import frost_folder
 
 _CONDITIONS = {

@@ -54,7 +54,7 @@ _SCRIPT = """
 import json
 import jax
 import numpy as np
-from eval.metrics import corruption_error
+from robust_tfds.eval.metrics import corruption_error
 from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from eval.metrics import intervals
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.metrics import intervals
 
 Cell = tuple[str, int]
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from eval.metrics import intervals
-from eval.metrics import natural_breakdowns as breakdowns
-from eval.metrics import natural_distance
-from eval.metrics import natural_labels
-from eval.metrics import pm_k
 from robust_tfds import errors
+from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
+from robust_tfds.eval.metrics import natural_distance
+from robust_tfds.eval.metrics import natural_labels
+from robust_tfds.eval.metrics import pm_k
 
 K = 10
 Columns = Mapping[str, np.ndarray]

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from eval.metrics import intervals
-from eval.metrics import pm_k
 from robust_tfds import errors
+from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import pm_k
 
 Interval = tuple[float, float, float]
 

@@ -25,9 +25,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from eval.metrics import corruption_error
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.metrics import corruption_error
 
 _TOP = 5  # ranks that the top-5 distance compares
 _CHUNK = 1 << 18  # elements: what stays in a core's second-level cache

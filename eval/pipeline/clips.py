@@ -23,10 +23,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from eval.pipeline import inputs
 from robust_tfds import movies
 from robust_tfds.corruptions import video as perturbations
 from robust_tfds.datasets import geometry
+from robust_tfds.eval.pipeline import inputs
 
 _NATIVE_FPS = 30.0  # what a model's rate counts in
 _PART = 16  # frames perturbed at once

@@ -21,10 +21,10 @@ import numpy as np
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec
 
-from eval.pipeline import devices
 from robust_tfds import corruptions
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions.ops import jpeg
+from robust_tfds.eval.pipeline import devices
 
 # Of logits, or of a detector's outputs by name.
 Reduce = Callable[[Any], Mapping[str, jax.Array]]

@@ -11,8 +11,8 @@ import pathlib
 import pkgutil
 from collections.abc import Sequence
 
-from eval.readers import base
 from robust_tfds import errors
+from robust_tfds.eval.readers import base
 
 AUTO = "auto"
 _BASE = "base"

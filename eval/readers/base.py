@@ -14,8 +14,8 @@ from typing import ClassVar
 import ml_collections
 import numpy as np
 
-from eval.results.cell import Cell
 from robust_tfds import errors
+from robust_tfds.eval.results.cell import Cell
 
 Columns = Mapping[str, np.ndarray]
 # Data sets of frames whose sets can be read from metadata alone.

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-from eval.readers import base
-from eval.results.cell import Cell
-from eval.tasks.parts import result_lists
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.tasks.parts import result_lists
 
 RULES = ("coco", "voc")
 

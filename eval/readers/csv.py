@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from eval.readers import base
-from eval.results import predictions
-from eval.results import provenance
-from eval.results.cell import Cell
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.results import predictions
+from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results.cell import Cell
 
 REQUIRED = ("corruption", "severity", "example_id", "label", "top1")
 RANKS = ("top1", "top2", "top3", "top4", "top5")

@@ -22,15 +22,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval.metrics import natural_labels
-from eval.readers import base
-from eval.readers import csv as csv_reader
-from eval.results import provenance
-from eval.results.cell import Cell
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.datasets import frames as frame_sets
 from robust_tfds.datasets.sources import folders
+from robust_tfds.eval.metrics import natural_labels
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.readers import csv as csv_reader
+from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results.cell import Cell
 
 _REQUIRED = ("example_id", "top1")
 

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from eval.readers import base
-from eval.results import provenance
-from eval.results.cell import Cell
-from eval.tasks.parts import stored_numbers
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.tasks.parts import stored_numbers
 
 _KEYS = ("dataset", "model", "corruptions", "severities", "results")
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import ml_collections
 
-from eval import tasks
-from eval.readers import base
-from eval.results import workdir as workdir_lib
-from eval.results.cell import Cell
-from eval.results.workdir import Workdir
 from robust_tfds import errors
+from robust_tfds.eval import tasks
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.results import workdir as workdir_lib
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.workdir import Workdir
 
 # Settings that may differ between runs whose tables are set side by side: which
 # conditions were run, and whether their equal pixels were stored before.

@@ -18,9 +18,9 @@ import inspect
 import pathlib
 import pkgutil
 
-from eval.reports import base
-from eval.reports import html
-from eval.reports.context import Context
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports import html
+from robust_tfds.eval.reports.context import Context
 
 _EVERY_TASK = "every_task"
 

@@ -7,8 +7,8 @@ import pathlib
 from collections.abc import Sequence
 from typing import ClassVar
 
-from eval.reports.context import Context
-from eval.reports.parts import pivot
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import pivot
 
 
 class Report(abc.ABC):

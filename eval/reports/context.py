@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval.results import table
-from eval.results.facts import TaskFacts
 from robust_tfds import conditions
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.facts import TaskFacts
 
 # A box of a picture: (`hit`, `missed` or `wrong`, (x1, y1, x2, y2) in px, text).
 Overlay = tuple[str, tuple[float, ...], str]

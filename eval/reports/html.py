@@ -10,9 +10,9 @@ import html
 import pathlib
 from collections.abc import Sequence
 
-from eval.reports.base import Report
-from eval.reports.context import Context
-from eval.reports.parts import pivot
+from robust_tfds.eval.reports.base import Report
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import pivot
 
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; }

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from eval.results import provenance
-from eval.results import table
 from robust_tfds import conditions
+from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results import table
 
 Interval = tuple[float | None, float | None]
 _NONE: Interval = (None, None)

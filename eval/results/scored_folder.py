@@ -14,9 +14,9 @@ import shutil
 from collections.abc import Iterator
 from collections.abc import Sequence
 
-from eval.results.workdir import Workdir
-from eval.results.workdir import write_text
 from robust_tfds import errors
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.results.workdir import write_text
 
 _NOTE = "scored.json"
 

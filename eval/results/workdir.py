@@ -21,12 +21,12 @@ from typing import Any
 import ml_collections
 import numpy as np
 
-from eval.results import predictions
-from eval.results import provenance
-from eval.results import table
-from eval.results.cell import Cell
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.results import predictions
+from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell import Cell
 
 # Of the layout and of what a cell's columns mean. 1: before the tables of
 # conditions; its Cityscapes-C on the fly is not what is prepared.

@@ -13,18 +13,18 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from eval.pipeline import devices
-from eval.pipeline import inputs
-from eval.results import predictions
-from eval.results.cell import Cell
-from eval.results.workdir import Workdir
-from eval.run import hosts
-from eval.run import timing
-from eval.run.models import LoadedModel
-from eval.run.progress import Progress
-from eval.tasks.base import Task
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.results import predictions
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import hosts
+from robust_tfds.eval.run import timing
+from robust_tfds.eval.run.models import LoadedModel
+from robust_tfds.eval.run.progress import Progress
+from robust_tfds.eval.tasks.base import Task
 
 _IN_FLIGHT = 3  # batches of a model dispatched and not yet fetched
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import models
-from eval.pipeline import inputs
-from eval.results.workdir import Workdir
-from eval.run import hosts
-from eval.run import timing
-from eval.run.plan import Plan
 from robust_tfds import conditions
 from robust_tfds import datasets
 from robust_tfds import errors
+from robust_tfds import models
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import hosts
+from robust_tfds.eval.run import timing
+from robust_tfds.eval.run.plan import Plan
 
 
 class Data:

@@ -11,14 +11,14 @@ from typing import Any
 import jax
 import numpy as np
 
-import models
-from eval.pipeline import devices
-from eval.results.workdir import Workdir
-from eval.run import data as data_lib
-from eval.run import plan as plan_lib
-from eval.run import publish
-from eval.run.progress import duration
+from robust_tfds import models
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import data as data_lib
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import publish
+from robust_tfds.eval.run.progress import duration
 
 _PROBED = ("gaussian_noise", "defocus_blur", "zoom_blur", "brightness")
 

@@ -6,15 +6,15 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from eval.pipeline import inputs
-from eval.results import provenance
-from eval.results.cell import Cell
-from eval.results.workdir import Workdir
-from eval.run.data import Data
-from eval.run.models import LoadedModel
-from eval.run.plan import Plan
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run.data import Data
+from robust_tfds.eval.run.models import LoadedModel
+from robust_tfds.eval.run.plan import Plan
 
 
 def cells(

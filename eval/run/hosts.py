@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import jax
 
-from eval.pipeline import inputs
+from robust_tfds.eval.pipeline import inputs
 
 T = TypeVar("T")
 

@@ -8,16 +8,16 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
-import models
-from eval.pipeline import inputs
-from eval.pipeline import predict
-from eval.results import provenance
-from eval.results.workdir import Workdir
-from eval.run import data as data_lib
-from eval.run import hosts
-from eval.run import train
-from eval.run.plan import Plan
 from robust_tfds import errors
+from robust_tfds import models
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import data as data_lib
+from robust_tfds.eval.run import hosts
+from robust_tfds.eval.run import train
+from robust_tfds.eval.run.plan import Plan
 
 
 @dataclasses.dataclass

@@ -9,14 +9,14 @@ from typing import Any
 
 import ml_collections
 
-import models
-from eval import tasks
-from eval.results import workdir as workdir_lib
-from eval.tasks import base
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import models
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import spec
+from robust_tfds.eval import tasks
+from robust_tfds.eval.results import workdir as workdir_lib
+from robust_tfds.eval.tasks import base
 
 _SOURCES = ("fly", "prepared")
 

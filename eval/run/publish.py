@@ -11,21 +11,21 @@ from typing import Any
 import jax
 import numpy as np
 
-import models
-from eval import papers
-from eval import reports
-from eval.metrics import corruption_error
-from eval.pipeline import devices
-from eval.pipeline import inputs
-from eval.results import provenance
-from eval.results.workdir import Workdir
-from eval.results.workdir import write_text
-from eval.run import cells as cells_lib
-from eval.run import timing
-from eval.run.data import Data
-from eval.run.plan import Plan
-from eval.tasks import base
+from robust_tfds import models
 from robust_tfds.conditions import Condition
+from robust_tfds.eval import papers
+from robust_tfds.eval import reports
+from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.results.workdir import write_text
+from robust_tfds.eval.run import cells as cells_lib
+from robust_tfds.eval.run import timing
+from robust_tfds.eval.run.data import Data
+from robust_tfds.eval.run.plan import Plan
+from robust_tfds.eval.tasks import base
 
 _OVERLAID = 5  # pictures with boxes
 _OVERLAID_LEVEL = 3  # of every corruption, besides clean

@@ -11,18 +11,18 @@ import dataclasses
 import pathlib
 from collections.abc import Sequence
 
-from eval import papers
-from eval import readers
-from eval import reports
-from eval import tasks
-from eval.readers import base as readers_base
-from eval.readers import raw_results
-from eval.reports.parts import detection_tables
-from eval.results import provenance
-from eval.results import scored_folder
-from eval.results import table
-from eval.results.workdir import Workdir
-from eval.run import publish
+from robust_tfds.eval import papers
+from robust_tfds.eval import readers
+from robust_tfds.eval import reports
+from robust_tfds.eval import tasks
+from robust_tfds.eval.readers import base as readers_base
+from robust_tfds.eval.readers import raw_results
+from robust_tfds.eval.reports.parts import detection_tables
+from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results import scored_folder
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import publish
 
 
 def score(

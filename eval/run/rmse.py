@@ -21,14 +21,14 @@ import jax.numpy as jnp
 import numpy as np
 from absl import flags
 
-from eval.metrics import detection
-from eval.pipeline import inputs
-from eval.reports.parts import style
-from eval.results import table
 from robust_tfds import command
 from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
+from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.results import table
 
 
 def measure(

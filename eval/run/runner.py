@@ -6,19 +6,19 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from eval.pipeline import devices
-from eval.results import table
-from eval.results.cell import Cell
-from eval.results.workdir import Workdir
-from eval.run import cells as cells_lib
-from eval.run import data as data_lib
-from eval.run import fingerprints
-from eval.run import hosts
-from eval.run import models as models_lib
-from eval.run import publish
-from eval.run import timing
-from eval.run.plan import Plan
-from eval.run.progress import Progress
+from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import cells as cells_lib
+from robust_tfds.eval.run import data as data_lib
+from robust_tfds.eval.run import fingerprints
+from robust_tfds.eval.run import hosts
+from robust_tfds.eval.run import models as models_lib
+from robust_tfds.eval.run import publish
+from robust_tfds.eval.run import timing
+from robust_tfds.eval.run.plan import Plan
+from robust_tfds.eval.run.progress import Progress
 
 
 class Runner:

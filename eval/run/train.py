@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from eval.pipeline import clips
-from eval.run import augment
 from robust_tfds import datasets
 from robust_tfds import errors
 from robust_tfds.corruptions import canvas
+from robust_tfds.eval.pipeline import clips
+from robust_tfds.eval.run import augment
 
 
 def load_or_train(

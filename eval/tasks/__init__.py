@@ -12,8 +12,8 @@ import pkgutil
 
 import ml_collections
 
-from eval.tasks import base
 from robust_tfds import errors
+from robust_tfds.eval.tasks import base
 
 _BASE = "base"
 

@@ -20,13 +20,13 @@ import ml_collections
 import numpy as np
 from jax.sharding import Mesh
 
-from eval.pipeline import inputs
-from eval.pipeline import predict
-from eval.results import table
-from eval.results.cell import Cell
-from eval.results.facts import TaskFacts
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.facts import TaskFacts
 
 Condition = conditions.Condition
 # Kinds of `models.names`, which tasks do not import.

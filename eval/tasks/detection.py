@@ -23,22 +23,22 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from eval import papers
-from eval.metrics import detection
-from eval.metrics.detection import benchmark
-from eval.pipeline import inputs
-from eval.pipeline import predict
-from eval.results import cell as cells_lib
-from eval.results import facts as facts_lib
-from eval.results import table
-from eval.tasks import base
-from eval.tasks.parts import average_precision
-from eval.tasks.parts import masks
-from eval.tasks.parts import result_lists
-from eval.tasks.parts import stored_numbers
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
+from robust_tfds.eval import papers
+from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics.detection import benchmark
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.results import cell as cells_lib
+from robust_tfds.eval.results import facts as facts_lib
+from robust_tfds.eval.results import table
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import average_precision
+from robust_tfds.eval.tasks.parts import masks
+from robust_tfds.eval.tasks.parts import result_lists
+from robust_tfds.eval.tasks.parts import stored_numbers
 
 Metric = facts_lib.Metric
 _VOC = ("pascal_c",)

@@ -40,22 +40,22 @@ from typing import Any
 
 import numpy as np
 
-from eval import papers
-from eval.metrics import frame_scores
-from eval.metrics import natural_breakdowns as breakdowns
-from eval.metrics import natural_labels
-from eval.metrics import natural_trend
-from eval.metrics import pm_k
-from eval.pipeline import inputs
-from eval.pipeline import predict
-from eval.results import cell as cells_lib
-from eval.results import facts as facts_lib
-from eval.results import table
-from eval.tasks import base
-from eval.tasks.parts import label_space
-from eval.tasks.parts import top_k
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
+from robust_tfds.eval import papers
+from robust_tfds.eval.metrics import frame_scores
+from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
+from robust_tfds.eval.metrics import natural_labels
+from robust_tfds.eval.metrics import natural_trend
+from robust_tfds.eval.metrics import pm_k
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.results import cell as cells_lib
+from robust_tfds.eval.results import facts as facts_lib
+from robust_tfds.eval.results import table
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import label_space
+from robust_tfds.eval.tasks.parts import top_k
 
 K = frame_scores.K
 Metric = facts_lib.Metric

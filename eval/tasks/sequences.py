@@ -26,22 +26,22 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from eval import papers
-from eval.metrics import corruption_error
-from eval.metrics import intervals
-from eval.metrics import stability
-from eval.pipeline import inputs
-from eval.pipeline import predict
-from eval.results import cell as cells_lib
-from eval.results import facts as facts_lib
-from eval.results import table
-from eval.tasks import base
-from eval.tasks.classification import error_rows
-from eval.tasks.parts import baselines
-from eval.tasks.parts import top_k
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions.sequence import frame_count
+from robust_tfds.eval import papers
+from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import stability
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.results import cell as cells_lib
+from robust_tfds.eval.results import facts as facts_lib
+from robust_tfds.eval.results import table
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.classification import error_rows
+from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.eval.tasks.parts import top_k
 
 Metric = facts_lib.Metric
 _FAMILY = conditions.SEQUENCES

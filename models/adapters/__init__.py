@@ -1,6 +1,6 @@
 """Bring your own model: one file per kind, each importing its package lazily.
 
-  from models import adapters
+  from robust_tfds.models import adapters
   model = adapters.get("onnx")("net.onnx", spec)
 
 An adapter returns an `Adapted`, which the evaluator takes as it takes a model
@@ -19,8 +19,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from models.model import Model
 from robust_tfds import errors
+from robust_tfds.models.model import Model
 
 Forward = Callable[[Any, jax.Array], jax.typing.ArrayLike]
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import jax
 
-from models.adapters import Adapted
-from models.spec import Spec
 from robust_tfds import errors
+from robust_tfds.models.adapters import Adapted
+from robust_tfds.models.spec import Spec
 
 
 def adapt(

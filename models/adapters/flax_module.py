@@ -8,9 +8,9 @@ import jax
 from flax import linen
 from flax import nnx
 
-from models.adapters import Adapted
-from models.spec import Spec
 from robust_tfds import errors
+from robust_tfds.models.adapters import Adapted
+from robust_tfds.models.spec import Spec
 
 
 def adapt(

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from models.adapters import Adapted
-from models.spec import Spec
 from robust_tfds import errors
+from robust_tfds.models.adapters import Adapted
+from robust_tfds.models.spec import Spec
 
 
 def adapt(

@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from models import layers
-from models.family import Family
-from models.family import Rules
-from models.spec import Spec
-from models.spec import Variant
+from robust_tfds.models import layers
+from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
+from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import Variant
 
 SPEC = Spec(
   channel_order="bgr",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import jax
 from flax import nnx
 
-from models import layers
-from models.family import Family
-from models.spec import Spec
-from models.spec import Variant
+from robust_tfds.models import layers
+from robust_tfds.models.family import Family
+from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import Variant
 
 SPEC = Spec(
   input_px=32,

@@ -12,12 +12,12 @@ import functools
 import jax
 from flax import nnx
 
-from models import layers
-from models.classification.inceptionv3 import conv_norm
-from models.family import Family
-from models.family import Rules
-from models.spec import Spec
-from models.spec import Variant
+from robust_tfds.models import layers
+from robust_tfds.models.classification.inceptionv3 import conv_norm
+from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
+from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import Variant
 
 _SPEC = Spec(
   input_px=299,

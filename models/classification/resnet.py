@@ -14,11 +14,11 @@ from typing import Any
 import jax
 from flax import nnx
 
-from models import layers
-from models.family import Family
-from models.family import Rules
-from models.spec import Spec
-from models.spec import Variant
+from robust_tfds.models import layers
+from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
+from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import Variant
 
 _SPEC = Spec(source="torchvision 0.28 models/resnet.py, IMAGENET1K_V1")
 _CADENE = dataclasses.replace(

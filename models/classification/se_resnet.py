@@ -12,11 +12,11 @@ import functools
 import jax
 from flax import nnx
 
-from models import layers
-from models.family import Family
-from models.family import Rules
-from models.spec import Spec
-from models.spec import Variant
+from robust_tfds.models import layers
+from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
+from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import Variant
 
 _SPEC = Spec(weights="cadene", source="pretrainedmodels 0.7.4 senet.py")
 _DEPTHS = {

@@ -17,7 +17,7 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-  from models.variables import Variables
+  from robust_tfds.models.variables import Variables
 
 
 def load(
@@ -44,6 +44,6 @@ def load(
       differs, with both shapes), left over, or with NaN or infinite values.
     ImportError: the format needs a package that is not installed.
   """
-  from models.convert import match
+  from robust_tfds.models.convert import match
 
   return match.load(name, checkpoint, num_classes=num_classes).variables

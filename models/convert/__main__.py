@@ -12,10 +12,10 @@ import argparse
 import pathlib
 import sys
 
-from models import catalogue
-from models.convert import match
-from models.convert import report
 from robust_tfds import errors
+from robust_tfds.models import catalogue
+from robust_tfds.models.convert import match
+from robust_tfds.models.convert import report
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -130,7 +130,7 @@ def _unwrap(path: pathlib.Path, loaded: Any) -> Mapping[str, Any]:
 
 
 def _caffemodel(path: pathlib.Path) -> Mapping[str, Any]:
-  from models.convert import caffemodel
+  from robust_tfds.models.convert import caffemodel
 
   try:
     return caffemodel.read(path.read_bytes())
@@ -141,7 +141,7 @@ def _caffemodel(path: pathlib.Path) -> Mapping[str, Any]:
 def _orbax(path: pathlib.Path) -> Mapping[str, Any]:
   import orbax.checkpoint as ocp
 
-  from models import variables
+  from robust_tfds.models import variables
 
   try:
     with ocp.PyTreeCheckpointer() as checkpointer:

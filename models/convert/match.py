@@ -17,16 +17,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from models import catalogue
-from models import enhancements
-from models import variables as variables_lib
-from models.convert import formats
-from models.convert.formats import Arrays
-from models.family import Rules
-from models.model import NetworkModel
-from models.variables import Path
-from models.variables import Variables
 from robust_tfds import errors
+from robust_tfds.models import catalogue
+from robust_tfds.models import enhancements
+from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.convert import formats
+from robust_tfds.models.convert.formats import Arrays
+from robust_tfds.models.family import Rules
+from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.variables import Path
+from robust_tfds.models.variables import Variables
 
 _LEAVES = {
   "kernel": "weight",

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from models.convert import formats
-from models.convert.match import Loaded
-from models.model import Classifier
-from models.model import NetworkModel
+from robust_tfds.models.convert import formats
+from robust_tfds.models.convert.match import Loaded
+from robust_tfds.models.model import Classifier
+from robust_tfds.models.model import NetworkModel
 
 
 def build(model: NetworkModel, **options: Any) -> Any:

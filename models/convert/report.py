@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from models import variables as variables_lib
-from models.convert import match
-from models.model import Classifier
-from models.model import NetworkModel
-from models.variables import Variables
 from robust_tfds import errors
+from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.convert import match
+from robust_tfds.models.model import Classifier
+from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.variables import Variables
 
 
 def write_npz(variables: Variables, out: pathlib.Path) -> str:
@@ -71,7 +71,7 @@ def _parity(
   model: NetworkModel, checkpoint: pathlib.Path, loaded: match.Loaded
 ) -> dict[str, Any] | str:
   """max |d| of our logits to the reference's, or why it was not measured."""
-  from models.convert import oracle
+  from robust_tfds.models.convert import oracle
 
   if loaded.style == match.OWN:
     return "not measured: the file has our own names, the reference has others"

@@ -1,6 +1,6 @@
 """Families of detectors, as in `models.classification`, and their layers.
 
->>> import models
+>>> from robust_tfds import models
 >>> models.get("tiny_retinanet").spec.num_classes
 10
 """

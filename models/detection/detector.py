@@ -14,11 +14,11 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from models.detection import resize
-from models.detection.spec import DetectorSpec as DetectorSpec
-from models.model import NetworkModel
-from models.variables import Variables
 from robust_tfds import errors
+from robust_tfds.models.detection import resize
+from robust_tfds.models.detection.spec import DetectorSpec as DetectorSpec
+from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.variables import Variables
 
 
 class DetectorNetwork(nnx.Module):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from models.detection import boxes as boxes_lib
+from robust_tfds.models.detection import boxes as boxes_lib
 
 _OBJECT, _BACKGROUND = 0.5, 0.4
 _ALPHA, _GAMMA = 0.25, 2.0

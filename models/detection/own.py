@@ -20,9 +20,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from models.detection.spec import DetectorSpec
-from models.model import Model
 from robust_tfds import errors
+from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.model import Model
 
 _EACH: dict[str, tuple[int, ...]] = {"boxes": (4,), "scores": (), "classes": ()}
 

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from models import layers
-from models.detection import anchors as anchors_lib
-from models.detection import boxes as boxes_lib
-from models.detection.backbone import WIDTH
+from robust_tfds.models import layers
+from robust_tfds.models.detection import anchors as anchors_lib
+from robust_tfds.models.detection import boxes as boxes_lib
+from robust_tfds.models.detection.backbone import WIDTH
 
 _SIZES = ((32.0,), (64.0,), (128.0,), (256.0,), (512.0,))  # px, P2..P6
 _STRIDES = (4, 8, 16, 32, 64)

@@ -15,15 +15,15 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from models.detection import backbone
-from models.detection import labels as labels_lib
-from models.detection import roi_heads
-from models.detection.detector import DetectorNetwork
-from models.detection.proposals import Proposals
-from models.detection.spec import DetectorSpec
-from models.family import Family
-from models.family import Rules
-from models.spec import Variant
+from robust_tfds.models.detection import backbone
+from robust_tfds.models.detection import labels as labels_lib
+from robust_tfds.models.detection import roi_heads
+from robust_tfds.models.detection.detector import DetectorNetwork
+from robust_tfds.models.detection.proposals import Proposals
+from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
+from robust_tfds.models.spec import Variant
 
 _SPEC = DetectorSpec(source="torchvision 0.28 models/detection/faster_rcnn.py")
 _MMDET = dataclasses.replace(

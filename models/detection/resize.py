@@ -12,7 +12,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from models.detection.spec import DetectorSpec
+from robust_tfds.models.detection.spec import DetectorSpec
 
 _MULTIPLE = 32
 

@@ -14,18 +14,18 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from models import layers
-from models.detection import anchors as anchors_lib
-from models.detection import backbone
-from models.detection import labels as labels_lib
-from models.detection import losses
-from models.detection import single_stage
-from models.detection.backbone import WIDTH
-from models.detection.detector import DetectorNetwork
-from models.detection.spec import DetectorSpec
-from models.family import Family
-from models.family import Rules
-from models.spec import Variant
+from robust_tfds.models import layers
+from robust_tfds.models.detection import anchors as anchors_lib
+from robust_tfds.models.detection import backbone
+from robust_tfds.models.detection import labels as labels_lib
+from robust_tfds.models.detection import losses
+from robust_tfds.models.detection import single_stage
+from robust_tfds.models.detection.backbone import WIDTH
+from robust_tfds.models.detection.detector import DetectorNetwork
+from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
+from robust_tfds.models.spec import Variant
 
 _SPEC = DetectorSpec(
   detections=300, source="torchvision 0.28 models/detection/retinanet.py"

@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from models import layers
-from models.detection import boxes as boxes_lib
-from models.detection import labels as labels_lib
-from models.detection import roi_align
-from models.detection.backbone import WIDTH
+from robust_tfds.models import layers
+from robust_tfds.models.detection import boxes as boxes_lib
+from robust_tfds.models.detection import labels as labels_lib
+from robust_tfds.models.detection import roi_align
+from robust_tfds.models.detection.backbone import WIDTH
 
 _BINS, _MASK_BINS = 7, 14
 _HIDDEN = 1024

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from models.detection import boxes as boxes_lib
+from robust_tfds.models.detection import boxes as boxes_lib
 
 
 def detections(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from models.spec import Kind
-from models.spec import ModelSpec
+from robust_tfds.models.spec import Kind
+from robust_tfds.models.spec import ModelSpec
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from models import layers
-from models.detection import anchors as anchors_lib
-from models.detection import losses
-from models.detection import single_stage
-from models.detection.detector import DetectorNetwork
-from models.detection.spec import DetectorSpec
-from models.family import Family
-from models.spec import Variant
+from robust_tfds.models import layers
+from robust_tfds.models.detection import anchors as anchors_lib
+from robust_tfds.models.detection import losses
+from robust_tfds.models.detection import single_stage
+from robust_tfds.models.detection.detector import DetectorNetwork
+from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.family import Family
+from robust_tfds.models.spec import Variant
 
 _SPEC = DetectorSpec(
   short_px=0,

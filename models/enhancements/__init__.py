@@ -19,10 +19,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from models.model import Model
-from models.spec import Kind
-from models.spec import ModelSpec
 from robust_tfds import errors
+from robust_tfds.models.model import Model
+from robust_tfds.models.spec import Kind
+from robust_tfds.models.spec import ModelSpec
 
 Apply = Callable[[Any, jax.Array], jax.Array]
 

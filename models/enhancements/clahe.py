@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from models.enhancements import Apply
-from models.enhancements import Enhancement
-from models.spec import ModelSpec
+from robust_tfds.models.enhancements import Apply
+from robust_tfds.models.enhancements import Enhancement
+from robust_tfds.models.spec import ModelSpec
 
 TILES = 8  # OpenCV's default grid
 CLIP = 2.0  # OpenCV's documentation and samples; its bare default is 40

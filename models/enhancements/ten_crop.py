@@ -13,9 +13,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from models.enhancements import Apply
-from models.enhancements import Enhancement
-from models.spec import ModelSpec
+from robust_tfds.models.enhancements import Apply
+from robust_tfds.models.enhancements import Enhancement
+from robust_tfds.models.spec import ModelSpec
 
 FRACTION = 0.875  # 224 of 256 pixels
 

@@ -1,7 +1,7 @@
 """Families of action-recognition networks, as in `models.classification`.
 
 >>> import jax
->>> import models
+>>> from robust_tfds import models
 >>> model = models.get("tiny_r3d")
 >>> variables = model.init(jax.random.key(0))
 >>> clips = jax.numpy.zeros((2, 8, 32, 32, 3), "uint8")

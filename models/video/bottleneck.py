@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import jax
 from flax import nnx
 
-from models import layers
-from models.video import volumes
+from robust_tfds.models import layers
+from robust_tfds.models.video import volumes
 
 # PySlowFast's names of what a stage holds, in pytorchvideo's words.
 PYSLOWFAST = (

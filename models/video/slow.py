@@ -16,13 +16,13 @@ from typing import Any
 import jax
 from flax import nnx
 
-from models import layers
-from models.family import Family
-from models.family import Rules
-from models.spec import Variant
-from models.video import bottleneck
-from models.video import volumes
-from models.video.spec import VideoSpec
+from robust_tfds.models import layers
+from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
+from robust_tfds.models.spec import Variant
+from robust_tfds.models.video import bottleneck
+from robust_tfds.models.video import volumes
+from robust_tfds.models.video.spec import VideoSpec
 
 _SPEC = VideoSpec(source="pytorchvideo 0.1.5 model zoo, Kinetics-400")
 

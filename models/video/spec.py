@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from models.spec import Kind
-from models.spec import Spec
 from robust_tfds import errors
+from robust_tfds.models.spec import Kind
+from robust_tfds.models.spec import Spec
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import jax
 from flax import nnx
 
-from models import layers
-from models.family import Family
-from models.spec import Variant
-from models.video import volumes
-from models.video.spec import VideoSpec
+from robust_tfds.models import layers
+from robust_tfds.models.family import Family
+from robust_tfds.models.spec import Variant
+from robust_tfds.models.video import volumes
+from robust_tfds.models.video.spec import VideoSpec
 
 SPEC = VideoSpec(
   input_px=32,

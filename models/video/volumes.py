@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from models import layers
+from robust_tfds.models import layers
 
 Triple = int | tuple[int, int, int]
 _CLIPS = ("NDHWC", "DHWIO", "NDHWC")

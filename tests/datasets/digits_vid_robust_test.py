@@ -6,12 +6,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest
 
-from eval.metrics import pm_k
 from robust_tfds.datasets import frame_boxes
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.datasets.digits_vid_robust import (
   digits_vid_robust_dataset_builder as digits_vid,
 )
+from robust_tfds.eval.metrics import pm_k
 from tests.datasets import natural_videos
 
 DIGITS = 2345  # frames that still show 90 % of the digit

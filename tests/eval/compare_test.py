@@ -9,12 +9,12 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from configs import video_p
-from eval import compare
-from eval import tasks
-from eval.metrics import action
-from eval.results.cell import Cell
-from eval.results.workdir import Workdir
+from robust_tfds.configs import video_p
+from robust_tfds.eval import compare
+from robust_tfds.eval import tasks
+from robust_tfds.eval.metrics import action
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.workdir import Workdir
 
 _N = 400
 

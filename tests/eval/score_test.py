@@ -8,12 +8,12 @@ import sys
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.readers import base
-from eval.results import table
-from eval.results.workdir import Workdir
-from eval.run import plan as plan_lib
-from eval.run import rescore
-from eval.run import runner
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import rescore
+from robust_tfds.eval.run import runner
 from tests.datasets import natural_videos
 from tests.eval import tiny_config
 from tests.eval.readers import coco_test
@@ -56,7 +56,7 @@ class ScoreTest(parameterized.TestCase):
 
   def test_frames(self):
     natural_videos.vid(self.root)
-    from eval.readers import frames
+    from robust_tfds.eval.readers import frames
 
     reviewed = frames.reviewed("imagenet_vid_robust", self.root)
     rows = [(f.example_id, f.labels[0], "m") for f in reviewed]

@@ -5,7 +5,7 @@ import ml_collections
 
 def get_config() -> ml_collections.ConfigDict:
   """The quickstart, much smaller."""
-  from configs import quickstart
+  from robust_tfds.configs import quickstart
 
   config = quickstart.get_config().unlock()
   config.batch_size = 32

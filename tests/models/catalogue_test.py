@@ -8,13 +8,13 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
-from models import adapters
-from models import catalogue
-from models import own
-from models.detection.spec import DetectorSpec
-from models.model import Model
-from models.spec import KINDS
+from robust_tfds import models
+from robust_tfds.models import adapters
+from robust_tfds.models import catalogue
+from robust_tfds.models import own
+from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.model import Model
+from robust_tfds.models.spec import KINDS
 
 
 def build_own():

@@ -7,7 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from flax import nnx
 
-from models import layers
+from robust_tfds.models import layers
 
 
 def _pool(x, window, stride, padding, ceil, reduce):

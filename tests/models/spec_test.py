@@ -4,10 +4,10 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
-from models.detection.spec import DetectorSpec
-from models.spec import Spec
-from models.video.spec import VideoSpec
+from robust_tfds import models
+from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.spec import Spec
+from robust_tfds.models.video.spec import VideoSpec
 
 
 class SpecTest(parameterized.TestCase):

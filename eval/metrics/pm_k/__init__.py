@@ -8,13 +8,15 @@ anchor: docs/specs/video.md section 4). For detection the frame with the lowest
 AP stands for the anchor (`detection.py`).
 """
 
-from eval.metrics.pm_k.detection import detection as detection
-from eval.metrics.pm_k.detection import frame_ap as frame_ap
-from eval.metrics.pm_k.scores import Curve as Curve
-from eval.metrics.pm_k.scores import accuracy as accuracy
-from eval.metrics.pm_k.scores import curve as curve
-from eval.metrics.pm_k.scores import first_failure as first_failure
-from eval.metrics.pm_k.scores import without_anchor as without_anchor
-from eval.metrics.pm_k.sets import Sets as Sets
-from eval.metrics.pm_k.sets import checked as checked
-from eval.metrics.pm_k.sets import group as group
+from robust_tfds.eval.metrics.pm_k.detection import detection as detection
+from robust_tfds.eval.metrics.pm_k.detection import frame_ap as frame_ap
+from robust_tfds.eval.metrics.pm_k.scores import Curve as Curve
+from robust_tfds.eval.metrics.pm_k.scores import accuracy as accuracy
+from robust_tfds.eval.metrics.pm_k.scores import curve as curve
+from robust_tfds.eval.metrics.pm_k.scores import first_failure as first_failure
+from robust_tfds.eval.metrics.pm_k.scores import (
+  without_anchor as without_anchor,
+)
+from robust_tfds.eval.metrics.pm_k.sets import Sets as Sets
+from robust_tfds.eval.metrics.pm_k.sets import checked as checked
+from robust_tfds.eval.metrics.pm_k.sets import group as group

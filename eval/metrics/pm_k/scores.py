@@ -10,10 +10,10 @@ import dataclasses
 
 import numpy as np
 
-from eval.metrics import intervals
-from eval.metrics.pm_k import sets as sets_lib
-from eval.metrics.pm_k.sets import Sets
 from robust_tfds import errors
+from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics.pm_k import sets as sets_lib
+from robust_tfds.eval.metrics.pm_k.sets import Sets
 
 Interval = tuple[float, float, float]
 NEVER = np.iinfo(np.int32).max

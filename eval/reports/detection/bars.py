@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.parts import pivot
-from eval.reports.parts import style
-from eval.results.facts import Metric
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import pivot
+from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.results.facts import Metric
 
 # AP over the severities -> AP on clean images.
 _CLEAN = {"mean_ap": "p", "segm/mean_ap": "segm/p"}

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.context import Overlay
-from eval.reports.parts import style
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.context import Overlay
+from robust_tfds.eval.reports.parts import style
 
 # Kind of a box -> colour, line, and what the legend says.
 _KINDS: Mapping[str, tuple[str, Any, str]] = {

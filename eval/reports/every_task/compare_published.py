@@ -6,10 +6,10 @@ import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.parts import markdown
-from eval.reports.parts import pivot
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import markdown
+from robust_tfds.eval.reports.parts import pivot
 
 _HEADS = ("Model", "Metric", "Published", "Ours", "Difference", "Source")
 

@@ -6,9 +6,9 @@ import dataclasses
 import pathlib
 from collections.abc import Sequence
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.parts import pivot
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import pivot
 
 _ESCAPES = {
   "\\": r"\textbackslash{}",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pathlib
 from collections.abc import Sequence
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.parts import breakdowns
-from eval.reports.parts import style
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import breakdowns
+from robust_tfds.eval.reports.parts import style
 
 _SIDEWAYS = 0.1  # between the intervals of two models, in frames
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.parts import breakdowns
-from eval.reports.parts import style
-from eval.results import table
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import breakdowns
+from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.results import table
 
 _GREY = "#999999"
 # A line's metrics without `_slope` and `_intercept`; colour, whose, dashes.

@@ -5,9 +5,9 @@ A metric `acc_pmk/class=3` is `acc_pmk` of the breakdown `class` at the value 3.
 
 from __future__ import annotations
 
-from eval.reports.context import Context
-from eval.reports.parts import style
-from eval.results import table
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.results import table
 
 
 def series(

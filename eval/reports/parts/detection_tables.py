@@ -11,9 +11,9 @@ import math
 import pathlib
 from collections.abc import Sequence
 
-from eval import papers
-from eval.reports.parts.markdown import escape
-from eval.results import table
+from robust_tfds.eval import papers
+from robust_tfds.eval.reports.parts.markdown import escape
+from robust_tfds.eval.results import table
 
 # Half of the last printed digit, in percent; and the rounding of decimals.
 _HALF_DIGIT = 0.05 + 1e-9

@@ -6,9 +6,9 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-from eval.reports.context import Context
-from eval.results import table
-from eval.results.facts import Metric
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.facts import Metric
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from eval.results import table
 from robust_tfds import conditions
+from robust_tfds.eval.results import table
 
 if TYPE_CHECKING:
   from matplotlib.axes import Axes

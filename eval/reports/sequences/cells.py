@@ -5,13 +5,13 @@ from __future__ import annotations
 import pathlib
 from collections.abc import Sequence
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.parts import markdown
-from eval.reports.parts import pivot
-from eval.results import table
-from eval.results.facts import Metric
 from robust_tfds import conditions
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import markdown
+from robust_tfds.eval.reports.parts import pivot
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.facts import Metric
 
 
 class Cells(base.Report):

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.parts import markdown
-from eval.reports.parts import style
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import markdown
+from robust_tfds.eval.reports.parts import style
 
 _MOST_NAMES = 12  # more classes than this have no names at the axes
 _MOST_PAIRS = 10  # most confused pairs of a panel in the table

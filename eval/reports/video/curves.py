@@ -5,9 +5,9 @@ from __future__ import annotations
 import pathlib
 from collections.abc import Sequence
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.parts import style
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import style
 
 _COLUMNS = 6
 

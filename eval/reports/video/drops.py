@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.parts import style
-from eval.results import table
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.results import table
 
 
 class Drops(base.Report):

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.parts import markdown
-from eval.reports.parts import pivot
-from eval.reports.parts import style
-from eval.results import table
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import markdown
+from robust_tfds.eval.reports.parts import pivot
+from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.results import table
 
 _CATEGORY, _SHIFT = "accuracy/category/", "accuracy/shift/"
 # (model, metric) -> row.

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval.reports import base
-from eval.reports.context import Context
-from eval.reports.parts import style
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.reports.parts import style
 
 _FRAMES = 8  # of a strip
 _SEVERITY = 3

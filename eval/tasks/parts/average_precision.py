@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from eval.metrics import detection
-from eval.metrics.detection import coco
 from robust_tfds import errors
+from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics.detection import coco
 
 Columns = Mapping[str, np.ndarray]
 Truth = Mapping[str, Any]

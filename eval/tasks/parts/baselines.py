@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eval.metrics import corruption_error
 from robust_tfds import errors
+from robust_tfds.eval.metrics import corruption_error
 
 _MODEL = "model:"
 

@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from eval.metrics import detection
-from eval.metrics.detection import checks
-from eval.metrics.detection import coco
-from eval.tasks.parts import average_precision
 from robust_tfds import errors
+from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics.detection import checks
+from robust_tfds.eval.metrics.detection import coco
+from robust_tfds.eval.tasks.parts import average_precision
 
 Columns = Mapping[str, np.ndarray]
 # COCO's name of what is compared -> the key that holds it.

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from eval.pipeline import inputs
+from robust_tfds.eval.pipeline import inputs
 
 SIZE = 5
 

@@ -6,8 +6,8 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.metrics import action
 from robust_tfds import conditions
+from robust_tfds.eval.metrics import action
 from tests import shared_data
 
 

@@ -5,8 +5,8 @@ import math
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.metrics import corruption_error as ce
 from robust_tfds import conditions
+from robust_tfds.eval.metrics import corruption_error as ce
 from tests import shared_data
 
 _FLAT = {name: [0.5] * 5 for name in conditions.PICTURES.names()}

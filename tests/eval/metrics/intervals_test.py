@@ -5,7 +5,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from scipy import stats
 
-from eval.metrics import intervals
+from robust_tfds.eval.metrics import intervals
 
 
 class ClopperPearsonTest(parameterized.TestCase):

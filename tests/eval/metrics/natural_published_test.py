@@ -10,10 +10,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from scipy import special
 
-from eval.metrics import intervals
-from eval.metrics import natural_labels
-from eval.metrics import natural_trend
-from eval.metrics import pm_k
+from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import natural_labels
+from robust_tfds.eval.metrics import natural_trend
+from robust_tfds.eval.metrics import pm_k
 from tests import shared_data
 
 _HALF_DIGIT = 0.05 + 1e-9  # printed in percent with one decimal

@@ -5,11 +5,11 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from scipy import stats
 
-from eval.metrics import natural_breakdowns as breakdowns
-from eval.metrics import natural_distance
-from eval.metrics import natural_labels
-from eval.metrics import natural_trend
-from eval.metrics import pm_k
+from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
+from robust_tfds.eval.metrics import natural_distance
+from robust_tfds.eval.metrics import natural_labels
+from robust_tfds.eval.metrics import natural_trend
+from robust_tfds.eval.metrics import pm_k
 
 
 class LabelsTest(parameterized.TestCase):

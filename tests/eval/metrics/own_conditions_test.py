@@ -6,12 +6,12 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest
 
-from eval.metrics import action
-from eval.metrics import corruption_error
-from eval.metrics import detection
-from eval.metrics import stability
-from eval.metrics.detection import benchmark
 from robust_tfds import conditions
+from robust_tfds.eval.metrics import action
+from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics import stability
+from robust_tfds.eval.metrics.detection import benchmark
 
 _ROW = conditions.Row("invert", "noise", "own")
 

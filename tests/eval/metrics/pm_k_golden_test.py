@@ -8,11 +8,11 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.metrics import natural_breakdowns as breakdowns
-from eval.metrics import natural_distance
-from eval.metrics import natural_labels
-from eval.metrics import pm_k
-from eval.tasks.parts import label_space
+from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
+from robust_tfds.eval.metrics import natural_distance
+from robust_tfds.eval.metrics import natural_labels
+from robust_tfds.eval.metrics import pm_k
+from robust_tfds.eval.tasks.parts import label_space
 from tests import shared_data
 
 _VID = ("vid_basic", "vid_models", "vid_mean_merge", "vid_sum_merge")

@@ -4,8 +4,8 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.metrics import intervals
-from eval.metrics import pm_k
+from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import pm_k
 
 
 def _random_sets(rng, anchors):

@@ -8,7 +8,7 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.metrics import stability
+from robust_tfds.eval.metrics import stability
 from tests import shared_data
 
 _CASES = (

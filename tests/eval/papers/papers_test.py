@@ -5,8 +5,8 @@ import csv
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import papers
 from robust_tfds import conditions
+from robust_tfds.eval import papers
 from tests import shared_data
 
 _HENDRYCKS = {

@@ -6,12 +6,12 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.pipeline import clips
-from eval.pipeline import inputs
-from models.video.spec import VideoSpec
 from robust_tfds import corruptions
 from robust_tfds import movies
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.pipeline import clips
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.models.video.spec import VideoSpec
 
 _SPEC = VideoSpec(
   input_px=16, resize="squash", resize_px=16, frames=4, rate=2, num_classes=5

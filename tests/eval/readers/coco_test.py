@@ -6,12 +6,12 @@ import pathlib
 import numpy as np
 from absl.testing import absltest
 
-from eval import tasks
-from eval.metrics import detection
-from eval.readers import base
-from eval.readers import coco
-from eval.results import table
 from robust_tfds import conditions
+from robust_tfds.eval import tasks
+from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.readers import coco
+from robust_tfds.eval.results import table
 
 
 def truth():

@@ -8,13 +8,13 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import tasks
-from eval.metrics import corruption_error
-from eval.readers import base
-from eval.readers import csv as csv_reader
-from eval.results import table
-from eval.tasks import classification
 from robust_tfds import conditions
+from robust_tfds.eval import tasks
+from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.readers import csv as csv_reader
+from robust_tfds.eval.results import table
+from robust_tfds.eval.tasks import classification
 
 
 def rows_of(names, n=20) -> dict[str, list]:

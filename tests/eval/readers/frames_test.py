@@ -7,10 +7,10 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import tasks
-from eval.metrics import pm_k
-from eval.readers import base
-from eval.readers import frames
+from robust_tfds.eval import tasks
+from robust_tfds.eval.metrics import pm_k
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.readers import frames
 from tests import shared_data
 from tests.datasets import natural_videos
 

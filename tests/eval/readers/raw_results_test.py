@@ -8,14 +8,14 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import tasks
-from eval.metrics import detection
-from eval.metrics.detection import benchmark
-from eval.readers import base
-from eval.readers import raw_results
-from eval.reports.parts import detection_tables
-from eval.results import table
 from robust_tfds import conditions
+from robust_tfds.eval import tasks
+from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics.detection import benchmark
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.readers import raw_results
+from robust_tfds.eval.reports.parts import detection_tables
+from robust_tfds.eval.results import table
 from tests import shared_data
 
 _FOLDER = "detection_raw_results"

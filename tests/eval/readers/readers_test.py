@@ -5,8 +5,8 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import readers
-from eval.readers import base
+from robust_tfds.eval import readers
+from robust_tfds.eval.readers import base
 
 
 class ChooseTest(parameterized.TestCase):

@@ -6,11 +6,11 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest
 
-from eval.readers import base
-from eval.readers import workdir as workdir_reader
-from eval.results.cell import Cell
-from eval.results.workdir import Workdir
 from robust_tfds import conditions
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.readers import workdir as workdir_reader
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.workdir import Workdir
 
 
 def config_of(*labels, **data) -> ml_collections.ConfigDict:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from eval.reports.context import Context
-from eval.results import table
-from eval.results.facts import Metric
-from eval.results.facts import TaskFacts
 from robust_tfds import conditions
+from robust_tfds.eval.reports.context import Context
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.facts import Metric
+from robust_tfds.eval.results.facts import TaskFacts
 
 EVIL = 'a_b&c|<script>alert("x")</script>'
 MODELS = ("ours", "base")

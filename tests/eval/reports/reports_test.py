@@ -9,9 +9,9 @@ import zlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import reports
-from eval.reports import base
-from eval.reports.parts import pivot
+from robust_tfds.eval import reports
+from robust_tfds.eval.reports import base
+from robust_tfds.eval.reports.parts import pivot
 from tests.eval.reports import contexts
 
 _TASKS = tuple(contexts.FACTS)

@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest
 
-from eval.results import predictions
+from robust_tfds.eval.results import predictions
 
 
 def _columns(ids) -> dict:

@@ -5,7 +5,7 @@ import pathlib
 
 from absl.testing import absltest
 
-from eval.results import scored_folder
+from robust_tfds.eval.results import scored_folder
 
 
 class ScoredFolderTest(absltest.TestCase):

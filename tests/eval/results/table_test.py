@@ -5,7 +5,7 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.results import table
+from robust_tfds.eval.results import table
 
 
 def _row(**changes) -> table.Row:

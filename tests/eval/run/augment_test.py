@@ -9,9 +9,9 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
-from eval.run import augment
-from eval.run import train
+from robust_tfds import models
+from robust_tfds.eval.run import augment
+from robust_tfds.eval.run import train
 
 _KEY = jax.random.key(0)
 

@@ -9,14 +9,14 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval import tasks
-from eval.pipeline import devices
-from eval.pipeline import inputs
-from eval.run import cells
-from eval.tasks import base
-from models.video.spec import VideoSpec
 from robust_tfds import conditions
 from robust_tfds import datasets
+from robust_tfds.eval import tasks
+from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.run import cells
+from robust_tfds.eval.tasks import base
+from robust_tfds.models.video.spec import VideoSpec
 from tests.datasets.sources import small_sets
 
 _NAMES = [n for n in datasets.names() if datasets.builder_class(n).FAMILY]

@@ -4,7 +4,7 @@ import io
 
 from absl.testing import absltest
 
-from eval.run import progress
+from robust_tfds.eval.run import progress
 
 
 class ProgressTest(absltest.TestCase):

@@ -5,8 +5,8 @@ import pathlib
 import numpy as np
 from absl.testing import absltest
 
-from eval.results import table
-from eval.run import rmse
+from robust_tfds.eval.results import table
+from robust_tfds.eval.run import rmse
 
 
 class RmseTest(absltest.TestCase):

@@ -17,13 +17,13 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
-from eval.results import predictions
-from eval.results import table
-from eval.run import cells
-from eval.run import models as models_lib
-from eval.run import plan as plan_lib
-from eval.run import runner
+from robust_tfds import models
+from robust_tfds.eval.results import predictions
+from robust_tfds.eval.results import table
+from robust_tfds.eval.run import cells
+from robust_tfds.eval.run import models as models_lib
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import runner
 from tests.eval import tiny_config
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -326,7 +326,7 @@ class PlanTest(parameterized.TestCase):
       plan_lib.make(config)
 
   def test_batch_that_does_not_divide(self):
-    from eval.pipeline import devices
+    from robust_tfds.eval.pipeline import devices
 
     mesh = mock.Mock(size=8)
     with self.assertRaisesRegex(

@@ -10,18 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from configs import quickstart_detection
-from eval.readers import base as readers
-from eval.results import table
-from eval.results.cell import Cell
-from eval.run import plan as plan_lib
-from eval.run import rescore
-from eval.run import runner
-from eval.tasks import base
-from eval.tasks import detection
-from eval.tasks.parts import masks
-from models.detection.detector import DetectorSpec
 from robust_tfds.conditions import Condition
+from robust_tfds.configs import quickstart_detection
+from robust_tfds.eval.readers import base as readers
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import rescore
+from robust_tfds.eval.run import runner
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks import detection
+from robust_tfds.eval.tasks.parts import masks
+from robust_tfds.models.detection.detector import DetectorSpec
 
 _TASK = detection.Detection(base.Setting("coco_c"))
 

@@ -9,22 +9,22 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from configs import vid_robust
-from eval import papers as published
-from eval import reports
-from eval.metrics import pm_k
-from eval.readers import base as readers
-from eval.results import predictions
-from eval.results import table
-from eval.results.cell import Cell
-from eval.run import plan as plan_lib
-from eval.run import rescore
-from eval.run import runner
-from eval.tasks import base
-from eval.tasks import frames
-from eval.tasks.parts import label_space
 from robust_tfds.conditions import Condition
+from robust_tfds.configs import vid_robust
 from robust_tfds.datasets import geometry
+from robust_tfds.eval import papers as published
+from robust_tfds.eval import reports
+from robust_tfds.eval.metrics import pm_k
+from robust_tfds.eval.readers import base as readers
+from robust_tfds.eval.results import predictions
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import rescore
+from robust_tfds.eval.run import runner
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks import frames
+from robust_tfds.eval.tasks.parts import label_space
 from tests.datasets import natural_videos
 from tests.eval.tasks import level_model
 

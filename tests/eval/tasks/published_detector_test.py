@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
-import models
-from configs import coco_c
-from eval.results import table
-from eval.run import plan as plan_lib
-from eval.run import runner
-from models.convert import report
+from robust_tfds import models
+from robust_tfds.configs import coco_c
+from robust_tfds.eval.results import table
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import runner
+from robust_tfds.models.convert import report
 from tests.datasets import coco_c_test
 
 

@@ -13,18 +13,18 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.metrics import stability
-from eval.pipeline import inputs
-from eval.readers import base as readers
-from eval.results import predictions
-from eval.results import table
-from eval.results.cell import Cell
-from eval.run import plan as plan_lib
-from eval.run import rescore
-from eval.run import runner
-from eval.tasks import base
-from eval.tasks import sequences
 from robust_tfds import conditions
+from robust_tfds.eval.metrics import stability
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.readers import base as readers
+from robust_tfds.eval.results import predictions
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import rescore
+from robust_tfds.eval.run import runner
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks import sequences
 from tests.eval import tiny_config
 
 _COMMON = conditions.SEQUENCES.names("common")
@@ -172,7 +172,7 @@ class SummaryTest(absltest.TestCase):
 
 
 def _config(**data):
-  from configs import quickstart
+  from robust_tfds.configs import quickstart
 
   config = quickstart.get_config("digits_p").unlock()
   config.batch_size = 16
@@ -252,7 +252,7 @@ class RunTest(parameterized.TestCase):
 
   def test_eight_devices_equal_one(self):
     code = (
-      "import pathlib; from eval.run import plan, runner\n"
+      "import pathlib; from robust_tfds.eval.run import plan, runner\n"
       "from tests.eval.tasks import sequences_test\n"
       "made = plan.make(sequences_test._config())\n"
       f"runner.Runner(made, pathlib.Path({str(self.base / 'eight')!r})).run()"

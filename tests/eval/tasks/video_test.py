@@ -11,19 +11,19 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest
 
-from configs import quickstart_video
-from eval import reports
-from eval.metrics import action
-from eval.readers import base as readers
-from eval.results import table
-from eval.results.cell import Cell
-from eval.run import plan as plan_lib
-from eval.run import rescore
-from eval.run import runner
-from eval.tasks import base
-from eval.tasks import video
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.configs import quickstart_video
+from robust_tfds.eval import reports
+from robust_tfds.eval.metrics import action
+from robust_tfds.eval.readers import base as readers
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import rescore
+from robust_tfds.eval.run import runner
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks import video
 
 
 def _task(dataset="ucf101_p", **setting):

@@ -14,10 +14,10 @@ from absl.testing import parameterized
 from flax import linen
 from flax import nnx
 
-import models
-from models import adapters
-from models.model import Model
-from models.spec import Spec
+from robust_tfds import models
+from robust_tfds.models import adapters
+from robust_tfds.models.model import Model
+from robust_tfds.models.spec import Spec
 
 _SPEC = Spec(
   input_px=16,

@@ -11,7 +11,7 @@ import PIL.Image
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
+from robust_tfds import models
 from tests import shared_data
 
 _BATCH = 32

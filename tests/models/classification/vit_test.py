@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-import models
+from robust_tfds import models
 
 
 class SizesTest(absltest.TestCase):

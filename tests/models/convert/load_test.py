@@ -13,11 +13,11 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
-from models import variables as variables_lib
-from models.convert import __main__ as command
-from models.convert import match
-from models.convert import report
+from robust_tfds import models
+from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.convert import __main__ as command
+from robust_tfds.models.convert import match
+from robust_tfds.models.convert import report
 
 _LEAF = {
   "kernel": "weight",

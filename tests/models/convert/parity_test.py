@@ -20,11 +20,11 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
-from models import catalogue
-from models.convert import __main__ as command
-from models.convert import match
-from models.convert import oracle
+from robust_tfds import models
+from robust_tfds.models import catalogue
+from robust_tfds.models.convert import __main__ as command
+from robust_tfds.models.convert import match
+from robust_tfds.models.convert import oracle
 from tests import shared_data
 from tests.models.convert import torchvision_cpu
 

@@ -6,10 +6,10 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from models.detection import anchors
-from models.detection import boxes
-from models.detection import losses
-from models.detection import single_stage
+from robust_tfds.models.detection import anchors
+from robust_tfds.models.detection import boxes
+from robust_tfds.models.detection import losses
+from robust_tfds.models.detection import single_stage
 
 
 def _boxes(rng, n, side=100):

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest
 
-import models
-from models.convert import match
+from robust_tfds import models
+from robust_tfds.models.convert import match
 
 
 def arrays(name):

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from models.detection import labels
+from robust_tfds.models.detection import labels
 
 
 class LabelsTest(absltest.TestCase):

@@ -4,10 +4,10 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
-from eval.pipeline import devices
-from eval.pipeline import predict
-from eval.tasks import detection
-from models.detection import own
+from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.tasks import detection
+from robust_tfds.models.detection import own
 
 IMAGES = np.zeros((4, 16, 24, 3), np.uint8)
 SIZES = np.array([[16, 24], [10, 24], [16, 9], [3, 4]], np.int32)

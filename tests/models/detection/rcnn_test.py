@@ -9,11 +9,11 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
-from models.convert import match
-from models.detection import masks
-from models.detection import roi_align
-from models.detection import roi_heads
+from robust_tfds import models
+from robust_tfds.models.convert import match
+from robust_tfds.models.detection import masks
+from robust_tfds.models.detection import roi_align
+from robust_tfds.models.detection import roi_heads
 
 # Ours -> mmdetection 2.x's, as its modules name their parameters.
 _MMDET = (

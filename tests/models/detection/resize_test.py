@@ -6,8 +6,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from PIL import Image
 
-from models.detection import resize
-from models.detection.spec import DetectorSpec
+from robust_tfds.models.detection import resize
+from robust_tfds.models.detection.spec import DetectorSpec
 
 
 class ResizeTest(parameterized.TestCase):

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
-import models
+from robust_tfds import models
 
 model = models.get("tiny_retinanet")
 variables = jax.jit(model.init)(jax.random.key(0))

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-import models
+from robust_tfds import models
 
 
 class TinyTest(absltest.TestCase):

@@ -10,12 +10,12 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
-from models import adapters
-from models import enhancements
-from models.enhancements import clahe
-from models.enhancements import ten_crop
-from models.spec import Spec
+from robust_tfds import models
+from robust_tfds.models import adapters
+from robust_tfds.models import enhancements
+from robust_tfds.models.enhancements import clahe
+from robust_tfds.models.enhancements import ten_crop
+from robust_tfds.models.spec import Spec
 
 
 def _pictures(side: int, n: int = 2) -> np.ndarray:
@@ -104,7 +104,7 @@ class EnhancementsTest(parameterized.TestCase):
   def test_denoise_brings_the_clean_picture_nearer(self):
     pytest.importorskip("skimage", reason="the extra `denoise`")
     pytest.importorskip("pywt", reason="the extra `denoise`")
-    from models.enhancements import denoise
+    from robust_tfds.models.enhancements import denoise
 
     y, x = np.mgrid[:48, :48]
     clean = np.where((x // 12 + y // 12) % 2, 180.0, 70.0)[..., None]

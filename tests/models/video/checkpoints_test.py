@@ -16,9 +16,9 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
-from models import variables as variables_lib
-from models.convert import match
+from robust_tfds import models
+from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.convert import match
 
 
 def _model(name: str):

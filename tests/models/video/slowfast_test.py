@@ -4,7 +4,7 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
-import models
+from robust_tfds import models
 
 
 class FramesTest(absltest.TestCase):

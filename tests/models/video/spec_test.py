@@ -7,8 +7,8 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
-from models.video.spec import VideoSpec
+from robust_tfds import models
+from robust_tfds.models.video.spec import VideoSpec
 
 # One of each way to treat time: kernels, two pathways, tokens.
 _QUICK = ("slowfast_r50", "timesformer_base", "x3d_xs")

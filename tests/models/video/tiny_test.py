@@ -11,7 +11,7 @@ import optax
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import models
+from robust_tfds import models
 
 
 class TinyTest(parameterized.TestCase):
@@ -111,7 +111,7 @@ _SHARDED = """
 import jax
 import numpy as np
 from jax.sharding import PartitionSpec as P
-import models
+from robust_tfds import models
 
 model = models.get("tiny_r3d")
 variables = jax.jit(model.init)(jax.random.key(0))

@@ -9,7 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from flax import nnx
 
-from models.video import volumes
+from robust_tfds.models.video import volumes
 
 
 def _clips(shape, seed=0):

@@ -4,8 +4,8 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.metrics import detection
-from eval.metrics.detection import benchmark
+from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics.detection import benchmark
 
 
 def _cells():

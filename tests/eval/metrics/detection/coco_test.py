@@ -8,8 +8,8 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.metrics import detection
-from eval.metrics.detection import coco
+from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics.detection import coco
 from tests import shared_data
 
 _CASES = (

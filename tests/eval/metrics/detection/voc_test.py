@@ -6,7 +6,7 @@ import json
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.metrics import detection
+from robust_tfds.eval.metrics import detection
 from tests import shared_data
 
 

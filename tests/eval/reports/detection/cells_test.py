@@ -4,8 +4,8 @@ import pathlib
 
 from absl.testing import absltest
 
-from eval.reports.detection import cells
-from eval.reports.parts import pivot
+from robust_tfds.eval.reports.detection import cells
+from robust_tfds.eval.reports.parts import pivot
 from tests.eval.reports import contexts
 
 

@@ -4,12 +4,12 @@ import pathlib
 
 from absl.testing import absltest
 
-from eval.reports.every_task import compare_published
-from eval.reports.every_task import leaderboard_latex
-from eval.reports.every_task import leaderboard_markdown
-from eval.reports.every_task import summary
-from eval.reports.every_task import throughput
-from eval.reports.parts import pivot
+from robust_tfds.eval.reports.every_task import compare_published
+from robust_tfds.eval.reports.every_task import leaderboard_latex
+from robust_tfds.eval.reports.every_task import leaderboard_markdown
+from robust_tfds.eval.reports.every_task import summary
+from robust_tfds.eval.reports.every_task import throughput
+from robust_tfds.eval.reports.parts import pivot
 from tests.eval.reports import contexts
 
 

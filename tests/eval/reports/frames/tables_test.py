@@ -4,9 +4,9 @@ import pathlib
 
 from absl.testing import absltest
 
-from eval.reports.frames import tables
-from eval.reports.parts import breakdowns
-from eval.reports.parts import pivot
+from robust_tfds.eval.reports.frames import tables
+from robust_tfds.eval.reports.parts import breakdowns
+from robust_tfds.eval.reports.parts import pivot
 from tests.eval.reports import contexts
 
 

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from eval.reports.parts import breakdowns
+from robust_tfds.eval.reports.parts import breakdowns
 from tests.eval.reports import contexts
 
 

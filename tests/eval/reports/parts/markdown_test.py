@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from eval.reports.parts import markdown
+from robust_tfds.eval.reports.parts import markdown
 
 
 class MarkdownTest(absltest.TestCase):

@@ -5,8 +5,8 @@ import math
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.reports.parts import pivot
-from eval.results.facts import Metric
+from robust_tfds.eval.reports.parts import pivot
+from robust_tfds.eval.results.facts import Metric
 from tests.eval.reports import contexts
 
 _RATE = Metric("error", "error")

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest
 
-from eval.reports.parts import style
-from eval.results import table
+from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.results import table
 
 
 class StyleTest(absltest.TestCase):

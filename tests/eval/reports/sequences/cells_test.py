@@ -4,7 +4,7 @@ import pathlib
 
 from absl.testing import absltest
 
-from eval.reports.sequences import cells
+from robust_tfds.eval.reports.sequences import cells
 from tests.eval.reports import contexts
 
 

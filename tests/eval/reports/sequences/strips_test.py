@@ -6,7 +6,7 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.reports.sequences import strips
+from robust_tfds.eval.reports.sequences import strips
 from tests.eval.reports import contexts
 
 

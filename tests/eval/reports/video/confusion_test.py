@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 from absl.testing import absltest
 
-from eval.reports.video import confusion
+from robust_tfds.eval.reports.video import confusion
 from tests.eval.reports import contexts
 
 _RIGHT = np.array([[0, 0], [1, 1], [2, 2]])

@@ -8,7 +8,7 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.tasks.parts import label_space
+from robust_tfds.eval.tasks.parts import label_space
 from tests import shared_data
 
 

@@ -6,10 +6,10 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from eval.metrics import detection
-from eval.metrics.detection import coco
-from eval.results import predictions
-from eval.tasks.parts import result_lists
+from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics.detection import coco
+from robust_tfds.eval.results import predictions
+from robust_tfds.eval.tasks.parts import result_lists
 from tests import shared_data
 
 _CASES = ("typical_200x10", "ties_200x10", "all_ties")

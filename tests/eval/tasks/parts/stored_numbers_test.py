@@ -2,8 +2,8 @@
 
 from absl.testing import absltest
 
-from eval.results import predictions
-from eval.tasks.parts import stored_numbers
+from robust_tfds.eval.results import predictions
+from robust_tfds.eval.tasks.parts import stored_numbers
 
 
 class StoredNumbersTest(absltest.TestCase):
