@@ -13,6 +13,7 @@ _ANYBODY = (
   "robust_tfds.conditions",
   "robust_tfds.errors",
   "robust_tfds.version",
+  "robust_tfds.short_names",  # in the __init__.py of linked folders
 )
 _RESULTS = "robust_tfds.eval.results"
 _ALLOWED = {
@@ -21,6 +22,7 @@ _ALLOWED = {
   "robust_tfds.conditions": ("robust_tfds.errors",),
   "robust_tfds.command": (),
   "robust_tfds.version": (),
+  "robust_tfds.short_names": (),
   "robust_tfds.corruptions": (),
   # MPEG is a codec of containers (DESIGN, "Decisions").
   "robust_tfds.corruptions.ops.mpeg": ("robust_tfds.movies",),

@@ -73,7 +73,7 @@ class ReportsTest(parameterized.TestCase):
         if not report.pictures:
           folder = pathlib.Path(self.create_tempdir().full_path)
           names = {p.name for p in report.write(context, folder)}
-          if type(report).__module__.startswith("eval.reports.every_task"):
+          if type(report).__module__.startswith("robust_tfds.eval.reports.every_task"):
             known = {*_EVERY_TASK, "published.md", "throughput.md"}
           else:
             known = set(_FILES[task])
@@ -124,9 +124,9 @@ class ReportsTest(parameterized.TestCase):
 
   def test_a_task_without_a_folder_has_what_every_task_has(self):
     modules = {type(r).__module__ for r in reports.of_task("depth")}
-    self.assertIn("eval.reports.every_task.summary", modules)
+    self.assertIn("robust_tfds.eval.reports.every_task.summary", modules)
     for module in modules:
-      self.assertStartsWith(module, "eval.reports.every_task.")
+      self.assertStartsWith(module, "robust_tfds.eval.reports.every_task.")
 
   def test_the_page_comes_last(self):
     self.assertEqual(list(_files("frames"))[-1], "report.html")
