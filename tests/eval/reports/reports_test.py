@@ -73,7 +73,9 @@ class ReportsTest(parameterized.TestCase):
         if not report.pictures:
           folder = pathlib.Path(self.create_tempdir().full_path)
           names = {p.name for p in report.write(context, folder)}
-          if type(report).__module__.startswith("robust_tfds.eval.reports.every_task"):
+          if type(report).__module__.startswith(
+            "robust_tfds.eval.reports.every_task"
+          ):
             known = {*_EVERY_TASK, "published.md", "throughput.md"}
           else:
             known = set(_FILES[task])
