@@ -9,8 +9,12 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
+import pytest
 from absl.testing import absltest
+
+from robust_tfds.eval.results import table
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _COPIED = ("robust_tfds", "eval", "models", "configs")
@@ -100,10 +104,10 @@ def copy_with_plugin(folder: pathlib.Path) -> None:
     )
   plugin = folder / "robust_tfds" / "corruptions" / "image" / "invert.py"
   plugin.write_text(_PLUGIN, "utf-8")
-  table = folder / "robust_tfds" / "conditions.py"
-  text = table.read_text("utf-8")
+  rows = folder / "robust_tfds" / "conditions.py"
+  text = rows.read_text("utf-8")
   assert text.count(_LAST_ROW) == 1, "the table of pictures ends otherwise now"
-  table.write_text(text.replace(_LAST_ROW, _LAST_ROW + _OWN_ROW), "utf-8")
+  rows.write_text(text.replace(_LAST_ROW, _LAST_ROW + _OWN_ROW), "utf-8")
 
 
 def run_in(folder: pathlib.Path, *arguments: str) -> str:
@@ -130,10 +134,25 @@ class OwnCorruptionTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    folder = pathlib.Path(absltest.TEST_TMPDIR.value) / "own_corruption"
-    shutil.rmtree(folder, ignore_errors=True)
-    copy_with_plugin(folder)
-    cls.facts = json.loads(run_in(folder, "-c", _SCRIPT).splitlines()[-1])
+    cls.folder = pathlib.Path(tempfile.mkdtemp())
+    copy_with_plugin(cls.folder)
+    cls.facts = json.loads(run_in(cls.folder, "-c", _SCRIPT).splitlines()[-1])
+
+  def _run(self, workdir: pathlib.Path, selection: str) -> list[table.Row]:
+    """A run of the evaluator's command in the copy, on 16 digits."""
+    run_in(
+      self.folder,
+      "-m",
+      "eval.main",
+      "--config=configs/quickstart.py",
+      f"--workdir={workdir}",
+      f"--config.data.corruptions={selection}",
+      "--config.data.limit=16",
+      "--config.batch_size=16",
+      "--config.models.digits_cnn.train.steps=5",
+      "--config.baseline=alexnet",
+    )
+    return table.read(workdir / "table.csv")
 
   def test_names(self):
     self.assertEqual(self.facts["own"], ["invert"])
@@ -151,6 +170,45 @@ class OwnCorruptionTest(absltest.TestCase):
   def test_no_published_mean(self):
     self.assertEqual(self.facts["with"], self.facts["without"])
     self.assertEqual(self.facts["ce"], 4.0)
+
+  def test_builder_run_table_and_score(self):
+    data = self.folder / "data"
+    run_in(
+      self.folder,
+      *("-m", "robust_tfds.build", "digits_c", "--config=invert_3"),
+      *("--limit=4", f"--data_dir={data}"),
+    )
+    self.assertNotEmpty(list(data.glob("**/invert_3/**/*.tfrecord*")))
+    workdir = self.folder / "run"
+    rows = self._run(workdir, "own,brightness")
+    cells = table.select(rows, metric="error", corruption="invert")
+    self.assertLen(cells, 10)  # five severities of two models
+    self.assertNotEmpty(table.select(rows, metric="mean_error"))
+    means = {r.metric for r in rows if not r.corruption and not r.config}
+    self.assertEqual(means, {"clean_error"})
+    page = (workdir / "reports" / "report.html").read_text()
+    self.assertIn("invert", page)
+    scored = self.folder / "scored"
+    run_in(
+      self.folder,
+      *("-m", "eval.score", f"--predictions={workdir}", f"--out={scored}"),
+    )
+    self.assertEqual(
+      (scored / "table.csv").read_bytes(), (workdir / "table.csv").read_bytes()
+    )
+
+  @pytest.mark.slow
+  def test_published_means_of_a_whole_run_leave_it_out(self):
+    every, published = (
+      {
+        (r.model, r.metric): r.value
+        for r in self._run(self.folder / name, selection)
+        if not r.corruption and not r.config
+      }
+      for name, selection in (("all", "all"), ("both", "common,extra"))
+    )
+    self.assertEqual(every, published)
+    self.assertIn(("digits_cnn", "mce"), every)
 
 
 if __name__ == "__main__":
