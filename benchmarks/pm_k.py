@@ -56,11 +56,12 @@ def main() -> None:
     "conditional", lambda: [breakdowns.conditional(c, sets) for c in correct]
   )
   step("static worst", lambda: breakdowns.static_worst(correct, sets))
-  kept = rng.random(_FRAMES) < 0.9
+  reviewed = rng.random(_FRAMES) < 0.9
   step(
     "review impact",
     lambda: [
-      breakdowns.review_impact(c, sets, kept | (frame == 0)) for c in correct
+      breakdowns.review_impact(c, sets, reviewed | (frame == 0))
+      for c in correct
     ],
   )
   print(f"{'sets and curves':24} {whole:8.3f} s")

@@ -64,12 +64,12 @@ def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument("--frames", type=int, default=3000)
   parser.add_argument("--case", nargs=3, help=argparse.SUPPRESS)
-  given = parser.parse_args()
-  if given.case:
-    _run(*given.case)
+  arguments = parser.parse_args()
+  if arguments.case:
+    _run(*arguments.case)
     return
   with tempfile.NamedTemporaryFile(suffix=".mp4") as file:
-    file.write(video_input.film(given.frames))
+    file.write(video_input.film(arguments.frames))
     file.flush()
 
     def peak(way: str, name: str) -> str:
@@ -82,7 +82,7 @@ def main() -> None:
       )
       return done.stdout.split()[-1]
 
-    print(f"{given.frames} frames; peak MiB")
+    print(f"{arguments.frames} frames; peak MiB")
     print(f"{'nothing':20}{peak('nothing', ''):>10}")
     print(f"{'':20}{'prepared':>10}{'on the fly':>12}")
     for name in _CASES:

@@ -177,10 +177,10 @@ def _by_perturbation(first: Run, second: Run) -> list[Difference]:
   sides = [split(run) for run in (first, second)]
   (cells, clean), (others, other_clean) = sides
   weights = np.full(len(clean), 1 / len(clean))
-  drawn = np.random.default_rng(0).multinomial(
+  resamples = np.random.default_rng(0).multinomial(
     len(clean), weights, size=_RESAMPLES
   )
-  spread = drawn @ (clean.astype(int) - other_clean) / len(clean)
+  spread = resamples @ (clean.astype(int) - other_clean) / len(clean)
   out = [
     _line("accuracy", "clean", "", clean.mean(), other_clean.mean(), spread)
   ]
@@ -215,14 +215,16 @@ def _by_category(first: Run, second: Run) -> list[Difference]:
   names = sorted(set(first.category))
   column = np.array(first.category)
   n = len(one)
-  drawn = np.random.default_rng(0).multinomial(
+  resamples = np.random.default_rng(0).multinomial(
     n, np.full(n, 1 / n), size=_RESAMPLES
   )
   out, means, per_draw = [], [], []
   for name in names:
     inside = column == name
-    count = np.maximum(drawn[:, inside].sum(1), 1)
-    a, b = (drawn[:, inside] @ right[inside] / count for right in (one, other))
+    count = np.maximum(resamples[:, inside].sum(1), 1)
+    a, b = (
+      resamples[:, inside] @ right[inside] / count for right in (one, other)
+    )
     first_mean = float(one[inside].mean())
     second_mean = float(other[inside].mean())
     out.append(

@@ -286,9 +286,11 @@ class Family:
         )
     out = [Condition()]
     for name in self.resolve(selection):
-      own = self.levels(name)
+      levels_of_name = self.levels(name)
       # A row of one level is that level whatever is asked for.
-      chosen = sorted(set(listed)) if len(own) > 1 else own
+      chosen = (
+        sorted(set(listed)) if len(levels_of_name) > 1 else levels_of_name
+      )
       out += [self.condition(name, int(level)) for level in chosen]
     return out
 

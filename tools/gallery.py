@@ -74,11 +74,13 @@ def main() -> None:
   for row, name in enumerate(names):
     draw.text((4, row * cell + _SHOWN_PX // 2), name, fill="black")
     for severity in range(6):
-      shown = image
+      picture = image
       if severity:
         key = corruptions.example_key(0, "gallery", name, severity, "flower")
-        shown = np.asarray(corruptions.corrupt(image, name, severity, key=key))
-      tile = Image.fromarray(shown).resize((_SHOWN_PX, _SHOWN_PX))
+        picture = np.asarray(
+          corruptions.corrupt(image, name, severity, key=key)
+        )
+      tile = Image.fromarray(picture).resize((_SHOWN_PX, _SHOWN_PX))
       sheet.paste(tile, (_LABEL_PX + severity * cell, row * cell))
   sheet.save(_OUT, quality=85)
 

@@ -65,18 +65,18 @@ def _sequences() -> None:
     worst, share, equal, frames = 0, 0.0, 0, 0
     for photo in sequence_golden_test.PHOTOS:
       golden = sequence_golden_test.read_golden(photo, name)
-      made = np.asarray(
+      corrupted = np.asarray(
         corruptions.sequence(
           sequence_golden_test.read_photo(photo),
           name,
           key=sequence_golden_test.a_key(),
         )
       )
-      for d in sequence_golden_test.differences(made, golden):
+      for d in sequence_golden_test.differences(corrupted, golden):
         worst, share = max(worst, np.abs(d).max()), max(share, (d != 0).mean())
-      digests = sequence_golden_test.digests(made)
+      digests = sequence_golden_test.digests(corrupted)
       equal += sum(a == b for a, b in zip(digests, golden["sha256"].tolist()))
-      frames += len(made)
+      frames += len(corrupted)
     print(
       f"sequence {name:13s} worst |d| {worst}  differing {100 * share:.3f} %"
       f"  sha256 equal {equal} of {frames} frames"

@@ -32,17 +32,17 @@ def main() -> None:
   print("Made by `tools/video_tables.py`. Agree: within 0.01, half a printed")
   print("digit of the mean and of its parts.\n")
   print("| table | means | agree |\n|---|---|---|")
-  apart = []
-  found = {f"{n}": _groups(folder, name) for n, name in _TABLES.items()}
-  found["2 (Mean)"] = _means(folder)
-  for table, cells in found.items():
+  differences = []
+  groups = {f"{n}": _groups(folder, name) for n, name in _TABLES.items()}
+  groups["2 (Mean)"] = _means(folder)
+  for table, cells in groups.items():
     wrong = [c for c in cells if abs(c[-1] - c[-2]) > _TOLERANCE]
-    apart += [(table, *c) for c in wrong]
+    differences += [(table, *c) for c in wrong]
     print(f"| {table} | {len(cells)} | {len(cells) - len(wrong)} |")
   print("\nThose that do not agree, ours being the mean of the printed rows:\n")
   print("| table | of | model | measure | printed | ours | difference |")
   print("|---|---|---|---|---|---|---|")
-  for table, of, model, measure, printed, ours in apart:
+  for table, of, model, measure, printed, ours in differences:
     print(
       f"| {table} | {of} | {model} | {measure} | {printed:.2f} | {ours:.3f} |"
       f" {ours - printed:+.3f} |"

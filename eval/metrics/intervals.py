@@ -83,13 +83,13 @@ def bootstrap(
   if statistic is None and rows.ndim == 1:
     # Multinomial weights give the same means without copying rows.
     share = np.full(len(rows), 1 / len(rows))
-    drawn = rng.multinomial(len(rows), share, size=resamples) @ rows / len(rows)
+    means = rng.multinomial(len(rows), share, size=resamples) @ rows / len(rows)
   else:
     mean = statistic or (lambda r: r.mean())
     index = rng.integers(0, len(rows), (resamples, len(rows)))
-    drawn = np.array([mean(rows[i]) for i in index])
+    means = np.array([mean(rows[i]) for i in index])
   tail = (1 - level) / 2
-  lo, hi = np.quantile(drawn, [tail, 1 - tail])
+  lo, hi = np.quantile(means, [tail, 1 - tail])
   return float(lo), float(hi)
 
 

@@ -45,15 +45,15 @@ def load_or_train(
   Raises:
     ValueError: the folder holds a model of another recipe.
   """
-  wanted = {"model": model.name, **dict(recipe)}
+  facts = {"model": model.name, **dict(recipe)}
   note = folder / "recipe.json"
   checkpoint = (folder / "variables").absolute()
   if note.exists():
-    found = json.loads(note.read_text("utf-8"))
-    if found != wanted:
+    record = json.loads(note.read_text("utf-8"))
+    if record != facts:
       raise errors.UserError(
-        f"{folder} holds a model trained by another recipe: {found} there,"
-        f" {wanted} now. Use another --workdir or delete that folder."
+        f"{folder} holds a model trained by another recipe: {record} there,"
+        f" {facts} now. Use another --workdir or delete that folder."
       )
     shapes = jax.eval_shape(lambda: model.init(jax.random.key(0)))
     # numpy in and out: orbax takes no device array of one host among many.
@@ -65,7 +65,7 @@ def load_or_train(
   folder.mkdir(parents=True, exist_ok=True)
   with _checkpointer() as checkpointer:
     checkpointer.save(checkpoint, variables, force=True)
-  note.write_text(json.dumps(wanted, sort_keys=True) + "\n", "utf-8")
+  note.write_text(json.dumps(facts, sort_keys=True) + "\n", "utf-8")
   return variables
 
 
@@ -138,11 +138,11 @@ def _detection(model: Any, recipe: Any, data_dir: str) -> tuple:
   boxes = np.zeros((len(rows), most, 4), np.float32)
   labels = np.full((len(rows), most), -1, np.int32)
   for i, row in enumerate(rows):
-    found = row["objects"]
-    n = len(found["id"])
-    corner, side = found["bbox_px"][:, :2], found["bbox_px"][:, 2:]
+    objects = row["objects"]
+    n = len(objects["id"])
+    corner, side = objects["bbox_px"][:, :2], objects["bbox_px"][:, 2:]
     boxes[i, :n] = np.concatenate([corner, corner + side], axis=1)
-    labels[i, :n] = found["label"]
+    labels[i, :n] = objects["label"]
   data = jax.tree.map(
     jnp.asarray,
     {"image": images, "size": sizes, "boxes": boxes, "labels": labels},

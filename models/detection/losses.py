@@ -73,8 +73,12 @@ def detection_loss(
     counted = (label > -2)[:, None]
     focal = jnp.where(counted, _focal(logits, target), 0).sum()
     true_offsets = boxes_lib.encode(boxes[index], anchors, weights)
-    apart = jnp.abs(offsets - jnp.where((label >= 0)[:, None], true_offsets, 0))
-    smooth = jnp.where(apart < _BETA, apart**2 / (2 * _BETA), apart - _BETA / 2)
+    distance = jnp.abs(
+      offsets - jnp.where((label >= 0)[:, None], true_offsets, 0)
+    )
+    smooth = jnp.where(
+      distance < _BETA, distance**2 / (2 * _BETA), distance - _BETA / 2
+    )
     regression = jnp.where((label >= 0)[:, None], smooth, 0).sum()
     return focal + regression, (label >= 0).sum()
 

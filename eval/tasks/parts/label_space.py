@@ -59,9 +59,9 @@ class LabelSpace:
     wrong = [m for m in listed if not 0 <= m < self.source_classes]
     if wrong or len(set(listed)) != len(listed):
       twice = [m for m in listed if listed.count(m) > 1]
-      said = f"{wrong[0]} is no" if wrong else f"{twice[0]} is twice a member"
+      fault = f"{wrong[0]} is no" if wrong else f"{twice[0]} is twice a member"
       raise errors.UserError(
-        f"{self.name}: {said}{' member' if wrong else ''} of source classes"
+        f"{self.name}: {fault}{' member' if wrong else ''} of source classes"
         f" 0..{self.source_classes - 1}."
       )
     if not listed:
@@ -181,13 +181,13 @@ def _read(path: pathlib.Path, name: str = "") -> LabelSpace:
   if not path.exists():
     raise FileNotFoundError(f"No label map at {path}.")
   try:
-    found = json.loads(path.read_text("utf-8"))
+    record = json.loads(path.read_text("utf-8"))
     return LabelSpace(
       name=name or path.stem,
-      classes=tuple(str(c["name"]) for c in found["classes"]),
-      members=tuple(tuple(map(int, c["members"])) for c in found["classes"]),
-      source_classes=int(found["source_classes"]),
-      source=str(found.get("source", "")),
+      classes=tuple(str(c["name"]) for c in record["classes"]),
+      members=tuple(tuple(map(int, c["members"])) for c in record["classes"]),
+      source_classes=int(record["source_classes"]),
+      source=str(record.get("source", "")),
     )
   except (json.JSONDecodeError, KeyError, TypeError) as e:
     raise errors.UserError(
