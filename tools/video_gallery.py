@@ -47,17 +47,17 @@ def main() -> None:
   sheet = Image.new("RGB", (width, len(names) * row_px), "white")
   draw = ImageDraw.Draw(sheet)
   for row, name in enumerate(names):
-    clip = video
+    frames = video
     if row:
       key = corruptions.example_key(0, "gallery", name, _SEVERITY, "clip")
-      clip = np.asarray(
+      frames = np.asarray(
         corruptions.perturb_video(video, name, _SEVERITY, key=key)
       )
-    label = f"{name}\n{len(clip)} frames, {clip.shape[2]}x{clip.shape[1]}"
+    label = f"{name}\n{len(frames)} frames, {frames.shape[2]}x{frames.shape[1]}"
     draw.text((4, row * row_px + _HIGH_PX // 3), label, fill="black")
-    moments = np.linspace(0, len(clip) - 1, _MOMENTS).round().astype(int)
+    moments = np.linspace(0, len(frames) - 1, _MOMENTS).round().astype(int)
     for column, moment in enumerate(moments):
-      tile = Image.fromarray(clip[moment])
+      tile = Image.fromarray(frames[moment])
       tile.thumbnail((_WIDE_PX, _HIGH_PX))
       left = _LABEL_PX + column * (_WIDE_PX + _GAP_PX)
       sheet.paste(tile, (left, row * row_px))
