@@ -9,6 +9,7 @@ from absl.testing import parameterized
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import action
 from tests import shared_data
+from tests.eval.metrics import own_row
 
 
 def _all(rng):
@@ -237,6 +238,38 @@ class PrintedTablesTest(parameterized.TestCase):
         "gamma_r"
       ]["mean"]
       self.assertAlmostEqual(got, relative, delta=0.013)
+
+
+class OwnConditionTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    own_row.add(self)
+
+  def test_it_enters_no_published_mean(self):
+    flat = {
+      (n, s): 0.4
+      for n in conditions.VIDEOS.names("common")
+      for s in conditions.SEVERITIES
+    }
+    more = {**flat, ("invert", 1): 0.0}
+    before, after = action.robustness(flat, 0.8), action.robustness(more, 0.8)
+    self.assertEqual(after["missing"], [])
+    for measure in ("gamma_a", "gamma_r"):
+      self.assertEqual(after[measure]["groups"], before[measure]["groups"])
+      self.assertEqual(after[measure]["mean"], before[measure]["mean"])
+    self.assertEqual(after["gamma_r"]["names"]["invert"], 0.0)
+
+  def test_a_run_of_nothing_else(self):
+    right = np.array([True, False, True, True])
+    accuracy = {("invert", 1): 0.5}
+    self.assertTrue(
+      np.isnan(action.robustness(accuracy, 0.8)["gamma_a"]["mean"])
+    )
+    ends = action.robustness_intervals(
+      {("invert", 1): right}, right, np.random.default_rng(0)
+    )
+    self.assertEqual(ends["gamma_r"]["names"]["invert"], (1.0, 1.0))
+    self.assertEqual(ends["gamma_r"]["groups"], {})
 
 
 if __name__ == "__main__":

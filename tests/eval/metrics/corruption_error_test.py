@@ -8,6 +8,7 @@ from absl.testing import parameterized
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import corruption_error as ce
 from tests import shared_data
+from tests.eval.metrics import own_row
 
 _FLAT = {name: [0.5] * 5 for name in conditions.PICTURES.names()}
 
@@ -75,6 +76,25 @@ class CorruptionErrorTest(parameterized.TestCase):
     base = {"errors": {"fog": [0.5] * 5}, "clean_error": 0.1}
     with self.assertRaisesRegex(ValueError, "no errors for brightness"):
       ce.summarize({"fog": [0.5] * 5, "brightness": [0.5] * 5}, 0.1, base)
+
+
+class OwnConditionTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    own_row.add(self)
+
+  def test_it_enters_no_published_mean(self):
+    flat = {n: [0.5] * 5 for n in conditions.PICTURES.names("common")}
+    before = ce.summarize(flat, 0.1)
+    after = ce.summarize({**flat, "invert": [1.0] * 5}, 0.1)
+    self.assertEqual(after, before)  # the published baseline has no such errors
+    baseline = {
+      "errors": {**flat, "invert": [0.5] * 5},
+      "clean_error": 0.1,
+    }
+    after = ce.summarize({**flat, "invert": [1.0] * 5}, 0.1, baseline)
+    self.assertEqual(after["ce"]["invert"], 2.0)
+    self.assertEqual((after["mce"], after["mean_error"]), (1.0, 0.5))
 
 
 if __name__ == "__main__":

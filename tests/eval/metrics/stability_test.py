@@ -8,8 +8,10 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import conditions
 from robust_tfds.eval.metrics import stability
 from tests import shared_data
+from tests.eval.metrics import own_row
 
 _CASES = (
   "alternate_1x7x1000",
@@ -161,6 +163,25 @@ class BadInputTest(absltest.TestCase):
     got = stability.summarize({"translate": 0.1}, {"translate": 1.0})
     self.assertTrue(np.isnan(got["mfr"]) and np.isnan(got["mt5d"]))
     self.assertLen(got["missing"], 9)
+
+
+class OwnConditionTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    own_row.add(self)
+
+  def test_it_enters_no_published_mean(self):
+    flat = {n: 0.1 for n in conditions.SEQUENCES.names("common")}
+    before = stability.summarize(flat, flat)
+    after = stability.summarize({**flat, "invert": 1.0}, flat)
+    self.assertEqual(after, before)
+    baseline = {
+      "flip_probability": {**flat, "invert": 0.5},
+      "unnormalised_t5d": flat,
+    }
+    after = stability.summarize({**flat, "invert": 1.0}, flat, baseline)
+    self.assertEqual(after["fr"]["invert"], 2.0)
+    self.assertAlmostEqual(after["mfr"], 1.0)
 
 
 if __name__ == "__main__":

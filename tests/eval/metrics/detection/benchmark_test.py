@@ -6,6 +6,7 @@ from absl.testing import parameterized
 
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.metrics.detection import benchmark
+from tests.eval.metrics import own_row
 
 
 def _cells():
@@ -69,6 +70,19 @@ class RmseTest(absltest.TestCase):
     self.assertEqual(found, {("fog", 1): 5.0})
     with self.assertRaisesRegex(ValueError, "one shape"):
       detection.rmse(clean, clean[:2])
+
+
+class OwnConditionTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    own_row.add(self)
+
+  def test_it_enters_no_published_mean(self):
+    flat = {n: [0.25] * 5 for n in benchmark.names("all")}
+    for scope in benchmark.scopes():
+      self.assertNotIn("invert", benchmark.names(scope))
+      after = detection.summarize({**flat, "invert": [0.0] * 5}, 0.5, scope)
+      self.assertEqual(after, detection.summarize(flat, 0.5, scope))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """pm-k and its breakdowns against the authors' testbed (golden/video)."""
 
 import functools
+import hashlib
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +10,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
-from robust_tfds.eval.metrics import natural_distance
 from robust_tfds.eval.metrics import natural_labels
 from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.tasks.parts import label_space
@@ -33,6 +33,11 @@ def _logits(name: str, model: int) -> np.ndarray:
 
 def _number(path: str) -> int:
   return int("".join(c for c in path.split("/")[-1] if c.isdigit()))
+
+
+@functools.cache
+def _metadata(name: str) -> dict:
+  return shared_data.golden_json("vid_robust", f"{name}.json.gz")
 
 
 class _Case:
@@ -204,17 +209,28 @@ class YtbbTest(parameterized.TestCase):
     self.assertEqual(curve.value[10], want["official"]["pm10"])
 
 
-class DistanceTest(absltest.TestCase):
-  def test_golden(self):
-    want = _golden()["linf"]
-    path = shared_data.golden("video", "linf_frames.npz")
-    with np.load(path) as data:
-      got = natural_distance.l_infinity(data["a"], data["b"])
-      np.testing.assert_allclose(got, data["linf"], atol=1e-12)
-    np.testing.assert_allclose(got, want["linf_0_1"], atol=1e-12)
-    np.testing.assert_allclose(
-      natural_distance.cdf(got, want["thresholds"]), want["cdf"], atol=1e-12
-    )
+class RealMetadataTest(absltest.TestCase):
+  def test_rule_based_predictor(self):
+    """The golden README's predictor on the real sets gives its counts."""
+    labels = _metadata("imagenet_vid_robust_labels")
+    pmsets = _metadata("imagenet_vid_robust_pmsets")
+    want = shared_data.golden_json("video", "real_metadata_check.json")
+    frames = [(f, a) for a, near in pmsets.items() for f in [a, *near]]
+    predicted, known = [], np.full((len(frames), 3), -1)
+    for i, (f, _) in enumerate(frames):
+      wrong = hashlib.sha256(f.encode()).digest()[0] < 8
+      predicted.append((labels[f][0] + wrong) % 30)
+      known[i, : len(labels[f])] = labels[f]
+    right = natural_labels.correct(predicted, known, 30)
+    ids = [a for _, a in frames]
+    offsets = [int(f[-11:-5]) - int(a[-11:-5]) for f, a in frames]
+    curve = pm_k.curve(right, pm_k.group(ids, offsets))
+    self.assertEqual(curve.n, want["n"])
+    counts = np.round(curve.value * curve.n).astype(int).tolist()
+    self.assertEqual(counts, want["correct_by_k"])
+    got = pm_k.accuracy(right, ids, offsets)
+    self.assertAlmostEqual(got["acc_orig"][0], want["pm0"], delta=1e-12)
+    self.assertAlmostEqual(got["acc_pmk"][0], want["pm10"], delta=1e-12)
 
 
 if __name__ == "__main__":

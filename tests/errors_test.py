@@ -1,0 +1,47 @@
+"""Refusals in words: suggestions, packages, what kind of error they are."""
+
+from absl.testing import absltest
+
+from robust_tfds import errors
+
+
+class UnknownTest(absltest.TestCase):
+  def test_suggests_the_nearest_and_lists_in_order(self):
+    error = errors.unknown("corruption", "fogg", iter(["snow", "fog"]))
+    self.assertIsInstance(error, errors.UserError)
+    self.assertEqual(
+      str(error),
+      "Unknown corruption 'fogg'. Did you mean 'fog'? Known: snow, fog.",
+    )
+
+  def test_no_suggestion_where_nothing_is_near(self):
+    text = str(errors.unknown("task", "zzz", ["frames"]))
+    self.assertEqual(text, "Unknown task 'zzz'. Known: frames.")
+
+  def test_long_lists_are_cut_but_searched_whole(self):
+    names = [f"model_{i}_of_many" for i in range(60)]
+    text = str(errors.unknown("model", "model_59_of_manyy", names))
+    self.assertIn("Did you mean 'model_59_of_many'?", text)
+    self.assertEndsWith(text, "model_39_of_many, ....")
+
+  def test_names_that_are_no_text(self):
+    self.assertIn("Unknown codec 3.", str(errors.unknown("codec", 3, ["png"])))
+
+
+class KindsTest(absltest.TestCase):
+  def test_a_refusal_is_a_value_error(self):
+    self.assertTrue(issubclass(errors.UserError, ValueError))
+
+  def test_a_missing_package_is_also_an_import_error(self):
+    error = errors.missing_package("PyAV", "video", "Reading videos")
+    self.assertIsInstance(error, errors.UserError)
+    self.assertIsInstance(error, ImportError)
+    self.assertEqual(
+      str(error),
+      "Reading videos needs PyAV, which is not installed:"
+      " pip install 'robust_tfds[video]'.",
+    )
+
+
+if __name__ == "__main__":
+  absltest.main()

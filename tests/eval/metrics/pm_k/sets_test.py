@@ -1,0 +1,61 @@
+"""Anchor sets as index arrays: order, names, refusals."""
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds.eval.metrics.pm_k import sets as sets_lib
+
+_IDS = ["b", "a", "a", "b", "a"]
+_FRAMES = [0, 3, -2, 1, 0]
+
+
+class GroupTest(parameterized.TestCase):
+  def test_indices(self):
+    sets = sets_lib.group(_IDS, _FRAMES)
+    self.assertLen(sets, 2)
+    self.assertEqual(sets.name.tolist(), ["a", "b"])
+    self.assertEqual(sets.set_index.tolist(), [1, 0, 0, 1, 0])
+    self.assertEqual(sets.anchor.tolist(), [4, 0])
+    self.assertEqual(sets.order.tolist(), [2, 4, 1, 0, 3])
+    self.assertEqual(sets.start.tolist(), [0, 3])
+    self.assertEqual(sets.row(1), "set 'a', offset +3")
+
+  @parameterized.parameters(
+    ([], [], "at least one anchor"),
+    (["a", "a"], [0, 0], r"Two frames for set 'a', offset \+0"),
+    (["a", "b"], [0, 1], "no anchor .* the first 'b'"),
+    (["a"], [0.5], "whole numbers"),
+    (["a"], [0, 1], r"\[1\] and \[2\]"),
+  )
+  def test_refusals(self, ids, frames, message):
+    with self.assertRaisesRegex(ValueError, message):
+      sets_lib.group(ids, frames)
+
+
+class CheckedTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.sets = sets_lib.group(_IDS, _FRAMES)
+
+  @parameterized.parameters(bool, np.int64, np.float32)
+  def test_numbers_become_bool(self, dtype):
+    got = sets_lib.checked(np.array([[1, 0, 1, 1, 0]], dtype), self.sets)
+    self.assertEqual(got.dtype, bool)
+    self.assertEqual(got.tolist(), [[True, False, True, True, False]])
+
+  def test_a_missing_prediction_is_named(self):
+    with self.assertRaisesRegex(
+      ValueError, r"No prediction for set 'a', offset -2 \(1 in all\)"
+    ):
+      sets_lib.checked([1.0, 1.0, np.nan, 1.0, 0.0], self.sets)
+
+  def test_refusals(self):
+    with self.assertRaisesRegex(ValueError, "0 or 1, got 2 for set 'b'"):
+      sets_lib.checked([2, 0, 0, 0, 0], self.sets)
+    with self.assertRaisesRegex(ValueError, r"\[..., 5\]"):
+      sets_lib.checked([1, 0], self.sets)
+
+
+if __name__ == "__main__":
+  absltest.main()
