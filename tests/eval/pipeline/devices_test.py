@@ -1,0 +1,60 @@
+"""Batches onto the mesh and back, and batch sizes that do not divide."""
+
+from unittest import mock
+
+import jax
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds.eval.pipeline import devices
+
+
+class MeshTest(parameterized.TestCase):
+  def test_one_axis_over_all_or_some(self):
+    whole = devices.mesh()
+    self.assertEqual(whole.axis_names, ("data",))
+    self.assertEqual(whole.size, jax.device_count())
+    self.assertEqual(devices.mesh(jax.local_devices()[:1]).size, 1)
+
+  @parameterized.parameters((100, 96), (7, 8), (0, 8))
+  def test_batch_that_does_not_divide(self, batch_size, proposal):
+    where = mock.Mock(size=8)
+    with self.assertRaisesRegex(
+      errors.UserError,
+      f"{batch_size} does not divide over 8 devices; .*batch_size={proposal}",
+    ):
+      devices.check_batch_size(batch_size, where)
+
+  def test_batch_that_divides(self):
+    devices.check_batch_size(16, mock.Mock(size=8))
+
+
+class PutTest(absltest.TestCase):
+  def test_there_and_back(self):
+    where = devices.mesh()
+    rows = np.arange(6 * where.size).reshape(2 * where.size, 3)
+    batch = devices.put_batch(rows, where)
+    self.assertEqual(batch.sharding.spec, jax.sharding.PartitionSpec("data"))
+    np.testing.assert_array_equal(devices.local_rows(batch), rows)
+
+  def test_replicated_trees_are_whole_on_every_device(self):
+    where = devices.mesh()
+    tree = devices.put_replicated({"a": np.arange(3), "b": [2.0]}, where)
+    self.assertTrue(tree["a"].sharding.is_fully_replicated)
+    for shard in tree["a"].addressable_shards:
+      np.testing.assert_array_equal(shard.data, np.arange(3))
+
+  def test_shards_come_back_in_the_order_of_their_rows(self):
+    shards = [
+      mock.Mock(index=(slice(start, None),), data=np.array([start]))
+      for start in (4, None, 2)
+    ]
+    shards[1].data = np.array([0])
+    array = mock.Mock(addressable_shards=shards)
+    self.assertEqual(devices.local_rows(array).tolist(), [0, 2, 4])
+
+
+if __name__ == "__main__":
+  absltest.main()
