@@ -1,0 +1,121 @@
+"""Where a run's sets lie, which are read, and how they are built."""
+
+import pathlib
+import types
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import datasets
+from robust_tfds import errors
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import data as data_lib
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import timing
+from tests.eval import tiny_config
+from tests.eval.pipeline import stored_examples
+
+_WORKDIR = Workdir(pathlib.Path("/run"))
+_FOG = Condition("gaussian_noise", 3)
+
+
+def _plan(seed=0, models=(), **data) -> plan_lib.Plan:
+  config = tiny_config.get_config()
+  with config.unlocked():
+    config.seed = seed
+    config.data.update({"limit": 0, **data})
+    for name in models:
+      config.models[name] = {**config.models.digits_cnn.to_dict(), "name": name}
+  return plan_lib.make(config)
+
+
+class DataDirTest(parameterized.TestCase):
+  def test_the_configs_folder_then_the_workdirs(self):
+    plan = _plan(data_dir="/sets")
+    self.assertEqual(data_lib.data_dir(plan, _WORKDIR), "/sets")
+    self.assertEqual(data_lib.data_dir(_plan(), _WORKDIR), "/run/data")
+    self.assertIsNone(data_lib.data_dir(_plan(), None))
+
+  @parameterized.product(source=("fly", "prepared"), data_dir=("", "/sets"))
+  def test_plan_and_run_look_at_the_same_set(self, source, data_dir):
+    plan = _plan(seed=7, source=source, data_dir=data_dir)
+    builder = stored_examples.Builder([stored_examples.example(0)])
+    with (
+      mock.patch.object(datasets, "prepare", return_value=builder) as run,
+      mock.patch.object(datasets, "prepared_examples", return_value=9) as look,
+    ):
+      self.assertEqual(data_lib.num_examples(plan, _WORKDIR), 9)
+      data = data_lib.Data(plan, _WORKDIR, inputs.Host(), timing.Stages())
+      self.assertIs(data.clean.builder, builder)
+    name, config, split = look.call_args.args
+    self.assertEqual(run.call_args.args, (name, config))
+    self.assertEqual(split, "test")
+    for option, value in look.call_args.kwargs.items():
+      self.assertEqual(run.call_args.kwargs[option], value, option)
+
+
+class DataTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.prepare = self.enterContext(
+      mock.patch.object(
+        datasets,
+        "prepare",
+        side_effect=lambda *_, **__: stored_examples.Builder(
+          [stored_examples.example(0)]
+        ),
+      )
+    )
+
+  def _data(self, plan) -> data_lib.Data:
+    return data_lib.Data(plan, _WORKDIR, inputs.Host(), timing.Stages())
+
+  def _configs(self) -> list[str]:
+    return [call.args[1] for call in self.prepare.call_args_list]
+
+  def test_on_the_fly_one_set_serves_all(self):
+    data = self._data(_plan())
+    self.assertIs(data.of(_FOG), data.clean)
+    self.assertEqual(self._configs(), ["clean"])
+    self.assertEqual(data.sources, [data.clean])
+
+  def test_prepared_each_condition_has_its_own(self):
+    data = self._data(_plan(source="prepared"))
+    self.assertIsNot(data.of(_FOG), data.clean)
+    self.assertIs(data.of(_FOG), data.of(_FOG))
+    self.assertEqual(self._configs(), ["gaussian_noise_3", "clean"])
+
+  def test_hosts_share_a_batch(self):
+    host = types.SimpleNamespace(index=0, count=2)
+    data = data_lib.Data(_plan(), _WORKDIR, host, timing.Stages())
+    with mock.patch("jax.experimental.multihost_utils.sync_global_devices"):
+      self.assertEqual(data.clean.batch_size, 16)
+
+
+class OptionsTest(absltest.TestCase):
+  def test_prepared_sets_have_the_runs_seed(self):
+    plan = _plan(seed=7, source="prepared")
+    self.assertEqual(
+      data_lib.options(plan, "raw"), {"codec": "raw", "seed": 7}
+    )
+    self.assertEqual(data_lib.options(_plan(seed=7), "raw"), {"codec": "raw"})
+
+  def test_geometry(self):
+    plan = _plan(geometry="center")
+    self.assertEqual(data_lib.options(plan, "raw")["geometry"], "center")
+    plan = _plan(geometry="model", models=["inceptionv3", "resnet18"])
+    with self.assertRaisesRegex(errors.UserError, "models of one geometry"):
+      data_lib.options(plan, "raw")
+
+  def test_examples_are_unknown_until_the_set_is_prepared(self):
+    folder = self.create_tempdir().full_path
+    self.assertIsNone(data_lib.num_examples(_plan(data_dir=folder), None))
+    limited = _plan(data_dir=folder, limit=12)
+    self.assertEqual(data_lib.num_examples(limited, None), 12)
+
+
+if __name__ == "__main__":
+  absltest.main()

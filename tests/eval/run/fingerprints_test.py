@@ -1,0 +1,114 @@
+"""What a cell's fingerprint covers, and cells of something else refused."""
+
+import dataclasses
+import pathlib
+import types
+from unittest import mock
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds import models
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import fingerprints
+from robust_tfds.eval.run import models as models_lib
+from robust_tfds.eval.run import plan as plan_lib
+from tests.eval import tiny_config
+from tests.eval.pipeline import stored_examples
+
+
+def _plan(seed=0, batch_size=32, **data) -> plan_lib.Plan:
+  config = tiny_config.get_config()
+  with config.unlocked():
+    config.seed, config.batch_size = seed, batch_size
+    config.data.update(data)
+  return plan_lib.make(config)
+
+
+def _loaded(weights="w", dtype="float32", **spec) -> models_lib.LoadedModel:
+  changed = dataclasses.replace(models.get("digits_cnn").spec, **spec)
+  return models_lib.LoadedModel(None, changed, weights, dtype)
+
+
+def _cells(plan=None, loaded=None, limit=0, **split):
+  builder = stored_examples.Builder(
+    [stored_examples.example(i) for i in range(3)]
+  )
+  vars(builder.info.splits["test"]).update(split)
+  source = inputs.Source(builder, "test", batch_size=1, limit=limit)
+  data = types.SimpleNamespace(of=lambda _: source)
+  return fingerprints.cells(
+    plan or _plan(), data, {"digits_cnn": loaded or _loaded()}
+  )
+
+
+def _marks(*args, **kwargs) -> list[str]:
+  return [c.fingerprint for c in _cells(*args, **kwargs)]
+
+
+class CellsTest(parameterized.TestCase):
+  def test_every_cell_by_condition_with_its_own(self):
+    cells = _cells()
+    configs = [c.condition.config for c in cells]
+    self.assertEqual(configs[0], "clean")
+    self.assertLen(set(configs), 5)
+    self.assertLen({c.fingerprint for c in cells}, 5)
+
+  def test_models_one_after_the_other(self):
+    plan = _plan()
+    source = inputs.Source(
+      stored_examples.Builder([stored_examples.example(0)]),
+      "test",
+      batch_size=1,
+    )
+    data = types.SimpleNamespace(of=lambda _: source)
+    loaded = {"a": _loaded("1"), "b": _loaded("2")}
+    cells = fingerprints.cells(plan, data, loaded)
+    self.assertEqual([c.model for c in cells], ["a"] * 5 + ["b"] * 5)
+
+  def test_what_must_not_matter(self):
+    self.assertEqual(_marks(_plan(batch_size=8, data_dir="/x")), _marks())
+
+  @parameterized.named_parameters(
+    ("seed", lambda: _marks(_plan(seed=1))),
+    ("source", lambda: _marks(_plan(source="prepared"))),
+    ("codec", lambda: _marks(_plan(codec="jpeg85"))),
+    ("weights", lambda: _marks(loaded=_loaded("other"))),
+    ("dtype", lambda: _marks(loaded=_loaded(dtype="bfloat16"))),
+    ("preprocessing", lambda: _marks(loaded=_loaded(resize_px=64))),
+    ("examples", lambda: _marks(limit=2)),
+    ("bytes_of_the_prepared_set", lambda: _marks(num_bytes=301)),
+    ("shards", lambda: _marks(shard_lengths=[1, 2])),
+  )
+  def test_everything_else_does(self, changed):
+    for other, mark in zip(changed(), _marks(), strict=True):
+      self.assertNotEqual(other, mark)
+
+  def test_versions_of_pixels_do(self):
+    marks = _marks()
+    with mock.patch.object(provenance, "PIXELS_VERSION", 99):
+      self.assertTrue(set(marks).isdisjoint(_marks()))
+
+
+class FinishedTest(absltest.TestCase):
+  def test_cells_of_something_else_are_refused_and_named(self):
+    workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
+    cells = _cells()
+    columns = {"example_id": np.array(["a"]), "frame": np.zeros(1, np.int32)}
+    fingerprints.check_finished(workdir, cells)  # nothing is finished
+    for cell in cells[:2]:
+      workdir.write_cell(cell, columns)
+    fingerprints.check_finished(workdir, cells)
+    with self.assertRaisesRegex(
+      errors.UserError,
+      "holds 2 finished cells .* e.g. digits_cnn clean, digits_cnn gaussian_",
+    ):
+      fingerprints.check_finished(workdir, _cells(loaded=_loaded("other")))
+
+
+if __name__ == "__main__":
+  absltest.main()
