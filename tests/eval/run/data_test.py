@@ -98,9 +98,7 @@ class DataTest(absltest.TestCase):
 class OptionsTest(absltest.TestCase):
   def test_prepared_sets_have_the_runs_seed(self):
     plan = _plan(seed=7, source="prepared")
-    self.assertEqual(
-      data_lib.options(plan, "raw"), {"codec": "raw", "seed": 7}
-    )
+    self.assertEqual(data_lib.options(plan, "raw"), {"codec": "raw", "seed": 7})
     self.assertEqual(data_lib.options(_plan(seed=7), "raw"), {"codec": "raw"})
 
   def test_geometry(self):

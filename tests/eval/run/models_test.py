@@ -1,0 +1,103 @@
+"""Models of a run: their weights, another resize rule, a wrong label space."""
+
+import pathlib
+import types
+from unittest import mock
+
+import jax
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds import errors
+from robust_tfds import models
+from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import models as models_lib
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import train
+from robust_tfds.models.convert import report
+from tests.eval import tiny_config
+
+
+def build_own():
+  """A model of the user's own."""
+  return models.get("digits_linear")
+
+
+def _clean(classes: int = 10):
+  label = types.SimpleNamespace(num_classes=classes)
+  info = types.SimpleNamespace(features={"label": label}, name="digits_c")
+  return types.SimpleNamespace(builder=types.SimpleNamespace(info=info))
+
+
+class ModelsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.workdir = Workdir(self.folder / "run")
+    self.variables = models.get("digits_linear").init(jax.random.key(3))
+
+  def _load(self, clean=None, **entry) -> models_lib.LoadedModel:
+    config = tiny_config.get_config()
+    with config.unlocked():
+      del config.models.digits_cnn
+      config.models.mine = {"name": "digits_linear", **entry}
+    return models_lib.load(
+      plan_lib.make(config),
+      "mine",
+      clean or _clean(),
+      self.workdir,
+      devices.mesh(),
+      inputs.Host(),
+    )
+
+  def _checkpoint(self) -> str:
+    path = self.folder / "weights.npz"
+    report.write_npz(self.variables, path)
+    return str(path)
+
+  def test_a_checkpoint(self):
+    loaded = self._load(checkpoint=self._checkpoint(), dtype="bfloat16")
+    self.assertEqual(loaded.weights, provenance.weights_sha256(self.variables))
+    self.assertEqual(loaded.dtype, "bfloat16")
+    self.assertEqual(loaded.spec, models.get("digits_linear").spec)
+
+  def test_a_trained_one_lies_in_the_workdir(self):
+    recipe = {"dataset": "digits", "steps": 1}
+    with mock.patch.object(
+      train, "load_or_train", return_value=self.variables
+    ) as trained:
+      loaded = self._load(train=recipe)
+    model, got, folder = trained.call_args.args
+    self.assertEqual((model.name, dict(got)), ("digits_linear", recipe))
+    self.assertEqual(folder, self.workdir.model_folder("mine"))
+    self.assertEqual(
+      trained.call_args.kwargs, {"data_dir": str(self.workdir.data)}
+    )
+    self.assertEqual(loaded.weights, provenance.weights_sha256(self.variables))
+
+  def test_one_of_the_users_own_brings_its_weights(self):
+    loaded = self._load(name=f"{__name__}:build_own")
+    own = build_own().init(jax.random.key(0))
+    self.assertEqual(loaded.weights, provenance.weights_sha256(own))
+
+  def test_a_wrong_label_space(self):
+    with self.assertRaisesRegex(
+      errors.UserError, "Wrong label space: mine has 10 classes .* has 7"
+    ):
+      self._load(_clean(7), checkpoint=self._checkpoint())
+    # Refused before any training.
+    with self.assertRaisesRegex(errors.UserError, "mine has 1000 classes"):
+      self._load(name="squeezenet1_1", train={"dataset": "digits"})
+
+  def test_a_checkpoint_that_does_not_fit(self):
+    path = self.folder / "other.npz"
+    np.savez(path, kernel=np.zeros((2, 2), np.float32))
+    with self.assertRaises(errors.UserError):
+      self._load(checkpoint=str(path))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,112 @@
+"""What a task has that overrides nothing, and how cells become a table."""
+
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds import conditions
+from robust_tfds import errors
+from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.results import facts
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.cell import Summary
+from robust_tfds.eval.tasks import base
+
+_CLEAN = conditions.Condition()
+_FOG = conditions.Condition("fog", 1)
+
+
+class _Mean(base.Task):
+  """The mean of a column."""
+
+  facts = facts.TaskFacts("mean", "corruption", ())
+
+  def conditions(self):
+    return [_CLEAN]
+
+  def reducer(self, condition):
+    return dict
+
+  def columns(self, batch, outputs, condition):
+    return {}
+
+  def cell_rows(self, cell, columns, truth=None):
+    return [cell.row("mean", columns["x"].mean() + (truth or {}).get("add", 0))]
+
+  def summary_inputs(self, columns):
+    return columns["x"].max()
+
+  def summary_rows(self, rows, summary_inputs):
+    summary = Summary.of(rows)
+    largest = max(summary_inputs[r.model, _FOG] for r in rows[:1])
+    return [summary.row("", "largest", largest)]
+
+
+class _Pairs(_Mean):
+  has_pairs = True
+
+  def pairs(self, columns):
+    return np.stack([columns["x"]] * 2, axis=1)
+
+
+def _cells():
+  for condition, x in ((_CLEAN, [1, 3]), (_FOG, [4, 8])):
+    yield Cell("m", "d", condition), {"x": np.array(x)}
+
+
+class TaskTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.task = _Mean(base.Setting("d"))
+
+  def test_a_task_without_its_own_protocol_cannot_be_made(self):
+    with self.assertRaises(TypeError):
+      base.Task(base.Setting("d"))
+
+  def test_defaults(self):
+    task = self.task
+    self.assertIs(task.transform(None), predict.unchanged)
+    source = object()
+    self.assertIs(task.batches(source, _FOG, None), source)
+    self.assertEqual(task.images_per_example(_FOG), 1)
+    self.assertEqual(task.model_classes(10), (10,))
+    self.assertEqual(task.label_feature({"label": "l"}), "l")
+    self.assertIsNone(task.truth(None))
+    self.assertEqual(task.common, conditions.PICTURES.names("common"))
+    self.assertEqual(dict(task.published_networks()), {})
+    self.assertEqual(task.gallery([], {}, []), {})
+    self.assertIsNone(task.sample(np.zeros(1), _FOG, "a"))
+    for method in (lambda: task.pairs({}), lambda: task.overlays("a", {}, {})):
+      with self.assertRaisesRegex(NotImplementedError, "mean has no"):
+        method()
+
+  def test_no_baseline(self):
+    self.task.check_baseline(["a"])
+    task = _Mean(base.Setting("d", baseline="alexnet"))
+    with self.assertRaisesRegex(errors.UserError, "mean has no baseline"):
+      task.check_baseline(["a"])
+
+  def test_settings_of_other_data_are_one(self):
+    self.assertEqual(base.Setting("d", data={"a": 1}), base.Setting("d"))
+
+
+class ScoreTest(absltest.TestCase):
+  def test_cells_then_summaries_each_read_once(self):
+    scored = _Pairs(base.Setting("d")).score(_cells(), {"add": 1})
+    self.assertEqual(
+      [(r.config, r.metric, r.value) for r in scored.rows],
+      [("clean", "mean", 3.0), ("fog_1", "mean", 7.0), ("", "largest", 8.0)],
+    )
+    self.assertEqual([c.name for c in scored.cells], ["", "fog"])
+    pairs = scored.pairs[scored.cells[1]]
+    self.assertEqual(pairs.tolist(), [[4, 4], [8, 8]])
+
+  def test_no_pairs_unless_the_task_has_some(self):
+    self.assertEqual(_Mean(base.Setting("d")).score(_cells()).pairs, {})
+
+  def test_nothing(self):
+    scored = _Mean(base.Setting("d")).score([])
+    self.assertEqual((scored.rows, scored.cells), ([], []))
+
+
+if __name__ == "__main__":
+  absltest.main()

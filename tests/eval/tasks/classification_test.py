@@ -1,0 +1,135 @@
+"""Top-1 error of cells; CE, mCE and plain means over them."""
+
+import ml_collections
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import conditions
+from robust_tfds import errors
+from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks import classification
+from robust_tfds.eval.tasks.parts import top_k
+
+_N = 20
+
+
+def _task(baseline="", **data) -> classification.Classification:
+  data = {"corruptions": "all", "severities": (1, 2, 3, 4, 5), **data}
+  setting = base.Setting(
+    "imagenet_c", baseline=baseline, data=ml_collections.ConfigDict(data)
+  )
+  return classification.Classification(setting)
+
+
+def _columns(wrong: int, ranks: int = 5) -> dict[str, np.ndarray]:
+  """`wrong` of `_N` examples predicted wrong, their label second."""
+  label = np.zeros(_N, np.int64)
+  top5 = np.tile([0, 1, 2, 3, 4], (_N, 1))
+  top5[:wrong] = [1, 0, 2, 3, 4]
+  top5[:, ranks:] = -1
+  return {"label": label, "top5": top5}
+
+
+def _score(task, errors_of, *models) -> list[table.Row]:
+  """Scores every condition; errors_of(model, condition) -> wrong examples."""
+  return task.score(
+    (Cell(m, "imagenet_c", c), _columns(errors_of(m, c)))
+    for m in models or ("m",)
+    for c in task.conditions()
+  ).rows
+
+
+def _value(rows, **which) -> float:
+  (row,) = table.select(rows, **which)
+  return row.value
+
+
+class ConditionsTest(absltest.TestCase):
+  def test_clean_first(self):
+    listed = _task(corruptions="fog,snow", severities=(2, 4)).conditions()
+    names = [c.config for c in listed]
+    self.assertEqual(names, ["clean", "snow_2", "snow_4", "fog_2", "fog_4"])
+    self.assertLen(_task().conditions(), 96)
+
+  def test_refusals(self):
+    for data, message in (
+      ({"corruptions": "fogg"}, "Did you mean 'fog'"),
+      ({"severities": (6,)}, "1-5, got 6"),
+    ):
+      with self.assertRaisesRegex(errors.UserError, message):
+        _task(**data).conditions()
+
+
+class CellTest(absltest.TestCase):
+  def test_errors_with_their_intervals(self):
+    cell = Cell("m", "imagenet_c", conditions.Condition("fog", 2))
+    error, top5 = _task().cell_rows(cell, _columns(5))
+    self.assertEqual((error.metric, error.value, error.n), ("error", 0.25, _N))
+    self.assertEqual((error.lo, error.hi), intervals.clopper_pearson(5, _N))
+    self.assertEqual((top5.metric, top5.value), ("top5_error", 0.0))
+
+  def test_fewer_classes_have_no_top5_error(self):
+    cell = Cell("m", "digits_c", conditions.Condition())
+    rows = _task().cell_rows(cell, _columns(5, ranks=3))
+    self.assertEqual([r.metric for r in rows], ["error"])
+
+  def test_reduced_alike_in_every_condition(self):
+    reducers = {_task().reducer(c) for c in _task().conditions()}
+    self.assertEqual(reducers, {top_k.reduce})
+
+
+class SummaryTest(parameterized.TestCase):
+  def test_against_the_metric(self):
+    rows = _score(_task("alexnet"), lambda _, c: 4 + c.level)
+    names = conditions.PICTURES.names()
+    want = corruption_error.summarize(
+      {n: [(4 + s) / _N for s in range(1, 6)] for n in names}, 4 / _N
+    )
+    for metric in ("mce", "relative_mce"):
+      self.assertAlmostEqual(_value(rows, metric=metric), want[metric])
+    self.assertAlmostEqual(
+      _value(rows, metric="ce", corruption="fog"), want["ce"]["fog"]
+    )
+    self.assertAlmostEqual(_value(rows, metric="clean_error"), 4 / _N)
+    for metric in ("mean_corruption_error", "extra_mean_corruption_error"):
+      self.assertAlmostEqual(_value(rows, metric=metric), 7 / _N)
+
+  def test_a_model_of_the_run_as_the_baseline(self):
+    rows = _score(
+      _task("model:base"),
+      lambda m, c: (8 if m == "base" else 4) if c.name else 1,
+      "ours",
+      "base",
+    )
+    self.assertAlmostEqual(_value(rows, metric="mce", model="ours"), 0.5)
+    self.assertAlmostEqual(_value(rows, metric="mce", model="base"), 1.0)
+
+  @parameterized.parameters(
+    ({"corruptions": "fog,snow"}, {"mean_error", "ce"}, {"mce"}),
+    ({"severities": (1, 2)}, {"mean_corruption_error"}, {"ce", "mce"}),
+    ({"corruptions": "none"}, {"clean_error"}, {"mean_error", "mce"}),
+  )
+  def test_only_what_is_defined(self, data, there, absent):
+    rows = _score(_task("alexnet", **data), lambda *_: 4)
+    metrics = {r.metric for r in rows}
+    self.assertContainsSubset(there, metrics)
+    self.assertTrue(metrics.isdisjoint(absent), metrics)
+
+  def test_without_a_baseline_nothing_is_normalised(self):
+    metrics = {r.metric for r in _score(_task(), lambda *_: 4)}
+    self.assertNotIn("mce", metrics)
+    self.assertIn("mean_corruption_error", metrics)
+
+  def test_baselines_are_checked(self):
+    _task("model:a").check_baseline(["a"])
+    with self.assertRaisesRegex(errors.UserError, "Unknown baseline model 'b'"):
+      _task("model:b").check_baseline(["a"])
+
+
+if __name__ == "__main__":
+  absltest.main()

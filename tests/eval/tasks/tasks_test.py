@@ -1,0 +1,61 @@
+"""Every file of the folder is one task; bound to its setting."""
+
+import pathlib
+
+import ml_collections
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import conditions
+from robust_tfds import errors
+from robust_tfds.eval import tasks
+from robust_tfds.eval.tasks import base
+
+
+class TasksTest(parameterized.TestCase):
+  def test_the_folder_is_the_registry(self):
+    files = {p.stem for p in pathlib.Path(tasks.__file__).parent.glob("*.py")}
+    self.assertCountEqual(tasks.names(), files - {"__init__", "base"})
+
+  @parameterized.parameters(*tasks.names())
+  def test_a_file_holds_one_task_with_its_facts(self, name):
+    task = tasks.get(name)
+    self.assertTrue(issubclass(task, base.Task))
+    self.assertEqual(task.facts.task, name)
+    self.assertIn(task.family, conditions.FAMILIES.values())
+    self.assertEqual(task(base.Setting("digits_c")).setting.dataset, "digits_c")
+
+  def test_unknown(self):
+    with self.assertRaisesRegex(errors.UserError, "mean 'sequences'.* Known"):
+      tasks.get("sequence")
+    for name in ("base", "parts"):
+      with self.assertRaisesRegex(errors.UserError, "Unknown task"):
+        tasks.get(name)
+
+
+class BindTest(absltest.TestCase):
+  def test_what_a_config_says(self):
+    config = ml_collections.ConfigDict(
+      {
+        "task": "classification",
+        "seed": 7,
+        "baseline": "alexnet",
+        "data": {"name": "imagenet_c", "codec": "raw", "source": "prepared"},
+      }
+    )
+    task = tasks.bind(config, "imagenet")
+    setting = base.Setting(
+      "imagenet_c", "imagenet", "raw", fly=False, seed=7, baseline="alexnet"
+    )
+    self.assertEqual(task.setting, setting)
+    self.assertEqual(task.setting.data, config.data)
+
+  def test_defaults(self):
+    config = ml_collections.ConfigDict({"data": {"name": "digits_c"}})
+    task = tasks.bind(config)
+    self.assertEqual(task.facts.task, "classification")
+    self.assertEqual(task.setting, base.Setting("digits_c"))
+
+
+if __name__ == "__main__":
+  absltest.main()
