@@ -28,7 +28,7 @@ class PastedTest(parameterized.TestCase):
     self.assertFalse(masks.pasted(np.full((2, 2), 0.49), box, 2, 2).any())
 
   @parameterized.parameters(
-    ([-4, -4, 4, 4], 16), ([6, 6, 20, 20], 4), ([9, 0, 12, 8], 0)
+    ([-4, -4, 4, 4], 16), ([4, -2, 12, 6], 24), ([9, 0, 12, 8], 0)
   )
   def test_boxes_beyond_the_picture_are_cut(self, box, pixels):
     got = masks.pasted(np.ones((4, 4)), np.array(box), 8, 8)

@@ -1,0 +1,78 @@
+"""`eval.main`: plan or run, and where; what a run was started with."""
+
+import types
+from unittest import mock
+
+from absl import app
+from absl import flags
+from absl.testing import absltest
+
+from robust_tfds import errors
+from robust_tfds.eval import main
+from robust_tfds.eval.run import estimate
+from robust_tfds.eval.run import runner
+from tests.eval import tiny_config
+
+
+def _settings(**changes) -> types.SimpleNamespace:
+  settings = {
+    "config": tiny_config.get_config(),
+    "workdir": None,
+    "plan": False,
+    "multihost": False,
+  }
+  return types.SimpleNamespace(**{**settings, **changes})
+
+
+class MainTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.workdir = self.create_tempdir()
+    self.run = self.enterContext(mock.patch.object(runner, "Runner"))
+    self.describe = self.enterContext(
+      mock.patch.object(estimate, "describe", return_value="")
+    )
+
+  def _main(self, *words, **settings) -> None:
+    with mock.patch.object(flags, "FLAGS", _settings(**settings)):
+      main.main(["main", *words])
+
+  def test_runs_in_the_workdir(self):
+    self._main(workdir=self.workdir.full_path)
+    plan, workdir = self.run.call_args.args
+    self.assertEqual((plan.cells, str(workdir)), (5, self.workdir.full_path))
+    self.run.return_value.run.assert_called_once_with()
+
+  def test_a_plan_knows_the_workdir_and_runs_nothing(self):
+    self._main(plan=True, workdir=self.workdir.full_path)
+    _, workdir = self.describe.call_args.args
+    self.assertEqual(str(workdir.path), self.workdir.full_path)
+    self._main(plan=True)
+    self.assertIsNone(self.describe.call_args.args[1])
+    self.run.assert_not_called()
+
+  def test_refusals(self):
+    with self.assertRaisesRegex(errors.UserError, "--workdir=FOLDER"):
+      self._main()
+    config = tiny_config.get_config()
+    config.data.corruptions = "fogg"
+    with self.assertRaisesRegex(errors.UserError, "Did you mean 'fog'"):
+      self._main(config=config, workdir=self.workdir.full_path)
+    with self.assertRaisesRegex(app.UsageError, "word"):
+      self._main("word", workdir=self.workdir.full_path)
+    self.run.assert_not_called()
+
+  def test_hosts_find_each_other_first(self):
+    with mock.patch("jax.distributed.initialize") as initialize:
+      self._main(
+        workdir=self.workdir.full_path,
+        multihost=True,
+        coordinator="a:1",
+        num_processes=2,
+        process_id=1,
+      )
+    initialize.assert_called_once_with("a:1", 2, 1)
+
+
+if __name__ == "__main__":
+  absltest.main()
