@@ -1,6 +1,8 @@
 """Each kind of model brought along equals itself, under jit, on any batch."""
 
+import inspect
 import os
+import typing
 
 # Keras reads it once, when it is first imported.
 os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -64,6 +66,17 @@ class AdaptersTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(ValueError, "Did you mean 'onnx'"):
       adapters.get("onx")
+
+  @parameterized.parameters(*adapters.names())
+  def test_each_takes_a_model_its_spec_and_a_name(self, kind):
+    adapt = adapters.get(kind)
+    _, spec, *others = inspect.signature(adapt).parameters.values()
+    self.assertEqual((spec.name, spec.default), ("spec", spec.empty))
+    (name,) = [p for p in others if p.name == "name"]
+    self.assertEqual(name.kind, name.KEYWORD_ONLY)
+    self.assertTrue(
+      issubclass(typing.get_type_hints(adapt)["return"], adapters.Adapted)
+    )
 
   def test_callable(self):
     weights = np.random.default_rng(1).standard_normal((3, 4), np.float32)

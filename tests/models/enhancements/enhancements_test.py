@@ -10,6 +10,7 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.models import adapters
 from robust_tfds.models import enhancements
@@ -51,6 +52,20 @@ class EnhancementsTest(parameterized.TestCase):
     np.testing.assert_allclose(one, got[2:], atol=1e-5)
     with self.assertRaisesRegex(ValueError, "expected uint8 RGB"):
       model.apply(self.variables, self.pictures.astype(np.float32))
+
+  @parameterized.parameters(*enhancements.names())
+  def test_each_keeps_the_answers_form(self, name):
+    model = enhancements.wrap(self.model, name)
+    self.assertEqual(model.name, f"digits_cnn+{name}")
+    self.assertEqual(model.spec.num_classes, self.model.spec.num_classes)
+    try:
+      got = model.apply(self.variables, self.pictures)
+    except errors.MissingPackageError as error:
+      self.skipTest(str(error))
+    self.assertEqual((got.shape, got.dtype), ((3, 10), jnp.float32))
+    self.assertTrue(np.isfinite(got).all())
+    plain = self.model.apply(self.variables, self.pictures)
+    self.assertGreater(np.abs(got - plain).max(), 0)
 
   def test_order(self):
     both = enhancements.wrap(self.model, "clahe", "ten_crop")

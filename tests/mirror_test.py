@@ -1,0 +1,257 @@
+"""Tests mirror the tree: a file's test has the file's name and place.
+
+`eval/run/plan.py` is tested by `tests/eval/run/plan_test.py`, and
+`robust_tfds/errors.py` by `tests/errors_test.py`; the code of a folder's
+`__init__.py` by a test of the folder's name in its mirror. Where all files of a
+folder do one thing, as the corruptions of images do, one contract test runs over
+them instead: its cases name them.
+"""
+
+import ast
+import functools
+import importlib
+import pathlib
+import re
+import unittest
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds.models import family
+from tools import import_graph
+
+_TESTS = "tests"
+_CODE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# Folder whose files are plugins of one kind -> the test that runs over them.
+_CONTRACTS = {
+  "configs": "tests/configs_test.py",
+  "eval/reports/classification": "tests/eval/reports/reports_test.py",
+  "eval/reports/detection": "tests/eval/reports/reports_test.py",
+  "eval/reports/every_task": "tests/eval/reports/reports_test.py",
+  "eval/reports/frames": "tests/eval/reports/reports_test.py",
+  "eval/reports/sequences": "tests/eval/reports/reports_test.py",
+  "eval/reports/video": "tests/eval/reports/reports_test.py",
+  "models/adapters": "tests/models/adapters/adapters_test.py",
+  "models/classification": "tests/models/catalogue_test.py",
+  "models/detection": "tests/models/catalogue_test.py",
+  "models/enhancements": "tests/models/enhancements/enhancements_test.py",
+  "models/video": "tests/models/catalogue_test.py",
+  "robust_tfds/corruptions/image": "tests/corruptions/image/image_test.py",
+  "robust_tfds/corruptions/sequence": (
+    "tests/corruptions/sequence/sequence_test.py"
+  ),
+  "robust_tfds/corruptions/video": "tests/corruptions/video/video_test.py",
+}
+# Every folder of a data set holds a builder; this test runs over them.
+_BUILDERS = "tests/datasets/base_test.py"
+# File -> (the test it has elsewhere, why it lies there).
+_ELSEWHERE = {
+  "robust_tfds/datasets/digits_detection/scenes.py": (
+    "tests/datasets/digits_detection_test.py",
+    "the scenes are what the builder writes; one test draws and builds them",
+  ),
+  "robust_tfds/datasets/imagenet_vid_robust/metadata.py": (
+    "tests/datasets/imagenet_vid_robust_test.py",
+    "the builder's test reads whole and broken releases through it",
+  ),
+  "robust_tfds/datasets/ytbb_robust/metadata.py": (
+    "tests/datasets/ytbb_robust_test.py",
+    "the builder's test reads whole and broken releases through it",
+  ),
+}
+# Files that nobody has written a test for yet: to be emptied, never to grow.
+_STILL_MISSING = (
+  "robust_tfds/corruptions/__init__.py",
+  "robust_tfds/corruptions/ops/border.py",
+  "robust_tfds/corruptions/ops/canny.py",
+  "robust_tfds/corruptions/ops/double.py",
+  "robust_tfds/corruptions/ops/edition_crop.py",
+  "robust_tfds/corruptions/ops/equalize.py",
+  "robust_tfds/corruptions/ops/fresh_noise.py",
+  "robust_tfds/corruptions/ops/frost_resize.py",
+  "robust_tfds/corruptions/ops/geometry.py",
+  "robust_tfds/corruptions/ops/jpeg.py",
+  "robust_tfds/corruptions/ops/keep.py",
+  "robust_tfds/corruptions/ops/layout.py",
+  "robust_tfds/corruptions/ops/motion.py",
+  "robust_tfds/corruptions/ops/mpeg.py",
+  "robust_tfds/corruptions/ops/normal_noise.py",
+  "robust_tfds/corruptions/ops/packed.py",
+  "robust_tfds/corruptions/ops/plasma.py",
+  "robust_tfds/corruptions/ops/remap.py",
+  "robust_tfds/corruptions/ops/rotation.py",
+  "robust_tfds/corruptions/ops/stencil.py",
+  "robust_tfds/corruptions/ops/taps.py",
+  "robust_tfds/corruptions/ops/warp.py",
+  "robust_tfds/datasets/__init__.py",
+  "robust_tfds/datasets/chunks.py",
+  "robust_tfds/datasets/frame_boxes.py",
+  "robust_tfds/datasets/movie_feature.py",
+  "robust_tfds/datasets/sources/cityscapes.py",
+  "robust_tfds/datasets/sources/coco.py",
+  "robust_tfds/datasets/sources/folders.py",
+  "robust_tfds/datasets/sources/frost.py",
+  "robust_tfds/datasets/sources/instance_maps.py",
+  "robust_tfds/datasets/sources/stream.py",
+  "robust_tfds/datasets/sources/video_lists.py",
+  "robust_tfds/datasets/sources/voc.py",
+  "models/convert/__init__.py",
+  "models/convert/__main__.py",
+  "models/convert/caffemodel.py",
+  "models/convert/formats.py",
+  "models/convert/match.py",
+  "models/convert/oracle.py",
+  "models/convert/report.py",
+  "models/detection/anchors.py",
+  "models/detection/backbone.py",
+  "models/detection/detector.py",
+  "models/detection/losses.py",
+  "models/detection/masks.py",
+  "models/detection/proposals.py",
+  "models/detection/roi_align.py",
+  "models/detection/roi_heads.py",
+  "models/detection/single_stage.py",
+  "models/detection/spec.py",
+  "models/family.py",
+  "models/own.py",
+  "models/variables.py",
+  "models/video/bottleneck.py",
+)
+
+
+def _mirror(path: pathlib.Path) -> pathlib.Path:
+  """Where a file or folder has its tests: `robust_tfds/X` in `tests/X`."""
+  parts = path.parts[1:] if path.parts[0] == "robust_tfds" else path.parts
+  return pathlib.Path(_TESTS, *parts)
+
+
+def _test_of(path: pathlib.Path) -> pathlib.Path:
+  """The test that has a file's name and place."""
+  folder = _mirror(path.parent)
+  if path.name == "__init__.py":
+    return folder / f"{path.parent.name}_test.py"
+  return folder / f"{path.stem.strip('_')}_test.py"
+
+
+def _files() -> list[pathlib.Path]:
+  """Files that need a test; of the `__init__.py` those with code of their own."""
+  out = []
+  for path in import_graph.files().values():
+    text = (import_graph.ROOT / path).read_text("utf-8")
+    code = any(isinstance(node, _CODE) for node in ast.parse(text).body)
+    if code or path.name != "__init__.py":
+      out.append(path)
+  return out
+
+
+def _exists(path: pathlib.Path) -> bool:
+  return (import_graph.ROOT / path).exists()
+
+
+def _case_names(suite: unittest.TestSuite) -> Iterator[str]:
+  for test in suite:
+    if isinstance(test, unittest.TestSuite):
+      yield from _case_names(test)
+    else:
+      yield test.id()
+
+
+@functools.cache
+def _named(test: str) -> frozenset[str]:
+  """What the parameters of a file's cases name: `fog` of `test_x0 ('fog')`.
+
+  Of names with a detail (`imagenet_c:resnet50`) what stands before it.
+  """
+  module = importlib.import_module(test.removesuffix(".py").replace("/", "."))
+  suite = unittest.defaultTestLoader.loadTestsFromModule(module)
+  text = "\n".join(_case_names(suite))
+  return frozenset(re.findall(r"'(\w+)[':]", text))
+
+
+def _in_contract(path: pathlib.Path) -> bool:
+  """Whether a contract test runs over the file."""
+  name = path.stem
+  if name.endswith("_dataset_builder"):
+    return path.parent.name in _named(_BUILDERS)
+  test = _CONTRACTS.get(path.parent.as_posix())
+  if test is None:
+    return False
+  if path.parts[0] == "models":
+    return bool({name, *_models_of(path)} & _named(test))
+  if path.parent.parent.as_posix() == "eval/reports":
+    name = _task_of(path)  # the test writes every report of a task
+  return name in _named(test)
+
+
+def _models_of(path: pathlib.Path) -> Mapping[str, object]:
+  """Names of the models of a file's family; none of layers that they share."""
+  name = f"robust_tfds.{'.'.join(path.with_suffix('').parts)}"
+  member = vars(importlib.import_module(name)).get("FAMILY")
+  return member.variants if isinstance(member, family.Family) else {}
+
+
+def _task_of(path: pathlib.Path) -> str:
+  """A task that has the report; empty where the registry does not know it."""
+  from robust_tfds.eval import reports
+
+  folder = path.parent.name
+  task = "classification" if folder == "every_task" else folder
+  module = f"robust_tfds.{'.'.join(path.with_suffix('').parts)}"
+  known = {type(report).__module__ for report in reports.of_task(task)}
+  return task if module in known else ""
+
+
+class MirrorTest(parameterized.TestCase):
+  def test_tests_lie_beside_what_exists(self):
+    mirrors = {_mirror(path.parent) for path in import_graph.files().values()}
+    mirrors.add(pathlib.Path(_TESTS))
+    for path in (import_graph.ROOT / _TESTS).rglob("*_test.py"):
+      folder = path.relative_to(import_graph.ROOT).parent
+      self.assertIn(folder, mirrors, f"{path.name} tests a folder that is gone")
+
+  @parameterized.parameters(*(path.as_posix() for path in _files()))
+  def test_every_file_has_its_test(self, name):
+    path = pathlib.Path(name)
+    tested = _exists(_test_of(path)) or _in_contract(path)
+    if name in _STILL_MISSING or name in _ELSEWHERE:
+      self.assertFalse(tested, f"{name} has its test: take it off the list.")
+    else:
+      self.assertTrue(tested, f"{name} has no test: write {_test_of(path)}.")
+
+  def test_lists_name_files_that_are_there(self):
+    for name in (*_STILL_MISSING, *_ELSEWHERE):
+      self.assertTrue(_exists(pathlib.Path(name)), name)
+    for name, (test, reason) in _ELSEWHERE.items():
+      self.assertNotEmpty(reason, name)
+      source = (import_graph.ROOT / test).read_text("utf-8")
+      package = ".".join(pathlib.Path(name).parent.parts)
+      self.assertTrue(
+        any(n.startswith(package) for n in import_graph.imports(source)),
+        f"{test} imports nothing of {package}.",
+      )
+
+  def test_contracts_are_of_folders_and_tests_that_exist(self):
+    for folder, test in (*_CONTRACTS.items(), ("robust_tfds", _BUILDERS)):
+      self.assertTrue(_exists(pathlib.Path(folder)), folder)
+      self.assertTrue(_exists(pathlib.Path(test)), test)
+
+  def test_a_plugin_without_a_case_is_seen(self):
+    folder = pathlib.Path("robust_tfds/corruptions/image")
+    self.assertTrue(_in_contract(folder / "fog.py"))
+    self.assertFalse(_in_contract(folder / "invert.py"))
+    self.assertFalse(_in_contract(pathlib.Path("eval/run/plan.py")))
+
+  def test_places(self):
+    for path, test in (
+      ("robust_tfds/errors.py", "tests/errors_test.py"),
+      ("robust_tfds/datasets/rle.py", "tests/datasets/rle_test.py"),
+      ("eval/readers/__init__.py", "tests/eval/readers/readers_test.py"),
+      ("models/convert/__main__.py", "tests/models/convert/main_test.py"),
+    ):
+      self.assertEqual(_test_of(pathlib.Path(path)).as_posix(), test)
+
+
+if __name__ == "__main__":
+  absltest.main()
