@@ -122,7 +122,7 @@ _STILL_MISSING = (
 
 
 def _mirror(path: pathlib.Path) -> pathlib.Path:
-  """Where a file or folder has its tests: `robust_tfds/X` in `tests/X`."""
+  """Where a folder has its tests; `tests` mirrors what `robust_tfds` holds."""
   parts = path.parts[1:] if path.parts[0] == "robust_tfds" else path.parts
   return pathlib.Path(_TESTS, *parts)
 

@@ -49,7 +49,8 @@ def correct(
       row = at[-1] if name == "prediction" else at[0]
       raise errors.UserError(
         f"Frame {row}: unknown {name} {ids[tuple(at)]}; the label space has"
-        f" classes 0..{num_classes - 1}. Is it projected (eval/tasks/label_space.py)?"
+        f" classes 0..{num_classes - 1}. Is it projected"
+        " (eval/tasks/parts/label_space.py)?"
       )
   none = (known < 0).all(axis=1)
   if none.any():
