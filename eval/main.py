@@ -63,7 +63,10 @@ def main(argv: Sequence[str]) -> None:
   plan = plan_lib.make(settings.config)
   workdir = pathlib.Path(settings.workdir) if settings.workdir else None
   if settings.plan:
-    print(estimate.describe(plan, Workdir(workdir) if workdir else None))
+    place = Workdir(workdir) if workdir else None
+    if place:
+      place.check(plan.config)
+    print(estimate.describe(plan, place))
     return
   if workdir is None:
     raise errors.UserError("Say where the run lives: --workdir=FOLDER.")

@@ -15,8 +15,8 @@ file of `eval/readers/`:
   coco         folders of COCO results lists, one file a cell
   raw_results  JSON of the detection paper's authors; also writes tables.md
 
---out becomes a workdir, with the table and the reports of eval.main; an earlier
-score there is replaced. Models of several files stand side by side.
+--out gets the table and the reports of eval.main, and of files the cells too: it
+becomes a workdir then. An earlier score there is replaced. Models of several files stand side by side.
 """
 
 import pathlib
@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from absl import flags
 
 from robust_tfds import command
+from robust_tfds.eval import readers
 
 
 def define_flags() -> None:
@@ -36,8 +37,8 @@ def define_flags() -> None:
   flags.mark_flags_as_required(["predictions", "out"])
   flags.DEFINE_enum(
     "format",
-    "auto",
-    ["auto", "csv", "frames", "coco"],
+    readers.AUTO,
+    [readers.AUTO, *readers.names()],
     "What the files are; auto looks at them.",
   )
   flags.DEFINE_string(

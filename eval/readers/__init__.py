@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from robust_tfds import errors
 from robust_tfds.eval.readers import base
+from robust_tfds.eval.results import scored_folder
 
 AUTO = "auto"
 _BASE = "base"
@@ -70,6 +71,11 @@ def choose(
 
 
 def _format(path: pathlib.Path, options: base.Options) -> str:
+  if scored_folder.is_table_alone(path):
+    raise errors.UserError(
+      f"{path} is the table of workdirs that were scored, and holds no cells."
+      " Score those workdirs."
+    )
   for name in names():
     if get(name).fits(path, options):
       return name

@@ -94,11 +94,13 @@ class Reader(abc.ABC):
     kind: what it reads, in words.
     options: names of the options that mean something for it.
     stored: whether the cells lie in workdirs already.
+    has_paper_tables: whether the detection paper's tables follow from it.
   """
 
   kind: ClassVar[str]
   options: ClassVar[tuple[str, ...]] = ()
   stored: ClassVar[bool] = False
+  has_paper_tables: ClassVar[bool] = False
 
   @abc.abstractmethod
   def fits(self, path: pathlib.Path, options: Options) -> bool:

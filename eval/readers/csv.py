@@ -109,7 +109,7 @@ def columns(
   if absent:
     raise errors.UserError(
       f"{path} lacks the columns {', '.join(absent)}; it has"
-      f" {', '.join(content) or 'none'}. The schema is in eval/readers/."
+      f" {', '.join(content) or 'none'}. The schema is in eval/readers/csv.py."
     )
   n = len(content[required[0]])
   if not n:

@@ -37,6 +37,7 @@ class RawResultsReader(base.Reader):
 
   kind = "a file of raw results"
   options = ("seed",)
+  has_paper_tables = True
 
   def fits(self, path: pathlib.Path, options: base.Options) -> bool:
     """JSON files."""

@@ -107,8 +107,15 @@ class Context:
 
   @property
   def extra(self) -> list[str]:
-    """The run's other corruptions."""
-    return [n for n in self.corruptions if n not in self.common]
+    """The run's corruptions that are published apart."""
+    names = self.family.names("extra")
+    return [n for n in self.corruptions if n in names]
+
+  @property
+  def own(self) -> list[str]:
+    """The run's corruptions that are the user's own."""
+    names = self.family.names("own")
+    return [n for n in self.corruptions if n in names]
 
   @property
   def missing(self) -> list[str]:

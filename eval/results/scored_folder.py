@@ -53,6 +53,12 @@ def replacing(
     shutil.rmtree(temporary, ignore_errors=True)
 
 
+def is_table_alone(folder: pathlib.Path) -> bool:
+  """Whether a folder is the score of workdirs, whose cells stayed there."""
+  note = (folder / _NOTE).exists()
+  return note and not Workdir(folder).config_path.exists()
+
+
 def _check(folder: pathlib.Path, sources: Sequence[pathlib.Path]) -> None:
   if folder.exists() and not folder.is_dir():
     raise errors.UserError(f"--out={folder} is a file; name a folder.")

@@ -5,7 +5,7 @@ cells/<label>/<dataset>/<condition>/seed<n>/   predictions.npz, provenance.json
 truth.json                                     ground truth, where a task has one
 models/<label>/                                weights that the run trained
 data/                                          TFDS sets, where no other is named
-table.csv  timing.json  reports/
+table.csv  timing.json  contents.json  reports/
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ _RESUMABLE = (
   "batch_size",
   "data.cache_gib",
   "data.data_dir",
-  "data.file_format",
   "data.manual_dir",
   "reports",
 )
@@ -63,6 +62,11 @@ class Workdir:
   def timing_path(self) -> pathlib.Path:
     """Where the run's time went."""
     return self.path / "timing.json"
+
+  @property
+  def contents_path(self) -> pathlib.Path:
+    """Hashes of the files that were read, see `eval/run/contents.py`."""
+    return self.path / "contents.json"
 
   @property
   def reports(self) -> pathlib.Path:
@@ -99,14 +103,17 @@ class Workdir:
         to another version.
     """
     ours = json.loads(config.to_json_best_effort())
+    self.check(config)
     self.path.mkdir(parents=True, exist_ok=True)
-    if self.config_path.exists():
-      theirs = self._read_config()
-      self._check_pixels(theirs["versions"])
-      self._check_same(theirs, ours)
     versions = {"workdir": VERSION, "pixels": provenance.PIXELS_VERSION}
     text = json.dumps({**ours, "versions": versions}, indent=1, sort_keys=True)
     write_text(self.config_path, text + "\n")
+
+  def check(self, config: ml_collections.ConfigDict) -> None:
+    """Refuses to run here what `claim` would refuse; writes nothing."""
+    if self.config_path.exists():
+      ours = json.loads(config.to_json_best_effort())
+      self._check_same(self._read_config(), ours)
 
   def _read_config(self) -> dict[str, Any]:
     if not self.config_path.exists():
@@ -129,6 +136,7 @@ class Workdir:
         f" continues version {VERSION}. Its numbers stay in its table.csv; run"
         " again in a new --workdir, or use the robust_tfds that wrote it."
       )
+    self._check_pixels(config["versions"])
     return config
 
   def _check_pixels(self, versions: Mapping[str, Any]) -> None:
@@ -137,7 +145,7 @@ class Workdir:
       raise errors.UserError(
         f"{self.path} holds cells of pixels of version {pixels!r}; this code"
         f" makes version {provenance.PIXELS_VERSION}, and a table must not mix"
-        " them. Run again in a new --workdir."
+        " them. Its numbers stay in its table.csv; run again in a new --workdir."
       )
 
   def _check_same(

@@ -67,7 +67,7 @@ class Data:
   def _open(self, config: str, codec: str) -> inputs.Source:
     data = self._plan.config.data
     start = time.perf_counter()
-    builder = hosts.first_alone(
+    builder = hosts.on_first_host(
       self._host,
       f"data {config}",
       lambda: datasets.prepare(
@@ -91,10 +91,7 @@ class Data:
 
 
 def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:
-  """Where TFDS sets lie: the config's folder, else the workdir's.
-
-  None, TFDS's own default, only where neither is there.
-  """
+  """Where TFDS sets lie: the config's folder, else the workdir's; else None."""
   if plan.config.data.get("data_dir"):
     return plan.config.data.data_dir
   return str(workdir.data) if workdir else None
@@ -111,10 +108,20 @@ def options(plan: Plan, codec: str) -> dict[str, Any]:
 
 
 def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
-  """Examples of a cell, if the clean set is prepared already; else None."""
+  """Examples of a cell, where that is known before the clean set is prepared.
+
+  None where it is not, or where no folder is named to look into.
+  """
   data = plan.config.data
-  if data.get("limit"):
-    return data.limit
+  whole = _prepared_examples(plan, workdir)
+  limit = data.get("limit") or whole
+  return limit if whole is None or limit is None else min(limit, whole)
+
+
+def _prepared_examples(plan: Plan, workdir: Workdir | None) -> int | None:
+  data, folder = plan.config.data, data_dir(plan, workdir)
+  if folder is None:
+    return None
   config = data.get("config") or plan.task.clean_config
   codec = plan.task.clean_codec
   if not plan.fly:
@@ -123,7 +130,7 @@ def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
     data.name,
     config,
     data.split,
-    data_dir=data_dir(plan, workdir),
+    data_dir=folder,
     **options(plan, codec),
   )
 

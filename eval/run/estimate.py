@@ -13,6 +13,7 @@ import numpy as np
 
 from robust_tfds import models
 from robust_tfds.conditions import Condition
+from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
@@ -128,6 +129,8 @@ def _corruption_seconds(plan: plan_lib.Plan) -> float | None:
   )
   sizes = np.tile(np.array([side, side], np.int32), (count, 1))
   batch, valid = (devices.put_batch(a, mesh) for a in (images, sizes))
+  if plan.config.data.get("frost_dir"):
+    frost_pictures.use_folder(plan.config.data.frost_dir)
   transform = plan.task.transform(mesh)
   ids = [str(i) for i in range(count)]
   times = [

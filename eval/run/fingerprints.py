@@ -12,19 +12,26 @@ from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.data import Data
 from robust_tfds.eval.run.models import LoadedModel
 from robust_tfds.eval.run.plan import Plan
 
 
 def cells(
-  plan: Plan, data: Data, loaded: Mapping[str, LoadedModel]
+  plan: Plan,
+  data: Data,
+  loaded: Mapping[str, LoadedModel],
+  contents: Contents,
 ) -> list[Cell]:
   """All cells of a run with their fingerprints: by model, then condition."""
-  facts = {
-    condition: _data_facts(plan, data.of(condition), condition)
-    for condition in plan.conditions
-  }
+  facts = {}
+  for condition in plan.conditions:
+    source = data.of(condition)
+    facts[condition] = {
+      **_data_facts(plan, source, condition),
+      "content": contents.sha256(source),
+    }
   return [
     Cell(
       model=label,
@@ -45,7 +52,6 @@ def _data_facts(
 ) -> dict[str, Any]:
   """The set that is read, and what is made of it."""
   setting, builder = plan.task.setting, source.builder
-  split = builder.info.splits[source.split]
   return {
     "dataset": setting.dataset,
     "condition": condition.config,
@@ -55,13 +61,12 @@ def _data_facts(
     else "",
     "split": source.split,
     "examples": source.total,
-    "bytes": split.num_bytes,
-    "shard_lengths": list(split.shard_lengths),
     "codec": setting.codec,
     "source": "fly" if setting.fly else "prepared",
     "edition": setting.edition,
     "seed": setting.seed,
     "pixels": provenance.PIXELS_VERSION,
+    **plan.task.fingerprint_facts(),
   }
 
 

@@ -12,7 +12,7 @@ from robust_tfds.eval.pipeline import inputs
 T = TypeVar("T")
 
 
-def this() -> inputs.Host:
+def this_host() -> inputs.Host:
   """This process among those of `jax.distributed`."""
   return inputs.Host(jax.process_index(), jax.process_count())
 
@@ -25,7 +25,7 @@ def barrier(host: inputs.Host, name: str) -> None:
     multihost_utils.sync_global_devices(name)
 
 
-def first_alone(host: inputs.Host, name: str, make: Callable[[], T]) -> T:
+def on_first_host(host: inputs.Host, name: str, make: Callable[[], T]) -> T:
   """What `make` returns: the first host makes it, the others read it then."""
   if host.index > 0:
     barrier(host, name)

@@ -55,7 +55,7 @@ def load(
   model = _definition(entry, dtype)
   _check_classes(plan, label, model, clean)
   if entry.get("train"):
-    variables = hosts.first_alone(
+    variables = hosts.on_first_host(
       host,
       f"train {label}",
       lambda: train.load_or_train(

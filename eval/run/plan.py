@@ -76,10 +76,8 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   labelled = _models(config, task)
   task.check_baseline(list(labelled))
   _check_codec(task)
-  if config.data.get("frost_dir"):
-    frost_pictures.use_folder(config.data.frost_dir)
   if task.setting.fly and any(c.name == "frost" for c in listed):
-    frost_pictures.folder()  # raises where there are none
+    frost_pictures.check(config.data.get("frost_dir") or None)
   return Plan(task, listed, labelled, config)
 
 

@@ -140,10 +140,12 @@ class _Pictures:
         if pixels is not None:
           out[key] = pixels
       else:
-        out[key] = self._shown(condition, 1)[0]
+        out[key] = self._as_models_see(condition, 1)[0]
     return out
 
-  def _shown(self, condition: Condition, count: int) -> list[np.ndarray]:
+  def _as_models_see(
+    self, condition: Condition, count: int
+  ) -> list[np.ndarray]:
     """The first pictures as models see them under a condition on the fly."""
     source = self._data.clean
     batch = next(iter(source.batches()))
@@ -179,9 +181,11 @@ class _Pictures:
     """Some pictures with what the first model detected."""
     label, truth = next(iter(self._plan.models)), self._workdir.truth()
     assert truth is not None  # tasks with overlays have one
+    # On the fly the pictures come of one batch.
+    count = min(_OVERLAID, self._data.clean.batch_size)
     ids = [
       inputs.text(e["example_id"])
-      for e in itertools.islice(self._data.clean.examples(), _OVERLAID)
+      for e in itertools.islice(self._data.clean.examples(), count)
     ]
     out = {}
     for cell in self._scored.cells:
@@ -190,7 +194,9 @@ class _Pictures:
       columns = self._workdir.columns(cell)
       out[cell.condition.config] = [
         (image, self._plan.task.overlays(name, columns, truth))
-        for image, name in zip(self._images(cell.condition, ids), ids)
+        for image, name in zip(
+          self._images(cell.condition, ids), ids, strict=True
+        )
       ]
     return out
 
@@ -198,7 +204,7 @@ class _Pictures:
     self, condition: Condition, ids: Sequence[str]
   ) -> list[np.ndarray]:
     if self._plan.fly:
-      return self._shown(condition, len(ids))
+      return self._as_models_see(condition, len(ids))
     source = self._data.of(condition)
     return [np.asarray(source.find(i)[source.pixels]) for i in ids]
 

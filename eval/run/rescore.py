@@ -16,7 +16,6 @@ from robust_tfds.eval import readers
 from robust_tfds.eval import reports
 from robust_tfds.eval import tasks
 from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.readers import raw_results
 from robust_tfds.eval.reports.parts import detection_tables
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import scored_folder
@@ -53,7 +52,7 @@ def score(
     if not reader.stored:
       predictions = _store(predictions, Workdir(folder))
     rows, texts = _publish(predictions, Workdir(folder))
-    if isinstance(reader, raw_results.RawResultsReader):
+    if reader.has_paper_tables:
       texts.append(detection_tables.write(rows, folder))
   return "\n".join(texts)
 

@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
+from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
@@ -17,6 +18,7 @@ from robust_tfds.eval.run import hosts
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import publish
 from robust_tfds.eval.run import timing
+from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.run.progress import Progress
 
@@ -29,7 +31,7 @@ class Runner:
     self.plan, self.workdir = plan, Workdir(workdir)
     self.mesh = devices.mesh()
     devices.check_batch_size(plan.config.batch_size, self.mesh)
-    self.host = hosts.this()
+    self.host = hosts.this_host()
     self.stages = timing.Stages()
     self.data = data_lib.Data(plan, self.workdir, self.host, self.stages)
 
@@ -45,6 +47,8 @@ class Runner:
       self.workdir.claim(self.plan.config)
       self.workdir.discard_unfinished()
     hosts.barrier(self.host, "workdir")
+    if self.plan.config.data.get("frost_dir"):
+      frost_pictures.use_folder(self.plan.config.data.frost_dir)
     clean = self.data.clean
     loaded = {
       label: models_lib.load(
@@ -52,8 +56,8 @@ class Runner:
       )
       for label in self.plan.models
     }
-    truth = hosts.first_alone(self.host, "truth", self._truth)
-    cells = fingerprints.cells(self.plan, self.data, loaded)
+    truth = hosts.on_first_host(self.host, "truth", self._truth)
+    cells = self._cells(loaded)
     fingerprints.check_finished(self.workdir, cells)
     self._make(cells, loaded, truth)
     scored = self.plan.task.score(
@@ -63,6 +67,14 @@ class Runner:
       publish.publish(self.plan, self.workdir, self.data, self.stages, scored)
     hosts.barrier(self.host, "end")
     return scored.rows
+
+  def _cells(self, loaded: Mapping[str, models_lib.LoadedModel]) -> list[Cell]:
+    """All cells of the run, with what they depend on."""
+    contents = Contents(self.workdir.contents_path)
+    cells = fingerprints.cells(self.plan, self.data, loaded, contents)
+    if self.host.index == 0:
+      contents.save()
+    return cells
 
   def _truth(self) -> dict[str, Any] | None:
     """The ground truth, made by the first host and kept in the workdir."""

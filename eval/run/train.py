@@ -43,7 +43,7 @@ def load_or_train(
     Variables for `model.apply`.
 
   Raises:
-    ValueError: the folder holds a model of another recipe.
+    UserError: the folder holds a model of another recipe.
   """
   facts = {"model": model.name, **dict(recipe)}
   note = folder / "recipe.json"
@@ -112,8 +112,8 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
 
 def _classification(model: Any, recipe: Any, data_dir: str) -> tuple:
   video = bool(model.spec.clip_frames)
-  read = _clips if video else _arrays
-  image, label = read(model, recipe.dataset, recipe.split, data_dir)
+  set_ = recipe.dataset, recipe.split, data_dir
+  image, label = _clips(model, *set_) if video else _arrays(*set_)
   data = {
     "image": model.preprocess(jnp.asarray(image)),
     "label": jnp.asarray(label),
@@ -154,8 +154,8 @@ def _detection(model: Any, recipe: Any, data_dir: str) -> tuple:
   return data, model.loss, optimizer
 
 
-def _arrays(model: Any, name: str, split: str, data_dir: str) -> tuple:
-  del model
+def _arrays(name: str, split: str, data_dir: str) -> tuple:
+  """All pictures and labels of a split."""
   builder = datasets.prepare(name, "", data_dir=data_dir)
   rows = list(builder.as_dataset(split=split).as_numpy_iterator())
   # TFDS stores examples by the hash of their ids: the order is stable.

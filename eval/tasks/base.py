@@ -29,6 +29,8 @@ from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.facts import TaskFacts
 
 Condition = conditions.Condition
+# What a config calls several levels.
+_LEVELS = {"severity": "severities", "difficulty": "difficulties"}
 # Kinds of `models.names`, which tasks do not import.
 ModelKind = Literal["classification", "detection", "video"]
 Columns = Mapping[str, np.ndarray]
@@ -114,13 +116,19 @@ class Task(abc.ABC):
 
   # What is run.
 
-  @abc.abstractmethod
   def conditions(self) -> list[Condition]:
     """The conditions that the setting's `data` names, clean first.
 
+    `data` has names (`corruptions` or `perturbations`, as the family calls them:
+    sets, groups, names, `none`, with commas or as a sequence) and levels
+    (`severities` or `difficulties`).
+
     Raises:
-      UserError: an unknown name or level, or settings that contradict.
+      UserError: an unknown name (with a suggestion) or level.
     """
+    names = self.setting.data[f"{self.family.noun}s"]
+    levels = self.setting.data[_LEVELS[self.family.level_noun]]
+    return self.family.select(names, levels)
 
   def images_per_example(self, condition: Condition) -> int:
     """How many images (of video: clips) an example shows to the model."""
@@ -166,6 +174,10 @@ class Task(abc.ABC):
   def model_classes(self, classes: int) -> tuple[int, ...]:
     """Class counts of models that can run on data of `classes` classes."""
     return (classes,)
+
+  def fingerprint_facts(self) -> dict[str, Any]:
+    """Settings of the task's own that its cells depend on."""
+    return {}
 
   def truth(self, source: inputs.Source) -> dict[str, Any] | None:
     """The ground truth that `cell_rows` needs, as JSON; None: the labels do."""

@@ -58,18 +58,6 @@ class Classification(base.Task):
   )
   fly_codecs = ("raw", "jpeg85")
 
-  def conditions(self) -> list[Condition]:
-    """Clean, then every corruption at every severity that `data` names.
-
-    `data` has `corruptions` (`common`, `extra`, `all`, `none`, names separated by
-    commas, or a sequence) and `severities`.
-
-    Raises:
-      UserError: an unknown name (with a suggestion) or a severity outside 1-5.
-    """
-    data = self.setting.data
-    return self.family.select(data.corruptions, data.severities)
-
   def transform(self, mesh: Mesh) -> predict.Transform:
     """Corrupts batches on their devices."""
     return predict.corruptor(mesh, self.setting.edition, self.setting.codec)

@@ -88,10 +88,9 @@ class Detection(base.Task):
     voc = setting.dataset in _VOC
     self._rules = setting.data.get("rules") or ("voc" if voc else "coco")
 
-  def conditions(self) -> list[Condition]:
-    """Clean, then every corruption at every severity, as in classification."""
-    data = self.setting.data
-    return self.family.select(data.corruptions, data.severities)
+  def fingerprint_facts(self) -> dict[str, Any]:
+    """Whose AP."""
+    return {"rules": self._rules}
 
   def label_feature(self, features: Any) -> Any:
     """Where the class names are."""

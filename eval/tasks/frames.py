@@ -122,6 +122,11 @@ class Frames(base.Task):
     """One: the frames as they are."""
     return [Condition()]
 
+  def fingerprint_facts(self) -> dict[str, Any]:
+    """How a model's classes become the set's."""
+    space = label_space.get(self._space).members if self._space else ()
+    return {"label_space": space, "merge": self._merge}
+
   def model_classes(self, classes: int) -> tuple[int, ...]:
     """Class counts of the models that can run: the set's, the space's."""
     if not self._space:

@@ -83,18 +83,6 @@ class Sequences(base.Task):
   clean_codec = "png"
   fly_codecs = ("png", "h264")
 
-  def conditions(self) -> list[Condition]:
-    """Clean, then every perturbation; noise at every difficulty asked for.
-
-    `data` has `perturbations` (`common`, `extra`, `all`, `none`, names separated
-    by commas, or a sequence) and `difficulties`.
-
-    Raises:
-      UserError: an unknown name (with a suggestion) or difficulty.
-    """
-    data = self.setting.data
-    return self.family.select(data.perturbations, data.difficulties)
-
   def images_per_example(self, condition: Condition) -> int:
     """How many frames a sequence has."""
     if condition.clean:

@@ -101,17 +101,9 @@ class Video(base.Task):
         f" {self._views}."
       )
 
-  def conditions(self) -> list[Condition]:
-    """Clean, then every perturbation at every severity that `data` names.
-
-    `data` has `perturbations` (`all`, `none`, groups or names separated by commas)
-    and `severities`.
-
-    Raises:
-      UserError: an unknown name (with a suggestion) or a severity outside 1-5.
-    """
-    data = self.setting.data
-    return self.family.select(data.perturbations, data.severities)
+  def fingerprint_facts(self) -> dict[str, Any]:
+    """Which clips are shown."""
+    return {"views": self._views, "sampling": self._sampling}
 
   def images_per_example(self, condition: Condition) -> int:
     """Clips that a video shows: one a view."""

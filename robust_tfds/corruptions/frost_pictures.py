@@ -87,6 +87,19 @@ def use_folder(
   _choice.version += 1
 
 
+def check(folder_: str | os.PathLike | None = None) -> None:
+  """Refuses a folder, or where none is named that in use, without the pictures.
+
+  Raises:
+    FileNotFoundError: no folder, or a picture is missing there.
+    ValueError: a picture is another one.
+  """
+  if folder_ is None:
+    folder()
+  else:
+    _check(pathlib.Path(folder_).expanduser(), False)
+
+
 def assets_version() -> int:
   """Changes whenever another folder was chosen; keys the caches."""
   place = os.environ.get(VARIABLE, "")

@@ -41,8 +41,8 @@ class HeatMap(base.Report):
     )
     _name_axes(ax, names, models)
     _print(ax, errors, highest)
-    common, extra = len(context.common), len(context.extra)
-    style.mark_extra(ax, common, extra, color="white", linewidth=3)
+    common, others = len(context.common), len(context.extra + context.own)
+    style.mark_extra(ax, common, others, color="white", linewidth=3)
     ax.set_title(
       "Mean top-1 error over severities (%); extra ones on the right",
       fontsize=9,

@@ -63,5 +63,5 @@ def _panel(
       )
   heading = pivot.with_unit(metric.heading, metric)
   ax.set_ylabel(f"{heading}, mean over severities")
-  common, extra = len(context.common), len(context.extra)
-  style.mark_extra(ax, common, extra, color="#999999", linewidth=0.8)
+  common, others = len(context.common), len(context.extra + context.own)
+  style.mark_extra(ax, common, others, color="#999999", linewidth=0.8)

@@ -120,18 +120,19 @@ def corruption_columns(
 
 
 def sections(context: Context) -> list[tuple[str, list[str]]]:
-  """(heading, names) of the common and the extra corruptions of the run."""
+  """(heading, names) of the run's common, extra and own corruptions."""
   kind = f"{context.facts.noun}s"
   headed = [
     (f"common {kind}", context.common),
     (f"extra {kind} (never in {context.facts.mean})", context.extra),
+    (f"own {kind} (in no published mean)", context.own),
   ]
   return [(heading, names) for heading, names in headed if names]
 
 
 def names(context: Context) -> list[str]:
-  """The run's corruptions, the common ones first."""
-  return [*context.common, *context.extra]
+  """The run's corruptions: common, extra, own."""
+  return [*context.common, *context.extra, *context.own]
 
 
 def row(

@@ -42,8 +42,8 @@ def _panel(
   ax.set_ylabel(pivot.with_unit(metric.axis or metric.heading, metric))
   if metric.normalises:  # 100 is the baseline
     ax.axhline(100, color="#333333", linewidth=0.8, linestyle=":")
-  common, extra = len(context.common), len(context.extra)
-  style.mark_extra(ax, common, extra, color="#999999", linewidth=0.8)
+  common, others = len(context.common), len(context.extra + context.own)
+  style.mark_extra(ax, common, others, color="#999999", linewidth=0.8)
 
 
 def _bars(

@@ -34,15 +34,17 @@ def _loaded(weights="w", dtype="float32", **spec) -> models_lib.LoadedModel:
   return models_lib.LoadedModel(None, changed, weights, dtype)
 
 
-def _cells(plan=None, loaded=None, limit=0, **split):
+def _cells(plan=None, loaded=None, limit=0, content="abc"):
   builder = stored_examples.Builder(
     [stored_examples.example(i) for i in range(3)]
   )
-  vars(builder.info.splits["test"]).update(split)
   source = inputs.Source(builder, "test", batch_size=1, limit=limit)
   data = types.SimpleNamespace(of=lambda _: source)
   return fingerprints.cells(
-    plan or _plan(), data, {"digits_cnn": loaded or _loaded()}
+    plan or _plan(),
+    data,
+    {"digits_cnn": loaded or _loaded()},
+    types.SimpleNamespace(sha256=lambda _: content),
   )
 
 
@@ -67,7 +69,9 @@ class CellsTest(parameterized.TestCase):
     )
     data = types.SimpleNamespace(of=lambda _: source)
     loaded = {"a": _loaded("1"), "b": _loaded("2")}
-    cells = fingerprints.cells(plan, data, loaded)
+    cells = fingerprints.cells(
+      plan, data, loaded, types.SimpleNamespace(sha256=lambda _: "abc")
+    )
     self.assertEqual([c.model for c in cells], ["a"] * 5 + ["b"] * 5)
 
   def test_what_must_not_matter(self):
@@ -81,8 +85,7 @@ class CellsTest(parameterized.TestCase):
     ("dtype", lambda: _marks(loaded=_loaded(dtype="bfloat16"))),
     ("preprocessing", lambda: _marks(loaded=_loaded(resize_px=64))),
     ("examples", lambda: _marks(limit=2)),
-    ("bytes_of_the_prepared_set", lambda: _marks(num_bytes=301)),
-    ("shards", lambda: _marks(shard_lengths=[1, 2])),
+    ("bytes_of_the_prepared_set", lambda: _marks(content="abd")),
   )
   def test_everything_else_does(self, changed):
     for other, mark in zip(changed(), _marks(), strict=True):

@@ -11,7 +11,7 @@ from robust_tfds.eval.run import hosts
 
 class HostsTest(absltest.TestCase):
   def test_this(self):
-    host = hosts.this()
+    host = hosts.this_host()
     self.assertEqual(host.index, jax.process_index())
     self.assertEqual(host.count, jax.process_count())
 
@@ -35,7 +35,7 @@ class HostsTest(absltest.TestCase):
       with mock.patch.object(
         hosts, "barrier", side_effect=lambda *_, s=steps: s.append("wait")
       ):
-        got = hosts.first_alone(inputs.Host(index, 2), "x", make)
+        got = hosts.on_first_host(inputs.Host(index, 2), "x", make)
       self.assertEqual((got, steps), ("made", order))
 
   def test_others_do_not_pass_where_the_first_fails(self):
@@ -44,7 +44,7 @@ class HostsTest(absltest.TestCase):
 
     with mock.patch.object(hosts, "barrier") as barrier:
       with self.assertRaises(OSError):
-        hosts.first_alone(inputs.Host(0, 2), "x", broken)
+        hosts.on_first_host(inputs.Host(0, 2), "x", broken)
     barrier.assert_not_called()
 
 

@@ -1,0 +1,62 @@
+"""Hashes of prepared sets: of their bytes, and each file read once."""
+
+import os
+import pathlib
+import types
+from unittest import mock
+
+from absl.testing import absltest
+
+from robust_tfds.eval.run import contents
+
+
+def _source(*paths):
+  split = types.SimpleNamespace(filepaths=list(paths))
+  info = types.SimpleNamespace(splits={"test": split})
+  builder = types.SimpleNamespace(info=info)
+  return types.SimpleNamespace(builder=builder, split="test")
+
+
+class ContentsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.note = self.folder / "contents.json"
+    self.files = [self.folder / name for name in ("a", "b")]
+    for i, path in enumerate(self.files):
+      path.write_bytes(bytes([i]) * 9)
+
+  def _sha256(self, *paths) -> str:
+    return contents.Contents(self.note).sha256(_source(*paths))
+
+  def test_every_byte_and_the_order_matter(self):
+    first = self._sha256(*self.files)
+    self.assertEqual(first, self._sha256(*self.files))
+    self.assertNotEqual(first, self._sha256(*reversed(self.files)))
+    self.files[1].write_bytes(b"\x01" * 8 + b"\x02")
+    self.assertNotEqual(first, self._sha256(*self.files))
+
+  def test_an_unchanged_file_is_read_once(self):
+    known = contents.Contents(self.note)
+    first = known.sha256(_source(*self.files))
+    known.save()
+    with mock.patch.object(contents, "_sha256") as never:
+      self.assertEqual(self._sha256(*self.files), first)
+    never.assert_not_called()
+
+  def test_a_changed_file_is_read_again(self):
+    known = contents.Contents(self.note)
+    first = known.sha256(_source(*self.files))
+    known.save()
+    self.files[0].write_bytes(b"\x07" * 9)  # of the same size
+    os.utime(self.files[0], ns=(1, 1))
+    self.assertNotEqual(self._sha256(*self.files), first)
+
+  def test_a_broken_note_costs_time_alone(self):
+    first = self._sha256(*self.files)
+    self.note.write_text("[")
+    self.assertEqual(self._sha256(*self.files), first)
+
+
+if __name__ == "__main__":
+  absltest.main()
