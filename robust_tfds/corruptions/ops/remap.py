@@ -145,7 +145,11 @@ def _take(flat: jax.Array, index: jax.Array) -> jax.Array:
 
 
 def _modulo(index: jax.Array, period: jax.Array) -> jax.Array:
-  """index mod period, exact for |index| < 2**20: the quotient is far from
-  rounding to a whole number unless it is one."""
-  turns = jnp.floor(index.astype(jnp.float32) / period.astype(jnp.float32))
+  """index mod period, exact for |index| < 2**20.
+
+  Half a step before the division: XLA may multiply by the reciprocal, whose
+  rounding would put a whole quotient below itself.
+  """
+  middle = index.astype(jnp.float32) + 0.5
+  turns = jnp.floor(middle / period.astype(jnp.float32))
   return index - turns.astype(jnp.int32) * period

@@ -1,0 +1,75 @@
+"""What editions look at: numpy's slices and Pillow's boxes."""
+
+import jax
+import numpy as np
+from absl.testing import absltest
+from PIL import Image
+
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import edition_crop
+from robust_tfds.corruptions.ops import layout
+
+_crop = jax.jit(edition_crop.crop, static_argnums=2)
+
+
+def _picture(height: int, width: int) -> np.ndarray:
+  rng = np.random.default_rng(0)
+  return rng.integers(0, 256, (height, width, 3), np.uint8)
+
+
+def _resized(picture: np.ndarray, side: int) -> np.ndarray:
+  """Pillow's antialiased bilinear resize."""
+  resized = Image.fromarray(picture).resize(
+    (side, side), Image.Resampling.BILINEAR
+  )
+  return np.asarray(resized).astype(int)
+
+
+class WindowTest(absltest.TestCase):
+  def test_halves_go_to_the_even_number(self):
+    heights = np.arange(32, 64)
+    got = jax.jit(edition_crop.window, static_argnums=1)(
+      layout.Size(heights, heights[::-1]), 32
+    )
+    expected = [int(round((n - 32) / 2)) for n in heights.tolist()]
+    np.testing.assert_array_equal(got[0], expected)
+    np.testing.assert_array_equal(got[1], expected[::-1])
+
+
+class CropTest(absltest.TestCase):
+  def test_a_picture_of_the_editions_size_stays(self):
+    picture = _picture(32, 32)
+    cifar = spec.edition("cifar10")
+    got = edition_crop.crop(picture, layout.Size(32, 32), cifar)
+    self.assertIs(got, picture)
+
+  def test_the_centre_in_any_canvas(self):
+    picture = _picture(37, 50)
+    canvas = np.pad(picture, ((0, 27), (0, 14), (0, 0)))
+    got = _crop(canvas, layout.Size(37, 50), spec.edition("cifar10"))
+    np.testing.assert_array_equal(got, picture[2:34, 9:41])
+
+  def test_imagenet64_is_the_whole_picture(self):
+    picture = _picture(80, 100)
+    canvas = np.pad(picture, ((0, 48), (0, 28), (0, 0)))
+    got = _crop(canvas, layout.Size(80, 100), spec.edition("imagenet64"))
+    expected = _resized(picture, 64)
+    self.assertLessEqual(np.abs(np.asarray(got) - expected).max(), 1)
+
+  def test_tiny_imagenet_is_the_central_square(self):
+    picture = _picture(80, 100)
+    canvas = np.pad(picture, ((0, 48), (0, 28), (0, 0)))
+    got = _crop(canvas, layout.Size(80, 100), spec.edition("tiny_imagenet"))
+    expected = _resized(picture[:, 10:90], 64)
+    self.assertLessEqual(np.abs(np.asarray(got) - expected).max(), 1)
+
+  def test_inception_is_the_central_seven_eighths(self):
+    picture = _picture(320, 400)
+    size = layout.Size(320, 400)
+    got = _crop(picture, size, spec.edition("inception"))
+    expected = _resized(picture[20:300, 25:375], 299)
+    self.assertLessEqual(np.abs(np.asarray(got) - expected).max(), 1)
+
+
+if __name__ == "__main__":
+  absltest.main()

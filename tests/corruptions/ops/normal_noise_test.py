@@ -1,0 +1,33 @@
+"""Normals, one a value, the same in any canvas."""
+
+import jax
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import normal_noise
+
+_draw = jax.jit(normal_noise.draw, static_argnums=4)
+
+
+def _draws(height: int, width: int) -> np.ndarray:
+  image = np.zeros((height, width, 3), np.uint8)
+  key = np.array([1, 2], np.uint32)
+  size = layout.Size(20, 30)
+  return np.asarray(_draw(key, image, size, {}, spec.edition("any")))
+
+
+class NormalNoiseTest(absltest.TestCase):
+  def test_standard(self):
+    draws = _draws(64, 64)
+    self.assertEqual((draws.shape, draws.dtype), ((64, 192), np.float32))
+    self.assertAlmostEqual(draws.mean(), 0, delta=0.05)
+    self.assertAlmostEqual(draws.std(), 1, delta=0.03)
+
+  def test_any_canvas(self):
+    np.testing.assert_array_equal(_draws(64, 64)[:20, :90], _draws(20, 30))
+
+
+if __name__ == "__main__":
+  absltest.main()
