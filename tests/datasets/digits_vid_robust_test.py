@@ -70,22 +70,6 @@ class DigitsTest(natural_videos.Prepared):
     picture[y : y + h, x : x + w] = 0
     self.assertLess(picture.max(), 32)
 
-  def test_coco_rows_need_whole_frames_and_anchors(self):
-    with self.assertRaisesRegex(ValueError, "No frames"):
-      frame_boxes.coco([])
-    frame = {
-      "example_id": "a",
-      "group_id": "b",
-      "frame": 1,
-      "reviewed": True,
-      "image": np.zeros((4, 4, 3), np.uint8),
-    }
-    with self.assertRaisesRegex(ValueError, "crops"):
-      frame_boxes.coco([frame])
-    frame["objects"] = {"bbox": [], "label": []}
-    with self.assertRaisesRegex(ValueError, "'b' is not among"):
-      frame_boxes.coco([frame])
-
   def test_motion_is_smooth(self):
     row = digits.rows("test")[0][0]
     pictures = [digits_vid.picture(row, o).astype(int) for o in range(-10, 11)]

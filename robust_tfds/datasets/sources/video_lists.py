@@ -80,7 +80,7 @@ def sources(
 
 def plain(name: str) -> bool:
   """Whether a listed file name leads to no other folder."""
-  return bool(name) and pathlib.PurePath(name).name == name
+  return name not in ("", "..") and pathlib.PurePath(name).name == name
 
 
 def first_file(

@@ -1,0 +1,64 @@
+"""The command: an npz, its digest, a report; one line for bad input."""
+
+import json
+import pathlib
+import tempfile
+
+import jax
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds import models
+from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.convert import __main__ as command
+from robust_tfds.models.convert import report
+from tests.models.convert import checkpoints
+
+
+class CommandTest(checkpoints.Case):
+  def test_writes_npz_digest_and_report(self):
+    flat = checkpoints.drawn("digits_cnn")
+    source = self.npz(checkpoints.as_torch(flat), "in.npz")
+    out = self.folder / "out" / "digits.npz"
+    self.assertEqual(command.main(["digits_cnn", str(source), str(out)]), 0)
+    self.same(models.convert.load("digits_cnn", out), flat)
+    digest = out.with_name("digits.npz.sha256").read_text("utf-8").split()[0]
+    facts = json.loads(
+      out.with_name("digits.npz.report.json").read_text("utf-8")
+    )
+    self.assertEqual(facts["npz_sha256"], digest)
+    self.assertEqual(facts["parameters"], 33_834)
+    self.assertLen(facts["sources"], len(flat))
+    again = report.write_npz(
+      variables_lib.nest(flat), self.folder / "again.npz"
+    )
+    self.assertEqual(again, digest)
+
+  def test_detectors_and_video_networks_too(self):
+    for name in ("tiny_retinanet", "tiny_r3d"):
+      variables = variables_lib.nest(checkpoints.drawn(name))
+      source, out = self.folder / f"{name}.npz", self.folder / f"{name}2.npz"
+      first = report.write_npz(variables, source)
+      self.assertEqual(command.main([name, str(source), str(out)]), 0)
+      told = json.loads(out.with_name(f"{name}2.npz.report.json").read_text())
+      self.assertEqual(told["npz_sha256"], first)
+      self.assertIn("not measured", told["parity"])
+
+  def test_bad_input_is_one_line_and_a_status(self):
+    with tempfile.TemporaryDirectory() as folder:
+      missing = f"{folder}/none.npz"
+      self.assertEqual(
+        command.main(["digits_cnn", missing, f"{folder}/out.npz"]), 1
+      )
+      self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+
+  def test_converted_runs(self):
+    model = models.get("digits_cnn")
+    path = self.npz(checkpoints.as_torch(checkpoints.drawn("digits_cnn")))
+    variables = models.convert.load("digits_cnn", path)
+    logits = jax.jit(model.apply)(variables, np.zeros((3, 32, 32, 3), np.uint8))
+    self.assertTrue(np.isfinite(logits).all())
+
+
+if __name__ == "__main__":
+  absltest.main()

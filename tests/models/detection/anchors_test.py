@@ -1,0 +1,40 @@
+"""Anchors: places, shapes, and the two libraries' rounding."""
+
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds.models.detection import anchors
+
+
+class AnchorsTest(absltest.TestCase):
+  def test_grid(self):
+    got = anchors.grid(
+      (64, 32), ((8, 4), (4, 2)), ((16.0,), (32.0, 40.0)), (1.0, 2.0)
+    )
+    self.assertEqual(got.shape, (8 * 4 * 2 + 4 * 2 * 4, 4))
+    np.testing.assert_array_equal(got[0], [-8, -8, 8, 8])
+    np.testing.assert_array_equal(got[2], [0, -8, 16, 8])  # one step right
+    self.assertGreater(got[1, 3] - got[1, 1], got[1, 2] - got[1, 0])
+
+  def test_areas_and_ratios(self):
+    got = anchors.shapes((32.0, 64.0), (0.5, 1.0, 2.0), rounded=False)
+    self.assertEqual(got.shape, (6, 4))
+    sides = got[:, 2:] - got[:, :2]
+    np.testing.assert_allclose(
+      sides.prod(axis=1), [32**2, 64**2] * 3, rtol=1e-5
+    )
+    ratios = sides[:, 1] / sides[:, 0]
+    np.testing.assert_allclose(ratios, np.repeat([0.5, 1, 2], 2), rtol=1e-5)
+    whole = anchors.shapes((32.0, 64.0), (0.5, 1.0, 2.0))
+    np.testing.assert_array_equal(whole, np.round(got))
+
+  def test_fixed_strides_are_mmdetections(self):
+    got = anchors.grid((50, 50), ((4, 4),), ((8.0,),), (0.5,), strides=[16])
+    steps = got.reshape(4, 4, 4)
+    np.testing.assert_array_equal(steps[0, 1] - steps[0, 0], [16, 0, 16, 0])
+    np.testing.assert_array_equal(steps[3, 0] - steps[0, 0], [0, 48, 0, 48])
+    self.assertNotEqual(float(got[0, 0]), np.round(got[0, 0]))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,82 @@
+"""A user's own models, named module:function, and what is refused of them."""
+
+import jax.numpy as jnp
+from absl.testing import absltest
+
+from robust_tfds import models
+from robust_tfds.models import adapters
+from robust_tfds.models import own
+from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.model import Model
+
+
+def build_own():
+  """A model of the user's own, as `module:function` names it."""
+  return adapters.get("callable")(
+    lambda x: x.mean((1, 2, 3))[:, None] * jnp.arange(10.0),
+    models.get("digits_cnn").spec,
+    name="mine",
+  )
+
+
+class _Detector:
+  """A user's detector that knows nothing of our classes."""
+
+  name = "theirs"
+  spec = DetectorSpec(num_classes=3, short_px=0)
+
+  def init(self, key):
+    return {"key": key}
+
+  def apply(self, variables, images, sizes):
+    return {"boxes": sizes}
+
+
+def build_detector():
+  """An object with a model's parts."""
+  return _Detector()
+
+
+def build_nothing():
+  """Not a model."""
+  return 3
+
+
+def build_without_a_spec():
+  """A model whose spec is none."""
+  detector = _Detector()
+  detector.spec = {"num_classes": 3}
+  return detector
+
+
+class OwnTest(absltest.TestCase):
+  def test_by_path(self):
+    model = models.get(f"{__name__}:build_own+clahe")
+    self.assertEqual(model.name, "mine+clahe")
+    with self.assertRaisesRegex(
+      ValueError, "has 10 classes, got num_classes=3"
+    ):
+      models.get(f"{__name__}:build_own", num_classes=3)
+    with self.assertRaisesRegex(ValueError, "brings its own variables"):
+      models.convert.load(f"{__name__}:build_own", "x.npz")
+
+  def test_an_object_with_the_parts(self):
+    model = models.get(f"{__name__}:build_detector", kind="detection")
+    self.assertIsInstance(model, Model)
+    self.assertIsInstance(model, own.OwnModel)
+    self.assertEqual(model.init(7), {"key": 7})
+    self.assertEqual(model.apply({}, None, 5), {"boxes": 5})
+
+  def test_refusals(self):
+    for name, message in (
+      ("nowhere:build", "No model at 'nowhere:build'"),
+      (f"{__name__}:nothing_there", "has no 'nothing_there'"),
+      (f"{__name__}:build_nothing", "returned a int without name, spec"),
+      (f"{__name__}:build_without_a_spec", "a spec of type dict, expected"),
+    ):
+      with self.assertRaisesRegex(ValueError, message):
+        models.get(name)
+
+
+if __name__ == "__main__":
+  absltest.main()
