@@ -1,117 +1,76 @@
-"""The real metadata of both sets: Table 1, and the goldens of YTBB's rules."""
+"""Anchors and the frames near them: which count, and which are missing."""
 
-import csv
-import gzip
+import pathlib
 
 from absl.testing import absltest
-from absl.testing import parameterized
 
 from robust_tfds.datasets import frames
-from robust_tfds.datasets.imagenet_vid_robust import metadata as vid
-from robust_tfds.datasets.ytbb_robust import metadata as ytbb
-from tests import shared_data
+from robust_tfds.datasets.sources import anchor_sets
 
 
-def _json(name: str):
-  return shared_data.golden_json("vid_robust", f"{name}.json.gz")
+def _path_at(offset: int) -> str:
+  """The anchor is the video's frame 5; there is none before the first."""
+  return f"v/{5 + offset:02d}.jpg" if offset >= -5 else ""
 
 
-def _rows() -> list[list[str]]:
-  name = "ytbb_robustness_test_anchors_full.csv.gz"
-  path = shared_data.golden("vid_robust", name)
-  with gzip.open(path, "rt", newline="") as f:
-    return list(csv.reader(f))[1:]
+class AnchorSetsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    (self.root / "v").mkdir()
 
+  def _put(self, *offsets: int) -> None:
+    for offset in offsets:
+      (self.root / _path_at(offset)).write_bytes(_path_at(offset).encode())
 
-class VidTest(parameterized.TestCase):
-  def test_table_1(self):
-    listed = vid.anchor_frames(
-      _json("imagenet_vid_robust_pmsets"), _json("imagenet_vid_robust_labels")
+  def test_the_reviewed_frames_in_the_order_of_their_offsets(self):
+    anchor = anchor_sets.Anchor(_path_at(0), _path_at, {3, -2})
+    members = anchor.members(lambda path: (len(path),))
+    self.assertEqual([f.frame for f in members], [-2, 0, 3])
+    self.assertEqual(
+      [f.example_id for f in members], ["v/03.jpg", "v/05.jpg", "v/08.jpg"]
     )
-    frames.check(listed)
-    found = frames.statistics(listed)
-    self.assertEqual(found["anchors"], 1109)
-    self.assertEqual(found["pairs"], 21070)
-    self.assertEqual(found["frames"], 22179)
-    self.assertEqual(found["labels"], {1: 20665, 2: 1463, 3: 51})
-    self.assertEqual(found["set_sizes"][20], 889)
-    self.assertEqual(found["set_sizes"][0], 1)
-    self.assertLen(found["classes"], 30)
-    videos = {f.group_id.split("/")[1] for f in listed}
-    self.assertLen(videos, 1109)
-    old = sum(v.startswith("ILSVRC2015_val_") for v in videos)
-    self.assertEqual((old, len(videos) - old), (487, 622))
+    self.assertEqual({f.group_id for f in members}, {"v/05.jpg"})
+    self.assertEqual({f.labels for f in members}, {(8,)})
+    self.assertEqual([f.reviewed for f in members], [True, False, True])
 
-  @parameterized.named_parameters(
-    ("form", {"val/a/1.png": []}, {}, "not of the form"),
-    (
-      "video",
-      {"val/a/1.JPEG": ["val/b/2.JPEG"]},
-      {},
-      "val/b/2.JPEG cannot be in the set of val/a/1.JPEG",
-    ),
-    ("far", {"val/a/1.JPEG": ["val/a/12.JPEG"]}, {}, "at most 10 away"),
-    ("itself", {"val/a/1.JPEG": ["val/a/1.JPEG"]}, {}, "another frame"),
-    ("none", {"val/a/1.JPEG": []}, {}, "val/a/1.JPEG has no label"),
-    (
-      "unknown",
-      {"val/a/1.JPEG": []},
-      {"val/a/1.JPEG": [30]},
-      "unknown label 30; classes are 0..29",
-    ),
-  )
-  def test_refuses(self, pmsets, labels, message):
-    with self.assertRaisesRegex(ValueError, message):
-      vid.anchor_frames(pmsets, labels)
+  def test_frames_that_the_review_refused_may_be_added(self):
+    self._put(-1, 0, 1, 2)
+    anchor = anchor_sets.Anchor(_path_at(0), _path_at, {0, 1})
+    members = anchor.members(lambda path: (0,), self.root)
+    self.assertEqual([f.frame for f in members], [-1, 0, 1, 2])
+    self.assertEqual([f.reviewed for f in members], [False, True, True, False])
 
-  def test_metadata_alone_has_no_pixels(self):
-    (frame,) = vid.anchor_frames({"val/a/1.JPEG": []}, {"val/a/1.JPEG": [1]})
+  def test_pixels_are_the_files(self):
+    self._put(0, 1)
+    anchor = anchor_sets.Anchor(_path_at(0), _path_at, {1})
+    frame = anchor.members(lambda path: (0,))[1]
     with self.assertRaisesRegex(ValueError, "no pixels"):
       frame.read()
+    frame = anchor_sets.with_pixels(frame, self.root, fps=25.0)
+    self.assertEqual(frame.read(), b"v/06.jpg")
+    self.assertEqual(frame.read_anchor(), b"v/05.jpg")
+    self.assertEqual(frame.fps, 25)
 
+  def test_candidates_have_no_holes(self):
+    self._put(-5, -4, -3, -2, -1, 1, 2)
+    there = anchor_sets.candidates(_path_at, self.root)
+    self.assertEqual(there, [-5, -4, -3, -2, -1, 1, 2])
+    self.assertEqual(frames.K, 10)
+    self._put(11)
+    self.assertEqual(anchor_sets.candidates(_path_at, self.root), there)
+    self._put(4)
+    with self.assertRaisesRegex(FileNotFoundError, "v/08.jpg is missing betw"):
+      anchor_sets.candidates(_path_at, self.root)
 
-class YtbbTest(parameterized.TestCase):
-  def test_anchors(self):
-    anchors = ytbb.anchors(_json("ytbb_anchor_labels"), _rows())
-    self.assertLen(anchors, 2467)
-    self.assertEqual(sum(a.good for a in anchors), 2169)
-    self.assertTrue(all(a.labels for a in anchors))
-    self.assertLen(_rows(), 2529)
-
-  @parameterized.parameters("ytbb_basic", "ytbb_negative_logits")
-  def test_golden(self, case):
-    stored = shared_data.golden_json("video", "pmk_golden.json.gz")
-    data = stored["cases"][case]
-    anchors = ytbb.anchors(data["anchor_labels_json"], data["csv_rows"])
-    offsets = ytbb.reviewed_offsets(anchors, data["pmk_labels_json"])
-    by_key = {a.key: a for a in anchors}
-    want = data["expected"]["valid_sets"]
-    got = {
-      key: {str(o): by_key[key].neighbour(o) for o in near}
-      for key, near in offsets.items()
-    }
-    self.assertEqual(got, want)
-    self.assertEqual(
-      {key: list(by_key[key].labels) for key in offsets},
-      data["expected"]["anchor_label_sets"],
-    )
-
-  @parameterized.named_parameters(
-    ("label", [0, 3], [], "unknown label 'ghost'"),
-    ("index", [0], [["a", "1", "24"]], "a, 1 ms: unknown label 24"),
-  )
-  def test_refuses(self, labels, rows, message):
-    annotated = {
-      "labels": ["good", "unsure", "bad", "ghost"],
-      "annotations": [{"key": "a_1/frame-3.jpg", "labels": labels}],
-    }
-    with self.assertRaisesRegex(ValueError, message):
-      ytbb.anchors(annotated, rows)
-
-  def test_refuses_keys(self):
-    annotated = {"labels": [], "annotations": [{"key": "a.jpg", "labels": []}]}
-    with self.assertRaisesRegex(ValueError, "'a.jpg' is not of the form"):
-      ytbb.anchors(annotated, [])
+  def test_missing_files_are_counted(self):
+    self._put(0)
+    paths = [self.root / _path_at(offset) for offset in range(6)]
+    anchor_sets.check_files(paths[:1], "Help.")
+    with self.assertRaisesRegex(
+      FileNotFoundError, "5 of 6 .*06.jpg.*08.jpg and 2 more.\nHelp."
+    ):
+      anchor_sets.check_files(paths, "Help.")
 
 
 if __name__ == "__main__":
