@@ -1,0 +1,34 @@
+"""Proposals: thinned within their level, clipped, none without area."""
+
+import jax
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds.models.detection import proposals
+
+
+class ThinnedTest(absltest.TestCase):
+  def test_best_first_within_levels(self):
+    boxes = np.array(
+      [
+        [0, 0, 10, 10],
+        [0, 0, 10, 9],  # the first one again, worse
+        [0, 0, 10, 9],  # the same, of another level
+        [90, 0, 120, 10],  # beyond the picture in part
+        [110, 0, 120, 10],  # beyond it: no area is left
+      ],
+      np.float32,
+    )
+    logits = np.array([1, 0, -1, 3, 5], np.float32)
+    level = np.array([0, 0, 1, 0, 0], np.int32)
+    got, valid = jax.jit(proposals._thinned)(
+      logits, boxes, level, np.array([50, 100], np.int32)
+    )
+    np.testing.assert_array_equal(
+      np.asarray(got)[np.asarray(valid)],
+      [[90, 0, 100, 10], [0, 0, 10, 10], [0, 0, 10, 9]],
+    )
+
+
+if __name__ == "__main__":
+  absltest.main()
