@@ -46,79 +46,6 @@ _CONTRACTS = {
 }
 # Every folder of a data set holds a builder; this test runs over them.
 _BUILDERS = "tests/datasets/base_test.py"
-# File -> (the test it has elsewhere, why it lies there).
-_ELSEWHERE = {
-  "robust_tfds/datasets/digits_detection/scenes.py": (
-    "tests/datasets/digits_detection_test.py",
-    "the scenes are what the builder writes; one test draws and builds them",
-  ),
-  "robust_tfds/datasets/imagenet_vid_robust/metadata.py": (
-    "tests/datasets/imagenet_vid_robust_test.py",
-    "the builder's test reads whole and broken releases through it",
-  ),
-  "robust_tfds/datasets/ytbb_robust/metadata.py": (
-    "tests/datasets/ytbb_robust_test.py",
-    "the builder's test reads whole and broken releases through it",
-  ),
-}
-# Files that nobody has written a test for yet: to be emptied, never to grow.
-_STILL_MISSING = (
-  "robust_tfds/corruptions/__init__.py",
-  "robust_tfds/corruptions/ops/border.py",
-  "robust_tfds/corruptions/ops/canny.py",
-  "robust_tfds/corruptions/ops/double.py",
-  "robust_tfds/corruptions/ops/edition_crop.py",
-  "robust_tfds/corruptions/ops/equalize.py",
-  "robust_tfds/corruptions/ops/fresh_noise.py",
-  "robust_tfds/corruptions/ops/frost_resize.py",
-  "robust_tfds/corruptions/ops/geometry.py",
-  "robust_tfds/corruptions/ops/jpeg.py",
-  "robust_tfds/corruptions/ops/keep.py",
-  "robust_tfds/corruptions/ops/layout.py",
-  "robust_tfds/corruptions/ops/motion.py",
-  "robust_tfds/corruptions/ops/mpeg.py",
-  "robust_tfds/corruptions/ops/normal_noise.py",
-  "robust_tfds/corruptions/ops/packed.py",
-  "robust_tfds/corruptions/ops/plasma.py",
-  "robust_tfds/corruptions/ops/remap.py",
-  "robust_tfds/corruptions/ops/rotation.py",
-  "robust_tfds/corruptions/ops/stencil.py",
-  "robust_tfds/corruptions/ops/taps.py",
-  "robust_tfds/corruptions/ops/warp.py",
-  "robust_tfds/datasets/__init__.py",
-  "robust_tfds/datasets/chunks.py",
-  "robust_tfds/datasets/frame_boxes.py",
-  "robust_tfds/datasets/movie_feature.py",
-  "robust_tfds/datasets/sources/cityscapes.py",
-  "robust_tfds/datasets/sources/coco.py",
-  "robust_tfds/datasets/sources/folders.py",
-  "robust_tfds/datasets/sources/frost.py",
-  "robust_tfds/datasets/sources/instance_maps.py",
-  "robust_tfds/datasets/sources/stream.py",
-  "robust_tfds/datasets/sources/video_lists.py",
-  "robust_tfds/datasets/sources/voc.py",
-  "models/convert/__init__.py",
-  "models/convert/__main__.py",
-  "models/convert/caffemodel.py",
-  "models/convert/formats.py",
-  "models/convert/match.py",
-  "models/convert/oracle.py",
-  "models/convert/report.py",
-  "models/detection/anchors.py",
-  "models/detection/backbone.py",
-  "models/detection/detector.py",
-  "models/detection/losses.py",
-  "models/detection/masks.py",
-  "models/detection/proposals.py",
-  "models/detection/roi_align.py",
-  "models/detection/roi_heads.py",
-  "models/detection/single_stage.py",
-  "models/detection/spec.py",
-  "models/family.py",
-  "models/own.py",
-  "models/variables.py",
-  "models/video/bottleneck.py",
-)
 
 
 def _mirror(path: pathlib.Path) -> pathlib.Path:
@@ -215,22 +142,7 @@ class MirrorTest(parameterized.TestCase):
   def test_every_file_has_its_test(self, name):
     path = pathlib.Path(name)
     tested = _exists(_test_of(path)) or _in_contract(path)
-    if name in _STILL_MISSING or name in _ELSEWHERE:
-      self.assertFalse(tested, f"{name} has its test: take it off the list.")
-    else:
-      self.assertTrue(tested, f"{name} has no test: write {_test_of(path)}.")
-
-  def test_lists_name_files_that_are_there(self):
-    for name in (*_STILL_MISSING, *_ELSEWHERE):
-      self.assertTrue(_exists(pathlib.Path(name)), name)
-    for name, (test, reason) in _ELSEWHERE.items():
-      self.assertNotEmpty(reason, name)
-      source = (import_graph.ROOT / test).read_text("utf-8")
-      package = ".".join(pathlib.Path(name).parent.parts)
-      self.assertTrue(
-        any(n.startswith(package) for n in import_graph.imports(source)),
-        f"{test} imports nothing of {package}.",
-      )
+    self.assertTrue(tested, f"{name} has no test: write {_test_of(path)}.")
 
   def test_contracts_are_of_folders_and_tests_that_exist(self):
     for folder, test in (*_CONTRACTS.items(), ("robust_tfds", _BUILDERS)):
