@@ -16,7 +16,8 @@ file of `eval/readers/`:
   raw_results  JSON of the detection paper's authors; also writes tables.md
 
 --out gets the table and the reports of eval.main, and of files the cells too: it
-becomes a workdir then. An earlier score there is replaced. Models of several files stand side by side.
+becomes a workdir then. An earlier score there is replaced. Models of several files
+stand side by side.
 """
 
 import pathlib

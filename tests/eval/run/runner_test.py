@@ -118,6 +118,7 @@ class RunnerTest(parameterized.TestCase):
       if what == "batch":
         config.batch_size = 7
       elif what == "array_record":
+        (workdir / "config.json").unlink()  # other bytes are another set
         config.data.file_format = "array_record"
         config.data.data_dir = str(self.base / "array_record_data")
       else:
