@@ -94,7 +94,8 @@ def task_of(config: ml_collections.ConfigDict) -> base.Task:
   source = data.get("source", "fly")
   if source not in _SOURCES:
     raise errors.unknown("data.source", source, _SOURCES)
-  return tasks.bind(config, datasets.edition(data.name))
+  edition = datasets.edition(data.name, data.get("geometry", ""))
+  return tasks.bind(config, edition)
 
 
 def _check_codec(task: base.Task) -> None:

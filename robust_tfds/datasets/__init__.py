@@ -43,9 +43,14 @@ def builder_class(name: str) -> type[base.Builder]:
   return module.Builder
 
 
-def edition(name: str) -> str:
-  """Edition of a dataset's corruptions, e.g. `cifar10`; empty if it has none."""
-  return builder_class(name).EDITION
+def edition(name: str, geometry: str = "") -> str:
+  """Edition of a dataset's corruptions, e.g. `cifar10`; empty if it has none.
+
+  Args:
+    name: dataset.
+    geometry: a crop, where the dataset has another edition for one.
+  """
+  return builder_class(name).edition_of(geometry)
 
 
 def family(name: str) -> Family | None:

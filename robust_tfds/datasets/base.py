@@ -10,13 +10,15 @@ The name of a config is
   <stem>[_<codec>][_<geometry>][_<ending>][_seed<n>]
 
 with the condition's name (`clean`, `fog_3`) as the stem and nothing said that is
-the dataset's default.
+the dataset's default. Clean data of a crop that is an edition of its own is called
+by the crop alone: `inception`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
+import types
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -108,7 +110,9 @@ class Builder(
     CODECS: how pixels may be stored, the default first; empty for a dataset
       without configs.
     GEOMETRY: the default crop; empty where pictures are used as they are.
-    OTHER_GEOMETRIES: crops that are listed beside it; others can be asked for.
+    OTHER_GEOMETRIES: crops that are listed beside it; others can be asked for
+      where there is a default one.
+    EDITIONS: crop -> edition of the corruptions there, where it is another one.
     HAS_SOURCE: there is a config `source`.
     CHUNK: sources that a worker takes at once.
     CLASSES: number of classes, or their names in label order.
@@ -126,6 +130,7 @@ class Builder(
   CODECS: ClassVar[tuple[str, ...]] = ()
   GEOMETRY: ClassVar[str] = ""
   OTHER_GEOMETRIES: ClassVar[tuple[str, ...]] = ()
+  EDITIONS: ClassVar[Mapping[str, str]] = types.MappingProxyType({})
   HAS_SOURCE: ClassVar[bool] = False
   CHUNK: ClassVar[int] = 32
   CLASSES: ClassVar[int | Sequence[str]] = 0
@@ -151,8 +156,12 @@ class Builder(
     if not cls.CODECS:
       return []
     default = Config(name="", codec=cls.CODECS[0], geometry=cls.GEOMETRY)
-    source = [cls.changed(default, variant=SOURCE)] if cls.HAS_SOURCE else []
-    return source + [
+    geometries = (cls.GEOMETRY, *cls.OTHER_GEOMETRIES)
+    sources = [
+      cls.changed(default, variant=SOURCE, geometry=geometry)
+      for geometry in (geometries if cls.HAS_SOURCE else ())
+    ]
+    return sources + [
       cls.changed(
         default,
         condition=condition,
@@ -160,7 +169,7 @@ class Builder(
         geometry=geometry,
         variant=variant,
       )
-      for geometry in (cls.GEOMETRY, *cls.OTHER_GEOMETRIES)
+      for geometry in geometries
       for variant in cls._variants()
       for codec in cls.CODECS
       for condition in cls._conditions()
@@ -216,10 +225,10 @@ class Builder(
       raise errors.unknown("codec", codec, cls.CODECS)
     cls._check_geometry(listed.condition, geometry)
     if listed.variant == SOURCE:
-      return listed
+      return cls.builder_configs[cls.changed(listed, geometry=geometry).name]
     seed = 0 if listed.condition.clean else seed or listed.seed
     if codec == PUBLISHED:
-      cls._check_published(listed.condition, seed)
+      cls._check_published(listed.condition, geometry, seed)
     changed = cls.changed(listed, codec=codec, geometry=geometry, seed=seed)
     return cls.builder_configs.get(changed.name, changed)
 
@@ -232,10 +241,14 @@ class Builder(
       **changes: its fields, but for `name` and `description`.
     """
     config = dataclasses.replace(config, **changes)
+    stem = cls._stem(config.condition, config.variant)
+    crop = "" if config.geometry == cls.GEOMETRY else config.geometry
+    if stem == conditions.CLEAN and crop in cls.EDITIONS:
+      stem, crop = crop, ""
     parts = (
-      cls._stem(config.condition, config.variant),
+      stem,
       "" if config.codec == cls.CODECS[0] else config.codec,
-      "" if config.geometry == cls.GEOMETRY else config.geometry,
+      crop,
       cls._ending(config.variant),
       f"seed{config.seed}" if config.seed else "",
     )
@@ -249,6 +262,11 @@ class Builder(
     config.name = "_".join(filter(None, parts))
     config.description = "; ".join(f"{k} {v}" for k, v in facts.items() if v)
     return config
+
+  @classmethod
+  def edition_of(cls, geometry: str) -> str:
+    """The edition of the corruptions under a crop; empty for the default."""
+    return cls.EDITIONS.get(geometry, cls.EDITION)
 
   @property
   def config(self) -> Config:
@@ -296,7 +314,8 @@ class Builder(
     raise NotImplementedError
 
   def _recipe(self) -> Recipe:
-    return Recipe(self.name, self.EDITION, self.config, self._frost_dir)
+    edition = self.edition_of(self.config.geometry)
+    return Recipe(self.name, edition, self.config, self._frost_dir)
 
   def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     if self.config.codec == PUBLISHED:
@@ -371,11 +390,12 @@ class Builder(
   def _check_geometry(
     cls, condition: conditions.Condition, geometry: str
   ) -> None:
-    if geometry == cls.GEOMETRY:
+    if geometry in (cls.GEOMETRY, *cls.OTHER_GEOMETRIES):
       return
     if not cls.GEOMETRY:
+      but = "".join(f" but {g!r}" for g in cls.OTHER_GEOMETRIES)
       raise errors.UserError(
-        f"{cls.name} uses pictures as they are; it takes no geometry, got"
+        f"{cls.name} uses pictures as they are; it takes no geometry{but}, got"
         f" {geometry!r}."
       )
     shape = geometry_lib.shape(geometry)  # refuses unknown rules
@@ -393,12 +413,19 @@ class Builder(
     return cls.FAMILY.row(condition.name).set != "own"
 
   @classmethod
-  def _check_published(cls, condition: conditions.Condition, seed: int) -> None:
+  def _check_published(
+    cls, condition: conditions.Condition, geometry: str, seed: int
+  ) -> None:
     others = ", ".join(c for c in cls.CODECS if c != PUBLISHED)
     if not cls._is_published(condition):
       raise errors.UserError(
         f"The published files of {cls.name} hold no {condition.config!r}: take"
         f" it of another codec ({others})."
+      )
+    if geometry not in (cls.GEOMETRY, *cls.OTHER_GEOMETRIES):
+      raise errors.UserError(
+        f"The published files of {cls.name} are cropped already, got geometry"
+        f" {geometry!r}: leave it out, or take another codec ({others})."
       )
     if seed:
       raise errors.UserError(

@@ -3,7 +3,8 @@
 A rule is a name, recorded in configs and fingerprints:
 
   imagenet            ImageNet-C's: `short256_crop224`
-  inception           ImageNet-C's for Inception: `fraction0.875_299`
+  inception           ImageNet-C's and -P's for Inception: `fraction0.875_299`,
+                      odd margins halved to the even neighbour
   short256            the shorter side to 256, no crop: where ImageNet-P starts
   short256_crop224    the shorter side to 256, then a centre crop
   squash256_crop227   both sides to 256, then a centre crop: Caffe's
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,7 +60,8 @@ def apply(picture: Any, rule: str) -> Any:
     return picture
   if parts["fraction"]:
     side = int(parts["side"])
-    part = _fraction(picture, float(parts["fraction"]))
+    half = _half_to_even if rule == "inception" else _half_down
+    part = _fraction(picture, float(parts["fraction"]), half)
     return part.resize((side, side), resample)
   resize = int(parts["resize"])
   if parts["kind"] == "squash":
@@ -119,15 +122,23 @@ def _shorter_side(picture: Any, side: int, resample: Any) -> Any:
   return picture.resize(size, resample)
 
 
-def _fraction(picture: Any, fraction: float) -> Any:
+def _fraction(picture: Any, fraction: float, half: Callable[[int], int]) -> Any:
   w, h = picture.size
   cw, ch = int(w * fraction), int(h * fraction)
-  left, top = (w - cw) // 2, (h - ch) // 2
+  left, top = half(w - cw), half(h - ch)
   return picture.crop((left, top, left + cw, top + ch))
 
 
 def _centre(picture: Any, side: int) -> Any:
   w, h = picture.size
-  # Python rounds half to even, as the published pipeline does.
-  left, top = int(round((w - side) / 2)), int(round((h - side) / 2))
+  left, top = _half_to_even(w - side), _half_to_even(h - side)
   return picture.crop((left, top, left + side, top + side))
+
+
+def _half_to_even(margin: int) -> int:
+  # Python rounds so, and the published pipelines do.
+  return int(round(margin / 2))
+
+
+def _half_down(margin: int) -> int:
+  return margin // 2

@@ -70,14 +70,18 @@ class Builder(
     lossless = codec in ("", RAW) or (
       codec == base.PUBLISHED and self.PUBLISHED_LOSSLESS
     )
-    rule = self.config.geometry
-    shape = geometry.shape(rule) if rule else (self.SIDE_PX, self.SIDE_PX, 3)
+    side = self.side_px()
     return {
       "image": tfds.features.Image(
-        shape=shape, encoding_format="png" if lossless else "jpeg"
+        shape=(side, side, 3), encoding_format="png" if lossless else "jpeg"
       ),
       "label": self.label_feature(),
     }
+
+  def side_px(self) -> int | None:
+    """Of the config's square pictures; None where sizes vary."""
+    rule = self.config.geometry
+    return geometry.shape(rule)[0] if rule else self.SIDE_PX
 
   def _sources(self, dl_manager: Any) -> Sequence[Source]:
     """The clean examples; implemented by each dataset."""

@@ -28,6 +28,7 @@ import tensorflow_datasets as tfds
 from robust_tfds import conditions
 from robust_tfds import movies
 from robust_tfds.datasets import base
+from robust_tfds.datasets import geometry
 from robust_tfds.datasets import movie_feature
 from robust_tfds.datasets import pictures
 
@@ -62,7 +63,7 @@ class Builder(
     """The frames, or in `source` the picture, and the label."""
     config = self.config
     label = {"label": self.label_feature()}
-    shape = (self.num_frames(), self.SIDE_PX, self.SIDE_PX, 3)
+    shape = self.frames_shape()
     if config.variant == base.SOURCE:
       return label | {
         "image": tfds.features.Image(
@@ -76,14 +77,16 @@ class Builder(
       "frames": tfds.features.Video(shape=shape, encoding_format="png")
     }
 
-  def num_frames(self) -> int:
-    """Frames of the config's sequences."""
+  def frames_shape(self) -> tuple[int, int, int, int]:
+    """Of the config's sequences: (frames, height, width, 3)."""
+    condition, rule = self.config.condition, self.config.geometry
+    side = (geometry.shape(rule)[0] if rule else None) or self.SIDE_PX
+    if condition.clean:
+      return 1, side, side, 3
     from robust_tfds.corruptions.sequence import frame_count
 
-    condition = self.config.condition
-    if condition.clean:
-      return 1
-    return frame_count(condition.config, self.EDITION)
+    frames = frame_count(condition.config, self.edition_of(rule))
+    return frames, side, side, 3
 
   def _sources(self, dl_manager: Any) -> Sequence[pictures.Source]:
     """The clean examples; implemented by each dataset."""

@@ -48,7 +48,8 @@ def _central(size: layout.Size) -> resize.Box:
   """Box of the central fraction, floor of each side."""
   height = jnp.floor(jnp.asarray(size.h) * _CENTRAL).astype(jnp.int32)
   width = jnp.floor(jnp.asarray(size.w) * _CENTRAL).astype(jnp.int32)
-  return (size.h - height) // 2, (size.w - width) // 2, height, width
+  top, left = _half_to_even(size.h - height), _half_to_even(size.w - width)
+  return top, left, height, width
 
 
 def _square(size: layout.Size) -> resize.Box:

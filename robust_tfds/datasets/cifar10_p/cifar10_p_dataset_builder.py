@@ -2,32 +2,44 @@
 
 from collections.abc import Iterator
 from typing import Any
+from typing import ClassVar
 
 import tensorflow_datasets as tfds
 
 from robust_tfds.datasets import pictures
 from robust_tfds.datasets import sequences
 from robust_tfds.datasets.sources import cifar
+from robust_tfds.datasets.sources import published_arrays
 
 
 class Builder(sequences.Builder):
-  """CIFAR-10-P: 31 frames (motion blur 21, translate 16), no codec."""
+  """CIFAR-10-P: 31 frames (motion blur 21, translate 16), no codec.
+
+  Attributes:
+    SET: CIFAR-10 or CIFAR-100.
+  """
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
-  MANUAL_DOWNLOAD_INSTRUCTIONS = cifar.INSTRUCTIONS
+  SET: ClassVar[cifar.Cifar] = cifar.CIFAR10
+  MANUAL_DOWNLOAD_INSTRUCTIONS = cifar.CIFAR10.instructions
   EDITION = "cifar10"
   CODECS = (sequences.PNG, sequences.PUBLISHED)
   PUBLISHED_PIXELS = True
-  CLASSES = cifar.CLASSES
+  CLASSES = cifar.CIFAR10.classes
   SIDE_PX = cifar.SIDE_PX
   SOURCE_SHAPE = (cifar.SIDE_PX, cifar.SIDE_PX, 3)
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
-    return cifar.sources(dl_manager.manual_dir)
+    return cifar.sources(self.SET, dl_manager, self._data_dir_root)
 
   def _published(self, dl_manager: Any) -> Iterator[sequences.Row]:
-    return cifar.published(
-      dl_manager.manual_dir, self.config.condition.config, self.num_frames()
+    labels, _ = cifar.test_images(self.SET, dl_manager, self._data_dir_root)
+    return published_arrays.sequences(
+      dl_manager.manual_dir,
+      self.SET,
+      self.config.condition.config,
+      labels,
+      self.frames_shape(),
     )

@@ -12,6 +12,8 @@ class Builder(imagenet_p_dataset_builder.Builder):
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   EDITION = "imagenet64"
   SIDE_PX = 64
-  PUBLISHED_FOLDER = "ImageNet-64-P"
+  OTHER_GEOMETRIES = ()
+  EDITIONS = {}
+  PUBLISHED_FOLDERS = {"": "ImageNet-64-P"}
   # Motion blur acts on the original (docs/specs/imagenet_p.md section 4).
-  SOURCE_RULE = "whole"
+  SOURCE_RULES = {"": "whole"}

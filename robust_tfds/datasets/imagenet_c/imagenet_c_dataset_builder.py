@@ -3,41 +3,61 @@
 import functools
 from collections.abc import Iterator
 from typing import Any
+from typing import ClassVar
 
 import tensorflow_datasets as tfds
 
 from robust_tfds.datasets import base
-from robust_tfds.datasets import geometry
 from robust_tfds.datasets import pictures
+from robust_tfds.datasets.sources import frost
 from robust_tfds.datasets.sources import imagenet
+from robust_tfds.datasets.sources import published_pictures
 
 
 class Builder(pictures.Builder):
-  """ImageNet-C as published: crop 224, corruption, JPEG quality 85."""
+  """ImageNet-C as published: crop 224 or 299, corruption, JPEG quality 85.
+
+  Attributes:
+    SOURCE_RULE: how pictures are resized where the set has no choice of crops.
+    PUBLISHED_FOLDERS: crop -> folders of the authors' files; empty for the
+      manual dir itself.
+  """
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
-  MANUAL_DOWNLOAD_INSTRUCTIONS = imagenet.INSTRUCTIONS
+  MANUAL_DOWNLOAD_INSTRUCTIONS = f"""{imagenet.INSTRUCTIONS}
+The published ImageNet-C (config suffix `_published`): noise.tar, blur.tar,
+weather.tar, digital.tar, extra.tar from https://zenodo.org/record/2235448, as they
+are or extracted (<corruption>/<severity>/<wnid>/<name>.JPEG), in the manual dir or
+a folder ImageNet-C; of 299 px in ImageNet-C-299 (config suffix `_inception`), of
+64 px in ImageNet-64-C.
+{frost.INSTRUCTIONS}"""
   EDITION = "imagenet"
   SPLIT = "validation"
   CODECS = (pictures.JPEG85, pictures.RAW, base.PUBLISHED)
   GEOMETRY = "imagenet"
+  OTHER_GEOMETRIES: ClassVar[tuple[str, ...]] = ("inception",)
+  EDITIONS = {"inception": "inception"}
   CLASSES = tuple(imagenet.wnids())
+  SOURCE_RULE = ""
+  PUBLISHED_FOLDERS = {
+    "imagenet": ("", "ImageNet-C"),
+    "inception": ("ImageNet-C-299",),
+  }
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
-    rule = self.config.geometry
+    rule = self.config.geometry or self.SOURCE_RULE
     return [
       pictures.Source(f.name, f.label, functools.partial(f.picture, rule))
       for f in imagenet.clean(dl_manager.manual_dir)
     ]
 
   def _published(self, dl_manager: Any) -> Iterator[pictures.Row]:
-    condition = self.config.condition
-    files = imagenet.published(
-      dl_manager.manual_dir, condition.name, condition.level
+    return published_pictures.find(
+      dl_manager.manual_dir,
+      self.PUBLISHED_FOLDERS[self.config.geometry],
+      self.config.condition,
+      imagenet.wnids(),
+      self.side_px(),
     )
-    for file in files:
-      data = file.data()
-      geometry.decode(data, "whole", file.name)  # refuses broken files
-      yield file.name, file.label, data

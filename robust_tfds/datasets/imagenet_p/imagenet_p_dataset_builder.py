@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterator
 from typing import Any
+from typing import ClassVar
 
 import tensorflow_datasets as tfds
 
@@ -13,30 +14,41 @@ from robust_tfds.datasets.sources import published_videos
 
 
 class Builder(sequences.Builder):
-  """ImageNet-P at 224 px, 31 frames a sequence (translate 41)."""
+  """ImageNet-P at 224 or 299 px, 31 frames a sequence (translate 41).
+
+  Attributes:
+    SOURCE_RULES: crop -> how sources are resized.
+    PUBLISHED_FOLDERS: crop -> folder of the authors' files.
+  """
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   MANUAL_DOWNLOAD_INSTRUCTIONS = f"""{imagenet.INSTRUCTIONS}
 The published ImageNet-P (config suffix `_published`), from
-https://zenodo.org/record/3565846, in a folder `ImageNet-P`: tar archives as they
-are, or extracted to <perturbation>/<wnid>/<name>.mp4."""
+https://zenodo.org/record/3565846, in a folder `ImageNet-P`, of 299 px
+`ImageNet-P-299`, of 64 px `ImageNet-64-P`: tar archives as they are, or extracted
+to <perturbation>/<wnid>/<name>.mp4."""
   EDITION = "imagenet"
   SPLIT = "validation"
   CODECS = (sequences.PNG, sequences.H264, sequences.PUBLISHED)
   CLASSES = tuple(imagenet.wnids())
   SIDE_PX = 224
-  PUBLISHED_FOLDER = "ImageNet-P"
-  # The shorter side is resized before the conversion to RGB
-  # (docs/specs/imagenet_p.md section 1).
-  SOURCE_RULE = "short256"
+  OTHER_GEOMETRIES: ClassVar[tuple[str, ...]] = ("inception",)
+  EDITIONS = {"inception": "inception"}
+  PUBLISHED_FOLDERS = {"": "ImageNet-P", "inception": "ImageNet-P-299"}
+  # The shorter side is resized before the conversion to RGB, the geometric
+  # perturbations at 299 px act on the original (docs/specs/imagenet_p.md
+  # sections 1 and 4).
+  SOURCE_RULES = {"": "short256", "inception": "whole"}
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     read = functools.partial(imagenet.File.picture, convert_last=True)
     return [
       pictures.Source(
-        f.name, f.label, functools.partial(read, f, self.SOURCE_RULE)
+        f.name,
+        f.label,
+        functools.partial(read, f, self.SOURCE_RULES[self.config.geometry]),
       )
       for f in imagenet.clean(dl_manager.manual_dir)
     ]
@@ -44,8 +56,8 @@ are, or extracted to <perturbation>/<wnid>/<name>.mp4."""
   def _published(self, dl_manager: Any) -> Iterator[sequences.Row]:
     return published_videos.find(
       dl_manager.manual_dir,
-      self.PUBLISHED_FOLDER,
+      self.PUBLISHED_FOLDERS[self.config.geometry],
       self.config.condition.config,
       imagenet.wnids(),
-      (self.num_frames(), self.SIDE_PX, self.SIDE_PX, 3),
+      self.frames_shape(),
     )

@@ -1,130 +1,219 @@
-"""Where CIFAR-10 and the published CIFAR-10-P lie."""
+"""Where the test images of CIFAR-10 and CIFAR-100 lie.
+
+In this order: the official archive in the manual dir, packed or extracted; TFDS's
+own `cifar10` or `cifar100` where it is prepared; the archive downloaded, with the
+checksum that TFDS itself has. All three hold the same images in the same order.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import pathlib
 import tarfile
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.datasets import pictures
+from robust_tfds.datasets.sources import folders
 
-# batches.meta.txt of the archive.
-CLASSES = (
-  "airplane",
-  "automobile",
-  "bird",
-  "cat",
-  "deer",
-  "dog",
-  "frog",
-  "horse",
-  "ship",
-  "truck",
-)
-_ARCHIVE = "cifar-10-binary.tar.gz"
-_BATCH = "cifar-10-batches-bin/test_batch.bin"
 SIDE_PX = 32
-_RECORD = 1 + 3 * SIDE_PX * SIDE_PX  # label, then planes of red, green, blue
+_PIXELS = 3 * SIDE_PX * SIDE_PX  # of a record: planes of red, green, blue
 
-INSTRUCTIONS = f"""\
-CIFAR-10's binary version in the manual dir: {_ARCHIVE}
-(https://www.cs.toronto.edu/~kriz/{_ARCHIVE}) as it is, or extracted to {_BATCH}.
-(The Python version is pickles, which are never loaded here.)
-The published CIFAR-10-P (config suffix `_published`): CIFAR-10-P/<perturbation>.npy
-from the authors' page, https://github.com/hendrycks/robustness."""
+
+@dataclasses.dataclass(frozen=True)
+class Cifar:
+  """One of the two sets.
+
+  Attributes:
+    name: the set's own; the published arrays lie in `<name>-C` and `<name>-P`.
+    tfds: its name in TFDS.
+    archive: of the binary version. The Python version is pickles, which are
+      never loaded here.
+    batch: the test images in it.
+    label_bytes: before the pixels of a record; the last one is the class.
+    classes: in label order.
+  """
+
+  name: str
+  tfds: str
+  archive: str
+  batch: str
+  label_bytes: int
+  classes: tuple[str, ...]
+
+  @property
+  def url(self) -> str:
+    """Of the archive; its sha256 is in the datasets' `checksums.tsv`."""
+    return f"https://www.cs.toronto.edu/~kriz/{self.archive}"
+
+  @property
+  def instructions(self) -> str:
+    """What to put into the manual dir, for errors."""
+    return f"""\
+{self.name}'s binary version in the manual dir: {self.archive}
+({self.url}) as it is, or extracted to {self.batch}.
+Without it TFDS's prepared {self.tfds} is read, else the archive is downloaded.
+The published sets (config suffix `_published`), in the manual dir:
+  {self.name}-C/<corruption>.npy and labels.npy, from
+    {_RECORDS[self.tfds]}, unpacked;
+  {self.name}-P/<perturbation>.npy, from the authors' page,
+    https://github.com/hendrycks/robustness."""
+
+
+_RECORDS = {
+  "cifar10": "https://zenodo.org/record/2535967",
+  "cifar100": "https://zenodo.org/record/3555552",
+}
+CIFAR10 = Cifar(
+  "CIFAR-10",
+  "cifar10",
+  "cifar-10-binary.tar.gz",
+  "cifar-10-batches-bin/test_batch.bin",
+  1,
+  # batches.meta.txt of the archive.
+  tuple("airplane automobile bird cat deer dog frog horse ship truck".split()),
+)
+CIFAR100 = Cifar(
+  "CIFAR-100",
+  "cifar100",
+  "cifar-100-binary.tar.gz",
+  "cifar-100-binary/test.bin",
+  2,  # the coarse label, then the fine one
+  # fine_label_names.txt of the archive.
+  tuple(
+    """
+    apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy
+    bridge bus butterfly camel can castle caterpillar cattle chair chimpanzee
+    clock cloud cockroach couch crab crocodile cup dinosaur dolphin elephant
+    flatfish forest fox girl hamster house kangaroo keyboard lamp lawn_mower
+    leopard lion lizard lobster man maple_tree motorcycle mountain mouse mushroom
+    oak_tree orange orchid otter palm_tree pear pickup_truck pine_tree plain plate
+    poppy porcupine possum rabbit raccoon ray road rocket rose sea seal shark
+    shrew skunk skyscraper snail snake spider squirrel streetcar sunflower
+    sweet_pepper table tank telephone television tiger tractor train trout tulip
+    turtle wardrobe whale willow_tree wolf woman worm
+    """.split()
+  ),
+)
 
 
 def example_id(row: int) -> str:
-  """Stable id of a test image: `test_00042`."""
+  """Stable id of a test image, TFDS's own too: `test_00042`."""
   return f"test_{row:05d}"
 
 
-def test_images(
-  manual_dir: os.PathLike | str,
-) -> tuple[np.ndarray, np.ndarray]:
-  """Labels uint8 `[N]` and images uint8 `[N, 32, 32, 3]`, in test order.
-
-  Raises:
-    FileNotFoundError: neither the archive nor the extracted file is there.
-    UserError: the file is cut off or not of this format.
-  """
-  data = _bytes(pathlib.Path(os.fspath(manual_dir)))
-  if not data or len(data) % _RECORD:
-    raise errors.UserError(
-      f"{_BATCH} has {len(data)} bytes, expected a multiple of {_RECORD}; it is"
-      " truncated, or not CIFAR-10's binary version."
-    )
-  rows = np.frombuffer(data, np.uint8).reshape(-1, _RECORD)
-  if rows[:, 0].max() >= len(CLASSES):
-    raise errors.UserError(
-      f"{_BATCH}: label {rows[:, 0].max()} is not in 0..9."
-    )
-  planes = rows[:, 1:].reshape(-1, 3, SIDE_PX, SIDE_PX)
-  return rows[:, 0], planes.transpose(0, 2, 3, 1)
-
-
-def sources(manual_dir: os.PathLike | str) -> list[pictures.Source]:
+def sources(
+  cifar: Cifar, dl_manager: Any, data_dir: os.PathLike | str
+) -> list[pictures.Source]:
   """The test images, in their order; see `test_images`."""
-  labels, images = test_images(manual_dir)
+  labels, images = test_images(cifar, dl_manager, data_dir)
   return [
     pictures.Source(example_id(i), int(label), functools.partial(_same, image))
     for i, (label, image) in enumerate(zip(labels, images, strict=True))
   ]
 
 
-def published(
-  manual_dir: os.PathLike | str, config: str, frames: int
-) -> Iterator[tuple[str, int, np.ndarray]]:
-  """(id, label, frames) of the authors' array of one condition.
+def test_images(
+  cifar: Cifar, dl_manager: Any, data_dir: os.PathLike | str
+) -> tuple[np.ndarray, np.ndarray]:
+  """Labels uint8 `[N]` and images uint8 `[N, 32, 32, 3]`, in test order.
+
+  Args:
+    cifar: which set.
+    dl_manager: TFDS's; knows the manual dir.
+    data_dir: where TFDS's own set may be prepared, besides TFDS's default.
 
   Raises:
-    FileNotFoundError: the array is not there.
-    UserError: another shape, dtype or number of frames than it should have.
+    FileNotFoundError: in none of the places; says where was looked.
+    UserError: a file that is cut off or not of this format.
   """
-  root = pathlib.Path(os.fspath(manual_dir))
-  path = root / "CIFAR-10-P" / f"{config}.npy"
-  if not path.exists():
-    raise FileNotFoundError(
-      f"No published sequences of {config} at {path}.\n{INSTRUCTIONS}"
-    )
-  labels, _ = test_images(manual_dir)
-  try:
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
-  except ValueError as e:
-    raise errors.UserError(f"{path} is not a whole npy array ({e}).") from e
-  expected = (len(labels), frames, SIDE_PX, SIDE_PX, 3)
-  if array.dtype != np.uint8 or array.shape != expected:
+  manual = folders.manual_dir(dl_manager)
+  data = _in_manual_dir(cifar, manual) if manual else b""
+  if not data:
+    prepared = _prepared(cifar, data_dir)
+    if prepared:
+      return prepared
+    data = _in_archive(cifar, _downloaded(cifar, dl_manager, manual))
+  return _records(cifar, data)
+
+
+def _records(cifar: Cifar, data: bytes) -> tuple[np.ndarray, np.ndarray]:
+  """Labels and images of a file of records."""
+  size = cifar.label_bytes + _PIXELS
+  if not data or len(data) % size:
     raise errors.UserError(
-      f"{path}: uint8 {list(expected)} expected, got {array.dtype}"
-      f" {list(array.shape)}."
+      f"{cifar.batch} has {len(data)} bytes, expected a multiple of {size}; it"
+      f" is truncated, or not {cifar.name}'s binary version."
     )
-  for i, label in enumerate(labels):
-    yield example_id(i), int(label), np.asarray(array[i])
+  rows = np.frombuffer(data, np.uint8).reshape(-1, size)
+  labels = rows[:, cifar.label_bytes - 1]
+  if labels.max() >= len(cifar.classes):
+    raise errors.UserError(
+      f"{cifar.batch}: label {labels.max()} is not in"
+      f" 0..{len(cifar.classes) - 1}."
+    )
+  planes = rows[:, cifar.label_bytes :].reshape(-1, 3, SIDE_PX, SIDE_PX)
+  return labels, planes.transpose(0, 2, 3, 1)
 
 
-def _bytes(root: pathlib.Path) -> bytes:
-  if (root / _BATCH).exists():
-    return (root / _BATCH).read_bytes()
-  archive = root / _ARCHIVE
-  if not archive.exists():
-    raise FileNotFoundError(
-      f"No CIFAR-10 in {root}. Looked for {_BATCH} and {_ARCHIVE}."
-      f"\n{INSTRUCTIONS}"
-    )
+def _in_manual_dir(cifar: Cifar, root: pathlib.Path) -> bytes:
+  """The test batch's bytes; empty where the manual dir holds none."""
+  if (root / cifar.batch).exists():
+    return (root / cifar.batch).read_bytes()
+  archive = root / cifar.archive
+  return _in_archive(cifar, archive) if archive.exists() else b""
+
+
+def _in_archive(cifar: Cifar, archive: pathlib.Path) -> bytes:
   try:
     with tarfile.open(archive) as tar:
-      member = tar.extractfile(_BATCH)
+      member = tar.extractfile(cifar.batch)
       if member is None:
-        raise errors.UserError(f"{archive}: {_BATCH} is not a file.")
+        raise errors.UserError(f"{archive}: {cifar.batch} is not a file.")
       return member.read()
   except (tarfile.TarError, KeyError, EOFError, OSError) as e:
     raise errors.UserError(
-      f"{archive} is not whole, or holds no {_BATCH} ({e})."
+      f"{archive} is not whole, or holds no {cifar.batch} ({e})."
+    ) from e
+
+
+def _prepared(
+  cifar: Cifar, data_dir: os.PathLike | str
+) -> tuple[np.ndarray, np.ndarray] | None:
+  """Labels and images of TFDS's own set; None where it is not prepared."""
+  import tensorflow_datasets as tfds
+
+  for root in (os.fspath(data_dir), None):  # None: TFDS's default
+    builder = tfds.builder(cifar.tfds, data_dir=root)
+    if builder.is_prepared():
+      rows = sorted(_rows(builder), key=lambda row: row[0])
+      labels = np.array([label for _, label, _ in rows], np.uint8)
+      return labels, np.stack([image for _, _, image in rows])
+  return None
+
+
+def _rows(builder: Any) -> Iterator[tuple[bytes, int, np.ndarray]]:
+  import tensorflow_datasets as tfds
+
+  for example in tfds.as_numpy(builder.as_dataset(split="test")):
+    yield example["id"], int(example["label"]), example["image"]
+
+
+def _downloaded(
+  cifar: Cifar, dl_manager: Any, manual: pathlib.Path | None
+) -> pathlib.Path:
+  try:
+    return pathlib.Path(os.fspath(dl_manager.download(cifar.url)))
+  except Exception as e:  # TFDS raises many kinds for a missing network
+    raise FileNotFoundError(
+      f"No {cifar.name}: {manual or 'the manual dir'} holds neither"
+      f" {cifar.batch} nor {cifar.archive}, TFDS's {cifar.tfds} is not prepared,"
+      f" and the archive could not be downloaded ({e}).\n{cifar.instructions}"
     ) from e
 
 

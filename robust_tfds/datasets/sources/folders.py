@@ -66,6 +66,14 @@ class SourceFolders:
     )
 
 
+def manual_dir(dl_manager: Any) -> pathlib.Path | None:
+  """The manual dir of a download manager; None where it has none, or no files."""
+  try:
+    return pathlib.Path(os.fspath(dl_manager.manual_dir))
+  except AssertionError:  # TFDS's way to say so
+    return None
+
+
 def extracted(
   dl_manager: Any, archives: Sequence[str], folder: str
 ) -> tuple[pathlib.Path, ...]:

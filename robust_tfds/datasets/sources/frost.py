@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Iterable
 from typing import Any
 
+from robust_tfds.datasets.sources import folders
+
 _URL = (
   "https://raw.githubusercontent.com/hendrycks/robustness/master/"
   "ImageNet-C/create_c"
@@ -29,7 +31,7 @@ def find(dl_manager: Any) -> str:
   """
   from robust_tfds.corruptions import frost_pictures
 
-  folder = _manual_dir(dl_manager)
+  folder = folders.manual_dir(dl_manager)
   if folder is not None and (folder / "frost").is_dir():
     return os.fspath(folder / "frost")
   if frost_pictures.available():
@@ -55,11 +57,3 @@ def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:
   for name, path in paths.items():
     shutil.copy(path, f"{folder}/{name}")
   return folder
-
-
-def _manual_dir(dl_manager: Any) -> Any:
-  # Reading manual_dir raises where there is none.
-  try:
-    return dl_manager.manual_dir
-  except AssertionError:
-    return None

@@ -1,4 +1,4 @@
-"""Where ImageNet's validation images and the published ImageNet-C lie.
+"""Where ImageNet's validation images lie.
 
 Files are found in the manual dir, in archives as they are or extracted; an
 archive's members are read at their offsets, nothing is unpacked, so no path from
@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.datasets import geometry
 
@@ -40,10 +39,7 @@ use), in the manual dir as one of:
     official names, a folder for each wnid, or files named <wnid>_<anything>.JPEG.
 Images with official names get their labels from {_DEVKIT_TAR} or its
 {_GROUND_TRUTH} beside them, else from the list inside the installed
-tensorflow_datasets.
-The published ImageNet-C (config suffix `_published`): noise.tar, blur.tar,
-weather.tar, digital.tar, extra.tar from https://zenodo.org/record/2235448, as
-they are or extracted (<corruption>/<severity>/<wnid>/<name>.JPEG)."""
+tensorflow_datasets."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,51 +113,6 @@ def clean(manual_dir: os.PathLike) -> list[File]:
     f"No ImageNet validation images in {root}. Looked for: {looked}."
     f"\n{INSTRUCTIONS}"
   )
-
-
-def published(
-  manual_dir: os.PathLike, corruption: str, severity: int
-) -> Iterator[File]:
-  """The authors' files of one condition.
-
-  Raises:
-    FileNotFoundError: neither the archive nor its extracted folder is there.
-    UserError: a broken archive, or one of another layout.
-  """
-  root = pathlib.Path(os.fspath(manual_dir))
-  folder = root / corruption / str(severity)
-  archive = root / published_tar(corruption)
-  if folder.is_dir():
-    for path in sorted(folder.glob("*/*")):
-      yield File(path.name, _wnid_label(path.parent.name, path), str(path))
-  elif archive.exists():
-    below = f"{corruption}/{severity}/"
-    for member in _members(archive):
-      name = member.name.removeprefix("./")
-      if name.startswith(below):
-        parts = name.removeprefix(below).split("/")
-        if len(parts) != 2:
-          raise errors.UserError(
-            f"{archive}: {name} is not <corruption>/<severity>/<wnid>/<file>."
-          )
-        wnid, file = parts
-        label = _wnid_label(wnid, name)
-        yield File(file, label, str(archive), member.offset_data, member.size)
-  else:
-    raise FileNotFoundError(
-      f"No published images of {corruption}, severity {severity}. Looked for"
-      f" the folder {folder} and the archive {archive}.\n{INSTRUCTIONS}"
-    )
-
-
-def published_tar(corruption: str) -> str:
-  """Name of the archive that holds a corruption: Zenodo record 2235448.
-
-  Raises:
-    UserError: an unknown corruption.
-  """
-  row = conditions.PICTURES.row(corruption)
-  return f"{row.group if row.set == 'common' else row.set}.tar"
 
 
 def _members(archive: pathlib.Path) -> Iterator[tarfile.TarInfo]:

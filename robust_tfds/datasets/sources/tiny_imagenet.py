@@ -12,15 +12,16 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.datasets import geometry
 
-_NAME = "tiny-imagenet-200"
+NUM_CLASSES = 200
+NAME = "tiny-imagenet-200"
 _WNIDS = "wnids.txt"
 _ANNOTATIONS = "val/val_annotations.txt"
 _CROPS = "bbox_crop"
 
 INSTRUCTIONS = f"""\
-Tiny ImageNet in the manual dir: {_NAME}.zip
-(http://cs231n.stanford.edu/{_NAME}.zip) as it is, or extracted to {_NAME}/. Where
-a folder {_CROPS}/<wnid>/ of larger crops of the same names lies in {_NAME}/, as
+Tiny ImageNet in the manual dir: {NAME}.zip
+(http://cs231n.stanford.edu/{NAME}.zip) as it is, or extracted to {NAME}/. Where
+a folder {_CROPS}/<wnid>/ of larger crops of the same names lies in {NAME}/, as
 the authors used, its pictures are taken instead."""
 
 
@@ -40,14 +41,27 @@ class File:
     with zipfile.ZipFile(self.path) as archive:
       return archive.read(self.member)
 
-  def picture(self) -> np.ndarray:
-    """uint8 `[H, W, 3]`, as it is."""
-    return geometry.decode(self.data(), "whole", self.name)
+  def picture(self, rule: str = "whole") -> np.ndarray:
+    """uint8 `[H, W, 3]`, resized by a rule of `geometry.py`."""
+    return geometry.decode(self.data(), rule, self.name)
 
 
 def wnids(manual_dir: os.PathLike | str) -> list[str]:
-  """The 200 classes in label order, that of the sorted wnids."""
-  return sorted(_text(_root(manual_dir), _WNIDS).split())
+  """The 200 classes in label order, that of the sorted wnids.
+
+  Raises:
+    FileNotFoundError: no list of them.
+    UserError: not a list of 200 different names.
+  """
+  root = _root(manual_dir)
+  names = sorted(set(lines := _text(root, _WNIDS).split()))
+  if len(lines) != NUM_CLASSES or len(names) != NUM_CLASSES:
+    raise errors.UserError(
+      f"{root}, {_WNIDS}: {NUM_CLASSES} different wnids expected, got"
+      f" {len(lines)} lines with {len(names)}; labels are numbered by the whole"
+      " list. Unpack the official archive again."
+    )
+  return names
 
 
 def clean(manual_dir: os.PathLike | str) -> list[File]:
@@ -76,7 +90,7 @@ def _file(root: pathlib.Path, name: str, wnid: str, label: int) -> File:
   if pathlib.PurePath(name).name != name:
     raise errors.UserError(f"{_ANNOTATIONS}: {name!r} leaves its folder.")
   if root.suffix == ".zip":
-    return File(name, label, str(root), f"{_NAME}/val/images/{name}")
+    return File(name, label, str(root), f"{NAME}/val/images/{name}")
   crop = root / _CROPS / wnid / name
   whole = root / "val" / "images" / name
   return File(name, label, str(crop if crop.exists() else whole))
@@ -85,11 +99,11 @@ def _file(root: pathlib.Path, name: str, wnid: str, label: int) -> File:
 def _root(manual_dir: os.PathLike | str) -> pathlib.Path:
   """The extracted folder, else the archive."""
   base = pathlib.Path(os.fspath(manual_dir))
-  for root in (base / _NAME, base / f"{_NAME}.zip"):
+  for root in (base / NAME, base / f"{NAME}.zip"):
     if root.exists():
       return root
   raise FileNotFoundError(
-    f"No Tiny ImageNet in {base}. Looked for {_NAME}/ and {_NAME}.zip."
+    f"No Tiny ImageNet in {base}. Looked for {NAME}/ and {NAME}.zip."
     f"\n{INSTRUCTIONS}"
   )
 
@@ -98,7 +112,7 @@ def _text(root: pathlib.Path, name: str) -> str:
   try:
     if root.suffix == ".zip":
       with zipfile.ZipFile(root) as archive:
-        return archive.read(f"{_NAME}/{name}").decode("utf-8")
+        return archive.read(f"{NAME}/{name}").decode("utf-8")
     return (root / name).read_text("utf-8")
   except (FileNotFoundError, KeyError) as e:
     raise FileNotFoundError(f"{root} holds no {name}; unpack it whole.") from e

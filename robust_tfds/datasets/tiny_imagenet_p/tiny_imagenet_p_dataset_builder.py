@@ -23,7 +23,7 @@ they are, or extracted to <perturbation>/<wnid>/<name>.mp4."""
   EDITION = "tiny_imagenet"
   SPLIT = "validation"
   CODECS = (sequences.PNG, sequences.H264, sequences.PUBLISHED)
-  CLASSES = 200
+  CLASSES = tiny_imagenet.NUM_CLASSES
   SIDE_PX = 64
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
@@ -39,5 +39,5 @@ they are, or extracted to <perturbation>/<wnid>/<name>.mp4."""
       "Tiny-ImageNet-P",
       self.config.condition.config,
       tiny_imagenet.wnids(dl_manager.manual_dir),
-      (self.num_frames(), self.SIDE_PX, self.SIDE_PX, 3),
+      self.frames_shape(),
     )

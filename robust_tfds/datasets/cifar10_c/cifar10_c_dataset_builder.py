@@ -1,0 +1,42 @@
+"""CIFAR-10-C: the test set of CIFAR-10 under 19 corruptions x 5 severities."""
+
+from collections.abc import Iterator
+from typing import Any
+from typing import ClassVar
+
+import tensorflow_datasets as tfds
+
+from robust_tfds.datasets import base
+from robust_tfds.datasets import pictures
+from robust_tfds.datasets.sources import cifar
+from robust_tfds.datasets.sources import frost
+from robust_tfds.datasets.sources import published_arrays
+
+
+class Builder(pictures.Builder):
+  """CIFAR-10-C as published: 32 px, no codec.
+
+  Attributes:
+    SET: CIFAR-10 or CIFAR-100.
+  """
+
+  VERSION = tfds.core.Version("1.0.0")
+  RELEASE_NOTES = {"1.0.0": "Initial release."}
+  SET: ClassVar[cifar.Cifar] = cifar.CIFAR10
+  MANUAL_DOWNLOAD_INSTRUCTIONS = (
+    f"{cifar.CIFAR10.instructions}\n{frost.INSTRUCTIONS}"
+  )
+  EDITION = "cifar10"
+  CODECS = (pictures.RAW, base.PUBLISHED)
+  PUBLISHED_LOSSLESS = True
+  CLASSES = cifar.CIFAR10.classes
+  SIDE_PX = cifar.SIDE_PX
+  HOMEPAGE = "https://github.com/hendrycks/robustness"
+
+  def _sources(self, dl_manager: Any) -> list[pictures.Source]:
+    return cifar.sources(self.SET, dl_manager, self._data_dir_root)
+
+  def _published(self, dl_manager: Any) -> Iterator[pictures.Row]:
+    return published_arrays.corrupted(
+      dl_manager.manual_dir, self.SET, self.config.condition
+    )

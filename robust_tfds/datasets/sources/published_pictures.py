@@ -1,0 +1,121 @@
+"""The published ImageNet-C and its like: one JPEG file a picture.
+
+Layout: `<corruption>/<severity>/<wnid>/<name>.JPEG` in the set's own folder of the
+manual dir, extracted, or inside tar archives as they are: `<folder>.tar` in the
+manual dir, or `noise.tar`, `blur.tar`, `weather.tar`, `digital.tar`, `extra.tar`
+(Zenodo record 2235448) in the folder. Archives are read in place, member by
+member: nothing is unpacked, so no path in an archive can leave its folder.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import tarfile
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from robust_tfds import conditions
+from robust_tfds import errors
+from robust_tfds.datasets import geometry
+from robust_tfds.datasets import pictures
+
+_File = tuple[str, str, bytes]  # (wnid, name, the file's bytes)
+
+
+def find(
+  manual_dir: os.PathLike | str,
+  folders: Sequence[str],
+  condition: conditions.Condition,
+  wnids: Sequence[str],
+  side_px: int | None,
+) -> Iterator[pictures.Row]:
+  """Rows of one condition: (the file's name, label, its bytes).
+
+  Args:
+    manual_dir: where the user put the files.
+    folders: names of the set's folders there, the first that has the condition
+      is used; empty for the manual dir itself.
+    condition: which corruption at which severity.
+    wnids: the classes in label order.
+    side_px: of the square pictures.
+
+  Raises:
+    FileNotFoundError: there are none; says where was looked.
+    UserError: a broken archive, a folder that is no class, a broken picture or
+      one of another size; names it.
+  """
+  label_of = {wnid: i for i, wnid in enumerate(wnids)}
+  root = pathlib.Path(os.fspath(manual_dir))
+  for wnid, name, data in _files(root, folders, condition):
+    where = f"{condition.name}/{condition.level}/{wnid}/{name}"
+    if wnid not in label_of:
+      raise errors.UserError(
+        f"{where}: {wnid!r} is not one of the {len(wnids)} classes. Expected"
+        " <corruption>/<severity>/<wnid>/<name>.JPEG."
+      )
+    shape = geometry.decode(data, "whole", where).shape
+    if shape != (side_px, side_px, 3):
+      raise errors.UserError(
+        f"{where}: {side_px} px squares expected, got {shape[0]}x{shape[1]}: it"
+        " is of another edition of the set."
+      )
+    yield name, label_of[wnid], data
+
+
+def group_tar(corruption: str) -> str:
+  """Name of ImageNet-C's archive that holds a corruption.
+
+  Raises:
+    UserError: an unknown corruption.
+  """
+  row = conditions.PICTURES.row(corruption)
+  return f"{row.group if row.set == 'common' else row.set}.tar"
+
+
+def _files(
+  root: pathlib.Path, folders: Sequence[str], condition: conditions.Condition
+) -> Iterator[_File]:
+  below = f"{condition.name}/{condition.level}"
+  places = [root / folder / below for folder in folders]
+  for place in places:
+    files = sorted(place.glob("*/*"))
+    if files:
+      yield from ((p.parent.name, p.name, p.read_bytes()) for p in files)
+      return
+  archives = [root / f"{folder}.tar" for folder in folders if folder]
+  archives += [root / folder / group_tar(condition.name) for folder in folders]
+  for archive in archives:
+    empty = True
+    for file in _members(archive, below) if archive.exists() else ():
+      empty = False
+      yield file
+    if not empty:
+      return
+  raise FileNotFoundError(
+    f"No published images of {condition.name}, severity {condition.level}."
+    f" Looked for {', '.join(map(str, places))} with <wnid>/<name>.JPEG, and for"
+    f" such members in {', '.join(map(str, archives))}."
+  )
+
+
+def _members(archive: pathlib.Path, below: str) -> Iterator[_File]:
+  """The members `[<folder>/]<corruption>/<severity>/<wnid>/<name>`."""
+  try:
+    with tarfile.open(archive, "r:") as tar, archive.open("rb") as f:
+      while (member := tar.next()) is not None:
+        tar.members = []  # type: ignore[attr-defined] # else all are kept
+        *_, corruption, severity, wnid, name = (
+          *("",) * 4,
+          *pathlib.PurePosixPath(member.name).parts,
+        )
+        if member.isfile() and f"{corruption}/{severity}" == below:
+          f.seek(member.offset_data)
+          data = f.read(member.size)
+          if len(data) != member.size:
+            raise tarfile.ReadError(f"{member.name} is cut off")
+          yield wnid, name, data
+  except (tarfile.TarError, EOFError) as e:
+    raise errors.UserError(
+      f"{archive} is not a whole tar archive ({e}); download it again."
+    ) from e
