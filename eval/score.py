@@ -52,7 +52,7 @@ def define_flags() -> None:
     "baseline",
     None,
     "A file of eval/papers/baselines/, model:LABEL, or empty; default: alexnet of"
-    " csv, a workdir's own.",
+    " csv where its numbers are of the dataset, a workdir's own.",
   )
   flags.DEFINE_integer("seed", None, "Seed column of the table; default: 0.")
   flags.DEFINE_string("truth", None, "COCO instances file, of coco.")

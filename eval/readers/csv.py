@@ -30,6 +30,7 @@ from robust_tfds.eval.readers import base
 from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.tasks.parts import baselines
 
 REQUIRED = ("corruption", "severity", "example_id", "label", "top1")
 RANKS = ("top1", "top2", "top3", "top4", "top5")
@@ -64,7 +65,9 @@ class CsvReader(base.Reader):
         of_cells |= cells(rows, dataset, options.seed or 0)
       except errors.UserError as e:
         raise errors.UserError(f"{path}: {e}") from e
-    baseline = "alexnet" if options.baseline is None else options.baseline
+    baseline = options.baseline
+    if baseline is None:
+      baseline = baselines.default(dataset)
     listed = list(of_cells)
     return base.Predictions(
       config=base.config("classification", listed, baseline=baseline),

@@ -62,7 +62,7 @@ class Data:
     if task.setting.fly:
       config = self._plan.config.data.get("config") or task.clean_config
       return config, task.clean_codec
-    return condition.config, task.setting.codec
+    return condition.config, _prepared_codec(self._plan, condition)
 
   def _open(self, config: str, codec: str) -> inputs.Source:
     data = self._plan.config.data
@@ -125,13 +125,26 @@ def _prepared_examples(plan: Plan, workdir: Workdir | None) -> int | None:
   config = data.get("config") or plan.task.clean_config
   codec = plan.task.clean_codec
   if not plan.fly:
-    config, codec = conditions.CLEAN, plan.task.setting.codec
+    config = conditions.CLEAN
+    codec = _prepared_codec(plan, conditions.Condition())
   return datasets.prepared_examples(
     data.name,
     config,
     data.split,
     data_dir=folder,
     **options(plan, codec),
+  )
+
+
+def _prepared_codec(plan: Plan, condition: conditions.Condition) -> str:
+  """The codec of a condition's prepared set.
+
+  The authors' files hold no clean data: it is read without loss.
+  """
+  task = plan.task
+  published = task.setting.codec == datasets.PUBLISHED
+  return (
+    task.clean_codec if published and condition.clean else task.setting.codec
   )
 
 

@@ -15,7 +15,6 @@ from robust_tfds import models
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
 from robust_tfds.eval import reports
-from robust_tfds.eval.metrics import corruption_error
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results import provenance
@@ -85,7 +84,7 @@ def context(
     dataset=setting.dataset,
     rows=scored.rows,
     corruptions=names,
-    baseline=corruption_error.describe(setting.baseline),
+    baseline=task.baseline,
     networks=task.published_networks(),
     confusions={
       (cell.model, cell.name, cell.level): pairs

@@ -22,6 +22,7 @@ from jax.sharding import Mesh
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.metrics import corruption_error
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
 from robust_tfds.eval.results import table
@@ -238,6 +239,11 @@ class Task(abc.ABC):
       )
 
   # What reports show besides.
+
+  @property
+  def baseline(self) -> str:
+    """What normalised numbers are divided by, in words."""
+    return corruption_error.describe(self.setting.baseline)
 
   @property
   def common(self) -> tuple[str, ...]:

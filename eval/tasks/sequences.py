@@ -168,8 +168,14 @@ class Sequences(base.Task):
     return out
 
   def check_baseline(self, labels: Sequence[str]) -> None:
-    """UserError unless the baseline is published, in this run, or empty."""
-    baselines.check(self.setting.baseline, labels)
+    """UserError unless it is published for the set, in this run, or empty."""
+    setting = self.setting
+    baselines.check(setting.baseline, labels, setting.dataset)
+
+  @property
+  def baseline(self) -> str:
+    """The baseline in words, or why there is none."""
+    return baselines.describe(self.setting.baseline, self.setting.dataset)
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Printed name -> (clean error, mFR)."""

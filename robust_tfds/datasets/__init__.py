@@ -15,6 +15,8 @@ from robust_tfds import errors
 from robust_tfds.conditions import Family
 from robust_tfds.datasets import base
 
+PUBLISHED = base.PUBLISHED
+
 
 def names() -> tuple[str, ...]:
   """Names of all datasets of this package."""

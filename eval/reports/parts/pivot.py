@@ -189,7 +189,8 @@ def note(context: Context) -> str:
   if facts.explanation:
     return facts.explanation
   if not context.baseline or context.baseline.startswith("none"):
-    return "No baseline: plain means only."
+    means = context.baseline.removeprefix("none: ") or "plain means only"
+    return f"No baseline: {means}."
   sentence = (
     f"{facts.normalised} are normalised by {context.baseline}; 100 is the"
     " baseline."

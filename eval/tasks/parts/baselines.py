@@ -8,6 +8,7 @@ from robust_tfds import errors
 from robust_tfds.eval.metrics import corruption_error
 
 _MODEL = "model:"
+PUBLISHED = "alexnet"  # of the papers
 
 
 def model_label(baseline: str) -> str:
@@ -15,11 +16,60 @@ def model_label(baseline: str) -> str:
   return baseline.removeprefix(_MODEL) if baseline.startswith(_MODEL) else ""
 
 
-def check(baseline: str, labels: Sequence[str]) -> None:
-  """UserError unless the baseline is published, a model of `labels`, or empty."""
+def holds(baseline: str, dataset: str) -> bool:
+  """Whether a published baseline's numbers are of a data set.
+
+  They are of the sets that its file lists; whose data another name stands for is
+  not known here, so names that are no data set of ours pass.
+  """
+  from robust_tfds import datasets
+
+  listed = corruption_error.load_baseline(baseline)["datasets"]
+  return dataset in listed or dataset not in datasets.names()
+
+
+def default(dataset: str) -> str:
+  """The papers' baseline where it holds for a data set; else none."""
+  return PUBLISHED if holds(PUBLISHED, dataset) else ""
+
+
+def describe(baseline: str, dataset: str) -> str:
+  """A baseline in words; without one why none is published, where that is so."""
+  words = corruption_error.describe(baseline)
+  if baseline or holds(PUBLISHED, dataset):
+    return words
+  return f"{words}; {_why(PUBLISHED, dataset)}"
+
+
+def check(baseline: str, labels: Sequence[str], dataset: str) -> None:
+  """Checks a run's baseline.
+
+  Args:
+    baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
+    labels: of the run's models.
+    dataset: that is evaluated.
+
+  Raises:
+    UserError: an unknown name or label, or numbers of another data set.
+  """
   label = model_label(baseline)
   if label:
     if label not in labels:
       raise errors.unknown("baseline model", label, labels)
-  elif baseline and baseline not in corruption_error.baselines():
+    return
+  if baseline and baseline not in corruption_error.baselines():
     raise errors.unknown("baseline", baseline, corruption_error.baselines())
+  if baseline and not holds(baseline, dataset):
+    raise errors.UserError(
+      f"baseline={baseline!r} does not fit: {_why(baseline, dataset)}. Leave the"
+      " baseline empty (plain means, as papers report them), or name a model of"
+      " the run: model:LABEL."
+    )
+
+
+def _why(baseline: str, dataset: str) -> str:
+  published = corruption_error.load_baseline(baseline)
+  return (
+    f"{published['name']}'s published numbers are of"
+    f" {' and '.join(published['datasets'])}, not of {dataset}"
+  )

@@ -34,12 +34,27 @@ def cifar10(root: pathlib.Path) -> pathlib.Path:
   return root
 
 
+def cifar100(root: pathlib.Path) -> pathlib.Path:
+  """Three pictures of the binary version, with coarse and fine labels."""
+  rng = np.random.default_rng(0)
+  planes = rng.integers(0, 256, (3, 3 * 32 * 32), np.uint8)
+  labels = np.array([[3, 70], [9, 99], [0, 20]], np.uint8)
+  data = np.concatenate([labels, planes], 1).tobytes()
+  _put(root / "cifar-100-binary" / "test.bin", data)
+  return root
+
+
+def tiny_wnids() -> list[str]:
+  """Made names of Tiny ImageNet's 200 classes, not sorted."""
+  return [f"n{i:08d}" for i in range(200, 0, -1)]
+
+
 def tiny_imagenet(root: pathlib.Path) -> pathlib.Path:
-  """Two validation pictures of two classes."""
+  """Two validation pictures of two classes: the second and the first."""
   folder = root / "tiny-imagenet-200"
-  _put(folder / "wnids.txt", "n02\nn01\n")
-  lines = "val_0.JPEG\tn02\t0\t0\t9\t9\nval_1.JPEG\tn01\t0\t0\t9\t9\n"
-  _put(folder / "val" / "val_annotations.txt", lines)
+  _put(folder / "wnids.txt", "\n".join(tiny_wnids()) + "\n")
+  lines = [f"val_{i}.JPEG\tn0000000{2 - i}\t0\t0\t9\t9\n" for i in range(2)]
+  _put(folder / "val" / "val_annotations.txt", "".join(lines))
   for i in range(2):
     _put(folder / "val" / "images" / f"val_{i}.JPEG", _jpeg(i))
   return root
@@ -97,6 +112,9 @@ def ssv2(root: pathlib.Path) -> pathlib.Path:
 
 # Every data set with corruptions -> its sources below a folder.
 MAKERS: dict[str, Callable[[pathlib.Path], pathlib.Path | None]] = {
+  "cifar100_c": cifar100,
+  "cifar100_p": cifar100,
+  "cifar10_c": cifar10,
   "cifar10_p": cifar10,
   "cityscapes_c": dummy_data("cityscapes_c"),
   "coco_c": dummy_data("coco_c"),
@@ -105,12 +123,14 @@ MAKERS: dict[str, Callable[[pathlib.Path], pathlib.Path | None]] = {
   "digits_p": embedded,
   "digits_video_p": embedded,
   "hmdb51_p": hmdb51,
+  "imagenet64_c": dummy_data("imagenet_c"),
   "imagenet64_p": dummy_data("imagenet_c"),
   "imagenet_c": dummy_data("imagenet_c"),
   "imagenet_p": dummy_data("imagenet_c"),
   "kinetics400_p": kinetics400,
   "pascal_c": dummy_data("pascal_c"),
   "ssv2_p": ssv2,
+  "tiny_imagenet_c": tiny_imagenet,
   "tiny_imagenet_p": tiny_imagenet,
   "ucf101_p": ucf101,
 }

@@ -7,10 +7,13 @@ import zipfile
 import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import datasets
+from robust_tfds import errors
 from robust_tfds.datasets import geometry
+from tests.datasets.sources import small_sets
 
 
 def _picture(width, height, seed=0) -> Image.Image:
@@ -29,17 +32,19 @@ def _examples(builder, split):
   return list(tfds.as_numpy(builder.as_dataset(split=split)))
 
 
-class TinyImagenetPTest(absltest.TestCase):
+class TinyImagenetPTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.manual = pathlib.Path(self.create_tempdir().full_path)
+    first, second = small_sets.tiny_wnids()[-1:-3:-1]
     self.annotations = (
-      "val_0.JPEG\tn02\t0\t0\t9\t9\nval_1.JPEG\tn01\t0\t0\t9\t9\n"
+      f"val_0.JPEG\t{second}\t0\t0\t9\t9\nval_1.JPEG\t{first}\t0\t0\t9\t9\n"
     )
+    self.second = second
 
   def _write(self, root):
     (root / "val" / "images").mkdir(parents=True)
-    (root / "wnids.txt").write_text("n02\nn01\n")
+    (root / "wnids.txt").write_text("\n".join(small_sets.tiny_wnids()))
     (root / "val" / "val_annotations.txt").write_text(self.annotations)
     for i in range(2):
       (root / "val" / "images" / f"val_{i}.JPEG").write_bytes(_jpeg(64, 64, i))
@@ -65,7 +70,7 @@ class TinyImagenetPTest(absltest.TestCase):
     with zipfile.ZipFile(self.manual / "tiny-imagenet-200.zip", "w") as archive:
       for path in sorted(root.rglob("*")):
         archive.write(path, path.relative_to(self.manual))
-    crop = root / "bbox_crop" / "n02"
+    crop = root / "bbox_crop" / self.second
     crop.mkdir(parents=True)
     (crop / "val_0.JPEG").write_bytes(_jpeg(90, 70, 5))
     larger = self._labels()
@@ -86,13 +91,26 @@ class TinyImagenetPTest(absltest.TestCase):
     (self.manual / "other").mkdir()
     with self.assertRaisesRegex(FileNotFoundError, "Looked for tiny-imagenet"):
       self._labels()
-    self.annotations = "../../val_0.JPEG\tn02\t0\n"
+    self.annotations = f"../../val_0.JPEG\t{self.second}\t0\n"
     self._write(self.manual / "tiny-imagenet-200")
     with self.assertRaisesRegex(ValueError, "leaves its folder"):
       self._labels()
     annotations = self.manual / "tiny-imagenet-200/val/val_annotations.txt"
     annotations.write_text("val_0.JPEG n02\n")
     with self.assertRaisesRegex(ValueError, "line 1"):
+      self._labels()
+
+  @parameterized.parameters(
+    (lambda names: names[:199], "got 199 lines with 199"),
+    (lambda names: [*names[:199], names[0]], "got 200 lines with 199"),
+    (lambda names: [*names, "n00000999"], "got 201 lines with 201"),
+  )
+  def test_the_whole_list_of_classes(self, change, message):
+    root = self.manual / "tiny-imagenet-200"
+    self._write(root)
+    names = change(small_sets.tiny_wnids())
+    (root / "wnids.txt").write_text("\n".join(names))
+    with self.assertRaisesRegex(errors.UserError, message):
       self._labels()
 
 
