@@ -40,6 +40,24 @@ class GeometryTest(parameterized.TestCase):
     out = np.asarray(geometry.apply(Image.fromarray(image), "imagenet"))
     self.assertEqual(int(out[0, 0, 0]), 58)
 
+  @parameterized.parameters(
+    # 0.875 of 346 is 302, which leaves 44; of 323 282, 41: 20.5 -> 20; of 332
+    # 290, 42; of 340 297, 43: 21.5 -> 22. Pillow resizes from there.
+    ("inception", 323, 20),
+    ("inception", 340, 22),
+    ("inception", 332, 21),
+    ("fraction0.875_299", 340, 21),
+  )
+  def test_margins_of_the_inception_crop(self, rule, side, margin):
+    rng = np.random.default_rng(0)
+    image = Image.fromarray(rng.integers(0, 256, (side, side, 3), np.uint8))
+    part = int(0.875 * side)
+    box = (margin, margin, margin + part, margin + part)
+    expected = image.crop(box).resize((299, 299), Image.Resampling.BILINEAR)
+    np.testing.assert_array_equal(
+      geometry.apply(image, rule), np.asarray(expected)
+    )
+
 
 if __name__ == "__main__":
   absltest.main()

@@ -201,6 +201,25 @@ class ImagenetPTest(parameterized.TestCase):
     shape = _examples(translate, "validation")[0]["frames"].shape
     self.assertEqual(shape, (31, 64, 64, 3))
 
+  @parameterized.parameters("gaussian_noise", "rotate")
+  def test_at_299_px(self, config):
+    sources = _examples(
+      self._build("imagenet_p", "source", geometry="inception"), "validation"
+    )
+    by_id = {s["example_id"]: s["image"] for s in sources}
+    self.assertIn((240, 320, 3), [i.shape for i in by_id.values()])
+    built = self._build("imagenet_p", f"{config}_inception")
+    for example in _examples(built, "validation"):
+      example_id = example["example_id"]
+      key = corruptions.example_key(
+        0, "imagenet_p", config, 1, example_id.decode()
+      )
+      expected = corruptions.sequence(
+        by_id[example_id], config, edition="inception", key=key
+      )
+      np.testing.assert_array_equal(example["frames"], expected)
+      self.assertEqual(example["frames"].shape, (31, 299, 299, 3))
+
   def test_palette_pictures_are_resized_before_rgb(self):
     path = self.manual / "palette.png"
     picture = _picture(300, 200).quantize(16)

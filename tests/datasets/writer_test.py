@@ -10,6 +10,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import datasets
+from tests.datasets.sources import small_sets
 
 _BEAM = (
   "runner=DirectRunner",
@@ -20,6 +21,12 @@ _CASES = (
   ("digits_c", "brightness_2", 40),
   ("digits_p", "translate", 12),
   ("digits_detection_c", "brightness_4", 12),
+)
+
+_FROM_FILES = (  # in pictures of few chunks: each starts two processes
+  ("cifar100_c", "shot_noise_2"),
+  ("tiny_imagenet_c", "shot_noise_2"),
+  ("imagenet_c", "contrast_2_inception"),
 )
 
 
@@ -58,6 +65,27 @@ class WriterTest(parameterized.TestCase):
     self.assertEqual(
       _records("digits", "", folder, limit=50),
       _records("digits", "", self._folder(), limit=50),
+    )
+
+  @parameterized.parameters(*_FROM_FILES)
+  def test_workers_read_files(self, name, config):
+    manual = small_sets.MAKERS[name](pathlib.Path(self._folder()))
+    one, two = (
+      _records(name, config, self._folder(), workers=workers, manual_dir=manual)
+      for workers in (1, 2)
+    )
+    self.assertNotEmpty(one)
+    self.assertEqual(one, two)
+
+  @parameterized.parameters(*_FROM_FILES)
+  def test_beam_reads_files(self, name, config):
+    if importlib.util.find_spec("apache_beam") is None:
+      self.skipTest("needs apache-beam: pip install 'robust_tfds[beam]'")
+    manual = small_sets.MAKERS[name](pathlib.Path(self._folder()))
+    beam = {"beam": True, "beam_options": _BEAM}
+    self.assertEqual(
+      _records(name, config, self._folder(), manual_dir=manual, **beam),
+      _records(name, config, self._folder(), manual_dir=manual),
     )
 
   @parameterized.parameters(*_CASES)

@@ -54,10 +54,11 @@ def wnids(manual_dir: os.PathLike | str) -> list[str]:
     UserError: not a list of 200 different names.
   """
   root = _root(manual_dir)
-  names = sorted(set(lines := _text(root, _WNIDS).split()))
+  lines = _text(root, _WNIDS).split()
+  names = sorted(set(lines))
   if len(lines) != NUM_CLASSES or len(names) != NUM_CLASSES:
     raise errors.UserError(
-      f"{root}, {_WNIDS}: {NUM_CLASSES} different wnids expected, got"
+      f"{root}, {_WNIDS}: {NUM_CLASSES} lines of different wnids expected, got"
       f" {len(lines)} lines with {len(names)}; labels are numbered by the whole"
       " list. Unpack the official archive again."
     )

@@ -3,12 +3,16 @@
 import io
 import pathlib
 import tarfile
+from unittest import mock
 
 import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from robust_tfds import datasets
+from robust_tfds.datasets.sources import cifar
+from tests.datasets.sources import cifar_layouts
 
 
 def _examples(builder, split):
@@ -85,6 +89,108 @@ class Cifar10PTest(absltest.TestCase):
     binary.write_bytes(self.batch[:-1])
     with self.assertRaisesRegex(ValueError, "truncated"):
       self._build("clean")
+
+
+class PlacesTest(parameterized.TestCase):
+  """The manual dir, TFDS's own set, the download: one after the other."""
+
+  def setUp(self):
+    super().setUp()
+    self.manual = pathlib.Path(self.create_tempdir().full_path)
+    self.data = self.create_tempdir().full_path
+    rng = np.random.default_rng(0)
+    self.images = rng.integers(0, 256, (3, 32, 32, 3), np.uint8)
+    self.labels = np.array([3, 9, 0], np.uint8)
+
+  def _clean(self, name, manual=None):
+    built = datasets.prepare(
+      name, "clean", data_dir=self.data, manual_dir=manual
+    )
+    return {e["example_id"].decode(): e for e in _examples(built, "test")}
+
+  def _check(self, rows, labels):
+    self.assertCountEqual(rows, [f"test_0000{i}" for i in range(3)])
+    for example_id, row in rows.items():
+      i = int(example_id.removeprefix("test_"))
+      self.assertEqual(row["label"], labels[i])
+      np.testing.assert_array_equal(row["image"], self.images[i])
+
+  @parameterized.parameters(
+    (cifar.CIFAR10, "cifar10_c", [3, 9, 0]),
+    (cifar.CIFAR100, "cifar100_c", [70, 99, 20]),
+  )
+  def test_manual_dir(self, cifar_set, name, labels):
+    cifar_layouts.write_binary(self.manual, cifar_set, self.images, labels)
+    self._check(self._clean(name, self.manual), labels)
+    (row, *_) = _examples(
+      datasets.prepare(
+        f"{cifar_set.tfds}_p",
+        "clean",
+        data_dir=self.data,
+        manual_dir=self.manual,
+      ),
+      "test",
+    )
+    i = int(row["example_id"].decode().removeprefix("test_"))
+    self.assertEqual(row["label"], labels[i])
+
+  def test_class_names(self):
+    names = datasets.builder_class("cifar100_c").CLASSES
+    self.assertLen(set(names), 100)
+    self.assertEqual(sorted(names), list(names))
+
+  def test_tfds_own_set(self):
+    data = cifar_layouts.write_binary(
+      self.manual, cifar.CIFAR10, self.images, self.labels
+    )
+    folder = self.manual / "cifar-10-batches-bin"
+    for i in range(1, 6):
+      (folder / f"data_batch_{i}.bin").write_bytes(data)
+    names = "\n".join(cifar.CIFAR10.classes)
+    (folder / "batches.meta.txt").write_text(names)
+    own = tfds.builder("cifar10", data_dir=self.data)
+    with mock.patch.object(
+      tfds.download.DownloadManager,
+      "download_and_extract",
+      return_value=self.manual,
+    ):
+      own.download_and_prepare()
+    rows = self._clean("cifar10_c")
+    self._check(rows, self.labels)
+    theirs = {e["id"].decode(): e for e in _examples(own, "test")}
+    self.assertEqual(
+      {k: r["label"] for k, r in rows.items()},
+      {k: r["label"] for k, r in theirs.items()},
+    )
+
+  def test_download(self):
+    cifar_layouts.write_binary(
+      self.manual, cifar.CIFAR100, self.images, self.labels
+    )
+    archive = self.manual / "downloaded"
+    with tarfile.open(archive, "w:gz") as tar:
+      tar.add(self.manual / cifar.CIFAR100.batch, cifar.CIFAR100.batch)
+    with (
+      mock.patch.object(cifar, "_prepared", return_value=None),
+      mock.patch.object(
+        tfds.download.DownloadManager, "download", return_value=archive
+      ) as download,
+    ):
+      self._check(self._clean("cifar100_c"), self.labels)
+    download.assert_called_once_with(cifar.CIFAR100.url)
+
+  def test_nowhere(self):
+    with (
+      mock.patch.object(cifar, "_prepared", return_value=None),
+      mock.patch.object(
+        tfds.download.DownloadManager, "download", side_effect=OSError("no net")
+      ),
+      self.assertRaisesRegex(
+        FileNotFoundError,
+        "the manual dir holds neither .*TFDS's cifar10 is not prepared.*no net",
+      ),
+    ):
+      self._clean("cifar10_c")
 
 
 if __name__ == "__main__":

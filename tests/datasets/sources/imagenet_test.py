@@ -65,23 +65,11 @@ class SourcesTest(parameterized.TestCase):
     self.assertEqual(found.data(), data)
     self.assertLen(list(self.root.parent.rglob("*.JPEG")), 0)
 
-  def test_published_tar(self):
-    data = _jpeg((224, 224))
-    with tarfile.open(self.root / "weather.tar", "w") as tar:
-      member = tarfile.TarInfo("fog/3/n01443537/ILSVRC2012_val_00000007.JPEG")
-      member.size = len(data)
-      tar.addfile(member, io.BytesIO(data))
-    (found,) = imagenet.published(self.root, "fog", 3)
-    self.assertEqual((found.label, found.data()), (1, data))
-    self.assertEmpty(list(imagenet.published(self.root, "fog", 4)))
-
   def test_missing_data_says_what_was_looked_for(self):
     with self.assertRaisesRegex(
       FileNotFoundError, "Looked for: ILSVRC2012_img"
     ):
       imagenet.clean(self.root)
-    with self.assertRaisesRegex(FileNotFoundError, "weather.tar"):
-      list(imagenet.published(self.root, "fog", 3))
 
   def test_image_without_label_is_named(self):
     (self.root / "cat.JPEG").write_bytes(_jpeg())

@@ -13,6 +13,7 @@ from PIL import Image
 from robust_tfds import datasets
 from robust_tfds.datasets import sequences as sequence_sets
 from robust_tfds.datasets.sources import published_videos
+from tests.datasets.sources import small_sets
 
 
 def _picture(width, height, seed=0) -> Image.Image:
@@ -101,7 +102,7 @@ class PublishedImagenetPTest(absltest.TestCase):
     (folder / "val_7.mp4").write_bytes(data)
     listed = manual / "tiny-imagenet-200"
     listed.mkdir()
-    (listed / "wnids.txt").write_text("n00000002\nn00000001\n")
+    (listed / "wnids.txt").write_text("\n".join(small_sets.tiny_wnids()))
     built = datasets.prepare(
       "tiny_imagenet_p",
       "rotate",

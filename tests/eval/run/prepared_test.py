@@ -38,13 +38,15 @@ _LOSSLESS = {"pictures": "raw", "sequences": "png", "videos": "lossless"}
 _CLIP = VideoSpec(num_classes=2, frames=4, rate=1, input_px=16, resize_px=16)
 
 
-def _task(name: str, *, fly: bool, seed: int = 0) -> base.Task:
+def _task(
+  name: str, *, fly: bool, seed: int = 0, geometry: str = ""
+) -> base.Task:
   family = datasets.builder_class(name).FAMILY
   task = "detection" if name in _OBJECTS else _TASKS[family.kind]
   codec = _LOSSLESS[family.kind]
   setting = base.Setting(
     dataset=name,
-    edition=datasets.edition(name),
+    edition=datasets.edition(name, geometry),
     codec="" if fly and task == "video" else codec,
     fly=fly,
     seed=seed,
@@ -76,14 +78,18 @@ class PreparedTest(parameterized.TestCase):
     (split,) = builder.info.splits
     return inputs.Source(builder, split, batch_size=4)
 
-  def _shown(self, name, condition, *, fly: bool, seed: int = 0):
+  def _shown(self, name, condition, *, fly: bool, seed: int = 0, geometry=""):
     """(batch, pixels) that the evaluator shows to a model."""
-    task = _task(name, fly=fly, seed=seed)
+    task = _task(name, fly=fly, seed=seed, geometry=geometry)
+    options = {"geometry": geometry} if geometry else {}
     if fly:
-      source = self._source(name, task.clean_config, task.clean_codec)
+      source = self._source(
+        name, task.clean_config, task.clean_codec, **options
+      )
     else:
       codec = task.setting.codec
-      source = self._source(name, condition.config, codec, seed=seed)
+      options["seed"] = seed
+      source = self._source(name, condition.config, codec, **options)
     batches = source
     if task.per_model:
       batches = task.batches(source, condition, _CLIP)
@@ -107,6 +113,17 @@ class PreparedTest(parameterized.TestCase):
     self.assertEqual(list(clean.example_id), list(prepared.example_id))
     # A canvas may be black where its picture ends.
     self.assertGreater(np.mean(_first(clean_pixels) != _last(fly_pixels)), 0.1)
+
+  @parameterized.parameters("imagenet_c", "imagenet_p")
+  def test_at_299_px(self, name):
+    family = datasets.builder_class(name).FAMILY
+    condition = family.parse(_CONFIGS[family.kind])
+    options = {"geometry": "inception"}
+    fly, fly_pixels = self._shown(name, condition, fly=True, **options)
+    prepared, pixels = self._shown(name, condition, fly=False, **options)
+    self.assertEqual(list(fly.example_id), list(prepared.example_id))
+    self.assertEqual(fly_pixels.shape[-3:], (299, 299, 3))
+    np.testing.assert_array_equal(fly_pixels, pixels)
 
   def test_frames_other_than_0(self):
     condition = conditions.Condition("gaussian_noise", 3)

@@ -1,29 +1,54 @@
-"""Baselines: published, of the run, or none."""
+"""Baselines: which data sets a published one holds for, and what is said."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.tasks.parts import baselines
 
 
-class BaselinesTest(absltest.TestCase):
+class BaselinesTest(parameterized.TestCase):
   def test_model_label(self):
     self.assertEqual(baselines.model_label("model:a:b"), "a:b")
     self.assertEqual(baselines.model_label("alexnet"), "")
 
-  def test_accepted(self):
-    for baseline in ("", "alexnet", "model:mine"):
-      baselines.check(baseline, ["mine"])
+  @parameterized.parameters(
+    ("imagenet_c", True),
+    ("imagenet_p", True),
+    ("somebodys_c", True),  # not known here
+    ("cifar10_c", False),
+    ("tiny_imagenet_p", False),
+    ("digits_c", False),
+  )
+  def test_alexnet_holds_for_imagenet_alone(self, dataset, holds):
+    self.assertEqual(baselines.holds("alexnet", dataset), holds)
+    self.assertEqual(baselines.default(dataset), "alexnet" if holds else "")
+    if holds:
+      baselines.check("alexnet", [], dataset)
+    else:
+      with self.assertRaisesRegex(errors.UserError, f"not of {dataset}. Leave"):
+        baselines.check("alexnet", [], dataset)
+    baselines.check("", [], dataset)
+    baselines.check("model:mine", ["mine"], dataset)
 
-  def test_refusals(self):
-    with self.assertRaisesRegex(
-      errors.UserError, "Unknown baseline 'alexnett'. Did you mean 'alexnet'"
-    ):
-      baselines.check("alexnett", [])
-    with self.assertRaisesRegex(
-      errors.UserError, "Unknown baseline model 'min'. Did you mean 'mine'"
-    ):
-      baselines.check("model:min", ["mine"])
+  def test_words(self):
+    self.assertEqual(
+      baselines.describe("", "imagenet_c"), "none: plain means only"
+    )
+    self.assertStartsWith(
+      baselines.describe("", "cifar10_c"),
+      "none: plain means only; AlexNet's published numbers are of imagenet_c",
+    )
+    self.assertIn("AlexNet (", baselines.describe("alexnet", "imagenet_c"))
+    self.assertIn("mine,", baselines.describe("model:mine", "cifar10_c"))
+
+  @parameterized.parameters(
+    ("alexnett", "Unknown baseline 'alexnett'. Did you mean 'alexnet'"),
+    ("model:min", "Unknown baseline model 'min'. Did you mean 'mine'"),
+  )
+  def test_unknown(self, baseline, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      baselines.check(baseline, ["mine"], "imagenet_c")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,59 @@
+"""CIFAR-10-C and CIFAR-100-C: 15 + 4 corruptions x 5 severities, plain means.
+
+  python -m eval.main --config=configs/cifar10_c.py:my_module:build --plan
+  python -m eval.main --config=configs/cifar10_c.py:my_module:build \\
+      --config.data.manual_dir=/data/manual --workdir=/runs/mine
+  ... --config.data.source=prepared --config.data.codec=published
+  ... --config.data.name=cifar100_c
+  ... --config.data.corruptions=common --config.data.severities='(1,3,5)'
+  python -m eval.score --predictions=mine.csv --dataset=cifar10_c --out=/tmp/scored
+
+`my_module:build` returns a model of 10 (of `cifar100_c` 100) classes that takes
+32 px pictures: models/README.md; or name one of the catalogue, with
+`--config.model.num_classes` and `--config.model.checkpoint`.
+
+The test images are read from cifar-10-binary.tar.gz in the manual dir (of
+CIFAR-100 cifar-100-binary.tar.gz), else from TFDS's own prepared `cifar10`, else
+downloaded. Corruptions run on the accelerators; `source=prepared` reads the
+builders' sets, with `codec=published` the authors' own arrays, which have to lie
+in the manual dir: CIFAR-10-C/<corruption>.npy and labels.npy, unpacked from
+https://zenodo.org/record/2535967 (CIFAR-100-C: 3555552).
+
+No published numbers normalise these sets (AlexNet's are of ImageNet): the table
+has plain means of the error, as papers on CIFAR report them. A model of the same
+run can be the baseline: `--config.baseline=model:LABEL`.
+"""
+
+import ml_collections
+
+
+def get_config(model: str = "my_module:build") -> ml_collections.ConfigDict:
+  """The run of one model, named after the first colon."""
+  config = ml_collections.ConfigDict()
+  config.task = "classification"
+  config.seed = 0
+  config.batch_size = 256
+  config.baseline = ""  # or "model:LABEL"
+  config.reports = True
+
+  config.data = ml_collections.ConfigDict()
+  config.data.name = "cifar10_c"  # or "cifar100_c"
+  config.data.split = "test"
+  config.data.source = "fly"  # or "prepared"
+  config.data.codec = "raw"  # or, prepared, "published"
+  config.data.corruptions = "all"  # common, extra, all, none or names
+  config.data.severities = (1, 2, 3, 4, 5)
+  config.data.limit = 0  # 0: all examples
+  config.data.data_dir = ""  # default: inside the workdir
+  config.data.manual_dir = ""
+  config.data.frost_dir = ""  # default: the installed imagecorruptions
+  config.data.file_format = ""
+  config.data.cache_gib = 4.0
+
+  config.model = ml_collections.ConfigDict()
+  config.model.name = model
+  config.model.label = ""  # default: the name
+  config.model.checkpoint = ""
+  config.model.num_classes = 0  # 0: the model's own
+  config.model.dtype = "float32"  # or "bfloat16", with float32 logits
+  return config.lock()

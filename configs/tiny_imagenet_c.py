@@ -1,0 +1,61 @@
+"""Tiny-ImageNet-C and ImageNet-64-C: 15 + 4 corruptions x 5, plain means.
+
+  python -m eval.main --config=configs/tiny_imagenet_c.py:my_module:build --plan
+  python -m eval.main --config=configs/tiny_imagenet_c.py:my_module:build \\
+      --config.data.manual_dir=/data/manual --workdir=/runs/mine
+  ... --config.data.codec=raw
+  ... --config.data.source=prepared --config.data.codec=published
+  ... --config.data.name=imagenet64_c
+  python -m eval.score --predictions=mine.csv --dataset=tiny_imagenet_c \\
+      --out=/tmp/scored
+
+`my_module:build` returns a model of 200 (of `imagenet64_c` 1000) classes, in the
+order of the sorted wnids, that takes 64 px pictures: models/README.md; or name
+one of the catalogue, with `--config.model.num_classes` and
+`--config.model.checkpoint`.
+
+The manual dir holds tiny-imagenet-200.zip, as it is or extracted (`imagenet64_c`:
+the validation images of configs/imagenet_c.py). The corruptions run on the
+accelerators, with the published images' last JPEG (`codec=raw`: without);
+`source=prepared` reads the builders' sets, with `codec=published` the authors'
+own files: Tiny-ImageNet-C.tar and Tiny-ImageNet-C-extra.tar from
+https://zenodo.org/record/2536630, as they are or extracted.
+
+No published numbers normalise these sets (AlexNet's are of ImageNet): the table
+has plain means of the error. A model of the same run can be the baseline:
+`--config.baseline=model:LABEL`.
+"""
+
+import ml_collections
+
+
+def get_config(model: str = "my_module:build") -> ml_collections.ConfigDict:
+  """The run of one model, named after the first colon."""
+  config = ml_collections.ConfigDict()
+  config.task = "classification"
+  config.seed = 0
+  config.batch_size = 256
+  config.baseline = ""  # or "model:LABEL"
+  config.reports = True
+
+  config.data = ml_collections.ConfigDict()
+  config.data.name = "tiny_imagenet_c"  # or "imagenet64_c"
+  config.data.split = "validation"
+  config.data.source = "fly"  # or "prepared"
+  config.data.codec = "jpeg85"  # as published; "raw"; prepared: "published"
+  config.data.corruptions = "all"  # common, extra, all, none or names
+  config.data.severities = (1, 2, 3, 4, 5)
+  config.data.limit = 0  # 0: all examples
+  config.data.data_dir = ""  # default: inside the workdir
+  config.data.manual_dir = ""
+  config.data.frost_dir = ""  # default: the installed imagecorruptions
+  config.data.file_format = ""
+  config.data.cache_gib = 4.0
+
+  config.model = ml_collections.ConfigDict()
+  config.model.name = model
+  config.model.label = ""  # default: the name
+  config.model.checkpoint = ""
+  config.model.num_classes = 0  # 0: the model's own
+  config.model.dtype = "float32"  # or "bfloat16", with float32 logits
+  return config.lock()

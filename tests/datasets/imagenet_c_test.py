@@ -1,0 +1,148 @@
+"""ImageNet-C at 299 and 64 px: the library's bytes, names, the published files."""
+
+import io
+import pathlib
+
+import jax
+import numpy as np
+import tensorflow_datasets as tfds
+from absl.testing import absltest
+from absl.testing import parameterized
+from PIL import Image
+
+from robust_tfds import corruptions
+from robust_tfds import datasets
+from robust_tfds import errors
+from robust_tfds.datasets import geometry
+
+_WNID = "n01440764"
+_NAMES = tuple(f"ILSVRC2012_val_0000000{i}.JPEG" for i in (1, 2))
+_RULES = {"imagenet_c": "inception", "imagenet64_c": "squash64"}
+_CASES = (  # dataset, config, codec of what `corrupt` is held against
+  ("imagenet_c", "gaussian_noise_3_raw_inception", "inception"),
+  ("imagenet_c", "snow_2_raw_inception", "inception"),
+  ("imagenet64_c", "gaussian_noise_3_raw", "imagenet64"),
+  ("imagenet64_c", "defocus_blur_5_raw", "imagenet64"),
+)
+
+
+def _jpeg(width: int, height: int, seed: int) -> bytes:
+  rng = np.random.default_rng(seed)
+  small = Image.fromarray(rng.integers(0, 256, (9, 12, 3), np.uint8))
+  out = io.BytesIO()
+  small.resize((width, height)).save(out, "JPEG")
+  return out.getvalue()
+
+
+class EditionsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.manual = pathlib.Path(self.create_tempdir().full_path)
+    folder = self.manual / "val" / _WNID
+    folder.mkdir(parents=True)
+    for i, (name, size) in enumerate(
+      zip(_NAMES, [(330, 250), (250, 421)], strict=True)
+    ):
+      (folder / name).write_bytes(_jpeg(*size, seed=i))
+
+  def _stored(self, name, config) -> dict[str, np.ndarray]:
+    built = datasets.prepare(
+      name,
+      config,
+      data_dir=self.create_tempdir().full_path,
+      manual_dir=self.manual,
+    )
+    rows = tfds.as_numpy(built.as_dataset(split="validation"))
+    return {r["example_id"].decode(): r["image"] for r in rows}
+
+  @parameterized.parameters(*_CASES)
+  def test_bytes_are_the_librarys(self, name, config, edition):
+    corruption, _, rest = config.partition("_raw")[0].rpartition("_")
+    stored = self._stored(name, config)
+    self.assertCountEqual(stored, _NAMES)
+    for example_id, image in stored.items():
+      data = (self.manual / "val" / _WNID / example_id).read_bytes()
+      key = corruptions.example_key(0, name, corruption, int(rest), example_id)
+      expected = corruptions.corrupt(
+        geometry.decode(data, _RULES[name], example_id),
+        corruption,
+        int(rest),
+        edition=edition,
+        key=key,
+      )
+      np.testing.assert_array_equal(image, jax.device_get(expected))
+
+  def test_clean_is_the_crop(self):
+    for name, config in (
+      ("imagenet_c", "inception_raw"),
+      ("imagenet64_c", "clean_raw"),
+    ):
+      for example_id, image in self._stored(name, config).items():
+        data = (self.manual / "val" / _WNID / example_id).read_bytes()
+        crop = geometry.decode(data, _RULES[name], example_id)
+        np.testing.assert_array_equal(image, crop)
+
+  @parameterized.parameters(
+    ("imagenet_c", "fog_3_published_inception", "ImageNet-C-299", 299),
+    ("imagenet_c", "fog_3_published", "ImageNet-C", 224),
+    ("imagenet64_c", "fog_3_published", "ImageNet-64-C", 64),
+    ("imagenet64_c", "fog_3_published", "ImageNet-64x64-C", 64),
+  )
+  def test_published(self, name, config, folder, side):
+    place = self.manual / folder / "fog" / "3" / _WNID
+    place.mkdir(parents=True)
+    (place / _NAMES[0]).write_bytes(_jpeg(side, side, 5))
+    stored = self._stored(name, config)
+    self.assertEqual(stored[_NAMES[0]].shape, (side, side, 3))
+    (place / _NAMES[0]).write_bytes(_jpeg(side + 1, side, 5))
+    with self.assertRaisesRegex(errors.UserError, "of another edition"):
+      self._stored(name, config)
+
+
+class NamesTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("imagenet_c", "clean", {}, "inception"),
+    ("imagenet_c", "clean", {"codec": "raw"}, "inception_raw"),
+    ("imagenet_c", "inception", {}, "inception"),
+    ("imagenet_c", "fog/3", {}, "fog_3_inception"),
+    ("imagenet_c", "fog_3", {"seed": 7}, "fog_3_inception_seed7"),
+    (
+      "imagenet_c",
+      "fog_3",
+      {"codec": "published"},
+      "fog_3_published_inception",
+    ),
+    ("imagenet_p", "clean", {}, "inception"),
+    ("imagenet_p", "tilt", {}, "tilt_inception"),
+    ("imagenet_p", "source", {}, "source_inception"),
+    ("imagenet_p", "tilt", {"codec": "h264"}, "tilt_h264_inception"),
+  )
+  def test_inception(self, name, config, options, expected):
+    builder = datasets.builder(
+      name, config, data_dir="/x", geometry="inception", **options
+    )
+    self.assertEqual(builder.builder_config.name, expected)
+
+  @parameterized.parameters("imagenet_c", "imagenet_p")
+  def test_edition(self, name):
+    self.assertEqual(datasets.edition(name), "imagenet")
+    self.assertEqual(datasets.edition(name, "inception"), "inception")
+
+  @parameterized.parameters(
+    ("imagenet_p", {"geometry": "imagenet"}, "no geometry but 'inception'"),
+    ("imagenet64_c", {"geometry": "imagenet"}, "takes no geometry, got"),
+    ("imagenet64_p", {"geometry": "inception"}, "takes no geometry, got"),
+  )
+  def test_refusals(self, name, options, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      datasets.builder(name, "clean", **options)
+
+  def test_published_files_are_cropped_already(self):
+    with self.assertRaisesRegex(errors.UserError, "cropped already"):
+      datasets.builder(
+        "imagenet_c", "fog_3", codec="published", geometry="squash9"
+      )
+
+
+if __name__ == "__main__":
+  absltest.main()
