@@ -14,7 +14,6 @@ from tests import frost_folder
 _CONDITIONS = {
   "imagenet_c:squeezenet1_1": 96,
   "imagenet_p:squeezenet1_1": 15,
-  "cifar10_c": 96,
   "cifar10_c:digits_cnn": 96,
   "tiny_imagenet_c:squeezenet1_1": 96,
   "vid_robust": 1,
