@@ -13,7 +13,8 @@ The clean set is prepared once (Resize 256, CenterCrop 224, lossless); the
 corruptions run on the accelerators. `--config.data.codec=jpeg85` adds the
 published images' last JPEG; `--config.data.source=prepared` reads the builders'
 corrupted sets from the data dir instead. `--config.data.geometry=model` prepares
-the images by the model's own rule instead of ImageNet-C's.
+the images by the model's own rule instead of ImageNet-C's;
+`--config.data.geometry=inception` makes the 299 px edition, for Inception networks.
 """
 
 import ml_collections
@@ -33,7 +34,7 @@ def get_config(model: str = "resnet50") -> ml_collections.ConfigDict:
   config.data.split = "validation"
   config.data.source = "fly"  # or "prepared"
   config.data.codec = "raw"  # or "jpeg85", as published
-  config.data.geometry = "imagenet"  # or "model"
+  config.data.geometry = "imagenet"  # or "inception", or "model"
   config.data.corruptions = "all"  # common, extra, all, none or names
   config.data.severities = (1, 2, 3, 4, 5)
   config.data.limit = 0  # 0: all examples

@@ -12,8 +12,11 @@ The manual dir is that of configs/imagenet_c.py. The images are prepared once
 `codec=h264` puts them through the published videos' codec on the host (extra
 `video`); `source=prepared` reads the builders' sets instead, with
 `codec=published` the authors' own videos (in a folder ImageNet-P of the manual
-dir). Other sets: `--config.data.name=tiny_imagenet_p`, `imagenet64_p`,
-`cifar10_p` (split test), with a model of their label space.
+dir). `--config.data.geometry=inception` makes the 299 px edition, for Inception
+networks. Other sets: `--config.data.name=tiny_imagenet_p`, `imagenet64_p`,
+`cifar10_p`, `cifar100_p` (these two with `--config.data.split=test`), with a model
+of their label space and `--config.baseline=''`, since AlexNet's numbers are not of
+them.
 """
 
 import ml_collections
@@ -33,6 +36,7 @@ def get_config(model: str = "resnet50") -> ml_collections.ConfigDict:
   config.data.split = "validation"
   config.data.source = "fly"  # or "prepared"
   config.data.codec = "png"  # or "h264", as published; "published" if prepared
+  config.data.geometry = ""  # or "inception": 299 px
   config.data.perturbations = "all"  # common, extra, all, none or names
   config.data.difficulties = (1,)  # of noise; the others are scored at 1-3
   config.data.limit = 0  # 0: all examples

@@ -70,6 +70,13 @@ class CropTest(absltest.TestCase):
     expected = _resized(picture[20:300, 25:375], 299)
     self.assertLessEqual(np.abs(np.asarray(got) - expected).max(), 1)
 
+  def test_margins_of_inception_go_to_the_even_number(self):
+    picture = _picture(323, 340)  # margins of 41 and 43
+    size = layout.Size(323, 340)
+    got = _crop(picture, size, spec.edition("inception"))
+    expected = _resized(picture[20:302, 22:319], 299)
+    self.assertLessEqual(np.abs(np.asarray(got) - expected).max(), 1)
+
 
 if __name__ == "__main__":
   absltest.main()

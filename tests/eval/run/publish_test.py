@@ -59,7 +59,7 @@ class PublishTest(absltest.TestCase):
 
 class ContextTest(parameterized.TestCase):
   def test_what_reports_read(self):
-    plan, scored = _plan("alexnet"), _scored()
+    plan, scored = _plan("model:digits_cnn"), _scored()
     got = publish.context(plan.task, scored, class_names=["a"])
     self.assertEqual(got.dataset, "digits_c")
     self.assertIs(got.facts, plan.task.facts)
@@ -67,7 +67,8 @@ class ContextTest(parameterized.TestCase):
     self.assertEqual(got.corruptions, ("gaussian_noise",))
     self.assertEqual(list(got.confusions), [("m", "gaussian_noise", 1)])
     self.assertEqual(got.class_names, ["a"])
-    self.assertIn("AlexNet", got.baseline)
+    self.assertEqual(got.baseline, plan.task.baseline)
+    self.assertIn("digits_cnn", got.baseline)
 
   @parameterized.parameters(
     ({}, "corrupted on the fly"),
