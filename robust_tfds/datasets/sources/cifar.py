@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from absl import logging
 
 from robust_tfds import errors
 from robust_tfds.datasets import pictures
@@ -207,13 +208,18 @@ def _rows(builder: Any) -> Iterator[tuple[bytes, int, np.ndarray]]:
 def _downloaded(
   cifar: Cifar, dl_manager: Any, manual: pathlib.Path | None
 ) -> pathlib.Path:
+  absent = (
+    f"No {cifar.name}: {manual or 'the manual dir'} holds neither {cifar.batch}"
+    f" nor {cifar.archive}, and TFDS's {cifar.tfds} is not prepared"
+  )
+  # Without a network TFDS tries again for minutes before it says so.
+  logging.warning("%s; downloading %s.", absent, cifar.url)
   try:
     return pathlib.Path(os.fspath(dl_manager.download(cifar.url)))
   except Exception as e:  # TFDS raises many kinds for a missing network
     raise FileNotFoundError(
-      f"No {cifar.name}: {manual or 'the manual dir'} holds neither"
-      f" {cifar.batch} nor {cifar.archive}, TFDS's {cifar.tfds} is not prepared,"
-      f" and the archive could not be downloaded ({e}).\n{cifar.instructions}"
+      f"{absent}; the archive could not be downloaded ({e})."
+      f"\n{cifar.instructions}"
     ) from e
 
 
