@@ -138,8 +138,10 @@ class OwnCorruptionTest(absltest.TestCase):
     copy_with_plugin(cls.folder)
     cls.facts = json.loads(run_in(cls.folder, "-c", _SCRIPT).splitlines()[-1])
 
-  def _run(self, workdir: pathlib.Path, selection: str) -> list[table.Row]:
-    """A run of the evaluator's command in the copy, on 16 digits."""
+  def _run(
+    self, workdir: pathlib.Path, selection: str, limit: int = 16
+  ) -> list[table.Row]:
+    """A run of the evaluator's command in the copy, on some digits."""
     run_in(
       self.folder,
       "-m",
@@ -147,10 +149,9 @@ class OwnCorruptionTest(absltest.TestCase):
       "--config=configs/quickstart.py",
       f"--workdir={workdir}",
       f"--config.data.corruptions={selection}",
-      "--config.data.limit=16",
+      f"--config.data.limit={limit}",
       "--config.batch_size=16",
       "--config.models.digits_cnn.train.steps=5",
-      "--config.baseline=alexnet",
     )
     return table.read(workdir / "table.csv")
 
@@ -202,7 +203,7 @@ class OwnCorruptionTest(absltest.TestCase):
     every, published = (
       {
         (r.model, r.metric): r.value
-        for r in self._run(self.folder / name, selection)
+        for r in self._run(self.folder / name, selection, limit=128)
         if not r.corruption and not r.config
       }
       for name, selection in (("all", "all"), ("both", "common,extra"))
