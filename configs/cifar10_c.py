@@ -17,7 +17,8 @@ CIFAR-100 cifar-100-binary.tar.gz), else from TFDS's own prepared `cifar10`, els
 downloaded. Corruptions run on the accelerators; `source=prepared` reads the
 builders' sets, with `codec=published` the authors' own arrays, which have to lie
 in the manual dir: CIFAR-10-C/<corruption>.npy and labels.npy, unpacked from
-https://zenodo.org/record/2535967 (CIFAR-100-C: 3555552).
+https://zenodo.org/record/2535967 (CIFAR-100-C: 3555552). They hold no clean images:
+the clean cell needs the test images as above.
 
 No published numbers normalise these sets (AlexNet's are of ImageNet): the table
 has plain means of the error, as papers on CIFAR report them. A model of the same

@@ -14,7 +14,8 @@ corruptions run on the accelerators. `--config.data.codec=jpeg85` adds the
 published images' last JPEG; `--config.data.source=prepared` reads the builders'
 corrupted sets from the data dir instead. `--config.data.geometry=model` prepares
 the images by the model's own rule instead of ImageNet-C's;
-`--config.data.geometry=inception` makes the 299 px edition, for Inception networks.
+`--config.data.geometry=inception` makes the 299 px edition, for Inception networks;
+AlexNet's numbers are of 224 px, so it needs `--config.baseline=`.
 """
 
 import ml_collections

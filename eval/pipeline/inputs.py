@@ -205,18 +205,12 @@ class Source:
     )
     yield from tfds.as_numpy(dataset)
 
-  def find(self, example_id: str) -> dict[str, Any]:
-    """One example by its id.
-
-    Raises:
-      ValueError: there is none of that id.
-    """
+  def find(self, example_id: str) -> dict[str, Any] | None:
+    """One example by its id; None where the set has none of it."""
     for example in self.examples():
       if text(example["example_id"]) == example_id:
         return example
-    raise errors.UserError(
-      f"{self.builder.info.full_name} has no example {example_id!r}."
-    )
+    return None
 
   def _decoded_batches(self) -> Iterator[Batch]:
     examples = self.examples()

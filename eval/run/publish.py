@@ -133,7 +133,10 @@ class _Pictures:
       key = condition.name, condition.level
       if not self._plan.fly:
         source = self._data.of(condition)
-        out[key] = np.asarray(source.find(name)[source.pixels])
+        # The authors' files may have ids of their own.
+        prepared = source.find(name)
+        if prepared is not None:
+          out[key] = np.asarray(prepared[source.pixels])
       elif self._plan.task.per_model:
         pixels = self._plan.task.sample(clean, condition, name)
         if pixels is not None:
@@ -164,7 +167,7 @@ class _Pictures:
     for cell in self._scored.cells:
       columns = self._workdir.columns(cell)
       rows = columns["example_id"] == example_id
-      if "top5" in columns:
+      if "top5" in columns and rows.any():
         out[cell.model, cell.name, cell.level] = columns["top5"][rows][0]
     return out
 
@@ -193,19 +196,23 @@ class _Pictures:
       columns = self._workdir.columns(cell)
       out[cell.condition.config] = [
         (image, self._plan.task.overlays(name, columns, truth))
-        for image, name in zip(
-          self._images(cell.condition, ids), ids, strict=True
-        )
+        for name, image in self._images(cell.condition, ids).items()
       ]
     return out
 
   def _images(
     self, condition: Condition, ids: Sequence[str]
-  ) -> list[np.ndarray]:
+  ) -> dict[str, np.ndarray]:
+    """Id -> picture under a condition, of those that the set has."""
     if self._plan.fly:
-      return self._as_models_see(condition, len(ids))
+      return dict(zip(ids, self._as_models_see(condition, len(ids))))
     source = self._data.of(condition)
-    return [np.asarray(source.find(i)[source.pixels]) for i in ids]
+    prepared = {name: source.find(name) for name in ids}
+    return {
+      name: np.asarray(example[source.pixels])
+      for name, example in prepared.items()
+      if example is not None
+    }
 
 
 def _gflops(plan: Plan) -> dict[str, float]:

@@ -101,12 +101,15 @@ class Classification(base.Task):
   def check_baseline(self, labels: Sequence[str]) -> None:
     """UserError unless it is published for the set, in this run, or empty."""
     setting = self.setting
-    baselines.check(setting.baseline, labels, setting.dataset)
+    baselines.check(setting.baseline, labels, setting.dataset, setting.edition)
 
   @property
   def baseline(self) -> str:
     """The baseline in words, or why there is none."""
-    return baselines.describe(self.setting.baseline, self.setting.dataset)
+    setting = self.setting
+    return baselines.describe(
+      setting.baseline, setting.dataset, setting.edition
+    )
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Printed name -> (clean error, mCE)."""

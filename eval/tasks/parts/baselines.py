@@ -16,7 +16,7 @@ def model_label(baseline: str) -> str:
   return baseline.removeprefix(_MODEL) if baseline.startswith(_MODEL) else ""
 
 
-def holds(baseline: str, dataset: str) -> bool:
+def holds(baseline: str, dataset: str, edition: str = "") -> bool:
   """Whether a published baseline's numbers are of a data set.
 
   They are of the sets that its file lists; whose data another name stands for is
@@ -24,8 +24,10 @@ def holds(baseline: str, dataset: str) -> bool:
   """
   from robust_tfds import datasets
 
-  listed = corruption_error.load_baseline(baseline)["datasets"]
-  return dataset in listed or dataset not in datasets.names()
+  published = corruption_error.load_baseline(baseline)
+  if edition and dataset in published["datasets"]:
+    return edition in published["editions"]
+  return dataset in published["datasets"] or dataset not in datasets.names()
 
 
 def default(dataset: str) -> str:
@@ -33,21 +35,24 @@ def default(dataset: str) -> str:
   return PUBLISHED if holds(PUBLISHED, dataset) else ""
 
 
-def describe(baseline: str, dataset: str) -> str:
+def describe(baseline: str, dataset: str, edition: str = "") -> str:
   """A baseline in words; without one why none is published, where that is so."""
   words = corruption_error.describe(baseline)
-  if baseline or holds(PUBLISHED, dataset):
+  if baseline or holds(PUBLISHED, dataset, edition):
     return words
-  return f"{words}; {_why(PUBLISHED, dataset)}"
+  return f"{words}; {_why(PUBLISHED, dataset, edition)}"
 
 
-def check(baseline: str, labels: Sequence[str], dataset: str) -> None:
+def check(
+  baseline: str, labels: Sequence[str], dataset: str, edition: str = ""
+) -> None:
   """Checks a run's baseline.
 
   Args:
     baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
     labels: of the run's models.
     dataset: that is evaluated.
+    edition: of its corruptions; empty where that is not known.
 
   Raises:
     UserError: an unknown name or label, or numbers of another data set.
@@ -59,16 +64,21 @@ def check(baseline: str, labels: Sequence[str], dataset: str) -> None:
     return
   if baseline and baseline not in corruption_error.baselines():
     raise errors.unknown("baseline", baseline, corruption_error.baselines())
-  if baseline and not holds(baseline, dataset):
+  if baseline and not holds(baseline, dataset, edition):
     raise errors.UserError(
-      f"baseline={baseline!r} does not fit: {_why(baseline, dataset)}. Leave the"
+      f"baseline={baseline!r} does not fit: {_why(baseline, dataset, edition)}. Leave the"
       " baseline empty (plain means, as papers report them), or name a model of"
       " the run: model:LABEL."
     )
 
 
-def _why(baseline: str, dataset: str) -> str:
+def _why(baseline: str, dataset: str, edition: str) -> str:
   published = corruption_error.load_baseline(baseline)
+  if dataset in published["datasets"]:
+    return (
+      f"{published['name']}'s published numbers are of the edition"
+      f" {' and '.join(published['editions'])}, not of {edition}"
+    )
   return (
     f"{published['name']}'s published numbers are of"
     f" {' and '.join(published['datasets'])}, not of {dataset}"

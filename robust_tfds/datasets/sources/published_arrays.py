@@ -113,6 +113,10 @@ def _mapped(
     array = np.load(path, mmap_mode="r", allow_pickle=False)
   except (ValueError, EOFError, OSError) as e:
     raise errors.UserError(f"{path} is not a whole npy array ({e}).") from e
+  if not isinstance(array, np.ndarray):
+    raise errors.UserError(
+      f"{path} is an archive of arrays (npz); one array (npy) expected."
+    )
   fits = array.dtype.kind in kinds if kinds else array.dtype == np.uint8
   if not fits or array.shape != shape:
     raise errors.UserError(

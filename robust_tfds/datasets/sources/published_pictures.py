@@ -47,6 +47,7 @@ def find(
   """
   label_of = {wnid: i for i, wnid in enumerate(wnids)}
   root = pathlib.Path(os.fspath(manual_dir))
+  class_of: dict[str, str] = {}
   for wnid, name, data in _files(root, folders, condition):
     where = f"{condition.name}/{condition.level}/{wnid}/{name}"
     if wnid not in label_of:
@@ -54,6 +55,12 @@ def find(
         f"{where}: {wnid!r} is not one of the {len(wnids)} classes. Expected"
         " <corruption>/<severity>/<wnid>/<name>.JPEG."
       )
+    if name in class_of:
+      raise errors.UserError(
+        f"{where}: {name!r} is a picture of {class_of[name]} too; the name of a"
+        " file is its id and occurs once in a condition."
+      )
+    class_of[name] = wnid
     shape = geometry.decode(data, "whole", where).shape
     if shape != (side_px, side_px, 3):
       raise errors.UserError(
@@ -109,12 +116,18 @@ def _members(archive: pathlib.Path, below: str) -> Iterator[_File]:
           *("",) * 4,
           *pathlib.PurePosixPath(member.name).parts,
         )
-        if member.isfile() and f"{corruption}/{severity}" == below:
-          f.seek(member.offset_data)
-          data = f.read(member.size)
-          if len(data) != member.size:
-            raise tarfile.ReadError(f"{member.name} is cut off")
-          yield wnid, name, data
+        if f"{corruption}/{severity}" != below or member.isdir():
+          continue
+        if not member.isfile() or name == "..":
+          raise errors.UserError(
+            f"{archive}: {member.name} is no plain file. The authors' archives"
+            " hold none such; download it again."
+          )
+        f.seek(member.offset_data)
+        data = f.read(member.size)
+        if len(data) != member.size:
+          raise tarfile.ReadError(f"{member.name} is cut off")
+        yield wnid, name, data
   except (tarfile.TarError, EOFError) as e:
     raise errors.UserError(
       f"{archive} is not a whole tar archive ({e}); download it again."

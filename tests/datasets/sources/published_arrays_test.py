@@ -42,6 +42,13 @@ class SlicesTest(parameterized.TestCase):
       manual_dir=self.manual,
     )
 
+  def test_an_npz_under_the_name_of_an_npy(self):
+    folder = self._write()
+    np.savez(self.manual / "other.npz", a=self.pixels)
+    (self.manual / "other.npz").rename(folder / "fog.npy")
+    with self.assertRaisesRegex(errors.UserError, "archive of arrays"):
+      self._build()
+
   @parameterized.parameters(
     ("cifar10_c", cifar.CIFAR10), ("cifar100_c", cifar.CIFAR100)
   )

@@ -47,6 +47,25 @@ class PublishedPicturesTest(parameterized.TestCase):
         tar.addfile(member, io.BytesIO(data))
     return archive
 
+  def test_links_in_an_archive(self):
+    for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE):
+      with tarfile.open(self.root / "Tiny-ImageNet-C.tar", "w") as tar:
+        member = tarfile.TarInfo("T/fog/3/n01/a.JPEG")
+        member.type, member.linkname = kind, "b.JPEG"
+        tar.addfile(member)
+      with self.assertRaisesRegex(errors.UserError, "a.JPEG is no plain file"):
+        self._find()
+
+  def test_two_pictures_of_one_name(self):
+    self._tar(
+      "Tiny-ImageNet-C.tar",
+      {f"T/fog/3/{wnid}/a.JPEG": _jpeg() for wnid in _WNIDS},
+    )
+    with self.assertRaisesRegex(
+      errors.UserError, "n02/a.JPEG: 'a.JPEG' is a picture of n01 too"
+    ):
+      self._find()
+
   @parameterized.parameters(*_FOLDERS)
   def test_folder(self, folder):
     place = self.root / folder / "fog" / "3" / "n02"

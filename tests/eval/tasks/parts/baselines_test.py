@@ -31,6 +31,17 @@ class BaselinesTest(parameterized.TestCase):
     baselines.check("", [], dataset)
     baselines.check("model:mine", ["mine"], dataset)
 
+  @parameterized.parameters("imagenet_c", "imagenet_p")
+  def test_alexnet_is_of_one_edition(self, dataset):
+    baselines.check("alexnet", [], dataset, "imagenet")
+    with self.assertRaisesRegex(
+      errors.UserError, "of the edition imagenet, not of inception"
+    ):
+      baselines.check("alexnet", [], dataset, "inception")
+    self.assertIn(
+      "not of inception", baselines.describe("", dataset, "inception")
+    )
+
   def test_words(self):
     self.assertEqual(
       baselines.describe("", "imagenet_c"), "none: plain means only"
