@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Mapping
@@ -145,12 +146,16 @@ class _Pictures:
         out[key] = self._as_models_see(condition, 1)[0]
     return out
 
+  @functools.cached_property
+  def _first_batch(self) -> inputs.Batch:
+    """Of the clean set: decoded once for all conditions."""
+    return next(iter(self._data.clean.batches()))
+
   def _as_models_see(
     self, condition: Condition, count: int
   ) -> list[np.ndarray]:
     """The first pictures as models see them under a condition on the fly."""
-    source = self._data.clean
-    batch = next(iter(source.batches()))
+    source, batch = self._data.clean, self._first_batch
     images = cells_lib.show(
       self._plan.task, condition, source, batch, self._mesh
     )
