@@ -31,12 +31,13 @@ from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.eval.tasks.parts import normalised_task
 from robust_tfds.eval.tasks.parts import top_k
 
 Metric = facts_lib.Metric
 
 
-class Classification(base.Task):
+class Classification(normalised_task.NormalisedTask):
   """Top-1 error of every cell; CE and mCE over them."""
 
   facts = facts_lib.TaskFacts(
@@ -97,19 +98,6 @@ class Classification(base.Task):
     for model_rows in by_model.values():
       out += _of_model(model_rows, reference, self.setting.baseline)
     return out
-
-  def check_baseline(self, labels: Sequence[str]) -> None:
-    """UserError unless it is published for the set, in this run, or empty."""
-    setting = self.setting
-    baselines.check(setting.baseline, labels, setting.dataset, setting.edition)
-
-  @property
-  def baseline(self) -> str:
-    """The baseline in words, or why there is none."""
-    setting = self.setting
-    return baselines.describe(
-      setting.baseline, setting.dataset, setting.edition
-    )
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Printed name -> (clean error, mCE)."""

@@ -41,6 +41,7 @@ from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.classification import error_rows
 from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.eval.tasks.parts import normalised_task
 from robust_tfds.eval.tasks.parts import top_k
 
 Metric = facts_lib.Metric
@@ -53,7 +54,7 @@ _COLUMNS = {  # of the cells' metrics
 }
 
 
-class Sequences(base.Task):
+class Sequences(normalised_task.NormalisedTask):
   """Flip probabilities and rank distances; FR, T5D and their means."""
 
   facts = facts_lib.TaskFacts(
@@ -166,19 +167,6 @@ class Sequences(base.Task):
         for metric, unnormalised in _NORMALISERS.items():
           out += summary.normalised(metric, reference.get(unnormalised, {}))
     return out
-
-  def check_baseline(self, labels: Sequence[str]) -> None:
-    """UserError unless it is published for the set, in this run, or empty."""
-    setting = self.setting
-    baselines.check(setting.baseline, labels, setting.dataset, setting.edition)
-
-  @property
-  def baseline(self) -> str:
-    """The baseline in words, or why there is none."""
-    setting = self.setting
-    return baselines.describe(
-      setting.baseline, setting.dataset, setting.edition
-    )
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Printed name -> (clean error, mFR)."""
