@@ -12,6 +12,7 @@ from tools import import_graph
 _ANYBODY = (
   "robust_tfds.conditions",
   "robust_tfds.errors",
+  "robust_tfds.reading",
   "robust_tfds.version",
   "robust_tfds.short_names",  # in the __init__.py of linked folders
 )
@@ -20,6 +21,7 @@ _ALLOWED = {
   "robust_tfds": ("robust_tfds.datasets",),
   "robust_tfds.errors": (),
   "robust_tfds.conditions": ("robust_tfds.errors",),
+  "robust_tfds.reading": ("robust_tfds.errors",),
   "robust_tfds.command": (),
   "robust_tfds.version": (),
   "robust_tfds.short_names": (),
@@ -66,9 +68,10 @@ _ALLOWED = {
 }
 # Packages that a module may import when it is imported; others inside functions.
 _THIRD_PARTY = {
-  "robust_tfds": {"tensorflow_datasets", "numpy", "absl"},
+  "robust_tfds": {"tensorflow_datasets", "numpy", "absl", "pydantic"},
   "robust_tfds.errors": set(),
   "robust_tfds.conditions": {"numpy"},
+  "robust_tfds.reading": {"numpy"},
   "robust_tfds.corruptions": {"jax", "numpy"},
   "robust_tfds.configs": {"ml_collections"},
   "robust_tfds.models": {"jax", "flax", "numpy", "absl"},
@@ -76,7 +79,14 @@ _THIRD_PARTY = {
   "robust_tfds.eval.papers": set(),
   "robust_tfds.eval.reports": {"numpy", "matplotlib"},
   "robust_tfds.eval.run.augment": {"jax", "dm_pix"},
-  "robust_tfds.eval": {"jax", "numpy", "absl", "ml_collections", "optax"},
+  "robust_tfds.eval": {
+    "jax",
+    "numpy",
+    "absl",
+    "ml_collections",
+    "optax",
+    "pydantic",
+  },
 }
 _VAGUE = {"utils", "util", "helpers", "misc", "common"}
 

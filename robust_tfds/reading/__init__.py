@@ -1,0 +1,39 @@
+"""The one door for files that somebody else wrote.
+
+Whatever a user, a download or another program left on disk is opened here: with
+limits (`limits`), with encodings that are named, without pickles, entities or
+links, and with errors that begin with the path and the field. A test forbids
+`json.load`, `np.load`, `zipfile`, `tarfile`, `ElementTree` and `Image.open`
+elsewhere (tests/architecture_test.py). What each door of the package accepts:
+docs/ROBUST_INPUT.md. Imports nothing of ours but `errors`.
+"""
+
+from robust_tfds.reading.arrays import npy_file
+from robust_tfds.reading.arrays import npz_file
+from robust_tfds.reading.csv_files import check_header
+from robust_tfds.reading.csv_files import csv_file
+from robust_tfds.reading.json_files import json_file
+from robust_tfds.reading.json_files import json_text
+from robust_tfds.reading.json_files import records
+from robust_tfds.reading.text import decode
+from robust_tfds.reading.text import file_bytes
+from robust_tfds.reading.text import file_size
+from robust_tfds.reading.text import line_list
+from robust_tfds.reading.text import text_file
+from robust_tfds.reading.xml_files import xml_text
+
+__all__ = [
+  "check_header",
+  "csv_file",
+  "decode",
+  "file_bytes",
+  "file_size",
+  "json_file",
+  "json_text",
+  "line_list",
+  "npy_file",
+  "npz_file",
+  "records",
+  "text_file",
+  "xml_text",
+]

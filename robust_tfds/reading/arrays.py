@@ -1,0 +1,158 @@
+"""Opens NumPy files: no pickles, no promise that the file's size cannot hold."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+import zlib
+from typing import IO
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.reading import limits
+from robust_tfds.reading import text as text_lib
+
+_RATIO = 1100  # what deflate can shrink at the most, 1032, and some room
+_SUFFIX = ".npy"
+
+
+def npz_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
+  """The arrays of a `.npz` file by name, in the file's order.
+
+  Raises:
+    UserError: no such file; not a `.npz`; cut off or damaged; a member that is
+      not an array, stands twice, holds Python objects (pickles, which can run
+      code), or promises more than the file can hold.
+  """
+  size = text_lib.file_size(path)
+  try:
+    with zipfile.ZipFile(path) as archive:
+      members = archive.infolist()
+      _check_members(path, members, size)
+      return {
+        member.filename.removesuffix(_SUFFIX): _member(path, archive, member)
+        for member in members
+      }
+  except (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+  ) as e:
+    raise errors.UserError(
+      f"{path}: not a whole NumPy archive (.npz): {e or 'it ends too early'}."
+      " Write or download it again."
+    ) from e
+
+
+def _check_members(
+  path: str | os.PathLike, members: list[zipfile.ZipInfo], size: int
+) -> None:
+  names = [member.filename for member in members]
+  for member in members:
+    name = member.filename
+    if not name.endswith(_SUFFIX):
+      raise errors.UserError(f"{path}: {name!r} is not an array (.npy).")
+    if names.count(name) > 1:
+      raise errors.UserError(f"{path}: the array {name!r} stands twice.")
+    if member.flag_bits & 1:
+      raise errors.UserError(f"{path}: {name!r} is encrypted.")
+    if member.file_size > _RATIO * min(member.compress_size, size) + 1024:
+      raise errors.UserError(
+        f"{path}: {name!r} promises {member.file_size:,} bytes, more than the"
+        f" {member.compress_size:,} bytes in a file of {size:,} can hold."
+      )
+  total = sum(member.file_size for member in members)
+  limits.check(total, limits.ARRAY_BYTES, str(path), "bytes of arrays")
+
+
+def _member(
+  path: str | os.PathLike, archive: zipfile.ZipFile, member: zipfile.ZipInfo
+) -> np.ndarray:
+  source = f"{path}: {member.filename.removesuffix(_SUFFIX)!r}"
+  with archive.open(member) as file:
+    shape, order, dtype = _header(file, source)
+    count = _count(shape, dtype, member.file_size - file.tell(), source)
+    data = bytearray(count * dtype.itemsize)
+    _fill(file, data, source)
+    file.read(1)  # the end of the member, where its checksum is compared
+  return np.frombuffer(data, dtype, count).reshape(
+    shape, order="F" if order else "C"
+  )
+
+
+def _fill(file: IO[bytes], data: bytearray, source: str) -> None:
+  view = memoryview(data)
+  place = 0
+  while place < len(view):
+    part = file.readinto(view[place:])  # type: ignore[attr-defined]
+    if not part:
+      raise errors.UserError(f"{source} ends too early.")
+    place += part
+
+
+def npy_file(path: str | os.PathLike, *, mmap: bool = False) -> np.ndarray:
+  """The array of a `.npy` file.
+
+  Args:
+    path: of the file.
+    mmap: whether it is mapped, read-only, instead of read.
+
+  Raises:
+    UserError: no such file; not a `.npy`; Python objects (pickles, which can run
+      code); a size that is not what its header says.
+  """
+  size = text_lib.file_size(path)
+  source = str(path)
+  try:
+    with open(path, "rb") as file:
+      shape, order, dtype = _header(file, source)
+      count = _count(shape, dtype, size - file.tell(), source)
+      if not count or not mmap:
+        limits.check(
+          count * dtype.itemsize, limits.ARRAY_BYTES, source, "bytes of arrays"
+        )
+        flat = np.fromfile(file, dtype, count)
+        return flat.reshape(shape, order="F" if order else "C")
+      return np.memmap(
+        path, dtype, "r", file.tell(), shape, order="F" if order else "C"
+      )
+  except OSError as e:
+    raise errors.UserError(f"{path}: cannot be read: {e}.") from e
+
+
+def _header(
+  file: IO[bytes], source: str
+) -> tuple[tuple[int, ...], bool, np.dtype]:
+  try:
+    version = np.lib.format.read_magic(file)
+    read = {
+      (1, 0): np.lib.format.read_array_header_1_0,
+      (2, 0): np.lib.format.read_array_header_2_0,
+    }[version]
+    shape, order, dtype = read(file)
+  except (ValueError, KeyError, SyntaxError, TypeError, EOFError) as e:
+    raise errors.UserError(f"{source}: not a NumPy array (.npy).") from e
+  if dtype.hasobject:
+    raise errors.UserError(
+      f"{source}: Python objects (a pickle), which can run code and are never"
+      " read. Save plain arrays of numbers or text."
+    )
+  return shape, order, dtype
+
+
+def _count(
+  shape: tuple[int, ...], dtype: np.dtype, size: int, source: str
+) -> int:
+  count = math.prod(shape)
+  if min(shape, default=0) < 0 or count * dtype.itemsize != size:
+    raise errors.UserError(
+      f"{source}: the header promises {dtype} {list(shape)}, which are"
+      f" {count * dtype.itemsize:,} bytes, but {size:,} follow. The file is cut"
+      " off or damaged: write or download it again."
+    )
+  return count
