@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from collections.abc import Sequence
 
@@ -50,6 +51,7 @@ class Cell:
     n: int | None = None,
     *,
     level: int | None = None,
+    note: str = "",
   ) -> table.Row:
     """A row of the table about this cell.
 
@@ -59,6 +61,7 @@ class Cell:
       interval: (lo, hi), None where there is none.
       n: examples behind it.
       level: in the column `severity`; the condition's if None.
+      note: what else is to be known of it.
     """
     return table.Row(
       model=self.model,
@@ -72,6 +75,7 @@ class Cell:
       hi=_float(interval[1]),
       n=n,
       seed=self.seed,
+      note=note,
       fingerprint=self.fingerprint,
     )
 
@@ -125,21 +129,23 @@ class Summary:
     self,
     name: str,
     metric: str,
-    value: float,
+    value: float | None,
     interval: Interval = _NONE,
     n: int | None = None,
     *,
     level: int | None = None,
+    note: str = "",
   ) -> table.Row:
     """A row over cells.
 
     Args:
       name: of the corruption; empty for the whole benchmark.
       metric: its name.
-      value: its value.
+      value: its value; None where it cannot be had.
       interval: (lo, hi), None where there is none.
       n: examples behind it.
       level: difficulty, where the metric has one.
+      note: what else is to be known of it, or why there is no value.
     """
     return table.Row(
       model=self.model,
@@ -148,11 +154,12 @@ class Summary:
       corruption=name,
       severity=level,
       metric=metric,
-      value=float(value),
+      value=math.nan if value is None else float(value),
       lo=_float(interval[0]),
       hi=_float(interval[1]),
       n=n,
       seed=self.seed,
+      note=note,
       fingerprint=self.fingerprint,
     )
 

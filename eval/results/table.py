@@ -1,13 +1,15 @@
 """The tidy table: every leaderboard, figure and comparison is a pivot of it.
 
 Columns, in order: model, dataset, config, corruption, severity, metric, value,
-lo, hi, n, seed, fingerprint. Rates are fractions in [0, 1].
+lo, hi, n, seed, note, fingerprint. Rates are fractions in [0, 1].
 
 * A cell's own metrics carry its config (`gaussian_noise_3`, or `clean` with an
   empty corruption and severity 0), its corruption and its severity.
 * A metric of one corruption over all its severities has an empty config and
   severity.
 * A metric of the whole benchmark has an empty corruption as well.
+* A value that cannot be had is empty, nan in a `Row`, and its note says why:
+  `missing: fog 3, fog 4 (2 of 75)` where cells are not there.
 
 Equal runs write equal bytes: rows are sorted, floats are written with the
 shortest text that reads back as the same float64.
@@ -38,11 +40,12 @@ class Row:
     corruption: corruption's name; empty for clean and for whole benchmarks.
     severity: 1-5, 0 for clean; None for summaries.
     metric: e.g. `error`, `ce`, `mce`; see each task for its metrics.
-    value: the number; a fraction where it is a rate.
+    value: the number; a fraction where it is a rate; nan where there is none.
     lo: lower end of the 95 % interval, None where none is defined.
     hi: upper end.
     n: examples (or sequences) behind the number; None where it is a ratio.
     seed: the run's seed.
+    note: what else is to be known of the number, or why there is none.
     fingerprint: 12 hexadecimal digits over data, seed, weights, preprocessing
       and code (see `eval/results/provenance.py`).
   """
@@ -58,16 +61,28 @@ class Row:
   hi: float | None = None
   n: int | None = None
   seed: int = 0
+  note: str = ""
   fingerprint: str = ""
+
+  @property
+  def has_value(self) -> bool:
+    """Whether there is a number; the note says why where there is none."""
+    return not math.isnan(self.value)
+
+  def add_note(self, text: str) -> Row:
+    """The row with one more note; several are separated by `; `."""
+    note = "; ".join(t for t in (self.note, text) if t)
+    return dataclasses.replace(self, note=note)
 
 
 COLUMNS = tuple(f.name for f in dataclasses.fields(Row))
+_WITHOUT_NOTE = tuple(c for c in COLUMNS if c != "note")
 _FLOATS = ("value", "lo", "hi")
 _INTEGERS = ("severity", "n", "seed")
 
 
 def _text(value: object) -> str:
-  if value is None:
+  if value is None or (isinstance(value, float) and math.isnan(value)):
     return ""
   if isinstance(value, float):
     return repr(float(value))
@@ -103,12 +118,23 @@ def read(path: str | os.PathLike) -> list[Row]:
   path = pathlib.Path(path)
   with path.open(newline="", encoding="utf-8") as f:
     lines = list(csv.reader(f))
-  if not lines or tuple(lines[0]) != COLUMNS:
-    got = lines[0] if lines else "an empty file"
-    raise errors.UserError(
-      f"{path}: expected the columns {COLUMNS}, got {got}."
-    )
+  _check_header(path, lines[0] if lines else ())
   return [_parse(path, i, cells) for i, cells in enumerate(lines[1:], 2)]
+
+
+def _check_header(path: pathlib.Path, header: Sequence[str]) -> None:
+  if tuple(header) == COLUMNS:
+    return
+  if tuple(header) == _WITHOUT_NOTE:
+    raise errors.UserError(
+      f"{path} is of an earlier robust_tfds: it lacks the column 'note'. Write it"
+      f" again: python -m eval.score --predictions={path.parent} --out=FOLDER,"
+      " or start its run again, which computes no finished cell twice."
+    )
+  got = ",".join(header) or "an empty line"
+  raise errors.UserError(
+    f"{path}, line 1: expected the columns {','.join(COLUMNS)}, got {got}."
+  )
 
 
 def _parse(path: pathlib.Path, line: int, cells: Sequence[str]) -> Row:

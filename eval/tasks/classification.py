@@ -5,12 +5,15 @@ Cell metrics: `error` (1 - top-1 accuracy) and, from six classes up,
 a corruption: `mean_error` (plain), `ce` and `relative_ce` (normalised by the
 baseline). Over the benchmark: `clean_error`, `mean_corruption_error` (plain,
 common corruptions), `extra_mean_corruption_error` (plain, the others), `mce` and
-`relative_mce` (normalised; only where all 15 common corruptions are there).
+`relative_mce` (normalised). A number some of whose cells are not there is empty,
+with a note (`parts/missing_cells`).
 Definitions: Hendrycks & Dietterich 2019, section 4.1.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -31,10 +34,13 @@ from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.eval.tasks.parts import missing_cells
 from robust_tfds.eval.tasks.parts import normalised_task
 from robust_tfds.eval.tasks.parts import top_k
 
 Metric = facts_lib.Metric
+Errors = Mapping[Condition, float]
+_FAMILY = conditions.PICTURES
 
 
 class Classification(normalised_task.NormalisedTask):
@@ -93,25 +99,17 @@ class Classification(normalised_task.NormalisedTask):
       label: [r for r in rows if r.model == label]
       for label in dict.fromkeys(r.model for r in rows)
     }
-    reference = self._reference(by_model)
+    baseline = self.setting.baseline
+    reference = _reference(by_model, baseline)
     out = []
     for model_rows in by_model.values():
-      out += _of_model(model_rows, reference, self.setting.baseline)
+      summary = cells_lib.Summary.of(model_rows, baseline)
+      out += _Model(summary, _errors(model_rows), reference).rows()
     return out
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Printed name -> (clean error, mCE)."""
     return papers.networks(self.setting.dataset, "clean_error", "mce")
-
-  def _reference(
-    self, by_model: Mapping[str, Sequence[table.Row]]
-  ) -> str | Mapping[str, object]:
-    """The baseline as `corruption_error.summarize` takes it."""
-    label = baselines.model_label(self.setting.baseline)
-    if not label:
-      return self.setting.baseline
-    rows = by_model[label]
-    return {"errors": _errors(rows), "clean_error": _clean_error(rows)}
 
 
 def error_rows(
@@ -135,73 +133,127 @@ def error_rows(
   return rows
 
 
-def _of_model(
-  rows: Sequence[table.Row],
-  reference: str | Mapping[str, object],
-  baseline: str,
-) -> list[table.Row]:
-  summary = cells_lib.Summary.of(rows, baseline)
-  errors, clean = _errors(rows), _clean_error(rows)
-  means = {name: float(np.mean(e)) for name, e in errors.items()}
-  numbers: list[tuple[str, str, float | None]] = []
-  normalised = _normalised(errors, clean, reference)
-  for name, mean in means.items():
-    numbers += [
-      (name, "mean_error", mean),
-      (name, "ce", normalised["ce"].get(name)),
-      (name, "relative_ce", normalised["relative_ce"].get(name)),
+@dataclasses.dataclass(frozen=True)
+class _Model:
+  """The numbers over one model's cells.
+
+  Attributes:
+    summary: what their rows have in common.
+    errors: of its cells.
+    reference: the baseline's errors; empty where there is no baseline.
+  """
+
+  summary: cells_lib.Summary
+  errors: Errors
+  reference: Errors
+
+  def rows(self) -> list[table.Row]:
+    """Of every corruption, then of the whole benchmark."""
+    out: list[table.Row] = []
+    for name in dict.fromkeys(c.name for c in self.errors if c.name):
+      cells = missing_cells.needed(_FAMILY, [name])
+      out += self._plain(name, "mean_error", [name])
+      out += self._normalised(name, "ce", cells)
+      out += self._normalised(name, "relative_ce", [Condition(), *cells])
+    if Condition() in self.errors:
+      clean = self.errors[Condition()]
+      out.append(self.summary.row("", "clean_error", clean))
+    common, extra = _FAMILY.names("common"), _FAMILY.names("extra")
+    out += self._plain("", "mean_corruption_error", common)
+    out += self._plain("", "extra_mean_corruption_error", extra)
+    cells = missing_cells.needed(_FAMILY, common)
+    out += self._normalised("", "mce", cells)
+    return out + self._normalised("", "relative_mce", [Condition(), *cells])
+
+  def _plain(
+    self, name: str, metric: str, over: Sequence[str]
+  ) -> list[table.Row]:
+    """The mean of some corruptions' means."""
+    cells = missing_cells.needed(_FAMILY, over)
+    value = None
+    if all(c in self.errors for c in cells):
+      value = float(
+        np.mean([np.mean(_severities(self.errors, n)) for n in over])
+      )
+    return self._numbers.rows(name, metric, value, cells)
+
+  def _normalised(
+    self, name: str, metric: str, cells: Sequence[Condition]
+  ) -> list[table.Row]:
+    if not self.reference or not self._has_baseline(name):
+      return []
+    value = self._summarized.get(metric)
+    if isinstance(value, dict):
+      value = value.get(name)
+    lacks = missing_cells.note(cells, self.reference)
+    why = f"of the baseline {lacks}" if lacks else ""
+    if not why and (value is None or math.isnan(value)):
+      why = "undefined: the baseline's errors are 0"
+    return self._numbers.rows(name, metric, value, cells, why=why)
+
+  def _has_baseline(self, name: str) -> bool:
+    """Whether a baseline can be known: of a user's own corruption it may not."""
+    if not name or _FAMILY.row(name).set != "own":
+      return True
+    return any(c.name == name for c in self.reference)
+
+  @property
+  def _numbers(self) -> missing_cells.Numbers:
+    return missing_cells.Numbers(self.summary, self.errors)
+
+  @functools.cached_property
+  def _summarized(self) -> dict[str, Any]:
+    """CE and mCE of the corruptions that are whole here and in the baseline."""
+    names = [
+      name
+      for name in dict.fromkeys(c.name for c in self.errors if c.name)
+      if all(
+        c in self.errors and c in self.reference
+        for c in missing_cells.needed(_FAMILY, [name])
+      )
     ]
-  numbers += [("", "clean_error", clean), *_plain_means(means)]
-  numbers += [
-    ("", metric, normalised.get(metric)) for metric in ("mce", "relative_mce")
-  ]
-  return [
-    summary.row(name, metric, value)
-    for name, metric, value in numbers
-    if value is not None and not math.isnan(value)
-  ]
+    if not names:
+      return {}
+    # Without a clean cell the relative numbers are left out by their cells.
+    return corruption_error.summarize(
+      {n: _severities(self.errors, n) for n in names},
+      self.errors.get(Condition(), 0.0),
+      {
+        "errors": {n: _severities(self.reference, n) for n in names},
+        "clean_error": self.reference.get(Condition(), 0.0),
+      },
+    )
 
 
-def _normalised(
-  errors: Mapping[str, Sequence[float]],
-  clean: float | None,
-  reference: str | Mapping[str, object],
-) -> dict[str, Any]:
-  """Of the corruptions that have all their severities."""
-  whole = {
-    name: list(e)
-    for name, e in errors.items()
-    if len(e) == len(conditions.SEVERITIES)
+def _severities(errors_of: Errors, name: str) -> list[float]:
+  """A corruption's errors by ascending severity."""
+  return [errors_of[c] for c in missing_cells.needed(_FAMILY, [name])]
+
+
+def _reference(
+  by_model: Mapping[str, Sequence[table.Row]], baseline: str
+) -> Errors:
+  """The errors of a baseline's name or of a model; empty without a baseline."""
+  label = baselines.model_label(baseline)
+  if label:
+    return _errors(by_model[label])
+  if not baseline:
+    return {}
+  published = corruption_error.load_baseline(baseline)
+  return {
+    Condition(): published["clean_error"],
+    **{
+      Condition(name, severity): error
+      for name, of_name in published["errors"].items()
+      for severity, error in enumerate(of_name, 1)
+    },
   }
-  if not reference or not whole or clean is None:
-    return {"ce": {}, "relative_ce": {}}
-  return corruption_error.summarize(whole, clean, reference)
 
 
-def _plain_means(means: Mapping[str, float]) -> list[tuple[str, str, float]]:
-  """Over the common corruptions if all are there, and over the extra ones."""
-  out = []
-  family = conditions.PICTURES
-  common = [means[n] for n in family.names("common") if n in means]
-  if len(common) == len(family.names("common")):
-    out.append(("", "mean_corruption_error", float(np.mean(common))))
-  extra = [means[n] for n in family.names("extra") if n in means]
-  if extra:
-    out.append(("", "extra_mean_corruption_error", float(np.mean(extra))))
-  return out
-
-
-def _errors(rows: Sequence[table.Row]) -> dict[str, list[float]]:
-  """Corruption -> errors by ascending severity, in the order of the rows."""
-  out: dict[str, dict[int, float]] = {}
-  for r in rows:
-    if r.metric == "error" and r.corruption:
-      out.setdefault(r.corruption, {})[r.severity or 0] = r.value
-  return {name: [e[s] for s in sorted(e)] for name, e in out.items()}
-
-
-def _clean_error(rows: Sequence[table.Row]) -> float | None:
-  for r in rows:
-    if r.metric == "error" and not r.corruption:
-      return r.value
-  return None
+def _errors(rows: Sequence[table.Row]) -> dict[Condition, float]:
+  """The error of every cell of one model, in the order of the rows."""
+  return {
+    Condition(r.corruption, r.severity or 0): r.value
+    for r in rows
+    if r.metric == "error"
+  }

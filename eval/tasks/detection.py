@@ -9,11 +9,13 @@ the severities of a corruption: `mean_ap`. Over the benchmark: `p` (clean),
 `mpc` (15 corruptions), `rpc`, and `mpc_all`, `rpc_all` (19), `mpc_validation`
 (the other 4); with `segm/` before them for masks. P is AP, of VOC AP50
 (Michaelis et al. 2019, section 2.3). AP has no interval: it is no mean over
-independent parts.
+independent parts. A number some of whose cells are not there is empty, with a
+note (`parts/missing_cells`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -37,10 +39,12 @@ from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import average_precision
 from robust_tfds.eval.tasks.parts import masks
+from robust_tfds.eval.tasks.parts import missing_cells
 from robust_tfds.eval.tasks.parts import result_lists
 from robust_tfds.eval.tasks.parts import stored_numbers
 
 Metric = facts_lib.Metric
+_FAMILY = conditions.PICTURES
 _VOC = ("pascal_c",)
 _SCOPES = {"": "benchmark", "_all": "all", "_validation": "validation"}
 _LEAST_SCORE = 0.3  # of what the gallery draws
@@ -295,43 +299,76 @@ def _summary_rows(rows: Sequence[table.Row], iou_type: str) -> list[table.Row]:
   metric = f"{iou_type}/AP"
   if not any(r.metric == metric for r in rows):
     metric = f"{iou_type}/AP50"
-  cells: dict[str, dict[int, float]] = {}
-  clean = None
-  for r in rows:
-    if r.metric == metric and r.corruption:
-      cells.setdefault(r.corruption, {})[r.severity or 0] = r.value
-    elif r.metric == metric:
-      clean = r.value
-  if clean is None:
-    return []
-  numbers = [("", "p", clean)]
-  for name, by_severity in cells.items():
-    numbers.append(
-      (name, "mean_ap", float(np.mean(list(by_severity.values()))))
-    )
-  numbers += [("", *x) for x in _over_benchmark(cells, clean)]
-  prefix = "" if iou_type == "bbox" else f"{iou_type}/"
-  summary = cells_lib.Summary.of(rows)
-  return [
-    summary.row(name, f"{prefix}{number}", value)
-    for name, number, value in numbers
-  ]
-
-
-def _over_benchmark(
-  cells: Mapping[str, Mapping[int, float]], clean: float
-) -> list[tuple[str, float]]:
-  """`mpc...` and `rpc...` of the scopes whose cells are all there."""
-  whole = {
-    name: [by_severity[s] for s in conditions.SEVERITIES]
-    for name, by_severity in cells.items()
-    if len(by_severity) == len(conditions.SEVERITIES)
+  cells = {
+    Condition(r.corruption, r.severity or 0): r.value
+    for r in rows
+    if r.metric == metric
   }
-  out = []
-  for suffix, scope in _SCOPES.items():
-    if all(name in whole for name in benchmark.names(scope)):
-      numbers = detection.summarize(whole, clean, scope)
-      out.append((f"mpc{suffix}", numbers["mpc"]))
-      if clean and suffix != "_validation":
-        out.append((f"rpc{suffix}", numbers["rpc"]))
-  return out
+  if not cells:
+    return []
+  prefix = "" if iou_type == "bbox" else f"{iou_type}/"
+  return _Model(cells_lib.Summary.of(rows), cells, prefix).rows()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Model:
+  """The numbers over one model's cells, of boxes or of masks.
+
+  Attributes:
+    summary: what their rows have in common.
+    performance: AP, of VOC AP50, of its cells.
+    prefix: before the names of its metrics.
+  """
+
+  summary: cells_lib.Summary
+  performance: Mapping[Condition, float]
+  prefix: str
+
+  def rows(self) -> list[table.Row]:
+    """P, the mean of every corruption, mPC and rPC of every scope."""
+    out = []
+    clean = self.performance.get(Condition())
+    if clean is not None:
+      out.append(self.summary.row("", f"{self.prefix}p", clean))
+    for name in dict.fromkeys(c.name for c in self.performance if c.name):
+      cells = missing_cells.needed(_FAMILY, [name])
+      out += self._row(name, "mean_ap", self._mean(cells), cells)
+    for suffix, scope in _SCOPES.items():
+      out += self._over_scope(suffix, scope)
+    return out
+
+  def _over_scope(self, suffix: str, scope: str) -> list[table.Row]:
+    """`mpc...` and `rpc...` of one scope."""
+    names = benchmark.names(scope)
+    cells = missing_cells.needed(_FAMILY, names)
+    clean = self.performance.get(Condition())
+    mpc = None
+    if all(c in self.performance for c in cells):
+      whole = {
+        n: [self.performance[Condition(n, s)] for s in conditions.SEVERITIES]
+        for n in names
+      }
+      # mPC needs no clean cell.
+      mpc = detection.summarize(whole, clean or 0.0, scope)["mpc"]
+    out = self._row("", f"mpc{suffix}", mpc, cells)
+    if suffix != "_validation":
+      rpc = mpc / clean if mpc is not None and clean else None
+      why = "undefined: P is 0" if clean == 0 else ""
+      out += self._row("", f"rpc{suffix}", rpc, [Condition(), *cells], why)
+    return out
+
+  def _mean(self, cells: Sequence[Condition]) -> float | None:
+    if any(c not in self.performance for c in cells):
+      return None
+    return float(np.mean([self.performance[c] for c in cells]))
+
+  def _row(
+    self,
+    name: str,
+    metric: str,
+    value: float | None,
+    cells: Sequence[Condition],
+    why: str = "",
+  ) -> list[table.Row]:
+    numbers = missing_cells.Numbers(self.summary, self.performance)
+    return numbers.rows(name, f"{self.prefix}{metric}", value, cells, why=why)

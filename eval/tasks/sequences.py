@@ -10,7 +10,8 @@ difficulty: `flip_probability`, `zipf_distance` and, from five classes up,
 by the baseline: `fr`, `t5d`. Over the benchmark: `clean_error`,
 `mean_flip_probability` and `mean_unnormalised_t5d` (plain means over the 10
 common perturbations), `mfr` and `mt5d`. Definitions: `eval/metrics/stability`.
-The published baseline is known at difficulty 1 alone.
+The published baseline is known at difficulty 1 alone. A number some of whose
+cells are not there is empty, with a note (`parts/missing_cells`).
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.classification import error_rows
 from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.eval.tasks.parts import missing_cells
 from robust_tfds.eval.tasks.parts import normalised_task
 from robust_tfds.eval.tasks.parts import top_k
 
@@ -250,6 +252,8 @@ class _Summary:
     self, metric: str, reference: Mapping[str, float]
   ) -> list[table.Row]:
     """`metric` of every perturbation, and its mean over the common ones."""
+    if not reference:
+      return []
     out = []
     unnormalised = _NORMALISERS[metric]
     for row in self.rows:
@@ -260,6 +264,9 @@ class _Summary:
         ends = (row.lo or 0.0) / by, (row.hi or 0.0) / by
         value = row.value / by
         out.append(self._row(row.corruption, metric, value, ends, row.n))
+      elif _FAMILY.row(row.corruption).set != "own":
+        why = self._why([row.corruption], reference)
+        out.append(self._row(row.corruption, metric, None, note=why))
     return out + self._mean(f"m{metric}", unnormalised, reference)
 
   def _mean(
@@ -267,22 +274,52 @@ class _Summary:
   ) -> list[table.Row]:
     """The mean over the common ones; the bootstrap draws whole images."""
     column, names = _COLUMNS[unnormalised], _FAMILY.names("common")
-    if any(
-      not reference.get(n) or column not in self.sequences_of.get(n, {})
-      for n in names
-    ):
-      return []
-    each = [
-      self.sequences_of[n][column][:, self._column(n)] / reference[n]
-      for n in names
+    present = [n for n in names if column in self.sequences_of.get(n, {})]
+    why = self._why(names, reference)
+    value, ends, n = None, (None, None), None
+    if len(present) == len(names) and not why:
+      value, ends, n = self._over(
+        [
+          self.sequences_of[n][column][:, self._column(n)] / reference[n]
+          for n in names
+        ]
+      )
+    numbers = missing_cells.Numbers(
+      cells_lib.Summary.of(self.rows, self.baseline),
+      [self._condition(n) for n in present],
+    )
+    cells = [self._condition(n) for n in names]
+    return numbers.rows(
+      "", metric, value, cells, ends, n, level=self.difficulty, why=why
+    )
+
+  def _over(
+    self, each: Sequence[np.ndarray]
+  ) -> tuple[float, cells_lib.Interval, int | None]:
+    """Mean, interval and number of sequences of the common perturbations."""
+    ids = [
+      self.sequences_of[n]["example_id"] for n in _FAMILY.names("common")
     ]
-    ids = [self.sequences_of[n]["example_id"] for n in names]
     value = float(np.mean([np.mean(e) for e in each]))
     if any(not np.array_equal(i, ids[0]) for i in ids):
-      return [self._row("", metric, value)]
+      return value, (None, None), None
     rng = np.random.default_rng(self.rows[0].seed)
-    ends = intervals.bootstrap(np.mean(each, axis=0), rng)
-    return [self._row("", metric, value, ends, len(ids[0]))]
+    return value, intervals.bootstrap(np.mean(each, axis=0), rng), len(ids[0])
+
+  def _why(self, names: Sequence[str], reference: Mapping[str, float]) -> str:
+    """Why perturbations cannot be divided by the baseline's, if they cannot."""
+    cells = [self._condition(n) for n in names]
+    lacks = missing_cells.note(cells, [self._condition(n) for n in reference])
+    if lacks:
+      return f"of the baseline {lacks}"
+    if not all(reference[n] for n in names):
+      return "undefined: the baseline's value is 0"
+    return ""
+
+  def _condition(self, name: str) -> Condition:
+    """The cell that holds a perturbation's values at the difficulty."""
+    noise = _FAMILY.is_noise(name)
+    return _FAMILY.condition(name, self.difficulty if noise else 1)
 
   def _column(self, name: str) -> int:
     """Noise has one cell a difficulty, the others one column a difficulty."""
@@ -292,12 +329,15 @@ class _Summary:
     self,
     name: str,
     metric: str,
-    value: float,
+    value: float | None,
     ends: cells_lib.Interval = (None, None),
     n: int | None = None,
+    note: str = "",
   ) -> table.Row:
     summary = cells_lib.Summary.of(self.rows, self.baseline)
-    return summary.row(name, metric, value, ends, n, level=self.difficulty)
+    return summary.row(
+      name, metric, value, ends, n, level=self.difficulty, note=note
+    )
 
 
 def _has(condition: Condition, difficulty: int) -> bool:

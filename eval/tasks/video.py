@@ -8,11 +8,13 @@ the groups. Their intervals are bootstrapped over videos. Where videos show a
 natural shift (UCF101-DS) there is nothing clean: cells also have
 `accuracy/category/...` and `accuracy/shift/...`, the benchmark
 `natural_accuracy` and `natural_category_accuracy`, the mean of the categories.
-Definitions: `eval/metrics/action`.
+A number some of whose cells are not there is empty, with a note
+(`parts/missing_cells`). Definitions: `eval/metrics/action`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -34,6 +36,7 @@ from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import missing_cells
 from robust_tfds.eval.tasks.parts import top_k
 
 Metric = facts_lib.Metric
@@ -184,8 +187,7 @@ class Video(base.Task):
       hits_of = {
         c: hits for (model, c), hits in summary_inputs.items() if model == label
       }
-      if Condition() in hits_of:
-        out += _of_model(model_rows, hits_of)
+      out += _of_model(model_rows, hits_of)
     return out
 
   def check_baseline(self, labels: Sequence[str]) -> None:
@@ -241,47 +243,78 @@ def _shift_rows(
 def _of_model(
   rows: Sequence[table.Row], hits_of: Mapping[Condition, np.ndarray]
 ) -> list[table.Row]:
-  clean = hits_of[Condition()]
-  summary, accuracy = cells_lib.Summary.of(rows), float(clean.mean())
-  ends = intervals.clopper_pearson(int(clean.sum()), len(clean))
-  by_category = [
-    r.value for r in rows if r.metric.startswith("accuracy/category/")
-  ]
-  if by_category:
-    mean = float(np.mean(by_category))
-    return [
-      summary.row("", "natural_accuracy", accuracy, ends, len(clean)),
-      summary.row("", "natural_category_accuracy", mean, n=len(clean)),
+  summary, clean = cells_lib.Summary.of(rows), hits_of.get(Condition())
+  out = []
+  if clean is not None:
+    n, accuracy = len(clean), float(clean.mean())
+    ends = intervals.clopper_pearson(int(clean.sum()), n)
+    by_category = [
+      r.value for r in rows if r.metric.startswith("accuracy/category/")
     ]
-  out = [summary.row("", "clean_accuracy", accuracy, ends, len(clean))]
-  perturbed = {
-    (c.name, c.level): hits for c, hits in hits_of.items() if not c.clean
-  }
-  if perturbed and accuracy:
-    out += _gamma_rows(summary, clean, perturbed)
-  return out
+    if by_category:
+      mean = float(np.mean(by_category))
+      return [
+        summary.row("", "natural_accuracy", accuracy, ends, n),
+        summary.row("", "natural_category_accuracy", mean, n=n),
+      ]
+    out.append(summary.row("", "clean_accuracy", accuracy, ends, n))
+  return out + _gamma_rows(missing_cells.Numbers(summary, hits_of), hits_of)
 
 
 def _gamma_rows(
-  summary: cells_lib.Summary,
-  clean: np.ndarray,
-  perturbed: Mapping[tuple[str, int], np.ndarray],
+  numbers: missing_cells.Numbers, hits_of: Mapping[Condition, np.ndarray]
 ) -> list[table.Row]:
-  values = action.robustness(
-    {c: float(hits.mean()) for c, hits in perturbed.items()},
-    float(clean.mean()),
-  )
-  rng = np.random.default_rng(summary.seed)
-  spread = action.robustness_intervals(perturbed, clean, rng)
-  out, n = [], len(clean)
+  """gamma_a and gamma_r of perturbations, groups and the benchmark."""
+  perturbed = {
+    (c.name, c.level): hits for c, hits in hits_of.items() if not c.clean
+  }
+  clean = hits_of.get(Condition(), np.zeros(0, bool))
+  values: dict[str, Any] = {}
+  spread: dict[str, Any] = {}
+  if perturbed and clean.any():
+    values = action.robustness(
+      {c: float(hits.mean()) for c, hits in perturbed.items()},
+      float(clean.mean()),
+    )
+    rng = np.random.default_rng(numbers.summary.seed)
+    spread = action.robustness_intervals(perturbed, clean, rng)
+  why = "" if values else "undefined: the clean accuracy is 0"
+  out = []
   for measure in ("gamma_a", "gamma_r"):
-    value, ends = values[measure], spread[measure]
-    for name, mean in value["names"].items():
-      out.append(summary.row(name, measure, mean, ends["names"][name], n))
-    for group, mean in value["groups"].items():
-      out.append(
-        summary.row("", f"{measure}/{group}", mean, ends["groups"][group], n)
+    means = _flat(values.get(measure, {}))
+    ends = _flat(spread.get(measure, {}))
+    for key, members in _averages(dict.fromkeys(n for n, _ in perturbed)):
+      kind, of = key
+      out += numbers.rows(
+        of if kind == "names" else "",
+        f"{measure}/{of}" if kind == "groups" else measure,
+        means.get(key),
+        [Condition(), *missing_cells.needed(conditions.VIDEOS, members)],
+        ends.get(key, (None, None)),
+        len(clean),
+        why=why,
       )
-    if not values["missing"]:
-      out.append(summary.row("", measure, value["mean"], ends["mean"], n))
   return out
+
+
+def _averages(
+  names: Iterable[str],
+) -> list[tuple[tuple[str, str], Sequence[str]]]:
+  """Key of an average -> the perturbations that it is over."""
+  family = conditions.VIDEOS
+  return [
+    *((("names", name), (name,)) for name in names),
+    *((("groups", g), family.members(g, "common")) for g in family.groups),
+    (("mean", ""), family.names("common")),
+  ]
+
+
+def _flat(averages: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
+  """(`names`, name), (`groups`, group) and (`mean`, ``) -> value."""
+  return {
+    (kind, key): value
+    for kind, values in averages.items()
+    for key, value in (
+      values.items() if isinstance(values, Mapping) else [("", values)]
+    )
+  }

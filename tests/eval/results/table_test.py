@@ -1,10 +1,12 @@
 """The tidy table: equal runs write equal bytes, bad files are refused."""
 
+import math
 import pathlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds.eval.results import table
 
 
@@ -36,6 +38,7 @@ class TableTest(parameterized.TestCase):
       _row(),
       _row(config="", severity=None, lo=None, hi=None, n=None, metric="ce"),
       _row(model='quoted "name"\nwith a line', value=1e-17),
+      _row(value=math.nan, lo=None, hi=None, note="missing: fog 3 (1 of 75)"),
     ]
     table.write(rows, self.path)
     self.assertEqual(table.read(self.path), rows)
@@ -43,13 +46,21 @@ class TableTest(parameterized.TestCase):
   def test_header_is_the_documented_one(self):
     self.assertEqual(
       table.dumps([]),
-      "model,dataset,config,corruption,severity,metric,value,lo,hi,n,seed,"
+      "model,dataset,config,corruption,severity,metric,value,lo,hi,n,seed,note,"
       "fingerprint\n",
     )
 
   def test_refuses_other_columns(self):
     self.path.write_text("model,value\na,1\n")
     with self.assertRaisesRegex(ValueError, "expected the columns"):
+      table.read(self.path)
+
+  def test_a_table_without_notes_is_to_be_scored_again(self):
+    columns = [c for c in table.COLUMNS if c != "note"]
+    self.path.write_text(",".join(columns) + "\n")
+    with self.assertRaisesRegex(
+      errors.UserError, "lacks the column 'note'.*eval.score --predictions="
+    ):
       table.read(self.path)
 
   @parameterized.parameters(("severity", "three"), ("value", "x"))
@@ -63,7 +74,7 @@ class TableTest(parameterized.TestCase):
 
   def test_short_line_is_refused(self):
     self.path.write_text(",".join(table.COLUMNS) + "\na,b\n")
-    with self.assertRaisesRegex(ValueError, "line 2: 12 cells expected, got 2"):
+    with self.assertRaisesRegex(ValueError, "line 2: 13 cells expected, got 2"):
       table.read(self.path)
 
   def test_select(self):

@@ -111,14 +111,61 @@ class SummaryTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({"corruptions": "fog,snow"}, {"mean_error", "ce"}, {"mce"}),
-    ({"severities": (1, 2)}, {"mean_corruption_error"}, {"ce", "mce"}),
-    ({"corruptions": "none"}, {"clean_error"}, {"mean_error", "mce"}),
+    ({"severities": (1, 2)}, {"clean_error"}, {"mean_error", "ce", "mce"}),
   )
-  def test_only_what_is_defined(self, data, there, absent):
+  def test_a_number_that_lacks_cells_is_empty(self, data, there, empty):
     rows = _score(_task("alexnet", **data), lambda *_: 4)
-    metrics = {r.metric for r in rows}
-    self.assertContainsSubset(there, metrics)
-    self.assertTrue(metrics.isdisjoint(absent), metrics)
+    values = {r.metric for r in rows if r.has_value}
+    self.assertContainsSubset(there, values)
+    self.assertTrue(values.isdisjoint(empty), values)
+    for metric in empty:
+      for row in table.select(rows, metric=metric):
+        self.assertRegex(row.note, r"^missing: .* \(\d+ of \d+\)$")
+
+  def test_the_note_names_the_cells(self):
+    task = _task("alexnet", corruptions="common")
+    cells = [
+      (Cell("m", "imagenet_c", c), _columns(4))
+      for c in task.conditions()
+      if c.config not in ("fog_3", "fog_4")
+    ]
+    rows = task.score(cells).rows
+    (mce,) = table.select(rows, metric="mce")
+    self.assertEqual(mce.note, "missing: fog 3, fog 4 (2 of 75)")
+    self.assertFalse(mce.has_value)
+    (ce,) = table.select(rows, metric="ce", corruption="fog")
+    self.assertEqual(ce.note, "missing: fog 3, fog 4 (2 of 5)")
+    (ce,) = table.select(rows, metric="ce", corruption="frost")
+    self.assertTrue(ce.has_value)
+
+  def test_without_the_clean_cell_there_is_no_relative_number(self):
+    task = _task("alexnet", corruptions="common")
+    rows = task.score(
+      (Cell("m", "imagenet_c", c), _columns(4)) for c in task.conditions()[1:]
+    ).rows
+    self.assertTrue(table.select(rows, metric="mce")[0].has_value)
+    (row,) = table.select(rows, metric="relative_mce")
+    self.assertEqual(row.note, "missing: clean (1 of 76)")
+
+  def test_a_baseline_that_lacks_cells(self):
+    task = _task("model:base", corruptions="fog")
+    cells = [
+      (Cell(m, "imagenet_c", c), _columns(4))
+      for m in ("ours", "base")
+      for c in task.conditions()
+      if (m, c.config) != ("base", "fog_3")
+    ]
+    rows = task.score(cells).rows
+    (ce,) = table.select(rows, metric="ce", model="ours")
+    self.assertEqual(ce.note, "of the baseline missing: fog 3 (1 of 5)")
+    (mean,) = table.select(rows, metric="mean_error", model="ours")
+    self.assertTrue(mean.has_value)
+
+  def test_nothing_corrupted_has_no_means(self):
+    rows = _score(_task("alexnet", corruptions="none"), lambda *_: 4)
+    self.assertEqual(
+      {r.metric for r in rows}, {"error", "top5_error", "clean_error"}
+    )
 
   def test_without_a_baseline_nothing_is_normalised(self):
     metrics = {r.metric for r in _score(_task(), lambda *_: 4)}

@@ -92,10 +92,15 @@ class RunTest(absltest.TestCase):
     self.assertContainsSubset({"bbox/AP", "bbox/AP50", "bbox/AR100"}, clean)
     (p,) = table.select(self.rows, metric="p")
     self.assertEqual(p.value, clean["bbox/AP"])
-    self.assertNotEmpty(
-      table.select(self.rows, metric="mean_ap", corruption="brightness")
+    (mean,) = table.select(
+      self.rows, metric="mean_ap", corruption="brightness"
     )
-    self.assertEmpty(table.select(self.rows, metric="mpc"))  # two corruptions
+    self.assertEqual(
+      mean.note, "missing: brightness 2, brightness 4, brightness 5 (3 of 5)"
+    )
+    (mpc,) = table.select(self.rows, metric="mpc")  # two corruptions
+    self.assertFalse(mpc.has_value)
+    self.assertIn("(71 of 75)", mpc.note)
     truth = json.loads((self.base / "first" / "truth.json").read_text())
     self.assertLen(truth["images"], 20)
 

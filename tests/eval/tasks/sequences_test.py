@@ -167,8 +167,23 @@ class SummaryTest(absltest.TestCase):
 
   def test_an_incomplete_benchmark_has_no_mean(self):
     rows = self._rows("alexnet", _COMMON[1:])
-    self.assertEmpty(table.select(rows, metric="mfr"))
-    self.assertNotEmpty(table.select(rows, metric="fr"))
+    (mean, _) = table.select(rows, metric="mfr")
+    self.assertFalse(mean.has_value)
+    self.assertEqual(mean.note, "missing: gaussian_noise (1 of 10)")
+    self.assertTrue(all(r.has_value for r in table.select(rows, metric="fr")))
+
+  def test_a_baseline_that_never_flips_divides_nothing(self):
+    task = sequences.Sequences(base.Setting("digits_p", baseline="model:a"))
+    cells = []
+    for model in "ab":
+      columns = _columns(_logits(), _condition("tilt", 1))
+      if model == "a":
+        columns["flips"] = np.zeros_like(columns["flips"])
+      cells.append((Cell(model, "digits_p", _condition("tilt", 1)), columns))
+    rows = task.score(cells).rows
+    for row in table.select(rows, model="b", metric="fr"):
+      self.assertFalse(row.has_value)
+      self.assertEqual(row.note, "undefined: the baseline's value is 0")
 
 
 def _config(**data):

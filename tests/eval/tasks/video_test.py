@@ -159,8 +159,31 @@ class TableTest(absltest.TestCase):
       for condition in (Condition(), conditions.VIDEOS.condition("jpeg", 1))
     ]
     out = _task().score(cells).rows
-    self.assertEmpty(table.select(out, metric="gamma_r", corruption=""))
-    self.assertNotEmpty(table.select(out, metric="gamma_r", corruption="jpeg"))
+    (mean,) = table.select(out, metric="gamma_r", corruption="")
+    self.assertFalse(mean.has_value)
+    self.assertIn("mpeg1 1-5", mean.note)
+    (jpeg,) = table.select(out, metric="gamma_r", corruption="jpeg")
+    self.assertEqual(
+      jpeg.note, "missing: jpeg 2, jpeg 3, jpeg 4, jpeg 5 (4 of 6)"
+    )
+
+  def test_without_the_clean_cell_nothing_is_relative(self):
+    cells = [
+      (Cell("m", "ucf101_p", c), self._columns(np.ones(10, bool)))
+      for c in conditions.VIDEOS.conditions()[1:]
+    ]
+    out = _task().score(cells).rows
+    (mean,) = table.select(out, metric="gamma_r", corruption="")
+    self.assertEqual(mean.note, "missing: clean (1 of 91)")
+
+  def test_no_clean_video_right(self):
+    cells = [
+      (Cell("m", "ucf101_p", c), self._columns(np.zeros(10, bool)))
+      for c in conditions.VIDEOS.conditions()
+    ]
+    out = _task().score(cells).rows
+    (mean,) = table.select(out, metric="gamma_r", corruption="")
+    self.assertEqual(mean.note, "undefined: the clean accuracy is 0")
 
   def test_a_baseline_is_refused(self):
     with self.assertRaisesRegex(ValueError, "no baseline model"):
@@ -199,7 +222,8 @@ class RunTest(absltest.TestCase):
     clean = table.select(self.rows, config="clean", metric="accuracy")[0]
     self.assertEqual(clean.n, 20)
     self.assertBetween(clean.value, clean.lo, clean.hi)
-    self.assertNotEmpty(table.select(self.rows, metric="gamma_r/temporal"))
+    (temporal,) = table.select(self.rows, metric="gamma_r/temporal")
+    self.assertIn("sampling 1-5", temporal.note)
     names = {p.name for p in (self.base / "first" / "reports").iterdir()}
     self.assertContainsSubset(
       {
