@@ -76,6 +76,7 @@ def _model_facts(model: LoadedModel) -> dict[str, Any]:
     "preprocessing": dataclasses.asdict(model.spec),
     "dtype": model.dtype,
     "code": provenance.code_version(),
+    **(model.own.facts() if model.own else {}),
   }
 
 
