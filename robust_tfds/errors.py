@@ -56,7 +56,11 @@ def unknown(kind: str, got: object, known: Iterable[str]) -> UserError:
 
 def of_user(error: BaseException) -> str:
   """What the user's own code raised, and the line that did, for a message."""
-  reason = (str(error).strip().splitlines() or [""])[0][:300]
+  lines = str(error).strip().splitlines() or [""]
+  # JAX repeats the whole traceback of a function that it called on the host.
+  if any("Traceback (most recent call last)" in line for line in lines):
+    return lines[-1].removeprefix(f"{UserError.__module__}.UserError: ")[:300]
+  reason = lines[0][:300]
   frames = traceback.extract_tb(error.__traceback__)
   ours = [f for f in frames if "site-packages" not in f.filename]
   where = f" ({ours[-1].filename}, line {ours[-1].lineno})" if ours else ""

@@ -41,6 +41,7 @@ def cells(
       fingerprint=provenance.fingerprint(
         {**facts[condition], **_model_facts(model)}
       ),
+      random=model.own is not None and model.own.random,
     )
     for label, model in loaded.items()
     for condition in plan.conditions
