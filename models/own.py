@@ -53,7 +53,7 @@ def from_user(name: str, num_classes: int | None = None) -> Model:
       `num_classes` classes.
   """
   where, _, function = name.partition(":")
-  if not where.replace(".", "_").isidentifier() or not function.isidentifier():
+  if not all(part.isidentifier() for part in [*where.split("."), function]):
     raise errors.UserError(_not_there(name, "that is no module:function"))
   try:
     module = vars(importlib.import_module(where))

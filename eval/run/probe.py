@@ -94,9 +94,7 @@ def answers(
   second = _traced(label, model, variables, rows)
   program = _compiled(label, first)
   again = program if _same(first, second) else _compiled(label, second)
-  one, two = (
-    _run(label, each, variables, rows) for each in (program, again)
-  )
+  one, two = (_run(label, each, variables, rows) for each in (program, again))
   _check_values(label, model, one)
   return one, bool(likeness.difference(one, two))
 

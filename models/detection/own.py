@@ -24,6 +24,7 @@ from robust_tfds import errors
 from robust_tfds.models import answers
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
+
 # Of a picture -> axes of one detection.
 _EACH: dict[str, tuple[int, ...]] = {"boxes": (4,), "scores": (), "classes": ()}
 
@@ -163,7 +164,7 @@ def _padded(
     )
   if len(classes) and not 0 <= classes.min() <= classes.max() < num_classes:
     raise errors.UserError(
-      f"Got classes {classes.min()}..{classes.max()}, expected"
+      f"Got classes {classes.min():g}..{classes.max():g}, expected"
       f" 0..{num_classes - 1}: map your label ids first."
     )
   best = np.argsort(-scores, kind="stable")[:most]
