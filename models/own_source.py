@@ -17,7 +17,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 
-import robust_tfds
+from robust_tfds import errors
 
 
 def hashes(name: str) -> dict[str, str]:
@@ -72,7 +72,7 @@ def _places(top: str) -> list[pathlib.Path]:
 def _installed(path: pathlib.Path) -> bool:
   if {"site-packages", "dist-packages"} & set(path.parts):
     return True
-  package = pathlib.Path(str(robust_tfds.__file__)).parent
+  package = pathlib.Path(errors.__file__).parent
   theirs = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
   folders = [package, *(package / n for n in ("eval", "models", "configs"))]
   folders += [pathlib.Path(p) for p in theirs if p]
