@@ -51,6 +51,7 @@ def get_config(model: str = "retinanet_r50") -> ml_collections.ConfigDict:
   config.model.short_px = 800
   config.model.long_px = 1333
   config.model.checkpoint = ""
+  config.model.allow_random = False  # of models of your own
   config.model.num_classes = 80
   config.model.dtype = "float32"  # or "bfloat16", with float32 results
   return config.lock()

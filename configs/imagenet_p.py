@@ -49,5 +49,6 @@ def get_config(model: str = "resnet50") -> ml_collections.ConfigDict:
   config.model.name = model
   config.model.label = ""  # default: the name
   config.model.checkpoint = ""
+  config.model.allow_random = False  # of models of your own
   config.model.dtype = "float32"  # or "bfloat16", with float32 logits
   return config.lock()

@@ -56,6 +56,7 @@ def get_config(model: str = "my_module:build") -> ml_collections.ConfigDict:
   config.model.name = model
   config.model.label = ""  # default: the name
   config.model.checkpoint = ""
+  config.model.allow_random = False  # of models of your own
   config.model.num_classes = 0  # 0: the model's own
   config.model.dtype = "float32"  # or "bfloat16", with float32 logits
   return config.lock()

@@ -49,6 +49,7 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
     config.model.name = model
     config.model.label = ""  # default: the name
     config.model.checkpoint = ""
+    config.model.allow_random = False  # of models of your own
     config.model.num_classes = 0  # default: the published number
     return config.lock()
   config.models = ml_collections.ConfigDict()

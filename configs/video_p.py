@@ -75,5 +75,6 @@ def get_config(what: str = "kinetics400_p,x3d_m") -> ml_collections.ConfigDict:
   config.model.num_classes = _CLASSES[dataset]
   config.model.label = ""
   config.model.checkpoint = ""
+  config.model.allow_random = False  # of models of your own
   config.model.dtype = "float32"  # or "bfloat16", with float32 logits
   return config.lock()

@@ -56,6 +56,11 @@ class Model(abc.ABC):
     """
     return False
 
+  @property
+  def batch_rows(self) -> int | None:
+    """How many inputs a batch must have; None: any number."""
+    return None
+
   @abc.abstractmethod
   def init(self, key: jax.Array) -> Any:
     """Variables: random ones of a JAX key, or the weights it came with."""

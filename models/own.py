@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from robust_tfds import errors
+from robust_tfds.models import answers
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import ModelSpec
 
@@ -31,8 +32,13 @@ class OwnModel(Model):
     return self.thing.init(key)
 
   def apply(self, variables: Any, batch: Any, *args: Any, **kwargs: Any) -> Any:
-    """The object's."""
-    return self.thing.apply(variables, batch, *args, **kwargs)
+    """The object's answer, checked.
+
+    Raises:
+      UserError: an answer of another shape or dtype than the spec's; says which.
+    """
+    answer = self.thing.apply(variables, batch, *args, **kwargs)
+    return answers.check(self.name, self.spec, answer, len(batch))
 
 
 def from_user(name: str, num_classes: int | None = None) -> Model:
@@ -47,13 +53,32 @@ def from_user(name: str, num_classes: int | None = None) -> Model:
       `num_classes` classes.
   """
   where, _, function = name.partition(":")
+  if not all(part.isidentifier() for part in [*where.split("."), function]):
+    raise errors.UserError(_not_there(name, "that is no module:function"))
   try:
     module = vars(importlib.import_module(where))
   except ImportError as error:
     raise errors.UserError(_not_there(name, str(error))) from error
+  except Exception as error:
+    raise errors.UserError(
+      f"{name}: its module fails when it is imported: {errors.of_user(error)}"
+    ) from error
   if function not in module:
     raise errors.UserError(_not_there(name, f"{where} has no {function!r}"))
-  model = _as_model(name, module[function]())
+  if not callable(module[function]):
+    raise errors.UserError(
+      _not_there(name, f"{function!r} is a {type(module[function]).__name__}")
+    )
+  try:
+    thing = module[function]()
+  except errors.UserError:
+    raise
+  except Exception as error:
+    raise errors.UserError(
+      f"{name} fails when it is called without arguments:"
+      f" {errors.of_user(error)}"
+    ) from error
+  model = _as_model(name, thing)
   if num_classes not in (None, model.spec.num_classes):
     raise errors.UserError(
       f"{name} has {model.spec.num_classes} classes, got"

@@ -15,6 +15,7 @@ commands can be imported together.
 
 from __future__ import annotations
 
+import logging as python_logging
 import os
 import sys
 from collections.abc import Callable
@@ -49,6 +50,8 @@ def run(
   def guarded(argv: Sequence[str]) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     logging.set_verbosity(logging.WARNING)  # orbax and TFDS narrate every step
+    # Functions on the host that fail are refused in words, without their trace.
+    python_logging.getLogger("jax._src.callback").setLevel("CRITICAL")
     try:
       main(argv)
     except (errors.UserError, OSError) as e:

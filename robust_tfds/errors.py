@@ -9,6 +9,7 @@ standard library alone; everybody may import it.
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
 
 _LISTED = 40  # names that a message lists at the most
@@ -51,3 +52,16 @@ def unknown(kind: str, got: object, known: Iterable[str]) -> UserError:
   hint = f" Did you mean {near[0]!r}?" if near else ""
   listed = known if len(known) <= _LISTED else [*known[:_LISTED], "..."]
   return UserError(f"Unknown {kind} {got!r}.{hint} Known: {', '.join(listed)}.")
+
+
+def of_user(error: BaseException) -> str:
+  """What the user's own code raised, and the line that did, for a message."""
+  lines = str(error).strip().splitlines() or [""]
+  # JAX repeats the whole traceback of a function that it called on the host.
+  if any("Traceback (most recent call last)" in line for line in lines):
+    return lines[-1].removeprefix(f"{UserError.__module__}.UserError: ")[:300]
+  reason = lines[0][:300]
+  frames = traceback.extract_tb(error.__traceback__)
+  ours = [f for f in frames if "site-packages" not in f.filename]
+  where = f" ({ours[-1].filename}, line {ours[-1].lineno})" if ours else ""
+  return f"{type(error).__name__}: {reason}{where}"

@@ -13,6 +13,7 @@ from robust_tfds.eval.results import table
 
 Interval = tuple[float | None, float | None]
 _NONE: Interval = (None, None)
+RANDOM = "random model"  # in the note of its rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Cell:
     condition: clean, or a corruption at a level.
     seed: the run's seed.
     fingerprint: see `eval/results/provenance.py`.
+    random: whether the model answers otherwise when it is asked again; every
+      row of the cell says so.
   """
 
   model: str
@@ -32,6 +35,7 @@ class Cell:
   condition: conditions.Condition
   seed: int = 0
   fingerprint: str = ""
+  random: bool = False
 
   @property
   def name(self) -> str:
@@ -75,7 +79,7 @@ class Cell:
       hi=_float(interval[1]),
       n=n,
       seed=self.seed,
-      note=note,
+      note=_with_random(note, self.random),
       fingerprint=self.fingerprint,
     )
 
@@ -90,6 +94,7 @@ class Cell:
       "kind": self.condition.kind,
       "seed": self.seed,
       "fingerprint": self.fingerprint,
+      **({"random": True} if self.random else {}),
     }
 
   @classmethod
@@ -102,6 +107,7 @@ class Cell:
       condition=family.parse(str(note["config"])),
       seed=int(str(note["seed"])),
       fingerprint=str(note["fingerprint"]),
+      random=note.get("random") is True,
     )
 
 
@@ -113,6 +119,7 @@ class Summary:
   dataset: str
   seed: int
   fingerprint: str
+  random: bool = False
 
   @classmethod
   def of(cls, rows: Sequence[table.Row], baseline: str = "") -> Summary:
@@ -123,7 +130,8 @@ class Summary:
       "baseline": baseline,
     }
     mark = provenance.fingerprint(facts)
-    return cls(first.model, first.dataset, first.seed, mark)
+    random = any(RANDOM in r.note for r in rows)
+    return cls(first.model, first.dataset, first.seed, mark, random)
 
   def row(
     self,
@@ -159,9 +167,13 @@ class Summary:
       hi=_float(interval[1]),
       n=n,
       seed=self.seed,
-      note=note,
+      note=_with_random(note, self.random),
       fingerprint=self.fingerprint,
     )
+
+
+def _with_random(note: str, random: bool) -> str:
+  return "; ".join([*([note] if note else []), *([RANDOM] if random else [])])
 
 
 def _float(value: float | None) -> float | None:

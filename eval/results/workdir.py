@@ -268,6 +268,7 @@ def differences(
     for k in sorted(first.keys() | second.keys())
     if k not in _RESUMABLE
     and not k.startswith("versions.")
+    and not k.endswith(".allow_random")  # permits, and is in the fingerprint
     and first.get(k) != second.get(k)
   }
 

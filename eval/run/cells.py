@@ -103,7 +103,7 @@ class CellMaker:
 
     def fetch_oldest() -> None:
       cell, batch, outputs = in_flight.popleft()
-      fetched = {k: devices.local_rows(v) for k, v in outputs.items()}
+      fetched = _fetched(cell, batch, outputs)
       _check_finite(cell, batch, fetched.pop("finite"))
       columns[cell].append(self._task.columns(batch, fetched, condition))
       self._progress.images(int(batch.mask.sum()), condition.config)
@@ -214,6 +214,22 @@ def show(
   """What models see of a batch: uint8 `[B, ...]` on the host."""
   images, _ = _Show(task, condition, source, mesh)(batch)
   return devices.local_rows(images)
+
+
+def _fetched(
+  cell: Cell, batch: inputs.Batch, outputs: Mapping[str, jax.Array]
+) -> dict[str, np.ndarray]:
+  """A batch's outputs on the host; here a device or a host function fails."""
+  try:
+    return {k: devices.local_rows(v) for k, v in outputs.items()}
+  except jax.errors.JaxRuntimeError as error:
+    ids = [repr(i) for i, valid in zip(batch.example_id, batch.mask) if valid]
+    raise errors.UserError(
+      f"{cell.model} fails on {cell.condition.config}, in the batch of the"
+      f" examples {' to '.join(ids[:: max(len(ids) - 1, 1)])}:"
+      f" {errors.of_user(error)}. Finished"
+      " cells are untouched. If memory ran out, lower --config.batch_size."
+    ) from error
 
 
 def _check_finite(cell: Cell, batch: inputs.Batch, finite: np.ndarray) -> None:

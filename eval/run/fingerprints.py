@@ -41,6 +41,7 @@ def cells(
       fingerprint=provenance.fingerprint(
         {**facts[condition], **_model_facts(model)}
       ),
+      random=model.own is not None and model.own.random,
     )
     for label, model in loaded.items()
     for condition in plan.conditions
@@ -76,6 +77,7 @@ def _model_facts(model: LoadedModel) -> dict[str, Any]:
     "preprocessing": dataclasses.asdict(model.spec),
     "dtype": model.dtype,
     "code": provenance.code_version(),
+    **(model.own.facts() if model.own else {}),
   }
 
 

@@ -10,14 +10,21 @@ from jax.sharding import Mesh
 
 from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds.corruptions import spec as corruption_spec
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import hosts
+from robust_tfds.eval.run import own_models
+from robust_tfds.eval.run import probe
 from robust_tfds.eval.run import train
 from robust_tfds.eval.run.plan import Plan
+from robust_tfds.models import own_source
+from robust_tfds.models.model import Model
+
+_SIDE_PX = 224  # where neither the set nor the model has one size
 
 
 @dataclasses.dataclass
@@ -29,12 +36,14 @@ class LoadedModel:
     spec: its preprocessing and labels.
     weights: sha256 of its variables.
     dtype: that it computes in.
+    own: what else tells a user's own model from another; None of others.
   """
 
   predictor: predict.Predictor
   spec: Any
   weights: str
   dtype: str
+  own: own_models.OwnModel | None = None
 
 
 def load(
@@ -48,7 +57,8 @@ def load(
   """A model of the plan with its weights.
 
   Raises:
-    UserError: a model of another label space, or a checkpoint that does not fit.
+    UserError: a model of another label space, or a checkpoint that does not fit;
+      a user's own that fails, answers otherwise than its spec says, or at random.
   """
   entry = plan.models[label]
   dtype = entry.get("dtype") or "float32"
@@ -66,18 +76,53 @@ def load(
       ),
     )
   elif ":" in entry.name and not entry.get("checkpoint"):
-    variables = model.init(jax.random.key(plan.seed))
+    variables = own_models.variables(label, model, jax.random.key(plan.seed))
   else:
     variables = models.convert.load(
       entry.name,
       entry.checkpoint,
       num_classes=entry.get("num_classes") or None,
     )
+  weights = provenance.weights_sha256(variables)
+  own = None
+  if ":" in entry.name:
+    _check_rows(plan, label, model, mesh)
+    pictures = probe.batch(model, clean, _side_px(plan, model))
+    answers, random = probe.answers(label, model, variables, pictures)
+    if random and not entry.get("allow_random"):
+      raise errors.UserError(_random(label))
+    source = own_source.hashes(entry.name)
+    own = own_models.OwnModel(entry.name, weights, source, random, answers)
   return LoadedModel(
-    predict.Predictor(model, variables, mesh),
-    model.spec,
-    provenance.weights_sha256(variables),
-    dtype,
+    predict.Predictor(model, variables, mesh), model.spec, weights, dtype, own
+  )
+
+
+def _side_px(plan: Plan, model: Model) -> int:
+  """Of the pictures that the run shows where the set's have no one size."""
+  edition = corruption_spec.EDITIONS.get(plan.task.setting.edition)
+  known = (edition.size_px if edition else None) or model.spec.fixed_px
+  return known or _SIDE_PX
+
+
+def _check_rows(plan: Plan, label: str, model: Model, mesh: Mesh) -> None:
+  rows, shown = model.batch_rows, plan.config.batch_size // mesh.size
+  if rows not in (None, shown):
+    raise errors.UserError(
+      f"{label} takes batches of {rows} inputs alone, and would be shown {shown}"
+      f" on each of {mesh.size} devices: set"
+      f" --config.batch_size={(rows or 1) * mesh.size}, or export it with a free"
+      " batch size."
+    )
+
+
+def _random(label: str) -> str:
+  return (
+    f"{label} answers otherwise when it is shown the same pictures again: dropout"
+    " or noise is on, or numbers are drawn while it is built into a program"
+    " (np.random, time). Switch it to evaluation; if it is random on purpose, set"
+    " --config.model.allow_random=True (of several models: in its entry), and its"
+    " cells will say so."
   )
 
 

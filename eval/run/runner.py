@@ -16,6 +16,7 @@ from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import fingerprints
 from robust_tfds.eval.run import hosts
 from robust_tfds.eval.run import models as models_lib
+from robust_tfds.eval.run import own_models
 from robust_tfds.eval.run import publish
 from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.contents import Contents
@@ -58,6 +59,9 @@ class Runner:
     }
     truth = hosts.on_first_host(self.host, "truth", self._truth)
     cells = self._cells(loaded)
+    if self.host.index == 0:
+      own = {label: model.own for label, model in loaded.items() if model.own}
+      own_models.continue_or_claim(self.workdir, own, cells)
     fingerprints.check_finished(self.workdir, cells)
     self._make(cells, loaded, truth)
     scored = self.plan.task.score(

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds import errors
+from robust_tfds.models import answers
 from robust_tfds.models.model import Model
 
 Forward = Callable[[Any, jax.Array], jax.typing.ArrayLike]
@@ -35,10 +36,17 @@ class Adapted(Model):
     forward: (variables, float32 `[B, H, W, 3]` preprocessed) -> `[B, classes]`;
       must be traceable by jax.
     variables: its weights, a pytree of arrays; None if it closes over them.
+    rows: of the only batches that it takes; None: any number.
   """
 
   forward: Forward
   variables: Any = None
+  rows: int | None = None
+
+  @property
+  def batch_rows(self) -> int | None:
+    """`rows`."""
+    return self.rows
 
   def init(self, key: jax.Array) -> Any:
     """The weights that it came with; `key` is not needed."""
@@ -57,20 +65,15 @@ class Adapted(Model):
       float32 `[B, num_classes]`.
 
     Raises:
-      UserError: the forward answers with another shape.
+      UserError: the forward answers with another shape or dtype.
     """
     pixels = jnp.asarray(batch)
     if pixels.dtype == jnp.uint8:
       pixels = self.preprocess(pixels)
-    logits = jnp.asarray(self.forward(variables, pixels), jnp.float32)
-    expected = (pixels.shape[0], self.spec.num_classes)
-    if logits.shape != expected:
-      raise errors.UserError(
-        f"{self.name} answered with shape {logits.shape}, expected {expected}:"
-        " return one logit per class of the spec, or give the spec its"
-        " num_classes."
-      )
-    return logits
+    answer = self.forward(variables, pixels)
+    return answers.logits(
+      self.name, answer, pixels.shape[0], self.spec.num_classes
+    )
 
 
 def names() -> tuple[str, ...]:

@@ -50,11 +50,15 @@ def adapt(
   )
   model = onnx.load(os.fspath(path))
   initial = {tensor.name for tensor in model.graph.initializer}
-  inputs = [i.name for i in model.graph.input if i.name not in initial]
+  entries = [i for i in model.graph.input if i.name not in initial]
+  inputs = [i.name for i in entries]
   if len(inputs) != 1:
     raise errors.UserError(f"{path} has inputs {inputs}, expected one.")
+  axes = entries[0].type.tensor_type.shape.dim
+  rows = axes[0].dim_value if axes else 0  # 0: any number
   side = spec.input_px
-  shape = (1, 3, side, side) if channels_first else (1, side, side, 3)
+  picture = (3, side, side) if channels_first else (side, side, 3)
+  shape = (rows or 1, *picture)
   forward, weights = call_onnx.call_onnx_model(
     model, {inputs[0]: np.zeros(shape, np.float32)}
   )
@@ -64,4 +68,4 @@ def adapt(
       batch = batch.transpose(0, 3, 1, 2)
     return forward(variables, {inputs[0]: batch})[0]
 
-  return Adapted(name, spec, run, weights)
+  return Adapted(name, spec, run, weights, rows or None)

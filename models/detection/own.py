@@ -21,9 +21,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.models import answers
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
 
+# Of a picture -> axes of one detection.
 _EACH: dict[str, tuple[int, ...]] = {"boxes": (4,), "scores": (), "classes": ()}
 
 
@@ -55,28 +57,12 @@ class OwnDetector(Model):
     """Detections of a batch, checked.
 
     Raises:
-      UserError: an array is missing or of another shape; says which.
+      UserError: an array is missing or of another shape or dtype; says which.
     """
     del variables
     images = jnp.asarray(batch)
-    detections = dict(self.predict(images, jnp.asarray(sizes)))
-    expected = (*_EACH, "valid")
-    missing = [name for name in expected if name not in detections]
-    if missing:
-      raise errors.UserError(
-        f"{self.name} gave {', '.join(detections) or 'nothing'}, without"
-        f" {', '.join(missing)}."
-      )
-    most = np.shape(detections["scores"])[1:2]
-    for name in expected:
-      shape = (len(images), *most, *_EACH.get(name, ()))
-      got = np.shape(detections[name])
-      if got != shape:
-        raise errors.UserError(
-          f"{self.name} gave {name} of shape {got}, expected {shape}: [images,"
-          " detections, ...], padded where valid is False."
-        )
-    return detections
+    answer = self.predict(images, jnp.asarray(sizes))
+    return answers.detections(self.name, answer, len(images))
 
 
 def traced(
@@ -157,9 +143,20 @@ def _padded(
   num_classes: int,
 ) -> dict[str, np.ndarray]:
   """The best `most` of a picture's detections, padded."""
-  scores = np.asarray(detections["scores"], np.float32).reshape(-1)
-  boxes = np.asarray(detections["boxes"], np.float32).reshape(-1, 4)
-  classes = np.asarray(detections["classes"], np.int32).reshape(-1)
+  if not isinstance(detections, Mapping):
+    raise errors.UserError(
+      f"Got a {type(detections).__name__} for a picture, expected a dict of"
+      f" {', '.join(_EACH)}."
+    )
+  missing = [key for key in _EACH if key not in detections]
+  if missing:
+    raise errors.UserError(
+      f"Got {', '.join(map(str, detections)) or 'nothing'} for a picture, without"
+      f" {', '.join(missing)}."
+    )
+  boxes, scores, classes = (
+    _of_picture(key, detections[key], axes) for key, axes in _EACH.items()
+  )
   if not len(boxes) == len(scores) == len(classes):
     raise errors.UserError(
       f"Got {len(boxes)} boxes, {len(scores)} scores and {len(classes)}"
@@ -167,7 +164,7 @@ def _padded(
     )
   if len(classes) and not 0 <= classes.min() <= classes.max() < num_classes:
     raise errors.UserError(
-      f"Got classes {classes.min()}..{classes.max()}, expected"
+      f"Got classes {classes.min():g}..{classes.max():g}, expected"
       f" 0..{num_classes - 1}: map your label ids first."
     )
   best = np.argsort(-scores, kind="stable")[:most]
@@ -175,6 +172,31 @@ def _padded(
   return {
     "boxes": np.pad(boxes[best], ((0, spare), (0, 0))),
     "scores": np.pad(scores[best], (0, spare)),
-    "classes": np.pad(classes[best], (0, spare)),
+    "classes": np.pad(classes[best], (0, spare)).astype(np.int32),
     "valid": np.arange(most) < len(best),
   }
+
+
+def _of_picture(key: str, value: Any, axes: tuple[int, ...]) -> np.ndarray:
+  """float32 `[n, *axes]`; an empty list is none of any shape."""
+  try:
+    array = np.asarray(value)
+  except ValueError as e:  # lists of unequal length
+    raise errors.UserError(f"Got {key} that are no array: {e}.") from e
+  if not array.size:
+    return np.zeros((0, *axes), np.float32)
+  if array.dtype.kind not in "fiu" or array.shape[1:] != axes or not array.ndim:
+    raise errors.UserError(
+      f"Got {key} of {array.dtype} {list(array.shape)} for a picture, expected"
+      f" real numbers {['n', *axes]}."
+    )
+  if not np.isfinite(array).all():
+    raise errors.UserError(
+      f"Got {key} for a picture with NaN or infinite values."
+    )
+  if key == "classes" and (array != np.trunc(array)).any():
+    raise errors.UserError(
+      f"Got classes {array[array != np.trunc(array)][0]} for a picture, expected"
+      " whole numbers."
+    )
+  return array.astype(np.float32)

@@ -58,6 +58,11 @@ class Enhanced(Model):
   model: Model
   enhancements: tuple[str, ...]
 
+  @property
+  def batch_rows(self) -> int | None:
+    """The inner model's."""
+    return self.model.batch_rows
+
   def init(self, key: jax.Array) -> Any:
     """The inner model's variables."""
     return self.model.init(key)

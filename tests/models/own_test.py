@@ -29,7 +29,14 @@ class _Detector:
     return {"key": key}
 
   def apply(self, variables, images, sizes):
-    return {"boxes": sizes}
+    boxes = jnp.zeros((len(images), 2, 4)) + sizes[:, None, :1]
+    scores = boxes[..., 0]
+    return {
+      "boxes": boxes,
+      "scores": scores,
+      "classes": scores.astype(int),
+      "valid": scores > 0,
+    }
 
 
 def build_detector():
@@ -40,6 +47,18 @@ def build_detector():
 def build_nothing():
   """Not a model."""
   return 3
+
+
+def build_with_an_error():
+  """Fails."""
+  raise KeyError("weights.npz")
+
+
+def build_with_an_argument(folder):
+  """Needs more than nothing."""
+
+
+a_number = 7
 
 
 def build_without_a_spec():
@@ -65,12 +84,25 @@ class OwnTest(absltest.TestCase):
     self.assertIsInstance(model, Model)
     self.assertIsInstance(model, own.OwnModel)
     self.assertEqual(model.init(7), {"key": 7})
-    self.assertEqual(model.apply({}, None, 5), {"boxes": 5})
+    images, sizes = jnp.zeros((1, 8, 8, 3), jnp.uint8), jnp.array([[5, 6]])
+    scores = model.apply({}, images, sizes)["scores"]
+    self.assertEqual(scores.tolist(), [[5, 5]])
+    model.thing.apply = lambda variables, images, sizes: {"boxes": sizes}
+    with self.assertRaisesRegex(
+      ValueError, "theirs gave boxes, without scores"
+    ):
+      model.apply({}, images, sizes)
 
   def test_refusals(self):
     for name, message in (
       ("nowhere:build", "No model at 'nowhere:build'"),
       (f"{__name__}:nothing_there", "has no 'nothing_there'"),
+      (f"{__name__}:", "that is no module:function"),
+      (":build", "that is no module:function"),
+      ("..up:build", "that is no module:function"),
+      (f"{__name__}:a_number", "'a_number' is a int"),
+      (f"{__name__}:build_with_an_error", "KeyError: 'weights.npz' .*line"),
+      (f"{__name__}:build_with_an_argument", "without arguments: TypeError"),
       (f"{__name__}:build_nothing", "returned a int without name, spec"),
       (f"{__name__}:build_without_a_spec", "a spec of type dict, expected"),
     ):

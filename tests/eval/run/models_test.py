@@ -17,6 +17,7 @@ from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import train
+from robust_tfds.models import adapters
 from robust_tfds.models.convert import report
 from tests.eval import tiny_config
 
@@ -26,10 +27,36 @@ def build_own():
   return models.get("digits_linear")
 
 
+def _model(function, variables=None, rows=None):
+  spec = models.get("digits_linear").spec
+  return adapters.Adapted("theirs", spec, function, variables, rows)
+
+
+def build_random():
+  """Dropout was left on."""
+  return _model(lambda _, x: x[:, 0, :10, 0] + np.random.normal(size=10))
+
+
+def build_with_text():
+  """Something else than numbers among its variables."""
+  return _model(lambda _, x: x[:, 0, :10, 0], {"w": "weights.npz"})
+
+
+def build_with_key():
+  """A key among its variables."""
+  return _model(lambda _, x: x[:, 0, :10, 0], {"w": jax.random.key(0)})
+
+
+def build_of_five():
+  """Exported for one batch size."""
+  return _model(lambda _, x: x[:, 0, :10, 0], rows=5)
+
+
 def _clean(classes: int = 10):
   label = types.SimpleNamespace(num_classes=classes)
   info = types.SimpleNamespace(features={"label": label}, name="digits_c")
-  return types.SimpleNamespace(builder=types.SimpleNamespace(info=info))
+  builder = types.SimpleNamespace(info=info)
+  return types.SimpleNamespace(builder=builder, shape=(32, 32, 3))
 
 
 class ModelsTest(absltest.TestCase):
@@ -82,6 +109,24 @@ class ModelsTest(absltest.TestCase):
     loaded = self._load(name=f"{__name__}:build_own")
     own = build_own().init(jax.random.key(0))
     self.assertEqual(loaded.weights, provenance.weights_sha256(own))
+
+    self.assertIn(__name__, loaded.own.source)
+    self.assertEqual(loaded.own.answers["logits"].shape, (4, 10))
+
+  def test_random_ones_only_on_request(self):
+    random = {"name": f"{__name__}:build_random"}
+    with self.assertRaisesRegex(errors.UserError, "allow_random=True"):
+      self._load(**random)
+    self.assertTrue(self._load(**random, allow_random=True).own.random)
+
+  def test_variables_that_are_no_numbers(self):
+    for key in ("text", "key"):
+      with self.assertRaisesRegex(errors.UserError, r"variable \['w'\] is a"):
+        self._load(name=f"{__name__}:build_with_{key}")
+
+  def test_one_that_takes_another_batch(self):
+    with self.assertRaisesRegex(errors.UserError, "batches of 5 inputs alone"):
+      self._load(name=f"{__name__}:build_of_five")
 
   def test_a_wrong_label_space(self):
     with self.assertRaisesRegex(

@@ -1,0 +1,201 @@
+"""A user's own model: whether it is the one whose cells a workdir holds.
+
+The variables and the source are in every cell's fingerprint. The answers to the
+probe lie beside it, as bytes differ between devices:
+
+models/<label>/own.json    name, sha256 of the variables and of each source file
+models/<label>/probe.npz   what the model answered to the probe
+
+Both are written before the first cell, and compared at every later start.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.results.workdir import write_text
+from robust_tfds.eval.run import likeness
+from robust_tfds.eval.run import probe
+from robust_tfds.models.model import Model
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnModel:
+  """What tells one model of a user's from another.
+
+  Attributes:
+    name: `module:function`.
+    weights: sha256 of its variables.
+    source: module -> sha256 of its file.
+    random: whether two calls on the same inputs differ.
+    answers: to the probe.
+  """
+
+  name: str
+  weights: str
+  source: Mapping[str, str]
+  random: bool
+  answers: probe.Answers
+
+  def facts(self) -> dict[str, Any]:
+    """What enters the fingerprint of its cells, besides the weights."""
+    facts: dict[str, Any] = {"source": dict(self.source)}
+    return {**facts, "random": True} if self.random else facts
+
+  def note(self) -> dict[str, Any]:
+    """What `own.json` says."""
+    return {"name": self.name, "weights": self.weights, **self.facts()}
+
+
+def variables(label: str, model: Model, key: jax.Array) -> Any:
+  """The variables that a model brings.
+
+  Raises:
+    UserError: its `init` fails, or gives something else than numbers.
+  """
+  try:
+    tree = model.init(key)
+  except errors.UserError:
+    raise
+  except Exception as error:
+    raise errors.UserError(
+      f"{label}: its `init` fails: {errors.of_user(error)}"
+    ) from error
+  for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
+    if not _is_numbers(leaf):
+      raise errors.UserError(
+        f"{label}: its variable {jax.tree_util.keystr(path)} is a"
+        f" {type(leaf).__name__}, expected an array of numbers."
+      )
+  return tree
+
+
+def _is_numbers(leaf: Any) -> bool:
+  try:
+    return bool(jnp.isdtype(np.asarray(leaf).dtype, ("numeric", "bool")))
+  except TypeError:  # keys of jax.random
+    return False
+
+
+def continue_or_claim(
+  workdir: Workdir, own: Mapping[str, OwnModel], cells: Sequence[Cell]
+) -> None:
+  """Refuses other models than the finished cells are of; notes new ones.
+
+  A model without finished cells is new: nothing can be mixed.
+
+  Args:
+    workdir: of the run.
+    own: label -> the model as it is now.
+    cells: of the run.
+
+  Raises:
+    UserError: says what changed, or that what to compare with is not there.
+  """
+  for label, model in own.items():
+    finished = sum(c.model == label and workdir.done(c) for c in cells)
+    _continue_or_claim(workdir, label, model, finished)
+
+
+def _continue_or_claim(
+  workdir: Workdir, label: str, model: OwnModel, finished: int
+) -> None:
+  folder = workdir.model_folder(label)
+  if not finished:
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(_note(folder), json.dumps(model.note(), sort_keys=True) + "\n")
+    _write_answers(folder, model.answers)
+    return
+  changes = _changes(folder, model)
+  if changes:
+    raise errors.UserError(
+      f"{workdir.path} holds {finished} finished cells of {label}, and"
+      f" {model.name} is another model now: {'; '.join(changes)}. A table must"
+      " not mix them: use another --workdir, or bring the old model back to"
+      " continue that run."
+    )
+
+
+def _changes(folder: pathlib.Path, model: OwnModel) -> list[str]:
+  """What of a model is not as it was, in words."""
+  for path in (_note(folder), _answers(folder)):
+    if not path.exists():
+      raise errors.UserError(
+        f"{path} is not there: without it nobody can tell whether {model.name}"
+        " is still the model of the finished cells. Bring it back, or use"
+        " another --workdir."
+      )
+  before = reading.json_file(_note(folder))
+  if not isinstance(before, Mapping):
+    raise errors.UserError(f"{_note(folder)}: expected an object of facts.")
+  now = model.note()
+  changes = []
+  if before.get("name") != now["name"]:
+    changes.append(f"it was {before.get('name')}")
+  if before.get("weights") != now["weights"]:
+    changes.append("its variables changed")
+  changes += _of_source(before.get("source"), model.source)
+  if before.get("random", False) != model.random:
+    changes.append(f"it was {'not ' * model.random}random")
+  if not model.random:
+    answers = reading.npz_file(_answers(folder))
+    words = likeness.difference(_checked(folder, answers), model.answers)
+    changes += [f"on the same {probe.ROWS} pictures {words}"] if words else []
+  return changes
+
+
+def _of_source(before: Any, now: Mapping[str, str]) -> list[str]:
+  then = before if isinstance(before, Mapping) else {}
+  changed = [m for m in sorted({*then, *now}) if then.get(m) != now.get(m)]
+  if not changed:
+    return []
+  return [f"the source of {', '.join(changed)} changed"]
+
+
+def _checked(
+  folder: pathlib.Path, answers: dict[str, np.ndarray]
+) -> probe.Answers:
+  """The stored answers, as far as `likeness` relies on them."""
+  axes = {"logits": 2, "boxes": 3, "scores": 2, "classes": 2, "valid": 2}
+  axes["masks"] = 4
+  whole = "logits" in answers or {"boxes", "scores", "classes", "valid"} <= {
+    *answers
+  }
+  if not whole or any(a.ndim != axes.get(k) for k, a in answers.items()):
+    raise errors.UserError(
+      f"{_answers(folder)}: no answers of a model. The file was changed by hand:"
+      " bring it back, or use another --workdir."
+    )
+  return answers
+
+
+def _write_answers(folder: pathlib.Path, answers: probe.Answers) -> None:
+  out = io.BytesIO()
+  np.savez(out, allow_pickle=False, **answers)  # type: ignore[arg-type]
+  path = _answers(folder)
+  temporary = path.with_name(path.name + ".tmp")
+  temporary.write_bytes(out.getvalue())
+  os.replace(temporary, path)
+
+
+def _note(folder: pathlib.Path) -> pathlib.Path:
+  return folder / "own.json"
+
+
+def _answers(folder: pathlib.Path) -> pathlib.Path:
+  return folder / "probe.npz"

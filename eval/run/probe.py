@@ -1,0 +1,182 @@
+"""What a model answers to a fixed batch: what tells that it is still the same.
+
+A user's own model may keep its weights where nobody sees them. So at every start
+it is shown a few pictures, and the answers are compared with those of the first
+start, which lie in the workdir (`own_models`). Classifiers see pictures made from
+a seed; detectors the set's first clean ones, as they would find nothing in made
+ones. A run's other programs stay as they are: the probe compiles one of its own,
+on one device, for `ROWS` inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.corruptions import canvas
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.run import likeness
+from robust_tfds.models.model import Model
+
+ROWS = 4
+_SEED = 0
+# Sides of the squares of one colour, px: one for each picture.
+_GRAINS = (1, 4, 16, 64)
+
+Answers = Mapping[str, np.ndarray]
+
+
+def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
+  """What the model is shown: uint8 inputs, and of detectors their sizes too.
+
+  Args:
+    model: whose spec says the shape.
+    clean: the run's clean set.
+    side_px: of the pictures that the run shows, where it is not the set's own.
+  """
+  if model.kind == "detection":
+    examples = clean.metadata(())
+    pictures = [np.asarray(e["image"]) for _, e in zip(range(ROWS), examples)]
+    return list(canvas.stack(pictures))
+  rows = model.batch_rows or ROWS
+  shape = list(model.spec.batch_shape(rows, side_px))
+  known = clean.shape[-3:-1]
+  if not model.spec.clip_frames and None not in known:
+    shape[1:3] = known
+  return [_pictures(tuple(shape))]
+
+
+def _pictures(shape: tuple[int, ...]) -> np.ndarray:
+  """Noise of several grains, uint8 of a shape whose last axes are `[H, W, 3]`.
+
+  No picture is of one colour, which models that scale contrast may not stand.
+  """
+  rng = np.random.default_rng(_SEED)
+  high, wide = shape[-3:-1]
+  out = rng.integers(0, 48, shape, np.uint8)
+  for i, picture in enumerate(out):
+    grain = _GRAINS[i % len(_GRAINS)]
+    rough = rng.integers(
+      0, 208, (*shape[1:-3], -(-high // grain), -(-wide // grain), 3), np.uint8
+    )
+    squares = rough.repeat(grain, -3).repeat(grain, -2)
+    picture += squares[..., :high, :wide, :]
+  return out
+
+
+def answers(
+  label: str, model: Model, variables: Any, rows: list[np.ndarray]
+) -> tuple[Answers, bool]:
+  """What the model answers, and whether it answers otherwise when asked again.
+
+  Args:
+    label: of the model, for errors.
+    model: a user's own.
+    variables: its weights.
+    rows: from `batch`.
+
+  Returns:
+    `logits` float32 `[B, classes]`, or a detector's arrays; and True where two
+    calls differ (see `likeness`), or would in two programs: a draw of
+    `np.random` while a function is traced is a constant of the program.
+
+  Raises:
+    UserError: the model fails, gives other shapes, dtypes or classes than its
+      spec says, or NaN or infinite numbers.
+  """
+  first = _traced(label, model, variables, rows)
+  second = _traced(label, model, variables, rows)
+  program = _compiled(label, first)
+  again = program if _same(first, second) else _compiled(label, second)
+  one, two = (_run(label, each, variables, rows) for each in (program, again))
+  _check_values(label, model, one)
+  return one, bool(likeness.difference(one, two))
+
+
+def _traced(
+  label: str, model: Model, variables: Any, rows: list[np.ndarray]
+) -> Any:
+  """The model's program for these inputs, traced anew."""
+
+  def step(variables: Any, *rows: jax.Array) -> dict[str, jax.Array]:
+    answer = model.apply(variables, *rows)
+    return dict(answer) if isinstance(answer, Mapping) else {"logits": answer}
+
+  # True float32 on every device: answers of two devices are to be alike.
+  with jax.default_matmul_precision("highest"):
+    return _explained(
+      label, lambda: jax.jit(step).trace(variables, *map(jnp.asarray, rows))
+    )
+
+
+def _compiled(label: str, traced: Any) -> Callable[..., Answers]:
+  return _explained(label, lambda: traced.lower().compile())
+
+
+def _run(
+  label: str, program: Callable, variables: Any, rows: list[np.ndarray]
+) -> dict[str, np.ndarray]:
+  def fetch() -> dict[str, np.ndarray]:
+    outputs = program(variables, *map(jnp.asarray, rows))
+    return {key: np.asarray(value) for key, value in outputs.items()}
+
+  return _explained(label, fetch)
+
+
+def _explained(label: str, call: Callable[[], Any]) -> Any:
+  try:
+    return call()
+  except errors.UserError:
+    raise
+  except Exception as error:
+    raise errors.UserError(
+      f"{label} fails on {ROWS} pictures, before the run:"
+      f" {errors.of_user(error)}. Try its `apply` by hand first."
+    ) from error
+
+
+def _same(first: Any, second: Any) -> bool:
+  """Whether two traces are one program, constants included."""
+  one, two = first.jaxpr, second.jaxpr
+  if str(one) != str(two) or len(one.consts) != len(two.consts):
+    return False
+  pairs = zip(one.consts, two.consts)
+  return all(a is b or np.array_equal(_bytes(a), _bytes(b)) for a, b in pairs)
+
+
+def _bytes(constant: Any) -> np.ndarray:
+  if jnp.issubdtype(constant.dtype, jax.dtypes.prng_key):
+    constant = jax.random.key_data(constant)
+  return np.asarray(constant)
+
+
+def _check_values(label: str, model: Model, answer: Answers) -> None:
+  """Refuses numbers that no metric can use."""
+  if "logits" in answer:
+    return _check_finite(label, "logits", answer["logits"])
+  valid = answer["valid"]
+  for key in ("boxes", "scores", *(["masks"] if "masks" in answer else [])):
+    _check_finite(label, key, answer[key][valid])
+  classes = answer["classes"][valid]
+  most = model.spec.num_classes
+  if classes.size and not 0 <= classes.min() <= classes.max() < most:
+    raise errors.UserError(
+      f"{label} gave classes {classes.min()}..{classes.max()} on the set's first"
+      f" pictures, expected 0..{most - 1}: map its label ids first."
+    )
+  return None
+
+
+def _check_finite(label: str, key: str, values: np.ndarray) -> None:
+  bad = int((~np.isfinite(values)).sum())
+  if bad:
+    raise errors.UserError(
+      f"{label} gave {key} of which {bad} of {values.size} are NaN or infinite on"
+      f" {ROWS} pictures, before the run. Check its weights and its dtype."
+    )

@@ -1,0 +1,122 @@
+"""What a model from elsewhere may answer, checked while it is traced.
+
+Logits are float `[B, classes]`, detections a dict of arrays `[B, N, ...]`. Shapes
+and dtypes are known before anything is computed, so that a refusal costs
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.models.spec import ModelSpec
+
+# Name -> axes of one detection, and the kind of its numbers.
+_DETECTION: dict[str, tuple[tuple[int, ...], Any]] = {
+  "boxes": ((4,), jnp.floating),
+  "scores": ((), jnp.floating),
+  "classes": ((), jnp.integer),
+  "valid": ((), jnp.bool_),
+}
+
+
+def check(name: str, spec: ModelSpec, answer: Any, rows: int) -> Any:
+  """A model's answer to a batch: logits, or detections of detectors.
+
+  Args:
+    name: the model's, for errors.
+    spec: the model's.
+    answer: what it gave.
+    rows: how many inputs the batch has.
+
+  Raises:
+    UserError: see `logits` and `detections`.
+  """
+  if spec.kind == "detection":
+    return detections(name, answer, rows)
+  return logits(name, answer, rows, spec.num_classes)
+
+
+def logits(name: str, answer: Any, rows: int, classes: int) -> jax.Array:
+  """float32 `[rows, classes]`.
+
+  Raises:
+    UserError: another shape, or numbers that are not real.
+  """
+  array = _array(name, "", answer)
+  if array.shape != (rows, classes):
+    raise errors.UserError(
+      f"{name} answered with shape {array.shape}, expected {(rows, classes)}:"
+      " return one logit per class of the spec, or give the spec its"
+      " num_classes."
+    )
+  if not jnp.issubdtype(array.dtype, jnp.floating):
+    raise errors.UserError(
+      f"{name} answered with {array.dtype} numbers, expected float logits: if"
+      " they are scores of the classes, convert them (astype(float32))."
+    )
+  return array.astype(jnp.float32)
+
+
+def detections(name: str, answer: Any, rows: int) -> dict[str, jax.Array]:
+  """`boxes`, `scores`, `classes`, `valid`, and `masks` where there are any.
+
+  Raises:
+    UserError: an array is missing, of another shape or another dtype.
+  """
+  if not isinstance(answer, Mapping):
+    raise errors.UserError(
+      f"{name} answered with a {type(answer).__name__}, expected a dict of"
+      f" {', '.join(_DETECTION)}."
+    )
+  arrays = {key: _array(name, key, value) for key, value in answer.items()}
+  missing = [key for key in _DETECTION if key not in arrays]
+  if missing:
+    raise errors.UserError(
+      f"{name} gave {', '.join(arrays) or 'nothing'}, without"
+      f" {', '.join(missing)}."
+    )
+  most = arrays["scores"].shape[1:2]
+  for key, (axes, dtype) in _DETECTION.items():
+    _check_detection(name, key, arrays[key], (rows, *most, *axes), dtype)
+  if "masks" in arrays:
+    shape = (rows, *most, *arrays["masks"].shape[2:3] * 2)
+    _check_detection(name, "masks", arrays["masks"], shape, jnp.floating)
+    if len(shape) != 4:
+      raise errors.UserError(
+        f"{name} gave masks of shape {arrays['masks'].shape}, expected [images,"
+        " detections, M, M]."
+      )
+  return arrays
+
+
+def _check_detection(
+  name: str, key: str, array: jax.Array, shape: tuple[int, ...], dtype: Any
+) -> None:
+  if array.shape != shape:
+    raise errors.UserError(
+      f"{name} gave {key} of shape {array.shape}, expected {shape}: [images,"
+      " detections, ...], padded where valid is False."
+    )
+  if not jnp.issubdtype(array.dtype, dtype):
+    raise errors.UserError(
+      f"{name} gave {key} of {array.dtype}, expected"
+      f" {np.dtype(dtype).name if dtype is jnp.bool_ else dtype.__name__}."
+    )
+
+
+def _array(name: str, key: str, value: Any) -> jax.Array:
+  try:
+    return jnp.asarray(value)
+  except (TypeError, ValueError) as e:
+    what = f"{key} as a" if key else "a"
+    raise errors.UserError(
+      f"{name} answered with {what} {type(value).__name__}, which is no array of"
+      " numbers."
+    ) from e

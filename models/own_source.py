@@ -1,0 +1,110 @@
+"""The source of a user's own model: its module, and the local ones it imports.
+
+What a model computes is written there, so results are fingerprinted by it. Local
+is what lies neither in Python's own library nor among installed packages nor in
+this package (whose version is in every fingerprint): the user's files beside the
+module. Imports are read from the text, also those inside functions; nothing is
+imported for it, so that two starts see the same files whatever else is loaded.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import pathlib
+import sys
+import sysconfig
+from collections.abc import Iterator
+
+from robust_tfds import errors
+
+
+def hashes(name: str) -> dict[str, str]:
+  """sha256 of every file that a model's source consists of.
+
+  Args:
+    name: `module:function` of a module that can be imported.
+
+  Returns:
+    Module -> sha256 of its file, by name; empty where the module has no file.
+  """
+  seen: dict[str, str] = {}
+  waiting = [name.partition(":")[0]]
+  while waiting:
+    module = waiting.pop()
+    path = None if module in seen else _file(module)
+    if path is None:
+      continue
+    data = path.read_bytes()
+    seen[module] = hashlib.sha256(data).hexdigest()
+    if path.suffix == ".py":
+      waiting += _imported(data, module, path.name == "__init__.py")
+  return dict(sorted(seen.items()))
+
+
+def _file(module: str) -> pathlib.Path | None:
+  """Where a local module lies; None where it is not local, or no module."""
+  top, *rest = module.split(".")
+  for place in _places(top):
+    path = place.joinpath(*rest)
+    for candidate in (path / "__init__.py", path.with_suffix(".py"), path):
+      if candidate.is_file() and not _installed(candidate):
+        return candidate
+  return None
+
+
+def _places(top: str) -> list[pathlib.Path]:
+  """A package's folders, or a single module's file; of what can be imported."""
+  try:
+    spec = importlib.util.find_spec(top)
+  except (ImportError, ValueError):
+    loaded = sys.modules.get(top)  # such as `__main__`, which has no spec
+    file = None if loaded is None else vars(loaded).get("__file__")
+    return [pathlib.Path(file)] if file else []
+  if spec is None:
+    return []
+  if spec.submodule_search_locations is not None:
+    return [pathlib.Path(p) for p in spec.submodule_search_locations]
+  return [pathlib.Path(spec.origin)] if spec.origin else []
+
+
+def _installed(path: pathlib.Path) -> bool:
+  if {"site-packages", "dist-packages"} & set(path.parts):
+    return True
+  package = pathlib.Path(errors.__file__).parent
+  theirs = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
+  folders = [package, *(package / n for n in ("eval", "models", "configs"))]
+  folders += [pathlib.Path(p) for p in theirs if p]
+  real = path.resolve()
+  return any(real.is_relative_to(folder.resolve()) for folder in folders)
+
+
+def _imported(data: bytes, module: str, package: bool) -> Iterator[str]:
+  """Every module that a file may import, with the packages around it."""
+  home = module if package else module.rpartition(".")[0]
+  try:
+    tree = ast.parse(data)
+  except (SyntaxError, ValueError):  # one that is never imported, or would fail
+    return
+  for node in ast.walk(tree):
+    if isinstance(node, ast.Import):
+      names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+      base = _absolute(node, home)
+      # `from a import b`: b is a module of a, or something inside it.
+      names = [f"{base}.{alias.name}" for alias in node.names]
+    else:
+      continue
+    for name in names:
+      parts = name.split(".")
+      yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
+
+
+def _absolute(node: ast.ImportFrom, home: str) -> str:
+  """What a `from` names, from the top."""
+  if not node.level:
+    return node.module or ""
+  parents = home.split(".")
+  parents = parents[: len(parents) - node.level + 1]
+  return ".".join([*parents, *([node.module] if node.module else [])])

@@ -1,0 +1,182 @@
+"""Own models at the door of a run: continued when they are the same, else not."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds import errors
+from robust_tfds.eval.results import table
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import runner
+from tests.eval import tiny_config
+
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
+_MODULE = """
+import pathlib
+import numpy as np
+from robust_tfds import models
+from robust_tfds.models import adapters
+
+import their_head
+SEED = 0
+
+def _weights():
+  file = pathlib.Path(__file__).with_name("weights.npy")
+  return np.load(file) if SEED is None else (
+      np.random.default_rng(SEED).normal(size=(3072, 10)).astype(np.float32))
+
+def build():
+  weights = _weights()
+  return adapters.get("callable")(
+      lambda x: x.reshape(len(x), -1) @ weights,
+      models.get("digits_linear").spec, name="theirs")
+
+def random():
+  weights = _weights()
+  return adapters.get("callable")(
+      lambda x: x.reshape(len(x), -1) @ weights + 9 * np.random.normal(size=10),
+      models.get("digits_linear").spec, name="theirs")
+"""
+
+
+class OwnModelsTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.base = pathlib.Path(tempfile.mkdtemp(prefix="own_models_test"))
+    cls.addClassCleanup(shutil.rmtree, cls.base)
+    cls.modules = cls.base / "modules"
+    cls.modules.mkdir()
+    sys.path.insert(0, str(cls.modules))
+    cls.addClassCleanup(sys.path.remove, str(cls.modules))
+
+  def setUp(self):
+    super().setUp()
+    self._write(_MODULE)
+    (self.modules / "their_head.py").write_text("")
+    self.workdir = pathlib.Path(tempfile.mkdtemp(dir=self.base))
+
+  def _write(self, text):
+    (self.modules / "their_model.py").write_text(text)
+    for name in ("their_model", "their_head"):
+      sys.modules.pop(name, None)
+    shutil.rmtree(self.modules / "__pycache__", ignore_errors=True)
+
+  def _config(self, function="build", **entry):
+    config = tiny_config.get_config()
+    with config.unlocked():
+      del config.models.digits_cnn
+      config.models.mine = {"name": f"their_model:{function}", **entry}
+      config.data.limit = 16
+      config.data.corruptions = "none"
+      config.data.data_dir = str(self.base / "data")
+    return config
+
+  def _run(self, *args, **entry):
+    plan = plan_lib.make(self._config(*args, **entry))
+    return runner.Runner(plan, self.workdir).run()
+
+  def test_the_same_model_goes_on(self):
+    rows = self._run()
+    files = sorted(p.name for p in (self.workdir / "models/mine").iterdir())
+    self.assertEqual(files, ["own.json", "probe.npz"])
+    self._write(_MODULE)
+    self.assertEqual([r.value for r in self._run()], [r.value for r in rows])
+
+  def test_weights_of_the_closure_that_change(self):
+    np.save(self.modules / "weights.npy", np.eye(3072, 10, dtype=np.float32))
+    self._write(_MODULE.replace("SEED = 0", "SEED = None"))
+    self._run()
+    before = (self.workdir / "table.csv").read_bytes()
+    np.save(self.modules / "weights.npy", np.eye(3072, 10, -1, np.float32))
+    with self.assertRaisesRegex(
+      errors.UserError,
+      r"1 finished cells of mine, and their_model:build is another model now:"
+      r" on the same 4 pictures its logits differ .* Use|use another --workdir",
+    ):
+      self._run()
+    self.assertEqual((self.workdir / "table.csv").read_bytes(), before)
+
+  def test_a_source_that_changes(self):
+    self._run()
+    self._write(_MODULE + "\n# another word\n")
+    with self.assertRaisesRegex(
+      errors.UserError, "source of their_model chang"
+    ):
+      self._run()
+    self._write(_MODULE)
+    (self.modules / "their_head.py").write_text("another = 1")
+    with self.assertRaisesRegex(errors.UserError, "source of their_head chang"):
+      self._run()
+
+  def test_a_new_model_where_no_cell_is_finished(self):
+    self._run()
+    shutil.rmtree(self.workdir / "cells")
+    self._write(_MODULE.replace("SEED = 0", "SEED = 1"))
+    self._run()
+    self._write(_MODULE)
+    with self.assertRaisesRegex(errors.UserError, "its logits differ"):
+      self._run()
+
+  def test_a_probe_that_is_gone_or_damaged(self):
+    self._run()
+    path = self.workdir / "models" / "mine" / "probe.npz"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    with self.assertRaisesRegex(errors.UserError, "probe.npz: "):
+      self._run()
+    np.savez(path, weights=np.zeros(3))
+    with self.assertRaisesRegex(errors.UserError, "probe.npz: no answers"):
+      self._run()
+    path.unlink()
+    with self.assertRaisesRegex(errors.UserError, "probe.npz is not there"):
+      self._run()
+    path.write_bytes(whole)
+    self._run()
+
+  def test_random_models_say_so(self):
+    with self.assertRaisesRegex(errors.UserError, "mine answers otherwise"):
+      self._run("random")
+    rows = self._run("random", allow_random=True)
+    self.assertEqual({r.note for r in rows}, {"random model"})
+    stored = table.read(self.workdir / "table.csv")
+    self.assertEqual({r.note for r in stored}, {"random model"})
+    self._run("random", allow_random=True)
+
+  def test_eight_devices_see_the_same_model(self):
+    self._run()
+    (self.modules / "eight.py").write_text(
+      "def get_config():\n"
+      "  import ml_collections\n"
+      f"  return ml_collections.ConfigDict({self._config().to_dict()!r})\n"
+    )
+    done = subprocess.run(
+      [
+        sys.executable,
+        "-m",
+        "eval.main",
+        f"--config={self.modules / 'eight.py'}",
+        f"--workdir={self.workdir}",
+      ],
+      cwd=_ROOT,
+      env={
+        **os.environ,
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+        "JAX_PLATFORMS": "cpu",
+        "PYTHONPATH": str(self.modules),
+      },
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+  absltest.main()

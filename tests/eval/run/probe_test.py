@@ -1,0 +1,162 @@
+"""The probe: its pictures, randomness of every kind, answers that are refused."""
+
+import time
+import types
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds import models
+from robust_tfds.eval.run import probe
+from robust_tfds.models import adapters
+from robust_tfds.models.detection import own
+
+SPEC = models.get("digits_cnn").spec
+_WEIGHTS = np.random.default_rng(0).normal(size=(3072, 10)).astype(np.float32)
+
+
+def _linear(x):
+  return x.reshape(len(x), -1) @ _WEIGHTS
+
+
+def _on_host(function):
+  shape = lambda x: jax.ShapeDtypeStruct((len(x), 10), jnp.float32)  # noqa: E731
+  return lambda x: jax.pure_callback(function, shape(x), x)
+
+
+def _noisy_host(x):
+  rng = np.random.default_rng(time.perf_counter_ns())
+  return np.float32(_linear(np.asarray(x)) + 9 * rng.normal(size=10))
+
+
+def _fails(x):
+  raise RuntimeError("the service is gone")
+
+
+def _clean(*shape):
+  picture = np.zeros((20, 30, 3), np.uint8)
+  examples = [{"image": picture + i} for i in range(6)]
+  return types.SimpleNamespace(shape=shape, metadata=lambda _: iter(examples))
+
+
+def _ask(function, name="callable"):
+  model = adapters.get(name)(function, SPEC)
+  rows = probe.batch(model, _clean(32, 32, 3), 224)
+  return probe.answers("mine", model, None, rows)
+
+
+class BatchTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("digits_cnn", (32, 32, 3), (4, 32, 32, 3)),
+    ("resnet18", (64, 48, 3), (4, 64, 48, 3)),
+    ("resnet18", (None, None, 3), (4, 224, 224, 3)),
+    ("tiny_r3d", (None, 90, 120, 3), (4, 8, 32, 32, 3)),
+  )
+  def test_shapes(self, name, clean, shape):
+    (rows,) = probe.batch(models.get(name), _clean(*clean), 224)
+    self.assertEqual((rows.shape, rows.dtype), (shape, np.uint8))
+    (again,) = probe.batch(models.get(name), _clean(*clean), 224)
+    np.testing.assert_array_equal(rows, again)
+    self.assertGreater(rows.reshape(4, -1).std(axis=1).min(), 10)
+
+  def test_detectors_see_the_first_pictures(self):
+    model = models.get("tiny_retinanet")
+    images, sizes = probe.batch(model, _clean(None, None, 3), 224)
+    self.assertEqual(images.shape, (4, 32, 32, 3))
+    self.assertEqual(images[:, 0, 0, 0].tolist(), [0, 1, 2, 3])
+    self.assertEqual(sizes.tolist(), [[20, 30]] * 4)
+
+  def test_models_of_one_batch_size(self):
+    model = adapters.Adapted("mine", SPEC, lambda _, x: x, None, 7)
+    (rows,) = probe.batch(model, _clean(32, 32, 3), 224)
+    self.assertLen(rows, 7)
+
+
+class AnswersTest(parameterized.TestCase):
+  def test_logits(self):
+    answers, random = _ask(_linear)
+    self.assertFalse(random)
+    (rows,) = probe.batch(models.get("digits_cnn"), _clean(32, 32, 3), 0)
+    np.testing.assert_allclose(
+      answers["logits"], _linear(np.asarray(SPEC.normalize(rows))), rtol=1e-4
+    )
+
+  @parameterized.named_parameters(
+    ("at_tracing", lambda x: _linear(x) + np.random.normal(size=10) * 9),
+    (
+      "a_scalar_at_tracing",
+      lambda x: _linear(x) * (1 + np.random.uniform(0.5, 9)),
+    ),
+    (
+      "a_key_of_the_time",
+      lambda x: (
+        _linear(x)
+        + 9 * jax.random.normal(jax.random.key(time.time_ns() % 65521), (10,))
+      ),
+    ),
+    ("on_the_host", _on_host(_noisy_host)),
+  )
+  def test_random_models(self, function):
+    self.assertTrue(_ask(function)[1])
+
+  @parameterized.named_parameters(
+    ("nan", lambda x: _linear(x) * jnp.nan, "40 of 40 are NaN or infinite"),
+    ("classes", lambda x: _linear(x)[:, :7], r"shape \(4, 7\), expected"),
+    ("error", lambda x: x.reshape(5, 5), "TypeError: cannot reshape.*line"),
+    ("host_error", _on_host(_fails), "RuntimeError: the service is gone"),
+  )
+  def test_refusals(self, function, words):
+    with self.assertRaisesRegex(errors.UserError, f"(mine|callable) .*{words}"):
+      _ask(function)
+
+  def _detect(self, **change):
+    def predict(picture):
+      h, w = picture.shape[:2]
+      boxes = {"boxes": [[0, 0, w, h]], "scores": [0.5], "classes": [1]}
+      return {**boxes, **change}
+
+    model = own.on_host(predict, 2, name="mine")
+    rows = probe.batch(model, _clean(None, None, 3), 0)
+    return probe.answers("mine", model, {}, rows)
+
+  def test_detectors(self):
+    answers, random = self._detect()
+    self.assertFalse(random)
+    self.assertEqual(answers["valid"].sum(axis=1).tolist(), [1] * 4)
+
+  @parameterized.parameters(
+    ({"classes": [2]}, "Got classes 2.0..2.0, expected 0..1"),
+    ({"classes": [0.5]}, "Got classes 0.5 for a picture, expected whole"),
+    ({"scores": [np.nan]}, "scores for a picture with NaN"),
+    ({"boxes": [[0, 0], [1, 1]]}, r"Got boxes of int64 \[2, 2\]"),
+    ({"scores": [0.5, 0.2]}, "Got 1 boxes, 2 scores"),
+    ({"scores": ["high"]}, "Got scores of <U4"),
+  )
+  def test_wrong_detections(self, change, words):
+    with self.assertRaisesRegex(errors.UserError, words):
+      self._detect(**change)
+
+  def test_traced_detectors_of_classes_out_of_range(self):
+    def predict(images, sizes):
+      shape = (len(images), 3)
+      return {
+        "boxes": jnp.zeros((*shape, 4)),
+        "scores": jnp.full(shape, 0.5),
+        "classes": jnp.full(shape, -1),
+        "valid": jnp.ones(shape, bool),
+      }
+
+    model = own.traced(predict, 2)
+    rows = probe.batch(model, _clean(None, None, 3), 0)
+    with self.assertRaisesRegex(
+      errors.UserError, "classes -1..-1 on the set's"
+    ):
+      probe.answers("mine", model, {}, rows)
+
+
+if __name__ == "__main__":
+  absltest.main()
