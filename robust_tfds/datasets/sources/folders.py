@@ -11,6 +11,8 @@ from typing import Any
 
 from robust_tfds import errors
 
+_LEFT_BEHIND = ("thumbs.db", "desktop.ini")  # by Windows
+
 
 @dataclasses.dataclass(frozen=True)
 class SourceFolders:
@@ -64,6 +66,11 @@ class SourceFolders:
       f"No {what}. Looked for {', '.join(map(str, looked))}."
       f"\n{self.instructions}"
     )
+
+
+def is_hidden(path: pathlib.PurePath) -> bool:
+  """Whether a file is what systems leave in folders: `.DS_Store`, `._a.jpg`."""
+  return path.name.startswith(".") or path.name.lower() in _LEFT_BEHIND
 
 
 def manual_dir(dl_manager: Any) -> pathlib.Path | None:
