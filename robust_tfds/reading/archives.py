@@ -74,9 +74,17 @@ def data(member: Member) -> bytes:
   return tar_files.at_offset(member)
 
 
-def extract(
-  path: str | os.PathLike, folder: str | os.PathLike
-) -> pathlib.Path:
+def gunzipped(path: str | os.PathLike) -> bytes:
+  """The bytes of one file that gzip compressed.
+
+  Raises:
+    UserError: no such file; not gzip's, cut off or damaged; it grows beyond
+      measure.
+  """
+  return tar_files.gunzipped(_checked(path))
+
+
+def extract(path: str | os.PathLike, folder: str | os.PathLike) -> pathlib.Path:
   """Unpacks an archive whole, or not at all; one that was unpacked is kept.
 
   Args:

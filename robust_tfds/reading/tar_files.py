@@ -98,6 +98,22 @@ def at_offset(member: members.Member, file: IO[bytes] | None = None) -> bytes:
   return data
 
 
+def gunzipped(path: str) -> bytes:
+  """A file that gzip compressed, unpacked; see `archives.gunzipped`."""
+  packed = os.path.getsize(path)
+  out = io.BytesIO()
+  try:
+    with gzip.open(path) as file:
+      while part := file.read(_HEADER_BYTES):
+        out.write(part)
+        members.check_growth(out.tell(), packed, path)
+  except _BROKEN as e:
+    raise errors.UserError(
+      f"{path}: cannot be unpacked ({e}); fetch it again."
+    ) from e
+  return out.getvalue()
+
+
 def is_gzip(path: str) -> bool:
   """Whether a file is compressed by gzip."""
   with open(path, "rb") as file:

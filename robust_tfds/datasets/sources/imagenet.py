@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import io
 import os
 import pathlib
 import re
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets.sources import folders
 from robust_tfds.reading import archives
@@ -27,6 +29,7 @@ from robust_tfds.reading import archives
 VALIDATION_TAR = "ILSVRC2012_img_val.tar"
 _DEVKIT_TAR = "ILSVRC2012_devkit_t12.tar.gz"
 _GROUND_TRUTH = "ILSVRC2012_validation_ground_truth.txt"
+_META = "meta.mat"
 _FOLDERS = ("", "ILSVRC2012_img_val", "val", "imagenet_samples")
 _OFFICIAL = re.compile(r"ILSVRC2012_val_(\d{8})\.JPEG$", re.IGNORECASE)
 _WNID = re.compile(r"n\d{8}")
@@ -183,25 +186,45 @@ def _ground_truth(root: pathlib.Path) -> list[int]:
     root / "ILSVRC2012_devkit_t12" / "data" / _GROUND_TRUTH,
   ):
     if path.exists():
-      ids = [int(line) for line in path.read_text("utf-8").split()]
-      return _from_devkit(ids, path.with_name("meta.mat"))
+      ids = _numbers(reading.text_file(path), str(path))
+      meta = path.with_name(_META)
+      if not meta.exists():
+        raise FileNotFoundError(f"{path} needs the devkit's {meta} beside it.")
+      return _from_devkit(ids, meta, str(path))
   if (root / _DEVKIT_TAR).exists():
     return _from_devkit_tar(root / _DEVKIT_TAR)
   return _from_tfds()
 
 
-def _from_devkit(ids: list[int], meta: Any) -> list[int]:
+def _numbers(text: str, where: str) -> list[int]:
+  """The synsets' numbers, one a line."""
+  lines = text.split()
+  for number, line in enumerate(lines, 1):
+    if not (line.isascii() and line.isdigit()):
+      raise errors.UserError(
+        f"{where}, line {number}: the number of a synset expected, got {line!r}."
+      )
+  return [int(line) for line in lines]
+
+
+def _from_devkit(ids: list[int], meta: Any, where: str) -> list[int]:
   """The devkit numbers synsets in an order of its own: meta.mat has it."""
-  from scipy import io
+  from scipy import io as scipy_io
 
   try:
-    synsets = io.loadmat(meta, squeeze_me=True)["synsets"]
-  except (OSError, FileNotFoundError) as e:
-    raise FileNotFoundError(
-      f"{_GROUND_TRUTH} needs the devkit's meta.mat beside it ({e})."
+    synsets = scipy_io.loadmat(meta, squeeze_me=True)["synsets"]
+    by_id = {int(s["ILSVRC2012_ID"]): str(s["WNID"]) for s in synsets}
+  except Exception as e:  # scipy raises many kinds for a broken file
+    raise errors.UserError(
+      f"{where}: the devkit's {_META} beside it cannot be read"
+      f" ({type(e).__name__}: {e}). Unpack {_DEVKIT_TAR} again."
     ) from e
-  by_id = {int(s["ILSVRC2012_ID"]): str(s["WNID"]) for s in synsets}
-  return [_wnid_label(by_id[i], _GROUND_TRUTH) for i in ids]
+  for number, index in enumerate(ids, 1):
+    if index not in by_id:
+      raise errors.UserError(
+        f"{where}, line {number}: synset {index} is not in {_META}."
+      )
+  return [_wnid_label(by_id[i], where) for i in ids]
 
 
 def _from_devkit_tar(archive: pathlib.Path) -> list[int]:
