@@ -15,7 +15,6 @@ import pathlib
 import re
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
