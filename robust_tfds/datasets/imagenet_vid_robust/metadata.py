@@ -8,16 +8,16 @@ paths are `val/<video>/<frame>.JPEG`.
 from __future__ import annotations
 
 import functools
-import json
+import math
 import pathlib
 import re
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
-from xml.etree import ElementTree
 
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.datasets import frames
 from robust_tfds.datasets.sources import anchor_sets
 from robust_tfds.datasets.sources import folders
@@ -44,6 +44,8 @@ _FRAMES = (
   ".",
 )
 _ILSVRC = ("ILSVRC", "ILSVRC2017_VID/ILSVRC", "ILSVRC2015", ".")
+_PMSETS, _LABELS = "pmsets.json", "labels.json"
+_Labels = dict[str, list[int]]
 _PATH = re.compile(r"(val/[^/]+)/(\d+)\.JPEG")
 
 INSTRUCTIONS = f"""\
@@ -92,6 +94,8 @@ def _anchor(anchor: str, near: Sequence[str]) -> anchor_sets.Anchor:
   paths = {0: anchor}
   for path in near:
     other, n, _ = _parse(path)
+    if n - number in paths and n != number:
+      raise errors.UserError(f"{path} is twice in the set of {anchor}.")
     if other != video or not 0 < abs(n - number) <= frames.K:
       raise errors.UserError(
         f"{path} cannot be in the set of {anchor}: expected another frame of"
@@ -112,13 +116,29 @@ def reviewed(files: folders.SourceFolders) -> list[frames.Frame]:
     FileNotFoundError: no metadata.
     UserError: as `anchor_frames`.
   """
-  return anchor_frames(*_sets_and_labels(files))
+  pmsets, labels = (files.file(n, _METADATA) for n in (_PMSETS, _LABELS))
+  sets = _json(pmsets, dict[str, list[str]])
+  return _named(pmsets, anchor_frames, sets, _json(labels, _Labels))
 
 
-def _sets_and_labels(files: folders.SourceFolders) -> tuple[dict, dict]:
-  names = "pmsets.json", "labels.json"
-  pmsets, labels = (json.loads(files.text(n, _METADATA)) for n in names)
-  return pmsets, labels
+def _json(path: pathlib.Path, kind: Any) -> Any:
+  """A file of metadata, held against a type."""
+  return reading.records(
+    reading.json_text(folders.text(path), str(path)), kind, str(path)
+  )
+
+
+def _named(
+  path: pathlib.Path,
+  read: Callable[..., list[frames.Frame]],
+  *args: Any,
+  **kw: Any,
+) -> list[frames.Frame]:
+  """What a reader of metadata returns; its refusals begin with the path."""
+  try:
+    return read(*args, **kw)
+  except errors.UserError as e:
+    raise errors.UserError(f"{path}: {e}") from e
 
 
 def load(
@@ -130,9 +150,12 @@ def load(
     FileNotFoundError: no metadata, no frames, or some frames missing.
     UserError: as `anchor_frames`, or a broken annotation.
   """
-  pmsets, labels = _sets_and_labels(files)
-  more = files.text("big_labels.json", _METADATA, optional=True)
-  known = {**(json.loads(more) if more else {}), **labels}
+  pmsets = files.file(_PMSETS, _METADATA)
+  sets = _json(pmsets, dict[str, list[str]])
+  known = _json(files.file(_LABELS, _METADATA), _Labels)
+  more = files.optional_file("big_labels.json", _METADATA)
+  if more:
+    known = {**_json(more, _Labels), **known}
   pictures = files.folder([f"{f}/val" for f in _FRAMES]).parent
   annotations, snippets = (
     files.optional_folder([f"{root}/{name}" for root in _ILSVRC])
@@ -144,8 +167,10 @@ def load(
       return ()
     return sorted({b.label for b in boxes(annotations, path)})
 
-  listed = anchor_frames(
+  listed = _named(
     pmsets,
+    anchor_frames,
+    sets,
     known,
     pictures=pictures if include_unreviewed else None,
     other_labels=annotated,
@@ -192,22 +217,19 @@ def boxes(annotations: pathlib.Path, path: str) -> tuple[frames.Box, ...]:
   file = annotations / pathlib.Path(path).with_suffix(".xml")
   if not file.exists():
     return ()
-  try:
-    tree = ElementTree.parse(file).getroot()
-    w, h = (float(_text(tree, f"size/{s}")) for s in ("width", "height"))
-    return tuple(_box(entry, w, h, file) for entry in tree.findall("object"))
-  except (ElementTree.ParseError, TypeError) as e:
-    raise errors.UserError(
-      f"{file} is no annotation of ILSVRC VID ({e})."
-    ) from e
+  tree = reading.xml_text(file.read_bytes(), str(file))
+  w, h = (_number(tree, f"size/{s}", file) for s in ("width", "height"))
+  if w <= 0 or h <= 0:
+    raise errors.UserError(f"{file}: size: {w} x {h} px is no frame.")
+  return tuple(_box(entry, w, h, file) for entry in tree.findall("object"))
 
 
 def _box(entry: Any, w: float, h: float, file: pathlib.Path) -> frames.Box:
-  wnid = _text(entry, "name")
+  wnid = _text(entry, "name", file)
   if wnid not in _index_of():
     raise errors.UserError(f"{file}: {wnid!r} is not one of the 30 wnids.")
   sides = {
-    s: float(_text(entry, f"bndbox/{s}"))
+    s: _number(entry, f"bndbox/{s}", file)
     for s in ("ymin", "xmin", "ymax", "xmax")
   }
   scaled = {
@@ -219,11 +241,24 @@ def _box(entry: Any, w: float, h: float, file: pathlib.Path) -> frames.Box:
   return frames.Box(_index_of()[wnid], **scaled)
 
 
-def _text(node: Any, path: str) -> str:
+def _number(node: Any, path: str, file: pathlib.Path) -> float:
+  text = _text(node, path, file)
+  try:
+    value = float(text)
+  except ValueError:
+    value = math.nan
+  if not math.isfinite(value):
+    raise errors.UserError(f"{file}: {path}: a number expected, got {text!r}.")
+  return value
+
+
+def _text(node: Any, path: str, file: pathlib.Path) -> str:
   text = node.findtext(path)
   if text is None:
-    raise TypeError(f"no {path}")
-  return text
+    raise errors.UserError(
+      f"{file}: no {path}; it is no annotation of ILSVRC VID."
+    )
+  return text.strip()
 
 
 @functools.cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import os
 import pathlib
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from collections.abc import Collection
 from collections.abc import Sequence
 from typing import Any
 
+from robust_tfds import reading
 from robust_tfds.datasets import frames
 from robust_tfds.datasets.sources import folders
 
@@ -127,7 +127,7 @@ def candidates(path_at: Callable[[int], str], folder: os.PathLike) -> list[int]:
 
 def classes(label_map: pathlib.Path) -> list[dict[str, Any]]:
   """A set's classes in the order of their ids: `name`, `members` and so on."""
-  return json.loads(label_map.read_text("utf-8"))["classes"]
+  return reading.json_file(label_map)["classes"]
 
 
 def _bytes(path: str) -> bytes:

@@ -11,15 +11,12 @@ import dataclasses
 import functools
 import os
 import pathlib
-import tarfile
-import zipfile
-import zlib
 from collections.abc import Sequence
 
 import numpy as np
 
-from robust_tfds import errors
 from robust_tfds.datasets import geometry
+from robust_tfds.reading import archives
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,16 +26,17 @@ class File:
   Attributes:
     name: its path below the official folder, with slashes.
     path: the file, or the archive that holds it.
-    member: its name in a zip archive.
-    offset: its first byte in a tar archive.
-    size: its bytes in a tar archive.
+    member: of the archive; None for a file of its own.
   """
 
   name: str
   path: str
-  member: str | None = None
-  offset: int = 0
-  size: int | None = None
+  member: archives.Member | None = None
+
+  @property
+  def where(self) -> str:
+    """What a message about the file begins with."""
+    return self.member.where if self.member else self.path
 
   def data(self) -> bytes:
     """The file's bytes.
@@ -47,24 +45,9 @@ class File:
       UserError: the archive is broken or cut off.
     """
     if self.member is not None:
-      try:
-        state = os.stat(self.path)
-        archive = _zip(self.path, state.st_size, state.st_mtime_ns)
-        return archive.read(self.member)
-      except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as e:
-        raise errors.UserError(
-          f"{self.path}: {self.member} cannot be read ({e}); download the"
-          " archive again."
-        ) from e
+      return archives.data(self.member)
     with open(self.path, "rb") as f:
-      f.seek(self.offset)
-      data = f.read(-1 if self.size is None else self.size)
-    if self.size is not None and len(data) != self.size:
-      raise errors.UserError(
-        f"{self.path}: {self.name} has {len(data)} of {self.size} bytes;"
-        " download the archive again."
-      )
-    return data
+      return f.read()
 
 
 def find(
@@ -88,7 +71,7 @@ def find(
 
   Raises:
     FileNotFoundError: in none of the places; says what was looked for, where.
-    UserError: a broken archive, or a file that is twice in one.
+    UserError: an archive that is not whole, see `reading.archives`.
   """
   root = pathlib.Path(os.fspath(manual_dir))
   files = _in_folder(root / folder)
@@ -110,7 +93,7 @@ def find(
 
 def picture(file: File) -> np.ndarray:
   """A whole picture: uint8 `[H, W, 3]`; UserError, with its name, if broken."""
-  return geometry.decode(file.data(), "whole", file.name)
+  return geometry.decode(file.data(), "whole", file.where)
 
 
 def _in_folder(folder: pathlib.Path) -> dict[str, File]:
@@ -124,46 +107,20 @@ def _in_folder(folder: pathlib.Path) -> dict[str, File]:
 
 
 def _in_archive(archive: pathlib.Path, folder: str) -> dict[str, File]:
-  files: dict[str, File] = {}
   state = archive.stat()
-  for member, offset, size in _members(
-    str(archive), state.st_size, state.st_mtime_ns
-  ):
-    name = member.removeprefix("./")
-    if not name.startswith(folder + "/"):
-      continue
-    below = name[len(folder) + 1 :]
-    if below in files:
-      raise errors.UserError(f"{archive}: {member} is there twice.")
-    if size is None:
-      files[below] = File(below, str(archive), member=member)
-    else:
-      files[below] = File(below, str(archive), offset=offset, size=size)
+  members = _members(str(archive), state.st_size, state.st_mtime_ns)
+  start = f"{folder}/"
+  files = {
+    m.name.removeprefix(start): File(m.name.removeprefix(start), m.archive, m)
+    for m in members
+    if m.name.startswith(start)
+  }
   return dict(sorted(files.items()))
 
 
 @functools.lru_cache(maxsize=4)
 def _members(
   archive: str, size: int, changed: int
-) -> tuple[tuple[str, int, int | None], ...]:
-  """(name, offset, size) of the files; the size is None in a zip."""
+) -> tuple[archives.Member, ...]:
   del size, changed  # an archive that was replaced is read again
-  try:
-    if zipfile.is_zipfile(archive):
-      with zipfile.ZipFile(archive) as z:
-        return tuple(
-          (i.filename, 0, None) for i in z.infolist() if not i.is_dir()
-        )
-    # Plain tar only: members of a compressed one have no offsets.
-    with tarfile.open(archive, "r:") as tar:
-      return tuple((m.name, m.offset_data, m.size) for m in tar if m.isfile())
-  except (tarfile.TarError, zipfile.BadZipFile, EOFError) as e:
-    raise errors.UserError(
-      f"{archive} is not a whole zip or tar archive ({e}); download it again."
-    ) from e
-
-
-@functools.lru_cache(maxsize=4)  # reading the directory of a zip takes 0.1 s
-def _zip(path: str, size: int, changed: int) -> zipfile.ZipFile:
-  del size, changed  # as in `_members`
-  return zipfile.ZipFile(path)
+  return tuple(archives.members(archive))

@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import os
 import pathlib
-import tarfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +20,7 @@ from absl import logging
 from robust_tfds import errors
 from robust_tfds.datasets import pictures
 from robust_tfds.datasets.sources import folders
+from robust_tfds.reading import archives
 
 SIDE_PX = 32
 _PIXELS = 3 * SIDE_PX * SIDE_PX  # of a record: planes of red, green, blue
@@ -66,6 +66,7 @@ The published sets (config suffix `_published`), in the manual dir:
     https://github.com/hendrycks/robustness."""
 
 
+_RECORDS_SUFFIX = ".bin"
 _RECORDS = {
   "cifar10": "https://zenodo.org/record/2535967",
   "cifar100": "https://zenodo.org/record/3555552",
@@ -134,53 +135,54 @@ def test_images(
     UserError: a file that is cut off or not of this format.
   """
   manual = folders.manual_dir(dl_manager)
-  data = _in_manual_dir(cifar, manual) if manual else b""
-  if not data:
+  place = _in_manual_dir(cifar, manual) if manual else None
+  if place is None:
     prepared = _prepared(cifar, data_dir)
     if prepared:
       return prepared
-    data = _in_archive(cifar, _downloaded(cifar, dl_manager, manual))
-  return _records(cifar, data)
+    place = _downloaded(cifar, dl_manager, manual)
+  if place.suffix == _RECORDS_SUFFIX:
+    return _records(cifar, place.read_bytes(), str(place))
+  return _records(cifar, _in_archive(cifar, place), f"{place}: {cifar.batch}")
 
 
-def _records(cifar: Cifar, data: bytes) -> tuple[np.ndarray, np.ndarray]:
+def _records(
+  cifar: Cifar, data: bytes, where: str
+) -> tuple[np.ndarray, np.ndarray]:
   """Labels and images of a file of records."""
   size = cifar.label_bytes + _PIXELS
   if not data or len(data) % size:
     raise errors.UserError(
-      f"{cifar.batch} has {len(data)} bytes, expected a multiple of {size}; it"
-      f" is truncated, or not {cifar.name}'s binary version."
+      f"{where}: {len(data):,} bytes, expected a multiple of {size}; it is"
+      f" truncated, or not {cifar.name}'s binary version."
     )
   rows = np.frombuffer(data, np.uint8).reshape(-1, size)
   labels = rows[:, cifar.label_bytes - 1]
-  if labels.max() >= len(cifar.classes):
+  wrong = np.flatnonzero(labels >= len(cifar.classes))
+  if len(wrong):
     raise errors.UserError(
-      f"{cifar.batch}: label {labels.max()} is not in"
+      f"{where}: label {labels[wrong[0]]} of image {wrong[0]} is not in"
       f" 0..{len(cifar.classes) - 1}."
     )
   planes = rows[:, cifar.label_bytes :].reshape(-1, 3, SIDE_PX, SIDE_PX)
   return labels, planes.transpose(0, 2, 3, 1)
 
 
-def _in_manual_dir(cifar: Cifar, root: pathlib.Path) -> bytes:
-  """The test batch's bytes; empty where the manual dir holds none."""
-  if (root / cifar.batch).exists():
-    return (root / cifar.batch).read_bytes()
-  archive = root / cifar.archive
-  return _in_archive(cifar, archive) if archive.exists() else b""
+def _in_manual_dir(cifar: Cifar, root: pathlib.Path) -> pathlib.Path | None:
+  """The test batch, or the archive that holds it; None where neither is."""
+  places = (root / cifar.batch, root / cifar.archive)
+  return next((place for place in places if place.exists()), None)
 
 
 def _in_archive(cifar: Cifar, archive: pathlib.Path) -> bytes:
-  try:
-    with tarfile.open(archive) as tar:
-      member = tar.extractfile(cifar.batch)
-      if member is None:
-        raise errors.UserError(f"{archive}: {cifar.batch} is not a file.")
-      return member.read()
-  except (tarfile.TarError, KeyError, EOFError, OSError) as e:
+  batches = archives.contents(archive, lambda name: name == cifar.batch)
+  data = [content for _, content in batches]
+  if not data:
     raise errors.UserError(
-      f"{archive} is not whole, or holds no {cifar.batch} ({e})."
-    ) from e
+      f"{archive}: holds no {cifar.batch}; it is not {cifar.name}'s binary"
+      " version."
+    )
+  return data[0]
 
 
 def _prepared(

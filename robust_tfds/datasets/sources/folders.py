@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import gzip
 import os
 import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.reading import archives as archives_lib
+
+_LEFT_BEHIND = ("thumbs.db", "desktop.ini")  # by Windows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,23 +26,27 @@ class SourceFolders:
   roots: tuple[pathlib.Path, ...]
   instructions: str
 
-  def text(
-    self, name: str, folders: Sequence[str], *, optional: bool = False
-  ) -> str:
-    """A text file, plain or gzipped (`.gz`); empty if optional and absent.
+  def file(self, name: str, folders: Sequence[str]) -> pathlib.Path:
+    """A file, plain or gzipped (`.gz`): the first that exists.
 
     Raises:
       FileNotFoundError: not there; says where it was looked for.
-      UserError: not UTF-8, or a broken gzip file.
     """
-    looked = [r / f / name for r in self.roots for f in folders]
-    for path in looked:
-      for file in (path, path.with_name(f"{name}.gz")):
-        if file.exists():
-          return _decoded(file)
-    if optional:
-      return ""
-    raise self._absent(name, looked)
+    path = self.optional_file(name, folders)
+    if path is None:
+      raise self._absent(name, self._places(name, folders))
+    return path
+
+  def optional_file(
+    self, name: str, folders: Sequence[str]
+  ) -> pathlib.Path | None:
+    """As `file`; None if there is none."""
+    paths = (
+      path
+      for place in self._places(name, folders)
+      for path in (place, place.with_name(f"{name}.gz"))
+    )
+    return next((path for path in paths if path.exists()), None)
 
   def folder(self, candidates: Sequence[str]) -> pathlib.Path:
     """The first folder that exists.
@@ -59,11 +65,19 @@ class SourceFolders:
     looked = (r / c for r in self.roots for c in candidates)
     return next((path for path in looked if path.is_dir()), None)
 
+  def _places(self, name: str, folders: Sequence[str]) -> list[pathlib.Path]:
+    return [root / f / name for root in self.roots for f in folders]
+
   def _absent(self, what: str, looked: Sequence[pathlib.Path]) -> OSError:
     return FileNotFoundError(
       f"No {what}. Looked for {', '.join(map(str, looked))}."
       f"\n{self.instructions}"
     )
+
+
+def is_hidden(path: pathlib.PurePath) -> bool:
+  """Whether a file is what systems leave in folders: `.DS_Store`, `._a.jpg`."""
+  return path.name.startswith(".") or path.name.lower() in _LEFT_BEHIND
 
 
 def manual_dir(dl_manager: Any) -> pathlib.Path | None:
@@ -80,7 +94,7 @@ def extracted(
   """The manual dir, and an archive's contents if its folder is not there.
 
   Args:
-    dl_manager: of TFDS; extracts once and remembers.
+    dl_manager: of TFDS; beside its downloads the archive is extracted, once.
     archives: names of archives in the manual dir, the first that exists counts.
     folder: what the archive holds; if it is there, nothing is extracted.
   """
@@ -88,15 +102,19 @@ def extracted(
   present = [root / a for a in archives if (root / a).exists()]
   if not present or (root / folder).is_dir():
     return (root,)
-  return root, pathlib.Path(os.fspath(dl_manager.extract(present[0])))
+  archive = present[0]
+  state = archive.stat()
+  name = f"{archive.name}.{state.st_size}.{state.st_mtime_ns}"
+  place = pathlib.Path(os.fspath(dl_manager.download_dir)) / "extracted" / name
+  return root, archives_lib.extract(archive, place)
 
 
-def _decoded(file: pathlib.Path) -> str:
-  data = file.read_bytes()
-  try:
-    data = gzip.decompress(data) if file.suffix == ".gz" else data
-    return data.decode("utf-8")
-  except (OSError, EOFError, UnicodeDecodeError) as e:
-    raise errors.UserError(
-      f"{file} cannot be read ({e}); fetch it again."
-    ) from e
+def text(path: pathlib.Path) -> str:
+  """The text of a file, plain or gzipped (`.gz`).
+
+  Raises:
+    UserError: not UTF-8, or a broken gzip file; begins with the path.
+  """
+  if path.suffix != ".gz":
+    return reading.text_file(path)
+  return reading.decode(archives_lib.gunzipped(path), str(path))

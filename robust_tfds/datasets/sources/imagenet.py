@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import io
 import os
 import pathlib
 import re
-import tarfile
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.datasets import geometry
+from robust_tfds.datasets.sources import folders
+from robust_tfds.reading import archives
 
 VALIDATION_TAR = "ILSVRC2012_img_val.tar"
 _DEVKIT_TAR = "ILSVRC2012_devkit_t12.tar.gz"
 _GROUND_TRUTH = "ILSVRC2012_validation_ground_truth.txt"
+_META = "meta.mat"
 _FOLDERS = ("", "ILSVRC2012_img_val", "val", "imagenet_samples")
 _OFFICIAL = re.compile(r"ILSVRC2012_val_(\d{8})\.JPEG$", re.IGNORECASE)
 _WNID = re.compile(r"n\d{8}")
@@ -50,26 +53,27 @@ class File:
     name: the file's name, its stable id.
     label: class id in the order of sorted wnids.
     path: the file, or the archive that holds it.
-    offset: first byte inside the archive; 0 for a file.
-    size: bytes inside the archive; None for a file.
+    member: of the archive; None for a file of its own.
   """
 
   name: str
   label: int
   path: str
-  offset: int = 0
-  size: int | None = None
+  member: archives.Member | None = None
 
   def data(self) -> bytes:
     """The file's bytes."""
-    with open(self.path, "rb") as f:
-      f.seek(self.offset)
-      return f.read(-1 if self.size is None else self.size)
+    if self.member is not None:
+      return archives.data(self.member)
+    return pathlib.Path(self.path).read_bytes()
 
   def picture(self, rule: str, *, convert_last: bool = False) -> np.ndarray:
     """uint8 `[H, W, 3]`, cropped by a rule of `geometry.py`."""
     return geometry.decode(
-      self.data(), rule, self.name, convert_last=convert_last
+      self.data(),
+      rule,
+      self.member.where if self.member else self.path,
+      convert_last=convert_last,
     )
 
 
@@ -95,7 +99,7 @@ def clean(manual_dir: os.PathLike) -> list[File]:
   root = pathlib.Path(os.fspath(manual_dir))
   archive = root / VALIDATION_TAR
   if archive.exists():
-    members = _members(archive)
+    members = archives.members(archive, _is_picture)
     return _labelled(root, [(m.name, archive, m) for m in members])
   for folder in _FOLDERS:
     images = _images(root / folder)
@@ -115,18 +119,6 @@ def clean(manual_dir: os.PathLike) -> list[File]:
   )
 
 
-def _members(archive: pathlib.Path) -> Iterator[tarfile.TarInfo]:
-  try:
-    with tarfile.open(archive) as tar:
-      for member in tar:
-        if member.isfile():
-          yield member
-  except tarfile.TarError as e:
-    raise errors.UserError(
-      f"{archive} is not a whole tar archive ({e}); download it again."
-    ) from e
-
-
 def _images(folder: pathlib.Path) -> list[pathlib.Path]:
   if not folder.is_dir():
     return []
@@ -134,27 +126,29 @@ def _images(folder: pathlib.Path) -> list[pathlib.Path]:
     p for d in folder.iterdir() if _WNID.fullmatch(d.name) for p in d.iterdir()
   ]
   flat = [p for p in folder.iterdir() if p.is_file()]
-  return sorted(p for p in [*flat, *nested] if p.suffix.lower() in _EXTENSIONS)
+  return sorted(p for p in [*flat, *nested] if _is_picture(str(p)))
+
+
+def _is_picture(name: str) -> bool:
+  path = pathlib.PurePath(name)
+  return path.suffix.lower() in _EXTENSIONS and not folders.is_hidden(path)
 
 
 def _labelled(
   root: pathlib.Path,
-  images: Iterable[tuple[str, pathlib.Path, tarfile.TarInfo | None]],
+  images: Iterable[tuple[str, pathlib.Path, archives.Member | None]],
 ) -> list[File]:
   """Files of (path below the root, file or archive, member), sorted by name."""
   truth = functools.cache(lambda: _ground_truth(root))
   files: dict[str, File] = {}
   for below, path, member in images:
     name = pathlib.PurePosixPath(below).name
-    if pathlib.PurePosixPath(name).suffix.lower() not in _EXTENSIONS:
-      continue
     label = _label(pathlib.PurePosixPath(below), truth)
     if name in files:
       raise errors.UserError(
         f"Two images are named {name}; names must be unique."
       )
-    where = (member.offset_data, member.size) if member else (0, None)
-    files[name] = File(name, label, str(path), *where)
+    files[name] = File(name, label, str(path), member)
   return [files[name] for name in sorted(files)]
 
 
@@ -191,42 +185,64 @@ def _ground_truth(root: pathlib.Path) -> list[int]:
     root / "ILSVRC2012_devkit_t12" / "data" / _GROUND_TRUTH,
   ):
     if path.exists():
-      ids = [int(line) for line in path.read_text("utf-8").split()]
-      return _from_devkit(ids, path.with_name("meta.mat"))
+      ids = _numbers(reading.text_file(path), str(path))
+      meta = path.with_name(_META)
+      if not meta.exists():
+        raise FileNotFoundError(f"{path} needs the devkit's {meta} beside it.")
+      return _from_devkit(ids, meta, str(path))
   if (root / _DEVKIT_TAR).exists():
     return _from_devkit_tar(root / _DEVKIT_TAR)
   return _from_tfds()
 
 
-def _from_devkit(ids: list[int], meta: Any) -> list[int]:
+def _numbers(text: str, where: str) -> list[int]:
+  """The synsets' numbers, one a line."""
+  lines = text.split()
+  for number, line in enumerate(lines, 1):
+    if not (line.isascii() and line.isdigit()):
+      raise errors.UserError(
+        f"{where}, line {number}: the number of a synset expected, got {line!r}."
+      )
+  return [int(line) for line in lines]
+
+
+def _from_devkit(ids: list[int], meta: Any, where: str) -> list[int]:
   """The devkit numbers synsets in an order of its own: meta.mat has it."""
-  from scipy import io
+  from scipy import io as scipy_io
 
   try:
-    synsets = io.loadmat(meta, squeeze_me=True)["synsets"]
-  except (OSError, FileNotFoundError) as e:
-    raise FileNotFoundError(
-      f"{_GROUND_TRUTH} needs the devkit's meta.mat beside it ({e})."
+    synsets = scipy_io.loadmat(meta, squeeze_me=True)["synsets"]
+    by_id = {int(s["ILSVRC2012_ID"]): str(s["WNID"]) for s in synsets}
+  except Exception as e:  # scipy raises many kinds for a broken file
+    raise errors.UserError(
+      f"{where}: the devkit's {_META} beside it cannot be read"
+      f" ({type(e).__name__}: {e}). Unpack {_DEVKIT_TAR} again."
     ) from e
-  by_id = {int(s["ILSVRC2012_ID"]): str(s["WNID"]) for s in synsets}
-  return [_wnid_label(by_id[i], _GROUND_TRUTH) for i in ids]
+  for number, index in enumerate(ids, 1):
+    if index not in by_id:
+      raise errors.UserError(
+        f"{where}, line {number}: synset {index} is not in {_META}."
+      )
+  return [_wnid_label(by_id[i], where) for i in ids]
 
 
 def _from_devkit_tar(archive: pathlib.Path) -> list[int]:
-  import io
+  parts = {
+    pathlib.PurePosixPath(member.name).name: data
+    for member, data in archives.contents(archive, _is_truth)
+  }
+  for name in (_GROUND_TRUTH, _META):
+    if name not in parts:
+      raise errors.UserError(
+        f"{archive}: holds no {name}; it is not the devkit of ILSVRC 2012."
+      )
+  where = f"{archive}: {_GROUND_TRUTH}"
+  ids = _numbers(reading.decode(parts[_GROUND_TRUTH], where), where)
+  return _from_devkit(ids, io.BytesIO(parts[_META]), where)
 
-  with tarfile.open(archive) as tar:
-    names = {pathlib.PurePosixPath(n).name: n for n in tar.getnames()}
-    text = _member(tar, names[_GROUND_TRUTH]).decode("utf-8")
-    meta = io.BytesIO(_member(tar, names["meta.mat"]))
-  return _from_devkit([int(line) for line in text.split()], meta)
 
-
-def _member(tar: tarfile.TarFile, name: str) -> bytes:
-  file = tar.extractfile(name)
-  if file is None:
-    raise errors.UserError(f"{tar.name!r}: {name} is not a file.")
-  return file.read()
+def _is_truth(name: str) -> bool:
+  return pathlib.PurePosixPath(name).name in (_GROUND_TRUTH, _META)
 
 
 def _from_tfds() -> list[int]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import tarfile
 from collections.abc import Iterator
 from collections.abc import Sequence
 
@@ -19,13 +18,16 @@ from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets import pictures
+from robust_tfds.datasets.sources import folders
+from robust_tfds.reading import archives
 
-_File = tuple[str, str, bytes]  # (wnid, name, the file's bytes)
+# (what messages begin with, wnid, name, the file's bytes)
+_File = tuple[str, str, str, bytes]
 
 
 def find(
   manual_dir: os.PathLike | str,
-  folders: Sequence[str],
+  set_folders: Sequence[str],
   condition: conditions.Condition,
   wnids: Sequence[str],
   side_px: int | None,
@@ -34,7 +36,7 @@ def find(
 
   Args:
     manual_dir: where the user put the files.
-    folders: names of the set's folders there, the first that has the condition
+    set_folders: names of the set's folders there, the first that has the condition
       is used; empty for the manual dir itself.
     condition: which corruption at which severity.
     wnids: the classes in label order.
@@ -48,8 +50,7 @@ def find(
   label_of = {wnid: i for i, wnid in enumerate(wnids)}
   root = pathlib.Path(os.fspath(manual_dir))
   class_of: dict[str, str] = {}
-  for wnid, name, data in _files(root, folders, condition):
-    where = f"{condition.name}/{condition.level}/{wnid}/{name}"
+  for where, wnid, name, data in _files(root, set_folders, condition):
     if wnid not in label_of:
       raise errors.UserError(
         f"{where}: {wnid!r} is not one of the {len(wnids)} classes. Expected"
@@ -81,20 +82,22 @@ def group_tar(corruption: str) -> str:
 
 
 def _files(
-  root: pathlib.Path, folders: Sequence[str], condition: conditions.Condition
+  root: pathlib.Path, names: Sequence[str], condition: conditions.Condition
 ) -> Iterator[_File]:
   below = f"{condition.name}/{condition.level}"
-  places = [root / folder / below for folder in folders]
+  places = [root / name / below for name in names]
   for place in places:
-    files = sorted(place.glob("*/*"))
+    files = sorted(p for p in place.glob("*/*") if not folders.is_hidden(p))
     if files:
-      yield from ((p.parent.name, p.name, p.read_bytes()) for p in files)
+      yield from (
+        (str(p), p.parent.name, p.name, p.read_bytes()) for p in files
+      )
       return
-  archives = [root / f"{folder}.tar" for folder in folders if folder]
-  archives += [root / folder / group_tar(condition.name) for folder in folders]
-  for archive in archives:
+  tars = [root / f"{name}.tar" for name in names if name]
+  tars += [root / name / group_tar(condition.name) for name in names]
+  for tar in tars:
     empty = True
-    for file in _members(archive, below) if archive.exists() else ():
+    for file in _members(tar, below) if tar.exists() else ():
       empty = False
       yield file
     if not empty:
@@ -102,33 +105,18 @@ def _files(
   raise FileNotFoundError(
     f"No published images of {condition.name}, severity {condition.level}."
     f" Looked for {', '.join(map(str, places))} with <wnid>/<name>.JPEG, and for"
-    f" such members in {', '.join(map(str, archives))}."
+    f" such members in {', '.join(map(str, tars))}."
   )
 
 
 def _members(archive: pathlib.Path, below: str) -> Iterator[_File]:
   """The members `[<folder>/]<corruption>/<severity>/<wnid>/<name>`."""
-  try:
-    with tarfile.open(archive, "r:") as tar, archive.open("rb") as f:
-      while (member := tar.next()) is not None:
-        tar.members = []  # type: ignore[attr-defined] # else all are kept
-        *_, corruption, severity, wnid, name = (
-          *("",) * 4,
-          *pathlib.PurePosixPath(member.name).parts,
-        )
-        if f"{corruption}/{severity}" != below or member.isdir():
-          continue
-        if not member.isfile() or name == "..":
-          raise errors.UserError(
-            f"{archive}: {member.name} is no plain file. The authors' archives"
-            " hold none such; download it again."
-          )
-        f.seek(member.offset_data)
-        data = f.read(member.size)
-        if len(data) != member.size:
-          raise tarfile.ReadError(f"{member.name} is cut off")
-        yield wnid, name, data
-  except (tarfile.TarError, EOFError) as e:
-    raise errors.UserError(
-      f"{archive} is not a whole tar archive ({e}); download it again."
-    ) from e
+
+  def belongs(name: str) -> bool:
+    *_, corruption, severity, _, last = "", "", "", *name.split("/")
+    ours = f"{corruption}/{severity}" == below
+    return ours and not folders.is_hidden(pathlib.PurePosixPath(last))
+
+  for member, data in archives.contents(archive, belongs):
+    wnid, name = member.name.split("/")[-2:]
+    yield member.where, wnid, name, data

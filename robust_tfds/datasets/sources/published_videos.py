@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import os
 import pathlib
-import tarfile
 from collections.abc import Iterator
 from collections.abc import Sequence
 
 from robust_tfds import errors
 from robust_tfds import movies
 from robust_tfds.datasets import movie_feature
+from robust_tfds.datasets.sources import folders
+from robust_tfds.reading import archives
+
+_ENDING = ".mp4"
+# (what messages begin with, wnid, name, the file's bytes)
+_File = tuple[str, str, str, bytes]
 
 
 def find(
@@ -44,33 +49,49 @@ def find(
   label_of = {wnid: i for i, wnid in enumerate(wnids)}
   root = pathlib.Path(os.fspath(manual_dir))
   roots = [root / set_folder, root]
-  for wnid, name, data in _files(roots, config):
+  ids: dict[str, str] = {}
+  for where, wnid, name, data in _files(roots, config):
     if wnid not in label_of:
       raise errors.UserError(
-        f"{config}/{wnid}/{name}: {wnid!r} is not one of the"
-        f" {len(wnids)} classes. Expected <perturbation>/<wnid>/<name>.mp4."
+        f"{where}: {wnid!r} is not one of the {len(wnids)} classes. Expected"
+        " <perturbation>/<wnid>/<name>.mp4."
       )
-    example_id = name.removesuffix(".mp4") + ".JPEG"  # the source's name
-    yield example_id, label_of[wnid], _validated(data, name, shape)
+    example_id = f"{name[: -len(_ENDING)]}.JPEG"  # the source's name
+    if example_id in ids:
+      raise errors.UserError(
+        f"{where}: {name!r} is a video of {ids[example_id]} too; the name of a"
+        " file is its id and occurs once in a condition."
+      )
+    ids[example_id] = wnid
+    yield example_id, label_of[wnid], _validated(data, where, shape)
 
 
-def _files(
-  roots: Sequence[pathlib.Path], config: str
-) -> Iterator[tuple[str, str, bytes]]:
+def _files(roots: Sequence[pathlib.Path], config: str) -> Iterator[_File]:
   for root in roots:
-    files = sorted((root / config).glob("*/*.mp4"))
+    files = sorted(p for p in (root / config).glob("*/*") if _is_video(p))
     if files:
-      yield from ((p.parent.name, p.name, p.read_bytes()) for p in files)
+      yield from (
+        (str(p), p.parent.name, p.name, p.read_bytes()) for p in files
+      )
       return
-  for root in roots:
-    for archive in sorted(root.glob("*.tar")):
+  yield from _in_archives(roots, config)
+
+
+def _in_archives(roots: Sequence[pathlib.Path], config: str) -> Iterator[_File]:
+  """The videos of the first archive that holds any."""
+  fault: errors.UserError | None = None
+  for archive in (a for root in roots for a in sorted(root.glob("*.tar"))):
+    try:
       members = _members(archive, config)
-      if members:
-        with open(archive, "rb") as f:
-          for wnid, name, member in members:
-            f.seek(member.offset_data)
-            yield wnid, name, f.read(member.size)
-        return
+    except _Empty as e:  # may be of another set
+      fault = fault or e.fault
+      continue
+    for member in members:
+      wnid, name = member.name.split("/")[-2:]
+      yield member.where, wnid, name, archives.data(member)
+    return
+  if fault:
+    raise fault
   raise FileNotFoundError(
     f"No published videos of {config}. Looked for"
     f" {', '.join(str(r / config) for r in roots)}/<wnid>/*.mp4, and for tar"
@@ -78,29 +99,47 @@ def _files(
   )
 
 
-def _members(
-  archive: pathlib.Path, config: str
-) -> list[tuple[str, str, tarfile.TarInfo]]:
+class _Empty(Exception):
+  """An archive without videos of a condition, and what else is wrong with it."""
+
+  def __init__(self, fault: errors.UserError | None = None):
+    super().__init__()
+    self.fault = fault
+
+
+def _members(archive: pathlib.Path, config: str) -> list[archives.Member]:
+  """An archive's videos of a condition, by wnid and name.
+
+  Raises:
+    UserError: it has some and is not whole.
+    _Empty: it has none.
+  """
+
+  def belongs(name: str) -> bool:
+    *_, perturbation, _, _ = "", "", *name.split("/")
+    return perturbation == config and _is_video(pathlib.PurePosixPath(name))
+
+  members = []
   try:
-    with tarfile.open(archive) as tar:
-      members = tar.getmembers()
-  except tarfile.TarError as e:
-    raise errors.UserError(
-      f"{archive} is not a whole tar archive ({e}); download it again."
-    ) from e
-  out = []
-  for member in members:
-    parts = pathlib.PurePosixPath(member.name).parts
-    if member.isfile() and len(parts) >= 3 and parts[-3] == config:
-      if parts[-1].endswith(".mp4"):
-        out.append((parts[-2], parts[-1], member))
-  return sorted(out, key=lambda row: row[:2])
+    for member in archives.members(archive, belongs):
+      members.append(member)
+  except errors.UserError as e:
+    if not members:
+      raise _Empty(e) from e
+    raise
+  if not members:
+    raise _Empty()
+  return sorted(members, key=lambda m: m.name.split("/")[-2:])
 
 
-def _validated(data: bytes, name: str, shape: Sequence[int | None]) -> bytes:
+def _is_video(path: pathlib.PurePath) -> bool:
+  return path.suffix.lower() == _ENDING and not folders.is_hidden(path)
+
+
+def _validated(data: bytes, where: str, shape: Sequence[int | None]) -> bytes:
   try:
     got = movies.decode(data).shape
   except movies.BrokenVideoError as e:
-    raise movies.BrokenVideoError(f"{name}: {e}") from e
-  movie_feature.check(got, shape, name)
+    raise movies.BrokenVideoError(f"{where}: {e}") from e
+  movie_feature.check(got, shape, where)
   return data

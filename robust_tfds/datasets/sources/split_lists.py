@@ -7,11 +7,14 @@ import pathlib
 from collections.abc import Iterator
 
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.datasets import videos
+from robust_tfds.datasets.sources import class_lists
 from robust_tfds.datasets.sources import video_lists
 
 _UCF101, _UCF101_LISTS = "UCF-101", "ucfTrainTestlist"
 _HMDB51, _HMDB51_LISTS = "hmdb51_org", "testTrainMulti_7030_splits"
+_UCF101_CLASSES = 101
 _TEST, _KINDS = "2", ("0", "1", "2")  # unused, train, test
 
 UCF101_INSTRUCTIONS = f"""\
@@ -40,17 +43,22 @@ def ucf101(
 
 
 def ucf101_classes(root: pathlib.Path) -> dict[str, int]:
-  """Class -> label; the file counts from 1."""
-  labels = {}
+  """Class -> label, by classInd.txt, which counts from 1.
+
+  Raises:
+    FileNotFoundError: the file is not there.
+    UserError: it has not the 101 classes, each once, numbered from 1 to 101.
+  """
   path = root / _UCF101_LISTS / "classInd.txt"
+  entries = []
   for where, line in _lines(path, UCF101_INSTRUCTIONS):
     index, _, name = line.partition(" ")
-    if not index.isdigit() or not name:
+    if not (index.isascii() and index.isdigit() and name):
       raise errors.UserError(
         f"{where}: <number> <Class> expected, got {line!r}."
       )
-    labels[name] = int(index) - 1
-  return labels
+    entries.append(class_lists.Entry(where, name, int(index)))
+  return class_lists.labels(entries, str(path), _UCF101_CLASSES, first=1)
 
 
 def hmdb51(
@@ -58,9 +66,12 @@ def hmdb51(
 ) -> list[videos.Source]:
   """The test videos of a split, class after class in alphabetical order.
 
+  Labels are numbered by all 51 classes, whichever have a list here.
+
   Raises:
     FileNotFoundError: the lists or a listed video are not there.
-    UserError: a broken line, or two videos of one name.
+    UserError: a broken line, a list of a class that HMDB51 does not have, or two
+      videos of one name.
   """
   root = pathlib.Path(os.fspath(manual_dir))
   entries = _hmdb51(root, f"_test_split{split}.txt")
@@ -88,8 +99,13 @@ def _hmdb51(root: pathlib.Path, suffix: str) -> Iterator[video_lists.Entry]:
     raise FileNotFoundError(
       f"No {root / _HMDB51_LISTS}/*{suffix}.\n{HMDB51_INSTRUCTIONS}"
     )
-  for label, path in enumerate(lists):
+  label_of = class_lists.packaged(class_lists.HMDB51)
+  for path in lists:
     folder = path.name.removesuffix(suffix)
+    if folder not in label_of:
+      raise errors.unknown(
+        f"class of HMDB51 (the list {path})", folder, label_of
+      )
     for where, line in _lines(path, HMDB51_INSTRUCTIONS):
       # Names hold # ; [ ( & and the like, but the kind is the last word.
       file, _, kind = line.rpartition(" ")
@@ -99,13 +115,14 @@ def _hmdb51(root: pathlib.Path, suffix: str) -> Iterator[video_lists.Entry]:
         )
       if kind == _TEST:
         place = root / _HMDB51 / folder / file
-        yield video_lists.Entry(where, f"{folder}/{file}", label, [place])
+        name = f"{folder}/{file}"
+        yield video_lists.Entry(where, name, label_of[folder], [place])
 
 
 def _lines(path: pathlib.Path, instructions: str) -> Iterator[tuple[str, str]]:
   """(place for errors, line) of the lines that are not empty."""
   if not path.exists():
     raise FileNotFoundError(f"No {path}.\n{instructions}")
-  for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+  for number, line in enumerate(reading.line_list(path), 1):
     if line.strip():
-      yield f"{path.name}, line {number}", line.strip()
+      yield f"{path}, line {number}", line.strip()

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import pathlib
-import zipfile
 
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.datasets import geometry
+from robust_tfds.reading import archives
 
 NUM_CLASSES = 200
 NAME = "tiny-imagenet-200"
 _WNIDS = "wnids.txt"
 _ANNOTATIONS = "val/val_annotations.txt"
+_PICTURES = "val/images"
 _CROPS = "bbox_crop"
 
 INSTRUCTIONS = f"""\
@@ -32,18 +35,18 @@ class File:
   name: str
   label: int
   path: str
-  member: str = ""
+  member: archives.Member | None = None
 
   def data(self) -> bytes:
     """The file's bytes."""
-    if not self.member:
-      return pathlib.Path(self.path).read_bytes()
-    with zipfile.ZipFile(self.path) as archive:
-      return archive.read(self.member)
+    if self.member is not None:
+      return archives.data(self.member)
+    return pathlib.Path(self.path).read_bytes()
 
   def picture(self, rule: str = "whole") -> np.ndarray:
     """uint8 `[H, W, 3]`, resized by a rule of `geometry.py`."""
-    return geometry.decode(self.data(), rule, self.name)
+    where = self.member.where if self.member else self.path
+    return geometry.decode(self.data(), rule, where)
 
 
 def wnids(manual_dir: os.PathLike | str) -> list[str]:
@@ -53,12 +56,12 @@ def wnids(manual_dir: os.PathLike | str) -> list[str]:
     FileNotFoundError: no list of them.
     UserError: not a list of 200 different names.
   """
-  root = _root(manual_dir)
-  lines = _text(root, _WNIDS).split()
+  where, text = _text(_root(manual_dir), _WNIDS)
+  lines = text.split()
   names = sorted(set(lines))
   if len(lines) != NUM_CLASSES or len(names) != NUM_CLASSES:
     raise errors.UserError(
-      f"{root}, {_WNIDS}: {NUM_CLASSES} lines of different wnids expected, got"
+      f"{where}: {NUM_CLASSES} lines of different wnids expected, got"
       f" {len(lines)} lines with {len(names)}; labels are numbered by the whole"
       " list. Unpack the official archive again."
     )
@@ -70,31 +73,43 @@ def clean(manual_dir: os.PathLike | str) -> list[File]:
 
   Raises:
     FileNotFoundError: not there; says what was looked for, where.
-    UserError: a broken line of annotations, or an unknown class.
+    UserError: a broken line of annotations, an unknown class, a picture that is
+      listed twice or not there.
   """
   root = _root(manual_dir)
   label_of = {wnid: i for i, wnid in enumerate(wnids(manual_dir))}
-  files = []
-  for number, line in enumerate(_text(root, _ANNOTATIONS).splitlines(), 1):
+  source, text = _text(root, _ANNOTATIONS)
+  files: dict[str, File] = {}
+  for number, line in enumerate(text.splitlines(), 1):
     parts = line.split("\t")
+    where = f"{source}, line {number}"
     if len(parts) < 2 or parts[1] not in label_of:
       raise errors.UserError(
-        f"{_ANNOTATIONS}, line {number}: <name> TAB <wnid> of {_WNIDS} expected,"
-        f" got {line!r}."
+        f"{where}: <name> TAB <wnid> of {_WNIDS} expected, got {line!r}."
       )
     name, wnid = parts[:2]
-    files.append(_file(root, name, wnid, label_of[wnid]))
-  return sorted(files, key=lambda f: f.name)
+    if name in files:
+      raise errors.UserError(f"{where}: {name!r} is listed twice.")
+    files[name] = _file(root, name, wnid, label_of[wnid], where)
+  return [files[name] for name in sorted(files)]
 
 
-def _file(root: pathlib.Path, name: str, wnid: str, label: int) -> File:
+def _file(
+  root: pathlib.Path, name: str, wnid: str, label: int, where: str
+) -> File:
   if pathlib.PurePath(name).name != name:
-    raise errors.UserError(f"{_ANNOTATIONS}: {name!r} leaves its folder.")
+    raise errors.UserError(f"{where}: {name!r} leaves its folder.")
   if root.suffix == ".zip":
-    return File(name, label, str(root), f"{NAME}/val/images/{name}")
+    member = _members(root).get(f"{_PICTURES}/{name}")
+    if member is None:
+      raise FileNotFoundError(f"{where}: {root} holds no {_PICTURES}/{name}.")
+    return File(name, label, str(root), member)
   crop = root / _CROPS / wnid / name
-  whole = root / "val" / "images" / name
-  return File(name, label, str(crop if crop.exists() else whole))
+  whole = root / _PICTURES / name
+  path = crop if crop.exists() else whole
+  if not path.exists():
+    raise FileNotFoundError(f"{where}: there is no {path}.")
+  return File(name, label, str(path))
 
 
 def _root(manual_dir: os.PathLike | str) -> pathlib.Path:
@@ -109,13 +124,31 @@ def _root(manual_dir: os.PathLike | str) -> pathlib.Path:
   )
 
 
-def _text(root: pathlib.Path, name: str) -> str:
-  try:
-    if root.suffix == ".zip":
-      with zipfile.ZipFile(root) as archive:
-        return archive.read(f"{NAME}/{name}").decode("utf-8")
-    return (root / name).read_text("utf-8")
-  except (FileNotFoundError, KeyError) as e:
-    raise FileNotFoundError(f"{root} holds no {name}; unpack it whole.") from e
-  except zipfile.BadZipFile as e:
-    raise errors.UserError(f"{root} is not a whole zip archive ({e}).") from e
+def _text(root: pathlib.Path, name: str) -> tuple[str, str]:
+  """(what messages begin with, text) of a list."""
+  if root.suffix != ".zip":
+    if not (root / name).exists():
+      raise FileNotFoundError(f"{root} holds no {name}; unpack it whole.")
+    return str(root / name), reading.text_file(root / name)
+  member = _members(root).get(name)
+  if member is None:
+    raise FileNotFoundError(f"{root} holds no {NAME}/{name}.")
+  return member.where, reading.decode(archives.data(member), member.where)
+
+
+def _members(root: pathlib.Path) -> dict[str, archives.Member]:
+  """The archive's files by their path below its folder."""
+  state = root.stat()
+  return _listed(str(root), state.st_size, state.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=1)  # 120,000 names
+def _listed(
+  archive: str, size: int, changed: int
+) -> dict[str, archives.Member]:
+  del size, changed  # an archive that was replaced is read again
+  return {
+    member.name.removeprefix(f"{NAME}/"): member
+    for member in archives.members(archive)
+    if member.name.startswith(f"{NAME}/")
+  }

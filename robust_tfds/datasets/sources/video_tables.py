@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import json
 import os
 import pathlib
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.datasets import videos
+from robust_tfds.datasets.sources import class_lists
 from robust_tfds.datasets.sources import split_lists
 from robust_tfds.datasets.sources import video_lists
 
@@ -33,6 +35,7 @@ _SSV2_LISTS = (
   "something-something-v2-validation.json",
   "labels/validation.json",
 )
+_SSV2_CLASSES = 174
 _BRACKETS = {ord("["): None, ord("]"): None}
 SSV2_INSTRUCTIONS = f"""\
 Something-Something v2 (Qualcomm; registration) in the manual dir: the videos as
@@ -60,11 +63,12 @@ ucfTrainTestlist/classInd.txt, whose labels the classes follow."""
 def kinetics400(manual_dir: os.PathLike | str) -> list[videos.Source]:
   """The listed validation videos that are there, in the list's order.
 
-  Labels follow the alphabetical order of the list's class names.
+  Labels follow the alphabetical order of all 400 classes, whichever are listed.
 
   Raises:
     FileNotFoundError: no list, or none of its videos.
-    UserError: a list without the columns, or a broken row.
+    UserError: a list without the columns, a broken row, or a class that
+      Kinetics-400 does not have.
   """
   root = pathlib.Path(os.fspath(manual_dir))
   return video_lists.sources(
@@ -79,7 +83,8 @@ def ssv2(manual_dir: os.PathLike | str) -> list[videos.Source]:
 
   Raises:
     FileNotFoundError: a file or a listed video is not there.
-    UserError: a broken list, or a template that is no class.
+    UserError: a broken list, labels that are not the 174 classes, or a template
+      that is no class.
   """
   root = pathlib.Path(os.fspath(manual_dir))
   return video_lists.sources(_ssv2(root), SSV2_INSTRUCTIONS)
@@ -101,22 +106,21 @@ def ucf101_ds(manual_dir: os.PathLike | str) -> list[videos.Source]:
 def category_of() -> dict[str, str]:
   """Shift of UCF101-DS -> category: Table 8 of the paper."""
   path = pathlib.Path(__file__).with_name("ucf101_ds_categories.json")
-  table = json.loads(path.read_text("utf-8"))["categories"]
+  table = reading.json_file(path)["categories"]
   return {shift: name for name, shifts in table.items() for shift in shifts}
 
 
 def _kinetics400(root: pathlib.Path) -> Iterator[video_lists.Entry]:
   path = video_lists.first_file(root, _KINETICS_LISTS, KINETICS400_INSTRUCTIONS)
-  rows = [
-    (where, row)
-    for where, row in _rows(path, _KINETICS_COLUMNS)
-    if (row.get("split") or "val") in ("val", "validate")
-  ]
-  for where, row in rows:
+  label_of = class_lists.packaged(class_lists.KINETICS400)
+  for where, row in _rows(path, _KINETICS_COLUMNS):
+    if (row.get("split") or "val") not in ("val", "validate"):
+      continue
     _check_kinetics400(where, row)
-  names = sorted({row["label"] for _, row in rows})
-  label_of = {name: label for label, name in enumerate(names)}
-  for where, row in rows:
+    if row["label"] not in label_of:
+      raise errors.unknown(
+        f"class of Kinetics-400 ({where})", row["label"], label_of
+      )
     file = (
       f"{row['youtube_id']}_{int(row['time_start']):06d}"
       f"_{int(row['time_end']):06d}.mp4"
@@ -130,28 +134,63 @@ def _kinetics400(root: pathlib.Path) -> Iterator[video_lists.Entry]:
 
 
 def _check_kinetics400(where: str, row: dict[str, str]) -> None:
-  if not (row["time_start"].isdigit() and row["time_end"].isdigit()):
+  times = row["time_start"] + row["time_end"]
+  if not (
+    times.isascii()
+    and row["time_start"].isdigit()
+    and row["time_end"].isdigit()
+  ):
     raise errors.UserError(
       f"{where}: whole seconds expected, got {row['time_start']!r} and"
       f" {row['time_end']!r}."
     )
-  if not row["label"] or "/" in row["youtube_id"] + row["label"]:
-    raise errors.UserError(f"{where}: no label, or a broken id.")
+  if not row["youtube_id"] or "/" in row["youtube_id"]:
+    raise errors.UserError(
+      f"{where}: a YouTube id expected, got {row['youtube_id']!r}."
+    )
+
+
+class _Row(TypedDict):
+  """What is read of an entry of Something-Something's list."""
+
+  id: str
+  template: str
 
 
 def _ssv2(root: pathlib.Path) -> Iterator[video_lists.Entry]:
-  labels = _json(root, _SSV2_LABELS, dict)
-  for number, row in enumerate(_json(root, _SSV2_LISTS, list)):
-    template = str(row.get("template", "")).translate(_BRACKETS)
-    where = f"Entry {number} of the validation list"
-    if template not in labels or not str(row.get("id", "")).isdigit():
+  label_of = _ssv2_labels(root)
+  path = video_lists.first_file(root, _SSV2_LISTS, SSV2_INSTRUCTIONS)
+  rows = reading.records(reading.json_file(path), list[_Row], str(path))
+  for number, row in enumerate(rows):
+    template = row["template"].translate(_BRACKETS)
+    where = f"{path}: entry {number}"
+    if template not in label_of:
       raise errors.UserError(
-        f"{where}: a numeric id and a template of the labels expected, got"
-        f" {row!r}."
+        f"{where}: template: {row['template']!r} is none of the"
+        f" {len(label_of)} classes."
+      )
+    if not (row["id"].isascii() and row["id"].isdigit()):
+      raise errors.UserError(
+        f"{where}: id: a number expected, got {row['id']!r}."
       )
     file = f"{row['id']}.webm"
     place = root / _SSV2 / file
-    yield video_lists.Entry(where, file, int(labels[template]), [place])
+    yield video_lists.Entry(where, file, label_of[template], [place])
+
+
+def _ssv2_labels(root: pathlib.Path) -> dict[str, int]:
+  """Template without brackets -> label."""
+  path = video_lists.first_file(root, _SSV2_LABELS, SSV2_INSTRUCTIONS)
+  table = reading.records(reading.json_file(path), dict[str, Any], str(path))
+  entries = []
+  for name, index in table.items():
+    text = str(index)
+    if not (text.isascii() and text.isdigit()):
+      raise errors.UserError(
+        f"{path}: {name}: the number of a class expected, got {index!r}."
+      )
+    entries.append(class_lists.Entry(f"{path}: {name}", name, int(text)))
+  return class_lists.labels(entries, str(path), _SSV2_CLASSES)
 
 
 def _ucf101_ds(root: pathlib.Path) -> Iterator[video_lists.Entry]:
@@ -190,28 +229,7 @@ def _category(where: str, row: dict[str, str]) -> str:
 
 def _rows(
   path: pathlib.Path, columns: Sequence[str]
-) -> list[tuple[str, dict[str, str]]]:
+) -> Iterator[tuple[str, dict[str, str]]]:
   """(place for errors, row) of a csv that has at least these columns."""
-  with path.open(newline="", encoding="utf-8") as f:
-    reader = csv.DictReader(f)
-    missing = [c for c in columns if c not in (reader.fieldnames or ())]
-    if missing:
-      raise errors.UserError(
-        f"{path} lacks the columns {', '.join(missing)}; it has"
-        f" {reader.fieldnames}."
-      )
-    return [
-      (f"{path.name}, line {number}", row)
-      for number, row in enumerate(reader, 2)
-    ]
-
-
-def _json(root: pathlib.Path, names: Sequence[str], kind: type) -> Any:
-  path = video_lists.first_file(root, names, SSV2_INSTRUCTIONS)
-  try:
-    content = json.loads(path.read_text("utf-8"))
-  except json.JSONDecodeError as e:
-    raise errors.UserError(f"{path} is no JSON text ({e}).") from e
-  if not isinstance(content, kind):
-    raise errors.UserError(f"{path}: a {kind.__name__} expected.")
-  return content
+  for number, row in reading.csv_file(path, columns):
+    yield f"{path}, line {number}", row

@@ -11,15 +11,20 @@ import csv
 import dataclasses
 import functools
 import io
-import json
+import math
 import pathlib
 import re
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
+from typing import TypeVar
+
+from typing_extensions import TypedDict
 
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.datasets import frames
 from robust_tfds.datasets.sources import anchor_sets
 from robust_tfds.datasets.sources import folders
@@ -42,6 +47,10 @@ _ANCHORS = "anchor_labels.json"
 _PAIRS = "pmk_labels.json"
 _ORIGINAL = "ytbb_robustness_test_anchors_full.csv"
 _BOXES = "yt_bb_detection_validation.csv"
+_COLUMNS = ("ytid", "time_ms", "label")
+_BOX_COLUMNS = 10
+_PRESENCES = ("present", "absent", "uncertain")
+_T = TypeVar("_T")
 _BAD_PAIR = (
   "dissimilar",
   "incorrect",
@@ -65,6 +74,20 @@ YTBB-Robust in the manual dir:
     (modestyachts/imagenet-testbed, ytbb-robust_metadata), in a folder metadata.
 Without {_PAIRS} only the config `all` can be built. Optional: YouTube-BB's
 {_BOXES} gives the anchors' boxes."""
+
+
+class Annotation(TypedDict):
+  """What the reviewers ticked of an anchor or a pair."""
+
+  key: str
+  labels: list[int]
+
+
+class Annotations(TypedDict):
+  """`anchor_labels.json` or `pmk_labels.json`."""
+
+  labels: list[str]
+  annotations: list[Annotation]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +118,7 @@ class Anchor:
 
 
 def anchors(
-  annotated: Mapping[str, Any], original: Iterable[Sequence[str]]
+  annotated: Annotations, original: Iterable[Sequence[str]]
 ) -> list[Anchor]:
   """The anchors in the order of their annotation.
 
@@ -104,14 +127,16 @@ def anchors(
     original: rows (ytid, ms, class id) of YouTube-BB's own labels.
 
   Raises:
-    UserError: a key of another form, an unknown label name or class id.
+    UserError: a key of another form, an unknown label name or class id, a label
+      that the list of labels does not have.
   """
   known = [c["name"] for c in classes()]
   labels_at = _original_labels(original, len(known))
   out = {}
   for entry in annotated["annotations"]:
     key = "/".join(entry["key"].split("/")[-2:])
-    ticked = {annotated["labels"][i] for i in entry["labels"]}
+    _parse(key)
+    ticked = _ticked(annotated, entry)
     verdict = ticked & {"good", "bad", "unsure"}
     unknown = ticked - verdict - set(known)
     if unknown:
@@ -123,21 +148,40 @@ def anchors(
   return list(out.values())
 
 
+def _ticked(annotated: Annotations, entry: Annotation) -> set[str]:
+  """The names that an annotation ticks, by their place in the list of names."""
+  names = annotated["labels"]
+  for index in entry["labels"]:
+    if not 0 <= index < len(names):
+      raise errors.UserError(
+        f"{entry['key']}: label {index} of {len(names)}; they are numbered"
+        f" 0..{len(names) - 1}."
+      )
+  return {names[index] for index in entry["labels"]}
+
+
 def _original_labels(
   rows: Iterable[Sequence[str]], num_classes: int
 ) -> dict[tuple[str, int], set[int]]:
   """(ytid, ms) -> YouTube-BB's own label."""
   labels = {}
   for ytid, ms, label in rows:
-    index = int(label)
+    moment = _whole(ms, f"{ytid}: time_ms")
+    index = _whole(label, f"{ytid}, {ms} ms: label")
     if not 0 <= index < num_classes:
       raise errors.UserError(f"{ytid}, {ms} ms: unknown label {label}.")
-    labels[ytid, int(ms)] = {_SWAPPED.get(index, index)}
+    labels[ytid, moment] = {_SWAPPED.get(index, index)}
   return labels
 
 
+def _whole(text: str, what: str) -> int:
+  if not (text.isascii() and text.isdigit()):
+    raise errors.UserError(f"{what}: a whole number expected, got {text!r}.")
+  return int(text)
+
+
 def reviewed_offsets(
-  listed: Sequence[Anchor], pairs: Mapping[str, Any]
+  listed: Sequence[Anchor], pairs: Annotations
 ) -> dict[str, list[int]]:
   """Key of a kept anchor -> offsets of its reviewed similar frames.
 
@@ -149,10 +193,7 @@ def reviewed_offsets(
   Returns:
     Good anchors that no pair calls a bad anchor; offsets may be none.
   """
-  names = pairs["labels"]
-  verdict = {
-    e["key"]: {names[i] for i in e["labels"]} for e in pairs["annotations"]
-  }
+  verdict = {e["key"]: _ticked(pairs, e) for e in pairs["annotations"]}
   out: dict[str, list[int]] = {}
   for anchor in listed:
     if not anchor.good:
@@ -203,11 +244,39 @@ def _annotated(
   files: folders.SourceFolders, optional: bool
 ) -> tuple[list[Anchor], dict[str, list[int]]]:
   """All anchors, and `reviewed_offsets`, which are none without pairs."""
-  listed = anchors(
-    json.loads(files.text(_ANCHORS, _METADATA)), _rows(files, _ORIGINAL)[1:]
-  )
-  pairs = files.text(_PAIRS, _METADATA, optional=optional)
-  return listed, reviewed_offsets(listed, json.loads(pairs)) if pairs else {}
+  original = files.file(_ORIGINAL, _METADATA)
+  rows = _rows(original, len(_COLUMNS))
+  if not rows or tuple(rows[0]) != _COLUMNS:
+    raise errors.UserError(
+      f"{original}: line 1: the header {','.join(_COLUMNS)} expected, got"
+      f" {','.join(rows[0]) if rows else 'nothing'}."
+    )
+  path = files.file(_ANCHORS, _METADATA)
+  labels = _json(path)
+  listed = _named(f"{path} or {original.name}", anchors, labels, rows[1:])
+  find = files.optional_file if optional else files.file
+  pairs = find(_PAIRS, _METADATA)
+  if pairs is None:
+    return listed, {}
+  return listed, _named(str(pairs), reviewed_offsets, listed, _json(pairs))
+
+
+def _json(path: pathlib.Path) -> Annotations:
+  content = reading.json_text(folders.text(path), str(path))
+  annotated = reading.records(content, Annotations, str(path))
+  names = annotated["labels"]
+  twice = sorted({name for name in names if names.count(name) > 1})
+  if twice:
+    raise errors.UserError(f"{path}: labels: {twice[0]!r} is there twice.")
+  return annotated
+
+
+def _named(source: str, read: Callable[..., _T], *args: Any) -> _T:
+  """What a reader of metadata returns; its refusals begin with the source."""
+  try:
+    return read(*args)
+  except errors.UserError as e:
+    raise errors.UserError(f"{source}: {e}") from e
 
 
 def load(
@@ -221,7 +290,8 @@ def load(
   """
   listed, offsets = _annotated(files, optional=include_unreviewed)
   pictures = files.folder(_FRAMES)
-  boxes = _boxes(_rows(files, _BOXES, optional=True))
+  table = files.optional_file(_BOXES, _METADATA)
+  boxes = _boxes(table) if table else {}
   out = []
   for anchor in listed:
     if include_unreviewed or anchor.key in offsets:
@@ -239,20 +309,38 @@ def load(
 
 
 def _boxes(
-  rows: Iterable[Sequence[str]],
+  path: pathlib.Path,
 ) -> dict[tuple[str, int], tuple[frames.Box, ...]]:
   """(ytid, ms) -> boxes; the csv has xmin, xmax, ymin, ymax and no header."""
   index = {c["name"]: i for i, c in enumerate(classes())}
   out: dict[tuple[str, int], tuple[frames.Box, ...]] = {}
-  for row in rows:
-    ytid, ms, name, presence = row[0], int(row[1]), row[3], row[5]
-    if presence != "present":
+  for line, row in enumerate(_rows(path, _BOX_COLUMNS), 1):
+    where = f"{path}, line {line}"
+    ytid, ms = row[0], _whole(row[1], f"{where}: timestamp_ms")
+    name, presence = row[3], row[5]
+    if presence not in _PRESENCES:
+      raise errors.UserError(
+        f"{where}: object_presence: one of {', '.join(_PRESENCES)} expected, got"
+        f" {presence!r}."
+      )
+    if presence != _PRESENCES[0]:
       continue
-    xmin, xmax, ymin, ymax = (min(max(float(v), 0.0), 1.0) for v in row[6:10])
+    xmin, xmax, ymin, ymax = (_side(text, where) for text in row[6:10])
     if xmax > xmin and ymax > ymin and name in index:
       box = frames.Box(index[name], ymin, xmin, ymax, xmax)
       out[ytid, ms] = (*out.get((ytid, ms), ()), box)
   return out
+
+
+def _side(text: str, where: str) -> float:
+  """A coordinate as a fraction, brought into the frame."""
+  try:
+    value = float(text)
+  except ValueError:
+    value = math.nan
+  if not math.isfinite(value):
+    raise errors.UserError(f"{where}: a coordinate expected, got {text!r}.")
+  return min(max(value, 0.0), 1.0)
 
 
 @functools.cache
@@ -270,8 +358,12 @@ def _parse(key: str) -> re.Match[str]:
   return parts
 
 
-def _rows(
-  files: folders.SourceFolders, name: str, optional: bool = False
-) -> list[list[str]]:
-  text = files.text(name, _METADATA, optional=optional)
-  return list(csv.reader(io.StringIO(text)))
+def _rows(path: pathlib.Path, columns: int) -> list[list[str]]:
+  """The rows of a table, all of so many columns."""
+  rows = list(csv.reader(io.StringIO(folders.text(path), newline="")))
+  for line, row in enumerate(rows, 1):
+    if len(row) != columns:
+      raise errors.UserError(
+        f"{path}, line {line}: {columns} columns expected, got {len(row)}."
+      )
+  return rows

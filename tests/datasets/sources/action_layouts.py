@@ -1,5 +1,6 @@
 """Small clips, and a case that lays them out as official sets."""
 
+import json
 import pathlib
 
 import numpy as np
@@ -26,6 +27,23 @@ def avi(seed=0, fps=25.0):
     container="avi",
     fps=fps,
   )
+
+
+def class_names(count: int, *names: str) -> list[str]:
+  """As many classes as a benchmark has: these, then made ones."""
+  return [*names, *(f"Class{i}" for i in range(len(names), count))]
+
+
+def class_ind(*names: str) -> str:
+  """UCF101's classInd.txt, which begins with these classes."""
+  listed = enumerate(class_names(101, *names), 1)
+  return "".join(f"{number} {name}\n" for number, name in listed)
+
+
+def ssv2_labels(*templates: str) -> str:
+  """Something-Something's 174 labels, which begin with these templates."""
+  listed = enumerate(class_names(174, *templates))
+  return json.dumps({name: str(number) for number, name in listed})
 
 
 class Layout(absltest.TestCase):

@@ -10,6 +10,7 @@ from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import datasets
+from robust_tfds import errors
 from robust_tfds.datasets.sources import imagenet
 
 
@@ -54,12 +55,80 @@ class SourcesTest(parameterized.TestCase):
     # The first validation image is a sea snake, n01751748.
     self.assertEqual(self._labels(), [("ILSVRC2012_val_00000001.JPEG", 65)])
 
+  def _tar(self, name, data, kind=tarfile.REGTYPE):
+    with tarfile.open(self.root / imagenet.VALIDATION_TAR, "a") as tar:
+      member = tarfile.TarInfo(name)
+      member.size, member.type = len(data), kind
+      tar.addfile(member, io.BytesIO(data))
+
+  @parameterized.parameters(
+    ("../../ILSVRC2012_val_00000002.JPEG", tarfile.REGTYPE, "leaves the arch"),
+    ("ILSVRC2012_val_00000002.JPEG", tarfile.SYMTYPE, "is a symbolic link"),
+    ("ILSVRC2012_val_00000002.JPEG", tarfile.LNKTYPE, "is a hard link"),
+    ("ILSVRC2012_val_00000001.JPEG", tarfile.REGTYPE, "is there twice"),
+  )
+  def test_members_of_a_tar_that_are_refused(self, name, kind, message):
+    self._tar("ILSVRC2012_val_00000001.JPEG", _jpeg())
+    self._tar(name, b"", kind)
+    with self.assertRaisesRegex(
+      errors.UserError, f"{imagenet.VALIDATION_TAR}: {name}: .*{message}"
+    ):
+      imagenet.clean(self.root)
+
+  def test_a_tar_cut_between_two_members(self):
+    self._tar("ILSVRC2012_val_00000001.JPEG", _jpeg())
+    size = -(-len(_jpeg()) // 512) * 512 + 512
+    self._tar("ILSVRC2012_val_00000002.JPEG", _jpeg())
+    archive = self.root / imagenet.VALIDATION_TAR
+    archive.write_bytes(archive.read_bytes()[:size])
+    with self.assertRaisesRegex(
+      errors.UserError, "img_val.tar: not a whole tar .* no end mark"
+    ):
+      imagenet.clean(self.root)
+
+  def test_what_systems_leave_in_a_folder(self):
+    for name in ("n01443537_goldfish.JPEG", "._n01443537_goldfish.JPEG"):
+      (self.root / name).write_bytes(_jpeg())
+    for name in (".DS_Store", "Thumbs.db"):
+      (self.root / name).write_bytes(b"x")
+    (self.root / "n01443537_ünder water.PNG").write_bytes(_jpeg())
+    self.assertLen(self._labels(), 2)
+
+  def test_devkit_in_its_archive(self):
+    from scipy import io as scipy_io
+
+    (self.root / "ILSVRC2012_val_00000001.JPEG").write_bytes(_jpeg())
+    meta = io.BytesIO()
+    kinds = [("ILSVRC2012_ID", "O"), ("WNID", "O")]
+    rows = np.array([(5, "n01440764"), (7, "n01443537")], dtype=kinds)
+    scipy_io.savemat(meta, {"synsets": rows})
+    for truth, meta_data, message in (
+      (b"7\n", meta.getvalue(), ""),
+      (b"9\n", meta.getvalue(), "ground_truth.txt, line 1: synset 9 is not in"),
+      (b"7\nx\n", meta.getvalue(), "line 2: the number of a synset expected"),
+      (b"7\n", b"no matlab", "meta.mat beside it cannot be read"),
+      (b"7\n", None, "devkit_t12.tar.gz: holds no meta.mat"),
+    ):
+      with tarfile.open(
+        self.root / "ILSVRC2012_devkit_t12.tar.gz", "w:gz"
+      ) as tar:
+        for name, data in (
+          ("ILSVRC2012_validation_ground_truth.txt", truth),
+          ("meta.mat", meta_data),
+        ):
+          if data is not None:
+            member = tarfile.TarInfo(f"ILSVRC2012_devkit_t12/data/{name}")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+      if message:
+        with self.assertRaisesRegex(errors.UserError, message):
+          self._labels()
+      else:
+        self.assertEqual(self._labels()[0][1], 1)
+
   def test_tar_is_read_in_place(self):
     data = _jpeg(seed=3)
-    with tarfile.open(self.root / imagenet.VALIDATION_TAR, "w") as tar:
-      member = tarfile.TarInfo("../../ILSVRC2012_val_00000001.JPEG")
-      member.size = len(data)
-      tar.addfile(member, io.BytesIO(data))
+    self._tar("ILSVRC2012_val_00000001.JPEG", data)
     (found,) = imagenet.clean(self.root)
     self.assertEqual(found.name, "ILSVRC2012_val_00000001.JPEG")
     self.assertEqual(found.data(), data)

@@ -87,9 +87,44 @@ class PublishedVideosTest(parameterized.TestCase):
     with self.assertRaisesRegex(FileNotFoundError, "Own/rotate"):
       self._find()
 
+  def _tar(self, name, members):
+    with tarfile.open(self.root / name, "w") as tar:
+      for path, data in members:
+        member = tarfile.TarInfo(path)
+        if data is None:
+          member.type, member.linkname = tarfile.SYMTYPE, "b.mp4"
+          tar.addfile(member)
+        else:
+          member.size = len(data)
+          tar.addfile(member, io.BytesIO(data))
+
+  def test_archives_of_other_sets_may_be_as_they_like(self):
+    self._tar("first.tar", [("other/x.JPEG", b"1"), ("link", None)])
+    (self.root / "broken.tar").write_bytes(b"x" * 2000)
+    self._tar("part.tar", [("rotate/n02/a.MP4", _movie())])
+    self.assertLen(self._find(), 1)
+
+  @parameterized.parameters(
+    ([("rotate/n02/a.mp4", None)], "part.tar: rotate/n02/a.mp4: .* link"),
+    ([("rotate/n02/a.mp4", b"")] * 2, "n02/a.mp4: it is there twice"),
+    (
+      [("rotate/n01/a.mp4", _movie()), ("rotate/n02/a.mp4", _movie())],
+      "n02/a.mp4: 'a.mp4' is a video of n01 too",
+    ),
+  )
+  def test_members_that_are_refused(self, members, message):
+    self._tar("part.tar", members)
+    with self.assertRaisesRegex(ValueError, message):
+      self._find()
+
+  def test_hidden_files(self):
+    self._put(_movie())
+    self._put(b"no video", "._a")
+    self.assertLen(self._find(), 1)
+
   def test_broken_archive(self):
     (self.root / "part.tar").write_bytes(b"x" * 2000)
-    with self.assertRaisesRegex(ValueError, "part.tar is not a whole tar"):
+    with self.assertRaisesRegex(ValueError, "part.tar: not a whole tar"):
       self._find()
 
 

@@ -62,7 +62,8 @@ def tiny_imagenet(root: pathlib.Path) -> pathlib.Path:
 
 def ucf101(root: pathlib.Path) -> pathlib.Path:
   """Two videos of two classes."""
-  _put(root / "ucfTrainTestlist/classInd.txt", "1 Archery\n2 Basketball\n")
+  classes = action_layouts.class_ind("Archery", "Basketball")
+  _put(root / "ucfTrainTestlist/classInd.txt", classes)
   names = [f"{c}/v_{c}_g01_c01.avi" for c in ("Archery", "Basketball")]
   _put(root / "ucfTrainTestlist/testlist01.txt", "\n".join(names) + "\n")
   for i, name in enumerate(names):
@@ -96,7 +97,7 @@ def ssv2(root: pathlib.Path) -> pathlib.Path:
   """Two videos of two templates."""
   _put(
     root / "something-something-v2-labels.json",
-    json.dumps({"Opening something": "1", "Closing something": "0"}),
+    action_layouts.ssv2_labels("Closing something", "Opening something"),
   )
   entries = [
     {"id": "7", "label": "opening a box", "template": "Opening [something]"},

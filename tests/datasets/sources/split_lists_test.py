@@ -2,19 +2,19 @@
 
 import numpy as np
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from robust_tfds import corruptions
+from robust_tfds import errors
 from tests.datasets.sources import action_layouts
 
 
-class Ucf101Test(action_layouts.Layout):
+class Ucf101Test(parameterized.TestCase, action_layouts.Layout):
   NAME = "ucf101_p"
 
   def setUp(self):
     super().setUp()
-    self._put(
-      "ucfTrainTestlist/classInd.txt", "1 Archery\n2 HandstandPushups\n"
-    )
+    self._classes(action_layouts.class_ind("Archery", "HandstandPushups"))
     self._put(
       "ucfTrainTestlist/testlist01.txt",
       "Archery/v_Archery_g01_c01.avi\r\n"
@@ -25,6 +25,9 @@ class Ucf101Test(action_layouts.Layout):
       "UCF-101/HandstandPushups/v_HandStandPushups_g01_c01.avi",
       action_layouts.avi(1),
     )
+
+  def _classes(self, text):
+    self._put("ucfTrainTestlist/classInd.txt", text)
 
   def test_clean_and_perturbed(self):
     found = self._build()
@@ -57,8 +60,48 @@ class Ucf101Test(action_layouts.Layout):
     self._put("ucfTrainTestlist/testlist01.txt", "Archery/../../a.avi\n")
     with self.assertRaisesRegex(ValueError, "line 1"):
       self._build()
-    self._put("ucfTrainTestlist/classInd.txt", "Archery\n")
-    with self.assertRaisesRegex(ValueError, "classInd.txt, line 1"):
+
+  @parameterized.named_parameters(
+    ("form", "1 ", "", "classInd.txt, line 1: <number> <Class>"),
+    (
+      "index_0",
+      "1 Archery",
+      "0 Archery",
+      "line 1: 'Archery' has number 0; the",
+    ),
+    ("too_large", "101 C", "102 C", "line 101: 'Class100' has number 102"),
+    (
+      "class_twice",
+      "3 Class2",
+      "3 Archery",
+      "line 3: 'Archery' is listed twice",
+    ),
+    ("index_twice", "3 C", "2 C", "line 3: 'Class2' has number 2, which is"),
+    (
+      "one_less",
+      "101 Class100\n",
+      "",
+      "classInd.txt: all 101 classes .* got 100",
+    ),
+    ("foreign_digits", "1 A", "١ A", "line 1: <number> <Class>"),
+  )
+  def test_broken_classes(self, old, new, message):
+    text = action_layouts.class_ind("Archery", "HandstandPushups")
+    self._classes(text.replace(old, new, 1))
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._build()
+
+  def test_no_classes(self):
+    self._classes("\n")
+    with self.assertRaisesRegex(errors.UserError, "all 101 .* got 0"):
+      self._build()
+    (self.root / "ucfTrainTestlist/classInd.txt").write_bytes(b"1 Arch\xff\n")
+    with self.assertRaisesRegex(errors.UserError, "classInd.txt: .*not UTF-8"):
+      self._build()
+
+  def test_an_empty_list_of_videos(self):
+    self._put("ucfTrainTestlist/testlist01.txt", "")
+    with self.assertRaisesRegex(errors.UserError, "ucf101_p.* no example"):
       self._build()
 
 
@@ -75,13 +118,22 @@ class Hmdb51Test(action_layouts.Layout):
     self._put("hmdb51_org/catch/c.avi", action_layouts.avi(1))
 
   def test_labels(self):
-    self.assertEqual(self._labels(), {"catch/c.avi": 0, f"wave/{self._ODD}": 1})
+    self.assertEqual(
+      self._labels(), {"catch/c.avi": 2, f"wave/{self._ODD}": 50}
+    )
 
   def test_refusals(self):
     self._put(
       "testTrainMulti_7030_splits/wave_test_split1.txt", "a.avi three\n"
     )
     with self.assertRaisesRegex(ValueError, "wave_test_split1.txt, line 1"):
+      self._build()
+
+  def test_a_class_of_another_set(self):
+    self._put("testTrainMulti_7030_splits/waves_test_split1.txt", "c.avi 2\n")
+    with self.assertRaisesRegex(
+      errors.UserError, "waves_test_split1.txt.*'waves'. Did you mean 'wave'"
+    ):
       self._build()
 
 

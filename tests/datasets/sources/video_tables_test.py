@@ -3,12 +3,14 @@
 import json
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds import movies
 from tests.datasets.sources import action_layouts
 
 
-class Kinetics400Test(action_layouts.Layout):
+class Kinetics400Test(parameterized.TestCase, action_layouts.Layout):
   NAME = "kinetics400_p"
   SPLIT = "validation"
 
@@ -28,12 +30,14 @@ class Kinetics400Test(action_layouts.Layout):
   def test_labels_and_missing_videos(self):
     self.assertEqual(
       self._labels(),
-      {"-abc_def1234_000005_000015.mp4": 1, "xyz_000120_000130.mp4": 0},
+      {"-abc_def1234_000005_000015.mp4": 399, "xyz_000120_000130.mp4": 0},
     )
 
   def test_refusals(self):
     self._put("kinetics400/validate.csv", "label,youtube_id\na,b\n")
-    with self.assertRaisesRegex(ValueError, "lacks the columns time_start"):
+    with self.assertRaisesRegex(
+      ValueError, "validate.csv: line 1: no column 'time_start'"
+    ):
       self._build()
     self._put(
       "kinetics400/validate.csv",
@@ -42,8 +46,23 @@ class Kinetics400Test(action_layouts.Layout):
     with self.assertRaisesRegex(ValueError, "line 2: whole seconds"):
       self._build()
 
+  @parameterized.parameters(
+    ("zumb,b,1,3,val", "validate.csv, line 2.*'zumb'. Did you mean 'zumba'"),
+    ("zumba,,1,3,val", "line 2: a YouTube id expected, got ''"),
+    ("zumba,../b,1,3,val", "line 2: a YouTube id expected"),
+    ("zumba,b,1,3", "line 2: 4 values, the header has 5 columns"),
+    ("zumba,b,٣,3,val", "line 2: whole seconds"),
+    ("zumba,xyz,120,130,val\nzumba,xyz,120,130,val", "line 3: .*listed twice"),
+    ("zumba,b,1,3,train", "kinetics400_p.* no example"),
+  )
+  def test_broken_rows(self, row, message):
+    head = "label,youtube_id,time_start,time_end,split"
+    self._put("kinetics400/validate.csv", f"{head}\n{row}\n")
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._build()
 
-class Ssv2Test(action_layouts.Layout):
+
+class Ssv2Test(parameterized.TestCase, action_layouts.Layout):
   NAME = "ssv2_p"
   SPLIT = "validation"
 
@@ -51,7 +70,7 @@ class Ssv2Test(action_layouts.Layout):
     super().setUp()
     self._put(
       "something-something-v2-labels.json",
-      json.dumps({"Opening something": "1", "Closing something": "0"}),
+      action_layouts.ssv2_labels("Closing something", "Opening something"),
     )
     self.entries = [
       {"id": "7", "label": "opening a box", "template": "Opening [something]"},
@@ -73,10 +92,37 @@ class Ssv2Test(action_layouts.Layout):
   def test_refusals(self):
     self.entries[0]["template"] = "Eating [something]"
     self._lists()
-    with self.assertRaisesRegex(ValueError, "Entry 0"):
+    with self.assertRaisesRegex(ValueError, "json: entry 0: template: 'Eating"):
       self._build()
-    self._put("something-something-v2-validation.json", "[")
-    with self.assertRaisesRegex(ValueError, "no JSON"):
+
+  @parameterized.parameters(
+    ("[", "validation.json: line 1, column 2: not JSON"),
+    ("{}", "validation.json: got {}, expected a valid list"),
+    ('[{"id": 7, "template": "x"}]', "json: 0.id: got 7, expected a valid str"),
+    ('[{"id": "7"}]', "validation.json: 0.template: missing"),
+    (
+      '[{"id": "../7", "template": "Opening [something]"}]',
+      "entry 0: id: a num",
+    ),
+    ("[]", "ssv2_p.* no example"),
+  )
+  def test_broken_lists(self, text, message):
+    self._put("something-something-v2-validation.json", text)
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._build()
+
+  @parameterized.parameters(
+    ('"173"', '"174"', "Class173.* has number 174; the 174 classes are"),
+    ('"173"', '"172"', "Class173.* has number 172, which is 'Class172'"),
+    (', "Class173": "173"', "", "labels.json: all 174 classes .* got 173"),
+    ('"173"', "1.5", "Class173: the number of a class expected, got 1.5"),
+    ("Class173", "Class172", "the key 'Class172' stands twice"),
+  )
+  def test_broken_labels(self, old, new, message):
+    text = action_layouts.ssv2_labels("Closing something", "Opening something")
+    name = "something-something-v2-labels.json"
+    self._put(name, text.replace(old, new, 1))
+    with self.assertRaisesRegex(errors.UserError, message):
       self._build()
 
 
@@ -91,7 +137,7 @@ class Ucf101DsTest(action_layouts.Layout):
     super().setUp()
     self._put(
       "ucfTrainTestlist/classInd.txt",
-      "1 Archery\n2 Billiards\n3 CleanAndJerk\n",
+      action_layouts.class_ind("Archery", "Billiards", "CleanAndJerk"),
     )
     self._list(self._ROWS)
     data = movies.encode(action_layouts.clip(0), fps=24)

@@ -1,0 +1,90 @@
+"""A file inside an archive: where it lies, and which names it may have."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from robust_tfds import errors
+from robust_tfds.reading import limits
+
+UNPACK = (
+  "Download the archive again, or unpack it and use the folder that it holds."
+)
+# Most names: none of the faults below, told at once.
+_PLAIN = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)*", re.ASCII).fullmatch
+_DRIVE = re.compile(r"[A-Za-z]:")
+# What an archive may hold though it is small, and above that how often its own
+# size: pictures and videos have a ratio of 1, annotations of about 10.
+_SMALL_BYTES = 64 * limits.MIB
+_GROWTH = 100
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+  """One plain file of an archive.
+
+  Attributes:
+    archive: path of the archive.
+    name: in the archive, parts joined by slashes, without a leading `./`.
+    size: in bytes, unpacked.
+    offset: of its first byte in a plain tar; None in other archives.
+    entry: its name as a zip spells it.
+  """
+
+  archive: str
+  name: str
+  size: int
+  offset: int | None = None
+  entry: str = ""
+
+  @property
+  def where(self) -> str:
+    """What a message about it begins with."""
+    return f"{self.archive}: {self.name}"
+
+
+def plain_name(name: str) -> str:
+  """A member's name without empty parts and dots: `./a//b` is `a/b`."""
+  if _PLAIN(name):
+    return name
+  return "/".join(part for part in name.split("/") if part not in ("", "."))
+
+
+def name_fault(name: str) -> str:
+  """What is wrong with a member's name, in words; empty if nothing is."""
+  if _PLAIN(name):
+    return ""
+  if not name.isascii() and any("\ud800" <= c <= "\udfff" for c in name):
+    return "its name is not UTF-8"
+  if name.startswith("/") or _DRIVE.match(name):
+    return "its name is an absolute path"
+  if ".." in name and ".." in name.split("/"):
+    return "its name leaves the archive's folder ('..')"
+  if "\0" in name or not plain_name(name):
+    return "it has no proper name"
+  return ""
+
+
+def refusal(archive: str, name: str, fault: str) -> errors.UserError:
+  """The error for a member that is not as one of a benchmark's archives."""
+  shown = name.encode("utf-8", "backslashreplace").decode("utf-8")
+  return errors.UserError(
+    f"{archive}: {shown}: {fault}. The authors' archives hold plain files with"
+    f" plain names alone. {UNPACK}"
+  )
+
+
+def check_growth(unpacked: int, packed: int, source: str) -> None:
+  """Refuses what grows beyond measure when it is unpacked.
+
+  Args:
+    unpacked: bytes that it becomes.
+    packed: bytes that it takes in the archive.
+    source: what the message begins with.
+
+  Raises:
+    UserError: it is a bomb, or a limit has to be raised.
+  """
+  limit = max(_SMALL_BYTES, _GROWTH * packed)
+  limits.check(unpacked, limit, source, f"bytes unpacked of {packed:,} packed")

@@ -1,0 +1,254 @@
+"""Tar archives in one pass over their headers, plain or through gzip.
+
+Python's own reader ends in silence at a damaged header, at a cut between two
+members and at anything that follows the end mark; here each is refused. Of a
+plain tar the headers alone are read, so 150 GB take as long as 6 GB of as many
+members; a compressed one is unpacked on the way, once.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+import zlib
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import IO
+
+from robust_tfds import errors
+from robust_tfds.reading import limits
+from robust_tfds.reading import members
+
+_BLOCK = tarfile.BLOCKSIZE
+_GZIP = b"\x1f\x8b"
+# Of one header with its long names; tarfile reads as much as a header claims.
+_HEADER_BYTES = limits.MIB
+_KINDS = {
+  tarfile.LNKTYPE: "a hard link",
+  tarfile.SYMTYPE: "a symbolic link",
+  tarfile.CHRTYPE: "a device",
+  tarfile.BLKTYPE: "a device",
+  tarfile.FIFOTYPE: "a pipe",
+}
+_BROKEN = (tarfile.TarError, EOFError, OSError, zlib.error)
+
+
+def listed(
+  path: str, belongs: Callable[[str], bool]
+) -> Iterator[members.Member]:
+  """The plain files of a tar that belong to what is read, in its order.
+
+  Args:
+    path: of the archive.
+    belongs: name -> whether the member is part of what is read. In an archive
+      where none is, links and odd names are nobody's concern.
+
+  Raises:
+    UserError: see `archives.members`; also after the last member.
+  """
+  if is_gzip(path):
+    raise errors.UserError(
+      f"{path}: compressed, expected a plain tar, which is read in place. Unpack"
+      " it with gunzip."
+    )
+  with _Headers(io.FileIO(path), path) as headers:
+    yield from _members(path, headers, os.path.getsize(path), belongs)
+
+
+def contents(
+  path: str, belongs: Callable[[str], bool]
+) -> Iterator[tuple[members.Member, bytes]]:
+  """As `listed`, with the bytes of each member; of a `.tar.gz` too."""
+  size = os.path.getsize(path)
+  if not is_gzip(path):
+    with open(path, "rb") as data:
+      for member in listed(path, belongs):
+        yield member, at_offset(member, data)
+    return
+  with gzip.open(path) as file, _Headers(file, path) as headers:  # type: ignore
+    for member in _members(path, headers, None, belongs, packed=size):
+      try:
+        data = headers.data(member.size)
+      except _BROKEN as e:
+        raise _cut(member.where, f"it cannot be unpacked ({e})") from e
+      if len(data) != member.size:
+        raise _cut(
+          member.where, f"the archive ends after {len(data):,} of its bytes"
+        )
+      yield member, data
+
+
+def at_offset(member: members.Member, file: IO[bytes] | None = None) -> bytes:
+  """A member's bytes, from its plain tar; `file` is that archive, if open.
+
+  Raises:
+    UserError: the archive has become shorter.
+  """
+  if file is None:
+    with open(member.archive, "rb") as file:
+      return at_offset(member, file)
+  file.seek(member.offset or 0)
+  data = file.read(member.size)
+  if len(data) != member.size:
+    raise _cut(
+      member.where, f"{len(data):,} of its {member.size:,} bytes are there"
+    )
+  return data
+
+
+def gunzipped(path: str) -> bytes:
+  """A file that gzip compressed, unpacked; see `archives.gunzipped`."""
+  packed = os.path.getsize(path)
+  out = io.BytesIO()
+  try:
+    with gzip.open(path) as file:
+      while part := file.read(_HEADER_BYTES):
+        out.write(part)
+        members.check_growth(out.tell(), packed, path)
+  except _BROKEN as e:
+    raise errors.UserError(
+      f"{path}: cannot be unpacked ({e}); fetch it again."
+    ) from e
+  return out.getvalue()
+
+
+def is_gzip(path: str) -> bool:
+  """Whether a file is compressed by gzip."""
+  with open(path, "rb") as file:
+    return file.read(len(_GZIP)) == _GZIP
+
+
+class _Headers(io.BufferedReader):
+  """The file as tarfile sees it: headers alone are read through it."""
+
+  def __init__(self, file: io.RawIOBase, path: str):
+    super().__init__(file, _BLOCK)
+    self._path = path
+    self.block = b""  # the last one that was read
+
+  def read(self, size: int | None = -1, /) -> bytes:
+    """As of any file; refuses what no header takes."""
+    if size is None or not 0 <= size <= _HEADER_BYTES:
+      raise errors.UserError(
+        f"{self._path}: a header at byte {self.tell():,} claims {size or 0:,}"
+        " bytes of names: the archive is damaged. Download it again."
+      )
+    self.block = super().read(size)
+    return self.block
+
+  def data(self, size: int) -> bytes:
+    """What follows a header."""
+    return super().read(size)
+
+
+def _members(
+  path: str,
+  headers: _Headers,
+  size: int | None,
+  belongs: Callable[[str], bool],
+  packed: int = 0,
+) -> Iterator[members.Member]:
+  """Walks over the headers; `size` is the file's, None where it is not known."""
+  names: set[str] = set()
+  fault: errors.UserError | None = None
+  for entry in _entries(path, headers, size, packed):
+    name = members.plain_name(entry.name)
+    ours = belongs(name)
+    what = members.name_fault(entry.name) or _kind_fault(entry)
+    if what and not fault:
+      fault = members.refusal(path, entry.name, what)
+    if fault and (ours or names):
+      raise fault
+    if ours:
+      if name in names:
+        raise members.refusal(path, entry.name, "it is there twice")
+      names.add(name)
+      yield members.Member(path, name, entry.size, entry.offset_data)
+
+
+def _entries(
+  path: str, headers: _Headers, size: int | None, packed: int
+) -> Iterator[tarfile.TarInfo]:
+  """The entries but for folders; refuses a tar that does not end properly."""
+  last = ""
+  try:
+    with tarfile.open(
+      fileobj=headers,
+      mode="r:",
+      encoding="utf-8",
+      errors="surrogateescape",
+    ) as tar:
+      while (entry := tar.next()) is not None:
+        tar.members = []  # type: ignore[attr-defined] # else all are kept
+        last = entry.name
+        _check_size(path, entry, tar.offset, size, packed)
+        if not entry.isdir():
+          yield entry
+        if size is not None:
+          headers.seek(tar.offset)  # else tarfile reads a byte before it
+      end = tar.offset
+  except _BROKEN as e:
+    raise _not_whole(path, last, str(e)) from e
+  _check_end(path, last, end, headers)
+
+
+def _check_size(
+  path: str, entry: tarfile.TarInfo, end: int, size: int | None, packed: int
+) -> None:
+  """Refuses an entry that reaches beyond the archive's own end."""
+  if entry.size < 0 or end <= entry.offset:
+    raise _cut(
+      f"{path}: {entry.name}", f"its header claims {entry.size:,} bytes"
+    )
+  if size is None:
+    members.check_growth(end, packed, f"{path}: {entry.name}")
+  elif end > size:
+    raise _cut(
+      f"{path}: {entry.name}",
+      f"the archive is cut off inside it, at byte {size:,} of {end:,}",
+    )
+
+
+def _kind_fault(entry: tarfile.TarInfo) -> str:
+  if entry.sparse is not None:  # type: ignore[attr-defined]
+    return "it is a sparse file"
+  if entry.type in tarfile.REGULAR_TYPES:  # type: ignore[attr-defined]
+    return ""
+  kind = _KINDS.get(entry.type, f"an entry of type {entry.type!r}")
+  return f"it is {kind} and no plain file"
+
+
+def _check_end(path: str, last: str, end: int, headers: _Headers) -> None:
+  """Refuses all but two blocks of zeros or more, and nothing after them."""
+  block = headers.block
+  if not block or (len(block) < _BLOCK and not block.strip(b"\0")):
+    raise _not_whole(path, last, "it has no end mark, so it may be cut off")
+  if block.strip(b"\0"):
+    raise _not_whole(path, last, f"there is no header at byte {end:,}")
+  count, rest = 1, b""
+  try:
+    while rest := headers.read(_HEADER_BYTES):
+      if rest.strip(b"\0"):
+        break
+      count += len(rest) // _BLOCK
+  except _BROKEN as e:
+    raise _not_whole(path, last, str(e)) from e
+  if rest:
+    raise _not_whole(path, last, "something follows its end mark")
+  if count < 2:
+    raise _not_whole(
+      path, last, "half of its end mark is missing, so it may be cut off"
+    )
+
+
+def _cut(source: str, fault: str) -> errors.UserError:
+  return errors.UserError(f"{source}: {fault}. Download the archive again.")
+
+
+def _not_whole(path: str, last: str, fault: str) -> errors.UserError:
+  after = f"after {last!r} " if last else ""
+  return errors.UserError(
+    f"{path}: not a whole tar archive: {after}{fault}. Download it again."
+  )
