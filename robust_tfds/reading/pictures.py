@@ -118,6 +118,32 @@ def rgb(image: Any, source: str) -> Any:
     ) from e
 
 
+def stored(data: bytes, source: str) -> bytes:
+  """A picture file that TFDS decodes to the pixels of `picture`.
+
+  TFDS' own decoders, TensorFlow or Pillow without a conversion, take palettes
+  for grey, keep transparency and cut 16-bit grey.
+
+  Args:
+    data: a picture file.
+    source: what a refusal begins with.
+
+  Returns:
+    The file itself where it is an 8-bit grey or RGB JPEG or PNG, else a PNG of
+    its pixels.
+
+  Raises:
+    UserError: as `picture`.
+  """
+  with _header(data, source) as image:
+    if image.format in ("JPEG", "PNG") and image.mode in ("L", "RGB"):
+      return data
+  with opened(data, source) as image:
+    out = io.BytesIO()
+    rgb(image, source).save(out, "PNG", compress_level=1)
+    return out.getvalue()
+
+
 def is_deep(image: Any) -> bool:
   """Whether a PIL picture has more than 8 bits a value."""
   return image.mode in _DEEP
