@@ -149,17 +149,25 @@ def is_deep(image: Any) -> bool:
   return image.mode in _DEEP
 
 
-def upright(image: Any) -> Any:
-  """A PIL picture turned as its EXIF data ask viewers to; itself without."""
+def orientation(image: Any) -> int:
+  """How the EXIF data of a PIL picture ask viewers to turn it: 1-8, 1 is not.
+
+  Pillow itself turns TIFF pictures when it decodes them.
+  """
   try:
-    method = _TURNS.get(image.getexif().get(_ORIENTATION, 1))
+    number = image.getexif().get(_ORIENTATION, 1)
   except Exception:  # broken EXIF data turn nothing, as in viewers
-    return image
-  if method is None:
+    return 1
+  return number if number in _TURNS else 1
+
+
+def upright(image: Any, number: int) -> Any:
+  """A PIL picture turned from an `orientation`; itself from 1."""
+  if number not in _TURNS:
     return image
   from PIL import Image
 
-  return image.transpose(Image.Transpose[method])
+  return image.transpose(Image.Transpose[_TURNS[number]])
 
 
 def has_more_frames(image: Any) -> bool:
