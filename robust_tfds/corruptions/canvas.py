@@ -13,12 +13,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robust_tfds.reading import limits
+
 _SQUARE = 256  # px; up to here one square canvas a power of two
 _SMALLEST = 32
 
 
 def shape(height: int, width: int) -> tuple[int, int]:
   """The canvas of a picture: (height, width) in px, at least the picture's.
+
+  Raises:
+    UserError: a long thin picture, whose canvas has more pixels than a picture
+      may have (`reading.limits.PICTURE_PIXELS`).
 
   >>> shape(480, 640), shape(640, 427), shape(333, 500), shape(20, 31)
   ((480, 640), (640, 480), (384, 512), (32, 32))
@@ -32,6 +38,12 @@ def shape(height: int, width: int) -> tuple[int, int]:
   long_side = power if power == 2 * _SQUARE else -(-longer // step) * step
   flat = long_side * 3 // 4
   short_side = flat if shorter <= flat else long_side
+  limits.check(
+    long_side * short_side,
+    limits.PICTURE_PIXELS,
+    f"A picture of {width} x {height} px",
+    f"pixels in the canvas ({long_side} x {short_side}) that it is corrupted in",
+  )
   if height >= width:
     return long_side, short_side
   return short_side, long_side

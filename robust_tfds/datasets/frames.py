@@ -40,6 +40,7 @@ from robust_tfds import errors
 from robust_tfds.datasets import base
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets import pictures
+from robust_tfds.reading import pictures as files
 
 K = 10  # Shankar et al. 2019, section 2: neighbours within ten frames
 REVIEWED, ALL = "reviewed", "all"
@@ -206,7 +207,10 @@ def encode_chunk(frames: Sequence[Frame], *, rule: str) -> list[Row]:
     # Unsigned differences wrap: the larger minus the smaller does not.
     difference = np.maximum(pixels, other) - np.minimum(pixels, other)
     whole = rule == WHOLE
-    encoded = data if whole else pictures.encode(pixels, pictures.RAW)
+    if whole:
+      encoded = files.stored(data, frame.example_id)
+    else:
+      encoded = pictures.encode(pixels, pictures.RAW)
     rows.append(Row(frame, encoded, float(difference.max()) / 255, whole))
   return rows
 

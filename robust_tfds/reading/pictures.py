@@ -1,0 +1,289 @@
+"""Opens picture files: the only place that calls `PIL.Image.open`.
+
+A picture is taken as torchvision's loader takes it, `convert("RGB")` of the first
+frame: grey, 1-bit, palette, CMYK, YCbCr and Lab become RGB by Pillow, transparency
+and colour profiles are left aside, EXIF turns nothing. What that call would spoil:
+
+  16-bit grey    value / 257, rounded (Pillow before 12 cuts at 255); a TIFF of n
+                 bits is divided by (2^n - 1) / 255, one whose white is 0 inverted
+  32-bit, float  refused: nothing in the file says which value is white
+  16-bit RGB     the high byte of each value, as Pillow reads it
+
+The format is found in the content, never in the name: ImageNet has a PNG that is
+called .JPEG. Bytes after the picture's end are of no matter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.reading import limits
+
+Source = bytes | str | os.PathLike
+
+# What is opened. Pillow knows more, some of which start other programs (EPS).
+_FORMATS = (
+  "JPEG",
+  "PNG",
+  "BMP",
+  "GIF",
+  "TIFF",
+  "WEBP",
+  "PPM",
+  "JPEG2000",
+  "AVIF",
+)
+_DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I", "F")
+_BITS, _PHOTOMETRIC, _WHITE_IS_ZERO = 258, 262, 0  # TIFF 6.0, section 8
+_ORIENTATION = 274  # TIFF 6.0; EXIF takes it over
+_TURNS = {  # orientation -> the method that makes it upright: EXIF 2.3, 4.6.4
+  2: "FLIP_LEFT_RIGHT",
+  3: "ROTATE_180",
+  4: "FLIP_TOP_BOTTOM",
+  5: "TRANSPOSE",
+  6: "ROTATE_270",
+  7: "TRANSVERSE",
+  8: "ROTATE_90",
+}
+_HEIC = (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftypheim", b"ftypheis")
+
+
+def picture(file: Source, source: str = "") -> np.ndarray:
+  """The pixels of a picture file: uint8 RGB `[H, W, 3]`, see the header.
+
+  Args:
+    file: its path or its bytes.
+    source: what a refusal begins with; the path where it is empty.
+
+  Raises:
+    UserError: not a picture, cut off, with values whose range is unknown, or
+      larger than `limits.PICTURE_PIXELS`.
+  """
+  with opened(file, source) as image:
+    return np.asarray(rgb(image, source or _named(file)))
+
+
+@contextlib.contextmanager
+def opened(file: Source, source: str = "") -> Iterator[Any]:
+  """The first frame of a picture file, decoded: a PIL picture of its own mode.
+
+  Args:
+    file: its path or its bytes.
+    source: what a refusal begins with; the path where it is empty.
+
+  Raises:
+    UserError: as `picture`, but for the range of the values.
+  """
+  source = source or _named(file)
+  with _header(file, source) as image:
+    width, height = image.size
+    if not width or not height:
+      raise errors.UserError(
+        f"{source}: a picture of {width} x {height} px, expected at least 1 x 1."
+        " Replace the file."
+      )
+    noun = f"pixels ({width} x {height})"
+    limits.check(width * height, limits.PICTURE_PIXELS, source, noun)
+    try:
+      image.load()
+    except Exception as e:  # decoders raise whatever broken files make them
+      raise _refusal(file, source, e) from e
+    yield image
+
+
+def rgb(image: Any, source: str) -> Any:
+  """A PIL picture as one of mode RGB, see the header.
+
+  Raises:
+    UserError: 32-bit or float values, whose range the file does not say.
+  """
+  if image.mode == "RGB":
+    return image
+  if image.mode in _DEEP:
+    return _eight_bits(image, source).convert("RGB")
+  try:
+    return image.convert("RGB")
+  except ValueError as e:
+    raise errors.UserError(
+      f"{source}: pictures of mode {image.mode} are not read ({e}). Save it as"
+      " 8-bit RGB."
+    ) from e
+
+
+def stored(data: bytes, source: str) -> bytes:
+  """A picture file that TFDS decodes to the pixels of `picture`.
+
+  TFDS' own decoders, TensorFlow or Pillow without a conversion, take palettes
+  for grey, keep transparency and cut 16-bit grey.
+
+  Args:
+    data: a picture file.
+    source: what a refusal begins with.
+
+  Returns:
+    The file itself where it is an 8-bit grey or RGB JPEG or PNG, else a PNG of
+    its pixels.
+
+  Raises:
+    UserError: as `picture`.
+  """
+  with _header(data, source) as image:
+    if image.format in ("JPEG", "PNG") and image.mode in ("L", "RGB"):
+      return data
+  with opened(data, source) as image:
+    out = io.BytesIO()
+    rgb(image, source).save(out, "PNG", compress_level=1)
+    return out.getvalue()
+
+
+def is_deep(image: Any) -> bool:
+  """Whether a PIL picture has more than 8 bits a value."""
+  return image.mode in _DEEP
+
+
+def orientation(image: Any) -> int:
+  """How the EXIF data of a PIL picture ask viewers to turn it: 1-8, 1 is not.
+
+  Pillow itself turns TIFF pictures when it decodes them.
+  """
+  try:
+    number = image.getexif().get(_ORIENTATION, 1)
+  except Exception:  # broken EXIF data turn nothing, as in viewers
+    return 1
+  return number if number in _TURNS else 1
+
+
+def upright(image: Any, number: int) -> Any:
+  """A PIL picture turned from an `orientation`; itself from 1."""
+  if number not in _TURNS:
+    return image
+  from PIL import Image
+
+  return image.transpose(Image.Transpose[_TURNS[number]])
+
+
+def has_more_frames(image: Any) -> bool:
+  """Whether frames or pages follow the first; moves on to the second.
+
+  The previews that cameras append to a JPEG (MPO) are none.
+  """
+  if image.format == "MPO":
+    return False
+  try:
+    image.seek(1)
+  except Exception:  # EOFError where there is none, any where it is broken
+    return False
+  return True
+
+
+@contextlib.contextmanager
+def _header(file: Source, source: str) -> Iterator[Any]:
+  """A picture whose header alone was read."""
+  from PIL import Image
+
+  _allow_as_many_pixels()
+  try:
+    data = io.BytesIO(file) if isinstance(file, bytes) else open(file, "rb")
+  except (OSError, ValueError) as e:  # ValueError: a NUL in the name
+    reason = e.strerror if isinstance(e, OSError) else e
+    raise errors.UserError(f"{source}: cannot be opened: {reason}.") from e
+  with data:
+    try:
+      image = Image.open(data, formats=_formats())
+    except Exception as e:  # as in `opened`
+      raise _refusal(file, source, e) from e
+    with image:
+      yield image
+
+
+@functools.cache
+def _formats() -> list[str]:
+  """Those of `_FORMATS` that this Pillow was built with."""
+  from PIL import Image
+
+  Image.init()
+  return [name for name in _FORMATS if name in Image.OPEN]
+
+
+def _allow_as_many_pixels() -> None:
+  """Tells Pillow of a limit that the user has raised above Pillow's own."""
+  from PIL import Image
+
+  allowed = limits.allowed(limits.PICTURE_PIXELS)
+  if Image.MAX_IMAGE_PIXELS and allowed > 2 * Image.MAX_IMAGE_PIXELS:
+    Image.MAX_IMAGE_PIXELS = allowed
+
+
+def _eight_bits(image: Any, source: str) -> Any:
+  from PIL import Image
+
+  values = np.asarray(image)
+  # Older Pillows read 16 bits of PNG and PGM as mode I.
+  sixteen = image.mode.startswith("I;16") or image.format in ("PNG", "PPM")
+  if not sixteen or image.mode == "F":
+    raise errors.UserError(
+      f"{source}: the values are of"
+      f" {'32-bit float' if image.mode == 'F' else '32-bit or signed'} numbers,"
+      f" {values.min()} to {values.max()} here, and the file does not say which"
+      " is white. Save it as 8-bit or 16-bit grey, or 8-bit RGB."
+    )
+  top = 65535
+  inverted = False
+  if image.format == "TIFF":
+    top = (1 << image.tag_v2.get(_BITS, (16,))[0]) - 1
+    inverted = image.tag_v2.get(_PHOTOMETRIC) == _WHITE_IS_ZERO
+  scaled = (values.astype(np.uint32) * 255 + top // 2) // top
+  levels = np.minimum(scaled, 255).astype(np.uint8)
+  return Image.fromarray(255 - levels if inverted else levels)
+
+
+def _refusal(file: Source, source: str, error: Exception) -> errors.UserError:
+  from PIL import Image
+
+  if isinstance(error, errors.UserError):
+    return error
+  if isinstance(error, Image.DecompressionBombError):
+    return errors.UserError(
+      f"{source}: {error} Set {limits.VARIABLE} (a factor for all limits) in the"
+      " environment if the file is right."
+    )
+  if isinstance(error, MemoryError):
+    return errors.UserError(
+      f"{source}: there is not enough memory for this picture. Make it smaller."
+    )
+  size, start = _start(file)
+  reason = str(error) or type(error).__name__
+  if isinstance(error, Image.UnidentifiedImageError):
+    reason = f"{size:,} bytes that begin with {start[:12]!r}"
+    if start[4:12] in _HEIC:
+      reason = "it is HEIC, which Pillow does not know; save it as JPEG or PNG"
+    elif not size:
+      reason = "it is empty"
+  else:
+    reason = f"{reason}; {size:,} bytes"
+  return errors.UserError(
+    f"{source} cannot be read as an image ({reason}). Replace the file, or"
+    " remove it from the source."
+  )
+
+
+def _start(file: Source) -> tuple[int, bytes]:
+  """How many bytes a file has, and the first ones."""
+  if isinstance(file, bytes):
+    return len(file), file[:16]
+  with open(file, "rb") as f:
+    return os.path.getsize(file), f.read(16)
+
+
+def _named(file: Source) -> str:
+  if isinstance(file, bytes):
+    return f"A picture of {len(file):,} bytes"
+  return os.fspath(file)

@@ -1,0 +1,95 @@
+"""Writes files into a folder so that each is whole under its name, or absent.
+
+A file is written into a hidden folder of the writer's own, and linked to its name
+when it is whole; a file that exists is never overwritten. The hidden folder is
+locked while its writer lives: what a killed one left behind is removed by the
+next, and two may write into one folder at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+
+from robust_tfds import errors
+
+_PREFIX = ".unfinished-"
+
+
+class Writer:
+  """Writes whole files; from any number of threads."""
+
+  def __init__(self, hidden: pathlib.Path):
+    """A writer.
+
+    Args:
+      hidden: a folder for unfinished files, on the file system of the others.
+    """
+    self._hidden = hidden
+    self._numbers = itertools.count()
+
+  def write(self, place: pathlib.Path, data: bytes) -> None:
+    """Writes a file unless there is one; makes the folders above it.
+
+    Raises:
+      UserError: the file system refuses; names the file.
+    """
+    unfinished = self._hidden / str(next(self._numbers))
+    try:
+      place.parent.mkdir(parents=True, exist_ok=True)
+      unfinished.write_bytes(data)
+      # A link, not a rename: it refuses to overwrite.
+      with contextlib.suppress(FileExistsError):
+        os.link(unfinished, place)
+      unfinished.unlink()
+    except OSError as e:
+      raise errors.UserError(
+        f"{place}: cannot be written: {e.strerror}. Make room or choose another"
+        " folder, then run the same command again: it continues."
+      ) from e
+
+
+@contextlib.contextmanager
+def writer(folder: pathlib.Path) -> Iterator[Writer]:
+  """A writer of files anywhere below a folder, which is made if need be.
+
+  Raises:
+    UserError: the folder cannot be made or written.
+  """
+  try:
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(f"{_PREFIX}*"):
+      with _locked(left) as free:
+        if free:
+          shutil.rmtree(left, ignore_errors=True)
+    hidden = pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
+  except OSError as e:
+    raise errors.UserError(
+      f"{folder}: cannot be written: {e.strerror}. Choose another folder."
+    ) from e
+  with _locked(hidden):
+    try:
+      yield Writer(hidden)
+    finally:
+      shutil.rmtree(hidden, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: pathlib.Path) -> Iterator[bool]:
+  """Locks a folder until the end; gives whether it was free."""
+  descriptor = os.open(folder, os.O_RDONLY)
+  try:
+    try:
+      fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+      yield False
+    else:
+      yield True
+  finally:
+    os.close(descriptor)  # which unlocks
