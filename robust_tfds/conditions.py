@@ -28,6 +28,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import operator
 import re
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -52,6 +53,8 @@ SETS: Mapping[str, tuple[str, ...]] = {
   "own": ("own",),
   "all": ("common", "extra", "own"),
 }
+LARGEST_SEED = 2**63 - 1  # what numpy's and jax's generators both take
+_BETWEEN = "\x1f"  # the fields of a key
 _LEVELS_IN_NAMES = re.compile(r"(?P<name>.+?)_(?P<level>-?\d+)")
 
 
@@ -164,13 +167,13 @@ class Family:
     Raises:
       UserError: an unknown set, with a suggestion.
     """
-    if subset not in SETS:
+    if not isinstance(subset, str) or subset not in SETS:
       raise errors.unknown(f"set of {self.noun}s", subset, SETS)
     return tuple(r.name for r in self.rows if r.set in SETS[subset])
 
   def row(self, name: str) -> Row:
     """The row of a name; UserError with a suggestion if there is none."""
-    if name not in self._by_name:
+    if not isinstance(name, str) or name not in self._by_name:
       raise errors.unknown(self.noun, name, self._by_name)
     return self._by_name[name]
 
@@ -190,7 +193,7 @@ class Family:
 
   def members(self, group: str, subset: str = "all") -> tuple[str, ...]:
     """Names of a group, in order; UserError for an unknown group."""
-    if group not in self.groups:
+    if not isinstance(group, str) or group not in self.groups:
       raise errors.unknown(f"group of {self.noun}s", group, self.groups)
     return tuple(n for n in self.names(subset) if self.row(n).group == group)
 
@@ -248,6 +251,8 @@ class Family:
       selection = [word.strip() for word in selection.split(",")]
     chosen: set[str] = set()
     for word in selection:
+      if not isinstance(word, str):
+        raise errors.unknown(self.noun, word, self._by_name)
       if word in ("", "none"):
         continue
       if word in SETS:
@@ -301,6 +306,8 @@ class Family:
       UserError: no such condition; says whether the name or the level is at
         fault.
     """
+    if not isinstance(config, str):
+      raise errors.unknown("condition", config, self._by_name)
     text = config.replace("/", "_")
     if text == CLEAN:
       return Condition()
@@ -342,6 +349,36 @@ def check_level(level: object) -> int:
   return int(level)
 
 
+def whole(value: object) -> int | None:
+  """A whole number as int, of Python, numpy or jax; None for anything else.
+
+  Floats, texts, booleans, vectors and traced values are no whole numbers here.
+
+  >>> whole(3), whole(np.array(3)), whole(3.0), whole(True), whole("3")
+  (3, 3, None, None, None)
+  """
+  if isinstance(value, (bool, np.bool_)):
+    return None
+  try:
+    return operator.index(value)  # type: ignore[arg-type]
+  except TypeError:
+    return None
+
+
+def check_seed(seed: object) -> int:
+  """A seed as int.
+
+  Raises:
+    UserError: not a whole number from 0 to `LARGEST_SEED`.
+  """
+  number = whole(seed)
+  if number is None or not 0 <= number <= LARGEST_SEED:
+    raise errors.UserError(
+      f"A seed is a whole number from 0 to 2**63 - 1, got {seed!r}."
+    )
+  return number
+
+
 def raw_keys(
   seed: int,
   dataset: str,
@@ -358,18 +395,48 @@ def raw_keys(
     seed: the run's.
     dataset: name of the corrupted dataset, e.g. `imagenet_c`.
     name: of the corruption.
-    level: severity or difficulty.
+    level: severity or difficulty; 0 of clean data.
     example_ids: B stable ids.
     frames: a number beside each id; 0 in all our datasets.
+
+  Raises:
+    UserError: a seed, level or frame that is no whole number from 0, or a name
+      or id that is no text.
   """
   numbers = [0] * len(example_ids) if frames is None else frames
-  head = "\x1f".join((str(int(seed)), dataset, name, str(int(level))))
+  texts = {"dataset": [dataset], "name": [name], "example_id": example_ids}
+  for field, values in texts.items():
+    _check_texts(field, values)
+  _check_from_0("severity", [level])
+  _check_from_0("frame", numbers)
+  head = _BETWEEN.join((str(check_seed(seed)), dataset, name, str(int(level))))
   digests = b"".join(
-    hashlib.sha256(f"{head}\x1f{i}\x1f{int(f)}".encode()).digest()[:8]
+    hashlib.sha256(f"{head}{_BETWEEN}{i}{_BETWEEN}{int(f)}".encode()).digest()[
+      :8
+    ]
     for i, f in zip(example_ids, numbers, strict=True)
   )
   words = np.frombuffer(digests, dtype=">u4").astype(np.uint32)
   return words.reshape(len(example_ids), 2)
+
+
+def _check_texts(field: str, values: Sequence[object]) -> None:
+  for value in values:
+    if not isinstance(value, str) or _BETWEEN in value:
+      raise errors.UserError(
+        f"A key's {field} is a text without U+001F, got {value!r}"
+        f" ({type(value).__name__}). Decode bytes, and write numbers as they are"
+        " in the file's name."
+      )
+
+
+def _check_from_0(field: str, values: Sequence[object]) -> None:
+  for value in values:
+    number = whole(value)
+    if number is None or number < 0:
+      raise errors.UserError(
+        f"A key's {field} is a whole number from 0, got {value!r}."
+      )
 
 
 def _rows(group: str, names: str, subset: str = "common") -> list[Row]:

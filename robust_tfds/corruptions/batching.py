@@ -30,7 +30,7 @@ def three_channels(image: jax.typing.ArrayLike, batch: bool = False) -> Image:
     UserError: another dtype or shape, or no pixels.
   """
   if not isinstance(image, (jax.Array, np.ndarray)):
-    image = np.asarray(image)
+    image = as_array(image)
   if image.dtype != np.uint8:
     raise errors.UserError(
       f"Images must be uint8 with levels 0..255, got {image.dtype}. Convert"
@@ -71,22 +71,52 @@ def checked_keys(keys: seeding.Keys, count: int) -> jax.Array:
   return raw
 
 
+def as_array(image: object) -> np.ndarray:
+  """What is no array yet as one; UserError for rows of unequal length."""
+  try:
+    return np.asarray(image)
+  except ValueError as e:
+    raise errors.UserError(
+      f"Images must be uint8 arrays, got what numpy cannot make one of: {e}"
+    ) from e
+
+
 def checked_sizes(
-  sizes: jax.typing.ArrayLike | None, count: int
-) -> jax.Array | None:
-  """The (height, width) of `count` images as int32 `[count, 2]`, or None.
+  sizes: jax.typing.ArrayLike | None,
+  canvases: tuple[int, ...],
+  least: int = 1,
+) -> Image | None:
+  """The (height, width) of every image as int32 `[B, 2]`, or None.
+
+  Args:
+    sizes: integers; traced ones are not known here: see `refusal.py`.
+    canvases: shape of the images, `[B, H, W, 3]`.
+    least: of either side.
 
   Raises:
-    UserError: another shape.
+    UserError: another shape or dtype, or sizes outside the canvas.
   """
   if sizes is None:
     return None
-  pairs = jnp.asarray(sizes, jnp.int32)
-  if pairs.shape != (count, 2):
+  if not isinstance(sizes, (jax.Array, np.ndarray)):
+    sizes = as_array(sizes)
+  count, height, width = canvases[:3]
+  if sizes.shape != (count, 2) or not jnp.issubdtype(sizes.dtype, jnp.integer):
     raise errors.UserError(
-      f"sizes must be [{count}, 2] (height, width), got {list(pairs.shape)}."
+      f"sizes must be integers [{count}, 2] (height, width), got {sizes.dtype}"
+      f"{list(sizes.shape)}."
     )
-  return pairs
+  if isinstance(sizes, jax.core.Tracer):
+    return sizes.astype(jnp.int32)
+  pairs = np.asarray(sizes)
+  outside = (pairs < least) | (pairs > (height, width))
+  if outside.any():
+    row = int(np.flatnonzero(outside.any(axis=1))[0])
+    raise errors.UserError(
+      f"sizes, row {row}: (height, width) must lie between ({least}, {least})"
+      f" and the canvas, ({height}, {width}); got {tuple(pairs[row].tolist())}."
+    )
+  return pairs.astype(np.int32)
 
 
 def over_pictures(

@@ -23,6 +23,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.corruptions import spec
 
 Keys = jax.typing.ArrayLike | Sequence[jax.Array]
 # Words of jax on the device, of numpy on the host: the same arithmetic.
@@ -55,7 +56,18 @@ def example_key(
 
   Returns:
     A typed JAX key (threefry2x32), for `corrupt` and friends.
+
+  Raises:
+    UserError: a seed or frame that is no whole number from 0, a severity outside
+      1-5, or a dataset, name or id that is no text or empty.
   """
+  severity = spec.check_severity(severity)
+  if "" in (dataset, name, example_id):
+    raise errors.UserError(
+      "A key's dataset, name and example_id must not be empty, got"
+      f" {(dataset, name, example_id)}: examples without an id would all be"
+      " corrupted alike."
+    )
   raw = conditions.raw_keys(
     seed, dataset, name, severity, [example_id], [frame]
   )[0]
@@ -68,13 +80,31 @@ def raw(key: Keys) -> jax.Array:
     key = jnp.stack(key)
   if _is_typed(key):
     key = jax.random.key_data(key)  # type: ignore[arg-type]
-  key = jnp.asarray(key)
-  if key.dtype != jnp.uint32 or key.ndim < 1 or key.shape[-1] != 2:
+  try:
+    words = jnp.asarray(key)
+  except (TypeError, ValueError, OverflowError) as e:
+    raise _no_key(repr(key)) from e
+  if words.dtype != jnp.uint32 or words.ndim < 1 or words.shape[-1] != 2:
+    raise _no_key(f"{words.dtype}{list(words.shape)}")
+  return words
+
+
+def single(key: jax.typing.ArrayLike) -> jax.Array:
+  """One key as uint32 `[2]`; UserError for several, or what is no key."""
+  words = raw(key)
+  if words.shape != (2,):
     raise errors.UserError(
-      f"A key must be a JAX key or uint32[..., 2], got {key.dtype}"
-      f"{list(key.shape)}. Make one with corruptions.example_key(...)."
+      f"One key expected, got {list(words.shape[:-1])} of them. Batches of"
+      " pictures take one key each: corruptions.corrupt_batch(..., keys=...)."
     )
-  return key
+  return words
+
+
+def _no_key(got: str) -> errors.UserError:
+  return errors.UserError(
+    f"A key must be a JAX key (threefry2x32) or uint32[..., 2], got {got}. Make"
+    " one with corruptions.example_key(...)."
+  )
 
 
 def _is_typed(key: object) -> bool:

@@ -14,7 +14,8 @@ import types
 from collections.abc import Iterable
 from collections.abc import Mapping
 
-import numpy as np
+import jax
+import jax.numpy as jnp
 
 from robust_tfds import conditions
 from robust_tfds import errors
@@ -92,28 +93,55 @@ EDITIONS: Mapping[str, Edition] = types.MappingProxyType(
 
 def edition(name: str) -> Edition:
   """The edition of that name; ValueError with a suggestion if there is none."""
-  if name not in EDITIONS:
+  if not isinstance(name, str) or name not in EDITIONS:
     raise errors.unknown("edition", name, EDITIONS)
   return EDITIONS[name]
 
 
-def check_severity(severity: object) -> None:
-  """Refuses a concrete severity outside 1-5; traced values pass unchecked."""
-  if isinstance(severity, (bool, np.bool_)):
+def severity(value: object) -> int | jax.Array:
+  """A concrete severity as int, a traced one as it is.
+
+  Args:
+    value: 1-5: an integer of Python, numpy or jax, or a traced one, whose value
+      nobody can know here: see `refusal.py`.
+
+  Raises:
+    UserError: a concrete one outside 1-5, an array with axes, or no integer.
+  """
+  if isinstance(value, jax.core.Tracer):
+    if value.shape or not jnp.issubdtype(value.dtype, jnp.integer):
+      raise _no_severity(f"a traced {value.dtype}{list(value.shape)}")
+    return value
+  number = conditions.whole(value)
+  if number is None:
+    raise _no_severity(repr(value))
+  if number == 0:
     raise errors.UserError(
-      f"Severity must be an integer 1-5, got {severity!r}."
+      "Severity 0 is the clean image and has no corruption; got 0, expected"
+      " 1-5. Use the image as it is (the `clean` config of a dataset)."
     )
-  if isinstance(severity, (int, np.integer)):
-    if severity == 0:
-      raise errors.UserError(
-        "Severity 0 is the clean image and has no corruption; got 0, expected"
-        " 1-5. Use the image as it is (the `clean` config of a dataset)."
-      )
-    if severity not in conditions.SEVERITIES:
-      raise errors.UserError(f"Severity must be 1-5, got {severity}.")
-  elif not hasattr(severity, "dtype") or not np.issubdtype(
-    severity.dtype, np.integer
-  ):
+  if number not in conditions.SEVERITIES:
+    raise errors.UserError(f"Severity must be 1-5, got {number}.")
+  return number
+
+
+def check_severity(value: object) -> int:
+  """A severity as int, for what works on the host.
+
+  Raises:
+    UserError: as `severity`, or a traced one.
+  """
+  number = severity(value)
+  if not isinstance(number, int):
     raise errors.UserError(
-      f"Severity must be an integer 1-5, got {severity!r}."
+      "Severity must be known here, got a traced value: this works on the host,"
+      " outside jit."
     )
+  return number
+
+
+def _no_severity(got: str) -> errors.UserError:
+  return errors.UserError(
+    f"Severity must be an integer 1-5, got {got}. One severity serves a whole"
+    " batch: call once for each."
+  )

@@ -44,9 +44,26 @@ class KeysAndSizesTest(absltest.TestCase):
       batching.checked_keys(np.zeros((2, 2)), 2)
 
   def test_sizes(self):
-    self.assertIsNone(batching.checked_sizes(None, 2))
-    with self.assertRaisesRegex(errors.UserError, r"sizes must be \[2, 2\]"):
-      batching.checked_sizes([(3, 4)], 2)
+    canvases = (2, 8, 9, 3)
+    self.assertIsNone(batching.checked_sizes(None, canvases))
+    for sizes in (
+      [(3, 4)],
+      [(3.0, 4.0)] * 2,
+      [("3", "4")] * 2,
+      [(True, True)] * 2,
+    ):
+      sizes = np.array(sizes)
+      message = r"sizes must be integers \[2, 2\]"
+      with self.assertRaisesRegex(errors.UserError, message):
+        batching.checked_sizes(sizes, canvases)
+    for size in ((0, 4), (-1, 4), (9, 9), (8, 10), (2**40, 3)):
+      for form in (list, np.array):
+        with self.assertRaisesRegex(errors.UserError, "row 1: .* got"):
+          batching.checked_sizes(form([(8, 9), size]), canvases)
+    with self.assertRaisesRegex(errors.UserError, "row 0"):
+      batching.checked_sizes([(8, 9), (8, 9)], canvases, least=9)
+    got = batching.checked_sizes([(8, 9), (1, 1)], canvases)
+    np.testing.assert_array_equal(got, [(8, 9), (1, 1)])
 
 
 class OverPicturesTest(absltest.TestCase):

@@ -1,5 +1,7 @@
 """Editions and severities."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -34,14 +36,35 @@ class SeverityTest(parameterized.TestCase):
     (True, "must be an integer"),
     (2.0, "must be an integer"),
     ("3", "must be an integer"),
+    (None, "must be an integer"),
+    (float("nan"), "must be an integer"),
+    (np.array(0), "Severity 0"),
+    (jnp.array(9), "got 9"),
+    (jnp.array(-3), "got -3"),
+    (np.array([3]), "One severity serves a whole batch"),
+    (jnp.array([3, 3]), "One severity serves a whole batch"),
+    (np.array(2.0), "must be an integer"),
+    (np.array("3"), "must be an integer"),
+    (np.array(True), "must be an integer"),
   )
   def test_refused(self, severity, message):
     with self.assertRaisesRegex(errors.UserError, message):
       spec.check_severity(severity)
 
-  @parameterized.parameters(1, np.int64(5))
+  @parameterized.parameters(
+    (3,), (np.int64(3),), (np.array(3),), (np.uint8(3),)
+  )
   def test_accepted(self, severity):
-    spec.check_severity(severity)
+    self.assertEqual(spec.check_severity(severity), 3)
+    self.assertEqual(spec.check_severity(jnp.asarray(severity)), 3)
+
+  def test_traced(self):
+    for bad in (np.zeros(2, np.int32), np.float32(3), np.array(True)):
+      with self.assertRaisesRegex(errors.UserError, "got a traced"):
+        jax.jit(spec.severity)(bad)
+    self.assertEqual(jax.jit(spec.severity)(9), 9)
+    with self.assertRaisesRegex(errors.UserError, "outside jit"):
+      jax.jit(spec.check_severity)(3)
 
 
 if __name__ == "__main__":

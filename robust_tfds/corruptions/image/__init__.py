@@ -33,6 +33,7 @@ from robust_tfds import errors
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import plugins
+from robust_tfds.corruptions import refusal
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import layout
@@ -51,7 +52,8 @@ def corrupt(
   Args:
     image: uint8 `[H, W, 3]`, `[H, W, 1]` or `[H, W]`, RGB or grey, 0..255.
     name: a corruption, see `corruptions.names("all")`.
-    severity: 1-5; a Python or numpy integer, or a traced one.
+    severity: 1-5; an integer of Python, numpy or jax, or a traced one: where
+      that turns out to be another, the result is the checker of `refusal.py`.
     edition: which published variant, see `spec.EDITIONS`.
     key: JAX key, from `corruptions.example_key`.
 
@@ -63,7 +65,7 @@ def corrupt(
       another dtype or shape.
   """
   image = batching.three_channels(image)
-  keys = seeding.raw(key)[None]
+  keys = seeding.single(key)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
     height, width = image.shape[:2]
@@ -98,17 +100,20 @@ def corrupt_batch(
   Args:
     images: uint8 `[B, H, W, 3]` (or 1 channel), 0..255.
     name: a corruption, see `corruptions.names("all")`.
-    severity: 1-5, one for the batch; may be traced.
+    severity: 1-5, one for the batch; may be traced. A traced one outside 1-5
+      gives the checker of `refusal.py` in place of every picture.
     edition: which published variant, see `spec.EDITIONS`.
     keys: JAX keys `[B]` or raw uint32 `[B, 2]`.
     sizes: int `[B, 2]`, the valid (height, width) of each image in the top-left
-      corner of its canvas; None where the images fill their canvases.
+      corner of its canvas; None where the images fill their canvases. A traced
+      one outside the canvas gives the checker in place of its picture.
 
   Returns:
     uint8 `[B, H, W, 3]`; pixels outside the valid size are 0.
 
   Raises:
-    ValueError: as `corrupt`, or a batch whose lengths differ.
+    ValueError: as `corrupt`, a batch whose lengths differ, or sizes outside the
+      canvas.
   """
   images = batching.three_channels(images, batch=True)
   levels = corrupt_flat(
@@ -131,15 +136,18 @@ def corrupt_flat(
   Reshape it to `[B, H, W, 3]` in another compiled function, not in this one's.
   """
   plugin = plugins.picture(name)
-  spec.check_severity(severity)
+  level = spec.severity(severity)
   variant = spec.edition(edition)
   images = batching.three_channels(images, batch=True)
   count = images.shape[0]
   keys = batching.checked_keys(keys, count)
-  sizes = batching.checked_sizes(sizes, count)
-  severity = jnp.asarray(severity, jnp.int32)
+  sizes = batching.checked_sizes(sizes, images.shape)
   rows, fixed = _arrays(name, edition, plugin.assets_version())
-  return _compiled(name, variant)(images, severity, keys, sizes, rows, fixed)
+  traced = any(isinstance(v, jax.core.Tracer) for v in (level, sizes))
+  run_batch = _compiled(name, variant, traced)
+  return run_batch(
+    images, jnp.asarray(level, jnp.int32), keys, sizes, rows, fixed
+  )
 
 
 def select(rows: Mapping[str, jax.Array], severity: jax.Array) -> plugins.Table:
@@ -183,7 +191,10 @@ def _arrays(
 
 
 @functools.cache
-def _compiled(name: str, variant: spec.Edition) -> Callable[..., jax.Array]:
+def _compiled(
+  name: str, variant: spec.Edition, traced: bool
+) -> Callable[..., jax.Array]:
+  """The compiled function; with `traced` it marks values out of range."""
   plugin = plugins.picture(name)
 
   def batch(
@@ -202,7 +213,13 @@ def _compiled(name: str, variant: spec.Edition) -> Callable[..., jax.Array]:
     def corrupted(
       image: jax.Array, size: layout.Size, key: jax.Array
     ) -> jax.Array:
-      return run(plugin, variant, image, size, key, table)
+      levels = run(plugin, variant, image, size, key, table)
+      if not traced:
+        return levels
+      valid = refusal.severity_holds(severity)
+      if sizes is not None:
+        valid &= refusal.size_holds(size, canvas_shape)
+      return refusal.unless(valid, levels)
 
     return batching.over_pictures(corrupted, images, sizes, keys)
 

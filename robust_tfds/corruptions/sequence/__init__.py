@@ -37,6 +37,7 @@ from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions import plugins
+from robust_tfds.corruptions import refusal
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import edition_crop
@@ -79,7 +80,7 @@ def sequence(
       too small.
   """
   image = batching.three_channels(image)
-  keys = seeding.raw(key)[None]
+  keys = seeding.single(key)[None]
   return sequence_batch(image[None], name, edition=edition, keys=keys)[0]
 
 
@@ -99,10 +100,11 @@ def sequence_batch(
     edition: as in `sequence`.
     keys: JAX keys `[B]` or raw uint32 `[B, 2]`.
     sizes: int `[B, 2]`, the valid (height, width) of each image in the top-left
-      corner of its canvas; None where the images fill their canvases.
+      corner of its canvas; None where the images fill their canvases. A traced
+      one that does not fit gives frames of the checker of `refusal.py`.
 
   Raises:
-    ValueError: as `sequence`.
+    ValueError: as `sequence`, or sizes that do not fit.
   """
   flat = sequence_flat(batch, name, edition=edition, keys=keys, sizes=sizes)
   side = flat.shape[-2]
@@ -122,9 +124,10 @@ def sequence_flat(
   batch = _checked(batch, edition)
   count = batch.shape[0]
   keys = batching.checked_keys(keys, count)
-  sizes = batching.checked_sizes(sizes, count)
+  sizes = batching.checked_sizes(sizes, batch.shape, _least(edition))
   tables = _arrays(condition.name, edition, condition.level)
-  function = _compiled(condition.name, spec.edition(edition))
+  traced = isinstance(sizes, jax.core.Tracer)
+  function = _compiled(condition.name, spec.edition(edition), traced)
   return function(batch, keys, sizes, tables)
 
 
@@ -148,8 +151,9 @@ def crop_batch(
     ValueError: unknown edition, or images of another dtype, shape or too small.
   """
   batch = _checked(batch, edition)
-  sizes = batching.checked_sizes(sizes, batch.shape[0])
-  return _crop(spec.edition(edition))(batch, sizes)
+  sizes = batching.checked_sizes(sizes, batch.shape, _least(edition))
+  traced = isinstance(sizes, jax.core.Tracer)
+  return _crop(spec.edition(edition), traced)(batch, sizes)
 
 
 def frame_count(name: str, edition: str = "imagenet") -> int:
@@ -169,8 +173,13 @@ def _condition(name: str) -> conditions.Condition:
   return condition
 
 
+def _least(edition: str) -> int:
+  """The least side of an edition's sources, px."""
+  return spec.edition(edition).side_px if edition in _CROPPED else 1
+
+
 def _checked(batch: jax.typing.ArrayLike, edition: str) -> batching.Image:
-  if edition not in EDITIONS:
+  if not isinstance(edition, str) or edition not in EDITIONS:
     raise errors.unknown("edition of the sequences", edition, EDITIONS)
   variant = spec.edition(edition)
   batch = batching.three_channels(batch, batch=True)
@@ -184,10 +193,14 @@ def _checked(batch: jax.typing.ArrayLike, edition: str) -> batching.Image:
 
 
 @functools.cache
-def _crop(variant: spec.Edition) -> Callable[..., jax.Array]:
+def _crop(variant: spec.Edition, traced: bool) -> Callable[..., jax.Array]:
   def batch(images: jax.Array, sizes: jax.Array | None) -> jax.Array:
     def cropped(image: jax.Array, size: layout.Size) -> jax.Array:
-      return layout.to_uint8(edition_crop.crop(image, size, variant))
+      crop = layout.to_uint8(edition_crop.crop(image, size, variant))
+      if not traced:
+        return crop
+      levels = _unless_too_small(layout.flat(crop), image, size, variant)
+      return levels.reshape(crop.shape)
 
     return batching.over_pictures(cropped, images, sizes)
 
@@ -201,8 +214,22 @@ def _arrays(name: str, edition: str, difficulty: int) -> dict[str, jax.Array]:
     return jax.tree.map(jnp.asarray, tables)
 
 
+def _unless_too_small(
+  levels: jax.Array,
+  image: jax.Array,
+  size: layout.Size,
+  variant: spec.Edition,
+) -> jax.Array:
+  """The frames, or the checker where a traced size does not fit."""
+  height, width = image.shape[:2]
+  valid = refusal.size_holds(size, (height, width), _least(variant.name))
+  return refusal.unless(valid, levels)
+
+
 @functools.cache
-def _compiled(name: str, variant: spec.Edition) -> Callable[..., jax.Array]:
+def _compiled(
+  name: str, variant: spec.Edition, traced: bool
+) -> Callable[..., jax.Array]:
   plugin = plugins.sequence(name)
 
   def batch(
@@ -214,7 +241,10 @@ def _compiled(name: str, variant: spec.Edition) -> Callable[..., jax.Array]:
     def frames(
       image: jax.Array, size: layout.Size, key: jax.Array
     ) -> jax.Array:
-      return run(plugin, variant, image, size, key, table)
+      levels = run(plugin, variant, image, size, key, table)
+      if not traced:
+        return levels
+      return _unless_too_small(levels, image, size, variant)
 
     return batching.over_pictures(frames, images, sizes, keys)
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.corruptions import batching
 from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import image
 from robust_tfds.corruptions import plugins
@@ -34,6 +35,8 @@ from robust_tfds.corruptions.ops import mpeg
 
 EDITIONS = ("paper", "code")
 FPS = 25.0  # of a clip that does not say
+_LEAST_FPS, _MOST_FPS = 1e-3, 1e6  # FFmpeg keeps rates as ratios of C ints
+_MOST_FRAMES = 10**8  # six weeks at 25 fps: an index map of 800 MB
 _CHUNK = 16  # frames a compiled call: clips of any length compile once
 
 
@@ -89,13 +92,10 @@ def perturb_video(
     ImportError: mpeg1 and mpeg2 need PyAV.
   """
   clip = _clip(video)
-  rate = FPS if fps is None else float(fps)
-  if not (rate > 0 and np.isfinite(rate)):
-    raise errors.UserError(
-      f"fps must be a positive number of frames per second, got {fps}. Leave it"
-      f" out for {FPS:g}."
-    )
-  plugin = _plugin(name, severity, edition)
+  rate = FPS if fps is None else _rate(fps)
+  severity = spec.check_severity(severity)
+  plugin = _plugin(name, edition)
+  seeding.single(key)  # refused here even where nothing is drawn
   if isinstance(plugin, plugins.OfIndices):
     index = frame_indices(len(clip), name, severity, edition=edition, key=key)
     return jnp.asarray(clip[index])
@@ -138,7 +138,9 @@ def perturb_frames(
     ValueError: as `perturb_video`, or a perturbation of the whole clip.
   """
   clip = _clip(video)
-  plugin = _plugin(name, severity, edition)
+  severity = spec.check_severity(severity)
+  plugin = _plugin(name, edition)
+  key = seeding.single(key)
   if isinstance(plugin, plugins.OfIndices | plugins.OfCodec):
     raise errors.UserError(
       f"{name} needs the whole clip at once; use perturb_video, or frame_indices"
@@ -147,9 +149,14 @@ def perturb_frames(
   numbers = np.asarray(first)
   if numbers.ndim == 0:
     numbers = numbers + np.arange(len(clip))
-  if np.shape(numbers) != (len(clip),):
+  if (
+    np.shape(numbers) != (len(clip),)
+    or numbers.dtype.kind not in "iu"
+    or numbers.min() < 0
+  ):
     raise errors.UserError(
-      f"{len(clip)} frames need {len(clip)} numbers, got {np.shape(numbers)}."
+      f"{len(clip)} frames need {len(clip)} whole numbers from 0, got"
+      f" {numbers.dtype}{list(np.shape(numbers))}: {first!r}."
     )
   parts = []
   for start in range(0, len(clip), _CHUNK):
@@ -178,7 +185,7 @@ def frame_indices(
     name: see `video_names("temporal")`.
     severity: 1-5.
     edition: `paper` or `code`.
-    key: JAX key; unused by sampling and reverse_sampling.
+    key: JAX key; sampling and reverse_sampling draw nothing from it.
 
   Returns:
     int64 `[T']`: which frame of the clip is shown at each moment. How T' follows
@@ -188,14 +195,20 @@ def frame_indices(
     ValueError: an unknown name, edition or severity, one that is not temporal,
       or no frames.
   """
-  plugin = _plugin(name, severity, edition)
+  severity = spec.check_severity(severity)
+  plugin = _plugin(name, edition)
+  clip_key = seeding.single(key)
   if not isinstance(plugin, plugins.OfIndices):
     raise errors.UserError(
       f"{name} is not temporal; temporal are {', '.join(video_names('temporal'))}."
     )
-  if num_frames < 1:
-    raise errors.UserError(f"A clip has at least one frame, got {num_frames}.")
-  return np.asarray(plugin.indices(num_frames, severity, edition, key))
+  count = conditions.whole(num_frames)
+  if count is None or not 1 <= count <= _MOST_FRAMES:
+    raise errors.UserError(
+      "num_frames must be a whole number: a clip has at least one frame and at"
+      f" most {_MOST_FRAMES:,}; got {num_frames!r}."
+    )
+  return np.asarray(plugin.indices(count, severity, edition, clip_key))
 
 
 def stream(
@@ -217,7 +230,7 @@ def stream(
     ImportError: PyAV is not installed.
   """
   plugin = plugins.video(name)
-  spec.check_severity(severity)
+  severity = spec.check_severity(severity)
   if not isinstance(plugin, plugins.OfCodec):
     codecs = ", ".join(n for n in video_names() if is_codec(n))
     raise errors.UserError(f"{name} is not a codec; codecs are {codecs}.")
@@ -234,7 +247,7 @@ def _frames(
   keys: np.ndarray,
 ) -> jax.Array:
   if isinstance(plugin, plugins.OfFrames):
-    clip_key = np.asarray(seeding.raw(key))
+    clip_key = np.asarray(key)
     return plugin.frames(clip, severity, edition, clip_key, keys)
   padded, sizes = canvas.stack(clip)
   height, width = clip.shape[1:3]
@@ -252,10 +265,21 @@ def _frames(
   return jnp.asarray(cut.reshape(clip.shape))
 
 
-def _plugin(name: str, severity: int, edition: str) -> plugins.VideoPlugin:
+def _rate(fps: object) -> float:
+  """Frames per second as a float."""
+  number = np.asarray(fps)
+  plain = number.ndim == 0 and number.dtype.kind in "iuf"
+  if not plain or not _LEAST_FPS <= float(number) <= _MOST_FPS:
+    raise errors.UserError(
+      "fps must be a positive number of frames per second, from"
+      f" {_LEAST_FPS:g} to {_MOST_FPS:g}, got {fps!r}. Leave it out for {FPS:g}."
+    )
+  return float(number)
+
+
+def _plugin(name: str, edition: str) -> plugins.VideoPlugin:
   plugin = plugins.video(name)
-  spec.check_severity(severity)
-  if edition not in EDITIONS:
+  if not isinstance(edition, str) or edition not in EDITIONS:
     raise errors.unknown(
       "edition of the video perturbations", edition, EDITIONS
     )
@@ -263,7 +287,7 @@ def _plugin(name: str, severity: int, edition: str) -> plugins.VideoPlugin:
 
 
 def _clip(video: jax.typing.ArrayLike) -> np.ndarray:
-  clip = np.asarray(video)
+  clip = batching.as_array(video)
   if clip.dtype != np.uint8 or clip.ndim != 4 or clip.shape[3] != 3:
     raise errors.UserError(
       f"A clip is uint8 [T, H, W, 3], got {clip.dtype} {list(clip.shape)}."

@@ -187,7 +187,7 @@ class ContractTest(parameterized.TestCase):
 class AnySizeTest(absltest.TestCase):
   def test_compiles_once_a_canvas(self):
     name, edition = "contrast", spec.edition("any")
-    compiled = image_frame._compiled(name, edition)
+    compiled = image_frame._compiled(name, edition, False)
     before = compiled._cache_size()
     sizes = sorted(canvas_test.coco_sizes())[::20]
     for height, width in sizes:

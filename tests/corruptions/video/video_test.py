@@ -197,8 +197,12 @@ class VideoTest(parameterized.TestCase):
         video.perturb_frames(_small(), name, 1, key=_key())
     with self.assertRaisesRegex(ValueError, "is not temporal"):
       corruptions.frame_indices(5, "jpeg", 1, key=_key())
-    with self.assertRaisesRegex(ValueError, "at least one frame"):
-      corruptions.frame_indices(0, "freezing", 1, key=_key())
+    for count in (0, -1, 2.5, 8.0, float("nan"), "8", True, None, 10**13):
+      with self.assertRaisesRegex(errors.UserError, "num_frames .* got"):
+        corruptions.frame_indices(count, "freezing", 1, key=_key())
+    for fps in (0, -1, float("nan"), float("inf"), "25", True, [25], 1j, 1e300):
+      with self.assertRaisesRegex(errors.UserError, "fps .* got"):
+        corruptions.perturb_video(_small(), "mpeg2", 1, key=_key(), fps=fps)
     with self.assertRaisesRegex(ValueError, "Did you mean 'camera'"):
       corruptions.video_names("camra")
 

@@ -1,0 +1,81 @@
+"""What is returned where a traced value is out of range: no picture at all.
+
+Inside somebody's `jit` a severity or a valid size is not known when it is checked,
+and pixels have no NaN. So a picture whose traced severity is outside 1-5, or whose
+traced size is outside its canvas, comes back as a checker of single pixels,
+magenta (255, 0, 255) and green (0, 255, 0), over its whole canvas, margins too.
+No corruption gives that, and nobody takes it for one. `marks` finds it.
+
+Values that are known are refused with words and compile no such test; in a traced
+call it is one selection of each finished pixel, in the loop that writes it.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds.corruptions.ops import layout
+
+
+def checker(height: int, width: int) -> np.ndarray:
+  """The checker of a canvas: uint8 `[height, width, 3]`.
+
+  >>> checker(1, 2).tolist()
+  [[[255, 0, 255], [0, 255, 0]]]
+  """
+  return _flat(height, 3 * width).reshape(height, width, 3)
+
+
+def marks(images: jax.typing.ArrayLike) -> np.ndarray:
+  """Which pictures of a batch are refusals: bool `[B]`.
+
+  Args:
+    images: uint8 `[B, H, W, 3]`.
+  """
+  pixels = np.asarray(images)
+  return (pixels == checker(*pixels.shape[1:3])).all(axis=(1, 2, 3))
+
+
+def unless(valid: jax.Array, levels: jax.Array) -> jax.Array:
+  """The picture where it is valid, else the checker.
+
+  Args:
+    valid: bool scalar, traced.
+    levels: uint8 `[H, W * 3]`, or `[T, H, W * 3]` of frames.
+  """
+  return jnp.where(valid, levels, _flat(*levels.shape[-2:]))
+
+
+def severity_holds(severity: jax.Array) -> jax.Array:
+  """Whether a traced severity is 1-5."""
+  first, *_, last = conditions.SEVERITIES
+  return (severity >= first) & (severity <= last)
+
+
+def size_holds(
+  size: layout.Size, canvas: tuple[int, int], least: int = 1
+) -> jax.Array:
+  """Whether a traced size lies within its canvas.
+
+  Args:
+    size: the valid height and width.
+    canvas: its height and width.
+    least: of either.
+  """
+  return (
+    (size.h >= least)
+    & (size.h <= canvas[0])
+    & (size.w >= least)
+    & (size.w <= canvas[1])
+  )
+
+
+def _flat(rows: int, columns: int) -> np.ndarray:
+  """The checker as uint8 `[rows, columns]`, channels beside each other."""
+  y, column = np.ogrid[:rows, :columns]
+  green = column % 3 == 1
+  # Of numpy, a constant of the compiled program.
+  return np.where((y + column // 3 + green) % 2 == 0, 255, 0).astype(np.uint8)
