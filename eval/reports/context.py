@@ -25,8 +25,10 @@ class Context:
     facts: names, order and sense of the task's numbers.
     family: of the task's conditions: their names, groups and levels.
     dataset: dataset name.
-    rows: the table.
+    rows: of the table, those that have a value.
     corruptions: names in paper order, those of the run, `common` ones first.
+    notes: of the table, those that have a note: of another kind than the name
+      says, or without a value.
     baseline: what normalised numbers are divided by, in words, with source.
     samples: (corruption, severity) -> uint8 `[H, W, 3]` of one example, or
       `[T, H, W, 3]` of sequences; clean is `("", 0)`. May be empty.
@@ -51,6 +53,7 @@ class Context:
   dataset: str
   rows: Sequence[table.Row]
   corruptions: Sequence[str]
+  notes: Sequence[table.Row] = ()
   baseline: str = ""
   samples: Mapping[tuple[str, int], np.ndarray] = dataclasses.field(
     default_factory=dict
@@ -90,6 +93,11 @@ class Context:
     Rows over all models have an empty label, which is none of them.
     """
     return list(dict.fromkeys(r.model for r in self.rows if r.model))
+
+  @property
+  def metrics(self) -> set[str]:
+    """Names of the metrics that the table has, with a value or without."""
+    return {r.metric for r in (*self.rows, *self.notes)}
 
   @functools.cached_property
   def rows_of(self) -> Mapping[tuple[str, str], Sequence[table.Row]]:

@@ -79,8 +79,8 @@ def _publish(
   rows: list[table.Row] = []
   texts = []
   for dataset in datasets:
-    context = _context(predictions, dataset)
-    rows += context.rows
+    context, of_dataset = _context(predictions, dataset)
+    rows += of_dataset
     folder = workdir.reports
     if len(datasets) > 1:
       folder = folder / dataset
@@ -92,8 +92,8 @@ def _publish(
 
 def _context(
   predictions: readers_base.Predictions, dataset: str
-) -> reports.Context:
-  """One data set's cells, scored."""
+) -> tuple[reports.Context, list[table.Row]]:
+  """One data set's cells, scored: what reports read, and the table."""
   config = predictions.config.copy_and_resolve_references()
   with config.unlocked():
     config.data.name = dataset
@@ -103,7 +103,7 @@ def _context(
   scored = task.score(
     ((cell, predictions.columns(cell)) for cell in cells), predictions.truth
   )
-  return publish.context(
+  context = publish.context(
     task,
     scored,
     class_names=predictions.class_names,
@@ -113,3 +113,4 @@ def _context(
     },
     provenance=[f"robust_tfds {provenance.code_version()}", *predictions.notes],
   )
+  return context, scored.rows

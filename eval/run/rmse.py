@@ -158,7 +158,8 @@ def main(argv: Sequence[str]) -> None:
     for (name, severity), value in distances.items():
       writer.writerow([name, severity, f"{value:.4f}"])
   if settings.table:
-    figure(distances, table.read(settings.table), out)
+    rows = [r for r in table.read(settings.table) if r.has_value]
+    figure(distances, rows, out)
   print((out / "rmse.csv").read_text("utf-8"), end="")
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -40,7 +41,6 @@ from robust_tfds.eval.tasks.parts import top_k
 
 Metric = facts_lib.Metric
 Errors = Mapping[Condition, float]
-_FAMILY = conditions.PICTURES
 
 
 class Classification(normalised_task.NormalisedTask):
@@ -151,17 +151,18 @@ class _Model:
     """Of every corruption, then of the whole benchmark."""
     out: list[table.Row] = []
     for name in dict.fromkeys(c.name for c in self.errors if c.name):
-      cells = missing_cells.needed(_FAMILY, [name])
+      cells = _cells([name])
       out += self._plain(name, "mean_error", [name])
       out += self._normalised(name, "ce", cells)
       out += self._normalised(name, "relative_ce", [Condition(), *cells])
     if Condition() in self.errors:
       clean = self.errors[Condition()]
       out.append(self.summary.row("", "clean_error", clean))
-    common, extra = _FAMILY.names("common"), _FAMILY.names("extra")
+    family = conditions.PICTURES
+    common, extra = family.names("common"), family.names("extra")
     out += self._plain("", "mean_corruption_error", common)
     out += self._plain("", "extra_mean_corruption_error", extra)
-    cells = missing_cells.needed(_FAMILY, common)
+    cells = _cells(common)
     out += self._normalised("", "mce", cells)
     return out + self._normalised("", "relative_mce", [Condition(), *cells])
 
@@ -169,7 +170,7 @@ class _Model:
     self, name: str, metric: str, over: Sequence[str]
   ) -> list[table.Row]:
     """The mean of some corruptions' means."""
-    cells = missing_cells.needed(_FAMILY, over)
+    cells = _cells(over)
     value = None
     if all(c in self.errors for c in cells):
       value = float(
@@ -193,7 +194,7 @@ class _Model:
 
   def _has_baseline(self, name: str) -> bool:
     """Whether a baseline can be known: of a user's own corruption it may not."""
-    if not name or _FAMILY.row(name).set != "own":
+    if not name or conditions.PICTURES.row(name).set != "own":
       return True
     return any(c.name == name for c in self.reference)
 
@@ -207,10 +208,7 @@ class _Model:
     names = [
       name
       for name in dict.fromkeys(c.name for c in self.errors if c.name)
-      if all(
-        c in self.errors and c in self.reference
-        for c in missing_cells.needed(_FAMILY, [name])
-      )
+      if all(c in self.errors and c in self.reference for c in _cells([name]))
     ]
     if not names:
       return {}
@@ -227,7 +225,7 @@ class _Model:
 
 def _severities(errors_of: Errors, name: str) -> list[float]:
   """A corruption's errors by ascending severity."""
-  return [errors_of[c] for c in missing_cells.needed(_FAMILY, [name])]
+  return [errors_of[c] for c in _cells([name])]
 
 
 def _reference(
@@ -257,3 +255,8 @@ def _errors(rows: Sequence[table.Row]) -> dict[Condition, float]:
     for r in rows
     if r.metric == "error"
   }
+
+
+def _cells(names: Iterable[str]) -> list[Condition]:
+  """All severities of some corruptions."""
+  return missing_cells.needed(conditions.PICTURES, names)

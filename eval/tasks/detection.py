@@ -16,6 +16,7 @@ note (`parts/missing_cells`).
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -44,7 +45,6 @@ from robust_tfds.eval.tasks.parts import result_lists
 from robust_tfds.eval.tasks.parts import stored_numbers
 
 Metric = facts_lib.Metric
-_FAMILY = conditions.PICTURES
 _VOC = ("pascal_c",)
 _SCOPES = {"": "benchmark", "_all": "all", "_validation": "validation"}
 _LEAST_SCORE = 0.3  # of what the gallery draws
@@ -331,7 +331,7 @@ class _Model:
     if clean is not None:
       out.append(self.summary.row("", f"{self.prefix}p", clean))
     for name in dict.fromkeys(c.name for c in self.performance if c.name):
-      cells = missing_cells.needed(_FAMILY, [name])
+      cells = _cells([name])
       out += self._row(name, "mean_ap", self._mean(cells), cells)
     for suffix, scope in _SCOPES.items():
       out += self._over_scope(suffix, scope)
@@ -340,7 +340,10 @@ class _Model:
   def _over_scope(self, suffix: str, scope: str) -> list[table.Row]:
     """`mpc...` and `rpc...` of one scope."""
     names = benchmark.names(scope)
-    cells = missing_cells.needed(_FAMILY, names)
+    common = benchmark.names("benchmark")
+    # The 15 alone do not ask for the mean over 19.
+    asked = _cells(set(names) - set(common) or names)
+    cells = _cells(names)
     clean = self.performance.get(Condition())
     mpc = None
     if all(c in self.performance for c in cells):
@@ -350,11 +353,12 @@ class _Model:
       }
       # mPC needs no clean cell.
       mpc = detection.summarize(whole, clean or 0.0, scope)["mpc"]
-    out = self._row("", f"mpc{suffix}", mpc, cells)
+    out = self._row("", f"mpc{suffix}", mpc, cells, asked=asked)
     if suffix != "_validation":
       rpc = mpc / clean if mpc is not None and clean else None
       why = "undefined: P is 0" if clean == 0 else ""
-      out += self._row("", f"rpc{suffix}", rpc, [Condition(), *cells], why)
+      with_clean = [Condition(), *cells]
+      out += self._row("", f"rpc{suffix}", rpc, with_clean, why, asked)
     return out
 
   def _mean(self, cells: Sequence[Condition]) -> float | None:
@@ -369,6 +373,14 @@ class _Model:
     value: float | None,
     cells: Sequence[Condition],
     why: str = "",
+    asked: Sequence[Condition] | None = None,
   ) -> list[table.Row]:
     numbers = missing_cells.Numbers(self.summary, self.performance)
-    return numbers.rows(name, f"{self.prefix}{metric}", value, cells, why=why)
+    return numbers.rows(
+      name, f"{self.prefix}{metric}", value, cells, why=why, asked=asked
+    )
+
+
+def _cells(names: Iterable[str]) -> list[Condition]:
+  """All severities of some corruptions."""
+  return missing_cells.needed(conditions.PICTURES, names)

@@ -22,7 +22,7 @@ class HeatMap(base.Report):
   def write(
     self, context: Context, folder: pathlib.Path
   ) -> Sequence[pathlib.Path]:
-    """Writes heat_map.png and .svg; nothing without corruptions."""
+    """Writes heat_map.png and .svg; nothing without a mean error."""
     names, models = pivot.names(context), context.models
     if not names:
       return []
@@ -32,6 +32,8 @@ class HeatMap(base.Report):
         for m in models
       ]
     )
+    if np.isnan(errors).all():  # no corruption has all its severities
+      return []
     fig = style.figure(2.5 + 0.5 * len(names), 2.2 + 0.35 * len(models))
     ax = style.axes(fig, 1, 1)[0, 0]
     ax.grid(False)

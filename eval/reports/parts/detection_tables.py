@@ -66,7 +66,7 @@ def markdown(rows: Sequence[table.Row]) -> str:
     "| data set | model | metric | P | mPC | rPC |\n|---|---|---|---:|---:|---:|",
   ]
   for (dataset, model, metric), numbers in _summaries(rows).items():
-    texts = [f"{n:.2f}" for n in numbers]
+    texts = ["-" if math.isnan(n) else f"{n:.2f}" for n in numbers]
     words = [escape(dataset), escape(model), metric, *texts]
     lines.append("| " + " | ".join(words) + " |")
   compared = compare(rows)

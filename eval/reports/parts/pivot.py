@@ -184,7 +184,11 @@ def with_unit(words: str, metric: Metric) -> str:
 
 
 def note(context: Context) -> str:
-  """What the numbers mean in this run."""
+  """What the numbers mean in this run, and which are missing or apart."""
+  return " ".join([_meaning(context), *_notes(context)])
+
+
+def _meaning(context: Context) -> str:
   facts = context.facts
   if facts.explanation:
     return facts.explanation
@@ -195,11 +199,35 @@ def note(context: Context) -> str:
     f"{facts.normalised} are normalised by {context.baseline}; 100 is the"
     " baseline."
   )
-  if context.missing:
+  if context.missing and not context.notes:
     sentence += f" No {facts.mean}: the run lacks {', '.join(context.missing)}."
   return sentence
 
 
 def _present(context: Context, metrics: Sequence[Metric]) -> list[Metric]:
-  in_table = {r.metric for r in context.rows}
-  return [m for m in metrics if m.name in in_table]
+  return [m for m in metrics if m.name in context.metrics]
+
+
+def _notes(context: Context) -> list[str]:
+  """What the table notes of headline numbers, a sentence a model and note.
+
+  Numbers of one corruption say the same in the table alone, but for a user's
+  own, which enter no headline.
+  """
+  named: dict[tuple[str, str], list[str]] = {}
+  for metric in (*context.facts.headlines, *context.facts.details):
+    for row in context.notes:
+      if row.metric == metric.name and _is_shown(context, row):
+        of = f" ({row.corruption})" if row.corruption else ""
+        named.setdefault((row.model, row.note), []).append(metric.heading + of)
+  return [
+    f"{', '.join(headings)} of {model}: {text}."
+    for (model, text), headings in named.items()
+  ]
+
+
+def _is_shown(context: Context, row: table.Row) -> bool:
+  """Whether tables of headlines, or of own corruptions, show a row."""
+  if row.config or row.severity not in (None, 1):
+    return False
+  return not row.corruption or row.corruption in context.own

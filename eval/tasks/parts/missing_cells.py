@@ -83,6 +83,7 @@ class Numbers:
     *,
     level: int | None = None,
     why: str = "",
+    asked: Sequence[Condition] | None = None,
   ) -> list[table.Row]:
     """The row of a number; none where none of its cells is there.
 
@@ -95,9 +96,12 @@ class Numbers:
       n: examples behind it.
       level: difficulty, where the metric has one.
       why: why there is no value though all cells are there; else empty.
+      asked: cells of which one makes that the number was asked for; default: the
+        corrupted ones.
     """
-    corrupted = [c for c in cells if not c.clean]
-    if not any(c in self.present for c in corrupted or cells):
+    if asked is None:
+      asked = [c for c in cells if not c.clean]
+    if not any(c in self.present for c in asked):
       return []
     reason = note(cells, self.present) or why
     if reason:

@@ -115,7 +115,8 @@ class CocoReaderTest(absltest.TestCase):
   def test_an_incomplete_folder_has_no_mean(self):
     (self.folder / "fog_3.json").unlink()
     rows = self._rows()
-    self.assertEmpty(table.select(rows, metric="mpc"))
+    (mpc,) = table.select(rows, metric="mpc")
+    self.assertEqual(mpc.note, "missing: fog 3 (1 of 75)")
     self.assertNotEmpty(table.select(rows, metric="mpc_validation"))
 
   def test_refusals(self):
@@ -162,7 +163,8 @@ class CocoReaderTest(absltest.TestCase):
       path.write_text("[]")
     rows = self._rows()
     self.assertEqual(table.select(rows, metric="mpc")[0].value, 0.0)
-    self.assertEmpty(table.select(rows, metric="rpc"))
+    (rpc,) = table.select(rows, metric="rpc")
+    self.assertEqual(rpc.note, "undefined: P is 0")
 
 
 if __name__ == "__main__":

@@ -96,7 +96,9 @@ class CsvReaderTest(parameterized.TestCase):
 
   def test_without_all_fifteen_there_is_no_mce(self):
     rows = self._rows(self._csv(rows_of(("fog", "snow"))))
-    self.assertEmpty(table.select(rows, metric="mce"))
+    (mce,) = table.select(rows, metric="mce")
+    self.assertFalse(mce.has_value)
+    self.assertIn("jpeg_compression 1-5 (65 of 75)", mce.note)
     self.assertLen(table.select(rows, metric="ce"), 2)
 
   def test_a_corruption_of_ones_own_enters_no_mean(self):

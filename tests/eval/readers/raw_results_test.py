@@ -177,7 +177,9 @@ class RawResultsTest(parameterized.TestCase):
     data["results"]["bbox"]["AP"][2][3] = -1.0
     rows = _rows(data)
     self.assertEmpty(table.select(rows, config="impulse_noise_3"))
-    self.assertEmpty(table.select(rows, metric="mpc"))
+    (mpc,) = table.select(rows, metric="mpc")
+    self.assertEqual(mpc.note, "missing: impulse_noise 3 (1 of 75)")
+    self.assertFalse(mpc.has_value)
     self.assertNotEmpty(table.select(rows, metric="mpc_validation"))
 
 

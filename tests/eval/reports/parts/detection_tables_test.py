@@ -30,7 +30,7 @@ class DetectionTablesTest(absltest.TestCase):
   def test_models_that_are_not_printed(self):
     rows = [_row("bbox/AP", 0.5, "clean", "mine"), _row("p", 0.5, model="mine")]
     text = detection_tables.markdown(rows)
-    self.assertIn("| coco | mine | bbox/AP | 50.00 | nan | nan |", text)
+    self.assertIn("| coco | mine | bbox/AP | 50.00 | - | - |", text)
     self.assertNotIn("Beside", text)
 
 

@@ -1,11 +1,13 @@
 """Pivots of made-up tables."""
 
+import dataclasses
 import math
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds.eval.reports.parts import pivot
+from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results.facts import Metric
 from tests.eval.reports import contexts
 
@@ -58,6 +60,18 @@ class PivotTest(parameterized.TestCase):
     self.assertIn("normalised by AlexNet (its source)", note)
     self.assertIn("No mCE: the run lacks gaussian_noise", note)
     self.assertNotIn("fog", note)
+
+  def test_note_says_what_the_table_notes_of_headlines(self):
+    context = contexts.of_task("classification", names=("fog",))
+    row = cells_lib.Summary.of(context.rows)
+    notes = [
+      row.row("", "mce", None, note="missing: fog 3 (1 of 75)"),
+      row.row("fog", "ce", None, note="missing: fog 3 (1 of 5)"),
+    ]
+    note = pivot.note(dataclasses.replace(context, notes=notes))
+    self.assertIn("mCE of ours: missing: fog 3 (1 of 75).", note)
+    self.assertNotIn("of 5)", note)
+    self.assertNotIn("the run lacks", note)
 
   def test_note_without_a_baseline(self):
     context = contexts.of_task("classification", baseline="")
