@@ -32,6 +32,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.reports.parts import markdown
+from robust_tfds.eval.results import disk
 from robust_tfds.eval.results.workdir import Workdir
 
 _SAME = ("task", "seed", "data.name", "data.split", "data.limit")
@@ -365,7 +366,9 @@ def main(argv: Sequence[str]) -> None:
   models = (first.model, second.model)
   if first.model == second.model:
     models = (f"{first.model} (first)", f"{second.model} (second)")
-  print(write(compare(first, second), models, pathlib.Path(settings.out)))
+  lines, out = compare(first, second), pathlib.Path(settings.out)
+  with disk.writing(out):
+    print(write(lines, models, out))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
   python -m eval.main --config=configs/quickstart.py --workdir=/tmp/quickstart
 
-Run the same command again to continue a run that was stopped. `--plan` prints
+Run the same command again to continue a run that was stopped; `--repair` also
+makes anew what is damaged in its workdir. `--plan` prints
 what would be done and touches nothing. Each file in `configs/` says in its
 docstring what can be set.
 """
@@ -30,6 +31,17 @@ def define_flags() -> None:
   )
   flags.DEFINE_bool(
     "plan", False, "Print the cells, the work and an estimate; touch nothing."
+  )
+  flags.DEFINE_bool(
+    "repair",
+    False,
+    "Move what is damaged in the workdir aside and make it anew.",
+  )
+  flags.DEFINE_bool(
+    "break_lock",
+    False,
+    "Take the cells of another run that is gone for good; if it is not, it stops"
+    " at its next cell.",
   )
   flags.DEFINE_bool(
     "multihost", False, "One process of many: docs/MULTIHOST.md."
@@ -72,7 +84,12 @@ def main(argv: Sequence[str]) -> None:
     raise errors.UserError("Say where the run lives: --workdir=FOLDER.")
   from robust_tfds.eval.run import runner
 
-  runner.Runner(plan, workdir).run()
+  runner.Runner(
+    plan,
+    workdir,
+    repair=settings.repair,
+    break_lock=settings.break_lock,
+  ).run()
   summary = Workdir(workdir).reports / "summary.txt"
   if summary.exists():
     print(summary.read_text("utf-8"))

@@ -17,6 +17,7 @@ import ml_collections
 from robust_tfds import errors
 from robust_tfds.eval import tasks
 from robust_tfds.eval.readers import base
+from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
@@ -83,7 +84,7 @@ def _check_comparable(
 ) -> None:
   differ = {
     name: values
-    for name, values in workdir_lib.differences(
+    for name, values in config_file.differences(
       _settings(config), _settings(other)
     ).items()
     if name not in _SELECTING
@@ -145,7 +146,7 @@ def _check_labels(
   """Refuses one label in two workdirs that are no parts of one run."""
   for second, config in enumerate(configs):
     for first, other in enumerate(configs[:second]):
-      if not workdir_lib.differences(_whole(other), _whole(config)):
+      if not config_file.differences(_whole(other), _whole(config)):
         continue
       one, two = workdirs[first], workdirs[second]
       base.check_labels({one.path: one.labels(), two.path: two.labels()})

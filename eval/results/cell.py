@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from collections.abc import Sequence
 
 from robust_tfds import conditions
+from robust_tfds import errors
+from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import table
 
@@ -97,17 +98,31 @@ class Cell:
       **({"random": True} if self.random else {}),
     }
 
+  @property
+  def place(self) -> tuple[str, str, str, str]:
+    """Names of the folders that it lies in, one within the other."""
+    return self.model, self.dataset, self.condition.config, f"seed{self.seed}"
+
   @classmethod
-  def of_note(cls, note: Mapping[str, object]) -> Cell:
-    """The cell of a note; the opposite of `note`."""
-    family = conditions.family(str(note["kind"]))
+  def of_note(cls, note: note_lib.Note) -> Cell:
+    """The cell of a note; the opposite of `note`.
+
+    Raises:
+      UserError: its condition is none, or has another name or severity.
+    """
+    condition = conditions.family(note.kind).parse(note.config)
+    said = (note.corruption, note.severity)
+    if said != (condition.name, condition.level):
+      raise errors.UserError(
+        f"corruption, severity: got {said}, expected those of {note.config}."
+      )
     return cls(
-      model=str(note["model"]),
-      dataset=str(note["dataset"]),
-      condition=family.parse(str(note["config"])),
-      seed=int(str(note["seed"])),
-      fingerprint=str(note["fingerprint"]),
-      random=note.get("random") is True,
+      model=note.model,
+      dataset=note.dataset,
+      condition=condition,
+      seed=note.seed,
+      fingerprint=note.fingerprint,
+      random=note.random,
     )
 
 

@@ -1,9 +1,9 @@
 """Predictions on disk: one folder per finished cell.
 
-A cell's folder holds `predictions.npz` (no pickles) and `provenance.json`. It is
-written under a temporary name and renamed into place when whole, so a folder
-that exists is done. Rows are sorted by (example_id, frame): neither the batch
-size nor the number of hosts changes a byte.
+A cell's folder holds `predictions.npz` (no pickles) and its note
+(`eval/results/note.py`). It is made in a folder of the run that makes it and
+renamed into place when whole. Rows are sorted by (example_id, frame): neither the
+batch size nor the number of hosts changes a byte.
 
 Classification columns, one row per example:
 
@@ -20,8 +20,6 @@ Other tasks add columns of their own (`columns` of each in `eval/tasks/`).
 
 from __future__ import annotations
 
-import errno
-import json
 import os
 import pathlib
 import shutil
@@ -33,85 +31,87 @@ from collections.abc import Sequence
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import names
+from robust_tfds.eval.results import note as note_lib
 
 COLUMNS = ("example_id", "group_id", "frame", "label", "top5", "score")
-_FILE = "predictions.npz"
-_PROVENANCE = "provenance.json"
+FILE = "predictions.npz"
 
 Columns = Mapping[str, np.ndarray]
 
 
-class DiskFullError(OSError):
-  """The disk is full; finished cells are untouched."""
-
-
 def folder(root: pathlib.Path, *parts: str) -> pathlib.Path:
-  """A cell's folder; characters that file systems dislike become `-`."""
-  safe = [
-    "".join(c if c.isalnum() or c in "._-+" else "-" for c in part)
-    for part in parts
-  ]
-  return root.joinpath(*safe)
-
-
-def done(cell: pathlib.Path) -> bool:
-  """Whether the cell is finished."""
-  return cell.is_dir()
+  """A cell's folder; see `eval/results/names.py`."""
+  return root.joinpath(*map(names.folder_name, parts))
 
 
 def write_shard(
-  cell: pathlib.Path, columns: Columns, index: int, count: int
+  unfinished: pathlib.Path, columns: Columns, index: int, count: int
 ) -> None:
-  """Writes one host's rows under the cell's temporary name."""
-  temporary = _temporary(cell)
-  try:
-    temporary.mkdir(parents=True, exist_ok=True)
-    _save(temporary / f"shard-{index:05d}-of-{count:05d}.npz", columns)
-  except OSError as e:
-    raise _explained(e, cell) from e
+  """Writes one host's rows of a cell that is not finished.
+
+  Raises:
+    DiskError: the rows could not be written.
+  """
+  with disk.writing(unfinished):
+    unfinished.mkdir(parents=True, exist_ok=True)
+    _save(_shard(unfinished, index, count), columns)
 
 
-def finish(
-  cell: pathlib.Path, provenance: Mapping[str, object], count: int
-) -> Columns:
-  """Merges the hosts' shards, sorts the rows and renames the cell into place.
-
-  Returns:
-    The merged columns, as `read` would return them.
+def merge(unfinished: pathlib.Path, count: int) -> dict[str, np.ndarray]:
+  """The rows of all hosts, which are removed from the disk.
 
   Raises:
     FileNotFoundError: a host's shard is missing.
-    UserError: two rows with the same (example_id, frame).
-    DiskFullError: no space left; the cell stays unfinished.
   """
-  temporary = _temporary(cell)
-  shards = []
-  for index in range(count):
-    shard = temporary / f"shard-{index:05d}-of-{count:05d}.npz"
-    if not shard.exists():
+  paths = [_shard(unfinished, index, count) for index in range(count)]
+  for index, path in enumerate(paths):
+    if not path.exists():
       raise FileNotFoundError(
-        f"{shard} is missing: process {index} of {count} did not write its"
+        f"{path} is missing: process {index} of {count} did not write its"
         " predictions. All hosts need the same --workdir on a shared disk."
       )
-    shards.append(_load(shard))
-  merged = sort({k: np.concatenate([s[k] for s in shards]) for k in shards[0]})
-  try:
-    _save(temporary / _FILE, merged)
-    (temporary / _PROVENANCE).write_text(
-      json.dumps(provenance, indent=1, sort_keys=True) + "\n", "utf-8"
-    )
-    for index in range(count):
-      (temporary / f"shard-{index:05d}-of-{count:05d}.npz").unlink()
-    os.replace(temporary, cell)
-  except OSError as e:
-    raise _explained(e, cell) from e
-  return merged
+  shards = [reading.npz_file(path) for path in paths]
+  with disk.writing(unfinished):
+    shutil.rmtree(unfinished)
+  return concatenate(shards)
 
 
-def discard_unfinished(root: pathlib.Path) -> None:
-  """Removes what a killed run left half written."""
-  for temporary in root.glob("**/*.unfinished"):
-    shutil.rmtree(temporary, ignore_errors=True)
+def finish(
+  cell: pathlib.Path,
+  unfinished: pathlib.Path,
+  columns: Columns,
+  facts: Mapping[str, object],
+  split: str = "",
+) -> dict[str, np.ndarray]:
+  """Writes a whole cell; it is done then.
+
+  Args:
+    cell: its folder.
+    unfinished: where it is made.
+    columns: of all its rows, in any order.
+    facts: what `Cell.note` says.
+    split: name of what was read, see `note.Split`.
+
+  Returns:
+    The columns in the order of their ids, as `read` would return them.
+
+  Raises:
+    UserError: two rows with the same (example_id, frame).
+    DiskError: the cell could not be written; it stays unfinished.
+  """
+  columns = sort(columns)
+  with disk.writing(cell):
+    unfinished.mkdir(parents=True, exist_ok=True)
+    _save(unfinished / FILE, columns)
+    examples = note_lib.split_of(split, columns["example_id"])
+    note = note_lib.make(facts, examples, unfinished)
+    disk.write_text(unfinished / note_lib.FILE, note_lib.dumps(note))
+    cell.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(unfinished, cell)
+  return columns
 
 
 def sort(columns: Columns) -> dict[str, np.ndarray]:
@@ -130,14 +130,26 @@ def sort(columns: Columns) -> dict[str, np.ndarray]:
   return {k: v[order] for k, v in columns.items()}
 
 
-def read(cell: pathlib.Path) -> tuple[dict[str, np.ndarray], dict]:
-  """Columns and provenance of a finished cell."""
-  return _load(cell / _FILE), provenance(cell)
+def check(cell: pathlib.Path, note: note_lib.Note) -> None:
+  """Refuses a finished cell whose files are not those of its note.
+
+  Raises:
+    UserError: names the file.
+  """
+  if FILE not in note.files:
+    raise errors.UserError(f"{cell / note_lib.FILE}: files: lacks {FILE}.")
+  note_lib.check_files(cell, note)
 
 
-def provenance(cell: pathlib.Path) -> dict:
-  """What made a finished cell: the fields of `tasks.Cell`."""
-  return json.loads((cell / _PROVENANCE).read_text("utf-8"))
+def read(cell: pathlib.Path) -> tuple[dict[str, np.ndarray], note_lib.Note]:
+  """Columns and note of a finished cell, the one held against the other.
+
+  Raises:
+    UserError: a damaged cell; names the file, and the field of the note.
+  """
+  note = note_lib.read(cell)
+  check(cell, note)
+  return reading.npz_file(cell / FILE), note
 
 
 def concatenate(parts: Iterable[Columns]) -> dict[str, np.ndarray]:
@@ -146,8 +158,8 @@ def concatenate(parts: Iterable[Columns]) -> dict[str, np.ndarray]:
   return {k: np.concatenate([p[k] for p in listed]) for k in listed[0]}
 
 
-def _temporary(cell: pathlib.Path) -> pathlib.Path:
-  return cell.with_name(cell.name + ".unfinished")
+def _shard(unfinished: pathlib.Path, index: int, count: int) -> pathlib.Path:
+  return unfinished / f"shard-{index:05d}-of-{count:05d}.npz"
 
 
 def _save(path: pathlib.Path, columns: Columns) -> None:
@@ -160,18 +172,3 @@ def _save(path: pathlib.Path, columns: Columns) -> None:
           np.lib.format.write_array(out, array, allow_pickle=False)
     f.flush()
     os.fsync(f.fileno())
-
-
-def _load(path: pathlib.Path) -> dict[str, np.ndarray]:
-  with np.load(path, allow_pickle=False) as data:
-    return {k: data[k] for k in data.files}
-
-
-def _explained(error: OSError, cell: pathlib.Path) -> OSError:
-  if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-    return error
-  return DiskFullError(
-    error.errno,
-    f"The disk is full: the cell {cell} could not be written. Finished cells"
-    " are untouched; free some space and run the same command again",
-  )

@@ -1,4 +1,4 @@
-"""The folder that `eval.score` writes: made beside it, then put in its place.
+"""The folder that `eval.score` writes: made within it, then put in its place.
 
 `scored.json` says that a folder is one, and what it was made from. A later score
 replaces what an earlier one wrote; nobody else's files are touched.
@@ -14,11 +14,24 @@ import shutil
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+import pydantic
+
 from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import lock
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.results.workdir import write_text
 
 _NOTE = "scored.json"
+
+
+class _Record(pydantic.BaseModel):
+  """What the note says."""
+
+  model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+  predictions: list[str]
+  written: list[str]
 
 
 @contextlib.contextmanager
@@ -32,25 +45,38 @@ def replacing(
     sources: what it is made from.
 
   Raises:
-    UserError: `folder` is a run's workdir, a file, or one of the sources.
+    UserError: `folder` is a run's workdir, a file, or one of the sources; or
+      another score is writing it.
+    DiskError: something could not be written.
   """
   folder = folder.resolve()
   _check(folder, sources)
-  temporary = folder.with_name(folder.name + ".unfinished")
-  shutil.rmtree(temporary, ignore_errors=True)
-  temporary.mkdir(parents=True)
+  there = folder.is_dir()
   try:
-    yield temporary
-    names = sorted(p.name for p in temporary.iterdir())
-    note = {"predictions": [str(p) for p in sources], "written": names}
+    with lock.held(folder, [f"the score in {folder.name}"]) as held:
+      temporary = held.folder / "new"
+      temporary.mkdir()
+      yield temporary
+      _replace(folder, temporary, [str(p) for p in sources])
+  except BaseException:
+    if not there:
+      with contextlib.suppress(OSError):  # it is not empty
+        folder.rmdir()
+    raise
+
+
+def _replace(
+  folder: pathlib.Path, temporary: pathlib.Path, sources: Sequence[str]
+) -> None:
+  """Removes what an earlier score wrote and moves the new in its place."""
+  names = sorted(p.name for p in temporary.iterdir())
+  note = {"predictions": list(sources), "written": names}
+  with disk.writing(folder):
     _remove(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / _NOTE, json.dumps(note, indent=1) + "\n")
+    disk.write_text(folder / _NOTE, json.dumps(note, indent=1) + "\n")
     for name in names:
       _delete(folder / name)
       os.replace(temporary / name, folder / name)
-  finally:
-    shutil.rmtree(temporary, ignore_errors=True)
 
 
 def is_table_alone(folder: pathlib.Path) -> bool:
@@ -79,7 +105,14 @@ def _remove(folder: pathlib.Path) -> None:
   """Removes what an earlier score wrote."""
   note = folder / _NOTE
   if note.exists():
-    for name in json.loads(note.read_text("utf-8"))["written"]:
+    try:
+      record = reading.records(reading.json_file(note), _Record, str(note))
+    except errors.UserError as e:
+      raise errors.UserError(
+        f"{e} It said what eval.score wrote here: remove the folder, or name"
+        " another --out."
+      ) from e
+    for name in record.written:
       _delete(folder / pathlib.PurePath(name).name)
 
 

@@ -2,10 +2,15 @@
 
 config.json                                    the run's config, and `versions`
 cells/<label>/<dataset>/<condition>/seed<n>/   predictions.npz, provenance.json
-truth.json                                     ground truth, where a task has one
+truth.json  truth.sha256                       ground truth, where a task has one
 models/<label>/                                weights that the run trained
 data/                                          TFDS sets, where no other is named
 table.csv  timing.json  contents.json  reports/
+running/                                       who is writing, and what
+damaged/                                       what --repair moved aside
+
+Whatever else lies there is left alone. A label is a folder as
+`eval/results/names.py` says.
 """
 
 from __future__ import annotations
@@ -14,6 +19,8 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -23,30 +30,34 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.eval.results import config_file
+from robust_tfds.eval.results import damage
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import lock
+from robust_tfds.eval.results import names
+from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results import predictions
-from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 
-# Of the layout and of what a cell's columns mean. 1: before the tables of
-# conditions; its Cityscapes-C on the fly is not what is prepared.
-VERSION = 2
-# What may differ between two launches of one workdir: nothing here can change
-# a number.
-_RESUMABLE = (
-  "batch_size",
-  "data.cache_gib",
-  "data.data_dir",
-  "data.manual_dir",
-  "reports",
-)
+_FOLDERS = ("cells", "data", "damaged", "models", "reports", "running")
+_FILES = ("config.json", "contents.json", "table.csv", "timing.json")
+_SEED = re.compile(r"seed-?\d+")
 
 
 @dataclasses.dataclass(frozen=True)
 class Workdir:
-  """The folder of a run, or of predictions that were scored."""
+  """The folder of a run, or of predictions that were scored.
+
+  Attributes:
+    path: of the folder; a link is followed.
+    writer: name of the lock of the run that writes cells; empty where nobody
+      else can write to the folder.
+  """
 
   path: pathlib.Path
+  writer: str = ""
 
   @property
   def config_path(self) -> pathlib.Path:
@@ -80,7 +91,28 @@ class Workdir:
 
   def model_folder(self, label: str) -> pathlib.Path:
     """Where weights lie that the run trained."""
-    return self.path / "models" / label
+    return self.path / "models" / names.folder_name(label)
+
+  def check_layout(self) -> None:
+    """Refuses a folder where something lies that cannot be a workdir's.
+
+    Raises:
+      UserError: names the path.
+    """
+    if os.path.lexists(self.path) and not self.path.is_dir():
+      raise errors.UserError(
+        f"{self.path}: a workdir is a folder, and something else has that name."
+        " Name another."
+      )
+    for kinds, names_of_kind in (("folder", _FOLDERS), ("file", _FILES)):
+      for name in names_of_kind:
+        path = self.path / name
+        right = path.is_dir() if kinds == "folder" else path.is_file()
+        if os.path.lexists(path) and not right:
+          raise errors.UserError(
+            f"{path}: a {kinds} of the workdir belongs here, and something else"
+            " has that name. Move it away."
+          )
 
   # The config.
 
@@ -88,9 +120,9 @@ class Workdir:
     """The settings of the run.
 
     Raises:
-      UserError: no workdir, one of another version, or a broken config.json.
+      UserError: no workdir, one of another version, or a damaged config.json.
     """
-    config = ml_collections.ConfigDict(self._read_config())
+    config = ml_collections.ConfigDict(config_file.read(self.config_path))
     with config.unlocked():
       del config["versions"]
     return config
@@ -100,122 +132,101 @@ class Workdir:
 
     Raises:
       UserError: the workdir belongs to another config (names what differs) or
-        to another version.
+        to another version, or labels that cannot name folders.
     """
-    ours = json.loads(config.to_json_best_effort())
     self.check(config)
-    self.path.mkdir(parents=True, exist_ok=True)
-    versions = {"workdir": VERSION, "pixels": provenance.PIXELS_VERSION}
-    text = json.dumps({**ours, "versions": versions}, indent=1, sort_keys=True)
-    write_text(self.config_path, text + "\n")
+    with disk.writing(self.path):
+      self.path.mkdir(parents=True, exist_ok=True)
+    config_file.write(self.config_path, config)
 
   def check(self, config: ml_collections.ConfigDict) -> None:
     """Refuses to run here what `claim` would refuse; writes nothing."""
-    if self.config_path.exists():
-      ours = json.loads(config.to_json_best_effort())
-      self._check_same(self._read_config(), ours)
-
-  def _read_config(self) -> dict[str, Any]:
-    if not self.config_path.exists():
-      raise errors.UserError(
-        f"{self.path} is no workdir: it holds no config.json."
-      )
-    try:
-      config = json.loads(self.config_path.read_text("utf-8"))
-    except ValueError as e:
-      raise errors.UserError(f"{self.config_path}: no JSON: {e}.") from e
-    if not isinstance(config, dict):
-      raise errors.UserError(
-        f"{self.config_path}: expected an object, got {type(config).__name__}."
-      )
-    versions = config.get("versions")
-    version = versions.get("workdir") if isinstance(versions, dict) else 1
-    if version != VERSION:
-      raise errors.UserError(
-        f"{self.path} is a workdir of version {version}; this code reads and"
-        f" continues version {VERSION}. Its numbers stay in its table.csv; run"
-        " again in a new --workdir, or use the robust_tfds that wrote it."
-      )
-    self._check_pixels(config["versions"])
-    return config
-
-  def _check_pixels(self, versions: Mapping[str, Any]) -> None:
-    pixels = versions.get("pixels")
-    if pixels != provenance.PIXELS_VERSION:
-      raise errors.UserError(
-        f"{self.path} holds cells of pixels of version {pixels!r}; this code"
-        f" makes version {provenance.PIXELS_VERSION}, and a table must not mix"
-        " them. Its numbers stay in its table.csv; run again in a new --workdir."
-      )
-
-  def _check_same(
-    self, theirs: Mapping[str, Any], ours: Mapping[str, Any]
-  ) -> None:
-    differ = differences(theirs, ours)
-    if differ:
-      listed = "; ".join(
-        f"{k}: {then!r} there, {now!r} now" for k, (then, now) in differ.items()
-      )
-      raise errors.UserError(
-        f"{self.path} belongs to a run with another config ({listed}). Use"
-        " another --workdir, or the old settings to continue that run."
-      )
+    names.check_distinct(labels_of(config), "model")
+    names.check_distinct(config.data.name.split(","), "dataset")
+    self.check_layout()
+    if os.path.lexists(self.config_path):
+      config_file.check_same(self.config_path, config)
 
   # Cells.
 
   def cell_folder(self, cell: Cell) -> pathlib.Path:
     """Where a cell lies."""
-    return predictions.folder(
-      self.path / "cells",
-      cell.model,
-      cell.dataset,
-      cell.condition.config,
-      f"seed{cell.seed}",
-    )
+    return predictions.folder(self.path / "cells", *cell.place)
 
   def done(self, cell: Cell) -> bool:
-    """Whether a cell is finished."""
-    return predictions.done(self.cell_folder(cell))
+    """Whether a cell is finished, or whatever is in its place."""
+    return os.path.lexists(self.cell_folder(cell))
 
   def note(self, cell: Cell) -> Cell:
-    """What a finished cell says of itself: with its own fingerprint."""
-    return Cell.of_note(predictions.provenance(self.cell_folder(cell)))
+    """What a finished cell says of itself: with its own fingerprint.
+
+    Raises:
+      DamagedError: it is not a cell, or another one.
+    """
+    return Cell.of_note(self._note(self.cell_folder(cell)))
 
   def columns(self, cell: Cell) -> dict[str, np.ndarray]:
-    """The predictions of a finished cell."""
-    return predictions.read(self.cell_folder(cell))[0]
+    """The predictions of a finished cell.
 
-  def write_cell(self, cell: Cell, columns: predictions.Columns) -> None:
-    """Writes a whole cell at once."""
-    self.write_shard(cell, columns)
-    self.finish_cell(cell)
+    Raises:
+      DamagedError: it is not what was written, or of another cell.
+    """
+    folder = self.cell_folder(cell)
+    mark = self._note(folder).fingerprint
+    if cell.fingerprint and mark != cell.fingerprint:
+      raise damage.DamagedError(
+        f"{folder / note_lib.FILE}: fingerprint: got {mark!r}, expected"
+        f" {cell.fingerprint!r}: the cell was replaced while it was read",
+        folder,
+      )
+    try:
+      return predictions.read(folder)[0]
+    except (errors.UserError, OSError) as e:
+      raise damage.DamagedError(str(e), folder) from e
+
+  def write_cell(
+    self, cell: Cell, columns: predictions.Columns, split: str = ""
+  ) -> dict[str, np.ndarray]:
+    """Writes a whole cell at once; it is done then.
+
+    Args:
+      cell: whose it is.
+      columns: of all its rows.
+      split: name of what was read, see `note.Split`.
+
+    Returns:
+      The columns as they are read back.
+    """
+    if self.writer:
+      lock.check(self.path, self.writer)
+    return predictions.finish(
+      self.cell_folder(cell),
+      self._unfinished(cell),
+      columns,
+      cell.note(),
+      split,
+    )
 
   def write_shard(
-    self,
-    cell: Cell,
-    columns: predictions.Columns,
-    index: int = 0,
-    count: int = 1,
+    self, cell: Cell, columns: predictions.Columns, index: int, count: int
   ) -> None:
     """Writes the rows of one host of `count`."""
-    predictions.write_shard(self.cell_folder(cell), columns, index, count)
+    predictions.write_shard(self._unfinished(cell), columns, index, count)
 
-  def finish_cell(self, cell: Cell, count: int = 1) -> predictions.Columns:
-    """Merges the shards of `count` hosts; the cell is done then."""
-    return predictions.finish(self.cell_folder(cell), cell.note(), count)
-
-  def discard_unfinished(self) -> None:
-    """Removes what a killed run left half written."""
-    predictions.discard_unfinished(self.path / "cells")
+  def merge_shards(self, cell: Cell, count: int) -> predictions.Columns:
+    """The rows of `count` hosts, for `write_cell`."""
+    return predictions.merge(self._unfinished(cell), count)
 
   def cells(self) -> list[Cell]:
-    """All finished cells: by model, then in the order of the conditions."""
-    notes = sorted((self.path / "cells").glob("*/*/*/seed*/provenance.json"))
-    listed = [
-      Cell.of_note(predictions.provenance(path.parent))
-      for path in notes
-      if predictions.done(path.parent)
-    ]
+    """All finished cells: by model, then in the order of the conditions.
+
+    Raises:
+      DamagedError: one of them is not what was written. The files beside the
+        notes are checked when `columns` reads them.
+    """
+    notes = {folder: self._note(folder) for folder in self._folders()}
+    damage.check_same_examples(notes)
+    listed = [Cell.of_note(note) for note in notes.values()]
     labels = self.labels()
     labels += sorted({c.model for c in listed} - set(labels))
     return sorted(
@@ -223,9 +234,75 @@ class Workdir:
       key=lambda c: (labels.index(c.model), *place(c.condition), c.seed),
     )
 
+  def damaged(self) -> dict[pathlib.Path, str]:
+    """What is damaged: folder of a cell -> what is wrong with it."""
+    notes, out = {}, {}
+    for folder in self._folders():
+      try:
+        notes[folder] = self._note(folder)
+        predictions.check(folder, notes[folder])
+      except damage.DamagedError as e:
+        out[folder] = e.reason
+      except (errors.UserError, OSError) as e:
+        del notes[folder]
+        out[folder] = str(e)
+    return {**out, **dict(damage.of_other_examples(notes))}
+
+  def check_cells(self) -> None:
+    """Checks all that is there.
+
+    Raises:
+      DamagedError: names the first damaged cell, and how many there are.
+    """
+    damaged = self.damaged()
+    if damaged:
+      folder, reason = next(iter(damaged.items()))
+      if len(damaged) > 1:
+        reason = f"{reason.rstrip('.')} ({len(damaged):,} cells are damaged)"
+      raise damage.DamagedError(reason, folder)
+
+  def move_aside(self, path: pathlib.Path) -> pathlib.Path:
+    """Moves something damaged into `damaged/`; gives its new place."""
+    return damage.move_aside(self.path, path)
+
   def has_cells(self) -> bool:
-    """Whether there is any cell, finished or not."""
+    """Whether there is any cell."""
     return (self.path / "cells").is_dir()
+
+  def _folders(self) -> Iterator[pathlib.Path]:
+    """Whatever lies where a cell does."""
+    for folder in sorted((self.path / "cells").glob("*/*/*/seed*")):
+      if _SEED.fullmatch(folder.name):
+        yield folder
+
+  def _note(self, folder: pathlib.Path) -> note_lib.Note:
+    """The note of what lies in a folder, which has to be the place it says."""
+    damage.check_no_links(self.path, folder)
+    try:
+      note = note_lib.read(folder)
+    except (errors.UserError, OSError) as e:
+      raise damage.DamagedError(str(e), folder) from e
+    try:
+      cell = Cell.of_note(note)
+      its_folder = self.cell_folder(cell)
+    except errors.UserError as e:
+      reason = f"{folder / note_lib.FILE}: {e}"
+      raise damage.DamagedError(reason, folder) from e
+    if its_folder != folder:
+      raise damage.DamagedError(
+        f"{folder}: holds the cell {' '.join(cell.place)}, which belongs in"
+        f" {its_folder}",
+        folder,
+      )
+    return note
+
+  def _unfinished(self, cell: Cell) -> pathlib.Path:
+    """Where a cell is made."""
+    if not self.writer:
+      folder = self.cell_folder(cell)
+      return folder.with_name(folder.name + ".unfinished")
+    root = self.path / lock.FOLDER / self.writer / "cells"
+    return predictions.folder(root, *cell.place)
 
   def labels(self) -> list[str]:
     """Labels of the run's models, in the order of the config."""
@@ -234,17 +311,37 @@ class Workdir:
   # Everything else.
 
   def truth(self) -> dict[str, Any] | None:
-    """The ground truth that the run's cells are scored with, if it has one."""
-    path = self.path / "truth.json"
-    return json.loads(path.read_text("utf-8")) if path.exists() else None
+    """The ground truth that the run's cells are scored with, if it has one.
+
+    Raises:
+      DamagedError: it is not what was written.
+    """
+    path, mark = self._truth_paths
+    if not mark.exists():  # it is written last
+      return None
+    try:
+      if reading.text_file(mark).strip() != note_lib.file_sha256(path):
+        raise errors.UserError(
+          f"{path}: its checksum is not that of what was written ({mark.name})"
+        )
+      return reading.json_file(path)
+    except (errors.UserError, OSError) as e:
+      raise damage.DamagedError(str(e), path) from e
 
   def write_truth(self, truth: Mapping[str, Any]) -> None:
     """Keeps the ground truth beside the cells."""
-    write_text(self.path / "truth.json", json.dumps(truth))
+    path, mark = self._truth_paths
+    disk.write_text(path, json.dumps(truth))
+    disk.write_text(mark, note_lib.file_sha256(path) + "\n")
+
+  @property
+  def _truth_paths(self) -> tuple[pathlib.Path, pathlib.Path]:
+    """Of the ground truth and of its checksum."""
+    return self.path / "truth.json", self.path / "truth.sha256"
 
   def write_table(self, rows: Sequence[table.Row]) -> None:
     """Writes table.csv whole."""
-    table.write(rows, self.table_path)
+    disk.write_text(self.table_path, table.dumps(rows))
 
 
 def labels_of(config: ml_collections.ConfigDict) -> list[str]:
@@ -254,44 +351,9 @@ def labels_of(config: ml_collections.ConfigDict) -> list[str]:
   return list(config.get("models", {}))
 
 
-def differences(
-  one: Mapping[str, Any], other: Mapping[str, Any]
-) -> dict[str, tuple[Any, Any]]:
-  """What two configs say differently and can change a number.
-
-  Returns:
-    `data.name` and so on -> both values, None where there is none.
-  """
-  first, second = _flat(one), _flat(other)
-  return {
-    k: (first.get(k), second.get(k))
-    for k in sorted(first.keys() | second.keys())
-    if k not in _RESUMABLE
-    and not k.startswith("versions.")
-    and not k.endswith(".allow_random")  # permits, and is in the fingerprint
-    and first.get(k) != second.get(k)
-  }
-
-
 def place(condition: conditions.Condition) -> tuple[int, int]:
   """Sorts conditions: clean first, then as in the papers."""
   if condition.clean:
     return -1, 0
   names = conditions.family(condition.kind).names()
   return names.index(condition.name), condition.level
-
-
-def write_text(path: pathlib.Path, text: str) -> None:
-  """Writes a file whole: under a temporary name, then renamed into place."""
-  temporary = path.with_name(path.name + ".tmp")
-  temporary.write_text(text, "utf-8")
-  os.replace(temporary, path)
-
-
-def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
-  if not isinstance(tree, Mapping):
-    return {prefix: tree}
-  out: dict[str, Any] = {}
-  for key, value in tree.items():
-    out.update(_flat(value, f"{prefix}.{key}" if prefix else key))
-  return out

@@ -14,6 +14,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from robust_tfds import conditions
+from robust_tfds import datasets
 from robust_tfds import errors
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
@@ -71,7 +72,7 @@ class CellMaker:
       return
     (condition,) = {cell.condition for cell in cells}
     for group, batches in self._model_groups(cells, condition, source):
-      self._predict(condition, group, batches)
+      self._predict(condition, group, batches, source)
 
   def _model_groups(
     self,
@@ -94,11 +95,12 @@ class CellMaker:
     self,
     condition: conditions.Condition,
     cells: Sequence[Cell],
-    source: inputs.Batches,
+    batches: inputs.Batches,
+    source: inputs.Source,
   ) -> None:
     columns: dict[Cell, list] = {cell: [] for cell in cells}
     in_flight: collections.deque = collections.deque()
-    show = _Show(self._task, condition, source, self._mesh)
+    show = _Show(self._task, condition, batches, self._mesh)
     reduce = self._task.reducer(condition)
 
     def fetch_oldest() -> None:
@@ -109,12 +111,12 @@ class CellMaker:
       self._progress.images(int(batch.mask.sum()), condition.config)
 
     begin = time.perf_counter()
-    for step, batch in enumerate(source.batches()):
+    for step, batch in enumerate(batches.batches()):
       # The first call compiles, so a single step measures nothing else.
-      probe = 0 < step == source.steps - 1
+      probe = 0 < step == batches.steps - 1
       while in_flight and (probe or len(in_flight) >= _IN_FLIGHT * len(cells)):
         fetch_oldest()
-      batch = self._same_canvas(batch, source)
+      batch = self._same_canvas(batch, batches)
       start = time.perf_counter()
       images, sizes = show(batch)
       num_images = math.prod(images.shape[:-3]) // self._host.count
@@ -133,7 +135,7 @@ class CellMaker:
     while in_flight:
       fetch_oldest()
     self._stages.add("wall", time.perf_counter() - begin)
-    self._write(condition, columns)
+    self._write(condition, columns, source)
 
   def _same_canvas(
     self, batch: inputs.Batch, source: inputs.Batches
@@ -156,23 +158,46 @@ class CellMaker:
     return now
 
   def _write(
-    self, condition: conditions.Condition, columns: Mapping[Cell, list]
+    self,
+    condition: conditions.Condition,
+    parts_of: Mapping[Cell, list],
+    source: inputs.Source,
   ) -> None:
     summaries = []
-    for cell, parts in columns.items():
+    split = self._split(condition, source.split)
+    for cell, parts in parts_of.items():
       start = time.perf_counter()
-      shard = predictions.concatenate(parts)
-      index, count = self._host.index, self._host.count
-      self._workdir.write_shard(cell, shard, index, count)
-      hosts.barrier(self._host, f"shards {cell.model} {condition.config}")
-      if self._host.index == 0:
-        merged = self._workdir.finish_cell(cell, count)
-        row = self._task.cell_rows(cell, merged, self._truth)[0]
+      rows = self._of_all_hosts(cell, predictions.concatenate(parts))
+      if rows is not None:
+        _check_whole(cell, rows, source)
+        columns = self._workdir.write_cell(cell, rows, split)
+        row = self._task.cell_rows(cell, columns, self._truth)[0]
         summaries.append(f"{cell.model} {row.metric} {row.value:.3f}")
       hosts.barrier(self._host, f"cell {cell.model} {condition.config}")
       self._stages.add("write", time.perf_counter() - start)
     line = f"{condition.config}: {', '.join(summaries)}"
-    self._progress.cells(len(columns), line)
+    self._progress.cells(len(parts_of), line)
+
+  def _of_all_hosts(
+    self, cell: Cell, rows: predictions.Columns
+  ) -> predictions.Columns | None:
+    """The rows of all hosts on the first one, which writes them; else None."""
+    if self._host.count == 1:
+      return rows
+    index, count = self._host.index, self._host.count
+    self._workdir.write_shard(cell, rows, index, count)
+    hosts.barrier(self._host, f"shards {cell.model} {cell.condition.config}")
+    return None if index else self._workdir.merge_shards(cell, count)
+
+  def _split(self, condition: conditions.Condition, split: str) -> str:
+    """Cells of one name are of the same examples, see `note.Split`.
+
+    The authors' files are not all of the same pictures.
+    """
+    setting = self._task.setting
+    if setting.fly or setting.codec != datasets.PUBLISHED:
+      return split
+    return f"{split} of {condition.config}"
 
 
 class _Show:
@@ -230,6 +255,20 @@ def _fetched(
       f" {errors.of_user(error)}. Finished"
       " cells are untouched. If memory ran out, lower --config.batch_size."
     ) from error
+
+
+def _check_whole(
+  cell: Cell, rows: predictions.Columns, source: inputs.Source
+) -> None:
+  """Refuses rows that are not of all examples of their set."""
+  count = len(set(rows["example_id"].tolist()))
+  if count != source.total:
+    raise errors.UserError(
+      f"{cell.model} {cell.condition.config}: predictions of {count:,} different"
+      f" examples, but {source.builder.info.full_name} has {source.total:,} in"
+      f" {source.split!r}. Each needs an example_id of its own; build the set"
+      " again."
+    )
 
 
 def _check_finite(cell: Cell, batch: inputs.Batch, finite: np.ndarray) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.results.workdir import write_text
+from robust_tfds.eval.results import disk
 
 _BLOCK = 1 << 22  # bytes
 
@@ -41,7 +41,7 @@ class Contents:
 
   def save(self) -> None:
     """Notes the hashes for the next start."""
-    write_text(self._note, json.dumps(self._known, sort_keys=True) + "\n")
+    disk.write_text(self._note, json.dumps(self._known, sort_keys=True) + "\n")
 
   def _of_file(self, path: str) -> str:
     state = os.stat(path)

@@ -18,9 +18,9 @@ from robust_tfds.eval import papers
 from robust_tfds.eval import reports
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.results.workdir import write_text
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.data import Data
@@ -46,25 +46,24 @@ def publish(
     decoding_s=sum(x.decoding_s for x in data.sources),
   )
   text = json.dumps(took, indent=1, sort_keys=True)
-  write_text(workdir.timing_path, text + "\n")
+  disk.write_text(workdir.timing_path, text + "\n")
   if plan.config.get("reports", True):
     pictures = _Pictures(plan, workdir, data, scored)
-    reports.write_all(
-      context(
-        plan.task,
-        scored,
-        **pictures.all(),
-        class_names=pictures.class_names,
-        published={
-          label: papers.printed(entry.name, plan.dataset)
-          for label, entry in plan.models.items()
-        },
-        gflops=_gflops(plan),
-        provenance=_provenance(plan, data.clean),
-        timing=took,
-      ),
-      workdir.reports,
+    told = context(
+      plan.task,
+      scored,
+      **pictures.all(),
+      class_names=pictures.class_names,
+      published={
+        label: papers.printed(entry.name, plan.dataset)
+        for label, entry in plan.models.items()
+      },
+      gflops=_gflops(plan),
+      provenance=_provenance(plan, data.clean),
+      timing=took,
     )
+    with disk.writing(workdir.reports):
+      reports.write_all(told, workdir.reports)
 
 
 def context(

@@ -17,6 +17,8 @@ from robust_tfds.eval import reports
 from robust_tfds.eval import tasks
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.reports.parts import detection_tables
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import names
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import scored_folder
 from robust_tfds.eval.results import table
@@ -83,8 +85,9 @@ def _publish(
     rows += of_dataset
     folder = workdir.reports
     if len(datasets) > 1:
-      folder = folder / dataset
-    reports.write_all(context, folder)
+      folder = folder / names.folder_name(dataset)
+    with disk.writing(folder):
+      reports.write_all(context, folder)
     texts.append((folder / "summary.txt").read_text("utf-8"))
   workdir.write_table(rows)
   return rows, texts

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import functools
 import pathlib
+import sys
+from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.results import lock
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
@@ -18,6 +24,7 @@ from robust_tfds.eval.run import hosts
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import own_models
 from robust_tfds.eval.run import publish
+from robust_tfds.eval.run import repair
 from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.plan import Plan
@@ -27,9 +34,24 @@ from robust_tfds.eval.run.progress import Progress
 class Runner:
   """One run of one plan in one workdir."""
 
-  def __init__(self, plan: Plan, workdir: pathlib.Path):
-    """Prepares devices; writes nothing yet."""
+  def __init__(
+    self,
+    plan: Plan,
+    workdir: pathlib.Path,
+    *,
+    repair: bool = False,
+    break_lock: bool = False,
+  ):
+    """Prepares devices; writes nothing yet.
+
+    Args:
+      plan: what is to be done.
+      workdir: where.
+      repair: move aside what is damaged there, and make it anew.
+      break_lock: take cells that another run says it is making.
+    """
     self.plan, self.workdir = plan, Workdir(workdir)
+    self._repair, self._break_lock = repair, break_lock
     self.mesh = devices.mesh()
     devices.check_batch_size(plan.config.batch_size, self.mesh)
     self.host = hosts.this_host()
@@ -40,14 +62,60 @@ class Runner:
     """Everything; returns the table's rows.
 
     Raises:
-      UserError: bad data, models or outputs, said in words; finished cells
-        stay.
-      predictions.DiskFullError: no space left; finished cells stay.
+      UserError: bad data, models or outputs, a damaged workdir, or one in which
+        another run makes these cells; finished cells stay.
+      disk.DiskError: something could not be written; finished cells stay.
     """
-    if self.host.index == 0:
-      self.workdir.claim(self.plan.config)
-      self.workdir.discard_unfinished()
-    hosts.barrier(self.host, "workdir")
+    with self._locked():
+      with self._preparing():
+        loaded, truth, cells = self._prepare()
+      fingerprints.check_finished(self.workdir, cells)
+      self._make(cells, loaded, truth)
+      scored = self.plan.task.score(
+        ((cell, self.workdir.columns(cell)) for cell in cells), truth
+      )
+      if self.host.index == 0:
+        publish.publish(self.plan, self.workdir, self.data, self.stages, scored)
+      hosts.barrier(self.host, "end")
+    return scored.rows
+
+  @contextlib.contextmanager
+  def _locked(self) -> Iterator[None]:
+    """Holds the run's cells; the first host does it for all."""
+    name = ""
+    with contextlib.ExitStack() as stack:
+      if self.host.index == 0:
+        planned = [
+          "/".join(Cell(label, self.plan.dataset, c, self.plan.seed).place)
+          for label in self.plan.models
+          for c in self.plan.conditions
+        ]
+        self.workdir.check_layout()
+        if not self._repair:
+          self.workdir.check(self.plan.config)
+        held = lock.held(self.workdir.path, planned, breaking=self._break_lock)
+        name = stack.enter_context(held).name
+      name = hosts.text_of_first_host(self.host, name)
+      self.workdir = dataclasses.replace(self.workdir, writer=name)
+      yield
+
+  @contextlib.contextmanager
+  def _preparing(self) -> Iterator[None]:
+    """Alone in the workdir, for what runs over other cells make as well."""
+    with contextlib.ExitStack() as stack:
+      if self.host.index == 0:
+        thing = "the workdir's config, data and models"
+        say = functools.partial(print, file=sys.stderr, flush=True)
+        stack.enter_context(lock.waiting(self.workdir.path, thing, say))
+        if self._repair:
+          repair.repair(self.workdir, self.plan.config)
+        self.workdir.claim(self.plan.config)
+        self.workdir.check_cells()
+      hosts.barrier(self.host, "workdir")
+      yield
+
+  def _prepare(self) -> tuple[dict, dict[str, Any] | None, list[Cell]]:
+    """Data, models and the ground truth."""
     if self.plan.config.data.get("frost_dir"):
       frost_pictures.use_folder(self.plan.config.data.frost_dir)
     clean = self.data.clean
@@ -62,15 +130,7 @@ class Runner:
     if self.host.index == 0:
       own = {label: model.own for label, model in loaded.items() if model.own}
       own_models.continue_or_claim(self.workdir, own, cells)
-    fingerprints.check_finished(self.workdir, cells)
-    self._make(cells, loaded, truth)
-    scored = self.plan.task.score(
-      ((cell, self.workdir.columns(cell)) for cell in cells), truth
-    )
-    if self.host.index == 0:
-      publish.publish(self.plan, self.workdir, self.data, self.stages, scored)
-    hosts.barrier(self.host, "end")
-    return scored.rows
+    return loaded, truth, cells
 
   def _cells(self, loaded: Mapping[str, models_lib.LoadedModel]) -> list[Cell]:
     """All cells of the run, with what they depend on."""

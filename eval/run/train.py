@@ -8,19 +8,37 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import pathlib
+import shutil
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pydantic
 
 from robust_tfds import datasets
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.pipeline import clips
+from robust_tfds.eval.results import damage
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.run import augment
+
+_NOTE = "recipe.json"  # written last
+
+
+class _Record(pydantic.BaseModel):
+  """What the note says."""
+
+  model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+  recipe: dict[str, Any]
+  files: dict[str, str]
 
 
 def load_or_train(
@@ -46,10 +64,10 @@ def load_or_train(
     UserError: the folder holds a model of another recipe.
   """
   facts = {"model": model.name, **dict(recipe)}
-  note = folder / "recipe.json"
+  note = folder / _NOTE
   checkpoint = (folder / "variables").absolute()
-  if note.exists():
-    record = json.loads(note.read_text("utf-8"))
+  if os.path.lexists(note):
+    record = check_whole(folder)
     if record != facts:
       raise errors.UserError(
         f"{folder} holds a model trained by another recipe: {record} there,"
@@ -62,11 +80,49 @@ def load_or_train(
       restored = checkpointer.restore(checkpoint, like)
     return jax.tree.map(np.asarray, restored)
   variables = jax.tree.map(np.asarray, _train(model, recipe, data_dir))
-  folder.mkdir(parents=True, exist_ok=True)
-  with _checkpointer() as checkpointer:
-    checkpointer.save(checkpoint, variables, force=True)
-  note.write_text(json.dumps(facts, sort_keys=True) + "\n", "utf-8")
+  with disk.writing(folder):
+    shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
+    folder.mkdir(parents=True)
+    with _checkpointer() as checkpointer:
+      checkpointer.save(checkpoint, variables, force=True)
+  record = {"recipe": facts, "files": _checksums(folder)}
+  disk.write_text(note, json.dumps(record, indent=1, sort_keys=True) + "\n")
   return variables
+
+
+def check_whole(folder: pathlib.Path) -> dict[str, Any]:
+  """The recipe of a trained model whose files are those that were written.
+
+  Returns:
+    The recipe; empty where the training has not ended.
+
+  Raises:
+    DamagedError: names the file.
+  """
+  path = folder / _NOTE
+  if not os.path.lexists(path):
+    return {}
+  try:
+    record = reading.records(reading.json_file(path), _Record, str(path))
+    if record.files != _checksums(folder):
+      differ = set(record.files.items()) ^ set(_checksums(folder).items())
+      raise errors.UserError(
+        f"{folder / min(differ)[0]}: the weights that were trained here are not"
+        " what was written: this file was changed, added or removed"
+      )
+  except (errors.UserError, OSError) as e:
+    raise damage.DamagedError(str(e), folder) from e
+  return record.recipe
+
+
+def _checksums(folder: pathlib.Path) -> dict[str, str]:
+  """Name -> sha256 of all files of a trained model but its note."""
+  paths = sorted(p for p in folder.rglob("*") if p.is_file())
+  return {
+    p.relative_to(folder).as_posix(): note_lib.file_sha256(p)
+    for p in paths
+    if p.name != _NOTE
+  }
 
 
 def _checkpointer() -> Any:

@@ -1,0 +1,173 @@
+"""A run's config.json: its schema, its versions, what may differ on resuming."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import ml_collections
+import pydantic
+
+from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.eval.results import damage
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import provenance
+
+# Of the layout and of what a cell's columns mean. 1: before the tables of
+# conditions; its Cityscapes-C on the fly is not what is prepared. 2: before the
+# checksums of cells, which cannot be made up afterwards.
+VERSION = 3
+# What may differ between two launches of one workdir: nothing here can change
+# a number.
+_RESUMABLE = (
+  "batch_size",
+  "data.cache_gib",
+  "data.data_dir",
+  "data.manual_dir",
+  "reports",
+)
+
+
+class _OtherVersionError(errors.UserError):
+  """A whole workdir, but not for this code."""
+
+
+class _Record(pydantic.BaseModel):
+  """Settings of which only some are said here."""
+
+  model_config = pydantic.ConfigDict(extra="allow", strict=True)
+
+
+class _Versions(_Record):
+  workdir: int
+  pixels: int
+
+
+class _Data(_Record):
+  name: str
+
+
+class _Config(_Record):
+  """What every config has; a run's models are objects, else labels alone."""
+
+  task: str
+  seed: int
+  data: _Data
+  model: dict[str, Any] | None = None
+  models: dict[str, dict[str, Any]] | list[str] | None = None
+  versions: _Versions
+
+
+def read(path: pathlib.Path) -> dict[str, Any]:
+  """The settings and `versions`.
+
+  Raises:
+    UserError: no workdir, or one of another version.
+    DamagedError: the file is not what was written; names the field.
+  """
+  if not path.exists() and not path.is_symlink():
+    raise errors.UserError(
+      f"{path.parent} is no workdir: it holds no config.json."
+    )
+  try:
+    config = reading.json_file(path)
+    if not isinstance(config, dict):
+      raise errors.UserError(
+        f"{path}: expected an object, got {type(config).__name__}."
+      )
+    _check_versions(path.parent, config.get("versions"))
+    reading.records(config, _Config, str(path))
+  except _OtherVersionError:
+    raise
+  except errors.UserError as e:
+    raise damage.DamagedError(str(e), path) from e
+  return config
+
+
+def check_readable(path: pathlib.Path) -> None:
+  """Refuses a damaged file alone: one of another version is whole.
+
+  Raises:
+    DamagedError: see `read`.
+  """
+  with contextlib.suppress(_OtherVersionError):
+    read(path)
+
+
+def write(path: pathlib.Path, config: ml_collections.ConfigDict) -> None:
+  """Writes the settings of a run."""
+  versions = {"workdir": VERSION, "pixels": provenance.PIXELS_VERSION}
+  settings = {**plain(config), "versions": versions}
+  disk.write_text(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")
+
+
+def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
+  """The settings as JSON knows them."""
+  return json.loads(config.to_json_best_effort())
+
+
+def check_same(path: pathlib.Path, config: ml_collections.ConfigDict) -> None:
+  """Refuses a config.json that is of another run.
+
+  Raises:
+    UserError: names what differs; or see `read`.
+  """
+  differ = differences(read(path), plain(config))
+  if differ:
+    listed = "; ".join(
+      f"{k}: {then!r} there, {now!r} now" for k, (then, now) in differ.items()
+    )
+    raise errors.UserError(
+      f"{path.parent} belongs to a run with another config ({listed}). Use"
+      " another --workdir, or the old settings to continue that run."
+    )
+
+
+def differences(
+  one: Mapping[str, Any], other: Mapping[str, Any]
+) -> dict[str, tuple[Any, Any]]:
+  """What two configs say differently and can change a number.
+
+  Returns:
+    `data.name` and so on -> both values, None where there is none.
+  """
+  first, second = _flat(one), _flat(other)
+  return {
+    k: (first.get(k), second.get(k))
+    for k in sorted(first.keys() | second.keys())
+    if k not in _RESUMABLE
+    and not k.startswith("versions.")
+    and not k.endswith(".allow_random")  # permits, and is in the fingerprint
+    and first.get(k) != second.get(k)
+  }
+
+
+def _check_versions(workdir: pathlib.Path, versions: Any) -> None:
+  said = versions if isinstance(versions, dict) else {"workdir": 1}
+  version = said.get("workdir")
+  if version != VERSION:
+    raise _OtherVersionError(
+      f"{workdir} is a workdir of version {version}; this code reads and"
+      f" continues version {VERSION}. Its numbers stay in its table.csv; run"
+      " again in a new --workdir, or use the robust_tfds that wrote it."
+    )
+  pixels = said.get("pixels")
+  if pixels != provenance.PIXELS_VERSION:
+    raise _OtherVersionError(
+      f"{workdir} holds cells of pixels of version {pixels!r}; this code makes"
+      f" version {provenance.PIXELS_VERSION}, and a table must not mix them. Its"
+      " numbers stay in its table.csv; run again in a new --workdir."
+    )
+
+
+def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
+  if not isinstance(tree, Mapping):
+    return {prefix: tree}
+  out: dict[str, Any] = {}
+  for key, value in tree.items():
+    out.update(_flat(value, f"{prefix}.{key}" if prefix else key))
+  return out

@@ -1,0 +1,362 @@
+"""Who is writing in a workdir: every run says so before it writes.
+
+  running/<process>/run.json   who it is and which cells it makes
+  running/<process>/cells/     what it has not finished
+
+Runs over other cells of one workdir go on side by side; one that wants a cell of
+another is refused, with that one's host and process. A run that was killed leaves
+its folder behind. Whoever comes next removes it as soon as it is sure:
+
+* of this machine (the same boot and the same process names, so not another
+  container): at once, where no process of that number began at that time;
+* of any other: when it gave no sign of life for `STALE_S` seconds. A sign is the
+  time of change of `run.json`, which a running process renews every `BEAT_S`;
+  ages are differences of two such times, so that only the file system's clock
+  counts.
+
+`--break_lock` removes the others at once. A run whose folder was removed sees it
+before it finishes its next cell, and stops.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import functools
+import hashlib
+import os
+import pathlib
+import secrets
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+import pydantic
+
+from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.eval.results import disk
+
+FOLDER = "running"
+BEAT_S = 15.0
+STALE_S = 300.0
+_POLL_S = 0.05  # between two looks at one who asks at the same time
+_WAIT_S = 2.0  # between two looks at one who is waited for
+_CLOCK_S = 2.0  # two readings of a process's start may differ so much
+_FILE = "run.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class Process:
+  """A process, told from all others of all machines.
+
+  Attributes:
+    system: of its machine, boot and container.
+    pid: its number there.
+    started: when it began, s since 1970.
+    nonce: of one of its locks.
+  """
+
+  system: str
+  pid: int
+  started: int
+  nonce: str
+
+  @classmethod
+  def this(cls) -> Process:
+    """This one, with a new nonce."""
+    import psutil
+
+    started = round(psutil.Process().create_time())
+    return cls(_system(), os.getpid(), started, secrets.token_hex(4))
+
+  @classmethod
+  def parse(cls, name: str) -> Process | None:
+    """Of a folder's name; None where it is no name of ours."""
+    parts = name.split("-")
+    if len(parts) != 4 or not (parts[1].isdecimal() and parts[2].isdecimal()):
+      return None
+    return cls(parts[0], int(parts[1]), int(parts[2]), parts[3])
+
+  @property
+  def name(self) -> str:
+    """Of its folder."""
+    return f"{self.system}-{self.pid}-{self.started}-{self.nonce}"
+
+  @property
+  def here(self) -> bool:
+    """Whether it is of this machine, so that `alive` knows."""
+    return self.system == _system()
+
+  def alive(self) -> bool:
+    """Whether it runs; of this machine alone."""
+    import psutil
+
+    try:
+      process = psutil.Process(self.pid)
+      began, status = process.create_time(), process.status()
+    except psutil.NoSuchProcess:
+      return False
+    # Another process may have its number by now.
+    same = abs(began - self.started) <= _CLOCK_S
+    return same and status != psutil.STATUS_ZOMBIE
+
+
+class _Record(pydantic.BaseModel):
+  """What `run.json` says."""
+
+  model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
+
+  host: str
+  pid: int
+  since: str
+  holding: bool  # else it asks
+  cells: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Other:
+  """Another's lock as it was read."""
+
+  process: Process
+  record: _Record
+
+  def __str__(self) -> str:
+    return (
+      f"process {self.record.pid} on {self.record.host}, since"
+      f" {self.record.since}"
+    )
+
+
+class Lock:
+  """This process's hold on some cells of a workdir."""
+
+  def __init__(self, root: pathlib.Path, cells: Sequence[str]):
+    """Asks for nothing yet; see `held`.
+
+    Args:
+      root: the workdir.
+      cells: names of what no other may make at the same time.
+    """
+    self._root, self._cells = root, list(cells)
+    self._process = Process.this()
+    self._since = datetime.datetime.now().astimezone().isoformat(" ", "seconds")
+    self._ended = threading.Event()
+
+  @property
+  def name(self) -> str:
+    """Of its folder within `running`."""
+    return self._process.name
+
+  @property
+  def folder(self) -> pathlib.Path:
+    """Where the lock and what is not finished lie."""
+    return self._root / FOLDER / self.name
+
+  def take(self, breaking: bool) -> None:
+    """Asks and takes.
+
+    Of several that ask at once the one whose name comes first waits until the
+    others saw it and withdrew, or hold already.
+
+    Args:
+      breaking: remove the locks of others that are in the way.
+
+    Raises:
+      UserError: another run makes one of the cells; says who.
+      DiskError: the workdir cannot be written to.
+    """
+    self._write(holding=False)
+    try:
+      while asking := self._in_the_way(breaking):
+        if any(o.record.holding or o.process.name < self.name for o in asking):
+          raise errors.UserError(self._refusal(asking[0]))
+        time.sleep(_POLL_S)
+      self._write(holding=True)
+    except BaseException:
+      self.release()
+      raise
+    threading.Thread(target=self._beat, daemon=True).start()
+
+  def release(self) -> None:
+    """Removes the lock and all that is not finished."""
+    self._ended.set()
+    shutil.rmtree(self.folder, ignore_errors=True)
+    with contextlib.suppress(OSError):  # others are there
+      self.folder.parent.rmdir()
+
+  def alone(self) -> bool:
+    """Whether no other run is in the workdir."""
+    return not self._others()
+
+  def _write(self, *, holding: bool) -> None:
+    record = _Record(
+      host=socket.gethostname(),
+      pid=self._process.pid,
+      since=self._since,
+      holding=holding,
+      cells=self._cells,
+    )
+    with disk.writing(self.folder):
+      for attempt in range(3):  # another may remove the empty folder above
+        try:
+          self.folder.mkdir(parents=True, exist_ok=True)
+          break
+        except FileNotFoundError:
+          if attempt == 2:
+            raise
+    disk.write_text(self.folder / _FILE, record.model_dump_json(indent=1))
+
+  def _in_the_way(self, breaking: bool) -> list[_Other]:
+    """Others that hold or ask for one of the cells, those that hold first."""
+    mine = set(self._cells)
+    others = [o for o in self._others() if not mine.isdisjoint(o.record.cells)]
+    if breaking:
+      for other in others:
+        folder = self.folder.parent / other.process.name
+        shutil.rmtree(folder, ignore_errors=True)
+      return []
+    return sorted(others, key=lambda o: not o.record.holding)
+
+  def _others(self) -> list[_Other]:
+    """Everybody else who is alive; the remains of the dead are removed."""
+    os.utime(self.folder / _FILE)
+    out = []
+    for folder in sorted(self.folder.parent.iterdir()):
+      process = Process.parse(folder.name)
+      if process is None or process == self._process:
+        continue
+      if self._dead(process, folder):
+        shutil.rmtree(folder, ignore_errors=True)
+      elif (folder / _FILE).exists():  # else it has not asked yet
+        out.append(_Other(process, self._record(process, folder / _FILE)))
+    return out
+
+  def _record(self, process: Process, path: pathlib.Path) -> _Record:
+    """What another says of itself; of one that nobody can read the worst."""
+    try:
+      return reading.records(reading.json_file(path), _Record, str(path))
+    except errors.UserError:
+      return _Record(
+        host="a machine that its damaged lock does not tell",
+        pid=process.pid,
+        since="an unknown time",
+        holding=True,
+        cells=self._cells,
+      )
+
+  def _dead(self, process: Process, folder: pathlib.Path) -> bool:
+    if process.here:
+      return not process.alive()
+    try:
+      path = folder / _FILE
+      beat = (path if path.exists() else folder).stat().st_mtime
+    except FileNotFoundError:  # it ended meanwhile
+      return False
+    return (self.folder / _FILE).stat().st_mtime - beat > STALE_S
+
+  def _refusal(self, other: _Other) -> str:
+    both = sorted(set(self._cells) & set(other.record.cells))
+    return (
+      f"{self._root}: another run is making {len(both)} of these cells, e.g."
+      f" {both[0]}: {other}. Wait until it ended, or stop it. If it is gone"
+      f" for good: a dead process of this machine is seen at once, one of"
+      f" another {STALE_S:.0f} s after its last sign of life; --break_lock does"
+      " not wait."
+    )
+
+  def _beat(self) -> None:
+    while not self._ended.wait(BEAT_S):
+      with contextlib.suppress(OSError):  # `check` says it in time
+        os.utime(self.folder / _FILE)
+
+
+@contextlib.contextmanager
+def held(
+  root: pathlib.Path, cells: Sequence[str], *, breaking: bool = False
+) -> Iterator[Lock]:
+  """Holds some cells of a workdir; what is not finished at the end is removed.
+
+  Args:
+    root: the workdir; made if it is not there.
+    cells: their names.
+    breaking: take them from others.
+
+  Raises:
+    UserError: another run makes one of them; says who.
+    DiskError: the workdir cannot be written to.
+  """
+  lock = Lock(root, cells)
+  lock.take(breaking)
+  try:
+    if lock.alone():
+      disk.remove_temporary(root)
+    yield lock
+    check(root, lock.name)
+  finally:
+    lock.release()
+
+
+def check(root: pathlib.Path, name: str) -> None:
+  """Refuses to go on where somebody broke this run's lock.
+
+  Args:
+    root: the workdir.
+    name: of the lock.
+
+  Raises:
+    UserError: it is gone, so that nothing may be finished any more.
+  """
+  folder = root / FOLDER / name
+  if not (folder / _FILE).exists():
+    raise errors.UserError(
+      f"{folder}: this run's lock was removed (by --break_lock, or after no sign"
+      f" of life for {STALE_S:.0f} s), so that another run may be making its"
+      " cells. Finished cells stay; run the same command again when the other"
+      " ended."
+    )
+
+
+@contextlib.contextmanager
+def waiting(
+  root: pathlib.Path, thing: str, say: Callable[[str], None]
+) -> Iterator[None]:
+  """Holds something that runs over other cells need too, after the others.
+
+  Args:
+    root: the workdir.
+    thing: what is held.
+    say: is told once whom it waits for.
+  """
+  told = False
+  while True:
+    lock = Lock(root, [thing])
+    try:
+      lock.take(breaking=False)
+      break
+    except disk.DiskError:
+      raise
+    except errors.UserError as e:
+      if not told:
+        say(f"Waiting for {thing}. {e}")
+      told = True
+      time.sleep(_WAIT_S)
+  try:
+    yield
+  finally:
+    lock.release()
+
+
+@functools.cache
+def _system() -> str:
+  """Of this machine since it was started, and of this container."""
+  parts = [socket.gethostname()]
+  boot = pathlib.Path("/proc/sys/kernel/random/boot_id")
+  if boot.exists():  # Linux
+    parts += [boot.read_text("ascii"), os.readlink("/proc/self/ns/pid")]
+  return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]

@@ -1,0 +1,82 @@
+"""Names that users gave, as names of folders: one rule for all of a workdir.
+
+Letters, digits and `_ - +` stay, and dots inside a name; every other character
+becomes `%` and two hexadecimal digits for each byte of its UTF-8, as in URLs. So
+no two names share a folder, and none leads out of it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from urllib import parse
+
+from robust_tfds import errors
+
+# File systems allow 255 bytes in a name; `.json` and the like come on top.
+_BYTES = 200
+_STAY = "._-+"
+_INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")  # Unicode categories
+
+
+def folder_name(name: str) -> str:
+  """A name as that of a folder.
+
+  Raises:
+    UserError: an empty name, one with characters that nobody sees, or one that
+      is too long.
+  """
+  if not name:
+    raise errors.UserError("A name is empty: it has to name a folder.")
+  for character in name:
+    if unicodedata.category(character) in _INVISIBLE:
+      raise errors.UserError(
+        f"The name {name!r} holds the invisible character {character!r}; it has"
+        " to name a folder. Choose another name."
+      )
+  last = len(name) - 1
+  out = "".join(
+    _encoded(c) if c == "." and i in (0, last) else _safe(c)
+    for i, c in enumerate(name)
+  )
+  if len(out.encode()) > _BYTES:
+    raise errors.UserError(
+      f"The name {name[:40]!r}... has {len(name)} characters, too many to name a"
+      f" folder ({_BYTES} bytes are allowed). Choose a shorter one."
+    )
+  return out
+
+
+def check_distinct(names: Iterable[str], kind: str) -> None:
+  """Refuses names whose folders are one on some file systems.
+
+  Args:
+    names: of one kind.
+    kind: what they name, e.g. `model`.
+
+  Raises:
+    UserError: see `folder_name`, or two that differ only by case or by how
+      their accents are written.
+  """
+  first: dict[str, str] = {}
+  for name in names:
+    folder = folder_name(name)
+    same = unicodedata.normalize("NFC", folder).casefold()
+    other = first.setdefault(same, name)
+    if other != name:
+      raise errors.UserError(
+        f"The {kind}s {other!r} and {name!r} share a folder where file systems"
+        " do not tell their letters apart. Rename one."
+      )
+
+
+def _safe(character: str) -> str:
+  if character.isalnum() or character in _STAY:
+    return character
+  return _encoded(character)
+
+
+def _encoded(character: str) -> str:
+  if character == ".":
+    return "%2E"
+  return parse.quote(character, safe="")

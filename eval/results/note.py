@@ -1,0 +1,195 @@
+"""The note of a finished cell, `provenance.json`: written last, read first.
+
+It says whose numbers the cell holds, of which examples, and the checksums of the
+files beside it: a cell without its note is not finished, and one whose files are
+not those of the note is damaged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+from collections.abc import Mapping
+from typing import Annotated
+from typing import Any
+from typing import Literal
+
+import numpy as np
+import pydantic
+
+from robust_tfds import errors
+from robust_tfds import reading
+
+FILE = "provenance.json"
+VERSION: Literal[1] = 1
+
+_Sha256 = Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")]
+_Count = Annotated[int, pydantic.Field(ge=0)]
+
+
+class _Record(pydantic.BaseModel):
+  model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Split(_Record):
+  """The examples that a cell is of.
+
+  Attributes:
+    name: of what was read; cells of one dataset and split hold the same
+      examples. Empty where nothing is known of it.
+    rows: of the columns.
+    examples: different ids among them.
+    ids: sha256 of the ids, in their order.
+  """
+
+  name: str
+  rows: _Count
+  examples: _Count
+  ids: _Sha256
+
+
+class File(_Record):
+  """A file beside the note."""
+
+  size: _Count
+  sha256: _Sha256
+
+
+class Note(_Record):
+  """What `provenance.json` holds.
+
+  Attributes:
+    version: of this schema.
+    model: the cell's model, and so on as in `cell.Cell`.
+    dataset: its data set.
+    config: its condition.
+    corruption: the condition's name; empty for clean.
+    severity: the condition's level.
+    kind: the condition's family.
+    seed: the run's.
+    fingerprint: see `eval/results/provenance.py`.
+    random: whether the model answers otherwise when it is asked again.
+    split: the examples.
+    files: name -> the files beside the note.
+    checksum: sha256 of all the above.
+  """
+
+  version: Literal[1]
+  model: Annotated[str, pydantic.Field(min_length=1)]
+  dataset: Annotated[str, pydantic.Field(min_length=1)]
+  config: str
+  corruption: str
+  severity: int
+  kind: str
+  seed: int
+  fingerprint: str
+  random: bool = False
+  split: Split
+  files: dict[str, File]
+  checksum: _Sha256
+
+
+def make(
+  cell: Mapping[str, object], split: Split, folder: pathlib.Path
+) -> Note:
+  """The note of a cell whose other files lie in `folder`.
+
+  Args:
+    cell: what `Cell.note` says.
+    split: the examples.
+    folder: of the cell.
+  """
+  files = {
+    p.name: File(size=p.stat().st_size, sha256=file_sha256(p))
+    for p in sorted(folder.iterdir())
+  }
+  facts: dict[str, Any] = {
+    "version": VERSION,
+    **cell,
+    "split": split.model_dump(),
+    "files": {name: file.model_dump() for name, file in files.items()},
+  }
+  note = reading.records(
+    {**facts, "checksum": "0" * 64}, Note, str(folder / FILE)
+  )
+  return note.model_copy(update={"checksum": _checksum(note)})
+
+
+def split_of(name: str, example_id: np.ndarray) -> Split:
+  """The examples of columns.
+
+  Args:
+    name: of what was read.
+    example_id: str `[N]`, sorted.
+  """
+  first = np.ones(len(example_id), bool)
+  first[1:] = example_id[1:] != example_id[:-1]
+  ids = example_id[first].tolist()
+  text = json.dumps(ids, ensure_ascii=False, separators=(",", ":"))
+  digest = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
+  return Split(
+    name=name,
+    rows=len(example_id),
+    examples=len(ids),
+    ids=digest.hexdigest(),
+  )
+
+
+def dumps(note: Note) -> str:
+  """The note as the text of its file."""
+  return json.dumps(note.model_dump(), indent=1, sort_keys=True) + "\n"
+
+
+def read(folder: pathlib.Path) -> Note:
+  """The note of a cell.
+
+  Raises:
+    UserError: there is none, or it is not one, or was changed; names the file
+      and the field.
+  """
+  path = folder / FILE
+  value = reading.json_file(path)
+  if isinstance(value, dict) and value.get("version") != VERSION:
+    raise errors.UserError(
+      f"{path}: version: got {value.get('version')!r}, expected {VERSION}."
+    )
+  note = reading.records(value, Note, str(path))
+  if _checksum(note) != note.checksum:
+    raise errors.UserError(
+      f"{path}: checksum: it is not that of the other fields, one of which was"
+      " changed since it was written."
+    )
+  return note
+
+
+def check_files(folder: pathlib.Path, note: Note) -> None:
+  """Refuses files that are not those of which the note was written.
+
+  Raises:
+    UserError: names the file.
+  """
+  for name, file in note.files.items():
+    path = folder / name
+    size = reading.file_size(path)
+    if size != file.size:
+      raise errors.UserError(
+        f"{path}: {size:,} bytes, but {file.size:,} were written."
+      )
+    if file_sha256(path) != file.sha256:
+      raise errors.UserError(
+        f"{path}: its checksum is not that of what was written: it was changed"
+        " or damaged since."
+      )
+
+
+def file_sha256(path: pathlib.Path) -> str:
+  """Of a file's bytes."""
+  with open(path, "rb") as file:
+    return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _checksum(note: Note) -> str:
+  facts = note.model_dump(exclude={"checksum"})
+  text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
+  return hashlib.sha256(text.encode()).hexdigest()

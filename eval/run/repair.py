@@ -1,0 +1,53 @@
+"""`--repair`: moves aside what is damaged in a workdir, so that a run makes it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+import sys
+from collections.abc import Callable
+from collections.abc import Iterator
+
+import ml_collections
+
+from robust_tfds.eval.results import config_file
+from robust_tfds.eval.results import damage
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import train
+
+
+def repair(workdir: Workdir, config: ml_collections.ConfigDict) -> None:
+  """Moves aside what is damaged: config.json, truth, trained models, cells.
+
+  What is of another config, other data or other weights is not damaged: the run
+  refuses it as ever.
+
+  Args:
+    workdir: of the run, which holds its locks.
+    config: of the run.
+  """
+  for path, reason in _damaged(workdir, config):
+    target = workdir.move_aside(path)
+    text = f"{reason.rstrip('.')}. Moved to {target}; it is made anew."
+    print(text, file=sys.stderr, flush=True)
+
+
+def _damaged(
+  workdir: Workdir, config: ml_collections.ConfigDict
+) -> Iterator[tuple[pathlib.Path, str]]:
+  """Paths of a workdir and what is wrong with them."""
+  checks: list[Callable[[], object]] = [workdir.truth]
+  if os.path.lexists(workdir.config_path):
+    checks.append(lambda: config_file.check_readable(workdir.config_path))
+  checks += [
+    functools.partial(train.check_whole, workdir.model_folder(label))
+    for label, entry in config.get("models", {}).items()
+    if entry.get("train")
+  ]
+  for check in checks:
+    try:
+      check()
+    except damage.DamagedError as e:
+      yield e.folder, e.reason
+  yield from workdir.damaged().items()
