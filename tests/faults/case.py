@@ -127,5 +127,6 @@ def _refusal(case: Case, text: str) -> tuple[Class, str]:
 
 
 def _short(result: object) -> str:
-  text = " ".join(str(result).split())
-  return text if len(text) < 300 else f"{text[:300]}..."
+  shown = list(result) if isinstance(result, dict) else result
+  text = " ".join(str(shown).split())
+  return text if len(text) < 160 else f"{text[:160]}..."

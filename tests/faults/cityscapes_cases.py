@@ -139,7 +139,8 @@ def _maps() -> Iterator[Case]:
     ("of another picture's size", _png(np.full((90, 150), 7, np.uint16))),
     ("a JPEG", _jpeg(values)),
   ):  # fmt: skip
-    yield Case(f"a map is {kind}", functools.partial(_with_map, data), (name,))
+    yield Case(f"a map is {kind}", functools.partial(_with_map, data), (name,),
+               _as_valid if kind == "cut near its end" else None)  # fmt: skip
 
 
 def _jpeg(values: np.ndarray) -> bytes:
@@ -170,12 +171,12 @@ def _odd() -> Iterator[Case]:
       polygon=[[-5, -5], [200, -5], [200, 200], [-5, 200]])),
     ("fractions", lambda c: c["objects"][0].update(
       polygon=[[0.0, 0.5], [150.0, 0], [150, 90], [0, 90.0]])),
-    ("deleted objects", lambda c: c["objects"].append(
-      {"label": "car", "deleted": 1, "polygon": [[60, 60], [90, 60], [90, 80]]})
-      if False else c["objects"][1].update(deleted=0)),
+    ("an object that is not deleted", lambda c: c["objects"][1].update(
+      deleted=0)),
     ("more fields", lambda c: c.update(date="today", id=5)),
   ):  # fmt: skip
     yield Case(f"odd: {kind}", functools.partial(_changed, change), right=_as_valid)
-  yield Case("odd: a map of mode I",
-             functools.partial(_with_map, _png(_map().astype(np.int32))),
-             ("mode",), right=_as_valid)  # fmt: skip
+  out = io.BytesIO()
+  Image.fromarray(_map()).save(out, "PNG", compress_level=0)
+  yield Case("odd: a map that is stored plain",
+             functools.partial(_with_map, out.getvalue()), right=_as_valid)  # fmt: skip

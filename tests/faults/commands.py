@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import runpy
 import sys
 import tempfile
@@ -42,7 +43,7 @@ def run(module: str, *args: str | os.PathLike) -> str:
 
 def _refusal(failed: str) -> str:
   """What follows the progress bars."""
-  return failed[max(failed.rfind("Error: "), 0) :].strip()
+  return re.split(r"(?:^|\s)Error: ", failed)[-1].strip()
 
 
 def _text(path: pathlib.Path) -> str:

@@ -400,9 +400,11 @@ def _flags() -> Iterator[Case]:
     ("seed", "x", "seed"),
     ("rules", "voc", "rules"),
     ("format", "coco", "mine.csv|truth"),
-    ("dataset", "../../../x", "dataset"),
   ):
     yield Case(f"--{flag}={value}", functools.partial(_with, flag, value), (word,))
+  yield Case("--dataset that leaves the folder",
+             functools.partial(_with, "dataset", "../../../../x"),
+             ("dataset|x",), right=lambda _: False)  # fmt: skip
   yield Case("--baseline=alexnet of cifar10_c", _alexnet_of_cifar,
              ("baseline|alexnet",), right=_not_normalised)  # fmt: skip
 
