@@ -1,0 +1,91 @@
+"""Sets built by the command from sources in their official layout."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+from tests.faults import commands
+from tests.faults.case import Case
+
+Files = Mapping[str, bytes]
+
+
+def put(root: pathlib.Path, files: Files) -> None:
+  """Writes files below a folder."""
+  for name, data in files.items():
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def build(
+  name: str, folder: pathlib.Path, config: str = "clean", **flags: Any
+) -> dict[str, Mapping[str, Any]]:
+  """Builds from `folder`; the examples by id."""
+  data = folder.parent / "data"
+  commands.run(
+    "robust_tfds.build",
+    name,
+    f"--config={config}",
+    f"--manual_dir={folder}",
+    f"--data_dir={data}",
+    *(f"--{flag}={value}" for flag, value in flags.items()),
+  )
+  return examples(data)
+
+
+def examples(data: pathlib.Path) -> dict[str, Mapping[str, Any]]:
+  """All examples of the only set below a folder, by id."""
+  import tensorflow_datasets as tfds
+
+  (info,) = data.rglob("dataset_info.json")
+  built = tfds.builder_from_directory(info.parent)
+  (split,) = built.info.splits
+  rows = list(tfds.as_numpy(built.as_dataset(split=split)))
+  out = {r["example_id"].decode(): r for r in rows}
+  assert len(out) == len(rows), "an id twice"
+  return out
+
+
+def of_files(
+  name: str,
+  files: Files,
+  folder: pathlib.Path,
+  config: str = "clean",
+  **flags: Any,
+) -> dict[str, Mapping[str, Any]]:
+  """Builds from files."""
+  put(folder, files)
+  return build(name, folder, config, **flags)
+
+
+def changed(
+  kind: str,
+  name: str,
+  files: Callable[[], Files],
+  change: Mapping[str, bytes | None],
+  names: tuple[str, ...],
+  right: Callable[[Any], bool] | None = None,
+  config: str = "clean",
+) -> Case:
+  """A case of some files of which a few are others, or are not there (None)."""
+
+  def act(folder: pathlib.Path) -> Any:
+    some: dict[str, bytes | None] = {**files(), **change}
+    left = {k: v for k, v in some.items() if v is not None}
+    return of_files(name, left, folder, config)
+
+  return Case(kind, act, names, right)
+
+
+def count(number: int) -> Callable[[Any], bool]:
+  """A check that there are so many examples."""
+  return functools.partial(_count, number)
+
+
+def _count(number: int, found: Any) -> bool:
+  return len(found) == number

@@ -1,0 +1,140 @@
+"""Predictions on natural frames, `eval.score --metadata=...`."""
+
+from __future__ import annotations
+
+import functools
+import json
+import pathlib
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+
+from tests.datasets import natural_videos
+from tests.faults import scored
+from tests.faults.case import Case
+
+_META = f"{natural_videos.PUBLISHED}/imagenet-vid-robust/metadata"
+_IDS = [natural_videos.path("a", n) for n in (3, 11, 12, 13, 22)] + [
+  natural_videos.path("b", 12)
+]
+_HEADER = ("example_id", "top1")
+
+
+def cases() -> Iterator[Case]:
+  """Rows of the file, the file, the metadata; and odd ones."""
+  yield from _rows_cases()
+  yield from _metadata()
+
+
+def _rows() -> scored.Rows:
+  return [[i, 8 if "_b/" in i else 4] for i in _IDS]
+
+
+def _score(text: str | bytes, folder: pathlib.Path, **flags: Any):
+  natural_videos.vid(folder)
+  data = text.encode() if isinstance(text, str) else text
+  (folder / "mine.csv").write_bytes(data)
+  flags = {"metadata": folder, **flags}
+  return scored.score(folder, folder / "mine.csv", **flags)
+
+
+def _right(rows: list[dict[str, str]]) -> bool:
+  for metric in ("acc_orig", "acc_pmk"):
+    assert scored.value(rows, metric, config="") == 1.0, metric
+  return True
+
+
+def _rows_cases() -> Iterator[Case]:
+  def case(kind, rows, *names, header=_HEADER, right=None):
+    text = scored.text(rows, header)
+    act = functools.partial(_score, text)
+    return Case(kind, act, ("mine.csv", *names) if names else (), right)
+
+  rows = _rows()
+  last = rows[:-1]
+  lost = _IDS[-1]
+  yield case("a frame lacks", last, "000012.JPEG")
+  yield case("a neighbour lacks", rows[1:], "000003.JPEG")
+  yield case("a frame twice", [*rows, rows[0]], "000003.JPEG")
+  yield case("a frame twice, two answers", [*rows, [rows[0][0], 9]], "000003.JPEG")
+  yield case("other ids", [[f"x{i}", 4] for i in range(6)], "000003.JPEG")
+  for value in ("-1", "30", "4.5", "cat", "", "nan", "1e400"):
+    yield case(f"top1 is {value!r}", [*last, [lost, value]], "top1|prediction|class")
+  yield case("no rows", [], "row")
+  yield case("no top1", [[i] for i in _IDS], "top1", header=("example_id",))
+  yield case("top1 twice", [[*r, r[1]] for r in rows], "top1",
+             header=("example_id", "top1", "top1"))  # fmt: skip
+  yield case("the header twice", [list(_HEADER), *rows], "top1|header|line 2")
+  yield case("a model of fewer frames",
+             [[*r, "one"] for r in rows] + [[*r, "two"] for r in last],
+             "000012.JPEG", header=(*_HEADER, "model"))  # fmt: skip
+  text = scored.text(rows, _HEADER)
+  for kind, data in (
+    ("binary", bytes(range(256))),
+    ("empty", b""),
+    ("UTF-16", text.encode("utf-16")),
+    ("a row cut", text[:-15].encode()),
+  ):
+    yield Case(f"the file is {kind}", functools.partial(_score, data), ("mine.csv",))
+  yield case("odd: frames of no set", [*rows, ["val/x/1.JPEG", 3]], right=_right)
+  yield case("odd: another order", rows[::-1], right=_right)
+  yield Case("odd: a byte order mark",
+             functools.partial(_score, b"\xef\xbb\xbf" + text.encode()), right=_right)  # fmt: skip
+  yield Case("odd: lines of Windows",
+             functools.partial(_score, text.replace("\n", "\r\n")), right=_right)  # fmt: skip
+  yield Case("an unknown set", functools.partial(_score, text, dataset="ytbb"),
+             ("ytbb",))  # fmt: skip
+  yield Case("no such metadata",
+             functools.partial(_score, text, metadata="/nowhere"), ("/nowhere",))  # fmt: skip
+
+
+def _metadata() -> Iterator[Case]:
+  def change(name: str, edit: Callable[[Any], Any], folder: pathlib.Path):
+    natural_videos.vid(folder)
+    path = folder / _META / name
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(edit(content) or content))
+    return _rescore(folder)
+
+  anchor = natural_videos.path("a", 12)
+  for name, kind, edit in (
+    ("labels.json", "labels of text", lambda c: c.update({anchor: "4"})),
+    ("labels.json", "labels of fractions", lambda c: c.update({anchor: [4.5]})),
+    ("labels.json", "a negative label", lambda c: c.update({anchor: [-1]})),
+    ("labels.json", "a label of no class", lambda c: c.update({anchor: [30]})),
+    ("labels.json", "no labels of a frame", lambda c: c.update({anchor: []})),
+    ("labels.json", "labels of null", lambda c: c.update({anchor: None})),
+    ("labels.json", "an anchor without labels", lambda c: c.pop(anchor)),
+    ("labels.json", "a list", lambda c: [1, 2]),
+    ("pmsets.json", "a set of null", lambda c: c.update({anchor: None})),
+    ("pmsets.json", "a set of text", lambda c: c.update({anchor: "x"})),
+    ("pmsets.json", "a set of numbers", lambda c: c.update({anchor: [5]})),
+    ("pmsets.json", "a neighbour far away", lambda c: c[anchor].append(
+      natural_videos.path("a", 40))),
+    ("pmsets.json", "a neighbour of another video", lambda c: c[anchor].append(
+      natural_videos.path("b", 11))),
+    ("pmsets.json", "a neighbour twice", lambda c: c[anchor].append(c[anchor][0])),
+    ("pmsets.json", "no sets", lambda c: c.clear()),
+  ):  # fmt: skip
+    right = _right if kind == "a neighbour twice" else None
+    yield Case(f"{name} has {kind}", functools.partial(change, name, edit),
+               (f"{name}|000012|000040|000011",), right)  # fmt: skip
+
+  def replace(name: str, data: bytes, folder: pathlib.Path):
+    natural_videos.vid(folder)
+    (folder / _META / name).write_bytes(data)
+    return _rescore(folder)
+
+  for kind, data in (
+    ("empty", b""),
+    ("nested 100,000 deep", b"[" * 100_000),
+    ("HTML", b"<html>"),
+    ("binary", bytes(range(256))),
+  ):
+    yield Case(f"labels.json is {kind}",
+               functools.partial(replace, "labels.json", data), ("labels.json",))  # fmt: skip
+
+
+def _rescore(folder: pathlib.Path):
+  (folder / "mine.csv").write_text(scored.text(_rows(), _HEADER))
+  return scored.score(folder, folder / "mine.csv", metadata=folder)

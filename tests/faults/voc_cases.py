@@ -1,0 +1,174 @@
+"""VOC's annotations, lists and pictures, `robust_tfds.build pascal_c`."""
+
+from __future__ import annotations
+
+import functools
+import io
+import pathlib
+import tarfile
+from collections.abc import Iterator
+from typing import Any
+
+from tests.datasets import pascal_c_test
+from tests.faults import builds
+from tests.faults import mutations
+from tests.faults.case import Case
+
+_TOP = "VOCdevkit/VOC2007"
+_LIST = f"{_TOP}/ImageSets/Main/test.txt"
+_XML = f"{_TOP}/Annotations/000002.xml"
+_PICTURE = f"{_TOP}/JPEGImages/000002.jpg"
+_OBJECT = (
+  "<object><name>{name}</name><difficult>{difficult}</difficult><bndbox>"
+  "<xmin>{xmin}</xmin><ymin>{ymin}</ymin><xmax>{xmax}</xmax><ymax>{ymax}</ymax>"
+  "</bndbox></object>"
+)
+_VALID = {
+  "name": "car",
+  "difficult": 0,
+  "xmin": 5,
+  "ymin": 7,
+  "xmax": 30,
+  "ymax": 40,
+}
+
+
+def cases() -> Iterator[Case]:
+  """Values, XML, lists, pictures, archives; and odd ones."""
+  yield from _values()
+  yield from _xml()
+  yield from _lists()
+  yield from _files()
+  yield from _odd()
+  data = _document(_OBJECT.format(**_VALID))
+  yield from mutations.cases("000002", data, _with_xml, _as_valid)
+
+
+def _with_xml(data: bytes, folder: pathlib.Path):
+  return builds.of_files(
+    "pascal_c", {**pascal_c_test.files(), _XML: data}, folder
+  )
+
+
+def _document(objects: str) -> bytes:
+  return f"<annotation><folder>VOC2007</folder>{objects}</annotation>".encode()
+
+
+def _object(**fields: Any) -> bytes:
+  return _document(_OBJECT.format(**{**_VALID, **fields}))
+
+
+def _as_valid(found: Any) -> bool:
+  objects = found["000002.jpg"]["objects"]
+  assert len(found) == 3 and objects["label"].tolist() == [6]
+  return len(objects["bbox"]) == 1
+
+
+def _values() -> Iterator[Case]:
+  for field, values in (
+    ("name", ("cat and dog", "", "CAR", "5", "&lt;b&gt;")),
+    ("difficult", ("maybe", "2", "-1", "nan", "")),
+    ("xmin", ("left", "", "nan", "inf", "1e30", "31", "-4", "1e400")),
+    ("xmax", ("61", "1e9", "nan", "4")),
+  ):
+    for value in values:
+      data = _object(**{field: value})
+      yield Case(f"{field} is {value!r}", functools.partial(_with_xml, data),
+                 ("000002", f"{field}|box|class"),
+                 _as_valid if value == "61" else None)  # fmt: skip
+
+
+def _xml() -> Iterator[Case]:
+  whole = _object()
+  bomb = "".join(
+    f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 10)
+  )
+  for kind, data in (
+    ("empty", b""),
+    ("HTML", b"<!DOCTYPE html><html><body><p>404</body></html>"),
+    ("whole HTML", b"<html><body><p>404</p></body></html>"),
+    ("nested 100,000 deep", b"<annotation>" * 100_000 + b"</annotation>" * 100_000),
+    ("an object in an object", _document(f"<object>{_OBJECT.format(**_VALID)}</object>")),
+    ("an annotation in an annotation",
+     b"<annotation>" + whole + b"</annotation>"),
+    ("cut", whole[:120]),
+    ("an entity bomb", f'<!DOCTYPE x [<!ENTITY a0 "ha">{bomb}]>'.encode()
+     + whole.replace(b"car", b"&a9;")),
+    ("a file as an entity", b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]>'
+     + whole.replace(b"car", b"&e;")),
+    ("without bndbox", _document("<object><name>car</name></object>")),
+    ("without a name", whole.replace(b"<name>car</name>", b"")),
+    ("two bndboxes", whole.replace(b"</object>", b"<bndbox><xmin>1</xmin><ymin>1</ymin>"
+     b"<xmax>9</xmax><ymax>9</ymax></bndbox></object>")),
+    ("another root", b"<objects></objects>"),
+    ("JSON", b'{"object": []}'),
+    ("binary", bytes(range(256))),
+  ):  # fmt: skip
+    yield Case(f"the XML is {kind}", functools.partial(_with_xml, data), ("000002",))
+
+
+def _lists() -> Iterator[Case]:
+  for kind, data, names in (
+    ("empty", b"", ("test.txt",)),
+    ("a name twice", b"000001\n000002\n000002\n", ("000002",)),
+    ("a name that is not there", b"000001\n000009\n", ("000009",)),
+    ("a path", b"000001\n../../etc/passwd\n", ("passwd",)),
+    ("HTML", b"<html></html>", ("test.txt|html",)),
+    ("binary", b"\xff\xfe\0\0" * 10, ("test.txt",)),
+    ("a NUL", b"000001\n0000\0002\n", ("test.txt|0000",)),
+  ):
+    yield builds.changed(f"the list is {kind}", "pascal_c", pascal_c_test.files,
+                         {_LIST: data}, names)  # fmt: skip
+
+
+def _files() -> Iterator[Case]:
+  whole = pascal_c_test.files()
+  for kind, change, names in (
+    ("a picture cut", {_PICTURE: whole[_PICTURE][:200]}, ("000002.jpg",)),
+    ("a picture absent", {_PICTURE: None}, ("000002.jpg",)),
+    ("a picture empty", {_PICTURE: b""}, ("000002.jpg",)),
+    ("an XML absent", {_XML: None}, ("000002.xml",)),
+    ("no list", {_LIST: None}, ("test.txt",)),
+  ):  # fmt: skip
+    yield builds.changed(kind, "pascal_c", pascal_c_test.files, change, names)
+  for kind, part, names, right in (
+    ("a tar cut in half", 0.5, ("VOCtest",), None),
+    ("a tar without its end", None, ("VOCtest",), None),
+    ("a tar", 1, (), builds.count(3)),
+  ):
+    yield Case(kind, functools.partial(_tar, part), names, right)
+
+
+def _tar(part: float | None, folder: pathlib.Path):
+  out = io.BytesIO()
+  with tarfile.open(fileobj=out, mode="w") as tar:
+    for name, data in pascal_c_test.files().items():
+      member = tarfile.TarInfo(name)
+      member.size = len(data)
+      tar.addfile(member, io.BytesIO(data))
+    end = tar.offset
+  data = out.getvalue()
+  data = data[:end] if part is None else data[: int(len(data) * part)]
+  return builds.of_files("pascal_c", {"VOCtest_06-Nov-2007.tar": data}, folder)
+
+
+def _odd() -> Iterator[Case]:
+  whole = _object()
+  for kind, data in (
+    ("a declaration", b'<?xml version="1.0" encoding="utf-8"?>\n' + whole),
+    ("a comment", whole.replace(b"<object>", b"<!-- a car --><object>")),
+    ("blanks", whole.replace(b">5<", b"> 5\n<").replace(b">car<", b">\n car <")),
+    ("tenths", whole.replace(b">5<", b">5.4<")),
+    ("Latin-1 with a declaration",
+     b'<?xml version="1.0" encoding="ISO-8859-1"?>' + whole.replace(
+       b"VOC2007", b"caf\xe9")),
+    ("a byte order mark", b"\xef\xbb\xbf" + whole),
+    ("more elements", whole.replace(b"</object>", b"<pose>Left</pose><x/></object>")),
+  ):  # fmt: skip
+    yield Case(f"odd: {kind}", functools.partial(_with_xml, data), right=_as_valid)
+  yield builds.changed("odd: a list of Windows", "pascal_c", pascal_c_test.files,
+                       {_LIST: b"000001\r\n000002\r\n000004\r\n"}, (),
+                       builds.count(3))  # fmt: skip
+  yield builds.changed("odd: a picture without objects", "pascal_c",
+                       pascal_c_test.files, {_XML: _document("")}, (),
+                       builds.count(3))  # fmt: skip
