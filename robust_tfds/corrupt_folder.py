@@ -301,6 +301,7 @@ class _Batch:
       )
     except errors.UserError as e:
       return e
+
   def _corrupt(
     self, path: pathlib.Path, image: np.ndarray, name: str, severity: int
   ) -> np.ndarray:

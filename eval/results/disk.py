@@ -52,6 +52,11 @@ def writing(path: pathlib.Path) -> Iterator[None]:
 
 
 def write_text(path: pathlib.Path, text: str) -> None:
+  """Writes a text file whole, in UTF-8; see `write_bytes`."""
+  write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: pathlib.Path, data: bytes) -> None:
   """Writes a file whole: under a name of its own, then renamed into place.
 
   Raises:
@@ -61,8 +66,8 @@ def write_text(path: pathlib.Path, text: str) -> None:
   temporary = path.with_name(name)
   with writing(path):
     try:
-      with open(temporary, "w", encoding="utf-8") as file:
-        file.write(text)
+      with open(temporary, "wb") as file:
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
       os.replace(temporary, path)

@@ -64,7 +64,7 @@ def _pictures(answer: Answers) -> list[dict[str, np.ndarray]]:
 def _of_detections(one: Answers, other: Answers) -> str:
   """How the detections of one picture differ."""
   for first, second, when in ((one, other, "before"), (other, one, "now")):
-    lonely = ~_partners(first, second).any(axis=1)
+    lonely = np.asarray(~_partners(first, second).any(axis=1))
     if lonely.sum() > len(lonely) // _EDGE:
       i = int(np.argmax(lonely))
       return (

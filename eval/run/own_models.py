@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import os
 import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -26,9 +25,9 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds import reading
+from robust_tfds.eval.results import disk
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.results.workdir import write_text
 from robust_tfds.eval.run import likeness
 from robust_tfds.eval.run import probe
 from robust_tfds.models.model import Model
@@ -118,7 +117,9 @@ def _continue_or_claim(
   folder = workdir.model_folder(label)
   if not finished:
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(_note(folder), json.dumps(model.note(), sort_keys=True) + "\n")
+    disk.write_text(
+      _note(folder), json.dumps(model.note(), sort_keys=True) + "\n"
+    )
     _write_answers(folder, model.answers)
     return
   changes = _changes(folder, model)
@@ -187,10 +188,7 @@ def _checked(
 def _write_answers(folder: pathlib.Path, answers: probe.Answers) -> None:
   out = io.BytesIO()
   np.savez(out, allow_pickle=False, **answers)  # type: ignore[arg-type]
-  path = _answers(folder)
-  temporary = path.with_name(path.name + ".tmp")
-  temporary.write_bytes(out.getvalue())
-  os.replace(temporary, path)
+  disk.write_bytes(_answers(folder), out.getvalue())
 
 
 def _note(folder: pathlib.Path) -> pathlib.Path:

@@ -276,7 +276,9 @@ class _Summary:
     column, names = _COLUMNS[unnormalised], _FAMILY.names("common")
     present = [n for n in names if column in self.sequences_of.get(n, {})]
     why = self._why(names, reference)
-    value, ends, n = None, (None, None), None
+    value: float | None = None
+    ends: cells_lib.Interval = (None, None)
+    n: int | None = None
     if len(present) == len(names) and not why:
       value, ends, n = self._over(
         [

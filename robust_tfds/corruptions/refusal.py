@@ -65,11 +65,12 @@ def size_holds(
     canvas: its height and width.
     least: of either.
   """
+  height, width = jnp.asarray(size.h), jnp.asarray(size.w)
   return (
-    (size.h >= least)
-    & (size.h <= canvas[0])
-    & (size.w >= least)
-    & (size.w <= canvas[1])
+    (height >= least)
+    & (height <= canvas[0])
+    & (width >= least)
+    & (width <= canvas[1])
   )
 
 

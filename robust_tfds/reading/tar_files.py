@@ -63,9 +63,9 @@ def contents(
   """As `listed`, with the bytes of each member; of a `.tar.gz` too."""
   size = os.path.getsize(path)
   if not is_gzip(path):
-    with open(path, "rb") as data:
+    with open(path, "rb") as archive:
       for member in listed(path, belongs):
-        yield member, at_offset(member, data)
+        yield member, at_offset(member, archive)
     return
   with gzip.open(path) as file, _Headers(file, path) as headers:  # type: ignore
     for member in _members(path, headers, None, belongs, packed=size):

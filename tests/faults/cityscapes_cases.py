@@ -109,7 +109,9 @@ def _texts() -> Iterator[Case]:
     ("HTML", b"<html></html>"),
     ("binary", bytes(range(256))),
   ):
-    yield Case(f"the JSON is {kind}", functools.partial(_with_json, data), (_NAME,))
+    yield Case(
+      f"the JSON is {kind}", functools.partial(_with_json, data), (_NAME,)
+    )
 
 
 def _png(array: np.ndarray, mode: str | None = None) -> bytes:
@@ -162,7 +164,9 @@ def _pictures() -> Iterator[Case]:
     ("a name of no frame",
      {"leftImg8bit/val/lindau/lindau_1_leftImg8bit.png": whole}, ("lindau_1",)),
   ):  # fmt: skip
-    yield builds.changed(kind, "cityscapes_c", cityscapes_c_test.files, change, names)
+    yield builds.changed(
+      kind, "cityscapes_c", cityscapes_c_test.files, change, names
+    )
 
 
 def _odd() -> Iterator[Case]:
@@ -175,7 +179,9 @@ def _odd() -> Iterator[Case]:
       deleted=0)),
     ("more fields", lambda c: c.update(date="today", id=5)),
   ):  # fmt: skip
-    yield Case(f"odd: {kind}", functools.partial(_changed, change), right=_as_valid)
+    yield Case(
+      f"odd: {kind}", functools.partial(_changed, change), right=_as_valid
+    )
   out = io.BytesIO()
   Image.fromarray(_map()).save(out, "PNG", compress_level=0)
   yield Case("odd: a map that is stored plain",

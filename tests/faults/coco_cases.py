@@ -31,13 +31,13 @@ def cases() -> Iterator[Case]:
   yield from _pictures()
   yield from _odd()
   data = coco_c_test.files()[_JSON]
-  yield from mutations.cases(f"{_NAME}|{_PICTURE}|285|632", data, _with_json, _as_valid)
+  yield from mutations.cases(
+    f"{_NAME}|{_PICTURE}|285|632", data, _with_json, _as_valid
+  )
 
 
 def _with_json(data: bytes, folder: pathlib.Path):
-  return builds.of_files(
-    "coco_c", {**coco_c_test.files(), _JSON: data}, folder
-  )
+  return builds.of_files("coco_c", {**coco_c_test.files(), _JSON: data}, folder)
 
 
 def _content(change: Callable[[dict], Any], folder: pathlib.Path):
@@ -114,7 +114,9 @@ def _records() -> Iterator[Case]:
   yield _case("a category twice",
               lambda c: c["categories"].append(c["categories"][0]), "person|1",
               right=_as_valid)  # fmt: skip
-  yield _case("no images", lambda c: c.update(images=[], annotations=[]), "image")
+  yield _case(
+    "no images", lambda c: c.update(images=[], annotations=[]), "image"
+  )
   yield _case("a category lacks", lambda c: c["categories"].pop(), "categor|90",
               right=_as_valid)  # fmt: skip
   yield _case("fields swapped", lambda c: c["annotations"][0].update(
@@ -160,8 +162,12 @@ def _pictures() -> Iterator[Case]:
   ):
     yield builds.changed(f"a picture is {kind}", "coco_c", coco_c_test.files,
                          {first: data}, (name,))  # fmt: skip
-  yield Case("pictures in a cut zip", functools.partial(_zipped, 0.5), ("val2017.zip",))
-  yield Case("pictures in an empty zip", functools.partial(_zipped, 0), ("val2017",))
+  yield Case(
+    "pictures in a cut zip", functools.partial(_zipped, 0.5), ("val2017.zip",)
+  )
+  yield Case(
+    "pictures in an empty zip", functools.partial(_zipped, 0), ("val2017",)
+  )
   yield Case("pictures in a whole zip", functools.partial(_zipped, 1),
              right=builds.count(3))  # fmt: skip
 

@@ -30,7 +30,9 @@ def _plan(config: str, overrides: tuple[str, ...], folder: pathlib.Path) -> str:
   )
 
 
-def _case(overrides: str, *names: str, config="quickstart.py", right=None) -> Case:
+def _case(
+  overrides: str, *names: str, config="quickstart.py", right=None
+) -> Case:
   split = tuple(overrides.split(" ")) if overrides else ()
   act = functools.partial(_plan, config, split)
   return Case(f"{config} {overrides}", act, names, right)
@@ -94,18 +96,30 @@ def _pairs() -> Iterator[Case]:
     ("cifar10_c.py", f"data.name=cifar100_c {alexnet}", ("alexnet",)),
     ("imagenet_p.py:squeezenet1_1", "data.name=tiny_imagenet_p", ("alexnet",)),
     ("imagenet_c.py:squeezenet1_1", "data.geometry=inception", ("alexnet",)),
-    ("imagenet_c.py:inceptionv3", "data.geometry=model", ("alexnet|geometry|299",)),
+    (
+      "imagenet_c.py:inceptionv3",
+      "data.geometry=model",
+      ("alexnet|geometry|299",),
+    ),
     ("imagenet_c.py:squeezenet1_1", "data.name=imagenet64_c", ("alexnet|64",)),
   ):
     yield _case(overrides, *names, config=config, right=_plain)
   for config, overrides, name in (
     ("imagenet_c.py:squeezenet1_1", "data.geometry=imagenett", "geometry"),
     ("imagenet_c.py:squeezenet1_1", "data.codec=h264", "codec|h264"),
-    ("imagenet_c.py:squeezenet1_1", "data.codec=published", "published|prepared"),
+    (
+      "imagenet_c.py:squeezenet1_1",
+      "data.codec=published",
+      "published|prepared",
+    ),
     ("imagenet_c.py:squeezenet1_1", "data.name=imagenet_p", "imagenet_p|task"),
     ("imagenet_c.py:squeezenet1_1", "data.split=train", "split|train"),
     ("imagenet_c.py:squeezenet1_1", "model.dtype=float16", "dtype|float16"),
-    ("imagenet_c.py:squeezenet1_1", "model.checkpoint=/nowhere.npz", "/nowhere.npz"),
+    (
+      "imagenet_c.py:squeezenet1_1",
+      "model.checkpoint=/nowhere.npz",
+      "/nowhere.npz",
+    ),
     ("imagenet_c.py:digits_cnn", "", "class|digits_cnn"),
     ("imagenet_c.py:retinanet_r50", "", "retinanet"),
     ("imagenet_c.py:nonexistent", "", "nonexistent"),

@@ -41,7 +41,9 @@ def _act(call: Callable[[Any], Any], _: pathlib.Path) -> Any:
   return np.asarray(call(corruptions))
 
 
-def _case(kind: str, call: Callable[[Any], Any], *names: str, right=None) -> Case:
+def _case(
+  kind: str, call: Callable[[Any], Any], *names: str, right=None
+) -> Case:
   return Case(kind, functools.partial(_act, call), names, right)
 
 
@@ -85,12 +87,18 @@ def _corrupt() -> Iterator[Case]:
     yield _case(f"severity {value!r}", _one(severity=value), "severity",
                 right=_like(3) if value == 3.0 else None)  # fmt: skip
   for value in (0, 9, -3, 6):
-    yield _case(f"severity numpy {value}", _one(severity=np.int64(value)), "severity")
-    yield _case(f"severity array {value}", _one(severity=np.asarray(value)), "severity")
+    yield _case(
+      f"severity numpy {value}", _one(severity=np.int64(value)), "severity"
+    )
+    yield _case(
+      f"severity array {value}", _one(severity=np.asarray(value)), "severity"
+    )
     yield _case(f"severity jax {value}", _one(severity=_jnp(value)), "severity")
   yield _case("severity a vector", _one(severity=np.array([1, 2])), "severity")
   yield _case("severity a jax vector", _one(severity=_jnp([3])), "severity")
-  yield _case("severity a float array", _one(severity=np.asarray(2.5)), "severity")
+  yield _case(
+    "severity a float array", _one(severity=np.asarray(2.5)), "severity"
+  )
   yield _case("severity a jax float", _one(severity=_jnp(2.5)), "severity")
   for value in (9, 0, -3):
     yield _case(f"severity traced {value}", functools.partial(_traced, value),
@@ -118,7 +126,9 @@ def _corrupt() -> Iterator[Case]:
   for kind, value in (("None", None), ("an int", 0), ("a float array", np.zeros(2)),
                       ("of three words", np.zeros(3, np.uint32)), ("text", "key")):  # fmt: skip
     yield _case(f"key {kind}", _one(key=value), "key")
-  yield _case("odd: severity of numpy", _one(severity=np.int32(3)), right=_like(3))
+  yield _case(
+    "odd: severity of numpy", _one(severity=np.int32(3)), right=_like(3)
+  )
   yield _case("odd: severity of jax", _one(severity=_jnp(3)), right=_like(3))
   yield _case("odd: grey", _one(image=_picture()[..., 0]),
               right=lambda r: r.shape == (32, 32, 3))  # fmt: skip
@@ -178,13 +188,23 @@ def _batch() -> Iterator[Case]:
       if how == "list" and not isinstance(value, list):
         continue
       yield _case(f"sizes {kind}, {how}", call(sizes=make(value)), "size")
-  yield _case("keys of one picture", call(keys=np.zeros((1, 2), np.uint32)), "key")
-  yield _case("keys of three words", call(keys=np.zeros((2, 3), np.uint32)), "key")
+  yield _case(
+    "keys of one picture", call(keys=np.zeros((1, 2), np.uint32)), "key"
+  )
+  yield _case(
+    "keys of three words", call(keys=np.zeros((2, 3), np.uint32)), "key"
+  )
   yield _case("keys None", call(keys=None), "key")
-  yield _case("images of floats", call(images=np.zeros((2, 8, 8, 3))), "image|uint8")
+  yield _case(
+    "images of floats", call(images=np.zeros((2, 8, 8, 3))), "image|uint8"
+  )
   yield _case("one image", call(images=_picture()), "image|shape")
-  yield _case("a severity for each", call(severity=np.array([1, 2])), "severity")
-  yield _case("severity 9 of an array", call(severity=np.asarray(9)), "severity")
+  yield _case(
+    "a severity for each", call(severity=np.array([1, 2])), "severity"
+  )
+  yield _case(
+    "severity 9 of an array", call(severity=np.asarray(9)), "severity"
+  )
   yield _case("no images", call(images=np.zeros((0, 32, 32, 3), np.uint8),
               keys=np.zeros((0, 2), np.uint32)), "image",
               right=lambda r: r.shape == (0, 32, 32, 3))  # fmt: skip
@@ -196,7 +216,9 @@ def _batch() -> Iterator[Case]:
 
 def _keys() -> Iterator[Case]:
   def call(*args, **kwargs):
-    return lambda corruptions: _key_data(corruptions.example_key(*args, **kwargs))
+    return lambda corruptions: _key_data(
+      corruptions.example_key(*args, **kwargs)
+    )
 
   for kind, args, word in (
     ("seed text", ("0", "d", "fog", 3, "x"), "seed"),
@@ -210,7 +232,11 @@ def _keys() -> Iterator[Case]:
     ("dataset None", (0, None, "fog", 3, "x"), "dataset"),
   ):  # fmt: skip
     yield _case(f"example_key: {kind}", call(*args), word)
-  yield _case("example_key: frame -1 of text", call(0, "d", "fog", 3, "x", frame="a"), "frame")
+  yield _case(
+    "example_key: frame -1 of text",
+    call(0, "d", "fog", 3, "x", frame="a"),
+    "frame",
+  )
   for kind, seed in (("negative", -1), ("of 70 bits", 2**70)):
     yield _case(f"example_key: odd: seed {kind}", call(seed, "d", "fog", 3, "x"),
                 "seed", right=lambda r: r.size == 2)  # fmt: skip
@@ -234,9 +260,21 @@ def _sequences() -> Iterator[Case]:
     ("a name of a harder level 9", call(name="shot_noise_9"), "shot_noise"),
     ("an unknown edition", call(edition="x"), "edition"),
     ("floats", call(image=_picture() / 2), "image|uint8"),
-    ("four channels", call(image=np.zeros((32, 32, 4), np.uint8)), "image|channel|shape"),
-    ("another size than the edition's", call(image=_picture(20)), "size|32|px|shape"),
-    ("empty", call(image=np.zeros((0, 0, 3), np.uint8)), "image|empty|size|shape|px"),
+    (
+      "four channels",
+      call(image=np.zeros((32, 32, 4), np.uint8)),
+      "image|channel|shape",
+    ),
+    (
+      "another size than the edition's",
+      call(image=_picture(20)),
+      "size|32|px|shape",
+    ),
+    (
+      "empty",
+      call(image=np.zeros((0, 0, 3), np.uint8)),
+      "image|empty|size|shape|px",
+    ),
   ):
     yield _case(f"sequence: {kind}", run, word)
   yield _case("sequence: odd: all right", call(),
@@ -259,7 +297,11 @@ def _videos() -> Iterator[Case]:
     ("floats", call(video=clip / 2), "video|uint8"),
     ("one picture", call(video=clip[0]), "video|shape|frame"),
     ("no frames", call(video=clip[:0]), "frame|video"),
-    ("four channels", call(video=np.zeros((8, 9, 9, 4), np.uint8)), "video|channel|shape"),
+    (
+      "four channels",
+      call(video=np.zeros((8, 9, 9, 4), np.uint8)),
+      "video|channel|shape",
+    ),
     ("fps 0", call(name="mpeg1", fps=0), "fps"),
     ("fps negative", call(name="mpeg1", fps=-25), "fps"),
     ("fps NaN", call(name="mpeg1", fps=_NAN), "fps"),

@@ -225,7 +225,9 @@ def _truths() -> Iterator[Case]:
     ("nested 100,000 deep", b'{"a":' * 100_000),
     ("binary", bytes(range(256))),
   ):
-    yield Case(f"the truth is {kind}", functools.partial(replace, data), ("truth.json",))
+    yield Case(
+      f"the truth is {kind}", functools.partial(replace, data), ("truth.json",)
+    )
   yield Case("no such truth", _no_truth, ("nowhere.json",))
   yield Case("the truth is not named", _truth_not_named, ("--truth",))
 
@@ -252,7 +254,9 @@ def _odd() -> Iterator[Case]:
     ("an empty box", [*rows, {**rows[0], "bbox": [9, 9, 0, 0], "score": 0.01}]),
   ):  # fmt: skip
     data = json.dumps(changed).encode()
-    yield Case(f"odd: {kind}", functools.partial(_with_file, data), right=_right)
+    yield Case(
+      f"odd: {kind}", functools.partial(_with_file, data), right=_right
+    )
   yield Case("odd: a byte order mark",
              functools.partial(_with_file, b"\xef\xbb\xbf" + json.dumps(rows).encode()),
              right=_right)  # fmt: skip
@@ -313,7 +317,9 @@ def _raw() -> Iterator[Case]:
     yield case(f"without {key}", lambda c, key=key: c.pop(key), key)
     yield case(f"{key} of null", lambda c, key=key: c.update({key: None}), key)
   for value in (None, "x", _NAN, _INF, 2, -2, 50.0, [0.1]):
-    yield case(f"a value of {value}", values((3, 3), value), "AP|bbox|motion|value")
+    yield case(
+      f"a value of {value}", values((3, 3), value), "AP|bbox|motion|value"
+    )
   yield case("a corruption twice",
              lambda c: c["corruptions"].__setitem__(1, "gaussian_noise"), "gaussian_noise")  # fmt: skip
   yield case("an unknown corruption",
@@ -322,9 +328,13 @@ def _raw() -> Iterator[Case]:
   yield case("a severity twice",
              lambda c: c["severities"].__setitem__(5, 4), "severit")  # fmt: skip
   yield case("a row lacks", lambda c: c["results"]["bbox"]["AP"].pop(), "AP")
-  yield case("a ragged row", lambda c: c["results"]["bbox"]["AP"][2].pop(), "AP")
+  yield case(
+    "a ragged row", lambda c: c["results"]["bbox"]["AP"][2].pop(), "AP"
+  )
   yield case("no metric", lambda c: c["results"].update(bbox={}), "bbox|AP")
-  yield case("an unknown data set", lambda c: c.update(dataset="../x"), "dataset|../x")
+  yield case(
+    "an unknown data set", lambda c: c.update(dataset="../x"), "dataset|../x"
+  )
   yield case("odd: corruptions in another order", _turned, right=_raw_right)
   yield case("odd: more keys", lambda c: c.update(date=1), right=_raw_right)
   for kind, data in (
@@ -332,7 +342,9 @@ def _raw() -> Iterator[Case]:
     ("nested 100,000 deep", b"[" * 100_000),
     ("empty", b""),
   ):
-    yield Case(f"raw results: {kind}", functools.partial(_raw_score, data), ("raw.json",))
+    yield Case(
+      f"raw results: {kind}", functools.partial(_raw_score, data), ("raw.json",)
+    )
 
 
 def _turned(content: dict[str, Any]) -> None:

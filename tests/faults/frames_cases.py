@@ -56,10 +56,14 @@ def _rows_cases() -> Iterator[Case]:
   yield case("a frame lacks", last, "000012.JPEG")
   yield case("a neighbour lacks", rows[1:], "000003.JPEG")
   yield case("a frame twice", [*rows, rows[0]], "000003.JPEG")
-  yield case("a frame twice, two answers", [*rows, [rows[0][0], 9]], "000003.JPEG")
+  yield case(
+    "a frame twice, two answers", [*rows, [rows[0][0], 9]], "000003.JPEG"
+  )
   yield case("other ids", [[f"x{i}", 4] for i in range(6)], "000003.JPEG")
   for value in ("-1", "30", "4.5", "cat", "", "nan", "1e400"):
-    yield case(f"top1 is {value!r}", [*last, [lost, value]], "top1|prediction|class")
+    yield case(
+      f"top1 is {value!r}", [*last, [lost, value]], "top1|prediction|class"
+    )
   yield case("no rows", [], "row")
   yield case("no top1", [[i] for i in _IDS], "top1", header=("example_id",))
   yield case("top1 twice", [[*r, r[1]] for r in rows], "top1",
@@ -75,8 +79,12 @@ def _rows_cases() -> Iterator[Case]:
     ("UTF-16", text.encode("utf-16")),
     ("a row cut", text[:-15].encode()),
   ):
-    yield Case(f"the file is {kind}", functools.partial(_score, data), ("mine.csv",))
-  yield case("odd: frames of no set", [*rows, ["val/x/1.JPEG", 3]], right=_right)
+    yield Case(
+      f"the file is {kind}", functools.partial(_score, data), ("mine.csv",)
+    )
+  yield case(
+    "odd: frames of no set", [*rows, ["val/x/1.JPEG", 3]], right=_right
+  )
   yield case("odd: another order", rows[::-1], right=_right)
   yield Case("odd: a byte order mark",
              functools.partial(_score, b"\xef\xbb\xbf" + text.encode()), right=_right)  # fmt: skip

@@ -68,7 +68,9 @@ def _values() -> Iterator[Case]:
     (0, "corruption", ("fogg", "../fog", "fog/3", "<b>", "=1+1", "fog\0")),
   ):  # fmt: skip
     for value in values:
-      yield _case(f"{name} is {value!r}", _put(-1, column, value), f"{name}|{value}|nul")
+      yield _case(
+        f"{name} is {value!r}", _put(-1, column, value), f"{name}|{value}|nul"
+      )
   for value in ("", " ", "x0", "x\0y"):
     words = "example_id|more than one|examples|nul|empty"
     yield _case(f"example_id is {value!r}", _put(-1, 2, value), words)
@@ -117,7 +119,9 @@ def _unclean(folder):
 
 
 def _no_relative(rows):
-  return not any(r["metric"].startswith("relative") and r["value"] for r in rows)
+  return not any(
+    r["metric"].startswith("relative") and r["value"] for r in rows
+  )
 
 
 def _counted(rows):
@@ -179,7 +183,9 @@ def _headers() -> Iterator[Case]:
     ("a name that lacks", "corruption,severity,example_id,,top1", "label"),
     ("names with blanks", "corruption, severity,example_id,label,top1", "severity"),
   ):  # fmt: skip
-    yield Case(kind, functools.partial(_score_bytes, f"{head}\n{body}"), (_FILE, name))
+    yield Case(
+      kind, functools.partial(_score_bytes, f"{head}\n{body}"), (_FILE, name)
+    )
   yield Case("the header a second time",
              functools.partial(_score_bytes, whole + whole),
              (_FILE, "header|line 112|severity"))  # fmt: skip
@@ -401,7 +407,9 @@ def _flags() -> Iterator[Case]:
     ("rules", "voc", "rules"),
     ("format", "coco", "mine.csv|truth"),
   ):
-    yield Case(f"--{flag}={value}", functools.partial(_with, flag, value), (word,))
+    yield Case(
+      f"--{flag}={value}", functools.partial(_with, flag, value), (word,)
+    )
   yield Case("--dataset that leaves the folder",
              functools.partial(_with, "dataset", "../../../../x"),
              ("dataset|x",), right=lambda _: False)  # fmt: skip

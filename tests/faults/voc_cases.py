@@ -80,9 +80,7 @@ def _values() -> Iterator[Case]:
 
 def _xml() -> Iterator[Case]:
   whole = _object()
-  bomb = "".join(
-    f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 10)
-  )
+  bomb = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 10))
   for kind, data in (
     ("empty", b""),
     ("HTML", b"<!DOCTYPE html><html><body><p>404</body></html>"),
@@ -104,7 +102,9 @@ def _xml() -> Iterator[Case]:
     ("JSON", b'{"object": []}'),
     ("binary", bytes(range(256))),
   ):  # fmt: skip
-    yield Case(f"the XML is {kind}", functools.partial(_with_xml, data), ("000002",))
+    yield Case(
+      f"the XML is {kind}", functools.partial(_with_xml, data), ("000002",)
+    )
 
 
 def _lists() -> Iterator[Case]:
@@ -165,7 +165,9 @@ def _odd() -> Iterator[Case]:
     ("a byte order mark", b"\xef\xbb\xbf" + whole),
     ("more elements", whole.replace(b"</object>", b"<pose>Left</pose><x/></object>")),
   ):  # fmt: skip
-    yield Case(f"odd: {kind}", functools.partial(_with_xml, data), right=_as_valid)
+    yield Case(
+      f"odd: {kind}", functools.partial(_with_xml, data), right=_as_valid
+    )
   yield builds.changed("odd: a list of Windows", "pascal_c", pascal_c_test.files,
                        {_LIST: b"000001\r\n000002\r\n000004\r\n"}, (),
                        builds.count(3))  # fmt: skip
