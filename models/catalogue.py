@@ -64,7 +64,10 @@ def get(
   """
   from robust_tfds.models import enhancements
   from robust_tfds.models import own
+  from robust_tfds.models.spec import KINDS
 
+  if kind is not None and kind not in KINDS:
+    raise errors.unknown("kind of models", kind, KINDS)
   base, enhancing = split(name)
   model: Model
   if ":" in base:
@@ -122,7 +125,14 @@ def split(name: str) -> tuple[str, tuple[str, ...]]:
 
   >>> split("resnet50+clahe+ten_crop")
   ('resnet50', ('clahe', 'ten_crop'))
+
+  Raises:
+    UserError: not text.
   """
+  if not isinstance(name, str):
+    raise errors.UserError(
+      f"Got {name!r} as the name of a model, expected text such as 'resnet50'."
+    )
   base, *enhancing = name.split("+")
   return base, tuple(enhancing)
 

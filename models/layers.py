@@ -2,7 +2,8 @@
 
 Pictures are `[B, H, W, C]`. Padding is written as torch writes it: zeros on
 both sides, for pooling outside the window's values. Every layer computes in the
-dtype of its input; normalisation statistics stay in float32.
+dtype of its input; normalisation statistics stay in float32. In training batch
+norms use the batch (`BatchNorm`); dropout and stochastic depth are left out.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ Pair = int | tuple[int, int]
 Pads = Sequence[tuple[int, int]]
 # A layer, or a plain function: of one array, or of what the one before gives.
 Step = Callable[[Any], Any]
+_MOMENTUM = 0.1  # of running statistics, torch's default
 
 
 def conv(
@@ -78,7 +80,14 @@ class LayerNorm(nnx.Module):
 
 
 class BatchNorm(nnx.Module):
-  """torch.nn.BatchNorm2d in evaluation, per channel."""
+  """torch.nn.BatchNorm2d, per channel; its running statistics are no weights.
+
+  Attributes:
+    use_running_average: True in evaluation. In training (False) a batch is
+      normalised by its own statistics, and the running ones move towards them
+      by a tenth, torch's default momentum. The name is flax's, so that
+      `nnx.Module.train()` sets it.
+  """
 
   def __init__(
     self,
@@ -97,17 +106,33 @@ class BatchNorm(nnx.Module):
     self.var = nnx.BatchStat(jnp.ones(features))
     self.epsilon = epsilon
     self.affine = affine
+    self.use_running_average = True
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[..., features]` -> the same."""
-    factor = jax.lax.rsqrt(self.var[...] + self.epsilon)
+    wide = x.astype(jnp.float32)
+    mean, var = self.mean[...], self.var[...]
+    if not self.use_running_average:
+      mean, var = self._move(wide)
+    factor = jax.lax.rsqrt(var + self.epsilon)
     if self.affine:
       factor = factor * self.scale[...]
     # Centred first: `x * factor + offset` cancels where the mean is far.
-    wide = (x.astype(jnp.float32) - self.mean[...]) * factor
+    wide = (wide - mean) * factor
     if self.affine:
       wide = wide + self.bias[...]
     return wide.astype(x.dtype)
+
+  def _move(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The batch's mean and variance, which move the running ones."""
+    axes = tuple(range(x.ndim - 1))
+    mean, var = x.mean(axes), x.var(axes)
+    count = x.size // x.shape[-1]
+    unbiased = var * (count / max(count - 1, 1))  # what torch keeps
+    for running, value in ((self.mean, mean), (self.var, unbiased)):
+      kept = (1 - _MOMENTUM) * running[...]
+      running[...] = kept + _MOMENTUM * jax.lax.stop_gradient(value)
+    return mean, var
 
 
 class ConvNorm(nnx.Module):

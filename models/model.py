@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds import errors
+from robust_tfds.models import arguments
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.family import Family
 from robust_tfds.models.spec import Kind
@@ -49,10 +50,10 @@ class Model(abc.ABC):
 
   @property
   def trainable(self) -> bool:
-    """Whether it can be trained here: its variables are its own weights.
+    """Whether it can be trained here: it has a train mode.
 
-    Classifiers are trained on the cross-entropy of `apply`'s logits, detectors
-    on `loss`.
+    Classifiers of the catalogue are trained on the cross-entropy of `train`'s
+    logits, detectors on `loss`; models from elsewhere are trained elsewhere.
     """
     return False
 
@@ -113,8 +114,12 @@ class NetworkModel(Model):
       )
 
   def init(self, key: jax.Array) -> Variables:
-    """Random variables drawn from a JAX key, as one trains from."""
-    state = nnx.state(self.build(nnx.Rngs(key)))
+    """Random variables drawn from a JAX key, as one trains from.
+
+    Raises:
+      UserError: not one key.
+    """
+    state = nnx.state(self.build(arguments.rngs(self.name, key)))
     flat = nnx.to_flat_state(state)
     return variables_lib.nest({path: value[...] for path, value in flat})
 
@@ -132,6 +137,11 @@ class NetworkModel(Model):
     """How many trainable numbers there are (no running statistics)."""
     sizes = [v.size for _, v in _abstract(self)[1] if isinstance(v, nnx.Param)]
     return sum(sizes)
+
+  def statistics(self) -> frozenset[Path]:
+    """Paths of running statistics: what training moves without a gradient."""
+    flat = _abstract(self)[1]
+    return frozenset(p for p, v in flat if not isinstance(v, nnx.Param))
 
   def merge(self, variables: Variables) -> Any:
     """The network with these variables, to be called.
@@ -159,7 +169,7 @@ class Classifier(NetworkModel):
 
   @property
   def trainable(self) -> bool:
-    """On the cross-entropy of its logits."""
+    """On the cross-entropy of its logits, see `train`."""
     return True
 
   def apply(
@@ -179,7 +189,32 @@ class Classifier(NetworkModel):
     Raises:
       UserError: the batch or the variables do not fit this model.
     """
-    pixels = jnp.asarray(batch)
+    return self._logits(self.merge(variables), batch)
+
+  def train(
+    self, variables: Variables, batch: jax.typing.ArrayLike
+  ) -> tuple[jax.Array, dict[Path, jax.Array]]:
+    """Logits of a batch in train mode, and the statistics that it moves.
+
+    Args:
+      variables: as of `apply`.
+      batch: as of `apply`.
+
+    Returns:
+      float32 `[B, num_classes]`, and the new value of each of `statistics`.
+
+    Raises:
+      UserError: the batch or the variables do not fit this model.
+    """
+    network = self.merge(variables)
+    # Not `network.train()`, which would ask for dropout's keys as well.
+    network.set_attributes(use_running_average=False, raise_if_not_found=False)
+    logits = self._logits(network, batch)
+    moved = nnx.to_flat_state(nnx.state(network, nnx.Not(nnx.Param)))
+    return logits, {variables_lib.as_text(p): v[...] for p, v in moved}
+
+  def _logits(self, network: Any, batch: jax.typing.ArrayLike) -> jax.Array:
+    pixels = arguments.batch(self.name, batch)
     self.spec.check_shape(self.name, pixels.shape)
     if pixels.dtype == jnp.uint8:
       pixels = self.preprocess(pixels)
@@ -190,7 +225,7 @@ class Classifier(NetworkModel):
       )
     precision = "highest" if self.dtype == "float32" else "default"
     with jax.default_matmul_precision(precision):
-      logits = self.merge(variables)(pixels.astype(self.dtype))
+      logits = network(pixels.astype(self.dtype))
     return logits.astype(jnp.float32)
 
 

@@ -10,6 +10,8 @@ labels the outputs stand for. `ModelSpec` holds what every kind of model has;
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 from collections.abc import Mapping
 from typing import Any
 from typing import ClassVar
@@ -19,13 +21,16 @@ from typing import get_args
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.models import arguments
 
 Kind = Literal["classification", "detection", "video"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _RESIZE_RULES = ("squash", "short_side", "fraction")
 _ORDERS = ("rgb", "bgr")
+_INTERPOLATIONS = ("bilinear", "bicubic")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,7 +77,22 @@ class ModelSpec:
   source: str = ""
 
   def __post_init__(self) -> None:
-    """Refuses an order of channels that does not exist."""
+    """Refuses values that pixels cannot be brought to.
+
+    Raises:
+      UserError: names the field, what it got and what is expected.
+    """
+    arguments.num_classes(self.num_classes, self.least_classes)
+    for name in ("mean", "std"):
+      # Lists and arrays of numbers too: a spec is hashed, so they become tuples.
+      values = _numbers(name, getattr(self, name), 3)
+      object.__setattr__(self, name, values)
+    _numbers("scale", (self.scale,), 1)
+    if min(self.std) <= 0 or self.scale == 0:
+      raise errors.UserError(
+        f"Got scale {self.scale} and std {self.std}, expected a factor other than"
+        " 0 and a positive value per channel."
+      )
     if self.channel_order not in _ORDERS:
       raise errors.UserError(
         f"Got channel_order {self.channel_order!r}, expected one of {_ORDERS}."
@@ -123,14 +143,13 @@ class ModelSpec:
     """This spec with another head; its labels are then the user's own.
 
     Raises:
-      UserError: fewer classes than `least_classes`.
+      UserError: no whole number, or fewer than `least_classes`.
     """
-    if num_classes is None or num_classes == self.num_classes:
+    if num_classes is None:
       return self
-    if num_classes < self.least_classes:
-      raise errors.UserError(
-        f"Got num_classes={num_classes}, expected {self.least_classes} or more."
-      )
+    num_classes = arguments.num_classes(num_classes, self.least_classes)
+    if num_classes == self.num_classes:
+      return self
     return dataclasses.replace(
       self, num_classes=num_classes, label_space="custom", parameters=None
     )
@@ -165,11 +184,26 @@ class Spec(ModelSpec):
   def __post_init__(self) -> None:
     """Refuses rules that do not exist or do not fit."""
     super().__post_init__()
+    check_counts(self, input_px=1)
     if self.resize not in _RESIZE_RULES:
       raise errors.UserError(
         f"Got resize {self.resize!r}, expected one of {_RESIZE_RULES}."
       )
-    if self.resize != "fraction" and self.resize_px < self.input_px:
+    if self.interpolation not in _INTERPOLATIONS:
+      raise errors.UserError(
+        f"Got interpolation {self.interpolation!r}, expected one of"
+        f" {_INTERPOLATIONS}."
+      )
+    if self.resize == "fraction":
+      _numbers("crop_fraction", (self.crop_fraction,), 1)
+      if not 0 < self.crop_fraction <= 1:
+        raise errors.UserError(
+          f"Got crop_fraction {self.crop_fraction}, expected a share of a side:"
+          " above 0, at most 1."
+        )
+      return
+    check_counts(self, resize_px=1)
+    if self.resize_px < self.input_px:
       raise errors.UserError(
         f"Got resize_px {self.resize_px}, expected at least input_px"
         f" {self.input_px}: the crop must lie inside the picture."
@@ -211,6 +245,41 @@ class Spec(ModelSpec):
         f"{name} got pictures of {high} x {wide}, expected {side} x {side}:"
         " resize them by its spec first."
       )
+
+
+def check_counts(spec: ModelSpec, **least: int) -> None:
+  """Refuses sizes and counts that are no whole numbers, or too small.
+
+  Args:
+    spec: whose fields are checked.
+    **least: field -> its smallest value.
+
+  Raises:
+    UserError: names the field.
+  """
+  for name, smallest in least.items():
+    value = getattr(spec, name)
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < smallest:
+      raise errors.UserError(
+        f"Got {name} {value!r}, expected a whole number of {smallest} or more."
+      )
+
+
+def _numbers(name: str, values: Any, count: int) -> tuple[float, ...]:
+  """Finite numbers, as many as there should be."""
+  try:
+    listed = tuple(values)
+  except TypeError:
+    listed = ()
+  real = all(isinstance(v, numbers.Real) and math.isfinite(v) for v in listed)
+  if len(listed) != count or not real:
+    what = "a finite number" if count == 1 else "one finite number per channel"
+    raise errors.UserError(
+      f"Got {name} {values!r}, expected {what}"
+      f"{', e.g. (0.5, 0.5, 0.5)' * (count == 3)}."
+    )
+  return tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
 
 
 @dataclasses.dataclass(frozen=True)

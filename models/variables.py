@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
+import numpy as np
 
 from robust_tfds import errors
 
@@ -18,9 +19,12 @@ Path = tuple[str, ...]
 
 
 def flatten(variables: Mapping[str, Any]) -> dict[Path, Any]:
-  """Nested dict -> path -> array."""
+  """Nested dict -> path -> array; a place of a list is named by its number."""
   leaves = jax.tree_util.tree_flatten_with_path(variables)[0]
-  return {tuple(str(k.key) for k in path): leaf for path, leaf in leaves}
+  return {
+    tuple(jax.tree_util.keystr((k,), simple=True) for k in path): leaf
+    for path, leaf in leaves
+  }
 
 
 def nest(flat: Mapping[tuple[Any, ...], Any]) -> Variables:
@@ -57,7 +61,7 @@ def check_shapes(
       left over.
   """
   for path, shape in expected.items():
-    got = arrays[path].shape if path in arrays else "nothing"
+    got = np.shape(arrays[path]) if path in arrays else "nothing"
     if got != shape:
       raise errors.UserError(
         f"Variables do not fit {name}: at {'/'.join(path)} got {got},"

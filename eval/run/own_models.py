@@ -11,12 +11,12 @@ Both are written before the first cell, and compared at every later start.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import io
 import json
 import pathlib
 from collections.abc import Mapping
-from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -26,7 +26,6 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds import reading
 from robust_tfds.eval.results import disk
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import likeness
 from robust_tfds.eval.run import probe
@@ -91,9 +90,7 @@ def _is_numbers(leaf: Any) -> bool:
     return False
 
 
-def continue_or_claim(
-  workdir: Workdir, own: Mapping[str, OwnModel], cells: Sequence[Cell]
-) -> None:
+def continue_or_claim(workdir: Workdir, own: Mapping[str, OwnModel]) -> None:
   """Refuses other models than the finished cells are of; notes new ones.
 
   A model without finished cells is new: nothing can be mixed.
@@ -101,14 +98,15 @@ def continue_or_claim(
   Args:
     workdir: of the run.
     own: label -> the model as it is now.
-    cells: of the run.
 
   Raises:
     UserError: says what changed, or that what to compare with is not there.
   """
+  if not own:
+    return
+  finished = collections.Counter(cell.model for cell in workdir.cells())
   for label, model in own.items():
-    finished = sum(c.model == label and workdir.done(c) for c in cells)
-    _continue_or_claim(workdir, label, model, finished)
+    _continue_or_claim(workdir, label, model, finished[label])
 
 
 def _continue_or_claim(

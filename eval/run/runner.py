@@ -129,7 +129,7 @@ class Runner:
     cells = self._cells(loaded)
     if self.host.index == 0:
       own = {label: model.own for label, model in loaded.items() if model.own}
-      own_models.continue_or_claim(self.workdir, own, cells)
+      own_models.continue_or_claim(self.workdir, own)
     return loaded, truth, cells
 
   def _cells(self, loaded: Mapping[str, models_lib.LoadedModel]) -> list[Cell]:

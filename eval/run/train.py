@@ -1,7 +1,10 @@
 """Trains a small model for the embedded quickstart; reuses what it trained.
 
 Not a training library: one optimiser, cross-entropy, a few seconds. Published
-checkpoints go through `models.convert`.
+checkpoints go through `models.convert`. Only parameters follow the gradient;
+running statistics of batch norms are moved by the network's train mode. All
+classifiers of pictures and clips have one (`Classifier.train`), of detectors
+`tiny_retinanet`; others are refused.
 """
 
 from __future__ import annotations
@@ -28,8 +31,10 @@ from robust_tfds.eval.results import damage
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.run import augment
+from robust_tfds.models import variables as variables_lib
 
 _NOTE = "recipe.json"  # written last
+_WEIGHTS = "variables"
 
 
 class _Record(pydantic.BaseModel):
@@ -61,11 +66,21 @@ def load_or_train(
     Variables for `model.apply`.
 
   Raises:
-    UserError: the folder holds a model of another recipe.
+    UserError: a model without a train mode; the folder holds a model of another
+      recipe, or a damaged one; labels that the model has not; training that
+      diverged.
   """
+  if not model.trainable:
+    raise errors.UserError(
+      f"{model.name} has no train mode, so config.model.train would spoil it."
+      " Classifiers of models.names() have one, and tiny_retinanet: name one of"
+      " them, or leave out `train` and give a checkpoint."
+    )
   facts = {"model": model.name, **dict(recipe)}
+  if model.statistics():  # older code moved them by the gradient
+    facts["statistics"] = "moved by the train mode"
   note = folder / _NOTE
-  checkpoint = (folder / "variables").absolute()
+  checkpoint = (folder / _WEIGHTS).absolute()
   if os.path.lexists(note):
     record = check_whole(folder)
     if record != facts:
@@ -81,8 +96,8 @@ def load_or_train(
     return jax.tree.map(np.asarray, restored)
   variables = jax.tree.map(np.asarray, _train(model, recipe, data_dir))
   with disk.writing(folder):
-    shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
-    folder.mkdir(parents=True)
+    shutil.rmtree(checkpoint, ignore_errors=True)  # of a run that was killed
+    folder.mkdir(parents=True, exist_ok=True)
     with _checkpointer() as checkpointer:
       checkpointer.save(checkpoint, variables, force=True)
   record = {"recipe": facts, "files": _checksums(folder)}
@@ -116,13 +131,9 @@ def check_whole(folder: pathlib.Path) -> dict[str, Any]:
 
 
 def _checksums(folder: pathlib.Path) -> dict[str, str]:
-  """Name -> sha256 of all files of a trained model but its note."""
-  paths = sorted(p for p in folder.rglob("*") if p.is_file())
-  return {
-    p.relative_to(folder).as_posix(): note_lib.file_sha256(p)
-    for p in paths
-    if p.name != _NOTE
-  }
+  """Name -> sha256 of all files of a trained model's checkpoint."""
+  paths = sorted(p for p in (folder / _WEIGHTS).rglob("*") if p.is_file())
+  return {p.relative_to(folder).as_posix(): note_lib.file_sha256(p) for p in paths}
 
 
 def _checkpointer() -> Any:
@@ -142,11 +153,13 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
   make = _detection if model.kind == "detection" else _classification
   data, loss, optimizer = make(model, recipe, data_dir)
   key = jax.random.key(recipe.seed)
-  variables = model.init(key)
+  parameters, statistics = _parted(model, model.init(key))
   count = len(jax.tree.leaves(data)[0])
 
-  @functools.partial(jax.jit, donate_argnums=(0, 1))
-  def step(variables: Any, state: Any, data: Any, i: int) -> tuple[Any, Any]:
+  @functools.partial(jax.jit, donate_argnums=(0, 1, 2))
+  def step(
+    parameters: Any, statistics: Any, state: Any, data: Any, i: int
+  ) -> tuple[Any, Any, Any]:
     rows = jax.random.randint(
       jax.random.fold_in(key, i), (recipe.batch_size,), 0, count
     )
@@ -156,30 +169,63 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
       flip=recipe.get("flip", False),
       crop_px=recipe.get("crop_px", 0),
     )
-    gradient = jax.grad(loss)(variables, batch)
-    update, state = optimizer.update(gradient, state, variables)
-    return optax.apply_updates(variables, update), state
 
-  state = optimizer.init(variables)
+    def of_parameters(parameters: Any) -> tuple[jax.Array, Any]:
+      return loss(_joined(parameters, statistics), batch)
+
+    gradient, moved = jax.grad(of_parameters, has_aux=True)(parameters)
+    update, state = optimizer.update(gradient, state, parameters)
+    return optax.apply_updates(parameters, update), moved, state
+
+  state = optimizer.init(parameters)
   for i in range(recipe.steps):
-    variables, state = step(variables, state, data, i)
-  return jax.block_until_ready(variables)
+    parameters, statistics, state = step(parameters, statistics, state, data, i)
+  variables = jax.block_until_ready(_joined(parameters, statistics))
+  _check_finite(model, recipe, variables)
+  return variables
+
+
+def _parted(model: Any, variables: Any) -> tuple[Any, dict]:
+  """Parameters as nested dicts, and statistics by path."""
+  flat = variables_lib.flatten(variables)
+  moved = model.statistics()
+  parameters = {p: x for p, x in flat.items() if p not in moved}
+  return variables_lib.nest(parameters), {p: flat[p] for p in moved}
+
+
+def _joined(parameters: Any, statistics: dict) -> Any:
+  """The variables again; undoes `_parted`."""
+  flat = {**variables_lib.flatten(parameters), **statistics}
+  return variables_lib.nest(flat)
+
+
+def _check_finite(model: Any, recipe: Any, variables: Any) -> None:
+  """Refuses weights that training has driven to NaN or infinity."""
+  for path, leaf in variables_lib.flatten(variables).items():
+    if not np.isfinite(np.asarray(leaf)).all():
+      raise errors.UserError(
+        f"Training {model.name} diverged: {'/'.join(path)} has NaN or infinite"
+        f" values after {recipe.steps} steps. Lower train.learning_rate"
+        f" ({recipe.learning_rate})."
+      )
 
 
 def _classification(model: Any, recipe: Any, data_dir: str) -> tuple:
   video = bool(model.spec.clip_frames)
   set_ = recipe.dataset, recipe.split, data_dir
   image, label = _clips(model, *set_) if video else _arrays(*set_)
+  _check_labels(model, recipe, label)
   data = {
     "image": model.preprocess(jnp.asarray(image)),
     "label": jnp.asarray(label),
   }
 
-  def loss(variables: Any, batch: Any) -> jax.Array:
-    logits = model.apply(variables, batch["image"])
-    return optax.softmax_cross_entropy_with_integer_labels(
+  def loss(variables: Any, batch: Any) -> tuple[jax.Array, Any]:
+    logits, moved = model.train(variables, batch["image"])
+    each = optax.softmax_cross_entropy_with_integer_labels(
       logits, batch["label"]
-    ).mean()
+    )
+    return each.mean(), moved
 
   schedule = optax.cosine_decay_schedule(recipe.learning_rate, recipe.steps)
   return data, loss, optax.adam(schedule)
@@ -207,13 +253,34 @@ def _detection(model: Any, recipe: Any, data_dir: str) -> tuple:
     0.0, recipe.learning_rate, recipe.steps // 10, recipe.steps
   )
   optimizer = optax.chain(optax.clip_by_global_norm(5.0), optax.adam(schedule))
-  return data, model.loss, optimizer
+
+  def loss(variables: Any, batch: Any) -> tuple[jax.Array, Any]:
+    return model.loss(variables, batch), {}  # no statistics: `trainable`
+
+  return data, loss, optimizer
+
+
+def _check_labels(model: Any, recipe: Any, label: np.ndarray) -> None:
+  classes = model.spec.num_classes
+  if not 0 <= label.min() <= label.max() < classes:
+    raise errors.UserError(
+      f"train.dataset={recipe.dataset!r} has labels {label.min()}..{label.max()},"
+      f" {model.name} has the classes 0..{classes - 1}. Set num_classes, or train"
+      " on a set of its classes."
+    )
 
 
 def _arrays(name: str, split: str, data_dir: str) -> tuple:
   """All pictures and labels of a split."""
   builder = datasets.prepare(name, "", data_dir=data_dir)
   rows = list(builder.as_dataset(split=split).as_numpy_iterator())
+  shapes = sorted({r["image"].shape for r in rows})
+  if len(shapes) != 1:
+    raise errors.UserError(
+      f"train.dataset={name!r} has pictures of {len(shapes)} shapes, e.g."
+      f" {', '.join(map(str, shapes[:2]))}, expected one: train on a set whose"
+      " pictures have the network's size."
+    )
   # TFDS stores examples by the hash of their ids: the order is stable.
   return (
     np.stack([r["image"] for r in rows]),

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 
 from robust_tfds import errors
 from robust_tfds.models import answers
+from robust_tfds.models import arguments
 from robust_tfds.models.model import Model
 
 Forward = Callable[[Any, jax.Array], jax.typing.ArrayLike]
@@ -67,7 +68,7 @@ class Adapted(Model):
     Raises:
       UserError: the forward answers with another shape or dtype.
     """
-    pixels = jnp.asarray(batch)
+    pixels = arguments.batch(self.name, batch)
     if pixels.dtype == jnp.uint8:
       pixels = self.preprocess(pixels)
     answer = self.forward(variables, pixels)

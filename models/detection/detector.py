@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds import errors
+from robust_tfds.models import arguments
 from robust_tfds.models.detection import resize
 from robust_tfds.models.detection.spec import DetectorSpec as DetectorSpec
 from robust_tfds.models.model import NetworkModel
@@ -49,7 +50,15 @@ class Detector(NetworkModel):
 
   @property
   def trainable(self) -> bool:
-    """Whether its network has a loss."""
+    """Whether its network has a loss, and no running statistics.
+
+    Detectors have no train mode for batch norms: published ones were trained
+    with frozen statistics, from a checkpoint.
+    """
+    return self._has_loss and not self.statistics()
+
+  @property
+  def _has_loss(self) -> bool:
     network = self.family.network
     return (
       isinstance(network, type)
@@ -80,12 +89,13 @@ class Detector(NetworkModel):
       UserError: a batch of another dtype or shape, or variables that do not
         fit.
     """
-    images, valid_px = jnp.asarray(batch), jnp.asarray(sizes)
+    images = arguments.batch(self.name, batch)
     if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != jnp.uint8:
       raise errors.UserError(
         f"{self.name} got {images.dtype} {images.shape}, expected uint8"
         " [B, H, W, 3]."
       )
+    valid_px = arguments.sizes(self.name, sizes, len(images))
     pixels, seen_px, factor = resize.to_network(images, valid_px, self.spec)
     network: DetectorNetwork = self.merge(variables)
     with jax.default_matmul_precision("highest"):
@@ -97,7 +107,7 @@ class Detector(NetworkModel):
   def loss(
     self, variables: Variables, batch: Mapping[str, jax.Array]
   ) -> jax.Array:
-    """The training loss of a batch.
+    """The training loss of a batch; batch norms use their running statistics.
 
     Args:
       variables: of the network.
@@ -107,7 +117,7 @@ class Detector(NetworkModel):
     Raises:
       UserError: a network without a loss (two-stage detectors).
     """
-    if not self.trainable:
+    if not self._has_loss:
       raise errors.UserError(
         f"{self.name} has no training loss here; RetinaNets have. Convert a"
         " checkpoint of it (models.convert)."

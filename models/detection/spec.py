@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
+from robust_tfds import errors
 from robust_tfds.models.spec import Kind
 from robust_tfds.models.spec import ModelSpec
+from robust_tfds.models.spec import check_counts
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -28,3 +30,17 @@ class DetectorSpec(ModelSpec):
   label_space: str = "coco"
   num_classes: int = 80
   detections: int = 100
+
+  def __post_init__(self) -> None:
+    """Refuses sizes that cannot be.
+
+    Raises:
+      UserError: names the field.
+    """
+    super().__post_init__()
+    check_counts(self, short_px=0, long_px=1, detections=1)
+    if self.short_px > self.long_px:
+      raise errors.UserError(
+        f"Got short_px {self.short_px} and long_px {self.long_px}: the longer"
+        " side cannot be below the shorter one."
+      )

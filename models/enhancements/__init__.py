@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds import errors
+from robust_tfds.models import arguments
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import Kind
 from robust_tfds.models.spec import ModelSpec
@@ -78,7 +79,7 @@ class Enhanced(Model):
       UserError: the batch is not uint8: pixels cannot be enhanced after they
         were normalised.
     """
-    pixels = jnp.asarray(batch)
+    pixels = arguments.batch(self.name, batch)
     if pixels.dtype != jnp.uint8:
       raise errors.UserError(
         f"{self.name} got {pixels.dtype} pixels, expected uint8 RGB: it enhances"

@@ -8,6 +8,7 @@ from typing import ClassVar
 from robust_tfds import errors
 from robust_tfds.models.spec import Kind
 from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import check_counts
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -43,10 +44,7 @@ class VideoSpec(Spec):
   def __post_init__(self) -> None:
     """Refuses clips that cannot be."""
     super().__post_init__()
-    if self.frames < 1 or self.rate < 1:
-      raise errors.UserError(
-        f"Got {self.frames} frames at rate {self.rate}, expected 1 or more."
-      )
+    check_counts(self, frames=1, rate=1)
 
   @property
   def clip_frames(self) -> int:

@@ -80,6 +80,21 @@ class LayersTest(parameterized.TestCase):
     want = (x - mean) / np.sqrt(var + 1e-3) * scale + bias
     np.testing.assert_allclose(norm(jnp.asarray(x)), want, atol=1e-5)
 
+  def test_batch_norm_in_training(self):
+    norm = layers.BatchNorm(3, rngs=nnx.Rngs(0))
+    x = np.random.default_rng(0).normal(5, 3, (2, 4, 4, 3)).astype(np.float32)
+    norm.train()
+    mean, var = x.mean((0, 1, 2)), x.var((0, 1, 2))
+    want = (x - mean) / np.sqrt(var + 1e-5)
+    np.testing.assert_allclose(norm(jnp.asarray(x)), want, atol=1e-4)
+    # torch: a tenth of the way, with the unbiased variance (32 values).
+    np.testing.assert_allclose(norm.mean[...], 0.1 * mean, rtol=1e-4)
+    unbiased = 0.9 + 0.1 * var * 32 / 31
+    np.testing.assert_allclose(norm.var[...], unbiased, rtol=1e-4)
+    norm.eval()
+    norm(jnp.asarray(x))
+    np.testing.assert_allclose(norm.mean[...], 0.1 * mean, rtol=1e-4)
+
   def test_layer_norm(self):
     norm = layers.LayerNorm(8, 1e-6, rngs=nnx.Rngs(0))
     x = np.random.default_rng(0).standard_normal((3, 8), np.float32) + 100

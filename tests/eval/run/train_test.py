@@ -1,6 +1,7 @@
 """Small models: trained once, read again, never mixed up."""
 
 import pathlib
+import re
 import tempfile
 from unittest import mock
 
@@ -8,17 +9,42 @@ import jax
 import ml_collections
 import numpy as np
 from absl.testing import absltest
+from flax import nnx
 
 from robust_tfds import datasets
 from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.eval.run import train
+from robust_tfds.models import adapters
+from robust_tfds.models import layers
+from robust_tfds.models import model as model_lib
+from robust_tfds.models.family import Family
+from robust_tfds.models.spec import Variant
 
 _COUNT = 24
 
 
+class _Network(nnx.Module):
+  """A batch norm on pixels, then a matrix."""
+
+  def __init__(self, *, num_classes, rngs):
+    self.norm = layers.BatchNorm(3, rngs=rngs)
+    self.head = layers.linear(3, num_classes, rngs=rngs)
+
+  def __call__(self, x):
+    return self.head(layers.global_mean(self.norm(x)))
+
+
+def _with_norms() -> model_lib.Classifier:
+  variant = Variant(models.get("digits_linear").spec)
+  family = Family(_Network, {"with_norms": variant})
+  return model_lib.Classifier("with_norms", variant.spec, variant, family)
+
+
 class _Rows:
   """A data set of two classes: dark and bright."""
+
+  first_label = 0
 
   def as_dataset(self, split):
     assert split == "train"
@@ -28,7 +54,10 @@ class _Rows:
     rng = np.random.default_rng(0)
     for i in range(_COUNT):
       noise = rng.integers(0, 60, (32, 32, 3))
-      yield {"image": (noise + 180 * (i % 2)).astype(np.uint8), "label": i % 2}
+      yield {
+        "image": (noise + 180 * (i % 2)).astype(np.uint8),
+        "label": self.first_label + i % 2,
+      }
 
 
 def _recipe(**changes) -> ml_collections.ConfigDict:
@@ -85,6 +114,47 @@ class TrainTest(absltest.TestCase):
         for a, b in zip(jax.tree.leaves(other), jax.tree.leaves(same))
       )
     )
+
+  def test_only_parameters_follow_the_gradient(self):
+    model = _with_norms()
+    start = model.init(jax.random.key(0))
+    variables, _ = self._load("norms", model, steps=60)
+    rows = list(_Rows().as_numpy_iterator())
+    pixels = np.asarray(model.preprocess(np.stack([r["image"] for r in rows])))
+    moved = variables["norm"]
+    # The statistics are the data's, which a gradient would not have led to.
+    np.testing.assert_allclose(moved["mean"], pixels.mean((0, 1, 2)), atol=0.1)
+    np.testing.assert_allclose(moved["var"], pixels.var((0, 1, 2)), rtol=0.15)
+    self.assertGreater(abs(moved["scale"] - start["norm"]["scale"]).max(), 1e-3)
+    logits = model.apply(variables, pixels)
+    labels = [r["label"] for r in rows]
+    self.assertEqual(np.argmax(logits, axis=-1).tolist(), labels)
+    again, read = self._load("norms", model, steps=60)
+    read.assert_not_called()
+    jax.tree.map(np.testing.assert_array_equal, again, variables)
+
+  def test_models_without_a_train_mode(self):
+    mine = adapters.get("callable")(lambda x: x, self.model.spec, name="mine")
+    for model in (
+      mine,
+      models.get("digits_linear+clahe"),
+      models.get("retinanet_resnet50_fpn"),
+      models.get("fasterrcnn_resnet50_fpn"),
+    ):
+      with self.assertRaisesRegex(
+        errors.UserError, re.escape(f"{model.name} has no train mode")
+      ):
+        self._load("without", model)
+
+  def test_labels_that_the_model_has_not(self):
+    with mock.patch.object(_Rows, "first_label", 9):
+      with self.assertRaisesRegex(errors.UserError, "labels 9..10, digits_lin"):
+        self._load("labels")
+
+  def test_training_that_diverges(self):
+    with self.assertRaisesRegex(errors.UserError, "diverged.*learning_rate"):
+      self._load("diverged", learning_rate=1e38)
+    self.assertFalse((self.folder / "diverged").exists())
 
   def test_another_recipe_is_refused(self):
     with self.assertRaisesRegex(

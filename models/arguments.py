@@ -1,0 +1,100 @@
+"""What `models.get(...)`, `init` and `apply` are given, refused in words."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from robust_tfds import errors
+
+_MOST_CLASSES = 1_000_000  # the largest public label spaces have some ten thousand
+
+
+def rngs(name: str, key: Any) -> nnx.Rngs:
+  """Streams of random numbers of a key.
+
+  Args:
+    name: of the model, for the error.
+    key: `jax.random.key(n)`, a raw key (`PRNGKey(n)`), or a whole number.
+
+  Raises:
+    UserError: something else.
+  """
+  if isinstance(key, numbers.Integral) and not isinstance(key, bool):
+    if -(1 << 63) <= key < 1 << 63:
+      return nnx.Rngs(int(key))
+  elif isinstance(key, (jax.Array, np.ndarray)):
+    if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.shape == ():
+      return nnx.Rngs(key)
+    if key.dtype == np.uint32 and key.shape == (2,):
+      return nnx.Rngs(jax.random.wrap_key_data(jnp.asarray(key)))
+    what = f"{key.dtype} {list(key.shape)}"
+    raise errors.UserError(f"{name}.init got {what}, {_KEY}")
+  raise errors.UserError(f"{name}.init got {str(key)[:60]!r}, {_KEY}")
+
+
+_KEY = "expected one key: jax.random.key(0)."
+
+
+def batch(name: str, value: Any) -> jax.Array:
+  """An array of numbers with at least one row.
+
+  Args:
+    name: of the model, for the error.
+    value: the batch.
+
+  Raises:
+    UserError: no array of numbers, or an empty one.
+  """
+  try:
+    array = jnp.asarray(value)
+  except (TypeError, ValueError) as e:
+    raise errors.UserError(
+      f"{name} got a {type(value).__name__} as a batch, expected an array of"
+      " pixels [B, ..., 3]."
+    ) from e
+  if not array.size:
+    raise errors.UserError(
+      f"{name} got an empty batch of shape {array.shape}, expected one input or"
+      " more."
+    )
+  return array
+
+
+def sizes(name: str, value: Any, rows: int) -> jax.Array:
+  """The valid (height, width) of each canvas: integers `[B, 2]`.
+
+  Raises:
+    UserError: another shape, or no whole numbers.
+  """
+  array = batch(f"{name} (its sizes)", value)
+  if array.shape != (rows, 2) or not jnp.issubdtype(array.dtype, jnp.integer):
+    raise errors.UserError(
+      f"{name} got sizes {array.dtype} {list(array.shape)}, expected int32"
+      f" {[rows, 2]}: the (height, width) of each picture in px."
+    )
+  return array
+
+
+def num_classes(value: Any, least: int) -> int:
+  """A number of classes.
+
+  Args:
+    value: what was asked for.
+    least: a head of fewer makes no sense.
+
+  Raises:
+    UserError: no whole number, or one that no label space has.
+  """
+  whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+  if not whole or not least <= value <= _MOST_CLASSES:
+    raise errors.UserError(
+      f"Got num_classes={value!r}, expected a whole number of {least} or more"
+      f" (at most {_MOST_CLASSES:,})."
+    )
+  return int(value)
