@@ -65,7 +65,8 @@ def _build(name: str, config: str, options: flags.FlagValues) -> None:
     **codec,
   )
   counts = ", ".join(
-    f"{s.num_examples:,} {n}" for n, s in builder.info.splits.items()
+    f"{builder.counted(s.num_examples)} {n} examples"
+    for n, s in builder.info.splits.items()
   )
   print(f"{builder.info.full_name}: {counts} in {builder.data_dir}", flush=True)
 
