@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
@@ -16,6 +17,7 @@ from robust_tfds.conditions import Family
 from robust_tfds.datasets import base
 
 PUBLISHED = base.PUBLISHED
+_FORMATS = ("tfrecord", "array_record")
 
 
 def names() -> tuple[str, ...]:
@@ -96,11 +98,18 @@ def builder(
   """
   cls = builder_class(name)
   text = config.replace("/", "_") or cls.DEFAULT_BUILDER_CONFIG_NAME or ""
-  return cls(
-    config=cls.config_of(text, **options),
-    data_dir=data_dir,
-    file_format=file_format,
-  )
+  if file_format not in (None, *_FORMATS):
+    raise errors.unknown("file format", file_format, _FORMATS)
+  config_of = functools.partial(cls.config_of, text, **options)
+  there = cls(config=config_of(), data_dir=data_dir)
+  if file_format in (None, there.info.file_format.value):
+    return there
+  if there.data_path.exists():
+    raise errors.UserError(
+      f"{there.data_dir}: the set is there as {there.info.file_format.value}, got"
+      f" file_format={file_format}. Leave it out, or use another data_dir."
+    )
+  return cls(config=config_of(), data_dir=data_dir, file_format=file_format)
 
 
 def prepare(

@@ -127,6 +127,7 @@ class Builder(
     beam: make them in an Apache Beam pipeline instead.
     limit: with Beam, make examples of the first sources alone; TFDS has this
       for other builds only.
+    was_there: the set was found complete and not built again.
   """
 
   FAMILY: ClassVar[conditions.Family | None] = None
@@ -147,6 +148,7 @@ class Builder(
   workers: int = 1
   beam: bool = False
   limit: int | None = None
+  was_there: bool = False
   _frost_dir: str = ""
 
   def __init_subclass__(cls, **kwargs: Any):
@@ -232,6 +234,8 @@ class Builder(
     cls._check_geometry(listed.condition, geometry)
     if listed.variant == SOURCE:
       return cls.builder_configs[cls.changed(listed, geometry=geometry).name]
+    if seed < 0:
+      raise errors.UserError(f"seed={seed}: 0 or more expected.")
     seed = 0 if listed.condition.clean else seed or listed.seed
     if codec == PUBLISHED:
       cls._check_published(listed.condition, geometry, seed)
@@ -301,17 +305,20 @@ class Builder(
         set there that is damaged.
       FileNotFoundError: a source is missing; says what was looked for, where.
     """
-    if not self.data_path.exists():
-      building.check_folder(self._data_dir_root)
-      with building.alone(self.data_path):
-        if self.data_path.exists():  # by the process that had the lock
-          self.info.read_from_directory(self.data_path)
-        else:
-          building.discard_leftovers(self.data_path)
-          with building.in_words(self.data_path):
-            super().download_and_prepare(**options)
-    else:
+    path = self.data_path
+    self.was_there = path.exists()
+    if self.was_there:
       super().download_and_prepare(**options)
+    else:
+      building.check_folder(self._data_dir_root)
+      with building.alone(path):
+        self.was_there = path.exists()  # by the process that had the lock
+        if self.was_there:
+          self.info.read_from_directory(path)
+        else:
+          building.discard_leftovers(path)
+          with building.in_words(path):
+            super().download_and_prepare(**options)
     building.check_whole(self)
 
   def example_features(self) -> Mapping[str, Any]:

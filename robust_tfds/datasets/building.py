@@ -123,16 +123,27 @@ def in_words(data_path: str | os.PathLike) -> Iterator[None]:
     raise FileNotFoundError(str(e)) from e
   except errors.UserError:
     raise
-  except OSError as e:
-    if e.errno not in _FULL:
-      raise
-    raise _full(data_path, e) from e
   except Exception as e:
-    import tensorflow as tf
-
-    if not isinstance(e, tf.errors.OpError):
+    if not any(_is_write(cause) for cause in _causes(e)):
       raise
     raise _full(data_path, e) from e
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+  """An error and what it came from; TFDS wraps what its writers raise."""
+  while error is not None:
+    yield error
+    error = error.__cause__
+
+
+def _is_write(error: BaseException) -> bool:
+  """Whether a file could not be written for want of room."""
+  if isinstance(error, OSError):
+    return error.errno in _FULL
+  import tensorflow as tf
+
+  # TensorFlow's writer, and ArrayRecord's, which has no class for it.
+  return isinstance(error, tf.errors.OpError) or "write() failed" in str(error)
 
 
 def _full(data_path: str | os.PathLike, error: Exception) -> errors.UserError:
