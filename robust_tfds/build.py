@@ -11,13 +11,16 @@ Apache Beam pipeline (extra `beam`), for clusters.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Any
 
 from absl import app
 from absl import flags
 
 from robust_tfds import command
 from robust_tfds import datasets
+from robust_tfds import errors
 
 
 def define_flags() -> None:
@@ -45,35 +48,60 @@ def main(argv: Sequence[str]) -> None:
   """Builds the configs of one dataset."""
   if len(argv) != 2:
     raise app.UsageError("Name one dataset, e.g. digits_c.")
-  for config in configs(argv[1], flags.FLAGS.config):
-    _build(argv[1], config, flags.FLAGS)
+  names = configs(argv[1], flags.FLAGS.config)
+  options = _options(flags.FLAGS)
+  for config in names:  # all of them, before the first is built
+    datasets.builder(argv[1], config, **options)
+  for config in names:
+    _build(argv[1], config, flags.FLAGS, options)
 
 
-def _build(name: str, config: str, options: flags.FlagValues) -> None:
+def _options(settings: flags.FlagValues) -> dict[str, Any]:
+  """What `datasets.builder` takes."""
+  options = {
+    "data_dir": settings.data_dir,
+    "seed": settings.seed,
+    "file_format": settings.file_format,
+  }
+  return options | ({"codec": settings.codec} if settings.codec else {})
+
+
+def _build(
+  name: str,
+  config: str,
+  settings: flags.FlagValues,
+  options: Mapping[str, Any],
+) -> None:
   """Builds one config and prints where it is."""
-  codec = {"codec": options.codec} if options.codec else {}
   builder = datasets.prepare(
     name,
     config,
-    data_dir=options.data_dir,
-    manual_dir=options.manual_dir,
-    workers=options.workers,
-    beam=options.beam,
-    limit=options.limit,
-    seed=options.seed,
-    file_format=options.file_format,
-    **codec,
+    manual_dir=settings.manual_dir,
+    workers=settings.workers,
+    beam=settings.beam,
+    limit=settings.limit,
+    **options,
   )
   counts = ", ".join(
-    f"{s.num_examples:,} {n}" for n, s in builder.info.splits.items()
+    f"{builder.counted(s.num_examples)} {n} examples"
+    for n, s in builder.info.splits.items()
   )
-  print(f"{builder.info.full_name}: {counts} in {builder.data_dir}", flush=True)
+  before = " (there before, not built again)" if builder.was_there else ""
+  print(
+    f"{builder.info.full_name}: {counts} in {builder.data_dir}{before}",
+    flush=True,
+  )
 
 
 def configs(name: str, selection: str) -> list[str]:
   """Config names that a `--config` value stands for."""
   if selection != "all":
-    return selection.split(",")
+    names = selection.split(",")
+    if selection and "" in names:
+      raise errors.UserError(
+        f"--config={selection}: a name between two commas is missing."
+      )
+    return names
   return datasets.conditions(name)
 
 

@@ -233,7 +233,7 @@ def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
   return [
     f"robust_tfds {provenance.code_version()}",
     f"{clean.builder.info.full_name}, split {clean.split},"
-    f" {clean.total} examples",
+    f" {clean.builder.counted(clean.total)} examples",
     f"edition {setting.edition or 'none'}, codec"
     f" {setting.codec or 'as stored'}, {how(plan)}, seed {setting.seed}",
   ]

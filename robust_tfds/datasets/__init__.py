@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
@@ -16,6 +17,7 @@ from robust_tfds.conditions import Family
 from robust_tfds.datasets import base
 
 PUBLISHED = base.PUBLISHED
+_FORMATS = ("tfrecord", "array_record")
 
 
 def names() -> tuple[str, ...]:
@@ -96,11 +98,18 @@ def builder(
   """
   cls = builder_class(name)
   text = config.replace("/", "_") or cls.DEFAULT_BUILDER_CONFIG_NAME or ""
-  return cls(
-    config=cls.config_of(text, **options),
-    data_dir=data_dir,
-    file_format=file_format,
-  )
+  if file_format not in (None, *_FORMATS):
+    raise errors.unknown("file format", file_format, _FORMATS)
+  config_of = functools.partial(cls.config_of, text, **options)
+  there = cls(config=config_of(), data_dir=data_dir)
+  if file_format in (None, there.info.file_format.value):
+    return there
+  if there.data_path.exists():
+    raise errors.UserError(
+      f"{there.data_dir}: the set is there as {there.info.file_format.value}, got"
+      f" file_format={file_format}. Leave it out, or use another data_dir."
+    )
+  return cls(config=config_of(), data_dir=data_dir, file_format=file_format)
 
 
 def prepare(
@@ -125,21 +134,24 @@ def prepare(
     workers: processes that decode, corrupt and encode.
     beam: make the examples in an Apache Beam pipeline instead.
     beam_options: of the pipeline, e.g. `runner=DirectRunner`.
-    limit: build this many examples of each split only, in a folder of their
-      own (`data_dir/first_<limit>`), so that they never pass for the whole.
+    limit: build this many examples of each split only (at least 1; None for
+      all), in a folder of their own (`data_dir/first_<limit>`), so that they
+      never pass for the whole.
     **options: `file_format`, `seed`, `codec`, `geometry`, as in `builder`.
 
   Raises:
-    UserError: as `builder`, broken source files, or Beam was asked for and is
-      not installed.
+    UserError: as `builder`; broken source files, or no example in them; a
+      number of workers or examples below 1; a data_dir that cannot be written;
+      a damaged set there; or Beam was asked for and is not installed.
     FileNotFoundError: a source is missing; says what was looked for, where.
   """
-  if limit:
+  _check_count("workers", workers)
+  if limit is not None:
+    _check_count("limit", limit)
     parent = data_dir or tfds.core.constants.DATA_DIR
     data_dir = os.path.join(os.fspath(parent), f"first_{limit}")
   unprepared = builder(name, config, data_dir=data_dir, **options)
-  if manual_dir and not os.path.isdir(manual_dir):
-    raise FileNotFoundError(f"The manual dir {manual_dir} does not exist.")
+  _check_manual_dir(manual_dir)
   unprepared.workers, unprepared.beam = workers, beam
   unprepared.limit = limit
   download = tfds.download.DownloadConfig(
@@ -147,12 +159,7 @@ def prepare(
     max_examples_per_split=limit,
     beam_options=_pipeline_options(beam_options) if beam else None,
   )
-  try:
-    unprepared.download_and_prepare(download_config=download)
-  except AssertionError as e:  # TFDS's way to say that the manual dir is empty
-    if "manual directory" not in str(e).lower():
-      raise
-    raise FileNotFoundError(str(e)) from e
+  unprepared.download_and_prepare(download_config=download)
   return unprepared
 
 
@@ -184,6 +191,24 @@ def load(name: str, **kwargs: Any) -> Any:
     return tfds.load(dataset, **kwargs)
   options = {**(kwargs.pop("builder_kwargs", None) or {}), "config": config}
   return tfds.load(dataset, builder_kwargs=options, **kwargs)
+
+
+def _check_count(name: str, value: int) -> None:
+  if value < 1:
+    raise errors.UserError(
+      f"{name}={value}: at least 1 expected"
+      + ("; leave it out for all examples." if name == "limit" else ".")
+    )
+
+
+def _check_manual_dir(folder: str | os.PathLike | None) -> None:
+  if not folder or os.path.isdir(folder):
+    return
+  if os.path.exists(folder):
+    raise errors.UserError(
+      f"{folder}: the manual dir is a file; name the folder that it lies in."
+    )
+  raise FileNotFoundError(f"{folder}: the manual dir does not exist.")
 
 
 def _pipeline_options(flags: Sequence[str]) -> Any:

@@ -17,6 +17,7 @@ by the crop alone: `inception`.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import types
 from collections.abc import Callable
@@ -32,9 +33,11 @@ import tensorflow_datasets as tfds
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.datasets import building
 from robust_tfds.datasets import chunks
 from robust_tfds.datasets import geometry as geometry_lib
 from robust_tfds.datasets import writer
+from robust_tfds.datasets.sources import folders
 from robust_tfds.datasets.sources import frost
 
 PUBLISHED = "published"  # the codec of the authors' own files
@@ -118,10 +121,13 @@ class Builder(
     CLASSES: number of classes, or their names in label order.
     SUPERVISED: what `as_supervised` reads.
     HOMEPAGE: of the data.
+    PUBLISHED_EXAMPLES: how many examples the published benchmark has in a
+      config; 0 where that is not known.
     workers: processes that make examples.
     beam: make them in an Apache Beam pipeline instead.
     limit: with Beam, make examples of the first sources alone; TFDS has this
       for other builds only.
+    was_there: the set was found complete and not built again.
   """
 
   FAMILY: ClassVar[conditions.Family | None] = None
@@ -136,11 +142,13 @@ class Builder(
   CLASSES: ClassVar[int | Sequence[str]] = 0
   SUPERVISED: ClassVar[tuple[str, str] | None] = None
   HOMEPAGE: ClassVar[str] = ""
+  PUBLISHED_EXAMPLES: ClassVar[int] = 0
   DEFAULT_BUILDER_CONFIG_NAME: ClassVar[str | None] = conditions.CLEAN
 
   workers: int = 1
   beam: bool = False
   limit: int | None = None
+  was_there: bool = False
   _frost_dir: str = ""
 
   def __init_subclass__(cls, **kwargs: Any):
@@ -226,6 +234,8 @@ class Builder(
     cls._check_geometry(listed.condition, geometry)
     if listed.variant == SOURCE:
       return cls.builder_configs[cls.changed(listed, geometry=geometry).name]
+    if seed < 0:
+      raise errors.UserError(f"seed={seed}: 0 or more expected.")
     seed = 0 if listed.condition.clean else seed or listed.seed
     if codec == PUBLISHED:
       cls._check_published(listed.condition, geometry, seed)
@@ -273,6 +283,44 @@ class Builder(
     """The builder's config; clean by default where the dataset has none."""
     return cast(Config, self.builder_config or Config(name=""))
 
+  def published_examples(self) -> int:
+    """How many examples the published config has; 0 where it is not known."""
+    return self.PUBLISHED_EXAMPLES
+
+  def counted(self, examples: int) -> str:
+    """A number of examples beside the published one: `42 of 50,000 published`."""
+    published = self.published_examples()
+    return f"{examples:,}" + (
+      f" of {published:,} published" if published else ""
+    )
+
+  def download_and_prepare(self, **options: Any) -> None:
+    """As of any builder of TFDS; one process at a time, whole or not at all.
+
+    Args:
+      **options: of TFDS.
+
+    Raises:
+      UserError: broken sources, or none; a data_dir that cannot be written; a
+        set there that is damaged.
+      FileNotFoundError: a source is missing; says what was looked for, where.
+    """
+    path = self.data_path
+    self.was_there = path.exists()
+    if self.was_there:
+      super().download_and_prepare(**options)
+    else:
+      building.check_folder(self._data_dir_root)
+      with building.alone(path):
+        self.was_there = path.exists()  # by the process that had the lock
+        if self.was_there:
+          self.info.read_from_directory(path)
+        else:
+          building.discard_leftovers(path)
+          with building.in_words(path):
+            super().download_and_prepare(**options)
+    building.check_whole(self)
+
   def example_features(self) -> Mapping[str, Any]:
     """What an example holds beside its keys; implemented by the kinds."""
     raise NotImplementedError
@@ -319,10 +367,25 @@ class Builder(
 
   def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     if self.config.codec == PUBLISHED:
-      return {self.SPLIT: map(self._to_example(), self._published(dl_manager))}
+      rows = iter(self._published(dl_manager))
+      first = next(rows, None)
+      if first is None:
+        raise self._no_example(dl_manager)
+      rows = itertools.chain([first], rows)
+      return {self.SPLIT: map(self._to_example(), rows)}
     if self.config.condition.name == "frost":
       self._frost_dir = frost.find(dl_manager)
-    return {self.SPLIT: self._generate_examples(self._sources(dl_manager))}
+    sources = self._sources(dl_manager)
+    if not sources:
+      raise self._no_example(dl_manager)
+    return {self.SPLIT: self._generate_examples(sources)}
+
+  def _no_example(self, dl_manager: Any) -> errors.UserError:
+    folder = folders.manual_dir(dl_manager) or "The sources"
+    return errors.UserError(
+      f"{folder}: for {self.info.full_name} there is no example in the files and"
+      f" lists. Expected:\n{self.MANUAL_DOWNLOAD_INSTRUCTIONS}"
+    )
 
   def _generate_examples(self, sources: Any) -> Any:
     return chunks.examples(

@@ -8,7 +8,10 @@ import multiprocessing
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from concurrent.futures import process
 from typing import Any
+
+from robust_tfds import errors
 
 _AHEAD = 4  # chunks a worker may be ahead of the writer
 
@@ -49,13 +52,23 @@ def _rows(work: Callable, chunks: Sequence, workers: int) -> Iterator:
   context = multiprocessing.get_context("spawn")
   with concurrent.futures.ProcessPoolExecutor(workers, context) as pool:
     waiting: collections.deque = collections.deque()
-    for chunk in chunks:
-      waiting.append(pool.submit(work, chunk))
-      # Not all at once: finished chunks would pile up before a slower writer.
-      if len(waiting) >= _AHEAD * workers:
+    try:
+      for chunk in chunks:
+        waiting.append(pool.submit(work, chunk))
+        # Not all at once: finished chunks would pile up before a slower writer.
+        if len(waiting) >= _AHEAD * workers:
+          yield from waiting.popleft().result()
+      while waiting:
         yield from waiting.popleft().result()
-    while waiting:
-      yield from waiting.popleft().result()
+    except process.BrokenProcessPool as e:
+      raise errors.UserError(
+        f"workers={workers}: a worker process ended unexpectedly, perhaps for"
+        " want of memory. Nothing half-made stays; run it again with fewer"
+        " workers."
+      ) from e
+    finally:
+      for future in waiting:
+        future.cancel()
 
 
 def _pipeline(work: Callable, chunks: Sequence, example: Callable) -> Any:

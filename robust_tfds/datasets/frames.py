@@ -131,6 +131,10 @@ class Builder(
     """`reviewed` (or `clean`, its other name), `all`, or a full name."""
     return super()._listed(REVIEWED if name == conditions.CLEAN else name)
 
+  def published_examples(self) -> int:
+    """Of the reviewed frames alone; the papers do not count the others."""
+    return 0 if self.config.variant == ALL else self.PUBLISHED_EXAMPLES
+
   def example_features(self) -> dict[str, Any]:
     """A frame and its place in its set, see the header."""
     rule = self.config.geometry

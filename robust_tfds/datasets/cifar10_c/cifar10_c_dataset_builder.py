@@ -31,6 +31,7 @@ class Builder(pictures.Builder):
   PUBLISHED_LOSSLESS = True
   CLASSES = cifar.CIFAR10.classes
   SIDE_PX = cifar.SIDE_PX
+  PUBLISHED_EXAMPLES = 10_000
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:

@@ -29,6 +29,7 @@ class Builder(sequences.Builder):
   CLASSES = cifar.CIFAR10.classes
   SIDE_PX = cifar.SIDE_PX
   SOURCE_SHAPE = (cifar.SIDE_PX, cifar.SIDE_PX, 3)
+  PUBLISHED_EXAMPLES = 10_000
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:

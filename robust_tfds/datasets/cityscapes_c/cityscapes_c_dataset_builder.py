@@ -26,6 +26,7 @@ class Builder(objects.Builder):
   SPLIT = "validation"
   CLASSES = tuple(instance_maps.CLASSES.values())
   CATEGORY_IDS = tuple(instance_maps.CLASSES)
+  PUBLISHED_EXAMPLES = 500
   HOMEPAGE = "https://www.cityscapes-dataset.com"
 
   @classmethod

@@ -17,6 +17,7 @@ class Builder(objects.Builder):
   SPLIT = "validation"
   CLASSES = tuple(name for _, name in sorted(coco.categories().items()))
   CATEGORY_IDS = tuple(sorted(coco.categories()))
+  PUBLISHED_EXAMPLES = 5_000
   HOMEPAGE = "https://cocodataset.org"
 
   def _sources(self, dl_manager: Any) -> list[objects.Source]:

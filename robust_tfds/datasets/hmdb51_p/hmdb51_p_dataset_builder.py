@@ -16,6 +16,7 @@ class Builder(videos.Builder):
   MANUAL_DOWNLOAD_INSTRUCTIONS = split_lists.HMDB51_INSTRUCTIONS
   SPLIT = "test"
   CLASSES = 51
+  PUBLISHED_EXAMPLES = 1_530
   HOMEPAGE = "https://serre-lab.clps.brown.edu/resource/hmdb-a-large-human-motion-database/"
 
   def _sources(self, dl_manager: Any) -> list[videos.Source]:

@@ -44,6 +44,7 @@ a folder ImageNet-C; of 299 px in ImageNet-C-299 (config suffix `_inception`), o
     "imagenet": ("", "ImageNet-C"),
     "inception": ("ImageNet-C-299",),
   }
+  PUBLISHED_EXAMPLES = 50_000
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:

@@ -40,6 +40,7 @@ to <perturbation>/<wnid>/<name>.mp4."""
   # perturbations at 299 px act on the original (docs/specs/imagenet_p.md
   # sections 1 and 4).
   SOURCE_RULES = {"": "short256", "inception": "whole"}
+  PUBLISHED_EXAMPLES = 50_000
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:

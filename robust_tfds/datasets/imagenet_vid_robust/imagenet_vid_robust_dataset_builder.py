@@ -16,6 +16,7 @@ class Builder(frames.Builder):
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   MANUAL_DOWNLOAD_INSTRUCTIONS = metadata.INSTRUCTIONS
   CLASSES = tuple(c["name"] for c in metadata.classes())
+  PUBLISHED_EXAMPLES = 22_179
   HOMEPAGE = anchor_sets.HOMEPAGE
 
   def _frames(

@@ -17,6 +17,7 @@ class Builder(objects.Builder):
   CLASSES = voc.CLASSES
   MASKS = False
   DIFFICULT = True
+  PUBLISHED_EXAMPLES = 4_952
   HOMEPAGE = "http://host.robots.ox.ac.uk/pascal/VOC/voc2007"
 
   def _sources(self, dl_manager: Any) -> list[objects.Source]:

@@ -16,6 +16,7 @@ class Builder(videos.Builder):
   MANUAL_DOWNLOAD_INSTRUCTIONS = video_tables.SSV2_INSTRUCTIONS
   SPLIT = "validation"
   CLASSES = 174
+  PUBLISHED_EXAMPLES = 24_777
   HOMEPAGE = (
     "https://developer.qualcomm.com/software/ai-datasets/something-something"
   )

@@ -30,6 +30,7 @@ of {tiny_imagenet.NAME} beside it.
   CODECS = (pictures.JPEG85, pictures.RAW, base.PUBLISHED)
   CLASSES = tiny_imagenet.NUM_CLASSES
   SIDE_PX = 64
+  PUBLISHED_EXAMPLES = 10_000
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:

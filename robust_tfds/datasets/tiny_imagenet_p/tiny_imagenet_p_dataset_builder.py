@@ -25,6 +25,7 @@ they are, or extracted to <perturbation>/<wnid>/<name>.mp4."""
   CODECS = (sequences.PNG, sequences.H264, sequences.PUBLISHED)
   CLASSES = tiny_imagenet.NUM_CLASSES
   SIDE_PX = 64
+  PUBLISHED_EXAMPLES = 10_000
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:

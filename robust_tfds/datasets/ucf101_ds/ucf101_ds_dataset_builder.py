@@ -17,6 +17,7 @@ class Builder(videos.Builder):
   FAMILY = None  # the shifts are nature's
   EDITION = ""
   CLASSES = 101
+  PUBLISHED_EXAMPLES = 4_708
   HOMEPAGE = "https://www.crcv.ucf.edu/research/projects/ucf101-ds/"
 
   def extra_features(self) -> dict[str, Any]:

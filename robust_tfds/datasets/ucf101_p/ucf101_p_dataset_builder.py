@@ -16,6 +16,7 @@ class Builder(videos.Builder):
   MANUAL_DOWNLOAD_INSTRUCTIONS = split_lists.UCF101_INSTRUCTIONS
   SPLIT = "test"
   CLASSES = 101
+  PUBLISHED_EXAMPLES = 3_783
   HOMEPAGE = "https://www.crcv.ucf.edu/data/UCF101.php"
 
   def _sources(self, dl_manager: Any) -> list[videos.Source]:

@@ -1,0 +1,190 @@
+"""A set on disk: built by one process at a time, whole or not at all.
+
+TFDS writes into a folder of its own and renames it when the set is complete. Here
+is what it leaves open: two builds at once, what killed builds left, disks that
+are full, and sets that were damaged since.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import pathlib
+import shutil
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+from absl import logging
+
+from robust_tfds import errors
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_LEFTOVERS = "incomplete.??????_"  # TFDS's file_utils.incomplete_dir
+_FRAME_BYTES = 16  # a TFRecord's length and checksums, beside its data
+_TFRECORD = "tfrecord"
+
+
+def is_local(path: str | os.PathLike) -> bool:
+  """Whether a path is of this machine's file system and not of a bucket."""
+  return "://" not in os.fspath(path)
+
+
+def check_folder(folder: str | os.PathLike) -> None:
+  """Refuses a data folder that cannot be written.
+
+  Raises:
+    UserError: it is a file, lies below one, or may not be written.
+  """
+  if not is_local(folder):
+    return
+  place = pathlib.Path(folder).expanduser().absolute()
+  there = next(p for p in (place, *place.parents) if os.path.lexists(p))
+  if not there.is_dir():
+    raise errors.UserError(
+      f"{folder}: {there} is not a folder; data_dir has to be one, or one that"
+      " can be made."
+    )
+  if not os.access(there, os.W_OK | os.X_OK):
+    raise errors.UserError(
+      f"{folder}: {there} may not be written; choose another data_dir."
+    )
+
+
+@contextlib.contextmanager
+def alone(data_path: str | os.PathLike) -> Iterator[None]:
+  """Holds a set's lock; waits while another process of this machine builds it.
+
+  The system frees the lock when its process ends, however it ends. Buckets have
+  none: there the set that is complete first stays.
+
+  Args:
+    data_path: the set's folder, made or not.
+  """
+  if not is_local(data_path) or os.name != "posix":
+    yield
+    return
+  path = pathlib.Path(data_path)
+  lock = path.parent.parent / f".{path.parent.name}_{path.name}.lock"
+  lock.parent.mkdir(parents=True, exist_ok=True)
+  file = _locked(lock, path)
+  try:
+    os.truncate(file, 0)
+    os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
+    yield
+  finally:
+    lock.unlink(missing_ok=True)
+    os.close(file)
+
+
+def _locked(lock: pathlib.Path, path: pathlib.Path) -> int:
+  """The lock's file, open and ours."""
+  import fcntl
+
+  while True:
+    file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+      fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+      holder = os.read(file, 1000).decode("utf-8", "replace")
+      logging.warning(
+        "%s is being built by %s; waiting for it.", path, holder or "another"
+      )
+      fcntl.flock(file, fcntl.LOCK_EX)
+    # Who had it before has removed it, perhaps after it was opened here.
+    with contextlib.suppress(FileNotFoundError):
+      if os.path.samestat(os.fstat(file), os.stat(lock)):
+        return file
+    os.close(file)
+
+
+def discard_leftovers(data_path: str | os.PathLike) -> None:
+  """Removes what killed builds of a set left; with the lock held alone."""
+  if is_local(data_path):
+    path = pathlib.Path(data_path)
+    for folder in path.parent.glob(f"{_LEFTOVERS}{path.name}"):
+      shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def in_words(data_path: str | os.PathLike) -> Iterator[None]:
+  """Says what ends a build: a full disk, no manual dir.
+
+  Raises:
+    UserError: no room, or a file of the set cannot be written.
+    FileNotFoundError: TFDS has no manual dir, or an empty one.
+  """
+  try:
+    yield
+  except AssertionError as e:  # TFDS's way to say that the manual dir is empty
+    if "manual directory" not in str(e).lower():
+      raise
+    raise FileNotFoundError(str(e)) from e
+  except errors.UserError:
+    raise
+  except Exception as e:
+    if not any(_is_write(cause) for cause in _causes(e)):
+      raise
+    raise _full(data_path, e) from e
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+  """An error and what it came from; TFDS wraps what its writers raise."""
+  while error is not None:
+    yield error
+    error = error.__cause__
+
+
+def _is_write(error: BaseException) -> bool:
+  """Whether a file could not be written for want of room."""
+  if isinstance(error, OSError):
+    return error.errno in _FULL
+  import tensorflow as tf
+
+  # TensorFlow's writer, and ArrayRecord's, which has no class for it.
+  return isinstance(error, tf.errors.OpError) or "write() failed" in str(error)
+
+
+def _full(data_path: str | os.PathLike, error: Exception) -> errors.UserError:
+  return errors.UserError(
+    f"{os.fspath(data_path)}: the set cannot be written ({error}). Nothing of it"
+    " stays; make room or choose another data_dir, then run the same command"
+    " again."
+  )
+
+
+def check_whole(builder: Any) -> None:
+  """Refuses a set on disk whose files are not all there, or cut.
+
+  Args:
+    builder: of TFDS, whose folder exists.
+
+  Raises:
+    UserError: no description of the set, a file that is missing or has another
+      size than its records.
+  """
+  folder = os.fspath(builder.data_path)
+  if not builder.is_prepared():
+    raise _damaged(folder, "it has no dataset_info.json")
+  for split in builder.info.splits.values():
+    size = 0
+    for path in split.filepaths:
+      if not path.exists():
+        raise _damaged(folder, f"{path.name} is missing")
+      size += path.stat().length
+    records = split.num_bytes + _FRAME_BYTES * split.num_examples
+    if builder.info.file_format.value != _TFRECORD:
+      records = size if size >= split.num_bytes else records
+    if size != records:
+      raise _damaged(
+        folder,
+        f"the files of split {split.name} have {size:,} bytes, its"
+        f" {split.num_examples:,} records {records:,}",
+      )
+
+
+def _damaged(folder: str, fault: str) -> errors.UserError:
+  return errors.UserError(
+    f"{folder}: not a whole set: {fault}. Remove the folder and build it again."
+  )
