@@ -11,6 +11,7 @@ from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import movies
+from robust_tfds.reading import videos as video_files
 
 
 def _moving(frames=6, height=48, width=64, seed=0):
@@ -39,7 +40,7 @@ class MoviesTest(parameterized.TestCase):
   )
   def test_round_trip(self, settings, worst):
     frames = _moving()
-    got = movies.decode(movies.encode(frames, **settings))
+    got = video_files.decode(movies.encode(frames, **settings))
     self.assertEqual(got.shape, frames.shape)
     error = np.sqrt(np.mean((got.astype(float) - frames) ** 2))
     self.assertLess(error, worst)
@@ -52,14 +53,16 @@ class MoviesTest(parameterized.TestCase):
 
   def test_odd_sizes(self):
     frames = _moving(3, 33, 47)
-    self.assertEqual(movies.decode(movies.encode(frames)).shape, frames.shape)
+    self.assertEqual(
+      video_files.decode(movies.encode(frames)).shape, frames.shape
+    )
     with self.assertRaisesRegex(ValueError, "even sides"):
       movies.encode(frames, pixel_format="yuv420p")
 
   def test_iterates_without_keeping(self):
     data = movies.encode(_moving())
     np.testing.assert_array_equal(
-      np.stack(list(movies.iterate(data))), movies.decode(data)
+      np.stack(list(video_files.iterate(data))), video_files.decode(data)
     )
 
   @parameterized.parameters(64 << 20, 10_000)
@@ -71,19 +74,19 @@ class MoviesTest(parameterized.TestCase):
       seen.append(count)
       return [7, 0, 3]
 
-    got = dict(movies.frames_at(data, choose, held_bytes))
+    got = dict(video_files.frames_at(data, choose, held_bytes))
     self.assertEqual(seen, [9])
     self.assertEqual(list(got), [0, 3, 7])
-    whole = movies.decode(data)
+    whole = video_files.decode(data)
     for number, frame in got.items():
       np.testing.assert_array_equal(frame, whole[number])
     with self.assertRaisesRegex(ValueError, r"Frames 2\.\.9 asked for.* has 9"):
-      list(movies.frames_at(data, lambda count: [9, 2], held_bytes))
+      list(video_files.frames_at(data, lambda count: [9, 2], held_bytes))
 
   @parameterized.parameters(b"", b"no video at all" * 9)
   def test_no_video(self, data):
-    with self.assertRaisesRegex(movies.BrokenVideoError, "cannot be read"):
-      movies.decode(data)
+    with self.assertRaisesRegex(video_files.BrokenVideoError, "cannot be read"):
+      video_files.decode(data)
 
   def test_audio_alone(self):
     import av
@@ -96,18 +99,18 @@ class MoviesTest(parameterized.TestCase):
       )
       frame.sample_rate = 8000
       target.mux(stream.encode(frame))
-    with self.assertRaisesRegex(movies.BrokenVideoError, "has no picture"):
-      movies.decode(out.getvalue())
+    with self.assertRaisesRegex(video_files.BrokenVideoError, "has no picture"):
+      video_files.decode(out.getvalue())
 
   def test_no_frames(self):
     data = movies.encode(_moving(1), codec="ffv1", options={}, container="avi")
     empty = data[: data.index(b"movi")] + b"movi"  # cut before the first frame
     for read in (
-      movies.decode,
-      lambda d: list(movies.frames_at(d, lambda count: [0])),
+      video_files.decode,
+      lambda d: list(video_files.frames_at(d, lambda count: [0])),
     ):
       with self.assertRaisesRegex(
-        movies.BrokenVideoError, "holds no frames|cannot be read"
+        video_files.BrokenVideoError, "holds no frames|cannot be read"
       ):
         read(empty)
 
@@ -131,21 +134,21 @@ class MoviesTest(parameterized.TestCase):
       target.mux(stream.encode())
     data = out.getvalue()
     # Every frame once, however long it is shown; the rate is an average.
-    np.testing.assert_array_equal(movies.decode(data), frames)
-    self.assertGreater(movies.frame_rate(data), 0)
+    np.testing.assert_array_equal(video_files.decode(data), frames)
+    self.assertGreater(video_files.frame_rate(data), 0)
 
   @parameterized.parameters((0, 1, -1, 0), (-1, 0, 0, -1), (0, -1, 1, 0))
   def test_turned_as_players_turn_it(self, a, b, c, d):
     frames = _moving(2)
     data = bytearray(movies.encode(frames))
-    plain = movies.decode(bytes(data))
+    plain = video_files.decode(bytes(data))
     # ISO/IEC 14496-12 8.3.2: the matrix of a track header of version 0.
     start = data.index(b"tkhd") + 4 + 40
     one = 1 << 16
     data[start : start + 36] = struct.pack(
       ">9i", a * one, b * one, 0, c * one, d * one, 0, 0, 0, 1 << 30
     )
-    got = movies.decode(bytes(data))
+    got = video_files.decode(bytes(data))
     # (x, y) of the picture is shown at (a x + c y, b x + d y).
     turns = {(0, 1): -1, (-1, 0): 2, (0, -1): 1}[a, b]
     np.testing.assert_array_equal(got, np.rot90(plain, turns, axes=(1, 2)))
@@ -154,10 +157,10 @@ class MoviesTest(parameterized.TestCase):
     path = self.create_tempdir().create_file("a.mp4").full_path
     with open(path, "wb") as f:
       f.write(movies.encode(_moving())[:1500])
-    with self.assertRaisesRegex(movies.BrokenVideoError, "a.mp4"):
-      movies.decode(path)
+    with self.assertRaisesRegex(video_files.BrokenVideoError, "a.mp4"):
+      video_files.decode(path)
     with self.assertRaisesRegex(FileNotFoundError, "b.mp4"):
-      movies.decode(path.replace("a.mp4", "b.mp4"))
+      video_files.decode(path.replace("a.mp4", "b.mp4"))
 
   def test_frames_are_checked(self):
     with self.assertRaisesRegex(ValueError, "at least one frame"):
@@ -173,7 +176,7 @@ class MoviesTest(parameterized.TestCase):
     code = (
       "import sys; sys.modules['av'] = None\n"
       "from robust_tfds import movies\n"
-      "try: movies.decode(b'')\n"
+      "try: video_files.decode(b'')\n"
       "except ImportError as e: assert 'robust_tfds[video]' in str(e)\n"
       "else: raise SystemExit('imported')"
     )
