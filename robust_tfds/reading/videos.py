@@ -11,12 +11,12 @@ Two frames less are let pass, else it is refused. What promises:
   AVI       the number of frames, where the file is shorter than it says
   WebM, MKV the duration of the video; that of the file where there is no tag for
             it, and nothing else in the file or the file is shorter than it says
-  others    the file's duration, where it holds nothing else
+  FLV       the duration of the file, where it holds nothing else
 
-Files that have all their bytes may lack a tenth of what is promised, with a
-warning: edits, repeated frames of AVI (empty, or a few bytes) and frames that
-need others from before the start are none, but not every file is tidy. MPEG
-streams and live recordings promise nothing. ROBUST_TFDS_ALLOW_CUT_VIDEOS=1 in the
+MP4 and AVI that have all their bytes may lack a tenth of what is promised, with a
+warning. Edits, repeated frames of AVI (empty, or a few bytes) and frames that need
+others from before the start are not promised. Other containers, MPEG streams and
+live recordings promise nothing. ROBUST_TFDS_ALLOW_CUT_VIDEOS=1 in the
 environment takes what frames there are, with a warning for each file.
 """
 
@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import math
 import os
 import warnings
@@ -31,6 +32,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,7 +52,7 @@ _FASTEST_FPS = 1000.0  # cameras for slow motion give 960
 # the files and addresses that a play list names.
 _CONTAINERS = (
   "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegts,mpegvideo,m4v,h264,hevc,"
-  "flv,asf,ogg,ivf,dv,mxf,gif,rm,nut,yuv4mpegpipe,wav,mp3,aac,flac"
+  "flv,asf,ogg,ivf,dv,mxf,rm,nut,yuv4mpegpipe,wav,mp3,aac,flac"
 )
 
 
@@ -176,6 +178,11 @@ def opened(video: Video) -> Iterator[Any]:
       source, "r", options={"format_whitelist": _CONTAINERS}
     ) as container:
       size = _pictures(container, video).codec_context
+      if size is None:
+        raise BrokenVideoError(
+          f"{_named(video)} is in a codec that this FFmpeg does not know, or is"
+          " damaged. Replace it, or encode it again."
+        )
       noun = f"pixels in a frame ({size.width} x {size.height})"
       limits.check(
         size.width * size.height, limits.FRAME_PIXELS, _named(video), noun
@@ -259,18 +266,21 @@ def _check_whole(
     return
   kind = container.format.name
   if "mp4" in kind:
-    missing, is_cut = _missing_of_index(video, stream, count)
+    lack = _lack_of_index(video, stream, count)
   elif kind == "avi":
-    missing, is_cut = _missing_of_avi(video, stream, count)
+    lack = _lack_of_avi(video, stream, count)
+  elif "matroska" in kind or kind == "flv":
+    lack = _lack_of_time(video, container, stream, count, last)
   else:
-    missing, is_cut = _missing_of_time(video, container, stream, count, last)
-  if missing <= _SLACK:
+    return
+  if lack.frames <= _SLACK:
     return
   text = (
     f"{_named(video)}: {count} frames can be read, the container promises"
-    f" {count + missing}."
+    f" {lack.promise}."
   )
-  if _cut_is_allowed() or not (is_cut or missing > _TENTH * (count + missing)):
+  few = lack.frames <= _TENTH * (count + lack.frames) and not lack.is_cut
+  if few or _cut_is_allowed():
     _warn(text)
     return
   raise BrokenVideoError(
@@ -279,48 +289,59 @@ def _check_whole(
   )
 
 
-def _missing_of_index(
-  video: Video, stream: Any, count: int
-) -> tuple[int, bool]:
-  """(frames that are missing, whether the file ends before them)."""
+class _Lack(NamedTuple):
+  """What a container promises beyond the frames that were decoded.
+
+  Attributes:
+    frames: how many are missing; below 1 where none is.
+    is_cut: the file ends before they come.
+    promise: what was promised, for the message.
+  """
+
+  frames: int
+  is_cut: bool
+  promise: str
+
+
+def _lack_of_index(video: Video, stream: Any, count: int) -> _Lack:
   size = _size(video)
-  entries = [e for e in stream.index_entries if not e.is_discard]
+  entries = [e for e in _from_the_first_key(stream) if not e.is_discard]
   behind = sum(e.pos + e.size > size for e in entries)
-  if behind:
-    return behind, True
-  return len(entries) - count, False
+  missing = behind or len(entries) - count
+  return _Lack(missing, behind > 0, str(count + missing))
 
 
-def _missing_of_avi(video: Video, stream: Any, count: int) -> tuple[int, bool]:
-  # A RIFF file says its size less 8 at byte 4; chunks are of even sizes.
-  if int.from_bytes(_start(video)[4:8], "little") + 8 > _size(video) + 1:
-    return stream.frames - count, True
+def _from_the_first_key(stream: Any) -> Iterator[Any]:
+  """The index without what needs frames from before the start."""
+  return itertools.dropwhile(lambda e: not e.is_keyframe, stream.index_entries)
+
+
+def _lack_of_avi(video: Video, stream: Any, count: int) -> _Lack:
   promised = stream.frames
-  entries = stream.index_entries
-  if len(entries):
+  # A RIFF file says its size less 8 at byte 4; chunks are of even sizes.
+  said = int.from_bytes(_start(video)[4:8], "little") + 8
+  is_cut = said > _size(video) + 1
+  entries = list(_from_the_first_key(stream))
+  if entries and not is_cut:
     promised = min(promised, sum(e.size > _REPEATED for e in entries))
-  return promised - count, False
+  return _Lack(promised - count, is_cut, str(promised))
 
 
-def _missing_of_time(
+def _lack_of_time(
   video: Video, container: Any, stream: Any, count: int, last: Any
-) -> tuple[int, bool]:
-  if last.time is None:
-    return 0, False
-  own = _seconds(stream.metadata.get("DURATION", ""))
-  promised = own
-  is_cut = own > 0
-  if not own and container.duration:
-    is_cut = _segment_is_cut(video)
-    if is_cut or len(container.streams) == 1:
-      promised = container.duration / 1e6
+) -> _Lack:
+  promised = _seconds(stream.metadata.get("DURATION", ""))
+  whole = (container.duration or 0) / 1e6
+  if promised:
+    promised = min(promised, whole)  # tags may be of the file before an edit
+  elif len(container.streams) == 1 or _segment_is_cut(video):
+    promised = whole
   rate = float(stream.average_rate or stream.guessed_rate or 0)
-  length = float((last.duration or 0) * last.time_base) or 1 / max(rate, 1e-9)
-  end = last.time + length
-  if not end < promised < math.inf:
-    return 0, False
-  # By the frames that there are, whose rate may vary.
-  return round((promised - end) * count / end), is_cut
+  length = float((last.duration or 0) * last.time_base) or 1 / max(rate, 1.0)
+  end = (last.time or 0.0) + length
+  # The frames that there are say how many a second has; rates may vary.
+  missing = round(max(promised - end, 0.0) * count / end)
+  return _Lack(missing, True, f"{promised:.2f} s, they end at {end:.2f} s")
 
 
 def _seconds(text: str) -> float:
