@@ -33,7 +33,9 @@ _ALLOWED = {
   "robust_tfds.corrupt_folder": (
     "robust_tfds.command",
     "robust_tfds.corruptions",
+    "robust_tfds.whole_files",
   ),
+  "robust_tfds.whole_files": (),
   "robust_tfds.configs": (),
   "robust_tfds.models": (),
   "robust_tfds.eval.metrics": (),

@@ -23,10 +23,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds import movies
+from robust_tfds import errors
 from robust_tfds.corruptions import video as perturbations
 from robust_tfds.datasets import geometry
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.reading import videos as video_files
 
 _NATIVE_FPS = 30.0  # what a model's rate counts in
 _PART = 16  # frames perturbed at once
@@ -111,7 +112,7 @@ def sample_clips(
     uint8 `[views, frames, S, S, 3]`, S the spec's `input_px`.
 
   Raises:
-    movies.BrokenVideoError: a file that cannot be decoded.
+    reading.videos.BrokenVideoError: a file that cannot be decoded.
   """
   temporal = bool(name) and perturbations.is_temporal(name)
   clip_frames = np.empty(0, np.int64)
@@ -182,7 +183,9 @@ def _through_mpeg(
 
   def counted() -> Iterator[np.ndarray]:
     nonlocal count
-    for frame in movies.iterate(video) if isinstance(video, bytes) else video:
+    for frame in (
+      video_files.iterate(video) if isinstance(video, bytes) else video
+    ):
       count += 1
       yield frame
 
@@ -200,7 +203,7 @@ def _chosen(
   video: bytes | np.ndarray, choose: _Choose
 ) -> Iterator[_NumberedFrame]:
   if isinstance(video, bytes):
-    yield from movies.frames_at(video, choose)
+    yield from video_files.frames_at(video, choose)
   else:
     yield from ((number, video[number]) for number in choose(len(video)))
 
@@ -260,8 +263,8 @@ class Clips:
         self._views,
         self._sampling,
       )
-    except movies.BrokenVideoError as e:
-      raise movies.BrokenVideoError(f"{text}: {e}") from e
+    except errors.UserError as e:
+      raise type(e)(f"{text}: {e}") from e
 
   def _batch(
     self,

@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.features import feature as feature_lib
 
-from robust_tfds import movies
+from robust_tfds.reading import videos as video_files
 
 
 class Movie(tfds.features.FeatureConnector):
@@ -59,9 +59,9 @@ class Movie(tfds.features.FeatureConnector):
     """Bytes as frames.
 
     Raises:
-      movies.BrokenVideoError: unreadable, or of another shape.
+      video_files.BrokenVideoError: unreadable, or of another shape.
     """
-    frames = movies.decode(example_data)
+    frames = video_files.decode(example_data)
     check(frames.shape, self._shape, f"A video of {len(example_data)} bytes")
     return frames
 
@@ -88,7 +88,7 @@ def check(
   )
   if fits:
     return
-  raise movies.BrokenVideoError(
+  raise video_files.BrokenVideoError(
     f"{what} holds {got[0]} frames of {got[1]}x{got[2]} px, expected"
     f" {_any(expected[0])} of {_any(expected[1])}x{_any(expected[2])}. It is"
     " truncated, or of another edition; replace the file."

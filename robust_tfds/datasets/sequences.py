@@ -31,6 +31,7 @@ from robust_tfds.datasets import base
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets import movie_feature
 from robust_tfds.datasets import pictures
+from robust_tfds.reading import videos as video_files
 
 PNG, H264, PUBLISHED = "png", "h264", base.PUBLISHED
 _BATCH = 8
@@ -173,4 +174,4 @@ def x264(perturbation: str) -> dict[str, str]:
 
 def through_h264(frames: np.ndarray, perturbation: str) -> np.ndarray:
   """Frames as they come back from the published videos' codec."""
-  return movies.decode(movies.encode(frames, options=x264(perturbation)))
+  return video_files.decode(movies.encode(frames, options=x264(perturbation)))

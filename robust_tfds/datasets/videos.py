@@ -27,6 +27,7 @@ from robust_tfds import errors
 from robust_tfds import movies
 from robust_tfds.datasets import base
 from robust_tfds.datasets import movie_feature
+from robust_tfds.reading import videos as video_files
 
 LOSSLESS, H264 = "lossless", "h264"
 # Close to transparent (a CRF below x264's own 23), every size and colour kept.
@@ -116,7 +117,7 @@ def encode_chunk(
   for source in sources:
     data = source.data()
     try:
-      fps = source.fps or movies.frame_rate(data)
+      fps = source.fps or video_files.frame_rate(data)
       if recipe.config.variant != base.SOURCE:
         frames = perturbed(data, source.example_id, recipe, fps)
         data = encode(frames, fps, recipe.config.codec)
@@ -157,22 +158,22 @@ def perturbed(
 
   condition, edition = recipe.condition, recipe.edition
   if condition.clean:
-    yield from movies.iterate(data)
+    yield from video_files.iterate(data)
     return
   key = jnp.asarray(recipe.keys([example_id])[0])
   if perturbations.is_temporal(condition.name):
-    count = sum(1 for _ in movies.iterate(data))
+    count = sum(1 for _ in video_files.iterate(data))
     index = perturbations.frame_indices(
       count, condition.name, condition.level, edition=edition, key=key
     )
     yield from frames_at(data, index)
   elif perturbations.is_codec(condition.name):
-    frames = movies.iterate(data)
+    frames = video_files.iterate(data)
     yield from perturbations.stream(
       frames, condition.name, condition.level, fps
     )
   else:
-    yield from _in_parts(movies.iterate(data), condition, edition, key)
+    yield from _in_parts(video_files.iterate(data), condition, edition, key)
 
 
 def _in_parts(
@@ -209,13 +210,13 @@ def frames_at(
     held_bytes: most that is held; the file is decoded once for every so much of
       the result, up to the last frame needed.
   """
-  first = next(iter(movies.iterate(data)))
+  first = next(iter(video_files.iterate(data)))
   most = max(1, held_bytes // first.nbytes)
   for start in range(0, len(index), most):
     part = index[start : start + most].tolist()
     numbers, last = set(part), max(part)
     held = {}
-    for number, frame in enumerate(movies.iterate(data)):
+    for number, frame in enumerate(video_files.iterate(data)):
       if number in numbers:
         held[number] = frame
       if number == last:

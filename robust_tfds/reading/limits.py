@@ -23,6 +23,7 @@ XML_BYTES = 16 * MIB  # an annotation of VOC has about 1 KiB
 XML_DEPTH = 64  # elements within each other; VOC has 4
 ARRAY_BYTES = 64 * GIB  # of one NumPy file, once it is unpacked
 PICTURE_PIXELS = 178_956_970  # Pillow's own; the largest of ImageNet has 27 M
+VIDEO_BYTES = 16 * GIB  # of all frames of a video, where they are held at once
 FRAME_PIXELS = 1 << 26  # of one frame of a video: 8192 x 8192
 
 

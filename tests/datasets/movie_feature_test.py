@@ -8,6 +8,7 @@ from absl.testing import absltest
 
 from robust_tfds import movies
 from robust_tfds.datasets import movie_feature
+from robust_tfds.reading import videos as video_files
 
 pytest.importorskip("av", reason="the extra `video`")
 
@@ -32,7 +33,7 @@ class MovieTest(absltest.TestCase):
 
     feature = movie_feature.Movie((None, 16, 24, 3))
     data = _video()
-    expected = movies.decode(data)
+    expected = video_files.decode(data)
     np.testing.assert_array_equal(feature.decode_example_np(data), expected)
     stored = tf.data.Dataset.from_tensors(data)
     (frames,) = stored.map(feature.decode_example).as_numpy_iterator()
@@ -41,7 +42,8 @@ class MovieTest(absltest.TestCase):
   def test_another_length_is_refused(self):
     feature = movie_feature.Movie((5, 16, 24, 3))
     with self.assertRaisesRegex(
-      movies.BrokenVideoError, "holds 3 frames of 16x24 px, expected 5 of 16x24"
+      video_files.BrokenVideoError,
+      "holds 3 frames of 16x24 px, expected 5 of 16x24",
     ):
       feature.decode_example_np(_video())
 

@@ -11,12 +11,12 @@ from absl.testing import parameterized
 from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
-from robust_tfds import movies
 from robust_tfds.datasets import base
 from robust_tfds.datasets import videos
 from robust_tfds.datasets.digits_video import (
   digits_video_dataset_builder as own,
 )
+from robust_tfds.reading import videos as video_files
 
 
 def _examples(config, folder, **options):
@@ -59,7 +59,7 @@ class CodecTest(parameterized.TestCase):
     video = np.random.default_rng(0).integers(0, 256, (5, 33, 47, 3), np.uint8)
     first = videos.encode(iter(video), 25.0, codec)
     self.assertEqual(videos.encode(iter(video), 25.0, codec), first)
-    self.assertEqual(movies.decode(first).shape, video.shape)
+    self.assertEqual(video_files.decode(first).shape, video.shape)
 
 
 class PerturbedVideosTest(parameterized.TestCase):
@@ -109,7 +109,7 @@ class PerturbedVideosTest(parameterized.TestCase):
     rng = np.random.default_rng(0)
     video = rng.integers(0, 256, (150, 16, 16, 3), np.uint8)
     data = videos.encode(iter(video), 30.0)
-    np.testing.assert_array_equal(movies.decode(data), video)
+    np.testing.assert_array_equal(video_files.decode(data), video)
     parts = list(videos.perturbed(data, "a", _recipe("gaussian_noise"), 30.0))
     key = corruptions.example_key(0, "set", "gaussian_noise", 3, "a")
     whole = corruptions.perturb_video(video, "gaussian_noise", 3, key=key)

@@ -63,6 +63,7 @@ def stream(
     fps: frames per second.
   """
   from robust_tfds import movies
+  from robust_tfds.reading import videos as video_files
 
   shape: list[int] = []
 
@@ -89,5 +90,5 @@ def stream(
     fps=fps,
     container=container,
   )
-  for frame in movies.iterate(data):
+  for frame in video_files.iterate(data):
     yield frame[: shape[0], : shape[1]]

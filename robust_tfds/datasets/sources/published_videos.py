@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 
 from robust_tfds import errors
-from robust_tfds import movies
 from robust_tfds.datasets import movie_feature
 from robust_tfds.datasets.sources import folders
 from robust_tfds.reading import archives
+from robust_tfds.reading import videos as video_files
 
 _ENDING = ".mp4"
 # (what messages begin with, wnid, name, the file's bytes)
@@ -44,7 +44,7 @@ def find(
   Raises:
     FileNotFoundError: there are none; says where was looked.
     UserError: a folder that is no class.
-    movies.BrokenVideoError: a video that cannot be read or has other frames.
+    video_files.BrokenVideoError: a video that cannot be read or has other frames.
   """
   label_of = {wnid: i for i, wnid in enumerate(wnids)}
   root = pathlib.Path(os.fspath(manual_dir))
@@ -138,8 +138,8 @@ def _is_video(path: pathlib.PurePath) -> bool:
 
 def _validated(data: bytes, where: str, shape: Sequence[int | None]) -> bytes:
   try:
-    got = movies.decode(data).shape
-  except movies.BrokenVideoError as e:
-    raise movies.BrokenVideoError(f"{where}: {e}") from e
+    got = video_files.decode(data).shape
+  except video_files.BrokenVideoError as e:
+    raise video_files.BrokenVideoError(f"{where}: {e}") from e
   movie_feature.check(got, shape, where)
   return data

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from robust_tfds import movies
+from robust_tfds.reading import videos as video_files
 
 
 def facts(video: bytes | str | os.PathLike) -> tuple[str, float]:
@@ -23,11 +23,11 @@ def facts(video: bytes | str | os.PathLike) -> tuple[str, float]:
 
   Raises:
     UserError: PyAV is not installed.
-    movies.BrokenVideoError: not a video, or cut off.
+    video_files.BrokenVideoError: not a video, or cut off.
     FileNotFoundError: no such file.
   """
-  av = movies.pyav()
-  with movies.opened(video) as container:
+  av = video_files.pyav()
+  with video_files.opened(video) as container:
     stream = container.streams.video[0]
     rate = stream.average_rate
     kinds = [

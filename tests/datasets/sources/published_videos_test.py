@@ -148,9 +148,9 @@ class PublishedImagenetPTest(absltest.TestCase):
     (example,) = _examples(built, "validation")
     self.assertEqual(example["label"], 0)
     self.assertEqual(example["example_id"], b"val_7.JPEG")
-    from robust_tfds import movies
+    from robust_tfds.reading import videos as video_files
 
-    np.testing.assert_array_equal(example["frames"], movies.decode(data))
+    np.testing.assert_array_equal(example["frames"], video_files.decode(data))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from absl.testing import absltest
 
 from robust_tfds import movies
 from robust_tfds.datasets.sources import stream
+from robust_tfds.reading import videos as video_files
 
 pytest.importorskip("av", reason="the extra `video`")
 
@@ -27,7 +28,7 @@ class StreamTest(absltest.TestCase):
     self.assertEqual(kinds, "IPPIPPIPP")
 
   def test_refuses_what_is_no_video(self):
-    with self.assertRaisesRegex(movies.BrokenVideoError, "cannot be read"):
+    with self.assertRaisesRegex(video_files.BrokenVideoError, "cannot be read"):
       stream.facts(b"nothing")
     with self.assertRaises(FileNotFoundError):
       stream.facts("/nowhere/a.mp4")

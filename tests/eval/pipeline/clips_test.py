@@ -12,6 +12,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval.pipeline import clips
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.models.video.spec import VideoSpec
+from robust_tfds.reading import videos as video_files
 
 _SPEC = VideoSpec(
   input_px=16, resize="squash", resize_px=16, frames=4, rate=2, num_classes=5
@@ -105,13 +106,13 @@ class FileTest(parameterized.TestCase):
     small = np.random.default_rng(0).integers(0, 256, (45, 6, 7, 3), np.uint8)
     video = small.repeat(6, axis=1).repeat(6, axis=2)[:, :33, :41]
     data = movies.encode(video)
-    whole = movies.decode(data)
+    whole = video_files.decode(data)
     if name:
       made = corruptions.perturb_video(whole, name, 1, key=_key(name), fps=30.0)
       whole = np.asarray(made)
     index = clips.view_indices(len(whole), 30.0, 4, 2, 6)
     want = [clips._cropped(frame, _SPEC) for frame in whole[index.ravel()]]
-    for video in (data, movies.decode(data)):
+    for video in (data, video_files.decode(data)):
       got = clips.sample_clips(
         video, 30.0, name, 1, "paper", _key(name), _SPEC, 6
       )
@@ -140,7 +141,9 @@ class FileTest(parameterized.TestCase):
       edition="paper",
       views=1,
     )
-    with self.assertRaisesRegex(movies.BrokenVideoError, "v_Archery_g01.avi: "):
+    with self.assertRaisesRegex(
+      video_files.BrokenVideoError, "v_Archery_g01.avi: "
+    ):
       list(made.batches())
 
 
