@@ -86,6 +86,7 @@ _THIRD_PARTY = {
     "ml_collections",
     "optax",
     "pydantic",
+    "typing_extensions",
   },
 }
 _VAGUE = {"utils", "util", "helpers", "misc", "common"}

@@ -84,7 +84,7 @@ class Sequences(normalised_task.NormalisedTask):
   family = _FAMILY
   clean_config = "source"
   clean_codec = "png"
-  fly_codecs = ("png", "h264")
+  fly_codecs = predict.SEQUENCE_CODECS
 
   def images_per_example(self, condition: Condition) -> int:
     """How many frames a sequence has."""
@@ -297,9 +297,7 @@ class _Summary:
     self, each: Sequence[np.ndarray]
   ) -> tuple[float, cells_lib.Interval, int | None]:
     """Mean, interval and number of sequences of the common perturbations."""
-    ids = [
-      self.sequences_of[n]["example_id"] for n in _FAMILY.names("common")
-    ]
+    ids = [self.sequences_of[n]["example_id"] for n in _FAMILY.names("common")]
     value = float(np.mean([np.mean(e) for e in each]))
     if any(not np.array_equal(i, ids[0]) for i in ids):
       return value, (None, None), None

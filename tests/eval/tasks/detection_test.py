@@ -92,9 +92,7 @@ class RunTest(absltest.TestCase):
     self.assertContainsSubset({"bbox/AP", "bbox/AP50", "bbox/AR100"}, clean)
     (p,) = table.select(self.rows, metric="p")
     self.assertEqual(p.value, clean["bbox/AP"])
-    (mean,) = table.select(
-      self.rows, metric="mean_ap", corruption="brightness"
-    )
+    (mean,) = table.select(self.rows, metric="mean_ap", corruption="brightness")
     self.assertEqual(
       mean.note, "missing: brightness 2, brightness 4, brightness 5 (3 of 5)"
     )
