@@ -9,9 +9,9 @@ from typing import Any
 
 import ml_collections
 
-from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import spec
 from robust_tfds.eval import tasks
@@ -34,7 +34,7 @@ class Plan:
   """
 
   task: base.Task
-  conditions: Sequence[conditions.Condition]
+  conditions: Sequence[Condition]
   models: dict[str, Any]
   config: ml_collections.ConfigDict
 
@@ -58,7 +58,7 @@ class Plan:
     """How many (model, condition) pairs there are."""
     return len(self.conditions) * len(self.models)
 
-  def stored(self, condition: conditions.Condition) -> tuple[str, str]:
+  def stored(self, condition: Condition) -> tuple[str, str]:
     """Config and codec of the set that a condition is read from.
 
     On the fly that is one for all. The authors' files hold no clean data: it is

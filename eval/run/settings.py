@@ -39,13 +39,6 @@ def _listed(value: Any) -> Any:
   return value
 
 
-def _no_flag(value: Any) -> Any:
-  """Refuses True and False, which Python counts as numbers."""
-  if isinstance(value, bool):
-    raise ValueError
-  return value
-
-
 # A type, its limits, and what is expected in words.
 _Name = Annotated[str, pydantic.Field(min_length=1, description="a name")]
 _Text = Annotated[
@@ -80,14 +73,12 @@ _Seed = Annotated[
 ]
 _Gib = Annotated[
   float,
-  pydantic.BeforeValidator(_no_flag),
   pydantic.Field(
     ge=0, le=1e6, allow_inf_nan=False, description="a number of GiB from 0"
   ),
 ]
 _Rate = Annotated[
   float,
-  pydantic.BeforeValidator(_no_flag),
   pydantic.Field(gt=0, allow_inf_nan=False, description="a positive number"),
 ]
 _Format = Annotated[

@@ -65,12 +65,8 @@ def size_holds(
     canvas: its height and width.
     least: of either.
   """
-  return (
-    (size.h >= least)
-    & (size.h <= canvas[0])
-    & (size.w >= least)
-    & (size.w <= canvas[1])
-  )
+  sides, most = jnp.asarray(size), jnp.asarray(canvas)
+  return ((sides >= least) & (sides <= most)).all()
 
 
 def _flat(rows: int, columns: int) -> np.ndarray:
