@@ -10,10 +10,12 @@
 The manual dir holds ILSVRC2012_img_val.tar (with the devkit), or a folder of
 validation images: official names, wnid folders, or files named <wnid>_*.JPEG.
 The clean set is prepared once (Resize 256, CenterCrop 224, lossless); the
-corruptions run on the accelerators. `--config.data.codec=jpeg85` adds the
-published images' last JPEG; `--config.data.source=prepared` reads the builders'
-corrupted sets from the data dir instead. `--config.data.geometry=model` prepares
-the images by the model's own rule instead of ImageNet-C's;
+corruptions run on the accelerators, with the published images' last JPEG (quality
+85). `--config.data.codec=raw` leaves that out; AlexNet's numbers, which mCE is
+divided by, are of JPEG images, so the table's `note` then says raw beside every
+number. `--config.data.source=prepared` reads the builders' corrupted sets from the
+data dir instead. `--config.data.geometry=model` prepares the images by the model's
+own rule instead of ImageNet-C's, and corrupts by the edition of that size;
 `--config.data.geometry=inception` makes the 299 px edition, for Inception networks;
 AlexNet's numbers are of 224 px, so it needs `--config.baseline=`.
 """
@@ -34,7 +36,7 @@ def get_config(model: str = "resnet50") -> ml_collections.ConfigDict:
   config.data.name = "imagenet_c"
   config.data.split = "validation"
   config.data.source = "fly"  # or "prepared"
-  config.data.codec = "raw"  # or "jpeg85", as published
+  config.data.codec = "jpeg85"  # as published; "raw"; prepared: "published"
   config.data.geometry = "imagenet"  # or "inception", or "model"
   config.data.corruptions = "all"  # common, extra, all, none or names
   config.data.severities = (1, 2, 3, 4, 5)

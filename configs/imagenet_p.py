@@ -9,6 +9,7 @@
 
 The manual dir is that of configs/imagenet_c.py. The images are prepared once
 (shorter side 256 px, lossless); the sequences are made on the accelerators.
+That is lossless, which the table's `note` says beside every number;
 `codec=h264` puts them through the published videos' codec on the host (extra
 `video`); `source=prepared` reads the builders' sets instead, with
 `codec=published` the authors' own videos (in a folder ImageNet-P of the manual

@@ -14,11 +14,15 @@ the workdir. Results: table.csv and reports/ (report.html gathers all of them).
 
 import ml_collections
 
+from robust_tfds import errors
+
 
 def get_config(dataset: str = "digits_c") -> ml_collections.ConfigDict:
   """The run; override fields with --config.field=value."""
   if dataset not in ("digits_c", "digits_p"):
-    raise ValueError(f"quickstart.py:{dataset}: expected digits_c or digits_p.")
+    raise errors.UserError(
+      f"quickstart.py:{dataset}: expected digits_c or digits_p after the colon."
+    )
   sequences = dataset == "digits_p"
   config = ml_collections.ConfigDict()
   config.task = "sequences" if sequences else "classification"

@@ -21,6 +21,8 @@ UCF101 and HMDB51, 1 of SSv2. Needs PyAV (extra `video`).
 
 import ml_collections
 
+from robust_tfds import errors
+
 _VIEWS = {
   "kinetics400_p": 10,
   "ucf101_p": 5,
@@ -41,7 +43,7 @@ def get_config(what: str = "kinetics400_p,x3d_m") -> ml_collections.ConfigDict:
   """The run of one model on one data set, named after the colon."""
   dataset, _, model = what.partition(",")
   if dataset not in _VIEWS or not model:
-    raise ValueError(
+    raise errors.UserError(
       f"video_p.py:{what}: <dataset>,<model> expected, a dataset of"
       f" {', '.join(_VIEWS)}."
     )

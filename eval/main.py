@@ -14,7 +14,6 @@ import sys
 from collections.abc import Sequence
 
 from absl import flags
-from ml_collections import config_flags
 
 from robust_tfds import command
 from robust_tfds import errors
@@ -22,9 +21,9 @@ from robust_tfds import errors
 
 def define_flags() -> None:
   """The command's flags."""
-  config_flags.DEFINE_config_file(
-    "config", None, "A file of configs/, e.g. configs/quickstart.py."
-  )
+  from robust_tfds.eval.run import config_flag
+
+  config_flag.define()
   flags.mark_flag_as_required("config")
   flags.DEFINE_string(
     "workdir", None, "Folder of the run: everything is written there."
@@ -58,14 +57,23 @@ def define_flags() -> None:
   )
 
 
+def check_arguments(argv: Sequence[str]) -> None:
+  """Refuses a config that is not there, or keys that it does not have."""
+  from robust_tfds.eval.run import config_flag
+
+  config_flag.check(argv)
+
+
 def main(argv: Sequence[str]) -> None:
   """Plans, runs, prints the summary."""
   command.no_arguments(argv)
+  _check_flags(flags.FLAGS)
   from robust_tfds.eval.results.workdir import Workdir
   from robust_tfds.eval.run import estimate
   from robust_tfds.eval.run import plan as plan_lib
 
   settings = flags.FLAGS
+  workdir = pathlib.Path(settings.workdir) if settings.workdir else None
   if settings.multihost:
     import jax
 
@@ -73,7 +81,6 @@ def main(argv: Sequence[str]) -> None:
       settings.coordinator, settings.num_processes, settings.process_id
     )
   plan = plan_lib.make(settings.config)
-  workdir = pathlib.Path(settings.workdir) if settings.workdir else None
   if settings.plan:
     place = Workdir(workdir) if workdir else None
     if place:
@@ -95,8 +102,33 @@ def main(argv: Sequence[str]) -> None:
     print(summary.read_text("utf-8"))
 
 
+def _check_flags(settings: flags.FlagValues) -> None:
+  """Refuses flags that say nothing, or that contradict each other."""
+  workdir = settings.workdir
+  if workdir and os.path.exists(workdir) and not os.path.isdir(workdir):
+    raise errors.UserError(
+      f"--workdir={workdir} is a file, expected a folder or a new name."
+    )
+  count, index = settings.num_processes, settings.process_id
+  given = {
+    "coordinator": settings.coordinator,
+    "num_processes": count,
+    "process_id": index,
+  }
+  for name, value in given.items():
+    if value is not None and not settings.multihost:
+      raise errors.UserError(f"--{name}={value} needs --multihost.")
+  if count is not None and count < 1:
+    raise errors.UserError(f"--num_processes={count}: expected at least 1.")
+  if index is not None and not 0 <= index < (count or index + 1):
+    raise errors.UserError(
+      f"--process_id={index}: expected 0 to {(count or 1) - 1}, of"
+      f" --num_processes={count}."
+    )
+
+
 def _fail(text: str) -> None:
-  if flags.FLAGS.multihost:
+  if flags.FLAGS.is_parsed() and flags.FLAGS.multihost:
     # At once, so that the other hosts fail too: jax's own exit waits for them.
     print(text, file=sys.stderr, flush=True)
     os._exit(1)
@@ -104,4 +136,4 @@ def _fail(text: str) -> None:
 
 
 if __name__ == "__main__":
-  command.run(main, define_flags, fail=_fail)
+  command.run(main, define_flags, fail=_fail, check=check_arguments)

@@ -34,6 +34,7 @@ def run(
   define_flags: Callable[[], None],
   *,
   fail: Callable[[str], None] = sys.exit,
+  check: Callable[[Sequence[str]], None] = lambda argv: None,
 ) -> None:
   """Runs a command as a program.
 
@@ -41,10 +42,15 @@ def run(
     main: gets the program's name and what is left of the arguments.
     define_flags: defines the command's flags.
     fail: ends the program with a text.
+    check: refuses arguments before they are parsed.
   """
 
   def parse(argv: list[str]) -> list[str]:
     define_flags()
+    try:
+      check(argv)
+    except (errors.UserError, OSError) as e:
+      fail(f"Error: {e}")
     return app.parse_flags_with_usage(argv)
 
   def guarded(argv: Sequence[str]) -> None:

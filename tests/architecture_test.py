@@ -88,6 +88,7 @@ _THIRD_PARTY = {
     "ml_collections",
     "optax",
     "pydantic",
+    "typing_extensions",
   },
 }
 _VAGUE = {"utils", "util", "helpers", "misc", "common"}

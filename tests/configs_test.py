@@ -11,7 +11,7 @@ from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.run import plan as plan_lib
 from tests import frost_folder
 
-_CONDITIONS = {
+CONDITIONS = {
   "imagenet_c:squeezenet1_1": 96,
   "imagenet_p:squeezenet1_1": 15,
   "cifar10_c:digits_cnn": 96,
@@ -33,7 +33,7 @@ _CONDITIONS = {
 
 
 class ConfigsTest(parameterized.TestCase):
-  @parameterized.parameters(*_CONDITIONS.items())
+  @parameterized.parameters(*CONDITIONS.items())
   def test_plan(self, name, conditions):
     file, _, what = name.partition(":")
     module = importlib.import_module(f"configs.{file}")
@@ -48,7 +48,7 @@ class ConfigsTest(parameterized.TestCase):
 
   def test_all_files_are_here(self):
     files = {p.stem for p in pathlib.Path(configs.__path__[0]).glob("*.py")}
-    listed = {name.partition(":")[0] for name in _CONDITIONS}
+    listed = {name.partition(":")[0] for name in CONDITIONS}
     self.assertEqual(files - {"__init__"}, listed)
 
 

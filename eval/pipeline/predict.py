@@ -13,6 +13,7 @@ import concurrent.futures
 import functools
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -22,6 +23,7 @@ from jax.sharding import Mesh
 from jax.sharding import PartitionSpec
 
 from robust_tfds import corruptions
+from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions.ops import jpeg
 from robust_tfds.eval.pipeline import devices
@@ -31,6 +33,9 @@ Reduce = Callable[[Any], Mapping[str, jax.Array]]
 Transform = Callable[
   [jax.Array, jax.Array | None, Condition, np.ndarray], jax.Array
 ]
+# Codecs that are made on the devices or beside them.
+PICTURE_CODECS = ("raw", "jpeg85")
+SEQUENCE_CODECS = ("png", "h264")
 _ROWS, _ALL = PartitionSpec("data"), PartitionSpec()
 
 
@@ -130,7 +135,11 @@ def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
   Returns:
     f(images uint8 `[B, H, W, 3]`, sizes, condition, keys uint32 `[B, 2]`) ->
     uint8 `[B, H, W, 3]`; clean images pass through the codec alone.
+
+  Raises:
+    UserError: another codec.
   """
+  _check_codec(codec, PICTURE_CODECS)
 
   def transform(
     images: jax.Array,
@@ -187,7 +196,11 @@ def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
   Returns:
     f(images uint8 `[B, H, W, 3]`, sizes int32 `[B, 2]` or None, condition, keys
     uint32 `[B, 2]`) -> uint8 `[B, T, S, S, 3]`; the clean crop has T = 1.
+
+  Raises:
+    UserError: another codec.
   """
+  _check_codec(codec, SEQUENCE_CODECS)
 
   def transform(
     images: jax.Array,
@@ -204,6 +217,11 @@ def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
     return frames
 
   return transform
+
+
+def _check_codec(codec: str, known: Sequence[str]) -> None:
+  if codec not in known:
+    raise errors.unknown("codec that is made on the fly", codec, known)
 
 
 @functools.cache

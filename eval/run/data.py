@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from robust_tfds import conditions
 from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds import models
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import hosts
@@ -52,17 +49,10 @@ class Data:
       UserError: broken sources, an unknown config or codec.
       FileNotFoundError: the sources are not there.
     """
-    config, codec = self._config_of(condition)
+    config, codec = self._plan.stored(condition)
     if config not in self._sources:
       self._sources[config] = self._open(config, codec)
     return self._sources[config]
-
-  def _config_of(self, condition: conditions.Condition) -> tuple[str, str]:
-    task = self._plan.task
-    if task.setting.fly:
-      config = self._plan.config.data.get("config") or task.clean_config
-      return config, task.clean_codec
-    return condition.config, _prepared_codec(self._plan, condition)
 
   def _open(self, config: str, codec: str) -> inputs.Source:
     data = self._plan.config.data
@@ -76,7 +66,7 @@ class Data:
         data_dir=data_dir(self._plan, self._workdir),
         manual_dir=data.get("manual_dir") or None,
         file_format=data.get("file_format") or None,
-        **options(self._plan, codec),
+        **self._plan.options(codec),
       ),
     )
     self._stages.add("prepare", time.perf_counter() - start)
@@ -97,16 +87,6 @@ def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:
   return str(workdir.data) if workdir else None
 
 
-def options(plan: Plan, codec: str) -> dict[str, Any]:
-  """How the run's sets are built, as `datasets.builder` takes it."""
-  out: dict[str, Any] = {"codec": codec}
-  if not plan.fly:
-    out["seed"] = plan.seed
-  if plan.config.data.get("geometry"):
-    out["geometry"] = _geometry(plan)
-  return out
-
-
 def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
   """Examples of a cell, where that is known before the clean set is prepared.
 
@@ -122,41 +102,11 @@ def _prepared_examples(plan: Plan, workdir: Workdir | None) -> int | None:
   data, folder = plan.config.data, data_dir(plan, workdir)
   if folder is None:
     return None
-  config = data.get("config") or plan.task.clean_config
-  codec = plan.task.clean_codec
-  if not plan.fly:
-    config = conditions.CLEAN
-    codec = _prepared_codec(plan, conditions.Condition())
+  config, codec = plan.stored(conditions.Condition())
   return datasets.prepared_examples(
     data.name,
     config,
     data.split,
     data_dir=folder,
-    **options(plan, codec),
+    **plan.options(codec),
   )
-
-
-def _prepared_codec(plan: Plan, condition: conditions.Condition) -> str:
-  """The codec of a condition's prepared set.
-
-  The authors' files hold no clean data: it is read without loss.
-  """
-  task = plan.task
-  published = task.setting.codec == datasets.PUBLISHED
-  return (
-    task.clean_codec if published and condition.clean else task.setting.codec
-  )
-
-
-def _geometry(plan: Plan) -> str:
-  """The crop rule: the config's, or with `model` that of its only model."""
-  rule = plan.config.data.geometry
-  if rule != "model":
-    return rule
-  rules = {models.get(e.name).spec.geometry for e in plan.models.values()}
-  if len(rules) != 1:
-    raise errors.UserError(
-      "data.geometry=model needs models of one geometry, got"
-      f" {', '.join(sorted(rules))}. Run them one by one."
-    )
-  return rules.pop()

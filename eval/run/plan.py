@@ -9,13 +9,14 @@ from typing import Any
 
 import ml_collections
 
-from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import spec
 from robust_tfds.eval import tasks
 from robust_tfds.eval.results import workdir as workdir_lib
+from robust_tfds.eval.run import settings
 from robust_tfds.eval.tasks import base
 
 _SOURCES = ("fly", "prepared")
@@ -33,7 +34,7 @@ class Plan:
   """
 
   task: base.Task
-  conditions: Sequence[conditions.Condition]
+  conditions: Sequence[Condition]
   models: dict[str, Any]
   config: ml_collections.ConfigDict
 
@@ -57,6 +58,32 @@ class Plan:
     """How many (model, condition) pairs there are."""
     return len(self.conditions) * len(self.models)
 
+  def stored(self, condition: Condition) -> tuple[str, str]:
+    """Config and codec of the set that a condition is read from.
+
+    On the fly that is one for all. The authors' files hold no clean data: it is
+    read without loss.
+    """
+    from robust_tfds import datasets
+
+    task = self.task
+    if self.fly:
+      config = self.config.data.get("config") or task.clean_config
+      return config, task.clean_codec
+    codec = task.setting.codec
+    if condition.clean and codec == datasets.PUBLISHED:
+      codec = task.clean_codec
+    return condition.config, codec
+
+  def options(self, codec: str) -> dict[str, Any]:
+    """How the run's sets are built, as `datasets.builder` takes it."""
+    out: dict[str, Any] = {"codec": codec}
+    if not self.fly:
+      out["seed"] = self.seed
+    if self.config.data.get("geometry"):
+      out["geometry"] = self.config.data.geometry
+    return out
+
   @property
   def names(self) -> tuple[str, ...]:
     """Names of the corruptions, in the order of the table."""
@@ -67,18 +94,24 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   """Resolves and checks a config.
 
   Raises:
-    UserError: an unknown dataset, corruption, severity, model or task (with a
-      suggestion), or settings that contradict each other.
+    UserError: a key or value that the schema refuses, an unknown dataset,
+      corruption, severity, codec, crop, model or task (with a suggestion), or
+      settings that contradict each other.
     FileNotFoundError: a checkpoint or the frost pictures are not there.
   """
+  settings.check(config)
+  config = _with_crop(config)
   task = task_of(config)
+  settings.check_keys(task)
   listed = task.conditions()
   labelled = _models(config, task)
   task.check_baseline(list(labelled))
   _check_codec(task)
+  plan = Plan(task, listed, labelled, config)
+  _check_sets(plan)
   if task.setting.fly and any(c.name == "frost" for c in listed):
     frost_pictures.check(config.data.get("frost_dir") or None)
-  return Plan(task, listed, labelled, config)
+  return plan
 
 
 def task_of(config: ml_collections.ConfigDict) -> base.Task:
@@ -98,32 +131,72 @@ def task_of(config: ml_collections.ConfigDict) -> base.Task:
   return tasks.bind(config, edition)
 
 
+def _with_crop(config: ml_collections.ConfigDict) -> ml_collections.ConfigDict:
+  """The config with the models' crop rule in place of `geometry=model`.
+
+  Edition, sets, notes and the run's config.json follow from the rule itself.
+  """
+  if config.data.get("geometry") != "model":
+    return config
+  entries = _entries(config).values()
+  rules = {models.get(e.name).spec.geometry for e in entries}
+  if len(rules) != 1:
+    raise errors.UserError(
+      "config.data.geometry=model needs models of one geometry, got"
+      f" {', '.join(sorted(rules))}. Run them one by one."
+    )
+  resolved = ml_collections.ConfigDict(config.to_dict())
+  resolved.data.geometry = rules.pop()
+  return resolved.lock()
+
+
 def _check_codec(task: base.Task) -> None:
   setting = task.setting
   if setting.fly and setting.codec not in task.fly_codecs:
     raise errors.UserError(
-      f"data.codec={setting.codec!r} cannot be made on the fly; use"
+      f"config.data.codec: {setting.codec!r} cannot be made on the fly; use"
       " data.source=prepared, or one of"
       f" {', '.join(repr(c) for c in task.fly_codecs)}."
     )
 
 
+def _check_sets(plan: Plan) -> None:
+  """Refuses configs, codecs and crops that the data set does not have."""
+  from robust_tfds import datasets
+
+  builder = datasets.builder_class(plan.dataset)
+  for condition in plan.conditions:
+    config, codec = plan.stored(condition)
+    builder.config_of(config, **plan.options(codec))
+
+
 def _models(
   config: ml_collections.ConfigDict, task: base.Task
 ) -> dict[str, Any]:
-  labels = workdir_lib.labels_of(config)
-  if not labels:
-    raise errors.UserError("The config names no model: set config.model.name.")
-  single = "model" in config and config.model.get("name")
-  entries = {
-    label: config.model if single else config.models[label] for label in labels
-  }
+  entries = _entries(config)
   for label, entry in entries.items():
     _check_model(label, entry, task)
   return entries
 
 
+def _entries(config: ml_collections.ConfigDict) -> dict[str, Any]:
+  """Label -> the model's part of the config."""
+  labels = workdir_lib.labels_of(config)
+  if not labels:
+    raise errors.UserError("The config names no model: set config.model.name.")
+  single = "model" in config and config.model.get("name")
+  return {
+    label: config.model if single else config.models[label] for label in labels
+  }
+
+
 def _check_model(label: str, entry: Any, task: base.Task) -> None:
+  sides = [key for key in ("short_px", "long_px") if key in entry]
+  if sides and (task.model_kind != "detection" or len(sides) == 1):
+    raise errors.UserError(
+      f"Model {label}: {sides[0]} is of detectors, which take"
+      " short_px and long_px together."
+    )
   # Refuses unknown names and dtypes, and models of another kind.
   models.get(
     entry.name, dtype=entry.get("dtype") or "float32", kind=task.model_kind

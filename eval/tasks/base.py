@@ -97,6 +97,7 @@ class Task(abc.ABC):
     unit: what a model is shown, in words.
     has_pairs: `pairs` gives the true and the predicted classes.
     has_overlays: `overlays` gives boxes to draw.
+    own_keys: keys of the config's `data` that this task reads and others do not.
   """
 
   facts: ClassVar[TaskFacts]
@@ -110,6 +111,7 @@ class Task(abc.ABC):
   unit: ClassVar[str] = "image"
   has_pairs: ClassVar[bool] = False
   has_overlays: ClassVar[bool] = False
+  own_keys: ClassVar[tuple[str, ...]] = ()
 
   def __init__(self, setting: Setting):
     """Checks the setting; raises UserError where the task cannot run it."""
@@ -127,9 +129,13 @@ class Task(abc.ABC):
     Raises:
       UserError: an unknown name (with a suggestion) or level.
     """
-    names = self.setting.data[f"{self.family.noun}s"]
-    levels = self.setting.data[_LEVELS[self.family.level_noun]]
+    names, levels = (self.setting.data[key] for key in self.condition_keys)
     return self.family.select(names, levels)
+
+  @property
+  def condition_keys(self) -> tuple[str, ...]:
+    """Keys of the config's `data` that name the conditions."""
+    return f"{self.family.noun}s", _LEVELS[self.family.level_noun]
 
   def images_per_example(self, condition: Condition) -> int:
     """How many images (of video: clips) an example shows to the model."""
@@ -228,7 +234,12 @@ class Task(abc.ABC):
         pairs[cell] = self.pairs(columns)
     if rows:
       rows += self.summary_rows(rows, summary_inputs)
-    return Scored(rows, listed, pairs)
+    return Scored([r.add_note(self.note) for r in rows], listed, pairs)
+
+  @property
+  def note(self) -> str:
+    """What every row has to say of the run's pixels; nothing by default."""
+    return ""
 
   def check_baseline(self, labels: Sequence[str]) -> None:
     """UserError unless the setting's baseline fits; by default none does."""

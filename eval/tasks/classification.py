@@ -63,7 +63,7 @@ class Classification(normalised_task.NormalisedTask):
     normalised="CE and mCE",
     mean="mCE",
   )
-  fly_codecs = ("raw", "jpeg85")
+  fly_codecs = predict.PICTURE_CODECS
 
   def transform(self, mesh: Mesh) -> predict.Transform:
     """Corrupts batches on their devices."""

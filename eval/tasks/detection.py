@@ -84,6 +84,7 @@ class Detection(base.Task):
   )
   model_kind = "detection"
   sized = True
+  own_keys = ("rules",)
   has_overlays = True
 
   def __init__(self, setting: base.Setting):

@@ -88,6 +88,8 @@ class Frames(base.Task):
     ),
   )
 
+  own_keys = ("label_space", "merge")
+
   def __init__(self, setting: base.Setting):
     """Checks the setting.
 
@@ -117,6 +119,11 @@ class Frames(base.Task):
       label_space.get(self._space)
     if self._merge not in label_space.MERGES:
       raise errors.unknown("merge", self._merge, label_space.MERGES)
+
+  @property
+  def condition_keys(self) -> tuple[str, ...]:
+    """None: the data set holds the perturbations."""
+    return ()
 
   def conditions(self) -> list[Condition]:
     """One: the frames as they are."""

@@ -84,7 +84,7 @@ class Sequences(normalised_task.NormalisedTask):
   family = _FAMILY
   clean_config = "source"
   clean_codec = "png"
-  fly_codecs = ("png", "h264")
+  fly_codecs = predict.SEQUENCE_CODECS
 
   def images_per_example(self, condition: Condition) -> int:
     """How many frames a sequence has."""

@@ -78,6 +78,7 @@ class Video(base.Task):
   clean_codec = ""
   fly_codecs = ("",)
   per_model = True
+  own_keys = ("views", "sampling")
   unit = "clip"
   has_pairs = True
 

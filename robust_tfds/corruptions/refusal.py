@@ -65,13 +65,8 @@ def size_holds(
     canvas: its height and width.
     least: of either.
   """
-  height, width = jnp.asarray(size.h), jnp.asarray(size.w)
-  return (
-    (height >= least)
-    & (height <= canvas[0])
-    & (width >= least)
-    & (width <= canvas[1])
-  )
+  sides, most = jnp.asarray(size), jnp.asarray(canvas)
+  return ((sides >= least) & (sides <= most)).all()
 
 
 def _flat(rows: int, columns: int) -> np.ndarray:

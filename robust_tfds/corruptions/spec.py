@@ -10,6 +10,7 @@ there are is said in `robust_tfds/conditions.py`, what their files say in
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -96,6 +97,28 @@ def edition(name: str) -> Edition:
   if not isinstance(name, str) or name not in EDITIONS:
     raise errors.unknown("edition", name, EDITIONS)
   return EDITIONS[name]
+
+
+def edition_for(side_px: int) -> str:
+  """The edition whose severities fit square pictures of a size.
+
+  The one of that size; where there is none (227 px of Caffe, 331 px of NASNet) the
+  nearest in proportion whose fog map covers them, which a run's table notes.
+
+  Raises:
+    UserError: larger than any fog map.
+
+  >>> [edition_for(px) for px in (299, 224, 64, 32, 227, 331)]
+  ['inception', 'imagenet', 'imagenet64', 'cifar10', 'imagenet', 'inception']
+  """
+  covering = [e for e in EDITIONS.values() if (e.plasma_px or 0) >= side_px]
+  if not covering:
+    largest = max(e.plasma_px or 0 for e in EDITIONS.values())
+    raise errors.UserError(
+      f"No edition of the corruptions is of {side_px} px; they serve pictures of"
+      f" up to {largest} px. Use a smaller crop, e.g. data.geometry=inception."
+    )
+  return min(covering, key=lambda e: abs(math.log(e.side_px / side_px))).name
 
 
 def severity(value: object) -> int | jax.Array:

@@ -18,6 +18,7 @@ from robust_tfds.datasets import base
 
 PUBLISHED = base.PUBLISHED
 _FORMATS = ("tfrecord", "array_record")
+_LOSSY = ("jpeg85", "h264")
 
 
 def names() -> tuple[str, ...]:
@@ -60,6 +61,20 @@ def edition(name: str, geometry: str = "") -> str:
 def family(name: str) -> Family | None:
   """The conditions of a dataset's kind of data; None if it has clean data alone."""
   return builder_class(name).FAMILY
+
+
+def published_codec(name: str) -> str:
+  """The lossy codec that a dataset's published files went through.
+
+  Empty where they are lossless, where there are none, and for names that are no
+  dataset of this package.
+
+  >>> published_codec("imagenet_c"), published_codec("cifar10_c")
+  ('jpeg85', '')
+  """
+  listed = codecs(name) if name in names() else ()
+  lossy = [c for c in listed if c in _LOSSY]
+  return lossy[0] if lossy and PUBLISHED in listed else ""
 
 
 def codecs(name: str) -> tuple[str, ...]:

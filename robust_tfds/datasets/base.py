@@ -11,7 +11,8 @@ The name of a config is
 
 with the condition's name (`clean`, `fog_3`) as the stem and nothing said that is
 the dataset's default. Clean data of a crop that is an edition of its own is called
-by the crop alone: `inception`.
+by the crop alone: `inception`. Corrupted data of a crop whose size is another
+edition's names that after the crop: `fog_3_short342_crop299_inception`.
 """
 
 from __future__ import annotations
@@ -234,8 +235,7 @@ class Builder(
     cls._check_geometry(listed.condition, geometry)
     if listed.variant == SOURCE:
       return cls.builder_configs[cls.changed(listed, geometry=geometry).name]
-    if seed < 0:
-      raise errors.UserError(f"seed={seed}: 0 or more expected.")
+    seed = conditions.check_seed(seed)
     seed = 0 if listed.condition.clean else seed or listed.seed
     if codec == PUBLISHED:
       cls._check_published(listed.condition, geometry, seed)
@@ -255,10 +255,14 @@ class Builder(
     crop = "" if config.geometry == cls.GEOMETRY else config.geometry
     if stem == conditions.CLEAN and crop in cls.EDITIONS:
       stem, crop = crop, ""
+    edition = ""
+    if crop and crop not in cls.EDITIONS and not config.condition.clean:
+      edition = cls.edition_of(crop)
     parts = (
       stem,
       "" if config.codec == cls.CODECS[0] else config.codec,
       crop,
+      "" if edition == cls.EDITION else edition,
       cls._ending(config.variant),
       f"seed{config.seed}" if config.seed else "",
     )
@@ -275,8 +279,24 @@ class Builder(
 
   @classmethod
   def edition_of(cls, geometry: str) -> str:
-    """The edition of the corruptions under a crop; empty for the default."""
-    return cls.EDITIONS.get(geometry, cls.EDITION)
+    """The edition of the corruptions under a crop: the one of its size.
+
+    Args:
+      geometry: empty for the default.
+
+    Raises:
+      UserError: an unknown rule, or pictures too large for any edition.
+    """
+    if not (cls.EDITION and cls.GEOMETRY) or geometry in ("", cls.GEOMETRY):
+      return cls.EDITIONS.get(geometry, cls.EDITION)
+    if geometry in cls.EDITIONS:
+      return cls.EDITIONS[geometry]
+    side = geometry_lib.shape(geometry)[0]
+    if side is None:  # clean data alone
+      return cls.EDITION
+    from robust_tfds.corruptions import spec
+
+    return spec.edition_for(side)
 
   @property
   def config(self) -> Config:
@@ -332,6 +352,9 @@ class Builder(
     return tfds.features.ClassLabel(names=list(self.CLASSES))
 
   def _info(self) -> tfds.core.DatasetInfo:
+    # A config that a user made has not been through `config_of`.
+    if self.config.codec not in ("", *self.CODECS):
+      raise errors.unknown("codec", self.config.codec, self.CODECS)
     return self.dataset_info_from_configs(
       features=tfds.features.FeaturesDict(
         {

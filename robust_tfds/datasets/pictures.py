@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions
+from robust_tfds import errors
 from robust_tfds.datasets import base
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets.sources import frost
@@ -142,9 +143,15 @@ def corrupt(
 
 
 def encode(image: np.ndarray, codec: str) -> bytes:
-  """uint8 `[H, W, 3]` as PNG (`raw`) or as the published JPEG (`jpeg85`)."""
+  """uint8 `[H, W, 3]` as PNG (`raw`) or as the published JPEG (`jpeg85`).
+
+  Raises:
+    UserError: another codec.
+  """
   from PIL import Image
 
+  if codec not in (RAW, JPEG85):
+    raise errors.unknown("codec of pictures", codec, (RAW, JPEG85))
   out = io.BytesIO()
   picture = Image.fromarray(np.asarray(image))
   if codec == RAW:

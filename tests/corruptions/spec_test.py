@@ -10,7 +10,7 @@ from robust_tfds import errors
 from robust_tfds.corruptions import spec
 
 
-class EditionTest(absltest.TestCase):
+class EditionTest(parameterized.TestCase):
   def test_a_suggestion(self):
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'cifar10'"):
       spec.edition("cifar")
@@ -21,6 +21,24 @@ class EditionTest(absltest.TestCase):
     self.assertEqual(spec.edition("imagenet64").row(rows), (2,))
     with self.assertRaisesRegex(errors.UserError, "Add a row for it"):
       spec.edition("cifar10").row(rows)
+
+  @parameterized.parameters(
+    (224, "imagenet"),
+    (299, "inception"),
+    (64, "imagenet64"),
+    (32, "cifar10"),
+    (227, "imagenet"),
+    (331, "inception"),
+    (96, "imagenet"),  # fog's map of 64 px does not cover it
+    (9, "cifar10"),
+    (512, "inception"),
+  )
+  def test_of_a_size(self, side, expected):
+    self.assertEqual(spec.edition_for(side), expected)
+
+  def test_of_no_size(self):
+    with self.assertRaisesRegex(errors.UserError, "513 px; .* 512 px"):
+      spec.edition_for(513)
 
   def test_side(self):
     self.assertEqual(spec.edition("imagenet64").side_px, 64)

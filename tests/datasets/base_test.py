@@ -34,8 +34,20 @@ class NamesTest(parameterized.TestCase):
     (
       "imagenet_c",
       "fog_3",
-      {"codec": "raw", "geometry": "squash9"},
-      "fog_3_raw_squash9",
+      {"codec": "raw", "geometry": "squash256_crop227"},
+      "fog_3_raw_squash256_crop227",
+    ),
+    (
+      "imagenet_c",
+      "fog_3",
+      {"geometry": "short342_crop299"},
+      "fog_3_short342_crop299_inception",
+    ),
+    (
+      "imagenet_c",
+      "clean",
+      {"geometry": "short342_crop299"},
+      "clean_short342_crop299",
     ),
     ("digits_p", "gaussian_noise_1", {}, "gaussian_noise"),
     ("digits_p", "shot_noise_2", {"codec": "h264"}, "shot_noise_2_h264"),

@@ -1,5 +1,6 @@
 """The registry: imports, names, options, refusals of the public functions."""
 
+import dataclasses
 import subprocess
 import sys
 
@@ -58,7 +59,28 @@ class NamesTest(parameterized.TestCase):
     }
     self.assertLen(folders, 4)
 
+  def test_codecs_of_configs_that_users_make(self):
+    config = datasets.builder("digits_c", "fog_3").builder_config
+    with self.assertRaisesRegex(ValueError, "Unknown codec 'webp'"):
+      datasets.builder_class("digits_c")(
+        config=dataclasses.replace(config, name="mine", codec="webp")
+      )
+
+  def test_published_codecs(self):
+    codecs = {n: datasets.published_codec(n) for n in datasets.names()}
+    jpeg = {n for n, c in codecs.items() if c == "jpeg85"}
+    self.assertEqual(jpeg, {"imagenet_c", "imagenet64_c", "tiny_imagenet_c"})
+    self.assertEqual(codecs["imagenet_p"], "h264")
+    self.assertEqual(codecs["digits_c"], "")
+    self.assertEqual(datasets.published_codec("somebodys_c"), "")
+
   def test_bad_options(self):
+    for seed in (-1, 1.5, 2**70):
+      with self.assertRaisesRegex(ValueError, "A seed is a whole number"):
+        datasets.builder("digits_c", "fog_3", seed=seed)
+    for codec in ("webp", "h264", "jpeg"):
+      with self.assertRaisesRegex(ValueError, f"Unknown codec '{codec}'"):
+        datasets.builder("imagenet_c", "fog_3", codec=codec)
     with self.assertRaisesRegex(ValueError, "Unknown codec 'png'"):
       datasets.builder("imagenet_c", "clean", codec="png")
     with self.assertRaisesRegex(ValueError, "Unknown geometry"):

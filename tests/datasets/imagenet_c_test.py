@@ -129,6 +129,16 @@ class NamesTest(parameterized.TestCase):
     self.assertEqual(datasets.edition(name, "inception"), "inception")
 
   @parameterized.parameters(
+    ("short256_crop224", "imagenet"),
+    ("short342_crop299", "inception"),
+    ("squash64", "imagenet64"),
+    ("squash32_crop32", "cifar10"),
+    ("short256", "imagenet"),  # no size: clean data alone
+  )
+  def test_the_edition_follows_the_crop(self, geometry, expected):
+    self.assertEqual(datasets.edition("imagenet_c", geometry), expected)
+
+  @parameterized.parameters(
     ("imagenet_p", {"geometry": "imagenet"}, "no geometry but 'inception'"),
     ("imagenet64_c", {"geometry": "imagenet"}, "takes no geometry, got"),
     ("imagenet64_p", {"geometry": "inception"}, "takes no geometry, got"),

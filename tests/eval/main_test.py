@@ -20,6 +20,9 @@ def _settings(**changes) -> types.SimpleNamespace:
     "workdir": None,
     "plan": False,
     "multihost": False,
+    "coordinator": None,
+    "num_processes": None,
+    "process_id": None,
   }
   return types.SimpleNamespace(**{**settings, **changes})
 
@@ -60,6 +63,19 @@ class MainTest(absltest.TestCase):
       self._main(config=config, workdir=self.workdir.full_path)
     with self.assertRaisesRegex(app.UsageError, "word"):
       self._main("word", workdir=self.workdir.full_path)
+    self.run.assert_not_called()
+
+  def test_flags_that_contradict_each_other(self):
+    file = self.create_tempfile().full_path
+    hosts = {"multihost": True, "num_processes": 2}
+    for settings, message in (
+      ({"workdir": file}, "is a file, expected a folder"),
+      ({"process_id": 1}, "--process_id=1 needs --multihost"),
+      ({**hosts, "process_id": 2}, "--process_id=2: expected 0 to 1"),
+      ({**hosts, "num_processes": 0}, "--num_processes=0"),
+    ):
+      with self.assertRaisesRegex(errors.UserError, message):
+        self._main(**{"workdir": self.workdir.full_path, **settings})
     self.run.assert_not_called()
 
   def test_hosts_find_each_other_first(self):

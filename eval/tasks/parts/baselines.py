@@ -35,9 +35,17 @@ def default(dataset: str) -> str:
   return PUBLISHED if holds(PUBLISHED, dataset) else ""
 
 
-def describe(baseline: str, dataset: str, edition: str = "") -> str:
-  """A baseline in words; without one why none is published, where that is so."""
+def describe(
+  baseline: str, dataset: str, edition: str = "", codec: str = ""
+) -> str:
+  """A baseline in words; without one why none is published, where that is so.
+
+  Where its numbers are of other codecs than the run's it says so: the numbers
+  stand, and their notes name the codec too.
+  """
   words = corruption_error.describe(baseline)
+  if baseline and not model_label(baseline):
+    return words + _other_codec(baseline, dataset, codec)
   if baseline or holds(PUBLISHED, dataset, edition):
     return words
   return f"{words}; {_why(PUBLISHED, dataset, edition)}"
@@ -70,6 +78,13 @@ def check(
       " baseline empty (plain means, as papers report them), or name a model of"
       " the run: model:LABEL."
     )
+
+
+def _other_codec(baseline: str, dataset: str, codec: str) -> str:
+  codecs = corruption_error.load_baseline(baseline)["codecs"].get(dataset, ())
+  if not codec or not codecs or codec in codecs:
+    return ""
+  return f"; its numbers are of codec {' or '.join(codecs)}, these of {codec}"
 
 
 def _why(baseline: str, dataset: str, edition: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.eval.tasks.parts import departures
 
 
 class NormalisedTask(base.Task):
@@ -21,5 +22,12 @@ class NormalisedTask(base.Task):
     """The baseline in words, or why there is none."""
     setting = self.setting
     return baselines.describe(
-      setting.baseline, setting.dataset, setting.edition
+      setting.baseline, setting.dataset, setting.edition, setting.codec
     )
+
+  @property
+  def note(self) -> str:
+    """Codec and crop, where the published numbers are of others."""
+    setting = self.setting
+    crop = setting.data.get("geometry", "")
+    return departures.note(setting.dataset, setting.codec, crop)

@@ -98,15 +98,14 @@ class DataTest(absltest.TestCase):
 class OptionsTest(absltest.TestCase):
   def test_prepared_sets_have_the_runs_seed(self):
     plan = _plan(seed=7, source="prepared")
-    self.assertEqual(data_lib.options(plan, "raw"), {"codec": "raw", "seed": 7})
-    self.assertEqual(data_lib.options(_plan(seed=7), "raw"), {"codec": "raw"})
+    self.assertEqual(plan.options("raw"), {"codec": "raw", "seed": 7})
+    self.assertEqual(_plan(seed=7).options("raw"), {"codec": "raw"})
 
   def test_geometry(self):
-    plan = _plan(geometry="center")
-    self.assertEqual(data_lib.options(plan, "raw")["geometry"], "center")
-    plan = _plan(geometry="model", models=["inceptionv3", "resnet18"])
     with self.assertRaisesRegex(errors.UserError, "models of one geometry"):
-      data_lib.options(plan, "raw")
+      _plan(geometry="model", models=["inceptionv3", "resnet18"])
+    with self.assertRaisesRegex(errors.UserError, "takes no geometry"):
+      _plan(geometry="center")
 
   def test_examples_are_unknown_until_the_set_is_prepared(self):
     folder = self.create_tempdir().full_path

@@ -1,11 +1,16 @@
 """From a config to cells: what is refused before anything is touched."""
 
+import importlib
 from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import conditions
+from robust_tfds import datasets
 from robust_tfds import errors
+from robust_tfds import models
+from robust_tfds.corruptions import spec
 from robust_tfds.eval.run import plan as plan_lib
 from tests.eval import tiny_config
 
@@ -35,6 +40,13 @@ class PlanTest(parameterized.TestCase):
     ({"name": "digit_c"}, "Did you mean 'digits_c'"),
     ({"source": "flight"}, "Unknown data.source"),
     ({"codec": "png"}, "'png' cannot be made on the fly; .* 'raw', 'jpeg85'"),
+    ({"codec": "webp"}, "config.data.codec: 'webp'"),
+    ({"codec": "webp", "source": "prepared"}, "Unknown codec 'webp'"),
+    ({"codec": "h264", "source": "prepared"}, "Unknown codec 'h264'"),
+    ({"codec": "published", "source": "prepared"}, "Unknown codec"),
+    ({"geometry": "inception"}, "takes no geometry"),
+    ({"limit": -1}, "config.data.limit: got -1"),
+    ({"views": 3}, "config.data.views"),
   )
   def test_bad_data(self, data, message):
     with self.assertRaisesRegex(errors.UserError, message):
@@ -45,6 +57,69 @@ class PlanTest(parameterized.TestCase):
     config.task = "clasification"
     with self.assertRaisesRegex(errors.UserError, "mean 'classification'"):
       plan_lib.make(config)
+
+
+class GeometryTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("inceptionv3", "short342_crop299", "inception"),
+    ("inceptionv4", "short341_crop299", "inception"),
+    ("xception", "short333_crop299", "inception"),
+    ("resnet50", "short256_crop224", "imagenet"),
+    ("vit_tiny_patch16_224", "short248_crop224_bicubic", "imagenet"),
+    ("squeezenet1_1", "squash256_crop227", "imagenet"),
+    ("nasnetalarge", "short378_crop331", "inception"),
+    ("digits_cnn", "squash32_crop32", "cifar10"),
+  )
+  def test_the_edition_is_that_of_the_models_crop(self, model, rule, edition):
+    for source in ("fly", "prepared"):
+      plan = self._plan(model, source)
+      self.assertEqual(plan.config.data.geometry, rule)
+      self.assertEqual(plan.task.setting.edition, edition)
+      config, codec = plan.stored(conditions.Condition("fog", 3))
+      builder = datasets.builder(
+        "imagenet_c", config, data_dir="/x", **plan.options(codec)
+      )
+      self.assertEqual(builder.edition_of(builder.config.geometry), edition)
+      self.assertIn(rule, builder.config.name)
+
+  def test_every_classifier_has_an_edition(self):
+    for name in models.names(kind="classification"):
+      spec_of = models.get(name).spec
+      edition = datasets.edition("imagenet_c", spec_of.geometry)
+      side = spec.edition(edition).side_px
+      self.assertLess(abs(side - spec_of.input_px) / side, 0.12, name)
+
+  def test_alexnet_is_of_224_px(self):
+    with self.assertRaisesRegex(errors.UserError, "not of inception"):
+      self._plan("inceptionv3", "fly", baseline="alexnet")
+
+  def test_sets_without_a_choice_of_crops(self):
+    with self.assertRaisesRegex(
+      errors.UserError, "no geometry but 'inception'"
+    ):
+      self._plan("inceptionv3", "fly", dataset="imagenet_p")
+
+  def _plan(self, model, source, dataset="imagenet_c", baseline=""):
+    module = importlib.import_module(f"robust_tfds.configs.{dataset}")
+    config = module.get_config(model).unlock()
+    config.baseline = baseline
+    config.data.update({"geometry": "model", "source": source})
+    if dataset == "imagenet_c":
+      config.data.corruptions = "fog"
+    weights = self.create_tempfile().full_path
+    config.model.checkpoint = weights
+    return plan_lib.make(config.lock())
+
+
+class CodecTest(absltest.TestCase):
+  def test_canonical_numbers_are_of_jpeg(self):
+    for name in ("imagenet_c", "tiny_imagenet_c"):
+      config = importlib.import_module(f"robust_tfds.configs.{name}")
+      self.assertEqual(config.get_config().data.codec, "jpeg85")
+
+  def test_raw_says_so(self):
+    plan = plan_lib.make(_config())
+    self.assertEqual(plan.task.note, "")  # digits are not published
 
 
 class ModelsTest(parameterized.TestCase):
@@ -94,6 +169,13 @@ class ModelsTest(parameterized.TestCase):
     config = _config()
     config.baseline = baseline
     with self.assertRaisesRegex(errors.UserError, message):
+      plan_lib.make(config)
+
+  def test_sides_are_of_detectors(self):
+    config = _config()
+    with config.unlocked():
+      config.models.digits_cnn.short_px = 800
+    with self.assertRaisesRegex(errors.UserError, "short_px is of detectors"):
       plan_lib.make(config)
 
 

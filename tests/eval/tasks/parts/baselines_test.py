@@ -51,6 +51,13 @@ class BaselinesTest(parameterized.TestCase):
       "none: plain means only; AlexNet's published numbers are of imagenet_c",
     )
     self.assertIn("AlexNet (", baselines.describe("alexnet", "imagenet_c"))
+    self.assertEndsWith(
+      baselines.describe("alexnet", "imagenet_c", "imagenet", "raw"),
+      "; its numbers are of codec jpeg85 or published, these of raw",
+    )
+    self.assertNotIn(
+      "codec", baselines.describe("alexnet", "imagenet_c", "", "jpeg85")
+    )
     self.assertIn("mine,", baselines.describe("model:mine", "cifar10_c"))
 
   @parameterized.parameters(

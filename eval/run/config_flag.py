@@ -1,0 +1,124 @@
+"""The flag `--config=FILE[:WHAT]` and `--config.key=value`, refused in words.
+
+`ml_collections` reads the file and the overrides, and answers most mistakes with a
+traceback. So the file is looked at before: what is at fault in the command line is
+said in words; what is at fault inside somebody's file keeps its traceback, which
+points to the line.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import pathlib
+from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
+
+import ml_collections
+from ml_collections import config_flags
+
+from robust_tfds import errors
+
+_FLAG = "config"
+
+
+def define() -> None:
+  """Defines `--config`."""
+  config_flags.DEFINE_config_file(
+    _FLAG, None, "A file of configs/, e.g. configs/quickstart.py."
+  )
+
+
+def check(argv: Sequence[str]) -> None:
+  """Refuses a config, or an override, that is not there.
+
+  Args:
+    argv: the command's arguments.
+
+  Raises:
+    UserError: no such file, no `get_config` in it, an argument that it does not
+      take or refuses, or an unknown key, with a suggestion.
+  """
+  value = _value(argv)
+  if value is None:
+    return
+  path, colon, what = value.partition(":")
+  config = _load(path, [what] if colon else [])
+  for key in _overridden(argv):
+    _check_key(config, key)
+
+
+def _value(argv: Sequence[str]) -> str | None:
+  """What `--config` is given; the last one counts."""
+  value = None
+  for word, following in zip(argv, [*argv[1:], None]):
+    name, equals, text = word.lstrip("-").partition("=")
+    if word.startswith("-") and name == _FLAG:
+      value = text if equals else following
+  return value
+
+
+def _overridden(argv: Sequence[str]) -> list[str]:
+  """Keys of `--config.key` and `--noconfig.key`."""
+  names = [w.lstrip("-").partition("=")[0] for w in argv if w.startswith("-")]
+  stems = [
+    n.removeprefix("no") if n.startswith(f"no{_FLAG}.") else n for n in names
+  ]
+  return [
+    s.removeprefix(f"{_FLAG}.") for s in stems if s.startswith(f"{_FLAG}.")
+  ]
+
+
+def _load(path: str, arguments: Sequence[str]) -> ml_collections.ConfigDict:
+  file = pathlib.Path(path)
+  if not file.is_file():
+    kind = "a folder" if file.is_dir() else "no such file"
+    raise errors.UserError(
+      f"--config={path}: {kind}, expected a Python file with get_config(), e.g."
+      " configs/quickstart.py."
+    )
+  get_config = _get_config(file)
+  try:
+    inspect.signature(get_config).bind(*arguments)
+  except TypeError as e:
+    got = f"got {arguments[0]!r}" if arguments else "got nothing"
+    raise errors.UserError(
+      f"--config={path}: get_config{inspect.signature(get_config)} does not fit"
+      f" what stands after the colon, {got}."
+    ) from e
+  config = get_config(*arguments)
+  if not isinstance(config, ml_collections.ConfigDict):
+    raise errors.UserError(
+      f"--config={path}: get_config() must return an ml_collections.ConfigDict,"
+      f" got {type(config).__name__}."
+    )
+  return config
+
+
+def _get_config(file: pathlib.Path) -> Callable[..., Any]:
+  spec = importlib.util.spec_from_file_location(f"{file.stem}_checked", file)
+  if spec is None or spec.loader is None:
+    raise errors.UserError(f"--config={file}: expected a Python file (.py).")
+  module = importlib.util.module_from_spec(spec)
+  spec.loader.exec_module(module)
+  function = vars(module).get("get_config")
+  if not callable(function):
+    raise errors.UserError(
+      f"--config={file}: it has no function get_config(); see configs/ for"
+      " examples."
+    )
+  return function
+
+
+def _check_key(config: ml_collections.ConfigDict, key: str) -> None:
+  place: Any = config
+  path = [_FLAG]
+  for part in key.split("."):
+    name = part.partition("[")[0]  # `severities[0]`
+    if not isinstance(place, ml_collections.ConfigDict) or name not in place:
+      keys = list(place) if isinstance(place, ml_collections.ConfigDict) else []
+      unknown = errors.unknown("key", name, keys)
+      raise errors.UserError(f"--{'.'.join([*path, name])}: {unknown}")
+    place = place[name]
+    path.append(name)

@@ -1,0 +1,74 @@
+"""`--config`: files, arguments and keys that are not there."""
+
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds.eval.run import config_flag
+
+_QUICKSTART = "--config=configs/quickstart.py"
+
+
+class CheckTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ((),),
+    ((_QUICKSTART,),),
+    (("--config", "configs/quickstart.py", "--config.batch_size=3"),),
+    ((f"{_QUICKSTART}:digits_p", "--config.data.difficulties[0]=2"),),
+    ((_QUICKSTART, "--config.models.digits_cnn.train.steps=3", "--workdir=x"),),
+    ((_QUICKSTART, "--noconfig.reports"),),
+    (("--config=configs/video_p.py:ssv2_p,mvit_base_16x4",),),
+  )
+  def test_accepted(self, words):
+    config_flag.check(["main", *words])
+
+  @parameterized.parameters(
+    ("--config=configs/nope.py", "configs/nope.py: no such file"),
+    ("--config=configs", "configs: a folder, expected a Python file"),
+    ("--config=README.md", "expected a Python file"),
+    (f"{_QUICKSTART}:foo", "quickstart.py:foo: expected digits_c or digits_p"),
+    ("--config=configs/video_p.py:x,y", "a dataset of kinetics400_p"),
+    ("--config=configs/quickstart_video.py:foo", "after the colon, got 'foo'"),
+  )
+  def test_files_and_arguments(self, word, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      config_flag.check(["main", word])
+
+  @parameterized.parameters(
+    ("data.limt", "--config.data.limt: .*Did you mean 'limit'"),
+    ("dta.limit", "--config.dta: .*Did you mean 'data'"),
+    ("batch_size.x", "--config.batch_size.x: Unknown key"),
+    ("models.digits_cnn.train.stepz", "Did you mean 'steps'"),
+  )
+  def test_keys(self, key, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      config_flag.check(["main", _QUICKSTART, f"--config.{key}=1"])
+
+  @parameterized.parameters(
+    ("x = 1", errors.UserError, "no function get_config"),
+    ("def get_config():\n  return 3", errors.UserError, "got int"),
+    ("def get_config(:", SyntaxError, "invalid syntax"),
+    ("def get_config():\n  return 1 / 0", ZeroDivisionError, "division"),
+  )
+  def test_files_of_users(self, text, kind, message):
+    file = self.create_tempfile("mine.py", text).full_path
+    with self.assertRaisesRegex(kind, message):
+      config_flag.check(["main", f"--config={file}"])
+
+  def test_the_command_prints_words(self):
+    run = subprocess.run(
+      [sys.executable, "-m", "eval.main", f"{_QUICKSTART}:foo", "--plan"],
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertEqual(run.returncode, 1)
+    self.assertStartsWith(run.stderr, "Error: quickstart.py:foo: expected")
+    self.assertNotIn("Traceback", run.stderr)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,124 @@
+"""The schema of a config, value by value."""
+
+import importlib
+
+import ml_collections
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds.eval import tasks
+from robust_tfds.eval.run import settings
+from tests import configs_test
+from tests.eval import tiny_config
+
+_TRAIN = "models.digits_cnn.train"
+_NAN, _INF = float("nan"), float("inf")
+
+
+def _changed(key: str, value: object) -> ml_collections.ConfigDict:
+  config = tiny_config.get_config().unlock()
+  *groups, last = key.split(".")
+  place = config
+  for group in groups:
+    place = place[group]
+  with config.ignore_type():
+    place[last] = value
+  return config
+
+
+class CheckTest(parameterized.TestCase):
+  @parameterized.parameters(*configs_test.CONDITIONS)
+  def test_our_configs_fit(self, name):
+    file, _, what = name.partition(":")
+    module = importlib.import_module(f"robust_tfds.configs.{file}")
+    settings.check(module.get_config(*([what] if what else [])))
+
+  @parameterized.parameters(
+    ("data.limit", (-1, True, 2.0, "3", None)),
+    ("data.cache_gib", (_NAN, _INF, -1.0, "4")),
+    ("data.severities", ((), (1, 1), "3", (1.5,), (True,), None)),
+    ("data.corruptions", ("", (), ("fog", "fog"), "fog,fog", 3, (3,), None)),
+    ("data.file_format", ("riegeli", 3)),
+    ("data.name", ("", 3, None)),
+    ("data.split", ("", 3)),
+    ("data.manual_dir", (3,)),
+    ("data", (3, None)),
+    ("batch_size", (0, -8, 2.5, "8", True, None)),
+    ("seed", (-1, 1.5, 2**63, "0", True, _NAN)),
+    ("baseline", (None, 3)),
+    ("reports", ("yes", 1)),
+    ("models", (3,)),
+    ("models.digits_cnn", (3,)),
+    ("models.digits_cnn.name", ("", 3)),
+    (f"{_TRAIN}.batch_size", (0, -1, 2.5)),
+    (f"{_TRAIN}.steps", (0, -1, "3")),
+    (f"{_TRAIN}.learning_rate", (_NAN, _INF, 0.0, -1e-3, "1e-3")),
+    (f"{_TRAIN}.seed", (-1, 0.5)),
+  )
+  def test_values(self, key, values):
+    for value in values:
+      with self.assertRaises(errors.UserError) as refusal:
+        settings.check(_changed(key, value))
+      message = str(refusal.exception)
+      self.assertStartsWith(message, f"config.{key}: got {value!r}, expected")
+
+  @parameterized.parameters(
+    ("data.limt", "config.data.limt: .*Did you mean 'limit'"),
+    ("sed", "config.sed: .*Did you mean 'seed'"),
+    (f"{_TRAIN}.stepz", "train.stepz: .*Did you mean 'steps'"),
+  )
+  def test_unknown_keys(self, key, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      settings.check(_changed(key, 1))
+
+  def test_missing_keys(self):
+    config = tiny_config.get_config().unlock()
+    del config.models.digits_cnn.train.steps
+    with self.assertRaisesRegex(errors.UserError, r"train.steps: missing"):
+      settings.check(config)
+    with self.assertRaisesRegex(errors.UserError, "batch_size: missing"):
+      settings.check(ml_collections.ConfigDict({"data": {}}))
+
+  def test_model_beside_models(self):
+    config = _changed("model", ml_collections.ConfigDict({"name": "resnet50"}))
+    with self.assertRaisesRegex(errors.UserError, "are both set"):
+      settings.check(config)
+    settings.check(_changed("model", ml_collections.ConfigDict({"name": ""})))
+
+  @parameterized.parameters(
+    ("data.severities", 3),
+    ("data.severities", [1, 3]),
+    ("data.corruptions", ["fog"]),
+    ("data.cache_gib", 4),
+    ("data.manual_dir", None),
+    ("seed", np.int64(3)),
+    (f"{_TRAIN}", ml_collections.ConfigDict()),
+  )
+  def test_forms_that_are_accepted(self, key, value):
+    settings.check(_changed(key, value))
+
+  def test_what_is_no_config(self):
+    with self.assertRaisesRegex(errors.UserError, "got dict"):
+      settings.check({"seed": 3})
+
+
+class CheckKeysTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("data.views", 3, "config.data.views: got 3, which task classification"),
+    ("data.perturbations", "all", "config.data.perturbations: got 'all'"),
+  )
+  def test_keys_of_other_tasks(self, key, value, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      settings.check_keys(tasks.bind(_changed(key, value)))
+
+  def test_missing_conditions(self):
+    config = tiny_config.get_config().unlock()
+    del config.data.severities
+    with self.assertRaisesRegex(errors.UserError, "severities: missing"):
+      settings.check_keys(tasks.bind(config))
+
+
+if __name__ == "__main__":
+  absltest.main()

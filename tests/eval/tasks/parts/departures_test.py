@@ -1,0 +1,61 @@
+"""Codecs and crops that are not the published ones, in the notes of rows."""
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import conditions
+from robust_tfds.eval import tasks
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.tasks.parts import departures
+from tests.eval import tiny_config
+
+
+class NoteTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("imagenet_c", "raw", "", "codec raw (lossless; published: jpeg85)"),
+    ("imagenet_c", "jpeg85", "imagenet", ""),
+    ("imagenet_c", "published", "", ""),
+    ("imagenet_c", "", "", ""),  # predictions from elsewhere
+    ("tiny_imagenet_c", "raw", "", "codec raw (lossless; published: jpeg85)"),
+    ("imagenet_p", "png", "", "codec png (lossless; published: h264)"),
+    ("imagenet_p", "h264", "inception", ""),
+    ("cifar10_c", "raw", "", ""),  # published as arrays
+    ("digits_c", "raw", "", ""),  # never published
+    ("somebodys_c", "raw", "imagenet", ""),
+    ("imagenet_c", "jpeg85", "short342_crop299", ""),
+    (
+      "imagenet_c",
+      "jpeg85",
+      "squash256_crop227",
+      "crop squash256_crop227, corrupted by edition imagenet (224 px)",
+    ),
+    (
+      "imagenet_c",
+      "raw",
+      "short378_crop331",
+      "codec raw (lossless; published: jpeg85); crop short378_crop331, corrupted"
+      " by edition inception (299 px)",
+    ),
+  )
+  def test_note(self, dataset, codec, geometry, expected):
+    self.assertEqual(departures.note(dataset, codec, geometry), expected)
+
+  def test_every_row_of_a_task_has_it(self):
+    config = tiny_config.get_config().unlock()
+    config.data.name, config.data.codec = "imagenet_c", "raw"
+    task = tasks.bind(config, "imagenet")
+    cell = Cell("m", "imagenet_c", conditions.Condition())
+    columns = {"label": _LABELS, "top5": _TOP5}
+    rows = task.score([(cell, columns)]).rows
+    self.assertIn("clean_error", [r.metric for r in rows])
+    for row in rows:
+      self.assertStartsWith(row.note, "codec raw")
+
+
+_LABELS = np.zeros(3, int)
+_TOP5 = np.zeros((3, 5), int)
+
+
+if __name__ == "__main__":
+  absltest.main()
