@@ -15,6 +15,7 @@ import ml_collections
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.eval.results import names
 from robust_tfds.eval.results.cell import Cell
 
 Columns = Mapping[str, np.ndarray]
@@ -61,6 +62,15 @@ class Options:
           f"--{field.name}={value} means nothing for {kind}; it takes"
           f" {', '.join(f'--{name}' for name in accepted) or 'no such flag'}."
         )
+    if self.seed is not None and self.seed < 0:
+      raise errors.UserError(
+        f"--seed={self.seed}: expected a whole number from 0."
+      )
+    if self.dataset is not None:
+      try:
+        names.folder_name(self.dataset)
+      except errors.UserError as e:
+        raise errors.UserError(f"--dataset: {e}") from e
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +142,7 @@ def config(
     baseline: what numbers are normalised by.
     **data: further settings of `data`.
   """
-  names = dict.fromkeys(c.name for c in cells if c.name)
+  listed = dict.fromkeys(c.name for c in cells if c.name)
   return ml_collections.ConfigDict(
     {
       "task": task,
@@ -142,7 +152,7 @@ def config(
       "models": tuple(dict.fromkeys(c.model for c in cells)),
       "data": {
         "name": ",".join(dict.fromkeys(c.dataset for c in cells)),
-        "corruptions": tuple(names),
+        "corruptions": tuple(listed),
         "severities": tuple(sorted({c.level for c in cells if c.name})),
         **data,
       },
@@ -151,7 +161,10 @@ def config(
 
 
 def check_labels(labels_of: Mapping[pathlib.Path, Sequence[str]]) -> None:
-  """UserError where two files have a model of one label; names both files."""
+  """UserError where two files have a model of one label; names both files.
+
+  Labels name folders too: one that cannot, or two that share one, are refused.
+  """
   home: dict[str, pathlib.Path] = {}
   for path, labels in labels_of.items():
     for label in labels:
@@ -161,3 +174,7 @@ def check_labels(labels_of: Mapping[pathlib.Path, Sequence[str]]) -> None:
           " label of its own, so that their rows can be told apart."
         )
       home[label] = path
+    try:
+      names.check_distinct(home, "model")
+    except errors.UserError as e:
+      raise errors.UserError(f"{path}: {e}") from e

@@ -1,40 +1,46 @@
 """Classifications of any program, one row per example and condition.
 
-CSV with a header, NPZ with one array per column, or Parquet (extra `parquet`):
+CSV with a header, NPZ with one array per column, or Parquet:
 
   model       optional; default: the file's name
   corruption  name; empty or `clean` for clean
   severity    1-5, 0 for clean
-  example_id  the same ids in every condition of a model
-  label       int, the true class
+  example_id  the same ids in every condition of every model
+  label       int, the true class, the same in every condition
   top1        int, the predicted class
   top2..top5  int, optional, best first: they give the top-5 error
+
+A condition has a prediction of every example or is left out as a whole: what
+needs it is empty in the table then. Other columns are not read, and named.
 """
 
 from __future__ import annotations
 
-import collections
-import csv
+import dataclasses
 import pathlib
-import zipfile
-from collections.abc import Callable
+import re
+import unicodedata
 from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.conditions import Condition
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.reading import column_files
+from robust_tfds.reading.column_files import ColumnFile
 
 REQUIRED = ("corruption", "severity", "example_id", "label", "top1")
 RANKS = ("top1", "top2", "top3", "top4", "top5")
+_TEXTS = ("model", "corruption", "example_id")
 _INTEGERS = ("severity", "label", *RANKS)
+_LARGEST = 2**31 - 1  # cells hold int32
 
 Columns = base.Columns
 
@@ -55,16 +61,19 @@ class CsvReader(base.Reader):
     """The cells of all files; see `columns` and `cells` for refusals."""
     options.check(self.options, self.kind)
     dataset = options.dataset or "imagenet_c"
+    _check_dataset(dataset)
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
     labels = {}
+    notes = [f"scored from {', '.join(p.name for p in paths)}"]
     for path in paths:
-      rows = columns(path, REQUIRED, _INTEGERS)
-      labels[path] = list(dict.fromkeys(rows["model"].tolist()))
+      file = open_file(path, REQUIRED, _TEXTS, _INTEGERS)
+      labels[path] = models(file)
       base.check_labels(labels)
-      try:
-        of_cells |= cells(rows, dataset, options.seed or 0)
-      except errors.UserError as e:
-        raise errors.UserError(f"{path}: {e}") from e
+      of_file = cells(file, dataset, options.seed or 0)
+      if of_cells:
+        _check_same(paths[0], of_cells, path, of_file)
+      of_cells |= of_file
+      notes += unread(file, (*_TEXTS, *_INTEGERS))
     baseline = options.baseline
     if baseline is None:
       baseline = baselines.default(dataset)
@@ -73,97 +82,131 @@ class CsvReader(base.Reader):
       config=base.config("classification", listed, baseline=baseline),
       cells=listed,
       columns=of_cells.__getitem__,
-      notes=[f"scored from {', '.join(p.name for p in paths)}"],
+      notes=notes,
     )
 
 
 def suffixes() -> tuple[str, ...]:
-  """Endings of the files that `columns` reads."""
-  return tuple(_FORMATS)
+  """Endings of the files that can be read."""
+  return column_files.suffixes()
 
 
-def columns(
-  path: pathlib.Path, required: Sequence[str], integers: Sequence[str]
-) -> dict[str, np.ndarray]:
-  """A file's columns, checked.
+def open_file(
+  path: pathlib.Path,
+  required: Sequence[str],
+  texts: Sequence[str],
+  integers: Sequence[str],
+) -> ColumnFile:
+  """A file of predictions; without a column `model` its name is the model's.
 
   Args:
     path: of a CSV, NPZ or Parquet file.
     required: columns that it must have.
+    texts: columns of text, required or not, `model` among them.
     integers: columns of whole numbers, required or not.
 
-  Returns:
-    The required columns, the integer ones that there are, and `model`, each of
-    N values: int64, text the others.
-
   Raises:
-    UserError: an unknown kind of file, a missing column, a value that is not a
-      number, no rows; names the file and the place.
+    UserError: see `column_files.column_file`; a column whose name is nearly one
+      of the schema.
   """
-  if path.suffix not in _FORMATS:
-    raise errors.unknown("kind of predictions file", path.suffix, _FORMATS)
-  try:
-    content = _FORMATS[path.suffix](path)
-  except (csv.Error, zipfile.BadZipFile, ValueError) as e:
-    if isinstance(e, errors.UserError):
-      raise
-    raise errors.UserError(f"{path} cannot be read: {e}") from e
-  absent = [c for c in required if c not in content]
-  if absent:
+  file = column_files.column_file(
+    path, required=required, texts=texts, integers=integers
+  )
+  ids = file.texts("example_id")
+  empty = [i for i, value in enumerate(ids.values) if not value.strip()]
+  if empty and (ids.codes == empty[0]).any():
+    row = int(np.argmax(ids.codes == empty[0]))
     raise errors.UserError(
-      f"{path} lacks the columns {', '.join(absent)}; it has"
-      f" {', '.join(content) or 'none'}. The schema is in eval/readers/csv.py."
+      f"{path}: column 'example_id', row {row + 1} is empty; every example needs"
+      " an id."
     )
-  n = len(content[required[0]])
-  if not n:
-    raise errors.UserError(f"{path} holds no rows.")
-  content.setdefault("model", np.full(n, path.stem))
-  out = {}
-  for name, values in content.items():
-    if name in integers:
-      out[name] = _whole_numbers(path, name, values)
-    elif name in (*required, "model"):
-      out[name] = np.asarray(values, np.str_)
-  return out
+  known = {_letters(name): name for name in (*texts, *integers)}
+  for name in file.header:
+    near = known.get(_letters(name), name)
+    if near != name:
+      raise errors.UserError(
+        f"{path}: unknown column {name!r}. Did you mean {near!r}?"
+      )
+  if "model" in file.columns:
+    return file
+  rows = np.zeros(len(file), np.int32)
+  model = column_files.Texts(rows, [path.stem])
+  return dataclasses.replace(file, columns={**file.columns, "model": model})
+
+
+def _letters(name: str) -> str:
+  return re.sub("[^0-9a-z]", "", name.lower())
+
+
+def unread(file: ColumnFile, known: Sequence[str]) -> list[str]:
+  """Names the columns that were not read, for the foot of reports."""
+  names = [name for name in file.header if name not in known]
+  if not names:
+    return []
+  return [f"columns of {file.path.name} not read: {', '.join(names)}"]
+
+
+def models(file: ColumnFile) -> list[str]:
+  """Labels of a file's models, in the order of their first rows."""
+  column = file.texts("model")
+  codes, first = np.unique(column.codes, return_index=True)
+  return [column.values[c] for c in codes[np.argsort(first)]]
+
+
+def check_classes(
+  file: ColumnFile, names: Sequence[str], dataset: str, classes: int
+) -> None:
+  """Refuses labels and predictions that are no class; names the first row.
+
+  Args:
+    file: whose columns.
+    names: of them.
+    dataset: whose classes.
+    classes: how many there are; 0 where that is not known.
+  """
+  ids = file.texts("example_id")
+  for name in names:
+    values = file.numbers(name)
+    wrong = (values < 0) | (values > (classes - 1 if classes else _LARGEST))
+    if wrong.any():
+      row = int(np.argmax(wrong))
+      scope = "Classes are whole numbers from 0."
+      if classes:
+        scope = (
+          f"{dataset} has the classes 0-{classes - 1}; name other data by"
+          " --dataset."
+        )
+      raise errors.UserError(
+        f"{file.path}: column {name!r}, row {row + 1}"
+        f" ({ids.values[ids.codes[row]]!r}): no class {values[row]}."
+        f" {scope}"
+      )
 
 
 def cells(
-  rows: Columns, dataset: str, seed: int
+  file: ColumnFile, dataset: str, seed: int
 ) -> dict[Cell, dict[str, np.ndarray]]:
   """A file's cells with the columns that a classification's cells have.
 
   Raises:
-    UserError: an unknown corruption, a severity that is none, an example twice
-      in a cell, or conditions of other examples.
+    UserError: an unknown corruption, a severity that is none, a class that the
+      data set does not have or that is ranked twice, an example twice in a cell,
+      without a prediction in one, or with several labels.
   """
-  places = collections.defaultdict(list)
-  names = [
-    n if n != conditions.CLEAN else "" for n in rows["corruption"].tolist()
-  ]
-  for i, key in enumerate(
-    zip(rows["model"].tolist(), names, rows["severity"].tolist())
-  ):
-    places[key].append(i)
-  by_condition = {
-    (model, _condition(name, level, index[0])): np.array(index)
-    for (model, name, level), index in places.items()
-  }
-  models = list(dict.fromkeys(rows["model"].tolist()))
-  order = conditions.PICTURES.conditions()
+  ranks = _ranks(file)
+  check_classes(file, ("label", *ranks), dataset, _classes(dataset))
+  _check_ranks(file, ranks)
+  ids = file.texts("example_id")
+  by_id = np.argsort(np.array(ids.values, np.str_), kind="stable")
+  place = np.empty(len(by_id), np.int64)
+  place[by_id] = np.arange(len(by_id))
+  by_cell = _rows_of_cells(file)
+  _check_examples(file, by_cell)
+  _check_labels(file)
   out: dict[Cell, dict[str, np.ndarray]] = {}
-  first_ids: dict[str, np.ndarray] = {}
-  for model, condition in sorted(
-    by_condition, key=lambda k: (models.index(k[0]), order.index(k[1]))
-  ):
-    of_cell = _cell_columns(rows, by_condition[model, condition])
-    ids = first_ids.setdefault(model, of_cell["example_id"])
-    if not np.array_equal(ids, of_cell["example_id"]):
-      alone = set(ids.tolist()) ^ set(of_cell["example_id"].tolist())
-      raise errors.UserError(
-        f"{model}, {condition.config}: its examples are not those of the other"
-        f" conditions, e.g. {min(alone)!r}. Every condition needs a prediction"
-        " of the same examples."
-      )
+  for (model, condition), rows in by_cell.items():
+    rows = rows[np.argsort(place[ids.codes[rows]])]
+    of_cell = _cell_columns(file, ranks, rows)
     mark = provenance.fingerprint(
       {
         name: of_cell[name].tolist()
@@ -174,81 +217,218 @@ def cells(
   return out
 
 
-def _condition(name: str, level: int, row: int) -> conditions.Condition:
+def _check_dataset(dataset: str) -> None:
+  """Refuses a data set of ours that holds no classified pictures."""
+  from robust_tfds import datasets
+  from robust_tfds.datasets import pictures
+
+  if dataset not in datasets.names():
+    return
+  if not issubclass(datasets.builder_class(dataset), pictures.Builder):
+    raise errors.UserError(
+      f"--dataset={dataset}: its pictures are not classified one by one, but"
+      " these are classifications. Name a set of classified pictures, e.g."
+      " imagenet_c."
+    )
+
+
+def _classes(dataset: str) -> int:
+  """How many classes a data set of ours has; 0 of one that is not ours."""
+  from robust_tfds import datasets
+
+  if dataset not in datasets.names():
+    return 0
+  classes = datasets.builder_class(dataset).CLASSES
+  return classes if isinstance(classes, int) else len(classes)
+
+
+def _ranks(file: ColumnFile) -> list[str]:
+  """The file's columns of ranks; UserError where one is left out."""
+  there = [r for r in RANKS if r in file.columns]
+  if there != list(RANKS[: len(there)]):
+    raise errors.UserError(
+      f"{file.path} has the columns {', '.join(there)}: give all ranks from top1"
+      f" to {there[-1]}, or top1 alone."
+    )
+  return there
+
+
+def _check_ranks(file: ColumnFile, ranks: Sequence[str]) -> None:
+  """Refuses a class that is ranked twice; names the row."""
+  for i, name in enumerate(ranks):
+    for other in ranks[:i]:
+      same = file.numbers(name) == file.numbers(other)
+      if same.any():
+        row = int(np.argmax(same))
+        raise errors.UserError(
+          f"{file.path}: row {row + 1} ({_example(file, row)}): the class"
+          f" {file.numbers(name)[row]} is both {other} and {name}; each rank needs"
+          " another class."
+        )
+
+
+def _check_labels(file: ColumnFile) -> None:
+  """Refuses an example with several labels; names both rows."""
+  codes, label = file.texts("example_id").codes, file.numbers("label")
+  first = _first_rows(codes, len(file.texts("example_id").values))
+  differ = label != label[first[codes]]
+  if differ.any():
+    row = int(np.argmax(differ))
+    other = int(first[codes[row]])
+    raise errors.UserError(
+      f"{file.path}: row {row + 1} ({_example(file, row)}): label {label[row]},"
+      f" but {label[other]} in row {other + 1}. An example has one true class in"
+      " every condition and model."
+    )
+
+
+def _first_rows(codes: np.ndarray, count: int) -> np.ndarray:
+  """The first row of every code: int `[count]`."""
+  first = np.zeros(count, np.int64)
+  first[codes[::-1]] = np.arange(len(codes))[::-1]
+  return first
+
+
+def _rows_of_cells(
+  file: ColumnFile,
+) -> dict[tuple[str, Condition], np.ndarray]:
+  """(model, condition) -> its rows; models by first row, conditions in order."""
+  names, severity = file.texts("corruption"), file.numbers("severity")
+  _check_severities(file, severity)
+  model = file.texts("model")
+  levels = int(severity.max()) + 1
+  key = model.codes.astype(np.int64) * len(names.values) + names.codes
+  key = key * levels + severity
+  order = np.argsort(key, kind="stable")
+  starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+  out: dict[tuple[str, Condition], np.ndarray] = {}
+  for rows in np.split(order, starts[1:]):
+    row = int(rows[0])
+    name = names.values[names.codes[row]]
+    condition = _condition(file, name, int(severity[row]), row)
+    # `clean` and the empty name are one condition.
+    place = model.values[model.codes[row]], condition
+    out[place] = (
+      np.sort(np.concatenate([out[place], rows])) if place in out else rows
+    )
+  listed, known = models(file), conditions.PICTURES.conditions()
+  return {
+    k: out[k]
+    for k in sorted(out, key=lambda k: (listed.index(k[0]), known.index(k[1])))
+  }
+
+
+def _check_severities(file: ColumnFile, severity: np.ndarray) -> None:
+  wrong = (severity < 0) | (severity > max(conditions.SEVERITIES))
+  if wrong.any():
+    row = int(np.argmax(wrong))
+    names = file.texts("corruption")
+    _condition(file, names.values[names.codes[row]], int(severity[row]), row)
+
+
+def _condition(file: ColumnFile, name: str, level: int, row: int) -> Condition:
   try:
-    if name:
-      conditions.PICTURES.row(name)  # refuses unknown names
+    if name in ("", conditions.CLEAN):
+      return conditions.PICTURES.condition("", level)
+    conditions.PICTURES.row(name)  # refuses unknown names
     return conditions.PICTURES.condition(name, level)
   except errors.UserError as e:
     raise errors.UserError(
-      f"row {row + 1}, corruption {name!r} with severity {level}: {e}"
+      f"{file.path}: row {row + 1} ({_example(file, row)}), corruption {name!r}"
+      f" with severity {level}: {e}"
     ) from e
 
 
-def _cell_columns(rows: Columns, index: np.ndarray) -> dict[str, np.ndarray]:
-  top = np.full((len(index), len(RANKS)), -1, np.int64)
-  for i, rank in enumerate(RANKS):
-    if rank in rows:
-      top[:, i] = rows[rank][index]
-  ids = rows["example_id"][index]
+def _example(file: ColumnFile, row: int) -> str:
+  ids = file.texts("example_id")
+  return repr(ids.values[ids.codes[row]])
+
+
+def _check_examples(
+  file: ColumnFile, by_cell: Mapping[tuple[str, Condition], np.ndarray]
+) -> None:
+  """Every cell has every example of the file exactly once."""
+  ids = file.texts("example_id")
+  used = np.bincount(ids.codes, minlength=len(ids.values)) > 0
+  for (model, condition), rows in by_cell.items():
+    count = np.bincount(ids.codes[rows], minlength=len(ids.values))
+    where = f"{file.path}: {model}, {condition.config}"
+    if (count > 1).any():
+      code = int(np.argmax(count > 1))
+      twice = rows[ids.codes[rows] == code][:2] + 1
+      raise errors.UserError(
+        f"{where}: example {ids.values[code]!r} has more than one prediction, in"
+        f" rows {twice[0]} and {twice[1]}. Each example occurs once in a"
+        " condition."
+      )
+    lacks = used & (count == 0)
+    if lacks.any():
+      code = int(np.argmax(lacks))
+      row = int(np.argmax(ids.codes == code))
+      raise errors.UserError(
+        f"{where}: {lacks.sum()} of {used.sum()} examples have no prediction, e.g."
+        f" {ids.values[code]!r}, which is in row {row + 1} for"
+        f" {_place(file, row)}.{_form(ids.values, code)} Every condition needs"
+        " the same examples; leave out a condition that is not complete."
+      )
+
+
+def _place(file: ColumnFile, row: int) -> str:
+  model, name = file.texts("model"), file.texts("corruption")
+  level = int(file.numbers("severity")[row])
+  condition = _condition(file, name.values[name.codes[row]], level, row)
+  return f"{model.values[model.codes[row]]}, {condition.config}"
+
+
+def _form(values: Sequence[str], code: int) -> str:
+  """A hint where another id differs in its Unicode form alone."""
+  form = unicodedata.normalize("NFC", values[code])
+  others = (v for i, v in enumerate(values) if i != code)
+  if any(unicodedata.normalize("NFC", v) == form for v in others):
+    return " Another id differs in its Unicode form alone: write all in NFC."
+  return ""
+
+
+def _check_same(
+  path: pathlib.Path,
+  of_cells: Mapping[Cell, Columns],
+  other: pathlib.Path,
+  of_other: Mapping[Cell, Columns],
+) -> None:
+  """Two files' models are compared over the same examples and labels."""
+  one, two = (next(iter(c.values())) for c in (of_cells, of_other))
+  ids, theirs = one["example_id"], two["example_id"]
+  if not np.array_equal(ids, theirs):
+    alone = sorted(set(ids.tolist()) ^ set(theirs.tolist()))
+    home = path if alone[0] in ids else other
+    raise errors.UserError(
+      f"{path} and {other} are of different examples: {len(alone)} are in one"
+      f" alone, e.g. {alone[0]!r} in {home}. Score them apart, or over the same"
+      " examples."
+    )
+  differ = one["label"] != two["label"]
+  if differ.any():
+    row = int(np.argmax(differ))
+    raise errors.UserError(
+      f"{path} and {other}: example {str(ids[row])!r} has the label"
+      f" {one['label'][row]} in the first and {two['label'][row]} in the second."
+    )
+
+
+def _cell_columns(
+  file: ColumnFile, ranks: Sequence[str], rows: np.ndarray
+) -> dict[str, np.ndarray]:
+  """Of rows in the order of their ids."""
+  top = np.full((len(rows), len(RANKS)), -1, np.int64)
+  for i, rank in enumerate(ranks):
+    top[:, i] = file.numbers(rank)[rows]
+  ids = file.texts("example_id").array(rows)
   return predictions.sort(
     {
       "example_id": ids,
       "group_id": ids,
-      "frame": np.zeros(len(index), np.int32),
-      "label": rows["label"][index],
+      "frame": np.zeros(len(rows), np.int32),
+      "label": file.numbers("label")[rows],
       "top5": top,
     }
   )
-
-
-def _whole_numbers(path: pathlib.Path, name: str, values: Any) -> np.ndarray:
-  try:
-    numbers = np.asarray(values, np.float64)
-    whole = numbers.astype(np.int64)
-  except (ValueError, TypeError) as e:
-    raise errors.UserError(
-      f"{path}, column {name!r}: not a number: {e}."
-    ) from e
-  if not np.isfinite(numbers).all() or (whole != numbers).any():
-    i = int(np.argmax(~np.isfinite(numbers) | (whole != numbers)))
-    raise errors.UserError(
-      f"{path}, column {name!r}, row {i + 1}: expected a whole number, got"
-      f" {numbers[i]}."
-    )
-  return whole
-
-
-def _csv(path: pathlib.Path) -> dict[str, Any]:
-  with path.open(newline="", encoding="utf-8") as f:
-    reader = csv.DictReader(f, strict=True)
-    content: dict[str, list] = {c: [] for c in reader.fieldnames or ()}
-    for line, row in enumerate(reader, 2):
-      if None in row or None in row.values():
-        raise errors.UserError(
-          f"{path}, line {line}: expected {len(content)} values as in the"
-          " header."
-        )
-      for name, value in row.items():
-        content[name].append(value)
-  return dict(content)
-
-
-def _npz(path: pathlib.Path) -> dict[str, Any]:
-  with np.load(path, allow_pickle=False) as data:
-    return {k: data[k] for k in data.files}
-
-
-def _parquet(path: pathlib.Path) -> dict[str, Any]:
-  try:
-    import pyarrow.parquet as parquet
-  except ImportError as e:
-    raise errors.missing_package("pyarrow", "parquet", "Parquet") from e
-  return parquet.read_table(path).to_pydict()
-
-
-_FORMATS: Mapping[str, Callable[[pathlib.Path], dict[str, Any]]] = {
-  ".csv": _csv,
-  ".npz": _npz,
-  ".parquet": _parquet,
-}

@@ -10,7 +10,8 @@ row per frame:
   top1        int, the predicted class of the set (`eval/tasks/parts/label_space`)
 
 Every reviewed frame needs a prediction; a missing one is named, never counted as
-right or wrong. Frames of no reviewed set are left out.
+right or wrong. Frames of no reviewed set are left out, other columns are not read;
+both are named.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers import csv as csv_reader
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.cell import Cell
+from robust_tfds.reading.column_files import ColumnFile
 
 _REQUIRED = ("example_id", "top1")
+_TEXTS = ("model", "example_id")
 
 
 class FramesReader(base.Reader):
@@ -59,21 +62,21 @@ class FramesReader(base.Reader):
     frames = reviewed(dataset, options.metadata)
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
     labels = {}
+    notes = [f"scored from {', '.join(p.name for p in paths)}"]
     for path in paths:
-      rows = csv_reader.columns(path, _REQUIRED, ("top1",))
-      labels[path] = list(dict.fromkeys(rows["model"].tolist()))
+      file = csv_reader.open_file(path, _REQUIRED, _TEXTS, ("top1",))
+      labels[path] = csv_reader.models(file)
       base.check_labels(labels)
-      try:
-        of_cells |= cells(rows, frames, dataset, options.seed or 0)
-      except errors.UserError as e:
-        raise errors.UserError(f"{path}: {e}") from e
+      of_cells |= cells(file, frames, dataset, options.seed or 0)
+      notes += csv_reader.unread(file, _REQUIRED + _TEXTS)
+      notes += _left_out(file, frames)
     listed = list(of_cells)
     return base.Predictions(
       config=base.config("frames", listed),
       cells=listed,
       columns=of_cells.__getitem__,
       class_names=[c["name"] for c in _metadata(dataset).classes()],
-      notes=[f"scored from {', '.join(p.name for p in paths)}"],
+      notes=notes,
     )
 
 
@@ -93,7 +96,7 @@ def reviewed(dataset: str, folder: pathlib.Path) -> list[frame_sets.Frame]:
 
 
 def cells(
-  rows: base.Columns,
+  file: ColumnFile,
   frames: Sequence[frame_sets.Frame],
   dataset: str,
   seed: int = 0,
@@ -105,18 +108,35 @@ def cells(
       that the set does not have; names it.
   """
   classes = len(_metadata(dataset).classes())
+  csv_reader.check_classes(file, ("top1",), dataset, classes)
   ids = [f.example_id for f in frames]
+  column = file.texts("model")
   out = {}
-  for model in dict.fromkeys(rows["model"].tolist()):
-    of_model = rows["model"] == model
-    top1 = natural_labels.aligned(
-      ids, rows["example_id"][of_model].tolist(), rows["top1"][of_model]
-    )
+  for model in csv_reader.models(file):
+    rows = np.flatnonzero(column.codes == column.values.index(model))
+    predicted = file.texts("example_id").array(rows)
+    try:
+      top1 = natural_labels.aligned(ids, predicted, file.numbers("top1")[rows])
+    except errors.UserError as e:
+      where = f"{file.path}: {model}" if len(column.values) > 1 else file.path
+      raise errors.UserError(f"{where}: {e}") from e
     columns = _cell_columns(frames, top1)
-    natural_labels.correct(top1, columns["labels"], classes)  # checks the ids
     mark = provenance.fingerprint({"ids": ids, "top1": top1.tolist()})
     out[Cell(model, dataset, conditions.Condition(), seed, mark)] = columns
   return out
+
+
+def _left_out(
+  file: ColumnFile, frames: Sequence[frame_sets.Frame]
+) -> list[str]:
+  """Says how many of a file's frames are of no reviewed set."""
+  others = set(file.texts("example_id").values) - {f.example_id for f in frames}
+  if not others:
+    return []
+  return [
+    f"{len(others)} frames of {file.path.name} are of no reviewed set and left"
+    f" out, e.g. {min(others)}"
+  ]
 
 
 def _cell_columns(

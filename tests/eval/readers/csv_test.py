@@ -90,7 +90,7 @@ class CsvReaderTest(parameterized.TestCase):
     rows = rows_of(())
     for k in range(2, 6):
       rows[f"top{k}"] = [100 + k] * 20
-    rows["top3"] = rows["label"]
+    rows["top3"], rows["top1"] = rows["label"], [100] * 20
     scored = self._rows(self._csv(rows))
     self.assertEqual(table.select(scored, metric="top5_error")[0].value, 0.0)
 
@@ -148,7 +148,7 @@ class CsvReaderTest(parameterized.TestCase):
     ("severity", 9, "severity 9: Severity must be 1-5"),
     ("severity", 0, "severity 0"),
     ("example_id", "x0", "more than one prediction"),
-    ("example_id", "x99", "its examples are not those of the other.*'x19'"),
+    ("example_id", "x99", "1 of 21 examples have no prediction, e.g. 'x99'"),
   )
   def test_bad_files(self, column, value, message):
     rows = rows_of(("fog",))
@@ -169,13 +169,13 @@ class CsvReaderTest(parameterized.TestCase):
       self._read(empty)
     binary = self.root / "binary.csv"
     binary.write_bytes(b"\xff\xfe\x00")
-    with self.assertRaisesRegex(ValueError, "binary.csv cannot be read"):
+    with self.assertRaisesRegex(ValueError, "binary.csv: this is UTF-16 text"):
       self._read(binary)
 
   def test_pickles_are_refused(self):
     path = self.root / "evil.npz"
     np.savez(path, top1=np.array([object()], dtype=object))
-    with self.assertRaisesRegex(ValueError, "allow_pickle"):
+    with self.assertRaisesRegex(ValueError, "a pickle"):
       self._read(path)
 
 

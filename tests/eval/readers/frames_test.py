@@ -10,6 +10,7 @@ from absl.testing import parameterized
 from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.readers import base
+from robust_tfds.eval.readers import csv as csv_reader
 from robust_tfds.eval.readers import frames
 from tests import shared_data
 from tests.datasets import natural_videos
@@ -70,13 +71,13 @@ class FramesReaderTest(parameterized.TestCase):
 
   def test_unknown_classes_are_refused(self):
     path = write(self.root / "mine.csv", [(i, 30, "m") for i in self.ids])
-    with self.assertRaisesRegex(ValueError, "unknown prediction 30"):
+    with self.assertRaisesRegex(ValueError, "row 1 .* no class 30"):
       self._read(path)
 
   @parameterized.named_parameters(
     ("column", "example_id\na\n", "lacks the columns top1"),
     ("rows", "example_id,top1\n", "holds no rows"),
-    ("short", "example_id,top1\na\n", "line 2: expected 2 values"),
+    ("short", "example_id,top1\na\n", "line 2: 1 values"),
     ("number", "example_id,top1\na,cat\n", "column 'top1'"),
     ("part", "example_id,top1\na,1.5\n", "expected a whole number"),
   )
@@ -118,12 +119,12 @@ class FramesReaderTest(parameterized.TestCase):
     self.assertLen(reviewed, 22179)
     top1 = np.array([f.labels[-1] for f in reviewed])
     top1[::50] = (top1[::50] + 1) % 30
-    columns = {
-      "model": np.full(len(reviewed), "m"),
-      "example_id": np.array([f.example_id for f in reviewed]),
-      "top1": top1,
-    }
-    rows = _score(frames.cells(columns, reviewed, "imagenet_vid_robust"))
+    ids = [f.example_id for f in reviewed]
+    path = write(self.root / "m.csv", zip(ids, top1, ["m"] * len(ids)))
+    file = csv_reader.open_file(
+      path, ("example_id",), ("model", "example_id"), ("top1",)
+    )
+    rows = _score(frames.cells(file, reviewed, "imagenet_vid_robust"))
     values = {r.metric: r for r in rows if r.model == "m"}
     right = [t in f.labels for t, f in zip(top1, reviewed)]
     expected = pm_k.accuracy(
