@@ -110,7 +110,7 @@ def check_whole(folder: pathlib.Path) -> dict[str, Any]:
         f"{folder / min(differ)[0]}: the weights that were trained here are not"
         " what was written: this file was changed, added or removed"
       )
-  except (errors.UserError, OSError) as e:
+  except errors.UserError as e:
     raise damage.DamagedError(str(e), folder) from e
   return record.recipe
 
