@@ -126,7 +126,9 @@ class _Disk:
       os.kill(os.getpid(), signal.SIGKILL)
     if fault.kind in _ERRNO:
       number = _ERRNO[fault.kind]
-      raise OSError(number, os.strerror(number), os.path.join(self.folder, name))
+      raise OSError(
+        number, os.strerror(number), os.path.join(self.folder, name)
+      )
 
 
 class _File(io.FileIO):
@@ -140,7 +142,9 @@ class _File(io.FileIO):
   def write(self, data: Any) -> int:
     view = memoryview(data).cast("B")
     half = view[: len(view) // 2]
-    self._disk.enter("write", self._place, lambda: super(_File, self).write(half))
+    self._disk.enter(
+      "write", self._place, lambda: super(_File, self).write(half)
+    )
     return super().write(data)
 
   def close(self) -> None:

@@ -128,7 +128,9 @@ def run(
   return Ended(process.exitcode, log.read_text("utf-8", "replace"), operations)
 
 
-def timed(program: Program, shared: pathlib.Path, folder: pathlib.Path) -> float:
+def timed(
+  program: Program, shared: pathlib.Path, folder: pathlib.Path
+) -> float:
   """Seconds that a whole run takes, which has to end well."""
   start = time.monotonic()
   ended = run(program, shared, folder)
