@@ -12,7 +12,9 @@ from flax import nnx
 
 from robust_tfds import errors
 
-_MOST_CLASSES = 1_000_000  # the largest public label spaces have some ten thousand
+_MOST_CLASSES = (
+  1_000_000  # the largest public label spaces have some ten thousand
+)
 
 
 def rngs(name: str, key: Any) -> nnx.Rngs:
@@ -26,11 +28,12 @@ def rngs(name: str, key: Any) -> nnx.Rngs:
     UserError: something else.
   """
   if isinstance(key, numbers.Integral) and not isinstance(key, bool):
-    if -(1 << 63) <= key < 1 << 63:
-      return nnx.Rngs(int(key))
+    seed = int(key)
+    if -(1 << 63) <= seed < 1 << 63:
+      return nnx.Rngs(seed)
   elif isinstance(key, (jax.Array, np.ndarray)):
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.shape == ():
-      return nnx.Rngs(key)
+      return nnx.Rngs(jnp.asarray(key))
     if key.dtype == np.uint32 and key.shape == (2,):
       return nnx.Rngs(jax.random.wrap_key_data(jnp.asarray(key)))
     what = f"{key.dtype} {list(key.shape)}"

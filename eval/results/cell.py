@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 
 from robust_tfds import conditions
-from robust_tfds import errors
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import table
@@ -108,14 +107,9 @@ class Cell:
     """The cell of a note; the opposite of `note`.
 
     Raises:
-      UserError: its condition is none, or has another name or severity.
+      UserError: its condition is none.
     """
     condition = conditions.family(note.kind).parse(note.config)
-    said = (note.corruption, note.severity)
-    if said != (condition.name, condition.level):
-      raise errors.UserError(
-        f"corruption, severity: got {said}, expected those of {note.config}."
-      )
     return cls(
       model=note.model,
       dataset=note.dataset,

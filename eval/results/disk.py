@@ -43,38 +43,39 @@ def writing(path: pathlib.Path) -> Iterator[None]:
   except DiskError:
     raise
   except OSError as e:
-    where = e.filename2 or e.filename or path
-    advice = _ADVICE.get(e.errno or 0, "Check the disk")
-    raise DiskError(
-      f"{where}: could not be written: {e.strerror or e}. {advice}, then run the"
-      " same command again; what was finished is untouched."
-    ) from e
+    raise _refusal(e, e.filename2 or e.filename or path) from e
 
 
-def write_text(path: pathlib.Path, text: str) -> None:
+def write_text(path: pathlib.Path, text: str, *, sync: bool = True) -> None:
   """Writes a text file whole, in UTF-8; see `write_bytes`."""
-  write_bytes(path, text.encode("utf-8"))
+  write_bytes(path, text.encode("utf-8"), sync=sync)
 
 
-def write_bytes(path: pathlib.Path, data: bytes) -> None:
+def write_bytes(path: pathlib.Path, data: bytes, *, sync: bool = True) -> None:
   """Writes a file whole: under a name of its own, then renamed into place.
+
+  Args:
+    path: of the file.
+    data: its content.
+    sync: wait until it is on the disk, so that it outlives a power cut.
 
   Raises:
     DiskError: see `writing`; the file is as it was.
   """
   name = f".{path.name}.{secrets.token_hex(4)}{_TEMPORARY}"
   temporary = path.with_name(name)
-  with writing(path):
-    try:
-      with open(temporary, "wb") as file:
-        file.write(data)
-        file.flush()
+  try:
+    with open(temporary, "wb") as file:
+      file.write(data)
+      file.flush()
+      if sync:
         os.fsync(file.fileno())
-      os.replace(temporary, path)
-    except BaseException:
-      with contextlib.suppress(OSError):
-        temporary.unlink(missing_ok=True)
-      raise
+    os.replace(temporary, path)
+  except OSError as e:
+    raise _refusal(e, path) from e
+  finally:
+    with contextlib.suppress(OSError):
+      temporary.unlink(missing_ok=True)
 
 
 def remove_temporary(folder: pathlib.Path) -> None:
@@ -82,3 +83,11 @@ def remove_temporary(folder: pathlib.Path) -> None:
   for path in folder.glob(f".*{_TEMPORARY}"):
     with writing(path):
       path.unlink(missing_ok=True)
+
+
+def _refusal(error: OSError, path: object) -> DiskError:
+  advice = _ADVICE.get(error.errno or 0, "Check the disk")
+  return DiskError(
+    f"{path}: could not be written: {error.strerror or error}. {advice}, then run"
+    " the same command again; what was finished is untouched."
+  )

@@ -210,7 +210,8 @@ class Lock:
         except FileNotFoundError:
           if attempt == 2:
             raise
-    disk.write_text(self.folder / _FILE, record.model_dump_json(indent=1))
+    text = record.model_dump_json(indent=1)
+    disk.write_text(self.folder / _FILE, text, sync=False)
 
   def _in_the_way(self, breaking: bool) -> list[_Other]:
     """Others that hold or ask for one of the cells, those that hold first."""

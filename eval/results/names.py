@@ -55,18 +55,16 @@ def check_distinct(names: Iterable[str], kind: str) -> None:
     kind: what they name, e.g. `model`.
 
   Raises:
-    UserError: see `folder_name`, or two that differ only by case or by how
-      their accents are written.
+    UserError: see `folder_name`, or two that differ only by case.
   """
   first: dict[str, str] = {}
   for name in names:
-    folder = folder_name(name)
-    same = unicodedata.normalize("NFC", folder).casefold()
+    same = folder_name(name).casefold()
     other = first.setdefault(same, name)
     if other != name:
       raise errors.UserError(
         f"The {kind}s {other!r} and {name!r} share a folder where file systems"
-        " do not tell their letters apart. Rename one."
+        " take large letters for small ones. Rename one."
       )
 
 

@@ -89,6 +89,11 @@ class Note(_Record):
   files: dict[str, File]
   checksum: _Sha256
 
+  @property
+  def place(self) -> tuple[str, str, str, str]:
+    """Names of the folders that the cell lies in, as `Cell.place`."""
+    return self.model, self.dataset, self.config, f"seed{self.seed}"
+
 
 def make(
   cell: Mapping[str, object], split: Split, folder: pathlib.Path
@@ -184,9 +189,16 @@ def check_files(folder: pathlib.Path, note: Note) -> None:
 
 
 def file_sha256(path: pathlib.Path) -> str:
-  """Of a file's bytes."""
-  with open(path, "rb") as file:
-    return hashlib.file_digest(file, "sha256").hexdigest()
+  """Of a file's bytes.
+
+  Raises:
+    UserError: it cannot be read.
+  """
+  try:
+    with open(path, "rb") as file:
+      return hashlib.file_digest(file, "sha256").hexdigest()
+  except OSError as e:
+    raise errors.UserError(f"{path}: cannot be read: {e.strerror}.") from e
 
 
 def _checksum(note: Note) -> str:

@@ -157,13 +157,24 @@ class Workdir:
     """Whether a cell is finished, or whatever is in its place."""
     return os.path.lexists(self.cell_folder(cell))
 
-  def note(self, cell: Cell) -> Cell:
+  def note(self, cell: Cell) -> note_lib.Note:
     """What a finished cell says of itself: with its own fingerprint.
 
     Raises:
       DamagedError: it is not a cell, or another one.
     """
-    return Cell.of_note(self._note(self.cell_folder(cell)))
+    folder = self.cell_folder(cell)
+    note = self._note(folder)
+    same = {**cell.note(), "fingerprint": note.fingerprint}
+    for field, expected in same.items():
+      got = getattr(note, field)
+      if got != expected:
+        raise damage.DamagedError(
+          f"{folder / note_lib.FILE}: {field}: got {got!r}, expected"
+          f" {expected!r}",
+          folder,
+        )
+    return note
 
   def columns(self, cell: Cell) -> dict[str, np.ndarray]:
     """The predictions of a finished cell.
@@ -172,8 +183,8 @@ class Workdir:
       DamagedError: it is not what was written, or of another cell.
     """
     folder = self.cell_folder(cell)
-    mark = self._note(folder).fingerprint
-    if cell.fingerprint and mark != cell.fingerprint:
+    mark = self.note(cell).fingerprint
+    if mark != cell.fingerprint:
       raise damage.DamagedError(
         f"{folder / note_lib.FILE}: fingerprint: got {mark!r}, expected"
         f" {cell.fingerprint!r}: the cell was replaced while it was read",
@@ -181,7 +192,7 @@ class Workdir:
       )
     try:
       return predictions.read(folder)[0]
-    except (errors.UserError, OSError) as e:
+    except errors.UserError as e:
       raise damage.DamagedError(str(e), folder) from e
 
   def write_cell(
@@ -226,7 +237,7 @@ class Workdir:
     """
     notes = {folder: self._note(folder) for folder in self._folders()}
     damage.check_same_examples(notes)
-    listed = [Cell.of_note(note) for note in notes.values()]
+    listed = [_cell_of(folder, note) for folder, note in notes.items()]
     labels = self.labels()
     labels += sorted({c.model for c in listed} - set(labels))
     return sorted(
@@ -243,7 +254,7 @@ class Workdir:
         predictions.check(folder, notes[folder])
       except damage.DamagedError as e:
         out[folder] = e.reason
-      except (errors.UserError, OSError) as e:
+      except errors.UserError as e:
         del notes[folder]
         out[folder] = str(e)
     return {**out, **dict(damage.of_other_examples(notes))}
@@ -280,17 +291,12 @@ class Workdir:
     damage.check_no_links(self.path, folder)
     try:
       note = note_lib.read(folder)
-    except (errors.UserError, OSError) as e:
-      raise damage.DamagedError(str(e), folder) from e
-    try:
-      cell = Cell.of_note(note)
-      its_folder = self.cell_folder(cell)
+      its_folder = predictions.folder(self.path / "cells", *note.place)
     except errors.UserError as e:
-      reason = f"{folder / note_lib.FILE}: {e}"
-      raise damage.DamagedError(reason, folder) from e
+      raise damage.DamagedError(str(e), folder) from e
     if its_folder != folder:
       raise damage.DamagedError(
-        f"{folder}: holds the cell {' '.join(cell.place)}, which belongs in"
+        f"{folder}: holds the cell {' '.join(note.place)}, which belongs in"
         f" {its_folder}",
         folder,
       )
@@ -325,7 +331,7 @@ class Workdir:
           f"{path}: its checksum is not that of what was written ({mark.name})"
         )
       return reading.json_file(path)
-    except (errors.UserError, OSError) as e:
+    except errors.UserError as e:
       raise damage.DamagedError(str(e), path) from e
 
   def write_truth(self, truth: Mapping[str, Any]) -> None:
@@ -342,6 +348,15 @@ class Workdir:
   def write_table(self, rows: Sequence[table.Row]) -> None:
     """Writes table.csv whole."""
     disk.write_text(self.table_path, table.dumps(rows))
+
+
+def _cell_of(folder: pathlib.Path, note: note_lib.Note) -> Cell:
+  """The cell of a note."""
+  try:
+    return Cell.of_note(note)
+  except errors.UserError as e:
+    reason = f"{folder / note_lib.FILE}: {e}"
+    raise damage.DamagedError(reason, folder) from e
 
 
 def labels_of(config: ml_collections.ConfigDict) -> list[str]:

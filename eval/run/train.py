@@ -125,7 +125,7 @@ def check_whole(folder: pathlib.Path) -> dict[str, Any]:
         f"{folder / min(differ)[0]}: the weights that were trained here are not"
         " what was written: this file was changed, added or removed"
       )
-  except (errors.UserError, OSError) as e:
+  except errors.UserError as e:
     raise damage.DamagedError(str(e), folder) from e
   return record.recipe
 
@@ -133,7 +133,9 @@ def check_whole(folder: pathlib.Path) -> dict[str, Any]:
 def _checksums(folder: pathlib.Path) -> dict[str, str]:
   """Name -> sha256 of all files of a trained model's checkpoint."""
   paths = sorted(p for p in (folder / _WEIGHTS).rglob("*") if p.is_file())
-  return {p.relative_to(folder).as_posix(): note_lib.file_sha256(p) for p in paths}
+  return {
+    p.relative_to(folder).as_posix(): note_lib.file_sha256(p) for p in paths
+  }
 
 
 def _checkpointer() -> Any:

@@ -23,6 +23,8 @@ def _settings(**changes) -> types.SimpleNamespace:
     "coordinator": None,
     "num_processes": None,
     "process_id": None,
+    "repair": False,
+    "break_lock": False,
   }
   return types.SimpleNamespace(**{**settings, **changes})
 
@@ -44,7 +46,16 @@ class MainTest(absltest.TestCase):
     self._main(workdir=self.workdir.full_path)
     plan, workdir = self.run.call_args.args
     self.assertEqual((plan.cells, str(workdir)), (5, self.workdir.full_path))
+    self.assertEqual(
+      self.run.call_args.kwargs, {"repair": False, "break_lock": False}
+    )
     self.run.return_value.run.assert_called_once_with()
+
+  def test_repair_and_break_lock(self):
+    self._main(workdir=self.workdir.full_path, repair=True, break_lock=True)
+    self.assertEqual(
+      self.run.call_args.kwargs, {"repair": True, "break_lock": True}
+    )
 
   def test_a_plan_knows_the_workdir_and_runs_nothing(self):
     self._main(plan=True, workdir=self.workdir.full_path)

@@ -1,16 +1,25 @@
 """A cell's rows and its note."""
 
-import json
+import pathlib
+import tempfile
 
+import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval.results import cell as cells_lib
+from robust_tfds.eval.results import note as note_lib
 
 _FOG = cells_lib.Cell(
   "m", "digits_c", conditions.PICTURES.parse("fog_3"), 7, "0123456789ab"
 )
+
+
+def _note(cell: cells_lib.Cell) -> note_lib.Note:
+  split = note_lib.split_of("test", np.array(["a"]))
+  empty = pathlib.Path(tempfile.mkdtemp())
+  return note_lib.make(cell.note(), split, empty)
 
 
 class CellTest(parameterized.TestCase):
@@ -38,8 +47,11 @@ class CellTest(parameterized.TestCase):
   def test_a_note_gives_the_cell_again(self, kind, config):
     condition = conditions.parse(config, kind)
     cell = cells_lib.Cell("m", "d", condition, 3, "f")
-    note = json.loads(json.dumps(cell.note()))
-    self.assertEqual(cells_lib.Cell.of_note(note), cell)
+    self.assertEqual(cells_lib.Cell.of_note(_note(cell)), cell)
+
+  def test_place(self):
+    self.assertEqual(_FOG.place, ("m", "digits_c", "fog_3", "seed7"))
+    self.assertEqual(_note(_FOG).place, _FOG.place)
 
 
 class SummaryTest(absltest.TestCase):

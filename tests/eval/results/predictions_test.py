@@ -8,7 +8,13 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest
 
+from robust_tfds import conditions
+from robust_tfds import errors
+from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import predictions
+from robust_tfds.eval.results.cell import Cell
+
+_FACTS = Cell("model", "d", conditions.Condition("fog", 3)).note()
 
 
 def _columns(ids) -> dict:
@@ -32,6 +38,10 @@ class PredictionsTest(absltest.TestCase):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
     self.cell = predictions.folder(self.root, "model", "fog_3")
+    self.unfinished = self.root / "unfinished"
+
+  def _finish(self, cell, columns) -> dict:
+    return predictions.finish(cell, self.unfinished, columns, _FACTS, "test")
 
   def test_sharding_and_order_do_not_change_a_byte(self):
     columns = _columns(["c.png", "a.png", "b.png"])
@@ -43,51 +53,63 @@ class PredictionsTest(absltest.TestCase):
     ):
       cell = predictions.folder(self.root, name)
       for i, rows in enumerate(parts):
-        predictions.write_shard(cell, _part(columns, rows), i, len(parts))
-      predictions.finish(cell, {"model": "m"}, len(parts))
-      written.append((cell / "predictions.npz").read_bytes())
+        part = _part(columns, rows)
+        predictions.write_shard(self.unfinished, part, i, len(parts))
+      self._finish(cell, predictions.merge(self.unfinished, len(parts)))
+      self.assertFalse(self.unfinished.exists())
+      written.append(
+        [p.read_bytes() for p in sorted(cell.iterdir(), key=lambda p: p.name)]
+      )
+    self.assertLen(written[0], 2)
     self.assertEqual(written[0], written[1])
     self.assertEqual(written[0], written[2])
 
   def test_reads_back_sorted(self):
-    predictions.write_shard(self.cell, _columns(["b", "a"]), 0, 1)
-    predictions.finish(self.cell, {"seed": 3}, 1)
-    columns, provenance = predictions.read(self.cell)
+    self._finish(self.cell, _columns(["b", "a"]))
+    columns, note = predictions.read(self.cell)
     self.assertEqual(columns["example_id"].tolist(), ["a", "b"])
     self.assertEqual(columns["label"].tolist(), [1, 0])
-    self.assertEqual(provenance, {"seed": 3})
+    self.assertEqual((note.model, note.config), ("model", "fog_3"))
+    self.assertEqual((note.split.name, note.split.rows), ("test", 2))
 
-  def test_unfinished_cell_is_not_done_and_is_discarded(self):
-    predictions.write_shard(self.cell, _columns(["a"]), 0, 1)
-    self.assertFalse(predictions.done(self.cell))
-    predictions.discard_unfinished(self.root)
-    self.assertEmpty(list(self.root.rglob("*.npz")))
+  def test_changed_columns_are_refused(self):
+    self._finish(self.cell, _columns(["b", "a"]))
+    path = self.cell / predictions.FILE
+    data = path.read_bytes()
+    for damaged in (b"", data[:-7], data.replace(b"a", b"c", 1), data + b"x"):
+      path.write_bytes(damaged)
+      with self.assertRaisesRegex(errors.UserError, f"^{path}: "):
+        predictions.read(self.cell)
+    path.unlink()
+    with self.assertRaisesRegex(errors.UserError, f"^{path}: "):
+      predictions.read(self.cell)
 
   def test_missing_shard_names_the_process(self):
-    predictions.write_shard(self.cell, _columns(["a"]), 0, 2)
+    predictions.write_shard(self.unfinished, _columns(["a"]), 0, 2)
     with self.assertRaisesRegex(FileNotFoundError, "process 1 of 2"):
-      predictions.finish(self.cell, {}, 2)
+      predictions.merge(self.unfinished, 2)
 
   def test_example_twice_is_refused(self):
-    predictions.write_shard(self.cell, _columns(["a", "a"]), 0, 1)
     with self.assertRaisesRegex(ValueError, "'a' has more than one"):
-      predictions.finish(self.cell, {}, 1)
-    self.assertFalse(predictions.done(self.cell))
+      self._finish(self.cell, _columns(["a", "a"]))
+    self.assertFalse(self.cell.exists())
 
   def test_full_disk_keeps_finished_cells_and_says_so(self):
     other = predictions.folder(self.root, "model", "fog_1")
-    predictions.write_shard(other, _columns(["a"]), 0, 1)
-    predictions.finish(other, {}, 1)
+    self._finish(other, _columns(["a"]))
     full = OSError(errno.ENOSPC, "No space left on device")
     with mock.patch.object(os, "fsync", side_effect=full):
-      with self.assertRaisesRegex(predictions.DiskFullError, "disk is full"):
-        predictions.write_shard(self.cell, _columns(["a"]), 0, 1)
-    self.assertFalse(predictions.done(self.cell))
-    self.assertTrue(predictions.done(other))
+      with self.assertRaisesRegex(
+        disk.DiskError, f"^{self.cell}: could not be written: No space .* free"
+      ):
+        self._finish(self.cell, _columns(["a"]))
+    self.assertFalse(self.cell.exists())
+    predictions.read(other)
 
   def test_folder_names_stay_inside(self):
-    cell = predictions.folder(self.root, "../evil", "a/b")
+    cell = predictions.folder(self.root, "../evil", "a/b", "..")
     self.assertTrue(cell.resolve().is_relative_to(self.root.resolve()))
+    self.assertLen(cell.relative_to(self.root).parts, 3)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,30 @@ class ScoredFolderTest(absltest.TestCase):
         raise KeyError("broken")
     self.assertEqual((self.folder / "table").read_text(), "1")
     self.assertEqual([p.name for p in self.root.iterdir()], ["out"])
+    self.assertEqual(self._names(), {"table", "scored.json"})
+
+  def test_a_failure_leaves_no_folder_that_was_not_there(self):
+    with self.assertRaises(KeyError):
+      with scored_folder.replacing(self.folder, []):
+        raise KeyError("broken")
+    self.assertEmpty(list(self.root.iterdir()))
+
+  def test_two_at_once_are_refused(self):
+    with scored_folder.replacing(self.folder, []) as folder:
+      (folder / "table").write_text("1")
+      with self.assertRaisesRegex(
+        ValueError, "another run is making .*process"
+      ):
+        self._write(table="2")
+    self.assertEqual((self.folder / "table").read_text(), "1")
+
+  def test_a_damaged_note_is_refused(self):
+    self._write(table="1")
+    for text in ("", '{"written": ["table"]}', '{"predictions": []}'):
+      (self.folder / "scored.json").write_text(text)
+      with self.assertRaisesRegex(ValueError, "scored.json: .*another --out"):
+        self._write(table="2")
+      self.assertEqual((self.folder / "table").read_text(), "1")
 
   def test_refusals(self):
     self.folder.mkdir()

@@ -1,7 +1,11 @@
 """A run's folder: whose it is, its cells, and which it refuses."""
 
+import dataclasses
 import json
+import os
 import pathlib
+import re
+import shutil
 
 import ml_collections
 import numpy as np
@@ -10,6 +14,9 @@ from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.results import config_file
+from robust_tfds.eval.results import damage
+from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.results.cell import Cell
@@ -67,18 +74,18 @@ class ClaimTest(_WorkdirTest):
     written = json.loads(self.workdir.config_path.read_text())
     self.assertEqual(
       written["versions"],
-      {"workdir": workdir_lib.VERSION, "pixels": provenance.PIXELS_VERSION},
+      {"workdir": config_file.VERSION, "pixels": provenance.PIXELS_VERSION},
     )
     self.assertEqual(self.workdir.config(), _config())
 
   def test_a_workdir_without_versions_is_of_version_1(self):
     self.workdir.claim(_config())
     self._edit(versions=None)
-    self._refuses("is a workdir of version 1; this code .* version 2")
+    self._refuses("is a workdir of version 1; this code .* version 3")
     with self.assertRaisesRegex(errors.UserError, "of version 1"):
       self.workdir.config()
 
-  @parameterized.parameters(1, 3)
+  @parameterized.parameters(2, 4)
   def test_another_version(self, version):
     self.workdir.claim(_config())
     pixels = provenance.PIXELS_VERSION
@@ -87,7 +94,7 @@ class ClaimTest(_WorkdirTest):
 
   def test_other_pixels_are_neither_continued_nor_read(self):
     self.workdir.claim(_config())
-    version = workdir_lib.VERSION
+    version = config_file.VERSION
     self._edit(versions={"workdir": version, "pixels": 1})
     self._refuses("cells of pixels of version 1; .* must not mix")
     with self.assertRaisesRegex(errors.UserError, "pixels of version 1"):
@@ -110,7 +117,7 @@ class ClaimTest(_WorkdirTest):
     self.assertEqual(self.workdir.config(), other)
 
   @parameterized.parameters(
-    ("{", "no JSON"), ("[1]", "expected an object, got list")
+    ("{", "not JSON"), ("[1]", "expected an object, got list")
   )
   def test_broken_files(self, text, message):
     self.workdir.path.mkdir()
@@ -135,19 +142,17 @@ class CellsTest(_WorkdirTest):
     self.workdir.write_shard(cell, _columns("b"), 0, 2)
     self.assertFalse(self.workdir.done(cell))
     with self.assertRaisesRegex(FileNotFoundError, "process 1 of 2"):
-      self.workdir.finish_cell(cell, 2)
+      self.workdir.merge_shards(cell, 2)
     self.workdir.write_shard(cell, _columns("a"), 1, 2)
-    self.workdir.finish_cell(cell, 2)
+    self.workdir.write_cell(cell, self.workdir.merge_shards(cell, 2))
     ids = self.workdir.columns(cell)["example_id"]
     self.assertEqual(ids.tolist(), ["a", "b"])
 
-  def test_unfinished_cells_are_discarded(self):
+  def test_a_run_whose_lock_was_broken_finishes_no_cell(self):
+    workdir = dataclasses.replace(self.workdir, writer="gone")
+    with self.assertRaisesRegex(errors.UserError, "lock was removed"):
+      workdir.write_cell(_cell("clean"), _columns("a"))
     self.assertFalse(self.workdir.has_cells())
-    self.workdir.write_shard(_cell("clean"), _columns("a"))
-    self.assertTrue(self.workdir.has_cells())
-    self.workdir.discard_unfinished()
-    with self.assertRaises(FileNotFoundError):
-      self.workdir.finish_cell(_cell("clean"))
 
   def test_order_of_the_config_then_of_the_papers(self):
     config = _config()
@@ -170,6 +175,198 @@ class CellsTest(_WorkdirTest):
     self.workdir.path.mkdir()
     self.workdir.write_truth({"images": [1]})
     self.assertEqual(self.workdir.truth(), {"images": [1]})
+    path = self.workdir.path / "truth.json"
+    for text in ("", "{}", None):
+      path.unlink()
+      if text is not None:
+        path.write_text(text)
+      with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .*--repair"):
+        self.workdir.truth()
+
+
+class DamageTest(_WorkdirTest):
+  """What the campaign did to cells, at every way to read one."""
+
+  def setUp(self):
+    super().setUp()
+    self.workdir.claim(_config())
+    for config in ("clean", "fog_1", "fog_2", "fog_3"):
+      ids = "abc"
+      self.workdir.write_cell(_cell(config), _columns(*ids), "test")
+    self.folder = self.workdir.cell_folder(_cell("fog_2"))
+    self.npz = self.folder / "predictions.npz"
+    self.note = self.folder / note_lib.FILE
+
+  def _damaged(self, *paths: pathlib.Path) -> None:
+    """Holds that `paths` are named, first of all and with what to do."""
+    damaged = self.workdir.damaged()
+    named = [str(reason).split(": ")[0] for reason in damaged.values()]
+    self.assertEqual(named, [str(p) for p in paths])
+    with self.assertRaisesRegex(
+      damage.DamagedError, f"^{re.escape(str(paths[0]))}: .*--repair"
+    ):
+      self.workdir.check_cells()
+    for folder in damaged:
+      self.workdir.move_aside(folder)
+    self.workdir.check_cells()
+    moved = sum(1 for _ in (self.workdir.path / "damaged").glob("*/*/*/*/*"))
+    self.assertLen(damaged, moved)
+
+  def test_whole(self):
+    self.workdir.check_cells()
+    self.assertEmpty(self.workdir.damaged())
+
+  @parameterized.parameters("cut", "flipped", "empty", "gone", "other rows")
+  def test_columns(self, how):
+    data = self.npz.read_bytes()
+    self.npz.unlink()
+    if how == "other rows":
+      np.savez(self.npz, **_columns("a", "b"))
+    elif how != "gone":
+      flipped = bytearray(data)
+      flipped[len(data) // 2] ^= 1
+      new = {"cut": data[:-9], "flipped": bytes(flipped), "empty": b""}[how]
+      self.npz.write_bytes(new)
+    with self.assertRaisesRegex(damage.DamagedError, f"^{self.npz}: "):
+      self.workdir.columns(_cell("fog_2"))
+    self._damaged(self.npz)
+
+  @parameterized.parameters("", "{}", "[1]", "null", "{", '{"a": 1, "a": 2}')
+  def test_other_notes(self, text):
+    self.note.write_text(text)
+    self._refused_by_all(self.note)
+    self._damaged(self.note)
+
+  def test_no_note(self):
+    self.note.unlink()
+    self._refused_by_all(self.note)
+    self._damaged(self.note)
+
+  def test_a_file_in_a_cells_place(self):
+    shutil.rmtree(self.folder)
+    self.folder.write_text("x")
+    self.assertTrue(self.workdir.done(_cell("fog_2")))
+    self._refused_by_all(self.note)
+    self._damaged(self.note)
+
+  def _refused_by_all(self, path: pathlib.Path) -> None:
+    for read in (
+      lambda: self.workdir.note(_cell("fog_2")),
+      lambda: self.workdir.columns(_cell("fog_2")),
+      self.workdir.cells,
+      self.workdir.check_cells,
+    ):
+      with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .*--repair"):
+        read()
+
+  def test_a_cell_in_anothers_place(self):
+    shutil.rmtree(self.folder)
+    other = self.workdir.cell_folder(_cell("fog_3"))
+    shutil.copytree(other, self.folder)
+    self._refused_by_all(self.folder)
+    self._damaged(self.folder)
+
+  def test_two_cells_swapped(self):
+    other = self.workdir.cell_folder(_cell("fog_3"))
+    os.rename(other, other.with_name("x"))
+    os.rename(self.folder, other)
+    os.rename(other.with_name("x"), self.folder)
+    self._damaged(self.folder, other)
+
+  def test_columns_of_two_cells_swapped(self):
+    columns = _columns(*"abc")
+    columns["label"] += 1
+    shutil.rmtree(self.folder)
+    self.workdir.write_cell(_cell("fog_2"), columns, "test")
+    other = self.workdir.cell_folder(_cell("fog_3")) / "predictions.npz"
+    data = other.read_bytes()
+    other.write_bytes(self.npz.read_bytes())
+    self.npz.write_bytes(data)
+    self._damaged(self.npz, other)
+
+  def test_other_examples_than_the_cells_beside_it(self):
+    for ids in ("ab", "abd"):
+      shutil.rmtree(self.folder)
+      self.workdir.write_cell(_cell("fog_2"), _columns(*ids), "test")
+      with self.assertRaisesRegex(
+        damage.DamagedError, f"^{self.folder}: of . examples that are not the 3"
+      ):
+        self.workdir.cells()
+    self._damaged(self.folder)
+
+  def test_sets_that_are_apart_may_differ(self):
+    shutil.rmtree(self.folder)
+    self.workdir.write_cell(_cell("fog_2"), _columns("z"), "test of fog_2")
+    self.workdir.check_cells()
+
+  def test_a_replaced_cell_is_not_the_one_that_was_listed(self):
+    with self.assertRaisesRegex(damage.DamagedError, "fingerprint: got 'f'"):
+      self.workdir.columns(_cell("fog_2", fingerprint="other"))
+
+  def test_links(self):
+    away = self.workdir.path.parent / "away"
+    os.rename(self.folder, away)
+    self.folder.symlink_to(away)
+    self._refused_by_all(self.folder)
+    self.folder.unlink()
+    os.rename(away, self.folder)
+    os.rename(self.npz, away)
+    self.npz.symlink_to(away)
+    self._refused_by_all(self.npz)
+    self._damaged(self.npz)
+    link = self.workdir.path.with_name("link")
+    link.symlink_to(self.workdir.path)
+    workdir_lib.Workdir(link).check_cells()
+
+  def test_what_others_put_there_is_left_alone(self):
+    (self.folder / "notes.txt").write_text("a user's")
+    (self.workdir.path / "cells" / ".DS_Store").touch()
+    (self.folder.parent / "seeds").mkdir()
+    self.workdir.check_cells()
+    self.assertLen(self.workdir.cells(), 4)
+
+
+class LayoutTest(_WorkdirTest):
+  @parameterized.parameters("cells", "reports", "models", "running")
+  def test_a_file_where_a_folder_belongs(self, name):
+    self.workdir.path.mkdir()
+    path = self.workdir.path / name
+    path.touch()
+    with self.assertRaisesRegex(errors.UserError, f"^{path}: a folder of the"):
+      self.workdir.check(_config())
+
+  @parameterized.parameters("config.json", "table.csv", "contents.json")
+  def test_a_folder_where_a_file_belongs(self, name):
+    path = self.workdir.path / name
+    path.mkdir(parents=True)
+    with self.assertRaisesRegex(errors.UserError, f"^{path}: a file of the"):
+      self.workdir.check(_config())
+
+  def test_the_workdir_is_a_file(self):
+    self.workdir.path.touch()
+    with self.assertRaisesRegex(
+      errors.UserError, f"^{self.workdir.path}: a workdir is a folder"
+    ):
+      self.workdir.claim(_config())
+
+  def test_labels_that_cannot_name_folders(self):
+    for labels, message in (
+      (["a", "A"], "'a' and 'A' share a folder|'A' and 'a' share a folder"),
+      (["a\nb"], "invisible"),
+      (["x" * 300], "300 characters"),
+    ):
+      config = _config()
+      with config.unlocked():
+        config.models = {label: {"name": "x"} for label in labels}
+      with self.assertRaisesRegex(errors.UserError, message):
+        self.workdir.claim(config)
+    self.assertFalse(self.workdir.path.exists())
+
+  def test_labels_stay_inside_and_apart(self):
+    folders = {self.workdir.model_folder(x) for x in ("..", "a/b", "a-b")}
+    self.assertLen(folders, 3)
+    for folder in folders:
+      self.assertEqual(folder.parent, self.workdir.path / "models")
 
 
 class LabelsTest(absltest.TestCase):

@@ -91,7 +91,7 @@ class CellMakerTest(absltest.TestCase):
     columns = self.workdir.columns(other)
     self.assertFalse((columns["top5"][:, 0] == columns["label"]).any())
     self.assertEqual(right.calls, -(-_COUNT // _BATCH))
-    self.assertEqual(self.workdir.note(one), one)
+    self.assertEqual(Cell.of_note(self.workdir.note(one)), one)
     self.assertIn(
       "fog_2: right error 0.000, wrong error 1.000", self.stream.getvalue()
     )

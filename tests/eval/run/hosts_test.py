@@ -3,6 +3,7 @@
 from unittest import mock
 
 import jax
+import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.eval.pipeline import inputs
@@ -23,6 +24,15 @@ class HostsTest(absltest.TestCase):
       sync.assert_not_called()
       hosts.barrier(inputs.Host(1, 2), "data")
       sync.assert_called_once_with("data")
+
+  def test_text_of_the_first(self):
+    self.assertEqual(hosts.text_of_first_host(inputs.Host(0, 1), "a-1"), "a-1")
+    first = np.frombuffer(b"b-2".ljust(128), np.uint8).astype(np.int32)
+    with mock.patch(
+      "jax.experimental.multihost_utils.broadcast_one_to_all",
+      return_value=first,
+    ):
+      self.assertEqual(hosts.text_of_first_host(inputs.Host(1, 2), ""), "b-2")
 
   def test_the_first_makes_it_before_the_others(self):
     for index, order in ((0, ["make", "wait"]), (1, ["wait", "make"])):

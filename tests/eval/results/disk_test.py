@@ -1,0 +1,63 @@
+"""Files are written whole or not at all, and failures are said in words."""
+
+import errno
+import os
+import pathlib
+from unittest import mock
+
+from absl.testing import absltest
+
+from robust_tfds import errors
+from robust_tfds.eval.results import disk
+
+
+class DiskTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.path = self.folder / "a.json"
+
+  def _names(self) -> list[str]:
+    return [p.name for p in self.folder.iterdir()]
+
+  def test_replaces(self):
+    disk.write_text(self.path, "1")
+    disk.write_text(self.path, "2")
+    self.assertEqual(self.path.read_text("utf-8"), "2")
+    self.assertEqual(self._names(), ["a.json"])
+
+  def test_a_failure_leaves_the_old_file_alone(self):
+    disk.write_text(self.path, "old")
+    for function in ("fsync", "replace"):
+      broken = OSError(errno.EIO, "Input/output error")
+      with mock.patch.object(os, function, side_effect=broken):
+        with self.assertRaisesRegex(
+          errors.UserError, f"^{self.path}: could not be written: Input/output"
+        ):
+          disk.write_text(self.path, "new")
+      self.assertEqual(self.path.read_text("utf-8"), "old")
+      self.assertEqual(self._names(), ["a.json"])
+
+  def test_the_path_that_the_system_names_comes_first(self):
+    with self.assertRaisesRegex(
+      disk.DiskError, f"^{self.path}.x: could not be written: .*free some space"
+    ):
+      with disk.writing(self.folder):
+        raise OSError(errno.ENOSPC, "No space left", f"{self.path}.x")
+
+  def test_a_folder_in_the_way(self):
+    self.path.mkdir()
+    with self.assertRaisesRegex(
+      errors.UserError, "a.json: .*Move|move it away"
+    ):
+      disk.write_text(self.path, "x")
+
+  def test_remains_of_the_killed(self):
+    (self.folder / ".a.json.0123abcd.tmp").touch()
+    (self.folder / "users.tmp").touch()
+    disk.remove_temporary(self.folder)
+    self.assertEqual(self._names(), ["users.tmp"])
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,185 @@
+"""Locks of runs: who is refused, who waits, and what the dead leave."""
+
+import json
+import multiprocessing
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+from unittest import mock
+
+from absl.testing import absltest
+
+from robust_tfds import errors
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import lock
+
+_HOLD = """
+import pathlib, sys, time
+from robust_tfds.eval.results import lock
+with lock.held(pathlib.Path(sys.argv[1]), ["a", "b"]) as held:
+  (held.folder / "cells").mkdir()
+  print(held.name, flush=True)
+  time.sleep(600)
+"""
+
+
+def _race(root, barrier, results) -> None:
+  barrier.wait()
+  try:
+    with lock.held(root, ["a"]):
+      results.put("held")
+      time.sleep(0.5)
+  except errors.UserError:
+    results.put("refused")
+
+
+class LockTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path) / "run"
+
+  def _other(self) -> tuple[subprocess.Popen, str]:
+    """Another process that holds the cells a and b."""
+    process = subprocess.Popen(
+      [sys.executable, "-c", _HOLD, self.root],
+      stdout=subprocess.PIPE,
+      text=True,
+      cwd=pathlib.Path(__file__).resolve().parents[3],
+    )
+    self.addCleanup(process.stdout.close)
+    self.addCleanup(process.wait)
+    self.addCleanup(process.kill)
+    return process, process.stdout.readline().strip()
+
+  def _refused(self) -> None:
+    with self.assertRaisesRegex(errors.UserError, "another run is making"):
+      with lock.held(self.root, ["a"]):
+        self.fail("two at once")
+
+  def test_nothing_is_left(self):
+    with lock.held(self.root, ["a"]) as held:
+      (held.folder / "cells").mkdir()
+    self.assertEmpty(list(self.root.iterdir()))
+
+  def test_the_same_cells_are_refused_and_their_owner_named(self):
+    process, name = self._other()
+    with self.assertRaisesRegex(
+      errors.UserError,
+      f"^{self.root}: another run is making 1 of these cells, e.g. b: process"
+      f" {process.pid} on .*, since .*--break_lock",
+    ):
+      with lock.held(self.root, ["b", "c"]):
+        self.fail("two at once")
+    self.assertEqual(os.listdir(self.root / lock.FOLDER), [name])
+
+  def test_other_cells_go_on_side_by_side(self):
+    process, name = self._other()
+    (self.root / ".config.json.0.tmp").touch()  # may be the other's
+    with lock.held(self.root, ["c"]) as held:
+      self.assertFalse(held.alone())
+    self.assertEqual(os.listdir(self.root / lock.FOLDER), [name])
+    self.assertTrue((self.root / ".config.json.0.tmp").exists())
+
+  def test_the_killed_are_gone_at_once(self):
+    process, name = self._other()
+    process.send_signal(signal.SIGKILL)
+    # Not waited for: a zombie is dead as well.
+    while lock.Process.parse(name).alive():
+      time.sleep(0.01)
+    (self.root / ".config.json.0.tmp").touch()
+    with lock.held(self.root, ["a"]) as held:
+      self.assertEqual(os.listdir(self.root / lock.FOLDER), [held.name])
+      self.assertFalse((self.root / ".config.json.0.tmp").exists())
+    self.assertEmpty(list(self.root.iterdir()))
+
+  def test_a_process_of_the_same_number_is_another(self):
+    with lock.held(self.root, ["a"]) as held:
+      this = lock.Process.parse(held.name)
+      older = f"{this.system}-{this.pid}-{this.started - 60}-0"
+      os.rename(held.folder, held.folder.with_name(older))
+      with lock.held(self.root, ["a"]) as next_one:
+        self.assertEqual(os.listdir(self.root / lock.FOLDER), [next_one.name])
+      with self.assertRaisesRegex(errors.UserError, "lock was removed"):
+        lock.check(self.root, held.name)
+      held.take(breaking=False)
+
+  def test_another_machine_is_stale_by_its_last_sign_of_life(self):
+    with lock.held(self.root, ["a"]) as held:
+      folder = held.folder.with_name("elsewhere-1-2-3")
+      folder.mkdir()
+      record = json.loads((held.folder / "run.json").read_text())
+      record |= {"host": "far", "cells": ["x"]}
+      (folder / "run.json").write_text(json.dumps(record))
+    with self.assertRaisesRegex(errors.UserError, "on far"):
+      with lock.held(self.root, ["x"]):
+        self.fail("two at once")
+    old = time.time() - lock.STALE_S - 5
+    os.utime(folder / "run.json", (old, old))
+    with lock.held(self.root, ["x"]):
+      self.assertFalse(folder.exists())
+
+  def test_signs_of_life(self):
+    with mock.patch.object(lock, "BEAT_S", 0.01):
+      with lock.held(self.root, ["a"]) as held:
+        path = held.folder / "run.json"
+        os.utime(path, (1, 1))
+        time.sleep(0.2)
+        self.assertGreater(path.stat().st_mtime, 1)
+
+  def test_breaking(self):
+    _, name = self._other()
+    with lock.held(self.root, ["a"], breaking=True):
+      with self.assertRaisesRegex(errors.UserError, "lock was removed"):
+        lock.check(self.root, name)
+
+  def test_a_damaged_lock_of_a_live_process_holds_everything(self):
+    _, name = self._other()
+    (self.root / lock.FOLDER / name / "run.json").write_text("{")
+    self._refused()
+
+  def test_of_many_at_once_one_holds(self):
+    context = multiprocessing.get_context("fork")
+    barrier, results = context.Barrier(6), context.Queue()
+    racers = [
+      context.Process(target=_race, args=(self.root, barrier, results))
+      for _ in range(6)
+    ]
+    for racer in racers:
+      racer.start()
+    got = sorted(results.get() for _ in racers)
+    for racer in racers:
+      racer.join()
+    self.assertEqual(got, ["held"] + 5 * ["refused"])
+    self.assertEmpty(list(self.root.iterdir()))
+
+  def test_waiting(self):
+    said = []
+    with mock.patch.object(lock, "_WAIT_S", 0.01):
+      with lock.waiting(self.root, "data", said.append):
+        process = multiprocessing.get_context("fork").Process(
+          target=self._wait_for_data
+        )
+        process.start()
+        time.sleep(0.3)
+        self.assertFalse((self.root / "then").exists())
+      process.join()
+    self.assertTrue((self.root / "then").exists())
+    self.assertEmpty(said)
+
+  def _wait_for_data(self) -> None:
+    said: list[str] = []
+    with lock.waiting(self.root, "data", said.append):
+      (self.root / "then").write_text("\n".join(said))
+
+  def test_a_folder_that_cannot_be_written(self):
+    self.root.write_text("a file")
+    with self.assertRaisesRegex(disk.DiskError, f"^{self.root}.*written"):
+      with lock.held(self.root, ["a"]):
+        self.fail("in a file")
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,84 @@
+"""The note of a finished cell: what it says and what it refuses."""
+
+import json
+import pathlib
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import conditions
+from robust_tfds import errors
+from robust_tfds.eval.results import note as note_lib
+from robust_tfds.eval.results.cell import Cell
+
+_CELL = Cell("m", "d", conditions.Condition("fog", 3), 7, "f")
+
+
+class NoteTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    (self.folder / "x.npz").write_bytes(b"columns")
+    split = note_lib.split_of("test", np.array(["a", "a", "b"]))
+    self.note = note_lib.make(_CELL.note(), split, self.folder)
+    self.path = self.folder / note_lib.FILE
+    self.path.write_text(note_lib.dumps(self.note))
+
+  def _refuses(self, message: str) -> None:
+    with self.assertRaisesRegex(errors.UserError, f"^{self.path}: {message}"):
+      note_lib.read(self.folder)
+
+  def test_says_whose_and_of_what(self):
+    note = note_lib.read(self.folder)
+    self.assertEqual(note, self.note)
+    self.assertEqual(Cell.of_note(note), _CELL)
+    self.assertEqual((note.split.rows, note.split.examples), (3, 2))
+    self.assertEqual(note.files["x.npz"].size, 7)
+    note_lib.check_files(self.folder, note)
+
+  def test_the_ids_are_told_apart(self):
+    ids = [["ab", "c"], ["a", "bc"], ["ab", "c", "d"], ["c", "ab"]]
+    marks = {note_lib.split_of("", np.array(i)).ids for i in ids}
+    self.assertLen(marks, len(ids))
+
+  @parameterized.parameters(
+    ("", "the file is empty"),
+    ("{", "line 1"),
+    ("[]", ""),
+    ('{"model": "m"}', "version: got None, expected 1"),
+    ('{"version": 2}', "version: got 2, expected 1"),
+    ('{"version": 1}', "model: missing"),
+  )
+  def test_other_json(self, text, message):
+    self.path.write_text(text)
+    self._refuses(message)
+
+  @parameterized.parameters(
+    ({"severity": "3"}, "severity: got '3', expected a valid integer"),
+    ({"severity": 4}, "checksum"),
+    ({"model": "n"}, "checksum"),
+    ({"more": 1}, "more"),
+    ({"split": {}}, "split.name: missing"),
+  )
+  def test_changed_fields(self, changes, message):
+    content = json.loads(self.path.read_text())
+    self.path.write_text(json.dumps({**content, **changes}))
+    self._refuses(message)
+
+  def test_no_note(self):
+    self.path.unlink()
+    self._refuses("")
+
+  @parameterized.parameters(b"", b"column", b"Columns", None)
+  def test_changed_files(self, data):
+    path = self.folder / "x.npz"
+    path.unlink()
+    if data is not None:
+      path.write_bytes(data)
+    with self.assertRaisesRegex(errors.UserError, f"^{path}: "):
+      note_lib.check_files(self.folder, self.note)
+
+
+if __name__ == "__main__":
+  absltest.main()

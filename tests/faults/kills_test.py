@@ -1,0 +1,279 @@
+"""Commands that are killed, or whose disk fails, end as if nothing had been.
+
+SIGKILL at operations that write (see filesystem.py) and at moments of time; a
+disk that is full, fails once, writes half or becomes read-only. After each the
+same command ends well and its result is byte for byte that of a run that nothing
+happened to. To add a command: a row of `_PROGRAMS`.
+"""
+
+import functools
+import pathlib
+import random
+import shutil
+import tempfile
+
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+from PIL import Image
+
+from robust_tfds.configs import video_p
+from robust_tfds.eval import tasks
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.workdir import Workdir
+from tests.eval.readers import csv_test
+from tests.faults import filesystem
+from tests.faults import kills
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_DISK = ("full", "io_error", "short", "read_only")
+
+
+def _run(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
+  return [
+    f"--config={_ROOT / 'tests' / 'eval' / 'tiny_config.py'}",
+    f"--workdir={out}",
+    f"--config.data.data_dir={shared / 'data'}",
+    "--config.data.corruptions=brightness",
+    "--config.data.severities=(1,)",
+    "--config.data.limit=16",
+    "--config.batch_size=16",
+  ]
+
+
+def _predictions(shared: pathlib.Path) -> None:
+  rows = csv_test.rows_of(("fog",))
+  csv_test.write(rows, shared / "predictions.csv")
+
+
+def _score(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
+  return [
+    f"--predictions={shared / 'predictions.csv'}",
+    "--dataset=mine_c",
+    "--baseline=",
+    f"--out={out}",
+  ]
+
+
+def _videos(shared: pathlib.Path) -> None:
+  """Two finished runs of videos."""
+  rng = np.random.default_rng(0)
+  config = video_p.get_config("ucf101_p,r3d_18").unlock()
+  config.data.perturbations, config.data.severities = "jpeg", (1,)
+  ids = np.array([f"v{i}" for i in range(20)])
+  for name in ("first", "second"):
+    workdir = Workdir(shared / name)
+    workdir.claim(config)
+    for condition in tasks.bind(config).conditions():
+      top5 = np.tile(np.arange(5), (20, 1))
+      top5[:, 0] = rng.integers(0, 2, 20)
+      columns = {
+        "example_id": ids,
+        "group_id": ids,
+        "frame": np.zeros(20, np.int32),
+        "label": np.zeros(20, np.int32),
+        "top5": top5.astype(np.int32),
+        "score": np.ones((20, 5), np.float32),
+      }
+      workdir.write_cell(Cell("r3d_18", "ucf101_p", condition), columns)
+
+
+def _compare(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
+  sides = [f"--{side}={shared / side}" for side in ("first", "second")]
+  return [*sides, f"--out={out}"]
+
+
+def _pictures(shared: pathlib.Path) -> None:
+  rng = np.random.default_rng(0)
+  (shared / "in").mkdir()
+  for i in range(3):
+    levels = rng.integers(0, 256, (24, 32, 3)).astype(np.uint8)
+    Image.fromarray(levels).save(shared / "in" / f"{i}.png")
+
+
+def _corrupt(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
+  names = "--corruption=contrast,brightness"
+  return [str(shared / "in"), str(out), names, "--severity=1"]
+
+
+def _build(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
+  return ["digits_c", "--config=clean", "--limit=8", f"--data_dir={out}"]
+
+
+def _nothing(shared: pathlib.Path) -> None:
+  """For commands that read nothing, or what they make there themselves."""
+
+
+_PROGRAMS = {
+  p.name: p
+  for p in (
+    kills.Program(
+      "run",
+      "eval.main",
+      _run,
+      _nothing,
+      ("table.csv", "config.json", "cells/**/*"),
+    ),
+    kills.Program(
+      "score",
+      "eval.score",
+      _score,
+      _predictions,
+      ("table.csv", "config.json", "cells/**/*", "reports/*"),
+    ),
+    kills.Program("compare", "eval.compare", _compare, _videos, ("*",)),
+    kills.Program(
+      "corrupt_folder",
+      "robust_tfds.corrupt_folder",
+      _corrupt,
+      _pictures,
+      ("*/*/*",),
+    ),
+    kills.Program(
+      "build",
+      "robust_tfds.build",
+      _build,
+      _nothing,
+      ("**/*.tfrecord*", "**/features.json"),
+      ("**/incomplete*",),
+    ),
+  )
+}
+
+
+class _Reference:
+  """What a program does when nothing happens to it."""
+
+  def __init__(self, program: kills.Program):
+    self.program = program
+    self.folder = pathlib.Path(tempfile.mkdtemp(prefix=program.name))
+    self.shared = self.folder / "shared"
+    self.shared.mkdir()
+    program.prepare(self.shared)
+    kills.timed(program, self.shared, self.folder / "warm" / "run")
+    first = self.folder / "first" / "run"
+    self.seconds = kills.timed(program, self.shared, first)
+    self.result = kills.result(program, first)
+    second = self.folder / "second" / "run"
+    ended = kills.run(program, self.shared, second)
+    assert kills.result(program, second) == self.result, "not the same twice"
+    self.operations = ended.operations
+
+  def spread(self, count: int, half: int = 0) -> list[int]:
+    """Numbers of operations: `count` of them, from the first to the last.
+
+    Of equal ones in a row the first stands for all.
+    """
+    places = [
+      i + 1
+      for i, operation in enumerate(self.operations)
+      if not i or operation != self.operations[i - 1]
+    ]
+    picked = np.linspace(0, len(places) - 1, min(count, len(places)))
+    return [places[int(i)] for i in picked]
+
+
+@functools.cache
+def _reference(name: str) -> _Reference:
+  return _Reference(_PROGRAMS[name])
+
+
+class KillsTest(parameterized.TestCase):
+  def _folder(self) -> pathlib.Path:
+    return pathlib.Path(tempfile.mkdtemp(dir=self.create_tempdir())) / "run"
+
+  def _ends_well(self, reference: _Reference, folder: pathlib.Path) -> None:
+    """The same command again ends as if nothing had been."""
+    ended = kills.run(reference.program, reference.shared, folder)
+    self.assertEqual(ended.code, 0, ended.said)
+    self.assertEqual(kills.result(reference.program, folder), reference.result)
+    shutil.rmtree(folder.parent)
+
+  def _killed_at(self, name: str, count: int) -> None:
+    reference = _reference(name)
+    for i, at in enumerate(reference.spread(count)):
+      kind = ("kill", "kill_half")[i % 2]
+      folder = self._folder()
+      with self.subTest(name, at=at, operation=reference.operations[at - 1]):
+        fault = filesystem.Fault(kind, at)
+        ended = kills.run(reference.program, reference.shared, folder, fault)
+        self.assertEqual(ended.code, -9, ended.said)
+        self._ends_well(reference, folder)
+
+  def _fails_at(self, name: str, count: int) -> None:
+    reference = _reference(name)
+    for i, at in enumerate(reference.spread(count)):
+      fault = filesystem.Fault(_DISK[i % len(_DISK)], at)
+      folder = self._folder()
+      with self.subTest(
+        name, fault=fault.kind, operation=reference.operations[at - 1]
+      ):
+        ended = kills.run(reference.program, reference.shared, folder, fault)
+        if ended.code:  # what need not succeed may fail: removing what is left
+          self.assertEqual(ended.code, 1, ended.said)
+          self.assertNotIn("Traceback", ended.said)
+          self.assertIn(str(folder), ended.refusal)
+          self.assertRegex(ended.refusal, "No space|Input/output|Read-only")
+        self._ends_well(reference, folder)
+
+  def test_a_few_kills(self):
+    self._killed_at("score", 3)
+
+  def test_a_few_failures(self):
+    self._fails_at("score", 4)
+
+  # Together with the moments below more than fifty kills.
+  @parameterized.parameters(
+    ("run", 16),
+    ("score", 12),
+    ("compare", 6),
+    ("corrupt_folder", 8),
+    ("build", 8),
+  )
+  @pytest.mark.slow
+  def test_killed_at_an_operation(self, name, count):
+    self._killed_at(name, count)
+
+  @parameterized.parameters(
+    ("run", 6),
+    ("score", 3),
+    ("compare", 2),
+    ("corrupt_folder", 3),
+    ("build", 4),
+  )
+  @pytest.mark.slow
+  def test_killed_at_a_moment(self, name, count):
+    reference = _reference(name)
+    rng = random.Random(0)
+    for _ in range(count):
+      seconds = rng.uniform(0.2, 1) * reference.seconds
+      folder = self._folder()
+      with self.subTest(name, seconds=seconds):
+        kills.run(reference.program, reference.shared, folder, seconds=seconds)
+        self._ends_well(reference, folder)
+
+  @pytest.mark.slow
+  def test_killed_again_and_again(self):
+    reference, folder = _reference("run"), self._folder()
+    rng = random.Random(1)
+    for _ in range(8):
+      at = rng.randrange(1, len(reference.operations) // 3)
+      fault = filesystem.Fault("kill", at)
+      kills.run(reference.program, reference.shared, folder, fault)
+    self._ends_well(reference, folder)
+
+  @parameterized.parameters(
+    ("run", 12),
+    ("score", 12),
+    ("compare", 8),
+    ("corrupt_folder", 8),
+    ("build", 8),
+  )
+  @pytest.mark.slow
+  def test_a_failing_disk(self, name, count):
+    self._fails_at(name, count)
+
+
+if __name__ == "__main__":
+  absltest.main()
