@@ -1,6 +1,7 @@
 """Results lists of other programs, one a cell."""
 
 import json
+import math
 import pathlib
 
 import numpy as np
@@ -115,8 +116,11 @@ class CocoReaderTest(absltest.TestCase):
   def test_an_incomplete_folder_has_no_mean(self):
     (self.folder / "fog_3.json").unlink()
     rows = self._rows()
-    self.assertEmpty(table.select(rows, metric="mpc"))
-    self.assertNotEmpty(table.select(rows, metric="mpc_validation"))
+    (mpc,) = table.select(rows, metric="mpc")
+    self.assertTrue(math.isnan(mpc.value))
+    self.assertEqual(mpc.note, "missing: fog 3 (1 of 75)")
+    (validation,) = table.select(rows, metric="mpc_validation")
+    self.assertFalse(math.isnan(validation.value))
 
   def test_refusals(self):
     (self.folder / "fogg_3.json").write_text("[]")
@@ -124,7 +128,7 @@ class CocoReaderTest(absltest.TestCase):
       self._rows()
     (self.folder / "fogg_3.json").unlink()
     (self.folder / "fog_3.json").write_text("[{")
-    with self.assertRaisesRegex(ValueError, "fog_3.json is no JSON text"):
+    with self.assertRaisesRegex(ValueError, "fog_3.json: line 1, column 3: not JSON"):
       self._rows()
     bad = results(0)
     bad[1]["category_id"] = 6
@@ -141,7 +145,7 @@ class CocoReaderTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, "by --truth"):
       self._read(truth=None)
     self.truth.write_text("[]")
-    with self.assertRaisesRegex(ValueError, "lacks images, annotations"):
+    with self.assertRaisesRegex(ValueError, "truth.json: The ground truth has no .images"):
       self._read()
 
   def test_two_folders(self):
@@ -162,7 +166,9 @@ class CocoReaderTest(absltest.TestCase):
       path.write_text("[]")
     rows = self._rows()
     self.assertEqual(table.select(rows, metric="mpc")[0].value, 0.0)
-    self.assertEmpty(table.select(rows, metric="rpc"))
+    self.assertEqual(
+      table.select(rows, metric="rpc")[0].note, "undefined: P is 0"
+    )
 
 
 if __name__ == "__main__":
