@@ -22,6 +22,7 @@ from typing import Any
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds import reading
+from robust_tfds.datasets import coco_rows
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.results.cell import Cell
@@ -141,15 +142,9 @@ def _truth(file: pathlib.Path) -> dict[str, Any]:
   truth = reading.json_file(file)
   try:
     checks.ground_truth(truth)
+    coco_rows.Rows.of(truth["categories"], "Category", "id").names("name")
   except errors.UserError as e:
     raise errors.UserError(f"{file}: {e}") from e
-  names = [c.get("name") for c in truth["categories"]]
-  for i, name in enumerate(names):
-    if not isinstance(name, str) or names.index(name) < i:
-      raise errors.UserError(
-        f"{file}: category {truth['categories'][i]['id']} has the name {name!r};"
-        " every category needs a name of its own."
-      )
   return truth
 
 

@@ -155,19 +155,40 @@ class Rows:
       self._refuse_number(place, "area", areas[place], "areas are >= 0")
     return areas
 
-  def sizes(self) -> list[tuple[int, int] | None]:
-    """(height, width) of images; None of those that do not say it."""
-    out: list[tuple[int, int] | None] = []
+  def sizes(self, *, needed: bool = False) -> list[Any]:
+    """(height, width) of images; None of those that do not say it.
+
+    Args:
+      needed: every image must say it.
+    """
+    out: list[Any] = []
     for i, row in enumerate(self.rows):
-      size = row.get("height"), row.get("width")
+      size = [row.get("height"), row.get("width")]
       try:
-        out.append(None if size == (None, None) else rle.check_size(size))
+        absent = size == [None, None] and not needed
+        out.append(None if absent else rle.check_size(size))
       except errors.UserError as e:
         raise errors.UserError(
-          f"{self.name(i)}: height and width are whole numbers from 1 to"
-          f" 65535, got {shown(size)}."
+          f"{self.name(i)}: height and width are whole numbers from 1 to 65535,"
+          f" got {shown(tuple(size))}."
         ) from e
     return out
+
+  def names(self, key: str) -> list[str]:
+    """A field of texts, no two of them equal."""
+    values = self.values(key)
+    seen = set()
+    for i, value in enumerate(values):
+      if not isinstance(value, str) or not value:
+        raise errors.UserError(
+          f"{self.name(i)}: {key} is a text, got {shown(value)}."
+        )
+      if value in seen:
+        raise errors.UserError(
+          f"Two {self.noun.lower()} entries have the {key} {shown(value)}."
+        )
+      seen.add(value)
+    return values
 
   def unique(self, key: str) -> list[int]:
     """`ids` of which no two are equal."""
