@@ -39,6 +39,10 @@ _ALLOWED = {
   "robust_tfds.configs": (),
   "robust_tfds.models": (),
   "robust_tfds.eval.metrics": (),
+  "robust_tfds.eval.metrics.detection": (
+    "robust_tfds.datasets.coco_rows",
+    "robust_tfds.datasets.rle",
+  ),
   "robust_tfds.eval.results": ("robust_tfds.eval.metrics",),
   "robust_tfds.eval.papers": ("robust_tfds.eval.metrics",),
   "robust_tfds.eval.pipeline": (

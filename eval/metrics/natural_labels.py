@@ -59,7 +59,9 @@ def correct(
 
 
 def aligned(
-  frames: Sequence[str], predicted: Sequence[str], values: np.typing.ArrayLike
+  frames: Sequence[str],
+  predicted: Sequence[str] | np.ndarray,
+  values: np.typing.ArrayLike,
 ) -> np.ndarray:
   """Values in the order of the frames, each predicted exactly once.
 

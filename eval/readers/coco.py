@@ -4,12 +4,16 @@ A folder holds `clean.json` and `<corruption>_<severity>.json`, each a COCO
 results list (image_id, category_id, score, bbox and/or segmentation); its name is
 the model's label. The ground truth is a COCO instances file, or `truth.json` of a
 workdir.
+
+A list may hold detections of fewer images than the ground truth has: there is
+none on the others. Nothing detected at all is the list `[]`. Files of other names
+are refused; a condition without a file leaves the means over it empty. Scores are
+any finite numbers; of each image and category the best 100 count, as in COCO.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -17,6 +21,9 @@ from typing import Any
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.datasets import coco_rows
+from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks.parts import result_lists
@@ -98,7 +105,7 @@ def columns(file: pathlib.Path, truth: Mapping[str, Any]) -> base.Columns:
     UserError: no results list, or one that does not fit; names the file.
   """
   try:
-    return result_lists.columns(_json(file), truth)
+    return result_lists.columns(reading.json_file(file), truth)
   except errors.UserError as e:
     if str(e).startswith(str(file)):
       raise
@@ -131,21 +138,14 @@ def _condition(file: pathlib.Path) -> conditions.Condition:
 
 
 def _truth(file: pathlib.Path) -> dict[str, Any]:
-  truth = _json(file)
-  parts = ("images", "annotations", "categories")
-  missing = [p for p in parts if not isinstance(truth, dict) or p not in truth]
-  if missing:
-    raise errors.UserError(
-      f"{file} is no COCO instances file: it lacks {', '.join(missing)}."
-    )
-  return truth
-
-
-def _json(file: pathlib.Path) -> Any:
+  """A COCO instances file, checked."""
+  truth = reading.json_file(file)
   try:
-    return json.loads(file.read_text("utf-8"))
-  except ValueError as e:  # of the text or of the JSON
-    raise errors.UserError(f"{file} is no JSON text: {e}.") from e
+    checks.ground_truth(truth)
+    coco_rows.Rows.of(truth["categories"], "Category", "id").names("name")
+  except errors.UserError as e:
+    raise errors.UserError(f"{file}: {e}") from e
+  return truth
 
 
 def _listed(paths: Sequence[pathlib.Path]) -> str:

@@ -32,6 +32,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.metrics.detection import benchmark
+from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
 from robust_tfds.eval.results import cell as cells_lib
@@ -92,6 +93,8 @@ class Detection(base.Task):
     super().__init__(setting)
     voc = setting.dataset in _VOC
     self._rules = setting.data.get("rules") or ("voc" if voc else "coco")
+    # The last ground truth, and what was made of it: all cells have the same.
+    self._truth: tuple[Any, checks.Truth | None] = (None, None)
 
   def fingerprint_facts(self) -> dict[str, Any]:
     """Whose AP."""
@@ -170,6 +173,7 @@ class Detection(base.Task):
         "Detections are scored with their ground truth, and there is none: the"
         " workdir lacks truth.json."
       )
+    truth = self._checked(truth)
     n = len(columns["image_id"])
     if result_lists.is_one(columns):
       n = len(truth["images"])
@@ -185,6 +189,13 @@ class Detection(base.Task):
       for metric, value in numbers.items()
       if value >= 0  # -1: no object in the range
     ]
+
+  def _checked(self, truth: Mapping[str, Any]) -> checks.Truth:
+    given, checked = self._truth
+    if checked is None or given is not truth:
+      checked = checks.ground_truth(truth)
+      self._truth = truth, checked
+    return checked
 
   def summary_rows(
     self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs

@@ -7,13 +7,17 @@ run two before it, in groups of 5 bits, lowest first, bit 6 marking that more
 follow, plus 48 (the format of pycocotools, `maskApi.c`).
 
 Encoding and decoding are numpy's; only polygons need pycocotools, because COCO's
-rasterisation (5x oversampled edges) is part of the benchmark.
+rasterisation (5x oversampled edges) is part of the benchmark. Its C code trusts
+what it is given: coordinates of 1e9 crash it, runs beyond the picture never end.
+Whatever is handed to it (or to another library of COCO's masks) passes `check_size`,
+`check_polygons` and `first_broken` before.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +28,11 @@ _MORE = 0x20
 _SIGN = 0x10
 _FIRST_CHAR = 48
 _MAX_GROUPS = 13  # 13 * 5 bits hold any int64
+_MOST_PIXELS = 1 << 32  # of a picture; pycocotools counts them in 32 bits
+_LONGEST_SIDE = 65_535  # px, JPEG's
+# The C code takes 5 samples of a polygon's outline for each pixel of its length.
+_LONGEST_OUTLINE_PX = 1_000_000
+_CHARS_AT_ONCE = 1 << 17  # of compressed masks; what fits into a cache
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +89,55 @@ def counts(mask: Mask) -> np.ndarray:
   Raises:
     UserError: a broken string, or runs that do not fill the size.
   """
-  return _checked(_decompress(mask.counts), mask.size)
+  fault = first_broken([mask.counts], [mask.size])
+  if fault:
+    raise errors.UserError(fault[1])
+  return _decompress([mask.counts])[0]
+
+
+def first_broken(
+  texts: Sequence[str], sizes: Sequence[Sequence[int]]
+) -> tuple[int, str] | None:
+  """The first of many compressed masks that is none; all are read at once.
+
+  Args:
+    texts: the compressed strings.
+    sizes: (height, width) of each; see `check_size`.
+
+  Returns:
+    Its place and what is wrong with it, in words; None where all are sound: of
+    characters of the format, with runs >= 0 that add up to the size.
+  """
+  step = max(1, int(_CHARS_AT_ONCE * len(texts) / (sum(map(len, texts)) + 1)))
+  for first in range(0, len(texts), step):
+    part = slice(first, first + step)
+    fault = _first_broken(texts[part], sizes[part])
+    if fault:
+      return first + fault[0], fault[1]
+  return None
+
+
+def check_size(size: Any) -> tuple[int, int]:
+  """The (height, width) of a mask.
+
+  Raises:
+    UserError: not two whole numbers from 1 to 65,535.
+  """
+  if type(size) is list and list(map(type, size)) == [int, int]:
+    if 0 < size[0] <= _LONGEST_SIDE and 0 < size[1] <= _LONGEST_SIDE:
+      return size[0], size[1]
+  whole = (int, np.integer)
+  if (
+    not isinstance(size, (list, tuple, np.ndarray))
+    or len(size) != 2
+    or not all(isinstance(n, whole) and not isinstance(n, bool) for n in size)
+    or not all(1 <= n <= _LONGEST_SIDE for n in size)
+  ):
+    raise errors.UserError(
+      f"a mask's size is (height, width), two whole numbers from 1 to"
+      f" {_LONGEST_SIDE}, got {_shown(size)}."
+    )
+  return int(size[0]), int(size[1])
 
 
 def from_counts(runs: Sequence[int], size: Sequence[int]) -> Mask:
@@ -91,11 +148,24 @@ def from_counts(runs: Sequence[int], size: Sequence[int]) -> Mask:
     size: (height, width).
 
   Raises:
-    UserError: negative runs, or runs that do not fill the size.
+    UserError: no list of whole numbers, negative runs, or runs that do not fill
+      the size.
   """
-  height, width = (int(n) for n in size)
-  checked = _checked(np.asarray(runs, np.int64), (height, width))
-  return Mask(_compress(checked), (height, width))
+  height, width = check_size(size)
+  numbers = _array(runs)
+  if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+    raise errors.UserError(
+      "the runs of a mask are a list of whole numbers or COCO's compressed"
+      f" string, got {_shown(runs)}."
+    )
+  runs_px = numbers.astype(np.int64)
+  # The sum of few numbers of 64 bits overflows: each is looked at first.
+  if np.any((runs_px < 0) | (runs_px > height * width)) or (
+    runs_px.sum() != height * width
+  ):
+    total = sum(map(int, runs))
+    raise errors.UserError(_mismatch(len(runs_px), total, (height, width)))
+  return Mask(_compress(runs_px), (height, width))
 
 
 def area(mask: Mask) -> int:
@@ -124,6 +194,36 @@ def box(mask: Mask) -> tuple[int, int, int, int]:
   return left, top, right - left + 1, bottom - top + 1
 
 
+def check_polygons(polygons: Any, size: tuple[int, int]) -> None:
+  """Refuses what the C code must not be given.
+
+  Args:
+    polygons: of one object, each x0, y0, x1, y1, ... in px.
+    size: (height, width) of the picture.
+
+  Raises:
+    UserError: no polygon; one of fewer than three points, of an odd number of
+      values, of values that are no finite numbers or lie farther than a whole
+      picture outside of the picture; outlines of more than a million px.
+  """
+  if not isinstance(polygons, (list, tuple)) or not polygons:
+    raise errors.UserError(
+      f"A mask needs at least one polygon, got {_shown(polygons)}."
+    )
+  length = 0.0
+  for polygon in polygons:
+    points = _points(polygon)
+    _check_near(points, size)
+    length += 3 * max(size) * len(points)  # at the most; seldom much
+  if length > _LONGEST_OUTLINE_PX:
+    length = sum(_length(_points(polygon)) for polygon in polygons)
+  if length > _LONGEST_OUTLINE_PX:
+    raise errors.UserError(
+      f"The polygons' outlines are {length:.0f} px long, the limit is"
+      f" {_LONGEST_OUTLINE_PX}: no object's outline."
+    )
+
+
 def from_polygons(
   polygons: Sequence[Sequence[float]], size: tuple[int, int]
 ) -> Mask:
@@ -134,19 +234,11 @@ def from_polygons(
     size: (height, width).
 
   Raises:
-    UserError: a polygon of fewer than three points, an odd number of values or
-      values that are not finite.
+    UserError: see `check_size` and `check_polygons`.
     MissingPackageError: pycocotools is not installed.
   """
-  for polygon in polygons:
-    # pycocotools takes four numbers for a box without a word.
-    if len(polygon) < 6 or len(polygon) % 2 or not np.all(np.isfinite(polygon)):
-      raise errors.UserError(
-        "A polygon needs at least three points x, y of finite numbers, got"
-        f" {len(polygon)} values: {list(polygon)[:8]}."
-      )
-  if not polygons:
-    raise errors.UserError("A mask needs at least one polygon, got none.")
+  size = check_size(size)
+  check_polygons(polygons, size)
   try:
     from pycocotools import mask as coco
   except ImportError as e:
@@ -158,14 +250,90 @@ def from_polygons(
   return Mask(merged["counts"].decode("ascii"), size)
 
 
-def _checked(runs: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+def _first_broken(
+  texts: Sequence[str], sizes: Sequence[Sequence[int]]
+) -> tuple[int, str] | None:
+  broken = _first_malformed(texts)
+  if broken is not None:
+    return broken, f"Broken compressed mask: {texts[broken][:40]!r} ..."
+  runs, firsts = _decompress(texts)
+  totals = np.add.reduceat(runs, firsts)
+  lowest = np.minimum.reduceat(runs, firsts)
+  pixels = np.prod(np.asarray(sizes, np.int64).reshape(-1, 2), axis=1)
+  bad = (totals != pixels) | (lowest < 0)
+  if not bad.any():
+    return None
+  place = int(np.argmax(bad))
+  number = int(np.diff(firsts, append=len(runs))[place])
+  height, width = sizes[place]
+  return place, _mismatch(number, int(totals[place]), (height, width))
+
+
+def _points(polygon: Any) -> np.ndarray:
+  """A polygon as `[N, 2]`."""
+  values = _array(polygon)
+  # pycocotools takes four numbers for a box without a word.
+  plain = values.dtype.kind in "iuf" and values.ndim == 1
+  if plain and values.size >= 6 and values.size % 2 == 0:
+    if np.isfinite(values.sum()) or np.all(np.isfinite(values)):
+      return values.reshape(-1, 2)
+  raise errors.UserError(
+    "A polygon needs at least three points x, y of finite numbers, got"
+    f" {_shown(polygon)}."
+  )
+
+
+def _check_near(points: np.ndarray, size: tuple[int, int]) -> None:
   height, width = size
-  if runs.ndim != 1 or np.any(runs < 0) or runs.sum() != height * width:
+  side = min(size)
+  if points.min() >= -side and points.max() <= 2 * side:
+    return
+  low, high = points.min(axis=0), points.max(axis=0)
+  if np.any(low < (-width, -height)) or np.any(high > (2 * width, 2 * height)):
     raise errors.UserError(
-      f"The runs of a mask of {height} x {width} px must be >= 0 and add up to"
-      f" {height * width}, got {runs.size} runs with sum {runs.sum()}."
+      f"A polygon spans x {low[0]:g} to {high[0]:g} and y {low[1]:g} to"
+      f" {high[1]:g} px, far outside the picture of {width} x {height} px. Is it"
+      " another picture's, or scaled?"
     )
-  return runs
+
+
+def _length(points: np.ndarray) -> float:
+  """What COCO's rasterisation walks along an outline, px."""
+  edges = np.diff(points.astype(np.float64), axis=0, append=points[:1])
+  return float(np.abs(edges).max(axis=1).sum())
+
+
+def _array(values: Any) -> np.ndarray:
+  """A list as an array; of dtype object where it is none of numbers."""
+  nothing = np.array(None)
+  if isinstance(values, np.ndarray):
+    return values
+  if not isinstance(values, (list, tuple)):
+    return nothing
+  if not set(map(type, values)).isdisjoint((bool, np.bool_)):
+    return nothing  # NumPy takes them for 0 and 1
+  try:
+    return np.asarray(values)
+  except ValueError:  # lists of unequal lengths
+    return nothing
+
+
+def _shown(value: Any) -> str:
+  """A value in a message; a long one is cut."""
+  count = ""
+  if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) >= 0:
+    count = f"{len(value)} values: " if len(value) > 8 else ""
+    value = list(value)[:8]
+  text = repr(value)
+  return count + (text if len(text) <= 100 else text[:97] + "...")
+
+
+def _mismatch(runs: int, total: int, size: tuple[int, int]) -> str:
+  height, width = size
+  return (
+    f"The runs of a mask of {height} x {width} px must be >= 0 and add up to"
+    f" {height * width}, got {runs} runs with sum {total}."
+  )
 
 
 def _compress(runs: np.ndarray) -> str:
@@ -181,23 +349,72 @@ def _compress(runs: np.ndarray) -> str:
   return chars[before].astype(np.uint8).tobytes().decode("ascii")
 
 
-def _decompress(text: str) -> np.ndarray:
-  chars = np.frombuffer(text.encode("latin-1", "replace"), np.uint8)
-  codes = chars.astype(np.int64) - _FIRST_CHAR
-  if np.any((codes < 0) | (codes > 0x3F)) or (len(codes) and codes[-1] & _MORE):
-    raise errors.UserError(f"Broken compressed mask: {text[:40]!r} ...")
-  if not len(codes):
-    return codes
-  last = (codes & _MORE) == 0
-  ends = np.flatnonzero(last)
+def _codes(texts: Sequence[str]) -> np.ndarray:
+  """The characters of all strings as numbers, uint8; 0 to 63 if sound."""
+  joined = "".join(texts).encode("utf-8", "surrogatepass")
+  return np.frombuffer(joined, np.uint8) - np.uint8(_FIRST_CHAR)
+
+
+def _first_malformed(texts: Sequence[str]) -> int | None:
+  """The first string that is not one of the format, if any is."""
+  if all(texts) and all(map(str.isascii, texts)):
+    codes = _codes(texts)
+    ends = np.cumsum([len(text) for text in texts])
+    groups = np.diff(np.flatnonzero(codes < _MORE), prepend=-1)
+    if (
+      codes.max() < 2 * _MORE
+      and not np.any(codes[ends - 1] & _MORE)
+      and groups.max() < _MAX_GROUPS
+    ):
+      return None
+  if len(texts) == 1:
+    return 0
+  return next(i for i, t in enumerate(texts) if _first_malformed([t]) == 0)
+
+
+def _decompress(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+  """The runs of well-formed strings, one after the other, and their firsts.
+
+  Returns:
+    int64 `[R]` of all strings, and int64 `[len(texts)]`, where each begins.
+  """
+  codes = _codes(texts)
+  ends = np.flatnonzero(codes < _MORE)
+  final = np.cumsum([len(text) for text in texts]) - 1
+  firsts = np.concatenate([[0], np.searchsorted(ends, final)[:-1] + 1])
+  return _runs(_differences(codes, ends), firsts), firsts
+
+
+def _differences(codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
+  """What the groups of 5 bits hold, int64 of each of the `ends`."""
   starts = np.concatenate([[0], ends[:-1] + 1])
   lengths = ends - starts + 1
-  if lengths.max() >= _MAX_GROUPS:
-    raise errors.UserError(f"Broken compressed mask: {text[:40]!r} ...")
-  place = np.arange(len(codes)) - np.repeat(starts, lengths)
-  values = np.add.reduceat((codes & 0x1F) << (_GROUP_BITS * place), starts)
-  negative = (codes[ends] & _SIGN) != 0
-  values -= np.where(negative, 1 << (_GROUP_BITS * lengths), 0)
-  values[1::2] = np.cumsum(values[1::2])
-  values[2::2] = np.cumsum(values[2::2])
-  return values
+  bits = codes & np.uint8(_MORE - 1)
+  out = bits[starts].astype(np.int64)
+  longer, group = np.flatnonzero(lengths > 1), 1
+  while len(longer):
+    part = bits[starts[longer] + group].astype(np.int64)
+    out[longer] |= part << (_GROUP_BITS * group)
+    group += 1
+    longer = longer[lengths[longer] > group]
+  negative = np.flatnonzero(codes[ends] & _SIGN)
+  out[negative] -= np.int64(1) << (_GROUP_BITS * lengths[negative])
+  # No run of a picture has more pixels; a sum of many must not overflow.
+  return np.clip(out, -_MOST_PIXELS, _MOST_PIXELS)
+
+
+def _runs(differences: np.ndarray, firsts: np.ndarray) -> np.ndarray:
+  """From the fourth run of a mask on the run two before it is added."""
+  sums = np.zeros(len(differences) + 2, np.int64)  # [i + 2]: of i, i - 2, ...
+  sums[2::2] = np.cumsum(differences[::2])
+  sums[3::2] = np.cumsum(differences[1::2])
+  lengths = np.diff(firsts, append=len(differences))
+  odd = (np.arange(len(differences)) - np.repeat(firsts, lengths)) & 1 == 1
+  # The sum before a mask's second run, and that before its third.
+  before = np.where(
+    odd,
+    np.repeat(sums[firsts + 1], lengths),
+    np.repeat(sums[firsts + 2], lengths),
+  )
+  before[firsts] = sums[firsts]
+  return sums[2:] - before

@@ -203,8 +203,8 @@ class RefusalTest(_Case):
       self._build()
 
   @parameterized.parameters(
-    ("image_id", 99, "annotation 7 belongs to image 99, which is not"),
-    ("id", 3, "two annotations have id 3"),
+    ("image_id", 99, "Annotation 7 is of image 99, which"),
+    ("id", 3, "Two annotation entries have the id 3"),
     ("id", 0, "unique and not 0"),
     ("category_id", 12, "category 12 is not one of COCO's 80"),
     ("bbox", [50, 3, 20, 30], "annotation|outside the image of 60 x 48"),
@@ -212,9 +212,39 @@ class RefusalTest(_Case):
     ("bbox", [50, 3, 20], "annotation 7"),
     ("bbox", [50, 3, 2, "x"], "annotation 7"),
     ("area", 0, "zero area"),
-    ("area", None, "annotation 7: TypeError"),
+    ("area", float("nan"), "annotation 7 has the area nan"),
+    ("iscrowd", "yes", "annotation 7: iscrowd is 0 or 1, got 'yes'"),
+    ("category_id", 1.5, "category_id is a whole number >= 0, got 1.5"),
+    ("category_id", True, "category_id is a whole number >= 0, got True"),
+    ("id", 7.5, "id is a whole number >= 0, got 7.5"),
+    ("image_id", "139", "image_id is a whole number >= 0, got '139'"),
+    ("bbox", [1, 2, 1e30, 4], "annotation 7: bbox"),
+    (
+      "segmentation",
+      [[0, 0, 1e9, 0, 1e9, 1e9]],
+      "annotation 7: .* far outside",
+    ),
+    ("segmentation", [[0, 0, float("nan"), 0, 9, 9]], "finite numbers"),
+    ("segmentation", [[[0, 0], [9, 0], [9, 9]]], "three points x, y"),
+    (
+      "segmentation",
+      {"size": [48, 60], "counts": [True, 2879]},
+      "whole numbers",
+    ),
+    (
+      "segmentation",
+      {"size": [48, 60], "counts": [-5, 2885]},
+      "add up to 2880",
+    ),
+    ("segmentation", {"size": [48, 60]}, "COCO's compressed string, got None"),
+    (
+      "segmentation",
+      {"size": [1e9, 60], "counts": "2"},
+      "whole numbers from 1",
+    ),
+    ("area", None, "annotation 7 has the area None"),
     ("segmentation", [[1, 2, 3, 4]], "annotation 7.*three points"),
-    ("segmentation", [], "at least one polygon"),
+    ("segmentation", [], "annotation 7 has no segmentation"),
     ("segmentation", {"size": [48, 60], "counts": [5]}, "add up to 2880"),
     ("segmentation", {"size": [48, 60], "counts": "2"}, "add up to 2880"),
     (
@@ -230,15 +260,33 @@ class RefusalTest(_Case):
     )
 
   @parameterized.parameters(
-    (lambda c: c["images"][1].update(id=139), "two images have id 139"),
+    (
+      lambda c: c["images"][1].update(id=139),
+      "Two image entries have the id 139",
+    ),
     (
       lambda c: c["images"][1].update(file_name="000000000139.jpg"),
-      "two images have file_name",
+      "Two image entries have the file_name",
     ),
     (lambda c: c["images"][0].update(width=61), "the annotations say 61 x 48"),
+    (
+      lambda c: c["images"][0].update(width=None),
+      "Image 139: height and width",
+    ),
+    (lambda c: c["images"][0].update(width=-60), "Image 139: height and width"),
+    (
+      lambda c: c["images"][0].update(file_name=7),
+      "Image 139: file_name is a text",
+    ),
+    (lambda c: c.update(annotations={}), "Annotations: a list of objects"),
+    (lambda c: c["annotations"].append(7), "Annotation . is no object: 7"),
+    (
+      lambda c: c["categories"].append(c["categories"][0]),
+      "Two category entries",
+    ),
     (lambda c: c["categories"][0].update(name="people"), "COCO's is 'person'"),
-    (lambda c: c.pop("images"), "not a COCO instances file: KeyError 'images'"),
-    (lambda c: c["annotations"][0].pop("id"), "not a COCO instances file"),
+    (lambda c: c.pop("images"), "not a COCO instances file. Expected images"),
+    (lambda c: c["annotations"][0].pop("id"), "Annotation 0 has no 'id'"),
   )
   def test_bad_files(self, change, message):
     self._broken(change, message)
@@ -253,7 +301,7 @@ class RefusalTest(_Case):
   def test_broken_json(self):
     some = files()
     self._write({**some, _JSON: some[_JSON][:500]})
-    with self.assertRaisesRegex(ValueError, "not valid JSON"):
+    with self.assertRaisesRegex(ValueError, "line 1, column 501: not JSON"):
       self._build()
 
   def test_broken_picture(self):

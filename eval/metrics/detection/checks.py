@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import dataclasses
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -10,157 +10,260 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.datasets import coco_rows
+from robust_tfds.datasets import rle
+
+_MOST_EXACT = 1 << 53  # whole numbers below are exact in float64
+_OUTSIDE_PX = 1.0  # annotators round, VOC counts from 1
 
 
-def ground_truth(gt: Mapping[str, Any], iou_type: str) -> dict[str, Any]:
+class Truth(dict):
+  """A COCO instances dict that was checked; it is not checked again.
+
+  Attributes:
+    sizes: image id -> (height, width), None where the image does not say it.
+    category_ids: in the order of the categories.
+    has_masks: the annotations' masks were checked too.
+  """
+
+  sizes: dict[int, tuple[int, int] | None]
+  category_ids: list[int]
+  has_masks: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Detections:
+  """A COCO results list that was checked, as columns.
+
+  Attributes:
+    image_id: of each detection.
+    category_id: of each detection.
+    score: float64 `[N]`.
+    bbox: x, y, width, height, float64 `[N, 4]`; None of masks.
+    masks: {size, counts} of each, COCO's compressed string; None of boxes.
+  """
+
+  image_id: list[int]
+  category_id: list[int]
+  score: np.ndarray
+  bbox: np.ndarray | None = None
+  masks: list[Any] | None = None
+
+  def check_masks(self) -> None:
+    """UserError for a mask that C code must not be given."""
+    rows = [{"segmentation": mask} for mask in self.masks or []]
+    sizes = [rle.check_size(mask["size"]) for mask in self.masks or []]
+    coco_rows.Rows(rows, "Detection").masks(sizes, polygons=_drawn)
+
+  def rows(self) -> Any:
+    """What COCO's tools load: an array of boxes, or a list of masks."""
+    most = max((*self.image_id, *self.category_id), default=0)
+    if self.bbox is not None and most < _MOST_EXACT:
+      ids = np.array([self.image_id, self.category_id], np.float64)
+      return np.column_stack([ids[0], self.bbox, self.score, ids[1]])
+    key, shapes = "segmentation", self.masks
+    if self.bbox is not None:
+      key, shapes = "bbox", self.bbox.tolist()
+    return [
+      {"image_id": i, "category_id": c, "score": s, key: shape}
+      for i, c, s, shape in zip(
+        self.image_id, self.category_id, self.score.tolist(), shapes or []
+      )
+    ]
+
+
+def ground_truth(gt: Mapping[str, Any], iou_type: str = "bbox") -> Truth:
   """A checked copy of a COCO instances dict, annotations numbered from 1.
 
   Boxes of zero area stay, as in COCO's own files: they are objects that hardly
   any detection can match.
 
+  Args:
+    gt: the dict; one that was checked is not copied.
+    iou_type: `segm` looks at the masks too.
+
   Raises:
     UserError: see `coco.coco_ap`.
   """
-  for part in ("images", "annotations", "categories"):
-    if part not in gt:
-      raise errors.UserError(
-        f"The ground truth has no {part!r}; it is no COCO dict."
-      )
-  images = _unique("image", gt["images"])
-  categories = _unique("category", gt["categories"])
-  _unique("annotation", gt["annotations"])
-  annotations = []
-  for number, annotation in enumerate(gt["annotations"], 1):
-    what = f"Annotation {annotation['id']!r}"
-    image = _known(what, "image", annotation["image_id"], images)
-    _known(what, "category", annotation["category_id"], categories)
-    box = _box(what, annotation.get("bbox"))
-    copy = {
-      **annotation,
-      "id": number,
-      "bbox": box,
-      "area": float(annotation.get("area", box[2] * box[3])),
-      "iscrowd": int(annotation.get("iscrowd", 0)),
-    }
-    if iou_type == "segm":
-      _mask(what, annotation.get("segmentation"), image)
-    annotations.append(copy)
-  return {
-    "info": {},
-    "licenses": [],
-    "images": list(gt["images"]),
-    "annotations": annotations,
-    "categories": list(gt["categories"]),
-  }
+  truth = gt if isinstance(gt, Truth) else _truth(gt)
+  if iou_type == "segm" and not truth.has_masks:
+    _check_masks(truth)
+  return truth
 
 
 def detections(
   truth: Mapping[str, Any], dt: Sequence[Mapping[str, Any]], iou_type: str
-) -> list[dict[str, Any]]:
-  """A checked copy of a COCO results list."""
-  images = {i["id"]: i for i in truth["images"]}
-  categories = {c["id"]: c for c in truth["categories"]}
-  out = []
-  for number, row in enumerate(dt):
-    what = f"Detection {number}"
-    for key in ("image_id", "category_id", "score"):
-      if key not in row:
-        raise errors.UserError(
-          f"{what} has no {key!r}; it has {', '.join(row)}."
-        )
-    image = _known(what, "image", row["image_id"], images)
-    _known(what, "category", row["category_id"], categories)
-    if not math.isfinite(row["score"]):
-      raise errors.UserError(
-        f"{what} (image {row['image_id']!r}) has the score"
-        f" {row['score']}; scores must be finite."
-      )
-    # COCO's tools read boxes before masks: only what is compared is passed on.
-    copy = {k: row[k] for k in ("image_id", "category_id", "score")}
-    if iou_type == "segm":
-      _mask(what, row.get("segmentation"), image)
-      copy["segmentation"] = row["segmentation"]
-    else:
-      copy["bbox"] = _box(what, row.get("bbox"))
-    out.append(copy)
-  return out
+) -> Detections:
+  """A COCO results list, checked: its boxes, or its masks.
+
+  Raises:
+    UserError: see `coco.coco_ap`.
+  """
+  truth = ground_truth(truth)
+  rows = coco_rows.Rows.of(dt, "Detection")
+  image_id = rows.known("image_id", "image", truth.sizes)
+  category_id = rows.known("category_id", "category", truth.category_ids)
+  score = rows.numbers("score", "scores must be finite numbers")
+  if iou_type == "bbox":
+    return Detections(image_id, category_id, score, bbox=rows.boxes())
+  sizes = [truth.sizes[i] for i in image_id]
+  masks = rows.masks(sizes, polygons=_drawn)
+  return Detections(image_id, category_id, score, masks=masks)
 
 
 def detection_array(truth: Mapping[str, Any], dt: np.ndarray) -> np.ndarray:
   """A checked `[N, 7]` array of image_id, x, y, w, h, score, category_id."""
-  if dt.ndim != 2 or dt.shape[1] != 7:
+  if dt.ndim != 2 or dt.shape[1] != 7 or dt.dtype.kind not in "iuf":
     raise errors.UserError(
-      "Detections as an array are [N, 7] (image_id, x, y, w, h, score,"
-      f" category_id), got {list(dt.shape)}."
+      "Detections as an array are numbers [N, 7] (image_id, x, y, w, h, score,"
+      f" category_id), got {dt.dtype} {list(dt.shape)}."
     )
   out = np.asarray(dt, np.float64)
   bad = ~np.isfinite(out).all(axis=1) | (out[:, 3:5] < 0).any(axis=1)
+  bad |= (np.abs(out[:, 1:5]) > coco_rows.FARTHEST_PX).any(axis=1)
   for column, kind in ((0, "images"), (6, "categories")):
     known = np.array([x["id"] for x in truth[kind]], np.float64)
-    bad |= ~np.isin(out[:, column], known)
+    bad |= ~np.isin(out[:, column], known) | (out[:, column] >= _MOST_EXACT)
   if bad.any():
     i = int(np.argmax(bad))
     raise errors.UserError(
       f"Detection {i}, {out[i].tolist()}: every number must be finite, sides"
-      " not negative, image and category known to the ground truth."
+      f" not negative, no side beyond {coco_rows.FARTHEST_PX:.0f} px, image and"
+      " category known to the ground truth."
     )
   return out
 
 
-def known_images(
-  truth: Mapping[str, Any], image_ids: Sequence[int]
-) -> list[int]:
+def known_images(truth: Mapping[str, Any], image_ids: Any) -> list[int]:
   """Sorted ids; UserError for one that the ground truth does not have."""
   known = {i["id"] for i in truth["images"]}
+  if isinstance(image_ids, (str, bytes)) or np.ndim(image_ids) != 1:
+    raise errors.UserError(
+      f"image_ids: a list of ids expected, got {coco_rows.shown(image_ids)}."
+    )
   for i in image_ids:
-    if i not in known:
+    if isinstance(i, (bool, np.bool_)) or i not in known:
       raise errors.UserError(f"image_ids: the ground truth has no image {i!r}.")
-  return sorted(set(image_ids))
+  return sorted({int(i) for i in image_ids})
 
 
-def _unique(
-  kind: str, rows: Sequence[Mapping[str, Any]]
-) -> dict[Any, Mapping[str, Any]]:
-  out: dict[Any, Mapping[str, Any]] = {}
-  for row in rows:
-    if row["id"] in out:
-      raise errors.UserError(f"Two {kind} entries have the id {row['id']!r}.")
-    out[row["id"]] = row
-  return out
+def thresholds(iou_thresholds: Any) -> np.ndarray:
+  """IoU thresholds as float64 `[N]`.
 
-
-def _known(what: str, kind: str, got: Any, known: Mapping[Any, Any]) -> Any:
-  if got not in known:
-    listed = ", ".join(map(repr, list(known)[:10]))
-    more = " ..." if len(known) > 10 else ""
+  Raises:
+    UserError: none, or not all of them are numbers above 0 and up to 1, in
+      increasing order.
+  """
+  values = np.asarray(iou_thresholds)
+  if (
+    values.dtype.kind not in "iuf"
+    or values.ndim != 1
+    or not len(values)
+    or not np.all((values > 0) & (values <= 1))
+    or np.any(np.diff(values) <= 0)
+  ):
     raise errors.UserError(
-      f"{what} is of {kind} {got!r}, which the ground truth does not have. Its"
-      f" ids: {listed}{more}."
+      "iou_thresholds: increasing numbers above 0 and up to 1 expected, got"
+      f" {coco_rows.shown(iou_thresholds)}."
     )
-  return known[got]
+  return values.astype(np.float64)
 
 
-def _box(what: str, box: Any) -> list[float]:
-  if box is None or len(box) != 4:
-    raise errors.UserError(f"{what}: bbox [x, y, w, h] expected, got {box!r}.")
-  numbers = [float(x) for x in box]
-  if not all(map(math.isfinite, numbers)) or min(numbers[2:]) < 0:
-    raise errors.UserError(
-      f"{what}: bbox [x, y, w, h] with finite numbers and sides >= 0 expected,"
-      f" got {box!r}."
-    )
-  return numbers
-
-
-def _mask(what: str, mask: Any, image: Mapping[str, Any]) -> None:
-  if isinstance(mask, Mapping):
-    size = [image["height"], image["width"]]
-    if list(mask.get("size", ())) != size:
+def _truth(gt: Any) -> Truth:
+  for part in ("images", "annotations", "categories"):
+    if not isinstance(gt, Mapping) or part not in gt:
       raise errors.UserError(
-        f"{what}: a mask of size {mask.get('size')}, but image"
-        f" {image['id']!r} is {size} (height, width)."
+        f"The ground truth has no {part!r}; it is no COCO dict of images,"
+        " annotations and categories."
       )
-  elif not mask:
-    raise errors.UserError(
-      f"{what} has no segmentation, which iou_type 'segm' needs."
+  images = coco_rows.Rows.of(gt["images"], "Image")
+  categories = coco_rows.Rows.of(gt["categories"], "Category")
+  sizes = dict(zip(images.unique("id"), images.sizes(), strict=True))
+  category_ids = categories.unique("id")
+  truth = Truth(
+    info={},
+    licenses=[],
+    images=_with_ids(images, sizes),
+    annotations=_annotations(gt["annotations"], sizes, category_ids),
+    categories=_with_ids(categories, category_ids),
+  )
+  truth.sizes, truth.category_ids = sizes, category_ids
+  return truth
+
+
+def _with_ids(rows: coco_rows.Rows, ids: Any) -> list[dict[str, Any]]:
+  return [{**row, "id": i} for row, i in zip(rows.rows, ids, strict=True)]
+
+
+def _annotations(
+  given: Any, sizes: Mapping[int, Any], category_ids: Sequence[int]
+) -> list[dict[str, Any]]:
+  rows = coco_rows.Rows.of(given, "Annotation", "id")
+  rows.unique("id")
+  image_id = rows.known("image_id", "image", sizes)
+  category_id = rows.known("category_id", "category", category_ids)
+  boxes = rows.boxes()
+  _check_inside(rows, boxes, [sizes[i] for i in image_id])
+  crowd = rows.flags("iscrowd")
+  areas = rows.areas(boxes)
+  if any("difficult" in row for row in rows.rows):
+    rows.flags("difficult")
+  return [
+    {
+      **row,
+      "id": number,
+      "image_id": image,
+      "category_id": category,
+      "bbox": box,
+      "area": area,
+      "iscrowd": int(is_crowd),
+    }
+    for number, (row, image, category, box, area, is_crowd) in enumerate(
+      zip(
+        rows.rows, image_id, category_id, boxes.tolist(), areas.tolist(), crowd
+      ),
+      1,
     )
+  ]
+
+
+def _check_inside(
+  rows: coco_rows.Rows,
+  boxes: np.ndarray,
+  sizes: Sequence[tuple[int, int] | None],
+) -> None:
+  """Objects may reach out of their picture, but not lie beside it."""
+  if not len(boxes):
+    return
+  far = (np.inf, np.inf)
+  height, width = np.array([far if s is None else s for s in sizes]).T
+  x, y, w, h = boxes.T
+  outside = (x > width + _OUTSIDE_PX) | (y > height + _OUTSIDE_PX)
+  outside |= (x + w < -_OUTSIDE_PX) | (y + h < -_OUTSIDE_PX)
+  if outside.any():
+    i = int(np.argmax(outside))
+    raise errors.UserError(
+      f"{rows.name(i)}: bbox {boxes[i].tolist()} lies outside its image of"
+      f" {width[i]:.0f} x {height[i]:.0f} px. Is it another image's?"
+    )
+
+
+def _check_masks(truth: Truth) -> None:
+  rows = coco_rows.Rows.of(truth["annotations"], "Annotation", "id")
+  sizes = [truth.sizes[a["image_id"]] for a in truth["annotations"]]
+  masks = rows.masks(sizes, polygons=_sound)
+  for annotation, mask in zip(truth["annotations"], masks, strict=True):
+    annotation["segmentation"] = mask
+  truth.has_masks = True
+
+
+def _sound(polygons: Any, size: tuple[int, int]) -> Any:
+  """The polygons, which COCO's tools draw themselves."""
+  rle.check_polygons(polygons, size)
+  return polygons
+
+
+def _drawn(polygons: Any, size: tuple[int, int]) -> dict[str, Any]:
+  """Polygons of a detection, which COCO's tools take as run lengths alone."""
+  mask = rle.from_polygons(polygons, size)
+  return {"size": list(mask.size), "counts": mask.counts}

@@ -43,7 +43,7 @@ _ALL_AREAS, _MOST_DETECTIONS = 0, 2  # positions in the evaluation's arrays
 
 def coco_ap(
   gt: Mapping[str, Any],
-  dt: Sequence[Mapping[str, Any]] | np.ndarray,
+  dt: Sequence[Mapping[str, Any]] | np.ndarray | checks.Detections,
   iou_type: str = "bbox",
   *,
   use_categories: bool = True,
@@ -57,9 +57,10 @@ def coco_ap(
     gt: COCO instances: `images` (id, width, height), `annotations` (id, image_id,
       category_id, bbox `[x, y, w, h]`, area, iscrowd, segmentation), `categories`
       (id, name). `area` defaults to that of the box, `iscrowd` to 0.
-    dt: COCO results: image_id, category_id, score and bbox (or segmentation, a
-      compressed RLE); or an array `[N, 7]` of image_id, x, y, w, h, score,
-      category_id. May be empty.
+    dt: COCO results: image_id, category_id, score and bbox (or segmentation, run
+      lengths or polygons); or an array `[N, 7]` of image_id, x, y, w, h, score,
+      category_id; or what `checks.detections` made of them. May be empty. A score
+      is any finite number.
     iou_type: `bbox` or `segm`.
     use_categories: False takes all categories for one (localisation).
     image_ids: only these images; all if None.
@@ -74,9 +75,12 @@ def coco_ap(
   Raises:
     MissingPackageError: the backend is not installed.
     UserError: an annotation or detection of an image or category that `gt` does
-      not have, twice the same id, a box with negative or unfinite sides, a score
-      that is not finite, a mask of another size than its image, or another
-      iou_type or backend; names the first.
+      not have; an id that is no whole number or there twice; `iscrowd` other than
+      0 and 1; a box of negative or unfinite sides, beyond a million px, or of an
+      object beside its image; an area or score that is not finite; a mask of
+      another size than its image, whose runs do not fill it or whose polygons
+      leave it far behind; or another iou_type, backend or threshold. Names the
+      first.
   """
   if iou_type not in ("bbox", "segm"):
     raise errors.UserError(f"iou_type is 'bbox' or 'segm', got {iou_type!r}.")
@@ -87,8 +91,12 @@ def coco_ap(
     if iou_type == "segm":
       raise errors.UserError("Arrays hold boxes; masks need a list of results.")
     detections: Any = checks.detection_array(truth, dt)
+  elif isinstance(dt, checks.Detections):
+    if backend == "pycocotools":  # hotcoco is no C: broken masks do no harm
+      dt.check_masks()
+    detections = dt.rows()
   else:
-    detections = checks.detections(truth, dt, iou_type)
+    detections = checks.detections(truth, dt, iou_type).rows()
   load, evaluator = _backend(backend)
   with contextlib.redirect_stdout(io.StringIO()):
     theirs = load(truth)
@@ -99,7 +107,7 @@ def coco_ap(
     if image_ids is not None:
       run.params.imgIds = checks.known_images(truth, image_ids)
     if iou_thresholds is not None:
-      run.params.iouThrs = np.array(iou_thresholds, np.float64)
+      run.params.iouThrs = checks.thresholds(iou_thresholds)
     run.evaluate()
     run.accumulate()
     precision = np.asarray(run.eval["precision"])

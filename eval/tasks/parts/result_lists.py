@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.datasets import coco_rows
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.metrics.detection import coco
@@ -50,17 +51,15 @@ def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
     raise errors.UserError(
       f"A COCO results list expected, got {type(results).__name__}."
     )
-  for i, row in enumerate(results):
-    if not isinstance(row, Mapping):
-      raise errors.UserError(f"Detection {i} is no object: {row!r}.")
-  kinds = _kinds(results)
-  for kind in kinds:
-    checks.detections(truth, results, kind)
-  ids = [_whole(i, d, "image_id") for i, d in enumerate(results)]
-  names = np.array([str(i) for i in ids], np.str_)
+  truth = checks.ground_truth(truth)
+  of_kinds = {
+    kind: checks.detections(truth, results, kind) for kind in _kinds(results)
+  }
+  one = next(iter(of_kinds.values()))
+  names = np.array([str(i) for i in one.image_id], np.str_)
   count: collections.Counter[int] = collections.Counter()
   places = []
-  for image in ids:
+  for image in one.image_id:
     places.append(count[image])
     count[image] += 1
   out = {
@@ -68,20 +67,16 @@ def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
     "group_id": names,
     "frame": np.array(places, np.int32),
     "position": np.arange(len(results), dtype=np.int64),
-    "image_id": np.array(ids, np.int64),
-    "category_id": np.array(
-      [_whole(i, d, "category_id") for i, d in enumerate(results)], np.int64
-    ),
-    "score": np.array([d["score"] for d in results], np.float64),
+    "image_id": np.array(one.image_id, np.int64),
+    "category_id": np.array(one.category_id, np.int64),
+    "score": one.score,
   }
-  if "bbox" in kinds:
-    boxes = [d["bbox"] for d in results]
-    out["bbox"] = np.array(boxes, np.float64).reshape(-1, 4)
-  if "segm" in kinds:
-    texts = [json.dumps(d["segmentation"]) for d in results]
-    out["segmentation"] = np.array(
-      [t.encode("ascii") for t in texts], np.bytes_
-    )
+  for detections in of_kinds.values():
+    if detections.bbox is not None:
+      out["bbox"] = detections.bbox
+    else:
+      texts = [_text(mask) for mask in detections.masks or []]
+      out["segmentation"] = np.array(texts, np.bytes_)
   return out
 
 
@@ -111,11 +106,12 @@ def numbers(
   return out
 
 
-def _kinds(results: Sequence[Mapping[str, Any]]) -> list[str]:
+def _kinds(results: Sequence[Any]) -> list[str]:
   """What all detections have: `bbox`, `segm`; an empty list has boxes."""
+  rows = coco_rows.Rows.of(results, "Detection").rows
   kinds = []
   for kind, key in _KEYS.items():
-    with_key = [key in d for d in results]
+    with_key = [key in d for d in rows]
     if any(with_key) and not all(with_key):
       raise errors.UserError(
         f"Detection {with_key.index(False)} has no {key!r}, detection"
@@ -123,38 +119,34 @@ def _kinds(results: Sequence[Mapping[str, Any]]) -> list[str]:
       )
     if any(with_key):
       kinds.append(kind)
-  if results and not kinds:
+  if rows and not kinds:
     raise errors.UserError("Detection 0 has neither a bbox nor a segmentation.")
   return kinds or ["bbox"]
 
 
-def _whole(number: int, row: Mapping[str, Any], key: str) -> int:
-  value = row[key]
-  number_like = isinstance(value, (int, float)) and not isinstance(value, bool)
-  if not number_like or int(value) != value:
-    raise errors.UserError(
-      f"Detection {number}: {key} is a whole number, got {value!r}."
-    )
-  return int(value)
+def _text(mask: Mapping[str, Any]) -> bytes:
+  """A mask as JSON."""
+  height, width = mask["size"]
+  counts = mask["counts"].replace("\\", "\\\\")  # the only one JSON escapes
+  return f'{{"size": [{height}, {width}], "counts": "{counts}"}}'.encode(
+    "ascii"
+  )
 
 
-def _results(columns_of_cell: Columns, key: str) -> list[dict[str, Any]]:
-  """The list again, in its order, of boxes or of masks."""
+def _results(columns_of_cell: Columns, key: str) -> checks.Detections:
+  """The list again, in its order: its boxes or its masks."""
   order = np.argsort(columns_of_cell["position"], kind="stable")
+  image, category = (
+    columns_of_cell[name][order].tolist()
+    for name in ("image_id", "category_id")
+  )
+  score = columns_of_cell["score"][order]
   if key == "bbox":
-    shapes: list[Any] = columns_of_cell["bbox"][order].tolist()
-  else:
-    texts = columns_of_cell["segmentation"][order].tolist()
-    shapes = [json.loads(text) for text in texts]
-  return [
-    {"image_id": image, "category_id": category, "score": score, key: shape}
-    for image, category, score, shape in zip(
-      columns_of_cell["image_id"][order].tolist(),
-      columns_of_cell["category_id"][order].tolist(),
-      columns_of_cell["score"][order].tolist(),
-      shapes,
-    )
-  ]
+    box = columns_of_cell["bbox"][order]
+    return checks.Detections(image, category, score, bbox=box)
+  texts = columns_of_cell["segmentation"][order].tolist()
+  masks = json.loads(b"[" + b",".join(texts) + b"]")
+  return checks.Detections(image, category, score, masks=masks)
 
 
 def _voc_ap50(columns_of_cell: Columns, truth: Mapping[str, Any]) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import os
 import pathlib
 from collections.abc import Mapping
@@ -12,6 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.datasets import coco_rows
 from robust_tfds.datasets import objects
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.sources import archives
@@ -83,44 +84,43 @@ def parse(data: bytes, where: str) -> list[Image]:
     The images by id.
 
   Raises:
-    UserError: broken JSON, missing fields, an id or file name used twice,
-      annotations of images or categories that are not there, categories that
-      are not COCO's.
+    UserError: broken JSON, missing fields, ids that are no whole numbers, an id
+      or file name used twice, annotations of images that are not there,
+      categories that are not COCO's, images without a size.
   """
+  content = reading.json_text(data, where)
   try:
-    content = json.loads(data)
-  except ValueError as e:
+    return _images(content)
+  except errors.UserError as e:
+    raise errors.UserError(f"{where}: {e}") from e
+
+
+def _images(content: Any) -> list[Image]:
+  parts = ("images", "annotations", "categories")
+  if not isinstance(content, Mapping) or not all(p in content for p in parts):
     raise errors.UserError(
-      f"{where} is not valid JSON ({e}); unpack or download it again."
-    ) from e
-  try:
-    for entry in content["categories"]:
-      _check_category(entry, where)
-    images = _unique(content["images"], "id", where, "image")
-    _unique(content["images"], "file_name", where, "image")
-    rows = _unique(content["annotations"], "id", where, "annotation")
-    of_image: dict[int, list] = {number: [] for number in images}
-    for row in rows.values():
-      if row["image_id"] not in of_image:
-        raise errors.UserError(
-          f"{where}: annotation {row['id']} belongs to image"
-          f" {row['image_id']}, which is not among its images."
-        )
-      of_image[row["image_id"]].append(row)
-    return [
-      Image(
-        number,
-        str(images[number]["file_name"]),
-        (int(images[number]["height"]), int(images[number]["width"])),
-        tuple(of_image[number]),
-      )
-      for number in sorted(images)
-    ]
-  except (KeyError, TypeError, AttributeError) as e:
-    raise errors.UserError(
-      f"{where} is not a COCO instances file: {type(e).__name__} {e}. Expected"
-      " images, annotations and categories, as in instances_val2017.json."
-    ) from e
+      "not a COCO instances file. Expected images, annotations and categories,"
+      " as in instances_val2017.json."
+    )
+  _check_categories(coco_rows.Rows.of(content["categories"], "Category"))
+  images = coco_rows.Rows.of(content["images"], "Image", "id")
+  ids = images.unique("id")
+  names = images.names("file_name")
+  sizes = images.sizes(needed=True)
+  rows = coco_rows.Rows.of(content["annotations"], "Annotation", "id")
+  rows.unique("id")
+  of_image: dict[int, list] = {number: [] for number in ids}
+  for row, image_id in zip(
+    rows.rows, rows.known("image_id", "image", of_image)
+  ):
+    of_image[image_id].append(row)
+  return sorted(
+    (
+      Image(number, name, size, tuple(of_image[number]))
+      for number, name, size in zip(ids, names, sizes, strict=True)
+    ),
+    key=lambda image: image.id,
+  )
 
 
 def objects_of(image: Image, size: tuple[int, int]) -> list[objects.Object]:
@@ -141,7 +141,12 @@ def objects_of(image: Image, size: tuple[int, int]) -> list[objects.Object]:
       f" {image.size[1]} x {image.size[0]}. Replace the picture by the original."
     )
   rows = sorted(image.annotations, key=lambda row: row["id"])
-  return [_object(row, image.size, where) for row in rows]
+  try:
+    return _objects(rows, image.size)
+  except errors.MissingPackageError:
+    raise
+  except errors.UserError as e:
+    raise errors.UserError(f"{_JSON}: {where}, {e}") from e
 
 
 def _source(
@@ -161,64 +166,45 @@ def _source(
   )
 
 
-def _object(
-  row: Mapping[str, Any], size: tuple[int, int], where: str
-) -> objects.Object:
-  what = f"{where}, annotation {row['id']}"
-  if row.get("category_id") not in labels():
-    raise errors.UserError(
-      f"{what}: category {row.get('category_id')!r} is not one of COCO's 80."
+def _objects(
+  annotations: Sequence[Mapping[str, Any]], size: tuple[int, int]
+) -> list[objects.Object]:
+  rows = coco_rows.Rows.of(annotations, "annotation", "id")
+  ids = rows.ids("id")
+  category_ids = rows.ids("category_id")
+  for i, number in enumerate(category_ids):
+    if number not in labels():
+      raise errors.UserError(
+        f"{rows.name(i)}: category {number} is not one of COCO's 80."
+      )
+  boxes = rows.boxes()
+  areas = rows.numbers("area", "a finite number expected")
+  crowd = rows.flags("iscrowd")
+  masks = rows.masks([size] * len(ids), polygons=rle.from_polygons)
+  return [
+    objects.Object(
+      id=ids[i],
+      label=labels()[category_ids[i]],
+      box=tuple(boxes[i].tolist()),
+      area=float(areas[i]),
+      is_crowd=crowd[i],
+      mask=_mask(masks[i]),
     )
-  try:
-    x, y, width, height = (float(v) for v in row["bbox"])
-    return objects.Object(
-      id=int(row["id"]),
-      label=labels()[row["category_id"]],
-      box=(x, y, width, height),
-      area=float(row["area"]),
-      is_crowd=bool(row.get("iscrowd", 0)),
-      mask=_mask(row["segmentation"], size),
-    )
-  except errors.MissingPackageError:
-    raise
-  except errors.UserError as e:
-    raise errors.UserError(f"{what}: {e}") from e
-  except (KeyError, TypeError, ValueError) as e:
-    raise errors.UserError(f"{what}: {type(e).__name__}: {e}") from e
+    for i in range(len(ids))
+  ]
 
 
-def _mask(segmentation: Any, size: tuple[int, int]) -> rle.Mask:
-  """Polygons, runs or the compressed string as a compressed mask."""
-  if isinstance(segmentation, Sequence):
-    return rle.from_polygons(segmentation, size)
-  stated = tuple(int(v) for v in segmentation["size"])
-  if stated != size:
-    raise errors.UserError(
-      f"the mask's size (height, width) is {stated}, the image's {size}."
-    )
-  runs = segmentation["counts"]
-  if isinstance(runs, str):
-    mask = rle.Mask(runs, size)
-    rle.counts(mask)  # refuses a broken string
+def _mask(mask: Any) -> rle.Mask:
+  if isinstance(mask, rle.Mask):
     return mask
-  return rle.from_counts(runs, size)
+  height, width = mask["size"]
+  return rle.Mask(mask["counts"], (height, width))
 
 
-def _check_category(entry: Mapping[str, Any], where: str) -> None:
-  number, name = entry["id"], entry["name"]
-  if categories().get(number) != name:
-    raise errors.UserError(
-      f"{where}: category {number} is {name!r}; COCO's is"
-      f" {categories().get(number)!r}."
-    )
-
-
-def _unique(
-  entries: Sequence[Mapping[str, Any]], key: str, where: str, kind: str
-) -> dict[Any, Mapping[str, Any]]:
-  by_key: dict[Any, Mapping[str, Any]] = {}
-  for entry in entries:
-    if entry[key] in by_key:
-      raise errors.UserError(f"{where}: two {kind}s have {key} {entry[key]!r}.")
-    by_key[entry[key]] = entry
-  return by_key
+def _check_categories(rows: coco_rows.Rows) -> None:
+  pairs = zip(rows.unique("id"), rows.names("name"), strict=True)
+  for number, name in pairs:
+    if categories().get(number) != name:
+      raise errors.UserError(
+        f"category {number} is {name!r}; COCO's is {categories().get(number)!r}."
+      )

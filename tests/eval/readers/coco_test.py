@@ -1,6 +1,7 @@
 """Results lists of other programs, one a cell."""
 
 import json
+import math
 import pathlib
 
 import numpy as np
@@ -116,8 +117,10 @@ class CocoReaderTest(absltest.TestCase):
     (self.folder / "fog_3.json").unlink()
     rows = self._rows()
     (mpc,) = table.select(rows, metric="mpc")
+    self.assertTrue(math.isnan(mpc.value))
     self.assertEqual(mpc.note, "missing: fog 3 (1 of 75)")
-    self.assertNotEmpty(table.select(rows, metric="mpc_validation"))
+    (validation,) = table.select(rows, metric="mpc_validation")
+    self.assertFalse(math.isnan(validation.value))
 
   def test_refusals(self):
     (self.folder / "fogg_3.json").write_text("[]")
@@ -125,7 +128,7 @@ class CocoReaderTest(absltest.TestCase):
       self._rows()
     (self.folder / "fogg_3.json").unlink()
     (self.folder / "fog_3.json").write_text("[{")
-    with self.assertRaisesRegex(ValueError, "fog_3.json is no JSON text"):
+    with self.assertRaisesRegex(ValueError, "fog_3.json: line 1, column 3: not JSON"):
       self._rows()
     bad = results(0)
     bad[1]["category_id"] = 6
@@ -142,7 +145,7 @@ class CocoReaderTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, "by --truth"):
       self._read(truth=None)
     self.truth.write_text("[]")
-    with self.assertRaisesRegex(ValueError, "lacks images, annotations"):
+    with self.assertRaisesRegex(ValueError, "truth.json: The ground truth has no .images"):
       self._read()
 
   def test_two_folders(self):

@@ -62,14 +62,20 @@ class GroundTruthTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "no segmentation"):
       checks.ground_truth(_truth(), "segm")
     turned = _truth(segmentation={"size": [6, 4], "counts": "04"})
-    with self.assertRaisesRegex(ValueError, r"image 5 is \[4, 6\]"):
+    with self.assertRaisesRegex(
+      ValueError,
+      r"Annotation 1: segmentation: .* is \(6, 4\), the image's \(4, 6\)",
+    ):
       checks.ground_truth(turned, "segm")
 
 
 class DetectionsTest(parameterized.TestCase):
   def test_only_what_is_compared_is_passed_on(self):
-    (got,) = checks.detections(_truth(), [_detection(more=1)], "bbox")
-    self.assertEqual(got, _detection())
+    got = checks.detections(_truth(), [_detection(more=1)], "bbox")
+    self.assertEqual(got.rows().tolist(), [[5, 0, 0, 1, 1, 0.5, 9]])
+    far = {**_truth(), "annotations": [], "images": [{"id": 2**60}]}
+    (row,) = checks.detections(far, [_detection(image_id=2**60)], "bbox").rows()
+    self.assertEqual(row, _detection(image_id=2**60))
 
   @parameterized.parameters(
     ({"score": math.inf}, "scores must be finite"),

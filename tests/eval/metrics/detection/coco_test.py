@@ -173,7 +173,9 @@ class InputTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "has no segmentation"):
       detection.coco_ap(gt, dt, "segm")
     dt[0]["segmentation"] = {"size": [40, 30], "counts": "04000"}
-    with self.assertRaisesRegex(ValueError, r"image 1 is \[30, 40\]"):
+    with self.assertRaisesRegex(
+      ValueError, r"is \(40, 30\), the image's \(30, 40\)"
+    ):
       detection.coco_ap(gt, dt, "segm")
 
   def test_ids_given_twice(self):

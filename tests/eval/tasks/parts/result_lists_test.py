@@ -82,7 +82,7 @@ class ResultListsTest(parameterized.TestCase):
       result_lists.columns(json.loads(json.dumps(results)), _TRUTH)
 
   def test_voc_needs_boxes(self):
-    mask = {"size": [9, 9], "counts": "9"}
+    mask = {"size": [9, 9], "counts": "a2"}
     columns = result_lists.columns(_one(bbox=None, segmentation=mask), _TRUTH)
     with self.assertRaisesRegex(ValueError, "needs boxes"):
       result_lists.numbers(columns, _TRUTH, "voc")
