@@ -38,7 +38,9 @@ def cases() -> Iterator[Case]:
   yield from _classes()
   data = _tar(_val_members())
   act = functools.partial(_imagenet)
-  yield from mutations.cases(f"{_VAL}|ILSVRC2012_val", data, act, _three, count=8)
+  yield from mutations.cases(
+    f"{_VAL}|ILSVRC2012_val", data, act, _three, count=8
+  )
 
 
 def _jpeg(seed: int, side: int = 256) -> bytes:
@@ -49,8 +51,9 @@ def _jpeg(seed: int, side: int = 256) -> bytes:
   return out.getvalue()
 
 
-def _member(name: str, data: bytes = b"", kind: bytes = tarfile.REGTYPE,
-            link: str = "") -> Member:  # fmt: skip
+def _member(
+  name: str, data: bytes = b"", kind: bytes = tarfile.REGTYPE, link: str = ""
+) -> Member:
   info = tarfile.TarInfo(name)
   info.size, info.type, info.linkname = len(data), kind, link
   return info, data
@@ -122,11 +125,15 @@ def _val() -> Iterator[Case]:
     ("gzip that is cut", gzip.compress(whole)[:500], (_VAL,)),
   ):  # fmt: skip
     right = _three if kind in ("half an end mark", "followed by text") else None
-    yield Case(f"{_VAL} is {kind}", functools.partial(_imagenet, data), names, right)
+    yield Case(
+      f"{_VAL} is {kind}", functools.partial(_imagenet, data), names, right
+    )
   for what, link in _links(_NAMES[2]):
-    yield Case(f"{_VAL} holds {what}",
-               functools.partial(_imagenet, _tar([*members[:2], link])),
-               (_NAMES[2],))  # fmt: skip
+    yield Case(
+      f"{_VAL} holds {what}",
+      functools.partial(_imagenet, _tar([*members[:2], link])),
+      (_NAMES[2],),
+    )
   for kind, data in (
     ("in a folder", _tar([_member("val/" + m[0].name, m[1]) for m in members])),
     ("of the pax format", _tar(members, tarfile.PAX_FORMAT)),
@@ -138,7 +145,9 @@ def _val() -> Iterator[Case]:
     ("of long names", _tar([_member("a" * 150 + "/" + m[0].name, m[1]) for m in members])),
     ("of three members", whole),
   ):  # fmt: skip
-    yield Case(f"odd: {_VAL} {kind}", functools.partial(_imagenet, data), right=_three)
+    yield Case(
+      f"odd: {_VAL} {kind}", functools.partial(_imagenet, data), right=_three
+    )
 
 
 def _tiny_set(data: bytes, folder: pathlib.Path) -> Any:
@@ -150,7 +159,8 @@ def _tiny_set(data: bytes, folder: pathlib.Path) -> Any:
 def _tiny() -> Iterator[Case]:
   top = "Tiny-ImageNet-C/fog/3"
   members = [
-    _member(f"{top}/n0000000{i + 1}/val_{i}.JPEG", _jpeg(i, 64)) for i in range(2)
+    _member(f"{top}/n0000000{i + 1}/val_{i}.JPEG", _jpeg(i, 64))
+    for i in range(2)
   ]
   whole = _tar(members)
 
@@ -175,13 +185,22 @@ def _tiny() -> Iterator[Case]:
   ):  # fmt: skip
     yield Case(f"{_TINY} is {kind}", functools.partial(_tiny_set, data), names)
   for what, link in _links(last):
-    yield Case(f"{_TINY} holds {what}",
-               functools.partial(_tiny_set, _tar([members[0], link])), (name,))  # fmt: skip
-  yield Case(f"odd: {_TINY} of two pictures", functools.partial(_tiny_set, whole),
-             right=two)  # fmt: skip
+    yield Case(
+      f"{_TINY} holds {what}",
+      functools.partial(_tiny_set, _tar([members[0], link])),
+      (name,),
+    )
+  yield Case(
+    f"odd: {_TINY} of two pictures",
+    functools.partial(_tiny_set, whole),
+    right=two,
+  )
   more = [*members, _member("Tiny-ImageNet-C/README", b"hello")]
-  yield Case(f"odd: {_TINY} with a README", functools.partial(_tiny_set, _tar(more)),
-             right=two)  # fmt: skip
+  yield Case(
+    f"odd: {_TINY} with a README",
+    functools.partial(_tiny_set, _tar(more)),
+    right=two,
+  )
 
 
 def _zips() -> Iterator[Case]:
@@ -199,7 +218,9 @@ def _zips() -> Iterator[Case]:
       for name, data in files(folder).items():
         z.writestr(name, data)
     data = change(out.getvalue())
-    return builds.of_files("tiny_imagenet_c", {"tiny-imagenet-200.zip": data}, folder)
+    return builds.of_files(
+      "tiny_imagenet_c", {"tiny-imagenet-200.zip": data}, folder
+    )
 
   name = "tiny-imagenet-200.zip"
   for kind, change in (
@@ -207,13 +228,25 @@ def _zips() -> Iterator[Case]:
     ("without its directory", lambda d: d[:-200]),
     ("empty", lambda d: b""),
     ("HTML", lambda d: b"<html>"),
-    ("of changed bytes", lambda d: d.replace(b"\xff\xd8\xff", b"\xff\xd8\x00", 1)),
+    (
+      "of changed bytes",
+      lambda d: d.replace(b"\xff\xd8\xff", b"\xff\xd8\x00", 1),
+    ),
   ):
-    yield Case(f"{name} is {kind}", functools.partial(act, change), (f"{name}|val_",))
-  yield Case(f"odd: {name} whole", functools.partial(act, lambda d: d),
-             right=builds.count(2))  # fmt: skip
-  yield Case(f"odd: {name} after a prefix", functools.partial(act, lambda d: b"MZ" + d),
-             (name,), right=builds.count(2))  # fmt: skip
+    yield Case(
+      f"{name} is {kind}", functools.partial(act, change), (f"{name}|val_",)
+    )
+  yield Case(
+    f"odd: {name} whole",
+    functools.partial(act, lambda d: d),
+    right=builds.count(2),
+  )
+  yield Case(
+    f"odd: {name} after a prefix",
+    functools.partial(act, lambda d: b"MZ" + d),
+    (name,),
+    right=builds.count(2),
+  )
 
 
 def _cifar() -> Iterator[Case]:
@@ -231,8 +264,11 @@ def _cifar() -> Iterator[Case]:
     ("one byte too long", lambda d: d + b"\0"),
     ("text", lambda d: b"hello"),
   ):
-    yield Case(f"test_batch.bin is {kind}", functools.partial(act, change),
-               ("test_batch.bin",))  # fmt: skip
+    yield Case(
+      f"test_batch.bin is {kind}",
+      functools.partial(act, change),
+      ("test_batch.bin",),
+    )
 
   def packed(change: Callable[[bytes], bytes], folder: pathlib.Path) -> Any:
     small_sets.cifar10(folder)
@@ -248,16 +284,24 @@ def _cifar() -> Iterator[Case]:
     ("HTML", lambda d: b"<html>"),
     ("of a changed checksum", lambda d: d[:-8] + b"\0\0\0\0" + d[-4:]),
   ):
-    yield Case(f"cifar-10-binary.tar.gz is {kind}", functools.partial(packed, change),
-               ("cifar-10-binary.tar.gz",))  # fmt: skip
-  yield Case("odd: cifar-10-binary.tar.gz whole",
-             functools.partial(packed, lambda d: d), right=builds.count(3))  # fmt: skip
+    yield Case(
+      f"cifar-10-binary.tar.gz is {kind}",
+      functools.partial(packed, change),
+      ("cifar-10-binary.tar.gz",),
+    )
+  yield Case(
+    "odd: cifar-10-binary.tar.gz whole",
+    functools.partial(packed, lambda d: d),
+    right=builds.count(3),
+  )
 
 
 def _arrays() -> Iterator[Case]:
   """`CIFAR-10-C/fog.npy`: 50,000 pictures; the valid file is a sparse one."""
 
-  def write(path: pathlib.Path, shape, dtype="u1", body: int | None = None) -> None:
+  def write(
+    path: pathlib.Path, shape, dtype="u1", body: int | None = None
+  ) -> None:
     """A header and `body` bytes; all of them by default."""
     with open(path, "wb") as f:
       np.lib.format.write_array_header_1_0(
@@ -295,7 +339,9 @@ def _arrays() -> Iterator[Case]:
     ("a pickle", {"data": pickled.getvalue()}),
     ("of a negative shape", {"shape": (-50_000, 32, 32, 3), "body": 100}),
   ):
-    yield Case(f"fog.npy is {kind}", functools.partial(act, pixels, zeros), ("fog.npy",))
+    yield Case(
+      f"fog.npy is {kind}", functools.partial(act, pixels, zeros), ("fog.npy",)
+    )
   good = {"shape": shape}
   other = zeros.copy()
   other[10_001] = 3
@@ -309,16 +355,24 @@ def _arrays() -> Iterator[Case]:
     ("a pickle", zeros.astype(object)),
     ("empty", b""),
   ):
-    yield Case(f"labels.npy is {kind}", functools.partial(act, good, labels),
-               ("labels.npy",))  # fmt: skip
-  yield Case("odd: arrays, five pictures of them", functools.partial(act, good, zeros),
-             right=builds.count(5))  # fmt: skip
+    yield Case(
+      f"labels.npy is {kind}",
+      functools.partial(act, good, labels),
+      ("labels.npy",),
+    )
+  yield Case(
+    "odd: arrays, five pictures of them",
+    functools.partial(act, good, zeros),
+    right=builds.count(5),
+  )
 
 
 def _classes() -> Iterator[Case]:
   """Labels are numbered by the whole list."""
 
-  def tiny(change: Callable[[list[str]], list[str]], folder: pathlib.Path) -> Any:
+  def tiny(
+    change: Callable[[list[str]], list[str]], folder: pathlib.Path
+  ) -> Any:
     small_sets.tiny_imagenet(folder)
     path = folder / "tiny-imagenet-200" / "wnids.txt"
     path.write_text("\n".join(change(path.read_text().split())) + "\n")
@@ -332,15 +386,23 @@ def _classes() -> Iterator[Case]:
     ("no classes", lambda w: []),
     ("other classes", lambda w: [f"x{i}" for i in range(200)]),
   ):
-    yield Case(f"wnids.txt of {kind}", functools.partial(tiny, change),
-               ("wnids.txt|n0000000",))  # fmt: skip
+    yield Case(
+      f"wnids.txt of {kind}",
+      functools.partial(tiny, change),
+      ("wnids.txt|n0000000",),
+    )
 
   def folders(wnids: list[str], folder: pathlib.Path) -> Any:
     files = {f"val/{w}/{w}_{i}.JPEG": _jpeg(i) for i, w in enumerate(wnids)}
     return builds.of_files("imagenet_c", files, folder)
 
-  yield Case("odd: 2 of ImageNet's 1000 folders",
-             functools.partial(folders, ["n15075141", "n01443537"]),
-             right=lambda e: sorted(int(x["label"]) for x in e.values()) == [1, 999])  # fmt: skip
-  yield Case("a folder of no class", functools.partial(folders, ["n01443537", "n99999999"]),
-             ("n99999999",))  # fmt: skip
+  yield Case(
+    "odd: 2 of ImageNet's 1000 folders",
+    functools.partial(folders, ["n15075141", "n01443537"]),
+    right=lambda e: sorted(int(x["label"]) for x in e.values()) == [1, 999],
+  )
+  yield Case(
+    "a folder of no class",
+    functools.partial(folders, ["n01443537", "n99999999"]),
+    ("n99999999",),
+  )

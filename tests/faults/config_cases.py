@@ -30,7 +30,9 @@ def _plan(config: str, overrides: tuple[str, ...], folder: pathlib.Path) -> str:
   )
 
 
-def _case(overrides: str, *names: str, config="quickstart.py", right=None) -> Case:
+def _case(
+  overrides: str, *names: str, config="quickstart.py", right=None
+) -> Case:
   split = tuple(overrides.split(" ")) if overrides else ()
   act = functools.partial(_plan, config, split)
   return Case(f"{config} {overrides}", act, names, right)
@@ -63,8 +65,15 @@ def _values() -> Iterator[Case]:
   ):  # fmt: skip
     for value in values:
       yield _case(f"{key}={value}", key.rpartition(".")[2] + "|" + _word(key))
-  for key in ("data.codecs", "batchsize", "data.limits", "models.digits_cnn.checkpont",
-              "model.name", "data", "data.name.x"):  # fmt: skip
+  for key in (
+    "data.codecs",
+    "batchsize",
+    "data.limits",
+    "models.digits_cnn.checkpont",
+    "model.name",
+    "data",
+    "data.name.x",
+  ):
     yield _case(f"{key}=5", key.rpartition(".")[2])
 
 
@@ -93,37 +102,108 @@ def _pairs() -> Iterator[Case]:
     ("data.severities=(1,1)", 20),
     ("data.severities=5", 20),
   ):
-    yield _case(overrides, "corruption|severit",
-                right=lambda out, n=count: f"{n} condition" in out)  # fmt: skip
+    yield _case(
+      overrides,
+      "corruption|severit",
+      right=lambda out, n=count: f"{n} condition" in out,
+    )
   for config, overrides, names in (
     ("cifar10_c.py:tests.faults.own_models:small", alexnet, ("alexnet",)),
     ("tiny_imagenet_c.py:tests.faults.own_models:tiny", alexnet, ("alexnet",)),
-    ("cifar10_c.py:tests.faults.own_models:small", f"data.name=cifar100_c {alexnet}", ("alexnet",)),
-    ("imagenet_p.py:tests.faults.own_models:large", "data.name=tiny_imagenet_p", ("alexnet",)),
-    ("imagenet_c.py:tests.faults.own_models:large", "data.geometry=inception", ("alexnet",)),
-    ("imagenet_c.py:tests.faults.own_models:inception", "data.geometry=model", ("alexnet|geometry|299",)),
-    ("imagenet_c.py:tests.faults.own_models:large", "data.name=imagenet64_c", ("alexnet|64",)),
+    (
+      "cifar10_c.py:tests.faults.own_models:small",
+      f"data.name=cifar100_c {alexnet}",
+      ("alexnet",),
+    ),
+    (
+      "imagenet_p.py:tests.faults.own_models:large",
+      "data.name=tiny_imagenet_p",
+      ("alexnet",),
+    ),
+    (
+      "imagenet_c.py:tests.faults.own_models:large",
+      "data.geometry=inception",
+      ("alexnet",),
+    ),
+    (
+      "imagenet_c.py:tests.faults.own_models:inception",
+      "data.geometry=model",
+      ("alexnet|geometry|299",),
+    ),
+    (
+      "imagenet_c.py:tests.faults.own_models:large",
+      "data.name=imagenet64_c",
+      ("alexnet|64",),
+    ),
   ):
     yield _case(overrides, *names, config=config, right=_plain)
   for config, overrides, name in (
-    ("imagenet_c.py:tests.faults.own_models:large", "data.geometry=imagenett", "geometry"),
-    ("imagenet_c.py:tests.faults.own_models:large", "data.codec=h264", "codec|h264"),
-    ("imagenet_c.py:tests.faults.own_models:large", "data.codec=published", "published|prepared"),
-    ("imagenet_c.py:tests.faults.own_models:large", "data.name=imagenet_p", "imagenet_p|task"),
-    ("imagenet_c.py:tests.faults.own_models:large", "data.split=train", "split|train"),
-    ("imagenet_c.py:tests.faults.own_models:large", "model.dtype=float16", "dtype|float16"),
-    ("imagenet_c.py:squeezenet1_1", "model.checkpoint=/nowhere.npz", "/nowhere.npz"),
+    (
+      "imagenet_c.py:tests.faults.own_models:large",
+      "data.geometry=imagenett",
+      "geometry",
+    ),
+    (
+      "imagenet_c.py:tests.faults.own_models:large",
+      "data.codec=h264",
+      "codec|h264",
+    ),
+    (
+      "imagenet_c.py:tests.faults.own_models:large",
+      "data.codec=published",
+      "published|prepared",
+    ),
+    (
+      "imagenet_c.py:tests.faults.own_models:large",
+      "data.name=imagenet_p",
+      "imagenet_p|task",
+    ),
+    (
+      "imagenet_c.py:tests.faults.own_models:large",
+      "data.split=train",
+      "split|train",
+    ),
+    (
+      "imagenet_c.py:tests.faults.own_models:large",
+      "model.dtype=float16",
+      "dtype|float16",
+    ),
+    (
+      "imagenet_c.py:squeezenet1_1",
+      "model.checkpoint=/nowhere.npz",
+      "/nowhere.npz",
+    ),
     ("imagenet_c.py:digits_cnn", "", "class|digits_cnn"),
     ("imagenet_c.py:retinanet_r50", "", "retinanet"),
     ("imagenet_c.py:nonexistent", "", "nonexistent"),
     ("imagenet_c.py:squeezenet1_1+clahee", "", "clahe"),
     ("imagenet_c.py:no_module:build", "", "no_module"),
     ("imagenet_c.py:json:build", "", "json|build"),
-    ("imagenet_p.py:tests.faults.own_models:large", "data.difficulties=(4,)", "difficult"),
-    ("imagenet_p.py:tests.faults.own_models:large", "data.difficulties=()", "difficult"),
-    ("imagenet_p.py:tests.faults.own_models:large", "data.perturbations=fog", "fog"),
-    ("imagenet_p.py:tests.faults.own_models:large", "data.codec=jpeg85", "codec|jpeg85"),
-    ("imagenet_p.py:tests.faults.own_models:large", "data.codec=raw", "codec|raw"),
+    (
+      "imagenet_p.py:tests.faults.own_models:large",
+      "data.difficulties=(4,)",
+      "difficult",
+    ),
+    (
+      "imagenet_p.py:tests.faults.own_models:large",
+      "data.difficulties=()",
+      "difficult",
+    ),
+    (
+      "imagenet_p.py:tests.faults.own_models:large",
+      "data.perturbations=fog",
+      "fog",
+    ),
+    (
+      "imagenet_p.py:tests.faults.own_models:large",
+      "data.codec=jpeg85",
+      "codec|jpeg85",
+    ),
+    (
+      "imagenet_p.py:tests.faults.own_models:large",
+      "data.codec=raw",
+      "codec|raw",
+    ),
     ("quickstart_video.py", "data.views=0", "views"),
     ("quickstart_video.py", "data.views=-2", "views"),
     ("quickstart_video.py", "data.codec=webp", "codec|webp"),
@@ -193,6 +273,8 @@ def _odd() -> Iterator[Case]:
     ("quickstart_detection.py", "", "tiny_retinanet"),
     ("vid_robust.py", "", "digits"),
   ):
-    yield Case(f"odd: {config} {overrides}",
-               functools.partial(_plan, config, tuple(overrides.split())),
-               right=lambda out, word=word: word in out)  # fmt: skip
+    yield Case(
+      f"odd: {config} {overrides}",
+      functools.partial(_plan, config, tuple(overrides.split())),
+      right=lambda out, word=word: word in out,
+    )

@@ -33,7 +33,9 @@ def cases() -> Iterator[Case]:
   yield from _built()
   yield from mutations.cases("bad.png", _save("PNG"), _png, _whole, count=5)
   jpeg = functools.partial(_bytes, "bad.jpg")
-  yield from mutations.cases("bad.jpg", _save("JPEG"), jpeg, _looks_whole, count=5)
+  yield from mutations.cases(
+    "bad.jpg", _save("JPEG"), jpeg, _looks_whole, count=5
+  )
 
 
 def _levels() -> np.ndarray:
@@ -162,7 +164,9 @@ def _broken() -> Iterator[Case]:
     ("bad.webp", "cut at half", _save("WEBP", lossless=True)[:100]),
     ("bad.tif", "cut at half", _save("TIFF")[:2000]),
   ):  # fmt: skip
-    yield Case(f"{name} is {kind}", functools.partial(_bytes, name, data), (name,))
+    yield Case(
+      f"{name} is {kind}", functools.partial(_bytes, name, data), (name,)
+    )
 
 
 def _mode(mode: str, array: np.ndarray, form: str = "TIFF") -> bytes:
@@ -178,9 +182,11 @@ def _deep() -> Iterator[Case]:
   ramp = np.tile(np.linspace(0, 65535, 40).astype(np.uint16), (33, 1))
   grey = np.repeat((ramp / 257).round().astype(np.uint8)[..., None], 3, -1)
   for name, form in (("bad.png", "PNG"), ("bad.tif", "TIFF")):
-    yield Case(f"odd: {name} of 16 bits",
-               functools.partial(_bytes, name, _mode("I;16", ramp, form)),
-               right=_like(grey, name, 1))  # fmt: skip
+    yield Case(
+      f"odd: {name} of 16 bits",
+      functools.partial(_bytes, name, _mode("I;16", ramp, form)),
+      right=_like(grey, name, 1),
+    )
   for kind, array, mode in (
     ("of 32-bit integers", ramp.astype(np.int32) * 30000, "I"),
     ("of 32-bit integers up to 65535", ramp.astype(np.int32), "I"),
@@ -190,8 +196,12 @@ def _deep() -> Iterator[Case]:
   ):  # fmt: skip
     data = _mode(mode, array)
     right = _like(grey, "bad.tif", 1) if "NaN" not in kind else None
-    yield Case(f"bad.tif {kind}", functools.partial(_bytes, "bad.tif", data),
-               ("bad.tif",), right)  # fmt: skip
+    yield Case(
+      f"bad.tif {kind}",
+      functools.partial(_bytes, "bad.tif", data),
+      ("bad.tif",),
+      right,
+    )
 
 
 def _modes() -> Iterator[Case]:
@@ -207,44 +217,74 @@ def _modes() -> Iterator[Case]:
   ):  # fmt: skip
     out = io.BytesIO()
     image.save(out, "PNG")
-    yield Case(f"odd: a picture {kind}",
-               functools.partial(_bytes, "bad.png", out.getvalue()),
-               right=_like(want))  # fmt: skip
+    yield Case(
+      f"odd: a picture {kind}",
+      functools.partial(_bytes, "bad.png", out.getvalue()),
+      right=_like(want),
+    )
   clear = picture.convert("RGBA")
   clear.putalpha(100)
   out = io.BytesIO()
   clear.save(out, "PNG")
-  yield Case("half transparent", functools.partial(_bytes, "bad.png", out.getvalue()),
-             ("bad.png", "transparen"))  # fmt: skip
+  yield Case(
+    "half transparent",
+    functools.partial(_bytes, "bad.png", out.getvalue()),
+    ("bad.png", "transparen"),
+  )
   for turn in range(2, 9):
     exif = Image.Exif()
     exif[0x0112] = turn
     data = _save("PNG", exif=exif)
     turned = np.asarray(_turned(picture, turn))
-    yield Case(f"odd: EXIF orientation {turn}",
-               functools.partial(_bytes, "bad.png", data), right=_like(turned))  # fmt: skip
+    yield Case(
+      f"odd: EXIF orientation {turn}",
+      functools.partial(_bytes, "bad.png", data),
+      right=_like(turned),
+    )
   exif = Image.Exif()
   exif[0x0112] = 77
-  yield Case("odd: EXIF orientation 77",
-             functools.partial(_bytes, "bad.png", _save("PNG", exif=exif)),
-             right=_whole)  # fmt: skip
-  for name in ("\u56fe \u00e9.png", "a b;c.png", "=1+1.png", "-rf.png", "a/b/c.png"):
-    yield Case(f"odd: called {name}",
-               functools.partial(_bytes, name, _save("PNG")),
-               right=_like(levels, name))  # fmt: skip
+  yield Case(
+    "odd: EXIF orientation 77",
+    functools.partial(_bytes, "bad.png", _save("PNG", exif=exif)),
+    right=_whole,
+  )
+  for name in (
+    "\u56fe \u00e9.png",
+    "a b;c.png",
+    "=1+1.png",
+    "-rf.png",
+    "a/b/c.png",
+  ):
+    yield Case(
+      f"odd: called {name}",
+      functools.partial(_bytes, name, _save("PNG")),
+      right=_like(levels, name),
+    )
   one = np.full((1, 1, 3), 90, np.uint8)
-  yield Case("odd: one pixel", functools.partial(_bytes, "bad.png", _save("PNG", one)),
-             right=_like(one))  # fmt: skip
+  yield Case(
+    "odd: one pixel",
+    functools.partial(_bytes, "bad.png", _save("PNG", one)),
+    right=_like(one),
+  )
   wide = np.tile(levels[:1], (1, 100, 1))
-  yield Case("odd: 4,000 x 1", functools.partial(_bytes, "bad.png", _save("PNG", wide)),
-             right=_like(wide))  # fmt: skip
-  yield Case("odd: a PNG called jpg",
-             functools.partial(_bytes, "bad.jpg", _save("PNG")),
-             right=_like(levels, "bad.jpg"))  # fmt: skip
+  yield Case(
+    "odd: 4,000 x 1",
+    functools.partial(_bytes, "bad.png", _save("PNG", wide)),
+    right=_like(wide),
+  )
+  yield Case(
+    "odd: a PNG called jpg",
+    functools.partial(_bytes, "bad.jpg", _save("PNG")),
+    right=_like(levels, "bad.jpg"),
+  )
   many = io.BytesIO()
   picture.save(many, "TIFF", save_all=True, append_images=[picture])
-  yield Case("a TIFF of two pages", functools.partial(_bytes, "bad.tif", many.getvalue()),
-             ("bad.tif",), right=_like(levels, "bad.tif"))  # fmt: skip
+  yield Case(
+    "a TIFF of two pages",
+    functools.partial(_bytes, "bad.tif", many.getvalue()),
+    ("bad.tif",),
+    right=_like(levels, "bad.tif"),
+  )
 
 
 def _turned(picture: Image.Image, turn: int) -> Image.Image:
@@ -290,9 +330,14 @@ def _folders() -> Iterator[Case]:
 
   yield Case("an empty folder", run(lambda f: None), ("/in",))
   yield Case("a broken link", run(link), ("gone.png",))
-  yield Case("odd: a folder that links to itself", run(loop),
-             right=lambda got: list(got) == [_GOOD])  # fmt: skip
-  yield Case("odd: another file", run(other), right=lambda got: list(got) == [_GOOD])
+  yield Case(
+    "odd: a folder that links to itself",
+    run(loop),
+    right=lambda got: list(got) == [_GOOD],
+  )
+  yield Case(
+    "odd: another file", run(other), right=lambda got: list(got) == [_GOOD]
+  )
   yield Case("two pictures of one stem", run(twins), ("good.",))
   yield Case("OUT is a file", run(closed), ("/out",))
   for flag, name in (
@@ -328,12 +373,19 @@ def _built() -> Iterator[Case]:
     ("cut at 90 %", jpeg[: len(jpeg) * 9 // 10]),
     ("a bomb of 60,000 x 60,000", _bomb(60_000, 60_000)),
   ):
-    yield Case(f"a builder's picture is {kind}", functools.partial(build, data), (name,))
+    yield Case(
+      f"a builder's picture is {kind}", functools.partial(build, data), (name,)
+    )
   for kind, data in (
     ("a PNG", _save("PNG", np.kron(_levels(), np.ones((8, 8, 1), np.uint8)))),
-    ("grey", _save("JPEG", np.kron(_levels(), np.ones((8, 8, 1), np.uint8))[..., 0])),
+    (
+      "grey",
+      _save("JPEG", np.kron(_levels(), np.ones((8, 8, 1), np.uint8))[..., 0]),
+    ),
     ("small", _save("JPEG")),
   ):
-    yield Case(f"odd: a builder's picture is {kind}", functools.partial(build, data),
-               right=lambda e: len(e) == 2
-               and e[name]["image"].shape == (224, 224, 3))  # fmt: skip
+    yield Case(
+      f"odd: a builder's picture is {kind}",
+      functools.partial(build, data),
+      right=lambda e: len(e) == 2 and e[name]["image"].shape == (224, 224, 3),
+    )

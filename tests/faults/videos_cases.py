@@ -35,9 +35,17 @@ def _movie(container: str = "avi", frames: int = _FRAMES) -> bytes:
 
   codecs = {
     "avi": {"codec": "ffv1", "options": {}, "pixel_format": "bgr0"},
-    "mp4": {"codec": "libx264", "options": {"g": "4"}, "pixel_format": "yuv420p"},
+    "mp4": {
+      "codec": "libx264",
+      "options": {"g": "4"},
+      "pixel_format": "yuv420p",
+    },
     "webm": {"codec": "libvpx-vp9", "options": {}, "pixel_format": "yuv420p"},
-    "mkv": {"codec": "libx264", "options": {"g": "4"}, "pixel_format": "yuv420p"},
+    "mkv": {
+      "codec": "libx264",
+      "options": {"g": "4"},
+      "pixel_format": "yuv420p",
+    },
   }
   return movies.encode(
     action_layouts.clip(0, frames),
@@ -75,14 +83,17 @@ def _right(found: Any) -> bool:
 def _containers() -> Iterator[Case]:
   for container in ("avi", "mp4", "webm", "mkv"):
     for part in (0.5, 0.7, 0.9):
+
       def act(folder, container=container, part=part):
         data = _movie(container)
         return _ucf_build({_VIDEO: data[: int(len(data) * part)]}, folder)
 
       yield Case(f"{container} cut at {part:.0%}", act, (_NAME,))
-    yield Case(f"odd: {container} whole",
-               lambda folder, c=container: _ucf_build({_VIDEO: _movie(c)}, folder),
-               right=_right)  # fmt: skip
+    yield Case(
+      f"odd: {container} whole",
+      lambda folder, c=container: _ucf_build({_VIDEO: _movie(c)}, folder),
+      right=_right,
+    )
 
     def zeroed(folder, container=container):
       data = bytearray(_movie(container))
@@ -90,7 +101,9 @@ def _containers() -> Iterator[Case]:
       data[at : at + len(data) // 4] = bytes(len(data) // 4)
       return _ucf_build({_VIDEO: bytes(data)}, folder)
 
-    yield Case(f"{container} with a quarter of zeros", zeroed, (_NAME,), right=_right)
+    yield Case(
+      f"{container} with a quarter of zeros", zeroed, (_NAME,), right=_right
+    )
   for kind, data in (
     ("empty", b""),
     ("text", b"hello"),
@@ -98,12 +111,17 @@ def _containers() -> Iterator[Case]:
     ("absent", None),
     ("a picture", b"\x89PNG\r\n\x1a\n" + bytes(100)),
   ):
-    yield Case(f"a video is {kind}", functools.partial(_ucf_build, {_VIDEO: data}),
-               (_NAME,))  # fmt: skip
+    yield Case(
+      f"a video is {kind}",
+      functools.partial(_ucf_build, {_VIDEO: data}),
+      (_NAME,),
+    )
   yield Case("a video without a picture", _sound, (_NAME,))
-  yield Case("odd: a video of one frame",
-             lambda folder: _ucf_build({_VIDEO: _movie("avi", 1)}, folder),
-             right=lambda e: sorted(len(x["video"]) for x in e.values()) == [1, _FRAMES])  # fmt: skip
+  yield Case(
+    "odd: a video of one frame",
+    lambda folder: _ucf_build({_VIDEO: _movie("avi", 1)}, folder),
+    right=lambda e: sorted(len(x["video"]) for x in e.values()) == [1, _FRAMES],
+  )
 
 
 def _sound(folder: pathlib.Path) -> Any:
@@ -142,8 +160,11 @@ def _ucf() -> Iterator[Case]:
     ("binary", bytes(range(256))),
     ("HTML", b"<html></html>"),
   ):
-    yield Case(f"classInd.txt has {kind}",
-               functools.partial(_ucf_build, {_INDEX: data}), ("classInd.txt",))  # fmt: skip
+    yield Case(
+      f"classInd.txt has {kind}",
+      functools.partial(_ucf_build, {_INDEX: data}),
+      ("classInd.txt",),
+    )
   listed = _files()[_LIST].decode().splitlines()
   for kind, data, names in (
     ("nothing", b"", ("testlist01.txt",)),
@@ -155,14 +176,27 @@ def _ucf() -> Iterator[Case]:
     ("binary", bytes(range(256)), ("testlist01.txt",)),
     ("no list", None, ("testlist01.txt",)),
   ):  # fmt: skip
-    yield Case(f"testlist01.txt has {kind}",
-               functools.partial(_ucf_build, {_LIST: data}), names)  # fmt: skip
-  yield Case("odd: lists of Windows", functools.partial(_ucf_build, {
-    _INDEX: index.replace("\n", "\r\n").encode(),
-    _LIST: "\r\n".join([*listed, ""]).encode()}), right=_right)  # fmt: skip
-  yield Case("odd: a blank last line",
-             functools.partial(_ucf_build, {_LIST: joined([*listed, ""])}),
-             right=_right)  # fmt: skip
+    yield Case(
+      f"testlist01.txt has {kind}",
+      functools.partial(_ucf_build, {_LIST: data}),
+      names,
+    )
+  yield Case(
+    "odd: lists of Windows",
+    functools.partial(
+      _ucf_build,
+      {
+        _INDEX: index.replace("\n", "\r\n").encode(),
+        _LIST: "\r\n".join([*listed, ""]).encode(),
+      },
+    ),
+    right=_right,
+  )
+  yield Case(
+    "odd: a blank last line",
+    functools.partial(_ucf_build, {_LIST: joined([*listed, ""])}),
+    right=_right,
+  )
 
 
 def _others() -> Iterator[Case]:
@@ -180,18 +214,28 @@ def _others() -> Iterator[Case]:
   def labels(found):
     return sorted(int(e["label"]) for e in found.values()) == [0, 50]
 
-  yield Case("odd: 2 of HMDB51's classes keep their numbers",
-             functools.partial(hmdb, "wave_0.avi 2\n"), ("class|51",), right=labels)  # fmt: skip
+  yield Case(
+    "odd: 2 of HMDB51's classes keep their numbers",
+    functools.partial(hmdb, "wave_0.avi 2\n"),
+    ("class|51",),
+    right=labels,
+  )
   for kind, line in (
     ("use 3", "wave_0.avi 3\n"),
     ("no use", "wave_0.avi\n"),
     ("a use of text", "wave_0.avi two\n"),
     ("a video twice", "wave_0.avi 2\nwave_0.avi 2\n"),
   ):
-    yield Case(f"an HMDB51 list has {kind}", functools.partial(hmdb, line),
-               ("wave_test_split1.txt|wave_0.avi",))  # fmt: skip
-  yield Case("an HMDB51 class that is none",
-             functools.partial(hmdb, "waving_0.avi 2\n", name="waving"), ("waving",))  # fmt: skip
+    yield Case(
+      f"an HMDB51 list has {kind}",
+      functools.partial(hmdb, line),
+      ("wave_test_split1.txt|wave_0.avi",),
+    )
+  yield Case(
+    "an HMDB51 class that is none",
+    functools.partial(hmdb, "waving_0.avi 2\n", name="waving"),
+    ("waving",),
+  )
 
   def kinetics(rows: str, folder: pathlib.Path) -> Any:
     head = "label,youtube_id,time_start,time_end,split\n"
@@ -204,8 +248,12 @@ def _others() -> Iterator[Case]:
     return sorted(int(e["label"]) for e in found.values()) == [0, 399]
 
   good = "zumba,abc,5,15,val\nabseiling,xyz,120,130,val\n"
-  yield Case("odd: 2 of Kinetics' classes keep their numbers",
-             functools.partial(kinetics, good), ("class|400",), right=of_kinetics)  # fmt: skip
+  yield Case(
+    "odd: 2 of Kinetics' classes keep their numbers",
+    functools.partial(kinetics, good),
+    ("class|400",),
+    right=of_kinetics,
+  )
   for kind, rows in (
     ("a class that is none", good + "flying,abc,1,2,val\n"),
     ("a video twice", good + good),
@@ -214,8 +262,11 @@ def _others() -> Iterator[Case]:
     ("no rows", ""),
     ("an id that leaves", good + "zumba,../../x,1,2,val\n"),
   ):
-    yield Case(f"validate.csv has {kind}", functools.partial(kinetics, rows),
-               ("validate.csv|flying|abc|x_0",))  # fmt: skip
+    yield Case(
+      f"validate.csv has {kind}",
+      functools.partial(kinetics, rows),
+      ("validate.csv|flying|abc|x_0",),
+    )
 
   def ssv2(change: Callable[[dict, list], Any], folder: pathlib.Path) -> Any:
     classes = {f"Doing something {i}": str(i) for i in range(174)}
@@ -236,17 +287,40 @@ def _others() -> Iterator[Case]:
   entries = "something-something-v2-validation.json"
   for kind, change, name in (
     ("a class lacks", lambda c, e: c.pop("Doing something 173"), lists),
-    ("a number twice", lambda c, e: c.update({"Doing something 1": "0"}), lists),
-    ("a number of text", lambda c, e: c.update({"Doing something 1": "x"}), lists),
-    ("a number of 999", lambda c, e: c.update({"Doing something 1": "999"}), lists),
-    ("an unknown template", lambda c, e: e[0].update(template="Eating"), entries + "|Eating"),
+    (
+      "a number twice",
+      lambda c, e: c.update({"Doing something 1": "0"}),
+      lists,
+    ),
+    (
+      "a number of text",
+      lambda c, e: c.update({"Doing something 1": "x"}),
+      lists,
+    ),
+    (
+      "a number of 999",
+      lambda c, e: c.update({"Doing something 1": "999"}),
+      lists,
+    ),
+    (
+      "an unknown template",
+      lambda c, e: e[0].update(template="Eating"),
+      entries + "|Eating",
+    ),
     ("a template of null", lambda c, e: e[0].update(template=None), entries),
     ("an id of null", lambda c, e: e[0].update(id=None), entries),
-    ("an id that leaves", lambda c, e: e[0].update(id="../../x"), entries + "|../x"),
+    (
+      "an id that leaves",
+      lambda c, e: e[0].update(id="../../x"),
+      entries + "|../x",
+    ),
     ("an id twice", lambda c, e: e[0].update(id="9"), entries + "|9"),
     ("no entries", lambda c, e: e.clear(), entries),
     ("an entry of text", lambda c, e: e.append("x"), entries),
   ):
     yield Case(f"SSv2: {kind}", functools.partial(ssv2, change), (name,))
-  yield Case("odd: SSv2: whole", functools.partial(ssv2, lambda c, e: None),
-             right=lambda f: sorted(int(e["label"]) for e in f.values()) == [0, 1])  # fmt: skip
+  yield Case(
+    "odd: SSv2: whole",
+    functools.partial(ssv2, lambda c, e: None),
+    right=lambda f: sorted(int(e["label"]) for e in f.values()) == [0, 1],
+  )
