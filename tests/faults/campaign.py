@@ -6,6 +6,7 @@ its first computation, and a process with threads must not be forked.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import gc
 import importlib
@@ -66,7 +67,9 @@ def cases(door: str) -> list[Case]:
   """The cases of a door."""
   module = importlib.import_module(f"{faults.__name__}.{door}{_SUFFIX}")
   listed = list(module.cases())
-  assert len({c.kind for c in listed}) == len(listed), f"{door}: a kind twice"
+  counts = collections.Counter(c.kind for c in listed)
+  twice = [kind for kind, n in counts.items() if n > 1]
+  assert not twice, f"{door}: {twice} more than once"
   return listed
 
 

@@ -80,23 +80,31 @@ def _polygons() -> Iterator[Case]:
                  [["1", "2"]] * 3, [None] * 3, {})),
   ):  # fmt: skip
     for value in values:
-      yield Case(f"{field} is {json.dumps(value)[:40]}",
-                 functools.partial(_changed, lambda c, f=field, v=value:
-                                   c["objects"][1].update({f: v})),
-                 (_NAME, f"{field}|objects.1|object 1"))  # fmt: skip
+      yield Case(
+        f"{field} is {json.dumps(value)[:40]}",
+        functools.partial(
+          _changed, lambda c, f=field, v=value: c["objects"][1].update({f: v})
+        ),
+        (_NAME, f"{field}|objects.1|object 1"),
+      )
   for field, values in (
     ("imgWidth", (None, "150", 0, -1, nan, 1e9, 150.5)),
     ("objects", (None, {}, "x", [5], [None])),
   ):
     for value in values:
-      yield Case(f"{field} is {json.dumps(value)[:40]}",
-                 functools.partial(_changed, lambda c, f=field, v=value:
-                                   c.update({f: v})),
-                 (_NAME, f"{field}|object|px"),
-                 _as_valid if value == "150" else None)  # fmt: skip
-  yield Case("a field lacks",
-             functools.partial(_changed, lambda c: c.pop("imgHeight")),
-             (_NAME, "imgHeight"))  # fmt: skip
+      yield Case(
+        f"{field} is {json.dumps(value)[:40]}",
+        functools.partial(
+          _changed, lambda c, f=field, v=value: c.update({f: v})
+        ),
+        (_NAME, f"{field}|object|px"),
+        _as_valid if value == "150" else None,
+      )
+  yield Case(
+    "a field lacks",
+    functools.partial(_changed, lambda c: c.pop("imgHeight")),
+    (_NAME, "imgHeight"),
+  )
 
 
 def _texts() -> Iterator[Case]:
@@ -141,8 +149,12 @@ def _maps() -> Iterator[Case]:
     ("of another picture's size", _png(np.full((90, 150), 7, np.uint16))),
     ("a JPEG", _jpeg(values)),
   ):  # fmt: skip
-    yield Case(f"a map is {kind}", functools.partial(_with_map, data), (name,),
-               _as_valid if kind == "cut near its end" else None)  # fmt: skip
+    yield Case(
+      f"a map is {kind}",
+      functools.partial(_with_map, data),
+      (name,),
+      _as_valid if kind == "cut near its end" else None,
+    )
 
 
 def _jpeg(values: np.ndarray) -> bytes:
@@ -184,5 +196,8 @@ def _odd() -> Iterator[Case]:
     )
   out = io.BytesIO()
   Image.fromarray(_map()).save(out, "PNG", compress_level=0)
-  yield Case("odd: a map that is stored plain",
-             functools.partial(_with_map, out.getvalue()), right=_as_valid)  # fmt: skip
+  yield Case(
+    "odd: a map that is stored plain",
+    functools.partial(_with_map, out.getvalue()),
+    right=_as_valid,
+  )

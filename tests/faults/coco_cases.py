@@ -93,9 +93,12 @@ def _fields() -> Iterator[Case]:
         "categories": "categories.0|category|categor",
       }[part]
       same = (field, value) in (("id", -1), ("width", "60"))
-      yield _case(f"{part}: {field} is {shown}",
-                  _set(part, i, **{field: value}), field + "|" + named,
-                  right=_as_valid if same else None)  # fmt: skip
+      yield _case(
+        f"{part}: {field} is {shown}",
+        _set(part, i, **{field: value}),
+        field + "|" + named,
+        right=_as_valid if same else None,
+      )
 
 
 def _records() -> Iterator[Case]:
@@ -107,20 +110,34 @@ def _records() -> Iterator[Case]:
       ("holds a number", lambda c, p: c[p].append(5)),
     ):
       yield _case(f"{part} {kind}", functools.partial(change, p=part), part)
-  yield _case("an annotation twice",
-              lambda c: c["annotations"].append(c["annotations"][0]), "7")  # fmt: skip
-  yield _case("an image twice",
-              lambda c: c["images"].append(c["images"][0]), "139")  # fmt: skip
-  yield _case("a category twice",
-              lambda c: c["categories"].append(c["categories"][0]), "person|1",
-              right=_as_valid)  # fmt: skip
+  yield _case(
+    "an annotation twice",
+    lambda c: c["annotations"].append(c["annotations"][0]),
+    "7",
+  )
+  yield _case(
+    "an image twice", lambda c: c["images"].append(c["images"][0]), "139"
+  )
+  yield _case(
+    "a category twice",
+    lambda c: c["categories"].append(c["categories"][0]),
+    "person|1",
+    right=_as_valid,
+  )
   yield _case(
     "no images", lambda c: c.update(images=[], annotations=[]), "image"
   )
-  yield _case("a category lacks", lambda c: c["categories"].pop(), "categor|90",
-              right=_as_valid)  # fmt: skip
-  yield _case("fields swapped", lambda c: c["annotations"][0].update(
-    id=139, image_id=7), "image_id|7")  # fmt: skip
+  yield _case(
+    "a category lacks",
+    lambda c: c["categories"].pop(),
+    "categor|90",
+    right=_as_valid,
+  )
+  yield _case(
+    "fields swapped",
+    lambda c: c["annotations"][0].update(id=139, image_id=7),
+    "image_id|7",
+  )
 
 
 def _texts() -> Iterator[Case]:
@@ -144,8 +161,12 @@ def _texts() -> Iterator[Case]:
     ("comments", b"// COCO\n" + whole),
   ):  # fmt: skip
     right = _as_valid if kind == "UTF-16" else None
-    yield Case(f"the file is {kind}", functools.partial(_with_json, data),
-               (_NAME,), right)  # fmt: skip
+    yield Case(
+      f"the file is {kind}",
+      functools.partial(_with_json, data),
+      (_NAME,),
+      right,
+    )
 
 
 def _pictures() -> Iterator[Case]:
@@ -160,16 +181,24 @@ def _pictures() -> Iterator[Case]:
     ("HTML", b"<html></html>"),
     ("absent", None),
   ):
-    yield builds.changed(f"a picture is {kind}", "coco_c", coco_c_test.files,
-                         {first: data}, (name,))  # fmt: skip
+    yield builds.changed(
+      f"a picture is {kind}",
+      "coco_c",
+      coco_c_test.files,
+      {first: data},
+      (name,),
+    )
   yield Case(
     "pictures in a cut zip", functools.partial(_zipped, 0.5), ("val2017.zip",)
   )
   yield Case(
     "pictures in an empty zip", functools.partial(_zipped, 0), ("val2017",)
   )
-  yield Case("pictures in a whole zip", functools.partial(_zipped, 1),
-             right=builds.count(3))  # fmt: skip
+  yield Case(
+    "pictures in a whole zip",
+    functools.partial(_zipped, 1),
+    right=builds.count(3),
+  )
 
 
 def _zipped(part: float, folder: pathlib.Path):
@@ -201,18 +230,26 @@ def _odd() -> Iterator[Case]:
   ):  # fmt: skip
     right = _as_valid if "ids" not in kind and "without" not in kind else three
     yield Case(f"odd: {kind}", functools.partial(_content, change), right=right)
-  yield Case("odd: a byte order mark",
-             functools.partial(_with_json, b"\xef\xbb\xbf" + whole), right=_as_valid)  # fmt: skip
-  yield Case("odd: indented",
-             functools.partial(_with_json, json.dumps(coco_c_test.content(),
-                                                      indent=2).encode()),
-             right=_as_valid)  # fmt: skip
+  yield Case(
+    "odd: a byte order mark",
+    functools.partial(_with_json, b"\xef\xbb\xbf" + whole),
+    right=_as_valid,
+  )
+  yield Case(
+    "odd: indented",
+    functools.partial(
+      _with_json, json.dumps(coco_c_test.content(), indent=2).encode()
+    ),
+    right=_as_valid,
+  )
   grey = {"val2017/000000000139.jpg": coco_c_test.jpeg((60, 48), 1, "L")}
-  yield builds.changed("odd: a grey picture", "coco_c", coco_c_test.files, grey,
-                       (), _as_valid)  # fmt: skip
+  yield builds.changed(
+    "odd: a grey picture", "coco_c", coco_c_test.files, grey, (), _as_valid
+  )
   cmyk = {"val2017/000000000139.jpg": coco_c_test.jpeg((60, 48), 1, "CMYK")}
-  yield builds.changed("odd: a CMYK picture", "coco_c", coco_c_test.files, cmyk,
-                       (), _as_valid)  # fmt: skip
+  yield builds.changed(
+    "odd: a CMYK picture", "coco_c", coco_c_test.files, cmyk, (), _as_valid
+  )
 
 
 def _compressed() -> dict[str, Any]:

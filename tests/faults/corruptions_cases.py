@@ -47,8 +47,13 @@ def _case(
   return Case(kind, functools.partial(_act, call), names, right)
 
 
-def _one(image: Any = None, name: Any = "brightness", severity: Any = 3,
-         key: Any = ..., **kwargs: Any):  # fmt: skip
+def _one(
+  image: Any = None,
+  name: Any = "brightness",
+  severity: Any = 3,
+  key: Any = ...,
+  **kwargs: Any,
+):
   def call(corruptions: Any) -> Any:
     pixels = _picture() if image is None else image
     it = _key() if key is ... else key
@@ -84,8 +89,12 @@ def _jnp(value: Any) -> Callable[[], Any]:
 
 def _corrupt() -> Iterator[Case]:
   for value in (0, 6, 9, -3, 1.5, 3.0, _NAN, "3", None, True, [3], 10**30):
-    yield _case(f"severity {value!r}", _one(severity=value), "severity",
-                right=_like(3) if value == 3.0 else None)  # fmt: skip
+    yield _case(
+      f"severity {value!r}",
+      _one(severity=value),
+      "severity",
+      right=_like(3) if value == 3.0 else None,
+    )
   for value in (0, 9, -3, 6):
     yield _case(
       f"severity numpy {value}", _one(severity=np.int64(value)), "severity"
@@ -101,8 +110,12 @@ def _corrupt() -> Iterator[Case]:
   )
   yield _case("severity a jax float", _one(severity=_jnp(2.5)), "severity")
   for value in (9, 0, -3):
-    yield _case(f"severity traced {value}", functools.partial(_traced, value),
-                "severity", right=_no_neighbour)  # fmt: skip
+    yield _case(
+      f"severity traced {value}",
+      functools.partial(_traced, value),
+      "severity",
+      right=_no_neighbour,
+    )
   for kind, value in (
     ("float", _picture() / 255.0),
     ("float of 0..255", _picture().astype(np.float32)),
@@ -123,31 +136,45 @@ def _corrupt() -> Iterator[Case]:
     yield _case(f"name {value!r}", _one(name=value), "corruption|name")
   for value in ("imagenett", None, "", 5):
     yield _case(f"edition {value!r}", _one(edition=value), "edition")
-  for kind, value in (("None", None), ("an int", 0), ("a float array", np.zeros(2)),
-                      ("of three words", np.zeros(3, np.uint32)), ("text", "key")):  # fmt: skip
+  for kind, value in (
+    ("None", None),
+    ("an int", 0),
+    ("a float array", np.zeros(2)),
+    ("of three words", np.zeros(3, np.uint32)),
+    ("text", "key"),
+  ):
     yield _case(f"key {kind}", _one(key=value), "key")
   yield _case(
     "odd: severity of numpy", _one(severity=np.int32(3)), right=_like(3)
   )
   yield _case("odd: severity of jax", _one(severity=_jnp(3)), right=_like(3))
-  yield _case("odd: grey", _one(image=_picture()[..., 0]),
-              right=lambda r: r.shape == (32, 32, 3))  # fmt: skip
-  yield _case("odd: not contiguous", _one(image=_picture(64)[::2, ::2]),
-              right=lambda r: r.shape == (32, 32, 3))  # fmt: skip
-  yield _case("odd: one pixel", _one(image=_picture(1)),
-              right=lambda r: r.shape == (1, 1, 3))  # fmt: skip
+  yield _case(
+    "odd: grey",
+    _one(image=_picture()[..., 0]),
+    right=lambda r: r.shape == (32, 32, 3),
+  )
+  yield _case(
+    "odd: not contiguous",
+    _one(image=_picture(64)[::2, ::2]),
+    right=lambda r: r.shape == (32, 32, 3),
+  )
+  yield _case(
+    "odd: one pixel",
+    _one(image=_picture(1)),
+    right=lambda r: r.shape == (1, 1, 3),
+  )
 
 
 def _traced(value: int, corruptions: Any) -> Any:
   import jax
 
   @jax.jit
-  def run(severity):
-    return corruptions.corrupt(
-      _picture(), "brightness", severity, edition="any", key=_key()
-    )
+  def run(images, severity):
+    return corruptions.corrupt_batch(
+      images, "brightness", severity, edition="any", keys=_key()[None]
+    )[0]
 
-  return run(value)
+  return run(_picture()[None], value)
 
 
 def _no_neighbour(got: np.ndarray) -> bool:
@@ -205,13 +232,26 @@ def _batch() -> Iterator[Case]:
   yield _case(
     "severity 9 of an array", call(severity=np.asarray(9)), "severity"
   )
-  yield _case("no images", call(images=np.zeros((0, 32, 32, 3), np.uint8),
-              keys=np.zeros((0, 2), np.uint32)), "image",
-              right=lambda r: r.shape == (0, 32, 32, 3))  # fmt: skip
-  yield _case("odd: whole sizes as floats", call(sizes=np.array(whole, np.float32)),
-              "size", right=lambda r: r.shape == (2, 32, 32, 3))  # fmt: skip
-  yield _case("odd: sizes", call(sizes=np.array(whole, np.uint8)),
-              right=lambda r: r.shape == (2, 32, 32, 3))  # fmt: skip
+  yield _case(
+    "no images",
+    call(
+      images=np.zeros((0, 32, 32, 3), np.uint8),
+      keys=np.zeros((0, 2), np.uint32),
+    ),
+    "image",
+    right=lambda r: r.shape == (0, 32, 32, 3),
+  )
+  yield _case(
+    "odd: whole sizes as floats",
+    call(sizes=np.array(whole, np.float32)),
+    "size",
+    right=lambda r: r.shape == (2, 32, 32, 3),
+  )
+  yield _case(
+    "odd: sizes",
+    call(sizes=np.array(whole, np.uint8)),
+    right=lambda r: r.shape == (2, 32, 32, 3),
+  )
 
 
 def _keys() -> Iterator[Case]:
@@ -231,29 +271,48 @@ def _keys() -> Iterator[Case]:
     ("id a number", (0, "d", "fog", 3, 7), "example_id|id"),
     ("dataset None", (0, None, "fog", 3, "x"), "dataset"),
   ):  # fmt: skip
-    yield _case(f"example_key: {kind}", call(*args), word)
+    same = {"seed text": "x", "id a number": "7"}.get(kind)
+    right = functools.partial(_same_key, same) if same else None
+    yield _case(f"example_key: {kind}", call(*args), word, right=right)
   yield _case(
     "example_key: frame -1 of text",
     call(0, "d", "fog", 3, "x", frame="a"),
     "frame",
   )
   for kind, seed in (("negative", -1), ("of 70 bits", 2**70)):
-    yield _case(f"example_key: odd: seed {kind}", call(seed, "d", "fog", 3, "x"),
-                "seed", right=lambda r: r.size == 2)  # fmt: skip
+    yield _case(
+      f"example_key: odd: seed {kind}",
+      call(seed, "d", "fog", 3, "x"),
+      "seed",
+      right=lambda r: r.size == 2,
+    )
+
+
+def _same_key(example_id: str, got: np.ndarray) -> bool:
+  from robust_tfds import corruptions
+
+  key = corruptions.example_key(0, "d", "fog", 3, example_id)
+  return np.array_equal(got, _key_data(key))
 
 
 def _key_data(key: Any) -> Any:
   import jax
 
-  return jax.random.key_data(key) if jax.dtypes.issubdtype(
-    key.dtype, jax.dtypes.prng_key) else key  # fmt: skip
+  return (
+    jax.random.key_data(key)
+    if jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)
+    else key
+  )
 
 
 def _sequences() -> Iterator[Case]:
   def call(image=None, name="translate", **kwargs):
     return lambda corruptions: corruptions.sequence(
-      _picture() if image is None else image, name, key=_key(),
-      **{"edition": "cifar10", **kwargs})  # fmt: skip
+      _picture() if image is None else image,
+      name,
+      key=_key(),
+      **{"edition": "cifar10", **kwargs},
+    )
 
   for kind, run, word in (
     ("an unknown name", call(name="tiltt"), "tilt"),
@@ -277,8 +336,11 @@ def _sequences() -> Iterator[Case]:
     ),
   ):
     yield _case(f"sequence: {kind}", run, word)
-  yield _case("sequence: odd: all right", call(),
-              right=lambda r: r.ndim == 4 and r.dtype == np.uint8)  # fmt: skip
+  yield _case(
+    "sequence: odd: all right",
+    call(),
+    right=lambda r: r.ndim == 4 and r.dtype == np.uint8,
+  )
 
 
 def _videos() -> Iterator[Case]:
@@ -294,24 +356,32 @@ def _videos() -> Iterator[Case]:
     ("severity 0", call(severity=0), "severity"),
     ("severity 9 of jax", lambda c: call(severity=_jnp(9)())(c), "severity"),
     ("an unknown edition", call(edition="x"), "edition"),
-    ("floats", call(video=clip / 2), "video|uint8"),
-    ("one picture", call(video=clip[0]), "video|shape|frame"),
+    ("floats", call(video=clip / 2), "video|clip|uint8"),
+    ("one picture", call(video=clip[0]), "video|clip|shape|frame"),
     ("no frames", call(video=clip[:0]), "frame|video"),
     (
       "four channels",
       call(video=np.zeros((8, 9, 9, 4), np.uint8)),
-      "video|channel|shape",
+      "video|clip|channel|shape",
     ),
     ("fps 0", call(name="mpeg1", fps=0), "fps"),
     ("fps negative", call(name="mpeg1", fps=-25), "fps"),
     ("fps NaN", call(name="mpeg1", fps=_NAN), "fps"),
   ):
     yield _case(f"perturb_video: {kind}", run, word)
-  yield _case("perturb_video: odd: one frame", call(video=clip[:1]),
-              right=lambda r: r.shape[1:] == (32, 32, 3))  # fmt: skip
-  for value in (0, -1, 1.5, "8", None, 10**12):
-    yield _case(f"frame_indices: {value!r} frames",
-                lambda c, v=value: c.frame_indices(v, "jumbling", 3, key=_key()),
-                "frame")  # fmt: skip
-  yield _case("frame_indices: of a spatial name",
-              lambda c: c.frame_indices(8, "jpeg", 3, key=_key()), "jpeg")  # fmt: skip
+  yield _case(
+    "perturb_video: odd: one frame",
+    call(video=clip[:1]),
+    right=lambda r: r.shape[1:] == (32, 32, 3),
+  )
+  for value in (0, -1, 1.5, "8", None, -(2**70)):
+    yield _case(
+      f"frame_indices: {value!r} frames",
+      lambda c, v=value: c.frame_indices(v, "jumbling", 3, key=_key()),
+      "frame",
+    )
+  yield _case(
+    "frame_indices: of a spatial name",
+    lambda c: c.frame_indices(8, "jpeg", 3, key=_key()),
+    "jpeg",
+  )

@@ -89,9 +89,11 @@ def _fields() -> Iterator[Case]:
   ):  # fmt: skip
     for value in values:
       shown = "absent" if value is ... else json.dumps(value)[:40]
-      yield Case(f"{field} is {shown}",
-                 functools.partial(_with_row, {field: value}),
-                 ("fog_3.json", f"{field}|{field.split('_')[0]}|box"))  # fmt: skip
+      yield Case(
+        f"{field} is {shown}",
+        functools.partial(_with_row, {field: value}),
+        ("fog_3.json", f"{field}|{field.split('_')[0]}|box"),
+      )
 
 
 def _masks() -> Iterator[Case]:
@@ -113,12 +115,17 @@ def _masks() -> Iterator[Case]:
     ("of a size of 1e6 x 1e6", {"size": [10**6, 10**6], "counts": [10**12]}),
     ("of binary counts", {"size": [80, 100], "counts": "\u0000\u0001"}),
   ):
-    yield Case(f"a mask is {kind}",
-               functools.partial(_with_row, {"segmentation": value}),
-               ("fog_3.json", "segmentation|mask|polygon|counts"))  # fmt: skip
-  yield Case("a mask in one row alone",
-             functools.partial(_with_row, {"segmentation": _SQUARE}),
-             ("fog_3.json", "segmentation|mask"), right=_right)  # fmt: skip
+    yield Case(
+      f"a mask is {kind}",
+      functools.partial(_with_row, {"segmentation": value}),
+      ("fog_3.json", "segmentation|mask|polygon|counts"),
+    )
+  yield Case(
+    "a mask in one row alone",
+    functools.partial(_with_row, {"segmentation": _SQUARE}),
+    ("fog_3.json", "segmentation|mask"),
+    right=_right,
+  )
 
 
 def _texts() -> Iterator[Case]:
@@ -138,11 +145,16 @@ def _texts() -> Iterator[Case]:
     ("two lists", whole + whole),
     ("a COCO instances file", json.dumps(coco_test.truth()).encode()),
   ):
-    yield Case(f"fog_3.json is {kind}", functools.partial(_with_file, data),
-               ("fog_3.json",))  # fmt: skip
-  yield Case("clean.json is cut",
-             functools.partial(_with_file, whole[:100], name="clean.json"),
-             ("clean.json",))  # fmt: skip
+    yield Case(
+      f"fog_3.json is {kind}",
+      functools.partial(_with_file, data),
+      ("fog_3.json",),
+    )
+  yield Case(
+    "clean.json is cut",
+    functools.partial(_with_file, whole[:100], name="clean.json"),
+    ("clean.json",),
+  )
 
 
 def _cells() -> Iterator[Case]:
@@ -159,11 +171,19 @@ def _cells() -> Iterator[Case]:
       r["value"] == "" and "fog" in r["note"] for r in headline
     )
 
-  yield Case("one of 75 cells lacks", functools.partial(without, ["fog_3"]),
-             ("fog",), right=no_mean)  # fmt: skip
+  yield Case(
+    "one of 75 cells lacks",
+    functools.partial(without, ["fog_3"]),
+    ("fog",),
+    right=no_mean,
+  )
   levels = [f"fog_{s}" for s in range(1, 6)]
-  yield Case("one of 15 corruptions lacks", functools.partial(without, levels),
-             ("fog",), right=no_mean)  # fmt: skip
+  yield Case(
+    "one of 15 corruptions lacks",
+    functools.partial(without, levels),
+    ("fog",),
+    right=no_mean,
+  )
   yield Case("clean lacks", functools.partial(without, ["clean"]), ("clean",))
 
   def name(file, folder):
@@ -171,8 +191,14 @@ def _cells() -> Iterator[Case]:
     (mine / file).write_text("[]")
     return _score(folder)
 
-  for file in ("fog_6.json", "fogg_1.json", "fog.json", "results.json", "fog_0.json",
-               "..json"):  # fmt: skip
+  for file in (
+    "fog_6.json",
+    "fogg_1.json",
+    "fog.json",
+    "results.json",
+    "fog_0.json",
+    "..json",
+  ):
     yield Case(f"a file called {file}", functools.partial(name, file), (file,))
 
 
@@ -210,8 +236,11 @@ def _truths() -> Iterator[Case]:
     ("a width of null", put("images", width=None), "width"),
     ("a category twice", lambda t: t["categories"].append(t["categories"][0]), "categor"),
   ):  # fmt: skip
-    yield Case(f"the truth has {kind}", functools.partial(change, edit),
-               ("truth.json", name))  # fmt: skip
+    yield Case(
+      f"the truth has {kind}",
+      functools.partial(change, edit),
+      ("truth.json", name),
+    )
 
   def replace(data, folder):
     _, path = _write(folder)
@@ -257,15 +286,21 @@ def _odd() -> Iterator[Case]:
     yield Case(
       f"odd: {kind}", functools.partial(_with_file, data), right=_right
     )
-  yield Case("odd: a byte order mark",
-             functools.partial(_with_file, b"\xef\xbb\xbf" + json.dumps(rows).encode()),
-             right=_right)  # fmt: skip
-  yield Case("odd: all cells", functools.partial(_whole),
-             right=lambda r: abs(_overall(r, "mpc") - 1) < 1e-9)  # fmt: skip
-  yield Case("odd: no detections in a cell",
-             functools.partial(_with_file, b"[]"),
-             right=lambda r: scored.value(
-               r, "bbox/AP", config="fog_3") == 0)  # fmt: skip
+  yield Case(
+    "odd: a byte order mark",
+    functools.partial(_with_file, b"\xef\xbb\xbf" + json.dumps(rows).encode()),
+    right=_right,
+  )
+  yield Case(
+    "odd: all cells",
+    functools.partial(_whole),
+    right=lambda r: abs(_overall(r, "mpc") - 1) < 1e-9,
+  )
+  yield Case(
+    "odd: no detections in a cell",
+    functools.partial(_with_file, b"[]"),
+    right=lambda r: scored.value(r, "bbox/AP", config="fog_3") == 0,
+  )
 
 
 def _whole(folder):
@@ -320,13 +355,20 @@ def _raw() -> Iterator[Case]:
     yield case(
       f"a value of {value}", values((3, 3), value), "AP|bbox|motion|value"
     )
-  yield case("a corruption twice",
-             lambda c: c["corruptions"].__setitem__(1, "gaussian_noise"), "gaussian_noise")  # fmt: skip
-  yield case("an unknown corruption",
-             lambda c: c["corruptions"].__setitem__(1, "foggg"), "foggg")  # fmt: skip
+  yield case(
+    "a corruption twice",
+    lambda c: c["corruptions"].__setitem__(1, "gaussian_noise"),
+    "gaussian_noise",
+  )
+  yield case(
+    "an unknown corruption",
+    lambda c: c["corruptions"].__setitem__(1, "foggg"),
+    "foggg",
+  )
   yield case("a severity lacks", lambda c: c["severities"].pop(), "severit|AP")
-  yield case("a severity twice",
-             lambda c: c["severities"].__setitem__(5, 4), "severit")  # fmt: skip
+  yield case(
+    "a severity twice", lambda c: c["severities"].__setitem__(5, 4), "severit"
+  )
   yield case("a row lacks", lambda c: c["results"]["bbox"]["AP"].pop(), "AP")
   yield case(
     "a ragged row", lambda c: c["results"]["bbox"]["AP"][2].pop(), "AP"

@@ -66,12 +66,19 @@ def _rows_cases() -> Iterator[Case]:
     )
   yield case("no rows", [], "row")
   yield case("no top1", [[i] for i in _IDS], "top1", header=("example_id",))
-  yield case("top1 twice", [[*r, r[1]] for r in rows], "top1",
-             header=("example_id", "top1", "top1"))  # fmt: skip
+  yield case(
+    "top1 twice",
+    [[*r, r[1]] for r in rows],
+    "top1",
+    header=("example_id", "top1", "top1"),
+  )
   yield case("the header twice", [list(_HEADER), *rows], "top1|header|line 2")
-  yield case("a model of fewer frames",
-             [[*r, "one"] for r in rows] + [[*r, "two"] for r in last],
-             "000012.JPEG", header=(*_HEADER, "model"))  # fmt: skip
+  yield case(
+    "a model of fewer frames",
+    [[*r, "one"] for r in rows] + [[*r, "two"] for r in last],
+    "000012.JPEG",
+    header=(*_HEADER, "model"),
+  )
   text = scored.text(rows, _HEADER)
   for kind, data in (
     ("binary", bytes(range(256))),
@@ -86,14 +93,24 @@ def _rows_cases() -> Iterator[Case]:
     "odd: frames of no set", [*rows, ["val/x/1.JPEG", 3]], right=_right
   )
   yield case("odd: another order", rows[::-1], right=_right)
-  yield Case("odd: a byte order mark",
-             functools.partial(_score, b"\xef\xbb\xbf" + text.encode()), right=_right)  # fmt: skip
-  yield Case("odd: lines of Windows",
-             functools.partial(_score, text.replace("\n", "\r\n")), right=_right)  # fmt: skip
-  yield Case("an unknown set", functools.partial(_score, text, dataset="ytbb"),
-             ("ytbb",))  # fmt: skip
-  yield Case("no such metadata",
-             functools.partial(_score, text, metadata="/nowhere"), ("/nowhere",))  # fmt: skip
+  yield Case(
+    "odd: a byte order mark",
+    functools.partial(_score, b"\xef\xbb\xbf" + text.encode()),
+    right=_right,
+  )
+  yield Case(
+    "odd: lines of Windows",
+    functools.partial(_score, text.replace("\n", "\r\n")),
+    right=_right,
+  )
+  yield Case(
+    "an unknown set", functools.partial(_score, text, dataset="ytbb"), ("ytbb",)
+  )
+  yield Case(
+    "no such metadata",
+    functools.partial(_score, text, metadata="/nowhere"),
+    ("/nowhere",),
+  )
 
 
 def _metadata() -> Iterator[Case]:
@@ -125,8 +142,12 @@ def _metadata() -> Iterator[Case]:
     ("pmsets.json", "no sets", lambda c: c.clear()),
   ):  # fmt: skip
     right = _right if kind == "a neighbour twice" else None
-    yield Case(f"{name} has {kind}", functools.partial(change, name, edit),
-               (f"{name}|000012|000040|000011",), right)  # fmt: skip
+    yield Case(
+      f"{name} has {kind}",
+      functools.partial(change, name, edit),
+      (f"{name}|000012|000040|000011",),
+      right,
+    )
 
   def replace(name: str, data: bytes, folder: pathlib.Path):
     natural_videos.vid(folder)
@@ -139,8 +160,11 @@ def _metadata() -> Iterator[Case]:
     ("HTML", b"<html>"),
     ("binary", bytes(range(256))),
   ):
-    yield Case(f"labels.json is {kind}",
-               functools.partial(replace, "labels.json", data), ("labels.json",))  # fmt: skip
+    yield Case(
+      f"labels.json is {kind}",
+      functools.partial(replace, "labels.json", data),
+      ("labels.json",),
+    )
 
 
 def _rescore(folder: pathlib.Path):

@@ -48,7 +48,7 @@ def _case(
 ) -> Case:
   module, _, function = where.rpartition(".")
   act = functools.partial(_call, module, function, args, kwargs)
-  return Case(f"{function}: {kind}", act, names, right)
+  return Case(f"{where}: {kind}", act, names, right)
 
 
 def _near(expected: float) -> Callable[[Any], bool]:
@@ -73,30 +73,76 @@ def _corruption_error() -> Iterator[Case]:
     ("a number", 0.5, None),
     ("two axes", [[0.5] * 5], None),
   ):
-    yield _case(f"errors of fog are {kind}", where, (_errors(fog=value), 0.4),
-                "fog", right=right)  # fmt: skip
+    yield _case(
+      f"errors of fog are {kind}",
+      where,
+      (_errors(fog=value), 0.4),
+      "fog",
+      right=right,
+    )
   for value in (_NAN, -0.1, 40.0, "a", None):
     yield _case(f"clean_error {value}", where, (_errors(), value), "clean")
   yield _case("an unknown name", where, ({"fogg": [0.5] * 5}, 0.4), "fogg")
-  yield _case("no errors", where, ({}, 0.4), "error|empty|corruption",
-              right=lambda r: _absent(r, "mce"))  # fmt: skip
+  yield _case(
+    "no errors",
+    where,
+    ({}, 0.4),
+    "error|empty|corruption",
+    right=lambda r: _absent(r, "mce"),
+  )
   short = {n: v for n, v in _errors().items() if n != "fog"}
-  yield _case("one of 15 lacks", where, (short, 0.4), "fog",
-              right=lambda r: _absent(r, "mce"))  # fmt: skip
-  yield _case("an unknown baseline", where, (_errors(), 0.4), "alexnet",
-              baseline="alexnte")  # fmt: skip
-  yield _case("a baseline of zeros", where, (_errors(), 0.4), "baseline|zero|0",
-              baseline={"errors": _errors(fog=[0.0] * 5), "clean_error": 0.3})  # fmt: skip
-  yield _case("a baseline that lacks one", where, (_errors(), 0.4), "fog",
-              baseline={"errors": short, "clean_error": 0.3},
-              right=lambda r: _absent(r, "mce"))  # fmt: skip
-  yield _case("a baseline without clean_error", where, (_errors(), 0.4),
-              "clean_error", baseline={"errors": _errors()})  # fmt: skip
-  yield _case("odd: numpy arrays", where, (
-    {k: np.array(v, np.float32) for k, v in _errors().items()}, np.float32(0.4)),
-    right=lambda r: r["mce"] > 0.5)  # fmt: skip
-  yield _case("odd: all right", where, (_errors(), 0.4),
-              right=lambda r: abs(r["mean_error"] - 0.7) < 1e-9)  # fmt: skip
+  yield _case(
+    "one of 15 lacks",
+    where,
+    (short, 0.4),
+    "fog",
+    right=lambda r: _absent(r, "mce"),
+  )
+  yield _case(
+    "an unknown baseline",
+    where,
+    (_errors(), 0.4),
+    "alexnet",
+    baseline="alexnte",
+  )
+  yield _case(
+    "a baseline of zeros",
+    where,
+    (_errors(), 0.4),
+    "baseline|zero|0",
+    baseline={"errors": _errors(fog=[0.0] * 5), "clean_error": 0.3},
+    right=lambda r: _absent(r, "mce"),
+  )
+  yield _case(
+    "a baseline that lacks one",
+    where,
+    (_errors(), 0.4),
+    "fog",
+    baseline={"errors": short, "clean_error": 0.3},
+    right=lambda r: _absent(r, "mce"),
+  )
+  yield _case(
+    "a baseline without clean_error",
+    where,
+    (_errors(), 0.4),
+    "clean_error",
+    baseline={"errors": _errors()},
+  )
+  yield _case(
+    "odd: numpy arrays",
+    where,
+    (
+      {k: np.array(v, np.float32) for k, v in _errors().items()},
+      np.float32(0.4),
+    ),
+    right=lambda r: r["mce"] > 0.5,
+  )
+  yield _case(
+    "odd: all right",
+    where,
+    (_errors(), 0.4),
+    right=lambda r: abs(r["mean_error"] - 0.7) < 1e-9,
+  )
 
 
 def _absent(result: Any, name: str) -> bool:
@@ -108,8 +154,13 @@ def _stability() -> Iterator[Case]:
   flip = "stability.flip_probability"
   top1 = np.array([[1, 1, 2, 2, 2], [3, 3, 3, 3, 3]])
   for difficulty in (7, 5, 0, -1, 1.5, "1", None):
-    yield _case(f"difficulty {difficulty!r}", flip, (top1,), "difficulty",
-                difficulty=difficulty)  # fmt: skip
+    yield _case(
+      f"difficulty {difficulty!r}",
+      flip,
+      (top1,),
+      "difficulty",
+      difficulty=difficulty,
+    )
   for kind, value in (
     ("one axis", top1[0]),
     ("three axes", top1[None]),
@@ -152,8 +203,12 @@ def _stability() -> Iterator[Case]:
   )
   yield _case("k beyond the classes", rank, (np.zeros((2, 3, 4)), 5), "k|class")
   yield _case("k 0", rank, (np.zeros((2, 3, 9)), 0), "k")
-  yield _case("odd: ties", rank, (np.zeros((2, 3, 9)), 5),
-              right=lambda r: np.asarray(r)[0, 0].tolist() == [0, 1, 2, 3, 4])  # fmt: skip
+  yield _case(
+    "odd: ties",
+    rank,
+    (np.zeros((2, 3, 9)), 5),
+    right=lambda r: np.asarray(r)[0, 0].tolist() == [0, 1, 2, 3, 4],
+  )
   summary = "stability.summarize"
   for kind, fp in (
     ("an unknown name", {"tiltt": 0.1}),
@@ -163,8 +218,13 @@ def _stability() -> Iterator[Case]:
     ("text", {"tilt": "a"}),
   ):
     yield _case(f"fp is {kind}", summary, (fp, {}), "tilt")
-  yield _case("one alone gives no mean", summary, ({"tilt": 0.1}, {"tilt": 1.0}),
-              "tilt|perturbation", right=lambda r: _absent(r, "mfr"))  # fmt: skip
+  yield _case(
+    "one alone gives no mean",
+    summary,
+    ({"tilt": 0.1}, {"tilt": 1.0}),
+    "tilt|perturbation",
+    right=lambda r: _absent(r, "mfr"),
+  )
 
 
 def _intervals() -> Iterator[Case]:
@@ -181,8 +241,13 @@ def _intervals() -> Iterator[Case]:
     yield _case(kind, where, args, "success|n|trial")
   for level in (0, 1, 95, -0.5, _NAN, "0.95"):
     yield _case(f"level {level}", where, (1, 3), "level", level=level)
-  yield _case("odd: n 0", where, (0, 0), "n|0|example",
-              right=lambda r: [float(x) for x in r[-2:]] == [0, 1])  # fmt: skip
+  yield _case(
+    "odd: n 0",
+    where,
+    (0, 0),
+    "n|0|example",
+    right=lambda r: [float(x) for x in r[-2:]] == [0, 1],
+  )
   yield _case("odd: all", where, (3, 3), right=lambda r: float(r[-1]) == 1)
 
 
@@ -211,10 +276,20 @@ def _pm_k() -> Iterator[Case]:
     )
   for k in (-1, 1.5, "10", None, _NAN):
     yield _case(f"k {k!r}", where, (correct, group, frame), "k", k=k)
-  yield _case("odd: k 0", where, (correct, group, frame), k=0,
-              right=lambda r: r["acc_orig"][0] == 0.5)  # fmt: skip
-  yield _case("odd: another order", where, (correct[::-1], group[::-1], frame[::-1]),
-              k=10, right=lambda r: r["acc_pmk"][0] == 0.5)  # fmt: skip
+  yield _case(
+    "odd: k 0",
+    where,
+    (correct, group, frame),
+    k=0,
+    right=lambda r: r["acc_orig"][0] == 0.5,
+  )
+  yield _case(
+    "odd: another order",
+    where,
+    (correct[::-1], group[::-1], frame[::-1]),
+    k=10,
+    right=lambda r: r["acc_pmk"][0] == 0.5,
+  )
 
 
 def _action() -> Iterator[Case]:
@@ -235,8 +310,12 @@ def _action() -> Iterator[Case]:
   for clean in (0.0, _NAN, 80.0, -1.0, "a", None):
     yield _case(f"clean {clean}", where, (acc, clean), "clean")
   yield _case("nothing", where, ({}, 0.8), "accuracy|no |empty|cell")
-  yield _case("odd: all", where, (acc, 0.8),
-              right=lambda r: abs(r["gamma_a"]["mean"] - 0.7) < 1e-9)  # fmt: skip
+  yield _case(
+    "odd: all",
+    where,
+    (acc, 0.8),
+    right=lambda r: abs(r["gamma_a"]["mean"] - 0.7) < 1e-9,
+  )
 
 
 def _detection() -> Iterator[Case]:
@@ -274,15 +353,26 @@ def _detection() -> Iterator[Case]:
     "an unknown backend", where, (gt, dt), "backend|hotcoco", backend="x"
   )
   masked = [{**r, "segmentation": [[1e9, 1e9, 0, 5, 5, 1e9]]} for r in dt]
-  square = {**gt, "annotations": [
-    {**a, "segmentation": [[10, 5, 40, 5, 40, 45, 10, 45]]} for a in gt["annotations"]]}  # fmt: skip
-  yield _case("segm of 1e9", where, (square, masked), "segmentation|mask|polygon",
-              iou_type="segm")  # fmt: skip
+  square = {
+    **gt,
+    "annotations": [
+      {**a, "segmentation": [[10, 5, 40, 5, 40, 45, 10, 45]]}
+      for a in gt["annotations"]
+    ],
+  }
+  yield _case(
+    "segm of 1e9",
+    where,
+    (square, masked),
+    "segmentation|mask|polygon",
+    iou_type="segm",
+  )
   yield _case(
     "segm without masks", where, (square, dt), "segm|mask", iou_type="segm"
   )
-  yield _case("odd: no detections", where, (gt, []),
-              right=lambda r: r["AP"] == 0)  # fmt: skip
+  yield _case(
+    "odd: no detections", where, (gt, []), right=lambda r: r["AP"] == 0
+  )
   yield _case(
     "odd: all", where, (gt, dt), right=lambda r: abs(r["AP"] - 1) < 1e-9
   )
@@ -306,7 +396,7 @@ def _detection() -> Iterator[Case]:
     (
       "a box of NaN",
       (boxes, [{**found[0], "bbox": [_NAN] * 4}], ["cat"]),
-      "bbox|box",
+      "bbox|box|x1",
     ),
     (
       "a label that is none",

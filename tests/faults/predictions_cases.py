@@ -100,17 +100,27 @@ def _cells() -> Iterator[Case]:
   yield _case("a row twice", twice, "x9")
   yield _case("a row twice with two answers", twice_differently, "x9")
   yield _case("other ids in one cell", other_ids, "x0|yx0")
-  yield _case("one more example in one cell",
-              lambda r: [*r, ["snow", 5, "z", 0, 0]], "z")  # fmt: skip
+  yield _case(
+    "one more example in one cell", lambda r: [*r, ["snow", 5, "z", 0, 0]], "z"
+  )
   yield Case("no clean cell", _unclean, (_FILE, "clean"), right=_no_relative)
   yield _case("no rows", lambda r: r.clear(), "row")
-  yield Case("mCE without one cell", _without_a_cell, (_FILE, "fog"),
-             right=_no_mce)  # fmt: skip
-  yield Case("mCE without one corruption", _without_a_corruption,
-             (_FILE, "fog"), right=_no_mce)  # fmt: skip
+  yield Case(
+    "mCE without one cell", _without_a_cell, (_FILE, "fog"), right=_no_mce
+  )
+  yield Case(
+    "mCE without one corruption",
+    _without_a_corruption,
+    (_FILE, "fog"),
+    right=_no_mce,
+  )
   yield Case("mCE of all cells", _whole, right=_has_mce)
-  yield Case("two models, one of fewer examples", _two_models, ("two", "x9"),
-             right=_counted)  # fmt: skip
+  yield Case(
+    "two models, one of fewer examples",
+    _two_models,
+    ("two", "x9"),
+    right=_counted,
+  )
   yield Case("two models of other labels", _two_labellings, ("two", "label"))
 
 
@@ -186,22 +196,33 @@ def _headers() -> Iterator[Case]:
     yield Case(
       kind, functools.partial(_score_bytes, f"{head}\n{body}"), (_FILE, name)
     )
-  yield Case("the header a second time",
-             functools.partial(_score_bytes, whole + whole),
-             (_FILE, "header|line 112|severity"))  # fmt: skip
+  yield Case(
+    "the header a second time",
+    functools.partial(_score_bytes, whole + whole),
+    (_FILE, "header|line 112|severity"),
+  )
   six = scored.text(
     [[*r, r[4]] for r in scored.rows()], [*scored.HEADER, "label"]
   )
-  yield Case("column label twice",
-             functools.partial(_score_bytes, six), (_FILE, "label"))  # fmt: skip
+  yield Case(
+    "column label twice", functools.partial(_score_bytes, six), (_FILE, "label")
+  )
   ranks = [[*r, r[4], 2, 3, 4] for r in scored.rows()]
-  yield Case("one class twice in the top 5",
-             functools.partial(_score_bytes, scored.text(ranks, [*scored.HEADER, "top2", "top3", "top4", "top5"])),
-             (_FILE, "top2|top5|twice"))  # fmt: skip
+  yield Case(
+    "one class twice in the top 5",
+    functools.partial(
+      _score_bytes,
+      scored.text(ranks, [*scored.HEADER, "top2", "top3", "top4", "top5"]),
+    ),
+    (_FILE, "top2|top5|twice"),
+  )
   gap = [[*r, 90] for r in scored.rows()]
-  yield Case("top3 without top2",
-             functools.partial(_score_bytes, scored.text(gap, [*scored.HEADER, "top3"])),
-             (_FILE, "top2"), right=scored.right)  # fmt: skip
+  yield Case(
+    "top3 without top2",
+    functools.partial(_score_bytes, scored.text(gap, [*scored.HEADER, "top3"])),
+    (_FILE, "top2"),
+    right=scored.right,
+  )
 
 
 def _bytes() -> Iterator[Case]:
@@ -229,9 +250,11 @@ def _bytes() -> Iterator[Case]:
     yield Case(kind, functools.partial(_score_bytes, data), (_FILE, *names))
   yield Case("a folder called csv", _folder, (_FILE,))
   yield Case("no such file", _nowhere, ("nowhere.csv",))
-  yield Case("an unknown ending",
-             functools.partial(_score_bytes, whole, name="mine.xlsx"),
-             ("mine.xlsx",))  # fmt: skip
+  yield Case(
+    "an unknown ending",
+    functools.partial(_score_bytes, whole, name="mine.xlsx"),
+    ("mine.xlsx",),
+  )
 
 
 def _zip() -> bytes:
@@ -293,8 +316,12 @@ def _arrays() -> Iterator[Case]:
     ("uint64 beyond int64", put("label", lambda a: a.astype(np.uint64) + 2**63), ("label",)),
   ):  # fmt: skip
     right = scored.right if kind in ("ids as bytes",) else None
-    yield Case(f"npz: {kind}", functools.partial(_npz, change),
-               ("mine.npz", *names), right)  # fmt: skip
+    yield Case(
+      f"npz: {kind}",
+      functools.partial(_npz, change),
+      ("mine.npz", *names),
+      right,
+    )
   for kind, make in (
     ("npz: a header that promises 29 TiB", _huge),
     ("npz: cut", lambda: _whole_npz()[:300]),
@@ -361,15 +388,25 @@ def _odd() -> Iterator[Case]:
     ("large classes", _shifted(rows, 20000)),
     ("whole numbers as floats", _floats(rows)),
   ):  # fmt: skip
-    yield Case(f"odd: {kind}", functools.partial(_score_bytes, data),
-               right=scored.right)  # fmt: skip
-  yield Case("odd: npz of small integers",
-             functools.partial(_npz, lambda c: c.update(
-               top1=c["top1"].astype(np.uint8), label=c["label"].astype(">i2"))),
-             right=scored.right)  # fmt: skip
+    yield Case(
+      f"odd: {kind}", functools.partial(_score_bytes, data), right=scored.right
+    )
+  yield Case(
+    "odd: npz of small integers",
+    functools.partial(
+      _npz,
+      lambda c: c.update(
+        top1=c["top1"].astype(np.uint8), label=c["label"].astype(">i2")
+      ),
+    ),
+    right=scored.right,
+  )
   yield Case("odd: a link to the file", _link, right=scored.right)
-  yield Case("odd: two files", _two_files, right=lambda rows: scored.right(
-    [r for r in rows if r["model"] == "one"]))  # fmt: skip
+  yield Case(
+    "odd: two files",
+    _two_files,
+    right=lambda rows: scored.right([r for r in rows if r["model"] == "one"]),
+  )
 
 
 def _quoted(rows) -> bytes:
@@ -410,11 +447,18 @@ def _flags() -> Iterator[Case]:
     yield Case(
       f"--{flag}={value}", functools.partial(_with, flag, value), (word,)
     )
-  yield Case("--dataset that leaves the folder",
-             functools.partial(_with, "dataset", "../../../../x"),
-             ("dataset|x",), right=lambda _: False)  # fmt: skip
-  yield Case("--baseline=alexnet of cifar10_c", _alexnet_of_cifar,
-             ("baseline|alexnet",), right=_not_normalised)  # fmt: skip
+  yield Case(
+    "--dataset that leaves the folder",
+    functools.partial(_with, "dataset", "../../../../x"),
+    ("dataset|x",),
+    right=lambda _: False,
+  )
+  yield Case(
+    "--baseline=alexnet of cifar10_c",
+    _alexnet_of_cifar,
+    ("baseline|alexnet",),
+    right=_not_normalised,
+  )
 
 
 def _with(flag, value, folder):

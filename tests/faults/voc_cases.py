@@ -73,9 +73,12 @@ def _values() -> Iterator[Case]:
   ):
     for value in values:
       data = _object(**{field: value})
-      yield Case(f"{field} is {value!r}", functools.partial(_with_xml, data),
-                 ("000002", f"{field}|box|class"),
-                 _as_valid if value == "61" else None)  # fmt: skip
+      yield Case(
+        f"{field} is {value!r}",
+        functools.partial(_with_xml, data),
+        ("000002", f"{field}|box|class"),
+        _as_valid if value == "61" else None,
+      )
 
 
 def _xml() -> Iterator[Case]:
@@ -117,8 +120,13 @@ def _lists() -> Iterator[Case]:
     ("binary", b"\xff\xfe\0\0" * 10, ("test.txt",)),
     ("a NUL", b"000001\n0000\0002\n", ("test.txt|0000",)),
   ):
-    yield builds.changed(f"the list is {kind}", "pascal_c", pascal_c_test.files,
-                         {_LIST: data}, names)  # fmt: skip
+    yield builds.changed(
+      f"the list is {kind}",
+      "pascal_c",
+      pascal_c_test.files,
+      {_LIST: data},
+      names,
+    )
 
 
 def _files() -> Iterator[Case]:
@@ -168,9 +176,19 @@ def _odd() -> Iterator[Case]:
     yield Case(
       f"odd: {kind}", functools.partial(_with_xml, data), right=_as_valid
     )
-  yield builds.changed("odd: a list of Windows", "pascal_c", pascal_c_test.files,
-                       {_LIST: b"000001\r\n000002\r\n000004\r\n"}, (),
-                       builds.count(3))  # fmt: skip
-  yield builds.changed("odd: a picture without objects", "pascal_c",
-                       pascal_c_test.files, {_XML: _document("")}, (),
-                       builds.count(3))  # fmt: skip
+  yield builds.changed(
+    "odd: a list of Windows",
+    "pascal_c",
+    pascal_c_test.files,
+    {_LIST: b"000001\r\n000002\r\n000004\r\n"},
+    (),
+    builds.count(3),
+  )
+  yield builds.changed(
+    "odd: a picture without objects",
+    "pascal_c",
+    pascal_c_test.files,
+    {_XML: _document("")},
+    (),
+    builds.count(3),
+  )

@@ -1,0 +1,391 @@
+"""Pictures, at `robust_tfds.corrupt_folder` and at a builder."""
+
+from __future__ import annotations
+
+import functools
+import io
+import pathlib
+import struct
+import zlib
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from tests.faults import builds
+from tests.faults import commands
+from tests.faults import mutations
+from tests.faults.case import Case
+from tests.faults.case import Refused
+
+_SIDE = (40, 33)  # width, height
+_GOOD = "good.png"
+
+
+def cases() -> Iterator[Case]:
+  """Broken files, depths, modes, turns, bombs, folders; and a builder's."""
+  yield from _broken()
+  yield from _deep()
+  yield from _modes()
+  yield from _folders()
+  yield from _built()
+  yield from mutations.cases("bad.png", _save("PNG"), _png, _whole, count=5)
+  jpeg = functools.partial(_bytes, "bad.jpg")
+  yield from mutations.cases(
+    "bad.jpg", _save("JPEG"), jpeg, _looks_whole, count=5
+  )
+
+
+def _levels() -> np.ndarray:
+  """A picture of all levels: a ramp, and a corner that tells every turn."""
+  width, height = _SIDE
+  out = np.zeros((height, width, 3), np.uint8)
+  out[..., 0] = np.linspace(0, 255, width)
+  out[..., 1] = np.linspace(0, 255, height)[:, None]
+  out[:8, :8] = (250, 10, 130)
+  return out
+
+
+def _save(form: str, levels: np.ndarray | None = None, **options: Any) -> bytes:
+  out = io.BytesIO()
+  Image.fromarray(_levels() if levels is None else levels).save(
+    out, form, **options
+  )
+  return out.getvalue()
+
+
+def _corrupt(folder: pathlib.Path, *flags: str) -> dict[str, np.ndarray]:
+  """What `brightness` of severity 1 makes of a folder, by file name."""
+  out = folder.parent / "out"
+  commands.run(
+    "robust_tfds.corrupt_folder",
+    folder,
+    out,
+    "--corruption=brightness",
+    "--severity=1",
+    *flags,
+  )
+  return _written(out)
+
+
+def _written(out: pathlib.Path) -> dict[str, np.ndarray]:
+  base = out / "brightness" / "1"
+  return {
+    p.relative_to(base).as_posix(): np.asarray(Image.open(p))
+    for p in base.rglob("*.png")
+  }
+
+
+def _bytes(name: str, data: bytes, folder: pathlib.Path) -> Any:
+  """Beside a good picture, which must be written whatever the other is."""
+  (folder / name).parent.mkdir(parents=True, exist_ok=True)
+  (folder / name).write_bytes(data)
+  (folder / _GOOD).write_bytes(_save("PNG"))
+  try:
+    return _corrupt(folder)
+  except Refused:
+    done = _written(folder.parent / "out")
+    if _GOOD not in done:
+      raise AssertionError("the good picture was left out too") from None
+    raise
+
+
+def _png(data: bytes, folder: pathlib.Path) -> Any:
+  return _bytes("bad.png", data, folder)
+
+
+def _brighter(levels: np.ndarray, name: str) -> np.ndarray:
+  from robust_tfds import corruptions
+
+  key = corruptions.example_key(0, "folder", "brightness", 1, name)
+  return np.asarray(
+    corruptions.corrupt(levels, "brightness", 1, edition="any", key=key)
+  )
+
+
+def _is(levels: np.ndarray, name: str, off: int, got: Any) -> bool:
+  """Whether a result is that of pixels which are `off` levels away at most."""
+  made = got[pathlib.PurePath(name).with_suffix(".png").as_posix()]
+  want = _brighter(levels, name)
+  assert made.shape == want.shape, (made.shape, want.shape)
+  worst = int(np.abs(made.astype(int) - want).max())
+  assert worst <= off, f"{worst} levels away"
+  return True
+
+
+def _like(
+  levels: np.ndarray, name: str = "bad.png", off: int = 0
+) -> Callable[[Any], bool]:
+  return functools.partial(_is, levels, name, off)
+
+
+def _whole(got: Any) -> bool:
+  return _is(_levels(), "bad.png", 0, got)
+
+
+def _looks_whole(got: Any) -> bool:
+  return _is(_levels(), "bad.jpg", 40, got)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+  check = zlib.crc32(kind + data)
+  return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
+
+
+def _bomb(width: int, height: int) -> bytes:
+  """A PNG of a few bytes that says it is huge."""
+  head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+  body = zlib.compress(bytes(1000))
+  parts = (_chunk(b"IHDR", head), _chunk(b"IDAT", body), _chunk(b"IEND", b""))
+  return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def _broken() -> Iterator[Case]:
+  png, jpeg = _save("PNG"), _save("JPEG")
+  for name, kind, data in (
+    ("bad.png", "empty", b""),
+    ("bad.png", "text", b"hello"),
+    ("bad.png", "HTML", b"<!doctype html>"),
+    ("bad.png", "cut at half", png[: len(png) // 2]),
+    ("bad.png", "cut in its head", png[:20]),
+    ("bad.png", "of wrong checksums", png.replace(b"IHDR", b"IHDX")),
+    ("bad.png", "a bomb of 60,000 x 60,000", _bomb(60_000, 60_000)),
+    ("bad.png", "a bomb of 20,000 x 20,000", _bomb(20_000, 20_000)),
+    ("bad.png", "of no width", _bomb(0, 10)),
+    ("bad.png", "a PDF", b"%PDF-1.4 nothing"),
+    ("bad.png", "an SVG", b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
+    ("bad.png", "a zip", b"PK\x03\x04" + bytes(50)),
+    ("bad.jpg", "cut at half", jpeg[: len(jpeg) // 2]),
+    ("bad.jpg", "cut at 90 %", jpeg[: len(jpeg) * 9 // 10]),
+    ("bad.jpg", "zeros from half on", jpeg[: len(jpeg) // 2] + bytes(len(jpeg) // 2)),
+    ("bad.bmp", "cut at half", _save("BMP")[:2000]),
+    ("bad.webp", "cut at half", _save("WEBP", lossless=True)[:100]),
+    ("bad.tif", "cut at half", _save("TIFF")[:2000]),
+  ):  # fmt: skip
+    yield Case(
+      f"{name} is {kind}", functools.partial(_bytes, name, data), (name,)
+    )
+
+
+def _mode(mode: str, array: np.ndarray, form: str = "TIFF") -> bytes:
+  out = io.BytesIO()
+  picture = Image.fromarray(array)
+  assert picture.mode == mode, (picture.mode, mode)
+  picture.save(out, form)
+  return out.getvalue()
+
+
+def _deep() -> Iterator[Case]:
+  """More than 8 bits a value: scaled by the file's rule, or refused."""
+  ramp = np.tile(np.linspace(0, 65535, 40).astype(np.uint16), (33, 1))
+  grey = np.repeat((ramp / 257).round().astype(np.uint8)[..., None], 3, -1)
+  for name, form in (("bad.png", "PNG"), ("bad.tif", "TIFF")):
+    yield Case(
+      f"odd: {name} of 16 bits",
+      functools.partial(_bytes, name, _mode("I;16", ramp, form)),
+      right=_like(grey, name, 1),
+    )
+  for kind, array, mode in (
+    ("of 32-bit integers", ramp.astype(np.int32) * 30000, "I"),
+    ("of 32-bit integers up to 65535", ramp.astype(np.int32), "I"),
+    ("of floats in 0..1", (ramp / 65535).astype(np.float32), "F"),
+    ("of floats in 0..1000", (ramp / 65).astype(np.float32), "F"),
+    ("of floats with NaN", np.full((33, 40), np.nan, np.float32), "F"),
+  ):  # fmt: skip
+    data = _mode(mode, array)
+    right = _like(grey, "bad.tif", 1) if "NaN" not in kind else None
+    yield Case(
+      f"bad.tif {kind}",
+      functools.partial(_bytes, "bad.tif", data),
+      ("bad.tif",),
+      right,
+    )
+
+
+def _modes() -> Iterator[Case]:
+  levels = _levels()
+  picture = Image.fromarray(levels)
+  grey = np.asarray(picture.convert("L").convert("RGB"))
+  palette = picture.convert("P", palette=Image.Palette.ADAPTIVE)
+  for kind, image, want in (
+    ("grey", picture.convert("L"), grey),
+    ("of one bit", picture.convert("1"), np.asarray(picture.convert("1").convert("RGB"))),
+    ("of a palette", palette, np.asarray(palette.convert("RGB"))),
+    ("with full alpha", picture.convert("RGBA"), levels),
+  ):  # fmt: skip
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    yield Case(
+      f"odd: a picture {kind}",
+      functools.partial(_bytes, "bad.png", out.getvalue()),
+      right=_like(want),
+    )
+  clear = picture.convert("RGBA")
+  clear.putalpha(100)
+  out = io.BytesIO()
+  clear.save(out, "PNG")
+  yield Case(
+    "half transparent",
+    functools.partial(_bytes, "bad.png", out.getvalue()),
+    ("bad.png", "transparen"),
+  )
+  for turn in range(2, 9):
+    exif = Image.Exif()
+    exif[0x0112] = turn
+    data = _save("PNG", exif=exif)
+    turned = np.asarray(_turned(picture, turn))
+    yield Case(
+      f"odd: EXIF orientation {turn}",
+      functools.partial(_bytes, "bad.png", data),
+      right=_like(turned),
+    )
+  exif = Image.Exif()
+  exif[0x0112] = 77
+  yield Case(
+    "odd: EXIF orientation 77",
+    functools.partial(_bytes, "bad.png", _save("PNG", exif=exif)),
+    right=_whole,
+  )
+  for name in (
+    "\u56fe \u00e9.png",
+    "a b;c.png",
+    "=1+1.png",
+    "-rf.png",
+    "a/b/c.png",
+  ):
+    yield Case(
+      f"odd: called {name}",
+      functools.partial(_bytes, name, _save("PNG")),
+      right=_like(levels, name),
+    )
+  one = np.full((1, 1, 3), 90, np.uint8)
+  yield Case(
+    "odd: one pixel",
+    functools.partial(_bytes, "bad.png", _save("PNG", one)),
+    right=_like(one),
+  )
+  wide = np.tile(levels[:1], (1, 100, 1))
+  yield Case(
+    "odd: 4,000 x 1",
+    functools.partial(_bytes, "bad.png", _save("PNG", wide)),
+    right=_like(wide),
+  )
+  yield Case(
+    "odd: a PNG called jpg",
+    functools.partial(_bytes, "bad.jpg", _save("PNG")),
+    right=_like(levels, "bad.jpg"),
+  )
+  many = io.BytesIO()
+  picture.save(many, "TIFF", save_all=True, append_images=[picture])
+  yield Case(
+    "a TIFF of two pages",
+    functools.partial(_bytes, "bad.tif", many.getvalue()),
+    ("bad.tif",),
+    right=_like(levels, "bad.tif"),
+  )
+
+
+def _turned(picture: Image.Image, turn: int) -> Image.Image:
+  from PIL import ImageOps
+
+  exif = Image.Exif()
+  exif[0x0112] = turn
+  out = io.BytesIO()
+  picture.save(out, "PNG", exif=exif)
+  return ImageOps.exif_transpose(Image.open(io.BytesIO(out.getvalue())))
+
+
+def _folders() -> Iterator[Case]:
+  def run(make: Callable[[pathlib.Path], Any], *flags: str):
+    def act(folder: pathlib.Path) -> Any:
+      make(folder)
+      return _corrupt(folder, *flags)
+
+    return act
+
+  def good(folder):
+    (folder / _GOOD).write_bytes(_save("PNG"))
+
+  def link(folder):
+    good(folder)
+    (folder / "gone.png").symlink_to("nowhere.png")
+
+  def loop(folder):
+    good(folder)
+    (folder / "loop").symlink_to(folder, target_is_directory=True)
+
+  def other(folder):
+    good(folder)
+    (folder / "notes.txt").write_text("x")
+
+  def twins(folder):
+    good(folder)
+    (folder / "good.jpg").write_bytes(_save("JPEG"))
+
+  def closed(folder):
+    good(folder)
+    (folder.parent / "out").write_text("a file")
+
+  yield Case("an empty folder", run(lambda f: None), ("/in",))
+  yield Case("a broken link", run(link), ("gone.png",))
+  yield Case(
+    "odd: a folder that links to itself",
+    run(loop),
+    right=lambda got: list(got) == [_GOOD],
+  )
+  yield Case(
+    "odd: another file", run(other), right=lambda got: list(got) == [_GOOD]
+  )
+  yield Case("two pictures of one stem", run(twins), ("good.",))
+  yield Case("OUT is a file", run(closed), ("/out",))
+  for flag, name in (
+    ("--corruption=fogg", "fog"),
+    ("--severity=0", "severity"),
+    ("--severity=1.5", "severity"),
+    ("--severity=1,6", "severity"),
+    ("--severity=", "severity"),
+    ("--workers=0", "workers"),
+    ("--workers=-3", "workers"),
+    ("--format=gif", "format"),
+    ("--seed=x", "seed"),
+    ("--frost_dir=/nowhere", "/nowhere"),
+  ):
+    yield Case(f"flag {flag}", run(good, flag), (name,))
+
+
+def _built() -> Iterator[Case]:
+  """The same files as pictures of ImageNet."""
+  where = "val/n01440764/ILSVRC2012_val_00000001.JPEG"
+  name = "ILSVRC2012_val_00000001.JPEG"
+
+  def build(data: bytes, folder: pathlib.Path) -> Any:
+    other = _save("JPEG", np.zeros((300, 260, 3), np.uint8))
+    files = {where: data, where.replace("1.JPEG", "2.JPEG"): other}
+    return builds.of_files("imagenet_c", files, folder)
+
+  jpeg = _save("JPEG", np.kron(_levels(), np.ones((8, 8, 1), np.uint8)))
+  for kind, data in (
+    ("empty", b""),
+    ("text", b"hello"),
+    ("cut at half", jpeg[: len(jpeg) // 2]),
+    ("cut at 90 %", jpeg[: len(jpeg) * 9 // 10]),
+    ("a bomb of 60,000 x 60,000", _bomb(60_000, 60_000)),
+  ):
+    yield Case(
+      f"a builder's picture is {kind}", functools.partial(build, data), (name,)
+    )
+  for kind, data in (
+    ("a PNG", _save("PNG", np.kron(_levels(), np.ones((8, 8, 1), np.uint8)))),
+    (
+      "grey",
+      _save("JPEG", np.kron(_levels(), np.ones((8, 8, 1), np.uint8))[..., 0]),
+    ),
+    ("small", _save("JPEG")),
+  ):
+    yield Case(
+      f"odd: a builder's picture is {kind}",
+      functools.partial(build, data),
+      right=lambda e: len(e) == 2 and e[name]["image"].shape == (224, 224, 3),
+    )

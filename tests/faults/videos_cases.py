@@ -1,0 +1,326 @@
+"""Videos and their lists, `robust_tfds.build` of UCF101 and its like."""
+
+from __future__ import annotations
+
+import functools
+import json
+import pathlib
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tests.datasets.sources import action_layouts
+from tests.faults import builds
+from tests.faults.case import Case
+
+_FRAMES = 12
+_VIDEO = "UCF-101/Class002/v_Class002_g01_c01.avi"
+_NAME = "v_Class002_g01_c01.avi"
+_INDEX = "ucfTrainTestlist/classInd.txt"
+_LIST = "ucfTrainTestlist/testlist01.txt"
+
+
+def cases() -> Iterator[Case]:
+  """Containers, lists of UCF101, HMDB51, Kinetics and SSv2."""
+  yield from _containers()
+  yield from _ucf()
+  yield from _others()
+
+
+@functools.cache
+def _movie(container: str = "avi", frames: int = _FRAMES) -> bytes:
+  from robust_tfds import movies
+
+  codecs = {
+    "avi": {"codec": "ffv1", "options": {}, "pixel_format": "bgr0"},
+    "mp4": {
+      "codec": "libx264",
+      "options": {"g": "4"},
+      "pixel_format": "yuv420p",
+    },
+    "webm": {"codec": "libvpx-vp9", "options": {}, "pixel_format": "yuv420p"},
+    "mkv": {
+      "codec": "libx264",
+      "options": {"g": "4"},
+      "pixel_format": "yuv420p",
+    },
+  }
+  return movies.encode(
+    action_layouts.clip(0, frames),
+    container={"mkv": "matroska"}.get(container, container),
+    fps=25,
+    **codecs[container],
+  )
+
+
+def _files() -> dict[str, bytes]:
+  names = [f"Class{i:03d}" for i in range(1, 102)]
+  index = "".join(f"{i} {n}\n" for i, n in enumerate(names, 1))
+  listed = ["Class001/v_Class001_g01_c01.avi", f"Class002/{_NAME}"]
+  return {
+    _INDEX: index.encode(),
+    _LIST: ("\n".join(listed) + "\n").encode(),
+    **{f"UCF-101/{n}": _movie() for n in listed},
+  }
+
+
+def _ucf_build(change: dict[str, bytes | None], folder: pathlib.Path) -> Any:
+  files = {**_files(), **change}
+  left = {k: v for k, v in files.items() if v is not None}
+  return builds.of_files("ucf101_p", left, folder)
+
+
+def _right(found: Any) -> bool:
+  labels = sorted(int(e["label"]) for e in found.values())
+  assert labels == [0, 1], labels
+  lengths = {len(e["video"]) for e in found.values()}
+  assert lengths == {_FRAMES}, lengths
+  return True
+
+
+def _containers() -> Iterator[Case]:
+  for container in ("avi", "mp4", "webm", "mkv"):
+    for part in (0.5, 0.7, 0.9):
+
+      def act(folder, container=container, part=part):
+        data = _movie(container)
+        return _ucf_build({_VIDEO: data[: int(len(data) * part)]}, folder)
+
+      yield Case(f"{container} cut at {part:.0%}", act, (_NAME,))
+    yield Case(
+      f"odd: {container} whole",
+      lambda folder, c=container: _ucf_build({_VIDEO: _movie(c)}, folder),
+      right=_right,
+    )
+
+    def zeroed(folder, container=container):
+      data = bytearray(_movie(container))
+      at = len(data) // 2
+      data[at : at + len(data) // 4] = bytes(len(data) // 4)
+      return _ucf_build({_VIDEO: bytes(data)}, folder)
+
+    yield Case(
+      f"{container} with a quarter of zeros", zeroed, (_NAME,), right=_right
+    )
+  for kind, data in (
+    ("empty", b""),
+    ("text", b"hello"),
+    ("HTML", b"<html>"),
+    ("absent", None),
+    ("a picture", b"\x89PNG\r\n\x1a\n" + bytes(100)),
+  ):
+    yield Case(
+      f"a video is {kind}",
+      functools.partial(_ucf_build, {_VIDEO: data}),
+      (_NAME,),
+    )
+  yield Case("a video without a picture", _sound, (_NAME,))
+  yield Case(
+    "odd: a video of one frame",
+    lambda folder: _ucf_build({_VIDEO: _movie("avi", 1)}, folder),
+    right=lambda e: sorted(len(x["video"]) for x in e.values()) == [1, _FRAMES],
+  )
+
+
+def _sound(folder: pathlib.Path) -> Any:
+  import io
+  import wave
+
+  out = io.BytesIO()
+  with wave.open(out, "wb") as w:
+    w.setnchannels(1)
+    w.setsampwidth(2)
+    w.setframerate(8000)
+    w.writeframes(np.zeros(800, np.int16).tobytes())
+  return _ucf_build({_VIDEO: out.getvalue()}, folder)
+
+
+def _ucf() -> Iterator[Case]:
+  index = _files()[_INDEX].decode()
+  lines = index.splitlines()
+
+  def joined(some: list[str]) -> bytes:
+    return ("\n".join(some) + "\n").encode()
+
+  for kind, data in (
+    ("index 0", joined(["0 Class001", *lines[1:]])),
+    ("an index twice", joined(["2 Class001", *lines[1:]])),
+    ("a class twice", joined([lines[0], "2 Class001", *lines[2:]])),
+    ("a gap", joined(["150 Class001", *lines[1:]])),
+    ("two classes", joined(lines[:2])),
+    ("100 classes", joined(lines[:100])),
+    ("102 classes", joined([*lines, "102 More"])),
+    ("nothing", b""),
+    ("a negative index", joined(["-1 Class001", *lines[1:]])),
+    ("an index of text", joined(["one Class001", *lines[1:]])),
+    ("an index alone", joined(["1", *lines[1:]])),
+    ("an index of other digits", joined(["\u00b2 Class001", *lines[1:]])),
+    ("binary", bytes(range(256))),
+    ("HTML", b"<html></html>"),
+  ):
+    yield Case(
+      f"classInd.txt has {kind}",
+      functools.partial(_ucf_build, {_INDEX: data}),
+      ("classInd.txt",),
+    )
+  listed = _files()[_LIST].decode().splitlines()
+  for kind, data, names in (
+    ("nothing", b"", ("testlist01.txt",)),
+    ("a video twice", joined([*listed, listed[0]]), ("v_Class001",)),
+    ("a video of no class", joined([*listed, "Nope/v_Nope.avi"]), ("Nope",)),
+    ("a video that is not there", joined([*listed, "Class003/v_x.avi"]), ("v_x.avi",)),
+    ("a path that leaves", joined([*listed, "Class003/../../../x.avi"]), ("x.avi",)),
+    ("an absolute path", joined([*listed, "/etc/passwd"]), ("passwd",)),
+    ("binary", bytes(range(256)), ("testlist01.txt",)),
+    ("no list", None, ("testlist01.txt",)),
+  ):  # fmt: skip
+    yield Case(
+      f"testlist01.txt has {kind}",
+      functools.partial(_ucf_build, {_LIST: data}),
+      names,
+    )
+  yield Case(
+    "odd: lists of Windows",
+    functools.partial(
+      _ucf_build,
+      {
+        _INDEX: index.replace("\n", "\r\n").encode(),
+        _LIST: "\r\n".join([*listed, ""]).encode(),
+      },
+    ),
+    right=_right,
+  )
+  yield Case(
+    "odd: a blank last line",
+    functools.partial(_ucf_build, {_LIST: joined([*listed, ""])}),
+    right=_right,
+  )
+
+
+def _others() -> Iterator[Case]:
+  splits = "testTrainMulti_7030_splits"
+
+  def hmdb(line: str, folder: pathlib.Path, name: str = "wave") -> Any:
+    files: dict[str, bytes] = {}
+    for i, of in enumerate(("brush_hair", name)):
+      files[f"{splits}/{of}_test_split1.txt"] = f"{of}_0.avi 2\n".encode()
+      files[f"hmdb51_org/{of}/{of}_0.avi"] = _movie()
+      if i:
+        files[f"{splits}/{of}_test_split1.txt"] = line.encode()
+    return builds.of_files("hmdb51_p", files, folder)
+
+  def labels(found):
+    return sorted(int(e["label"]) for e in found.values()) == [0, 50]
+
+  yield Case(
+    "odd: 2 of HMDB51's classes keep their numbers",
+    functools.partial(hmdb, "wave_0.avi 2\n"),
+    ("class|51",),
+    right=labels,
+  )
+  for kind, line in (
+    ("use 3", "wave_0.avi 3\n"),
+    ("no use", "wave_0.avi\n"),
+    ("a use of text", "wave_0.avi two\n"),
+    ("a video twice", "wave_0.avi 2\nwave_0.avi 2\n"),
+  ):
+    yield Case(
+      f"an HMDB51 list has {kind}",
+      functools.partial(hmdb, line),
+      ("wave_test_split1.txt|wave_0.avi",),
+    )
+  yield Case(
+    "an HMDB51 class that is none",
+    functools.partial(hmdb, "waving_0.avi 2\n", name="waving"),
+    ("waving",),
+  )
+
+  def kinetics(rows: str, folder: pathlib.Path) -> Any:
+    head = "label,youtube_id,time_start,time_end,split\n"
+    files = {"kinetics400/validate.csv": (head + rows).encode()}
+    for of in ("abc_000005_000015", "xyz_000120_000130"):
+      files[f"kinetics400/val/{of}.mp4"] = _movie("mp4")
+    return builds.of_files("kinetics400_p", files, folder)
+
+  def of_kinetics(found):
+    return sorted(int(e["label"]) for e in found.values()) == [0, 399]
+
+  good = "zumba,abc,5,15,val\nabseiling,xyz,120,130,val\n"
+  yield Case(
+    "odd: 2 of Kinetics' classes keep their numbers",
+    functools.partial(kinetics, good),
+    ("class|400",),
+    right=of_kinetics,
+  )
+  for kind, rows in (
+    ("a class that is none", good + "flying,abc,1,2,val\n"),
+    ("a video twice", good + good),
+    ("a start of text", good.replace("5,15", "five,15")),
+    ("a short row", good + "zumba,abc\n"),
+    ("no rows", ""),
+    ("an id that leaves", good + "zumba,../../x,1,2,val\n"),
+  ):
+    yield Case(
+      f"validate.csv has {kind}",
+      functools.partial(kinetics, rows),
+      ("validate.csv|flying|abc|x_0",),
+    )
+
+  def ssv2(change: Callable[[dict, list], Any], folder: pathlib.Path) -> Any:
+    classes = {f"Doing something {i}": str(i) for i in range(174)}
+    entries = [
+      {"id": "7", "label": "a", "template": "Doing [something] 1"},
+      {"id": "9", "label": "b", "template": "Doing [something] 0"},
+    ]
+    change(classes, entries)
+    files = {
+      "something-something-v2-labels.json": json.dumps(classes).encode(),
+      "something-something-v2-validation.json": json.dumps(entries).encode(),
+    }
+    for n in (7, 9):
+      files[f"20bn-something-something-v2/{n}.webm"] = _movie("webm")
+    return builds.of_files("ssv2_p", files, folder)
+
+  lists = "something-something-v2-labels.json"
+  entries = "something-something-v2-validation.json"
+  for kind, change, name in (
+    ("a class lacks", lambda c, e: c.pop("Doing something 173"), lists),
+    (
+      "a number twice",
+      lambda c, e: c.update({"Doing something 1": "0"}),
+      lists,
+    ),
+    (
+      "a number of text",
+      lambda c, e: c.update({"Doing something 1": "x"}),
+      lists,
+    ),
+    (
+      "a number of 999",
+      lambda c, e: c.update({"Doing something 1": "999"}),
+      lists,
+    ),
+    (
+      "an unknown template",
+      lambda c, e: e[0].update(template="Eating"),
+      entries + "|Eating",
+    ),
+    ("a template of null", lambda c, e: e[0].update(template=None), entries),
+    ("an id of null", lambda c, e: e[0].update(id=None), entries),
+    (
+      "an id that leaves",
+      lambda c, e: e[0].update(id="../../x"),
+      entries + "|../x",
+    ),
+    ("an id twice", lambda c, e: e[0].update(id="9"), entries + "|9"),
+    ("no entries", lambda c, e: e.clear(), entries),
+    ("an entry of text", lambda c, e: e.append("x"), entries),
+  ):
+    yield Case(f"SSv2: {kind}", functools.partial(ssv2, change), (name,))
+  yield Case(
+    "odd: SSv2: whole",
+    functools.partial(ssv2, lambda c, e: None),
+    right=lambda f: sorted(int(e["label"]) for e in f.values()) == [0, 1],
+  )
