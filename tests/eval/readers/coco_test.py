@@ -128,7 +128,9 @@ class CocoReaderTest(absltest.TestCase):
       self._rows()
     (self.folder / "fogg_3.json").unlink()
     (self.folder / "fog_3.json").write_text("[{")
-    with self.assertRaisesRegex(ValueError, "fog_3.json: line 1, column 3: not JSON"):
+    with self.assertRaisesRegex(
+      ValueError, "fog_3.json: line 1, column 3: not JSON"
+    ):
       self._rows()
     bad = results(0)
     bad[1]["category_id"] = 6
@@ -145,7 +147,9 @@ class CocoReaderTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, "by --truth"):
       self._read(truth=None)
     self.truth.write_text("[]")
-    with self.assertRaisesRegex(ValueError, "truth.json: The ground truth has no .images"):
+    with self.assertRaisesRegex(
+      ValueError, "truth.json: The ground truth has no .images"
+    ):
       self._read()
 
   def test_two_folders(self):
