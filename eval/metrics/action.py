@@ -23,6 +23,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.metrics import arguments
 from robust_tfds.eval.metrics import intervals
 
 Cell = tuple[str, int]
@@ -53,15 +54,15 @@ def robustness(
   >>> round(result["gamma_a"]["mean"], 12), round(result["gamma_r"]["mean"], 12)
   (0.8, 0.75)
   """
-  clean = _fraction("clean_accuracy", clean_accuracy)
+  clean = arguments.fraction("clean_accuracy", clean_accuracy)
   if not clean:
     raise errors.UserError(
       "clean_accuracy is 0: nothing is right even without a perturbation, so"
       " relative robustness has no meaning. Check labels and preprocessing."
     )
-  cells = {c: accuracy[c] for c in _ordered(accuracy)}
   checked = {
-    c: _fraction(f"{c[0]}, severity {c[1]}", a) for c, a in cells.items()
+    c: arguments.fraction(f"{c[0]}, severity {c[1]}", accuracy[c])
+    for c in _ordered(accuracy)
   }
   every = [
     (n, s)
@@ -166,8 +167,11 @@ def _results(
   clean_correct: np.typing.ArrayLike,
 ) -> tuple[dict[Cell, np.ndarray], np.ndarray]:
   """Checked: the cells in order, and clean."""
-  clean = np.asarray(clean_correct, bool)
-  cells = {c: np.asarray(correct[c], bool) for c in _ordered(correct)}
+  clean = arguments.rights("clean_correct", clean_correct)
+  cells = {
+    c: arguments.rights(f"{c[0]}, severity {c[1]}: correct", correct[c])
+    for c in _ordered(correct)
+  }
   for cell, row in cells.items():
     if row.shape != clean.shape or row.ndim != 1:
       raise errors.UserError(
@@ -185,6 +189,7 @@ def _results(
 
 def _weights(n: int, resamples: int, rng: np.random.Generator) -> np.ndarray:
   """How often each draw has each video: int `[resamples, n]`."""
+  resamples = arguments.whole("resamples", resamples, 1)
   return rng.multinomial(n, np.full(n, 1 / n), size=resamples)
 
 
@@ -203,7 +208,7 @@ def _bootstrap(
 
 def _ends(draws: Mapping[str, Mapping[Cell, np.ndarray]], level: float) -> dict:
   """Quantiles of the draws' averages."""
-  tail = (1 - level) / 2
+  tail = (1 - arguments.level(level)) / 2
 
   def ends(values: np.ndarray) -> tuple[float, float]:
     lo, hi = np.quantile(values, [tail, 1 - tail])
@@ -248,6 +253,11 @@ def compare(
   """
   out: dict[str, dict] = {}
   for measure in ("gamma_a", "gamma_r"):
+    for what, run in (("one", one), ("other", other)):
+      if measure not in arguments.mapping(what, run):
+        raise errors.UserError(
+          f"{what} has no {measure!r}: what `robustness` gave is expected."
+        )
     out[measure] = {}
     for key, values in one[measure].items():
       theirs = other[measure][key]
@@ -279,11 +289,15 @@ def by_shift(
   Raises:
     UserError: columns of different lengths, none, or a shift in two categories.
   """
-  right = np.asarray(correct, bool)
-  if not len(right) or not len(right) == len(shift) == len(category):
+  right = arguments.rights("correct", correct)
+  if (
+    not right.ndim
+    or not len(right)
+    or not len(right) == len(shift) == len(category)
+  ):
     raise errors.UserError(
       "correct, shift and category need one entry a clip, at least one; got"
-      f" {len(right)}, {len(shift)} and {len(category)}."
+      f" {list(right.shape)}, {len(shift)} and {len(category)}."
     )
   home: dict[str, str] = {}
   for s, c in zip(shift, category):
@@ -323,8 +337,10 @@ def perturbed_training(
     )
   ratios = []
   for name, accuracy in clean_trained.items():
-    a = _fraction(name, accuracy)
-    b = _fraction(name, perturbed_trained[name])
+    a = arguments.fraction(f"clean_trained, {name}", accuracy)
+    b = arguments.fraction(
+      f"perturbed_trained, {name}", perturbed_trained[name]
+    )
     if not b:
       raise errors.UserError(
         f"{name}: the accuracy after perturbed training is 0."
@@ -335,15 +351,20 @@ def perturbed_training(
 
 def _ordered(cells: Mapping[Cell, object]) -> list[Cell]:
   """The cells' keys in the paper's order, checked."""
-  if not cells:
+  if not arguments.mapping("cells", cells):
     raise errors.UserError(
       "No cells given: (perturbation, severity) -> accuracy."
     )
   names = conditions.VIDEOS.names()
-  for name, severity in cells:
+  for cell in cells:
+    if not isinstance(cell, tuple) or len(cell) != 2:
+      raise errors.UserError(
+        f"A cell's key is (perturbation, severity), got {cell!r}."
+      )
+    name, severity = cell
     if name not in names:
       raise errors.unknown("perturbation", name, names)
-    if severity not in conditions.SEVERITIES:
+    if conditions.whole(severity) not in conditions.SEVERITIES:
       raise errors.UserError(f"{name}: severity must be 1-5, got {severity!r}.")
   return sorted(cells, key=lambda c: (names.index(c[0]), c[1]))
 
@@ -385,13 +406,3 @@ def _pooled(right: np.ndarray, names: Sequence[str]) -> dict:
       "n": len(inside),
     }
   return out
-
-
-def _fraction(what: str, value: float) -> float:
-  number = float(value)
-  if not 0 <= number <= 1:
-    raise errors.UserError(
-      f"{what}: an accuracy is a fraction in [0, 1], got {value}. Divide percent"
-      " by 100."
-    )
-  return number

@@ -18,11 +18,13 @@ import math
 import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds import errors as errors_lib
+from robust_tfds.eval.metrics import arguments
 
 _SEVERITIES = len(conditions.SEVERITIES)
 _FOLDER = pathlib.Path(__file__).resolve().parents[1] / "papers" / "baselines"
@@ -49,9 +51,9 @@ def summarize(
     given. Fractions of the baseline's: 1.0 is as good as the baseline.
 
   Raises:
-    UserError: an unknown corruption or baseline (with a suggestion), a number
-      of severities other than 5, errors outside [0, 1] or NaN, or a corruption
-      that the baseline lacks.
+    UserError: no errors, an unknown corruption or baseline (with a suggestion),
+      a number of severities other than 5, errors outside [0, 1] or NaN, or a
+      corruption that the baseline lacks.
 
   >>> common = conditions.PICTURES.names("common")
   >>> flat = {name: [0.5] * 5 for name in common}
@@ -60,11 +62,13 @@ def summarize(
   >>> result["mce"], round(result["relative_mce"], 12), result["mean_error"]
   (2.0, 2.0, 0.5)
   """
-  reference = load_baseline(baseline) if isinstance(baseline, str) else baseline
-  ours = {name: _checked(name, e) for name, e in errors.items()}
-  clean = _fraction("clean_error", clean_error)
-  theirs = {n: _checked(n, e) for n, e in reference["errors"].items()}
-  theirs_clean = _fraction(
+  ours = _of_names("errors", errors)
+  if not ours:
+    raise errors_lib.UserError("errors is empty: name -> five errors expected.")
+  clean = arguments.fraction("clean_error", clean_error)
+  reference = reference_of(baseline, ("errors", "clean_error"))
+  theirs = _of_names("the baseline's errors", reference["errors"])
+  theirs_clean = arguments.fraction(
     "the baseline's clean_error", reference["clean_error"]
   )
   ce, relative = {}, {}
@@ -98,9 +102,31 @@ def load_baseline(name: str) -> dict:
   Raises:
     UserError: no such baseline; names the nearest.
   """
-  if name not in baselines():
+  if not isinstance(name, str) or name not in baselines():
     raise errors_lib.unknown("baseline", name, baselines())
   return json.loads((_FOLDER / f"{name}.json").read_text("utf-8"))
+
+
+def reference_of(baseline: object, needed: Sequence[str]) -> Mapping[str, Any]:
+  """A baseline's numbers: a published one's by name, or those given.
+
+  Args:
+    baseline: a name, or a dict.
+    needed: its keys.
+
+  Raises:
+    UserError: an unknown name (with a suggestion), or a dict without a key.
+  """
+  if isinstance(baseline, str):
+    return load_baseline(baseline)
+  given = arguments.mapping("baseline", baseline)
+  for key in needed:
+    if key not in given:
+      raise errors_lib.UserError(
+        f"baseline: {key!r} is missing; a baseline has {', '.join(needed)}, got"
+        f" {', '.join(map(str, given)) or 'nothing'}."
+      )
+  return given
 
 
 def describe(name: str) -> str:
@@ -129,25 +155,25 @@ def _normalised(
   return [n for n in ours if n in theirs]
 
 
-def _checked(name: str, errors: Sequence[float]) -> list[float]:
+def _of_names(what: str, errors: object) -> dict[str, list[float]]:
+  """Name -> five errors, checked."""
+  return {n: _five(n, e) for n, e in arguments.mapping(what, errors).items()}
+
+
+def _five(name: str, errors: object) -> list[float]:
   conditions.PICTURES.row(name)  # refuses unknown names
+  if not isinstance(errors, (Sequence, np.ndarray)) or isinstance(errors, str):
+    raise errors_lib.UserError(
+      f"{name}: a list of the errors at severities 1-5 expected, got {errors!r}."
+    )
   if len(errors) != _SEVERITIES:
     raise errors_lib.UserError(
       f"{name}: {_SEVERITIES} severities expected, got {len(errors)}."
     )
   return [
-    _fraction(f"{name}, severity {i}", e) for i, e in enumerate(errors, 1)
+    arguments.fraction(f"{name}, severity {i}", e)
+    for i, e in enumerate(errors, 1)
   ]
-
-
-def _fraction(what: str, value: float) -> float:
-  number = float(value)
-  if not 0 <= number <= 1:
-    raise errors_lib.UserError(
-      f"{what}: an error is a fraction in [0, 1], got {value}. Divide percent"
-      " by 100."
-    )
-  return number
 
 
 def _ratio(a: float, b: float) -> float:

@@ -9,6 +9,10 @@ import numpy as np
 from scipy import special
 
 from robust_tfds import errors
+from robust_tfds.eval.metrics import arguments
+
+_MOST_RESAMPLES = 10**7
+_LARGEST_COUNT = 1e15  # beyond it the Beta quantiles lose their digits
 
 
 def clopper_pearson(
@@ -29,8 +33,8 @@ def clopper_pearson(
     (lo, hi), float64 of the broadcast shape, in [0, 1]; numbers for numbers.
 
   Raises:
-    UserError: negative or non-integer counts, more successes than trials, or a
-      level outside (0, 1).
+    UserError: negative or non-integer counts, more successes than trials,
+      shapes that do not go together, or a level outside (0, 1).
 
   >>> lo, hi = clopper_pearson(166, 242)
   >>> f"{lo:.4f} {hi:.4f}"
@@ -38,14 +42,12 @@ def clopper_pearson(
   >>> clopper_pearson(0, 10)[0], clopper_pearson(10, 10)[1]
   (np.float64(0.0), np.float64(1.0))
   """
-  k, n = np.broadcast_arrays(_counts("successes", successes), _counts("n", n))
-  if not 0 < level < 1:
-    raise errors.UserError(f"level must lie in (0, 1), got {level}.")
+  tail = (1 - arguments.level(level)) / 2
+  k, n = _broadcast(_counts("successes", successes), _counts("n", n))
   if (k > n).any():
     raise errors.UserError(
       f"More successes than trials: {k[k > n].flat[0]} of {n[k > n].flat[0]}."
     )
-  tail = (1 - level) / 2
   lo = special.betaincinv(np.maximum(k, 1), n - k + 1, tail)
   hi = special.betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail)
   return np.where(k == 0, 0.0, lo)[()], np.where(k == n, 1.0, hi)[()]
@@ -72,13 +74,20 @@ def bootstrap(
     (lo, hi).
 
   Raises:
-    UserError: no rows.
+    UserError: no rows, rows that are not finite numbers, a level outside (0, 1),
+      no resamples, no Generator, or a statistic that gave NaN.
 
   >>> bootstrap([1.0, 1.0, 1.0], np.random.default_rng(0))
   (1.0, 1.0)
   """
-  rows = np.asarray(values, np.float64)
-  if not len(rows):
+  tail = (1 - arguments.level(level)) / 2
+  resamples = arguments.whole("resamples", resamples, 1, _MOST_RESAMPLES)
+  if not isinstance(rng, np.random.Generator):
+    raise errors.UserError(
+      f"rng must be a numpy Generator, got {rng!r}: np.random.default_rng(0)."
+    )
+  rows = arguments.reals("values", values)
+  if not rows.ndim or not len(rows):
     raise errors.UserError("The bootstrap needs at least one row, got none.")
   if statistic is None and rows.ndim == 1:
     # Multinomial weights give the same means without copying rows.
@@ -88,16 +97,31 @@ def bootstrap(
     mean = statistic or (lambda r: r.mean())
     index = rng.integers(0, len(rows), (resamples, len(rows)))
     means = np.array([mean(rows[i]) for i in index])
-  tail = (1 - level) / 2
+  if not np.isfinite(means).all():
+    raise errors.UserError("The statistic of a resample is no finite number.")
   lo, hi = np.quantile(means, [tail, 1 - tail])
   return float(lo), float(hi)
 
 
+def _broadcast(k: np.ndarray, n: np.ndarray) -> list[np.ndarray]:
+  try:
+    return list(np.broadcast_arrays(k, n))
+  except ValueError as e:
+    raise errors.UserError(
+      f"successes {list(k.shape)} and n {list(n.shape)} do not go together."
+    ) from e
+
+
 def _counts(name: str, values: np.typing.ArrayLike) -> np.ndarray:
-  counts = np.asarray(values)
-  whole = np.asarray(counts, np.float64)
-  if not (np.isfinite(whole).all() and (whole == np.floor(whole)).all()):
+  counts = arguments.array(name, values)
+  fits = counts.dtype.kind in "iuf" and np.isfinite(counts).all()
+  if not fits or (counts != np.floor(counts)).any():
     raise errors.UserError(f"{name} must be whole numbers, got {values!r}.")
+  whole = counts.astype(np.float64)
   if (whole < 0).any():
     raise errors.UserError(f"{name} must not be negative, got {whole.min():g}.")
+  if (whole > _LARGEST_COUNT).any():
+    raise errors.UserError(
+      f"{name} must be at most {_LARGEST_COUNT:g}, got {whole.max():g}."
+    )
   return whole

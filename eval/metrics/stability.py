@@ -27,6 +27,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.metrics import arguments
 from robust_tfds.eval.metrics import corruption_error
 
 _TOP = 5  # ranks that the top-5 distance compares
@@ -41,11 +42,11 @@ def flip_probability(
   Args:
     top1: predicted classes, int `[sequences, frames]`.
     noise: compare with the first frame (noise sequences).
-    difficulty: distance between the compared frames, 1 <= d < frames.
+    difficulty: distance between the compared frames, 1-3, below their number.
 
   Raises:
-    UserError: another shape or dtype, no sequences, or a difficulty that is
-      not below the number of frames.
+    UserError: another shape or dtype, no sequences, ids below 0, a difficulty
+      other than 1-3, or sequences too short for it.
 
   >>> flip_probability([[7, 7, 2, 2], [1, 1, 1, 1]])
   0.16666666666666666
@@ -59,7 +60,13 @@ def flips(
   top1: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
 ) -> np.ndarray:
   """Which pairs differ in their prediction: bool `[sequences, pairs]`."""
-  earlier, later = _pairs(_whole("top1", top1, 2), noise, difficulty)
+  classes = _whole("top1", top1, 2)
+  if classes.size and classes.min() < 0:
+    raise errors.UserError(
+      f"top1: classes are numbered from 0, got {classes.min()}. Every frame needs"
+      " a prediction."
+    )
+  earlier, later = _pairs(classes, noise, difficulty)
   return earlier != later
 
 
@@ -72,7 +79,7 @@ def top5_distance(
     ranked: class ids, best first, int `[sequences, frames, >= 5]`; `rank` makes
       them. Only the first five are read.
     noise: compare with the first frame (noise sequences).
-    difficulty: distance between the compared frames, 1 <= d < frames.
+    difficulty: distance between the compared frames, 1-3, below their number.
 
   Raises:
     UserError: as `flip_probability`, or fewer than five classes.
@@ -114,14 +121,16 @@ def top5_distances(
       f" {checked.shape[2]} (ids below 0 pad what is not there). Report the"
       " flip probability alone for models of fewer classes."
     )
-  earlier, later = _pairs(checked[..., :_TOP], noise, difficulty)
+  top = checked[..., :_TOP]
+  _check_ranked_once(top)
+  earlier, later = _pairs(top, noise, difficulty)
   total = np.zeros(
     np.broadcast_shapes(earlier.shape, later.shape)[:2], np.int64
   )
   for i in range(_TOP):
-    place = np.full(total.shape, _TOP)
-    for j in range(_TOP):
-      place[earlier[..., i] == later[..., j]] = j
+    place = np.full(total.shape, _TOP, np.int8)
+    for j in range(_TOP):  # at most one j is equal: classes occur once
+      place -= (earlier[..., i] == later[..., j]) * np.int8(_TOP - j)
     total += np.abs(place - i)
   return total
 
@@ -135,7 +144,7 @@ def zipf_distance(
     ranked_all: class ids, best first, int `[sequences, frames, K]`, each frame a
       permutation of 0..K-1.
     noise: compare with the first frame (noise sequences).
-    difficulty: distance between the compared frames, 1 <= d < frames.
+    difficulty: distance between the compared frames, 1-3, below their number.
 
   Raises:
     UserError: as `flip_probability`, or a frame that is no permutation.
@@ -176,14 +185,15 @@ def rank(logits: np.typing.ArrayLike, k: int | None = None) -> np.ndarray:
     int32 `[..., k]`.
 
   Raises:
-    UserError: NaN, or a k above the number of classes.
+    UserError: NaN, numbers beyond float32, no numbers or classes, or a k outside
+      1 and the number of classes.
 
   >>> rank([[1.0, 3.0, 3.0, 2.0]])
   array([[1, 2, 3, 0]], dtype=int32)
   """
-  values = np.asarray(logits, np.float32)
+  values = _logits(logits)
   classes = values.shape[-1]
-  count = classes if k is None else k
+  count = classes if k is None else arguments.whole("k", k, 1)
   if count > classes:
     raise errors.UserError(
       f"k must be at most the number of classes, {classes}; got {count}."
@@ -230,11 +240,13 @@ def summarize(
   >>> result["mfr"], result["mt5d"]
   (2.0, 1.0)
   """
-  reference = (
-    corruption_error.load_baseline(baseline)
-    if isinstance(baseline, str)
-    else baseline
+  reference = corruption_error.reference_of(
+    baseline, ("flip_probability", "unnormalised_t5d")
   )
+  if not arguments.mapping("fp", fp):
+    raise errors.UserError(
+      "fp is empty: perturbation -> flip probability expected."
+    )
   fr = _ratios("flip probability", fp, reference["flip_probability"], 1)
   t5d = _ratios("uT5D", ut5d, reference["unnormalised_t5d"], 15)
   return {
@@ -251,35 +263,28 @@ def _pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
   """(earlier, later) along axis 1, broadcastable against each other."""
   frames = values.shape[1]
-  if isinstance(difficulty, bool) or int(difficulty) != difficulty:
+  distance = conditions.whole(difficulty)
+  if distance not in conditions.DIFFICULTIES:
     raise errors.UserError(
-      f"difficulty is a whole number >= 1, got {difficulty!r}."
+      "difficulty is 1, 2 or 3 (Hendrycks & Dietterich 2019, section 3.2), got"
+      f" {difficulty!r}."
     )
-  if difficulty < 1:
-    raise errors.UserError(
-      f"difficulty is a whole number >= 1, got {difficulty}."
-    )
-  if noise:
+  if arguments.flag("noise", noise):
     if frames < 2:
       raise errors.UserError(
         f"A sequence needs two frames at least, got {frames}."
       )
     return values[:, :1], values[:, 1:]
-  if difficulty >= frames:
+  if distance >= frames:
     raise errors.UserError(
-      f"difficulty {difficulty} needs sequences of more than {difficulty}"
-      f" frames, got {frames}."
+      f"difficulty {distance} needs sequences of more than {distance} frames, got"
+      f" {frames}."
     )
-  return values[:, :-difficulty], values[:, difficulty:]
+  return values[:, :-distance], values[:, distance:]
 
 
 def _whole(name: str, values: np.typing.ArrayLike, ndim: int) -> np.ndarray:
-  try:
-    out = np.asarray(values)
-  except ValueError as e:
-    raise errors.UserError(
-      f"{name}: sequences of unequal length cannot be one array ({e})."
-    ) from e
+  out = arguments.array(name, values)
   if out.ndim != ndim or not np.issubdtype(out.dtype, np.integer):
     axes = ["sequences", "frames", "classes"][:ndim]
     raise errors.UserError(
@@ -289,6 +294,40 @@ def _whole(name: str, values: np.typing.ArrayLike, ndim: int) -> np.ndarray:
   if not len(out):
     raise errors.UserError(f"{name}: no sequences given.")
   return out
+
+
+def _logits(values: object) -> np.ndarray:
+  """Logits as float32 `[..., K]`."""
+  given = arguments.array("logits", values)
+  if not given.ndim or not given.shape[-1] or given.dtype.kind in "bcmMOSU":
+    raise errors.UserError(
+      "logits must be numbers [..., classes], at least one class; got"
+      f" {given.dtype}{list(given.shape)}."
+    )
+  if given.dtype == np.float32:
+    return given
+  with np.errstate(over="ignore"):
+    out = given.astype(np.float32)
+  if (np.isinf(out) & np.isfinite(given)).any():
+    raise errors.UserError(
+      "logits are compared as float32, and some lie beyond its range"
+      f" ({np.finfo(np.float32).max:.2g})."
+    )
+  return out
+
+
+def _check_ranked_once(top: np.ndarray) -> None:
+  """Refuses frames that rank a class twice."""
+  twice = np.zeros(top.shape[:2], bool)
+  for i in range(1, top.shape[2]):
+    for j in range(i):
+      twice |= top[..., i] == top[..., j]
+  if twice.any():
+    row, frame = np.argwhere(twice)[0].tolist()
+    raise errors.UserError(
+      f"ranked, sequence {row}, frame {frame}: a class is ranked twice, got"
+      f" {top[row, frame].tolist()}; each must occur once."
+    )
 
 
 def _places(ids: np.ndarray) -> np.ndarray:
@@ -354,21 +393,20 @@ def _ratios(
   highest: float,
 ) -> dict[str, float]:
   out = {}
-  for name, value in ours.items():
+  theirs = arguments.mapping(f"the baseline's {what}", baseline)
+  for name, value in arguments.mapping(what, ours).items():
     row = conditions.SEQUENCES.row(name)  # refuses unknown names
-    if not 0 <= float(value) <= highest:
-      raise errors.UserError(
-        f"{name}: the {what} lies in [0, {highest}], got {value}. Divide percent"
-        " by 100."
-      )
+    number = arguments.fraction(f"{name}: the {what}", value, highest)
     if name not in baseline and row.set == "own":
       continue
     if name not in baseline:
       raise errors.UserError(
         f"The baseline has no {what} for {name}; give it, or leave {name} out."
       )
-    by = baseline[name]
-    out[name] = float(value) / by if by else math.nan
+    by = arguments.fraction(
+      f"{name}: the baseline's {what}", theirs[name], highest
+    )
+    out[name] = number / by if by else math.nan
   return out
 
 

@@ -151,8 +151,15 @@ def _with_crop(config: ml_collections.ConfigDict) -> ml_collections.ConfigDict:
 
 
 def _check_codec(task: base.Task) -> None:
+  from robust_tfds import datasets
+
   setting = task.setting
   if setting.fly and setting.codec not in task.fly_codecs:
+    stored = datasets.codecs(setting.dataset)
+    if setting.codec not in stored:
+      known = dict.fromkeys((*task.fly_codecs, *stored))
+      unknown = errors.unknown("codec", setting.codec, known)
+      raise errors.UserError(f"config.data.codec: {unknown}")
     raise errors.UserError(
       f"config.data.codec: {setting.codec!r} cannot be made on the fly; use"
       " data.source=prepared, or one of"
@@ -164,10 +171,18 @@ def _check_sets(plan: Plan) -> None:
   """Refuses configs, codecs and crops that the data set does not have."""
   from robust_tfds import datasets
 
-  builder = datasets.builder_class(plan.dataset)
+  builder, split = datasets.builder_class(plan.dataset), plan.config.data.split
+  if builder.FAMILY is not None and split != builder.SPLIT:
+    raise errors.UserError(
+      f"config.data.split: got {split!r}, and {plan.dataset} has"
+      f" {builder.SPLIT!r} alone; for fewer examples set config.data.limit."
+    )
   for condition in plan.conditions:
     config, codec = plan.stored(condition)
-    builder.config_of(config, **plan.options(codec))
+    try:
+      builder.config_of(config, **plan.options(codec))
+    except errors.UserError as e:
+      raise errors.UserError(f"config.data: {e}") from e
 
 
 def _models(

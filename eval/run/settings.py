@@ -140,6 +140,7 @@ class _Model(TypedDict, total=False):
   checkpoint: _Path
   num_classes: _Classes
   dtype: _Text
+  allow_random: _Flag
   short_px: _Positive
   long_px: _Positive
   train: _Train

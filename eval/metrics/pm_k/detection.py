@@ -24,12 +24,17 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.metrics import arguments
 
 _RECALLS = np.linspace(0, 1, 101)  # pycocotools, Params.recThrs
 _MAX_DETECTIONS = 100  # pycocotools, Params.maxDets
 _EPSILON = np.spacing(1)  # pycocotools, COCOeval.accumulate
 _DIGITS = 12  # APs closer than this are one: docs/specs/detection.md section 6
+_OF_GT = frozenset({"image_id", "category_id", "bbox"})
+_OF_DT = _OF_GT | {"score"}
+_FARTHEST = 1e9  # px: beyond any picture
 _ALL = -1  # the only category where classes are ignored
 
 
@@ -82,14 +87,15 @@ def detection(
 
   Raises:
     UserError: no anchors, an anchor twice, a frame without a frame index, an
-      IoU outside (0, 1], a box or score that is not finite, a row of an unknown
-      image.
+      IoU outside (0, 1], a row that lacks a field or whose box, score, ids or
+      `iscrowd` are none, a row of an unknown image.
   """
-  if not 0 < iou <= 1:
+  arguments.flag("class_agnostic", class_agnostic)
+  if not 0 < arguments.number("iou", iou) <= 1:
     raise errors.UserError(f"iou must lie in (0, 1], got {iou}.")
   sets = _checked_anchors(anchors)
-  index = _indices(sets, frame_index)
-  gt, dt = list(gt), list(dt)
+  index = _indices(sets, arguments.mapping("frame_index", frame_index))
+  gt, dt = _rows(gt, dt)
   _check_known(gt, frame_index, "ground truth")
   _check_known(dt, frame_index, "list of detections")
   frames = _match(gt, dt, index, iou, class_agnostic)
@@ -119,7 +125,7 @@ def frame_ap(
     iou: as in `detection`.
     class_agnostic: as in `detection`.
   """
-  frames = _match(gt, dt, None, iou, class_agnostic)
+  frames = _match(*_rows(gt, dt), None, iou, class_agnostic)
   every = {image: _frame_ap(of) for image, of in frames.items()}
   return {image: ap for image, ap in every.items() if ap is not None}
 
@@ -194,6 +200,68 @@ def _match(
   return frames
 
 
+def _rows(
+  gt: Iterable[Mapping], dt: Iterable[Mapping]
+) -> tuple[list[Mapping], list[Mapping]]:
+  """Both lists, whose rows have their fields and ids of one kind."""
+  out = []
+  kinds: dict[str, set[str]] = {"image_id": set(), "category_id": set()}
+  for what, rows, fields in (("gt", gt, _OF_GT), ("dt", dt, _OF_DT)):
+    if isinstance(rows, (Mapping, str)) or not isinstance(rows, Iterable):
+      raise errors.UserError(
+        f"{what} must be a list of rows, got {type(rows).__name__}; of a COCO"
+        " file take its 'annotations'."
+      )
+    listed = list(rows)
+    try:
+      fits = all(fields <= row.keys() for row in listed)
+      fits = fits and {row.get("iscrowd", 0) for row in listed} <= {0, 1}
+      for field, seen in kinds.items():
+        seen |= {_kind(t) for t in {type(row[field]) for row in listed}}
+    except (AttributeError, KeyError, TypeError):
+      fits = False
+    if not fits or "" in kinds["image_id"] | kinds["category_id"]:
+      raise _row_fault(what, listed, fields)
+    out.append(listed)
+  for field, seen in kinds.items():
+    if len(seen) > 1:
+      raise errors.UserError(
+        f"{field}: all ids must be whole numbers, or all texts; got both."
+      )
+  return out[0], out[1]
+
+
+def _kind(of: type) -> str:
+  """What ids of a type are; empty where they are none."""
+  if issubclass(of, str):
+    return "text"
+  whole = issubclass(of, (int, np.integer)) and not issubclass(of, bool)
+  return "number" if whole else ""
+
+
+def _row_fault(
+  what: str, rows: Sequence[Any], fields: frozenset[str]
+) -> errors.UserError:
+  """The first row that is at fault, in words."""
+  for i, row in enumerate(rows):
+    if not isinstance(row, Mapping):
+      return errors.UserError(f"{what}, row {i}: a dict expected, got {row!r}.")
+    for field in sorted(fields - row.keys()):
+      return errors.UserError(f"{what}, row {i}: {field!r} is missing.")
+    for field in ("image_id", "category_id"):
+      if not _kind(type(row[field])):
+        return errors.UserError(
+          f"{what}, row {i}: {field} must be a whole number or a text, got"
+          f" {row[field]!r}."
+        )
+    crowd = row.get("iscrowd", 0)
+    if not isinstance(crowd, (int, float)) or crowd not in (0, 1):
+      return errors.UserError(
+        f"{what}, row {i}: iscrowd must be 0 or 1, got {crowd!r}."
+      )
+  return errors.UserError(f"{what}: its rows are no COCO rows.")
+
+
 def _check_known(
   rows: Iterable[Mapping], frame_index: Mapping, kind: str
 ) -> None:
@@ -211,15 +279,13 @@ def _match_one(
   iou: float,
   key: tuple[Any, Any],
 ) -> _Matched:
-  score = np.array([d["score"] for d in detections], np.float64)
+  score = _scores(detections, key)
   order = np.argsort(-score, kind="stable")[:_MAX_DETECTIONS]
   crowd = np.array([bool(o.get("iscrowd", 0)) for o in objects], bool)
   sort = np.argsort(crowd, kind="stable")  # crowds last
   crowd = crowd[sort]
   boxes = _boxes(objects, key)[sort]
   overlap = _overlap(_boxes(detections, key)[order], boxes, crowd)
-  if not np.isfinite(score).all():
-    raise errors.UserError(f"A score of image {key[0]!r} is not finite.")
   hit, skip = np.zeros(len(order), bool), np.zeros(len(order), bool)
   least = min(iou, 1 - 1e-10)
   free = np.ones(len(boxes), bool)
@@ -254,10 +320,33 @@ def _overlap(
   return np.divide(both, union, out=np.zeros_like(both), where=union > 0)
 
 
+def _scores(detections: Sequence[Mapping], key: tuple[Any, Any]) -> np.ndarray:
+  try:
+    score = np.array([d["score"] for d in detections], np.float64)
+  except (TypeError, ValueError):
+    score = np.array([np.nan])
+  if score.ndim != 1 or not np.isfinite(score).all():
+    raise errors.UserError(f"A score of image {key[0]!r} is no finite number.")
+  return score
+
+
 def _boxes(rows: Sequence[Mapping], key: tuple[Any, Any]) -> np.ndarray:
-  boxes = np.array([r["bbox"] for r in rows], np.float64).reshape(-1, 4)
-  if not np.isfinite(boxes).all():
-    raise errors.UserError(f"A box of image {key[0]!r} is not finite.")
+  if not rows:
+    return np.zeros((0, 4))
+  try:
+    boxes = np.array([r["bbox"] for r in rows], np.float64)
+  except (TypeError, ValueError):
+    boxes = np.zeros(0)
+  if boxes.shape != (len(rows), 4):
+    raise errors.UserError(
+      f"A box of image {key[0]!r} is not [x, y, w, h] in pixels: "
+      f"{[r['bbox'] for r in rows][:3]}."
+    )
+  if not (np.abs(boxes) < _FARTHEST).all() or (boxes[:, 2:] < 0).any():
+    raise errors.UserError(
+      f"A box of image {key[0]!r} is not finite, or its width or height is below"
+      f" 0: {boxes.tolist()[:3]}."
+    )
   return boxes
 
 
@@ -265,8 +354,20 @@ def _checked_anchors(anchors: Sequence[Mapping]) -> dict[Any, list]:
   if not anchors:
     raise errors.UserError("pm-k needs at least one anchor, got none.")
   sets = {}
-  for entry in anchors:
+  for i, entry in enumerate(anchors):
+    if not isinstance(entry, Mapping) or not {"anchor", "candidates"} <= set(
+      entry
+    ):
+      raise errors.UserError(
+        f"anchors, entry {i}: {{'anchor': id, 'candidates': [ids]}} expected, got"
+        f" {entry!r}."
+      )
     anchor = entry["anchor"]
+    if not isinstance(entry["candidates"], (list, tuple)):
+      raise errors.UserError(
+        f"anchors, entry {i}: candidates must be a list of image ids, got"
+        f" {entry['candidates']!r}."
+      )
     if anchor in sets:
       raise errors.UserError(f"Anchor {anchor!r} is given twice.")
     sets[anchor] = list(dict.fromkeys([anchor, *entry["candidates"]]))
@@ -285,5 +386,11 @@ def _indices(
         raise errors.UserError(
           f"Image {image!r} of the set of anchor {anchor!r} has no frame index."
         )
-      out[image] = number
+      whole = conditions.whole(number)
+      if whole is None:
+        raise errors.UserError(
+          f"The frame index of image {image!r} must be a whole number, got"
+          f" {number!r}."
+        )
+      out[image] = whole
   return out

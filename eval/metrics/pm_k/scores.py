@@ -11,6 +11,7 @@ import dataclasses
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.eval.metrics import arguments
 from robust_tfds.eval.metrics import intervals
 from robust_tfds.eval.metrics.pm_k import sets as sets_lib
 from robust_tfds.eval.metrics.pm_k.sets import Sets
@@ -143,8 +144,4 @@ def _rate(right: int, n: int, level: float) -> Interval:
 
 
 def _distance(k: int) -> int:
-  if isinstance(k, bool) or int(k) != k or k < 0:
-    raise errors.UserError(
-      f"k is a whole number of frames, at least 0, got {k!r}."
-    )
-  return int(k)
+  return arguments.whole("k", k)

@@ -7,6 +7,9 @@ import dataclasses
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.eval.metrics import arguments
+
+_FARTHEST = 2**31  # frames: longer than any video
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +54,7 @@ def group(group_id: np.typing.ArrayLike, frame: np.typing.ArrayLike) -> Sets:
     UserError: no frames, other shapes, offsets that are not whole, a set
       without its anchor or with the same offset twice; names the set.
   """
-  ids, offset = np.asarray(group_id), _whole(frame)
+  ids, offset = _ids(group_id), _whole(frame)
   if ids.ndim != 1 or ids.shape != offset.shape:
     raise errors.UserError(
       "group_id and frame must be [frames] each, got"
@@ -92,7 +95,7 @@ def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
       for a missing prediction and is refused with the frame's name: it is never
       counted as right or wrong.
   """
-  values = np.asarray(correct)
+  values = arguments.array("correct", correct)
   if not values.ndim or values.shape[-1] != len(sets.set_index):
     raise errors.UserError(
       f"correct must be [..., {len(sets.set_index)}] like group_id and frame, got"
@@ -117,13 +120,35 @@ def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
   return values.astype(bool)
 
 
+def _ids(group_id: np.typing.ArrayLike) -> np.ndarray:
+  """Texts or whole numbers, all of one kind."""
+  if isinstance(group_id, (list, tuple)):
+    mixed = {isinstance(g, (str, bytes)) for g in group_id}
+    if len(mixed) > 1:
+      raise errors.UserError("group_id must be all texts or all whole numbers.")
+  ids = arguments.array("group_id", group_id)
+  if ids.dtype == object and all(isinstance(g, str) for g in ids.flat):
+    ids = ids.astype(str)
+  if ids.size and ids.dtype.kind not in "iuSU":
+    raise errors.UserError(
+      f"group_id must be texts or whole numbers, got {ids.dtype}: a set without"
+      " an id cannot be told from another."
+    )
+  return ids
+
+
 def _whole(frame: np.typing.ArrayLike) -> np.ndarray:
-  values = np.asarray(frame)
-  if values.dtype.kind not in "iu":
-    number = np.asarray(values, np.float64)
-    if not (np.isfinite(number) & (number == np.floor(number))).all():
-      raise errors.UserError(
-        "frame must hold whole numbers: offsets in frames."
-      )
-    values = number
+  values = arguments.array("frame", frame)
+  if values.dtype.kind not in "iuf" and values.size:
+    raise errors.UserError(
+      f"frame must hold whole numbers, offsets in frames; got {values.dtype}."
+    )
+  fits = np.abs(values) < _FARTHEST  # False of NaN
+  if values.dtype.kind == "f":
+    fits &= values == np.floor(values)
+  if not fits.all():
+    raise errors.UserError(
+      "frame must hold whole numbers, offsets in frames; got"
+      f" {values[~fits][0]}."
+    )
   return values.astype(np.int64)

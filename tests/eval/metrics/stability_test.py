@@ -115,12 +115,12 @@ class RankTest(absltest.TestCase):
 
 class BadInputTest(absltest.TestCase):
   def test_difficulty(self):
-    for bad in (3, 7):
-      with self.assertRaisesRegex(ValueError, "more than"):
-        stability.flip_probability([[1, 2, 3]], difficulty=bad)
-    for bad in (0, -1, 1.5, True):
-      with self.assertRaisesRegex(ValueError, "whole number"):
-        stability.flip_probability([[1, 2, 3]], difficulty=bad)
+    with self.assertRaisesRegex(ValueError, "more than"):
+      stability.flip_probability([[1, 2, 3]], difficulty=3)
+    for bad in (0, -1, 1.5, True, 7, float("nan"), None, "1"):
+      for noise in (False, True):
+        with self.assertRaisesRegex(ValueError, "1, 2 or 3 .* got"):
+          stability.flip_probability([[1, 2, 3] * 9], noise, difficulty=bad)
 
   def test_noise_ignores_the_difficulty(self):
     top1 = [[1, 2, 1]]

@@ -39,9 +39,20 @@ class PlanTest(parameterized.TestCase):
     ({"severities": (6,)}, "must be 1-5, got 6"),
     ({"name": "digit_c"}, "Did you mean 'digits_c'"),
     ({"source": "flight"}, "Unknown data.source"),
-    ({"codec": "png"}, "'png' cannot be made on the fly; .* 'raw', 'jpeg85'"),
-    ({"codec": "webp"}, "config.data.codec: 'webp'"),
-    ({"codec": "webp", "source": "prepared"}, "Unknown codec 'webp'"),
+    ({"codec": "png"}, "config.data.codec: Unknown codec 'png'"),
+    ({"codec": "jpg85"}, "Did you mean 'jpeg85'"),
+    (
+      {"name": "cifar10_c", "codec": "published"},
+      "'published' cannot be made on the fly; .* 'raw', 'jpeg85'",
+    ),
+    (
+      {"codec": "webp", "source": "prepared"},
+      "config.data: Unknown codec 'webp'",
+    ),
+    (
+      {"split": "tset"},
+      "config.data.split: got 'tset', and digits_c has 'test'",
+    ),
     ({"codec": "h264", "source": "prepared"}, "Unknown codec 'h264'"),
     ({"codec": "published", "source": "prepared"}, "Unknown codec"),
     ({"geometry": "inception"}, "takes no geometry"),

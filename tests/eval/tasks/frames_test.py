@@ -217,7 +217,14 @@ class VidTest(parameterized.TestCase):
     config = self.config()
     with config.unlocked():
       config.model.name = "digits_cnn"
-      config.model.train = {"dataset": "digits"}
+      config.model.train = {
+        "dataset": "digits",
+        "split": "train",
+        "steps": 1,
+        "batch_size": 8,
+        "learning_rate": 1e-3,
+        "seed": 0,
+      }
     with self.assertRaisesRegex(ValueError, "Wrong label space: level has 10"):
       _run(config, self.base / "wrong")
 

@@ -7,6 +7,7 @@ import math
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds.eval.metrics import pm_k
 from tests import shared_data
 
@@ -135,11 +136,54 @@ class RulesTest(parameterized.TestCase):
     sets = [{"anchor": 1, "candidates": []}]
     with self.assertRaisesRegex(ValueError, "image 7, which has no frame"):
       pm_k.detection([], [_object(7, score=1.0)], sets, {1: 1})
-    with self.assertRaisesRegex(ValueError, "score of image 1 is not finite"):
+    with self.assertRaisesRegex(ValueError, "score of image 1 is no finite"):
       pm_k.detection([], [_object(1, score=math.nan)], sets, {1: 1})
     nowhere = _object(1, box=(0, 0, math.inf, 1))
     with self.assertRaisesRegex(ValueError, "box of image 1 is not finite"):
       pm_k.detection([nowhere], [], sets, {1: 1})
+
+  @parameterized.parameters(
+    ({"gt": [{"image_id": 1}]}, "gt, row 0: 'bbox' is missing"),
+    ({"gt": {"annotations": []}}, "take its 'annotations'"),
+    ({"gt": [{"iscrowd": "yes"}]}, "gt, row 0"),
+    ({"dt": [{"category_id": 1.5}]}, "dt, row 0"),
+    ({"anchors": [{"anchor": 1}]}, "anchors, entry 0"),
+    (
+      {"anchors": [{"anchor": 1, "candidates": "12"}]},
+      "must be a list of image",
+    ),
+    ({"frame_index": {1: math.nan}}, "index of image 1 must be a whole number"),
+    ({"frame_index": [1]}, "frame_index must be a dict"),
+    ({"iou": math.nan}, "iou must be a finite number"),
+    ({"class_agnostic": "no"}, "class_agnostic must be True or False"),
+  )
+  def test_refuses_arguments(self, change, message):
+    arguments = {
+      "gt": [_object(1)],
+      "dt": [],
+      "anchors": [{"anchor": 1, "candidates": []}],
+      "frame_index": {1: 0},
+    }
+    with self.assertRaisesRegex(errors.UserError, message):
+      pm_k.detection(**{**arguments, **change})
+
+  @parameterized.parameters(
+    ({"bbox": [0, 0, 5]}, r"is not \[x, y, w, h\]"),
+    ({"bbox": [0, 0, -5, 5]}, "width or height is below 0"),
+    ({"bbox": [0, 0, 1e300, 1]}, "is not finite"),
+    ({"image_id": 1.0}, "image_id must be a whole number or a text, got 1.0"),
+    ({"category_id": None}, "category_id must be"),
+    ({"category_id": "1"}, "category_id: all ids must be"),
+    ({"score": "high"}, "is no finite number"),
+    ({"score": None}, "is no finite number"),
+    ({"iscrowd": 2}, "iscrowd must be 0 or 1, got 2"),
+  )
+  def test_refuses_fields(self, change, message):
+    row = {**_object(1, score=0.5), **change}
+    with self.assertRaisesRegex(errors.UserError, message):
+      pm_k.detection(
+        [_object(1)], [row], [{"anchor": 1, "candidates": []}], {1: 0}
+      )
 
 
 if __name__ == "__main__":

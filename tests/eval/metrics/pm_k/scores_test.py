@@ -108,7 +108,7 @@ class AccuracyTest(parameterized.TestCase):
 
   @parameterized.parameters(-1, 1.5, True)
   def test_refuses_distances(self, k):
-    with self.assertRaisesRegex(ValueError, "k is a whole number"):
+    with self.assertRaisesRegex(ValueError, "k must be a whole number"):
       pm_k.accuracy([1], ["a"], [0], k=k)
 
   def test_refuses_models_in_accuracy(self):

@@ -1,0 +1,135 @@
+"""What the public functions of the metrics accept, checked in one place.
+
+Each function takes what the argument is called and its value, and gives the value
+as the metrics compute with it, or refuses it in words. Texts are no numbers here,
+nor are booleans, complex numbers and dates, though numpy would make numbers of
+them; a NaN is never counted as anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds import errors
+
+_REAL = "iuf"  # numpy's kinds of integers and floats
+
+
+def number(what: str, value: object) -> float:
+  """A finite real number; UserError for anything else."""
+  got = _real(value)
+  if got is None:
+    raise errors.UserError(f"{what} must be a finite number, got {value!r}.")
+  return got
+
+
+def fraction(what: str, value: object, highest: float = 1) -> float:
+  """A number in [0, highest]; UserError for anything else."""
+  got = _real(value)
+  if got is None or not 0 <= got <= highest:
+    kind = "must be a fraction" if highest == 1 else "must lie"
+    raise errors.UserError(
+      f"{what} {kind} in [0, {highest:g}], got {value!r}. Divide percent by 100."
+    )
+  return got
+
+
+def _real(value: object) -> float | None:
+  """A finite real number, also of an array without axes; else None."""
+  try:
+    scalar = np.asarray(value)
+  except ValueError:
+    return None
+  if scalar.ndim or scalar.dtype.kind not in _REAL or not np.isfinite(scalar):
+    return None
+  return float(scalar)
+
+
+def level(value: object) -> float:
+  """The coverage of an interval; UserError outside (0, 1)."""
+  got = number("level", value)
+  if not 0 < got < 1:
+    raise errors.UserError(f"level must lie in (0, 1), got {value}.")
+  return got
+
+
+def whole(
+  what: str, value: object, least: int = 0, most: int = 2**31 - 1
+) -> int:
+  """A whole number in [least, most]; UserError for anything else."""
+  got = conditions.whole(value)
+  if got is None or not least <= got <= most:
+    raise errors.UserError(
+      f"{what} must be a whole number from {least} to {most:,}, got {value!r}."
+    )
+  return got
+
+
+def flag(what: str, value: object) -> bool:
+  """True or False; UserError for anything else."""
+  if not isinstance(value, (bool, np.bool_)):
+    raise errors.UserError(f"{what} must be True or False, got {value!r}.")
+  return bool(value)
+
+
+def mapping(what: str, value: object) -> Mapping[Any, Any]:
+  """A dict or its like; UserError for anything else."""
+  if not isinstance(value, Mapping):
+    raise errors.UserError(
+      f"{what} must be a dict, got {type(value).__name__}: {value!r:.60}."
+    )
+  return value
+
+
+def array(what: str, values: object) -> np.ndarray:
+  """As an array; UserError for rows of unequal length."""
+  try:
+    return np.asarray(values)
+  except ValueError as e:
+    raise errors.UserError(
+      f"{what}: rows of unequal length cannot be one array ({e})."
+    ) from e
+
+
+def reals(what: str, values: object) -> np.ndarray:
+  """Finite float64 numbers of any shape; UserError for anything else."""
+  got = array(what, values)
+  if got.dtype.kind not in _REAL + "b" or not np.isfinite(got).all():
+    raise errors.UserError(
+      f"{what} must be finite numbers, got {got.dtype}{list(got.shape)}"
+      f" {_first_bad(got)}".rstrip()
+      + "."
+    )
+  return got.astype(np.float64)
+
+
+def rights(what: str, values: object) -> np.ndarray:
+  """Results as bool of any shape, from bool or the numbers 0 and 1.
+
+  Raises:
+    UserError: anything else. A NaN is a result that is missing, neither right
+      nor wrong.
+  """
+  got = array(what, values)
+  if got.dtype == bool:
+    return got
+  if got.dtype.kind not in _REAL or not ((got == 0) | (got == 1)).all():
+    raise errors.UserError(
+      f"{what} must be bool, or numbers 0 and 1, got {got.dtype}"
+      f" {_first_bad(got, (0, 1))}".rstrip()
+      + "."
+    )
+  return got.astype(bool)
+
+
+def _first_bad(values: np.ndarray, allowed: tuple[float, ...] = ()) -> str:
+  """The value at fault with its place, where the dtype is not."""
+  if values.dtype.kind not in _REAL:
+    return ""
+  bad = ~np.isin(values, allowed) if allowed else ~np.isfinite(values)
+  place = np.argwhere(bad)[0].tolist()
+  return f"with {values[tuple(place)]} at {place}"
