@@ -9,6 +9,7 @@ double_data = 8.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -48,14 +49,24 @@ def read(data: bytes) -> dict[str, np.ndarray]:
     name, blobs = "", []
     for part in _fields(layer.data):
       if part.number == name_field and part.kind == _BYTES:
-        name = bytes(part.data).decode("utf-8")
+        name = _text(part.data)
       elif part.number == blob_field and part.kind == _BYTES:
         blobs.append(_blob(part.data))
     for i, blob in enumerate(blobs):
-      arrays[f"{name}/{('weight', 'bias')[i] if i < 2 else i}"] = blob
+      key = f"{name}/{('weight', 'bias')[i] if i < 2 else i}"
+      if key in arrays:
+        raise errors.UserError(f"the array {key!r} stands twice")
+      arrays[key] = blob
   if not arrays:
     raise errors.UserError("no layer with arrays in it")
   return arrays
+
+
+def _text(data: memoryview) -> str:
+  try:
+    return bytes(data).decode("utf-8")
+  except UnicodeDecodeError as e:
+    raise errors.UserError("the name of a layer is not UTF-8") from e
 
 
 def _blob(data: memoryview) -> np.ndarray:
@@ -68,6 +79,8 @@ def _blob(data: memoryview) -> np.ndarray:
       shape = _dims(field.data)
     elif field.number in (5, 8):
       width = "<f4" if field.number == 5 else "<f8"
+      if len(field.data) % int(width[2:]):
+        raise errors.UserError(f"{len(field.data)} bytes of {width} numbers")
       values.append(np.frombuffer(field.data, width))
   if not values:
     raise errors.UserError("an array without numbers")
@@ -75,7 +88,7 @@ def _blob(data: memoryview) -> np.ndarray:
   if shape is None:
     # Old files pad every shape to four axes: a bias is [1, 1, 1, n].
     shape = [n for n in old if n != 1] or [1] if old[:2] == [1, 1] else old
-  if int(np.prod(shape)) != flat.size:
+  if math.prod(shape) != flat.size:
     raise errors.UserError(f"{flat.size} numbers for shape {tuple(shape)}")
   return flat.reshape(shape)
 

@@ -6,16 +6,24 @@ pickles, torch with `weights_only`, the rest are plain formats.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import pathlib
-import struct
-import zipfile
+import pickle
+import re
+import sys
+import time
+import warnings
+from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.reading import limits
 
 Arrays = dict[str, np.ndarray]
 
@@ -37,58 +45,94 @@ def read(checkpoint: str | os.PathLike[str]) -> Arrays:
     UserError: its ending is not known, or it is damaged or refused.
     ImportError: its reader is not installed.
   """
-  path = pathlib.Path(checkpoint).expanduser()
-  if not path.exists():
-    raise FileNotFoundError(f"No checkpoint at {path.absolute()}.")
+  path = _path(checkpoint)
+  try:
+    return _read(path)
+  except MemoryError as e:
+    raise errors.UserError(
+      f"{path}: its arrays need more memory than there is. It is damaged, or of a"
+      " much larger model."
+    ) from e
+
+
+def _read(path: pathlib.Path) -> Arrays:
   if path.is_dir():
     return _plain(path, _orbax(path))
-  if path.suffix not in _READERS:
+  suffix = path.suffix.lower()
+  if suffix not in _READERS:
     raise errors.UserError(
-      f"Got {path.name}, expected one of {', '.join(_READERS)} or an orbax"
-      " directory."
+      f"{path}: the ending {path.suffix!r} is of no checkpoint, expected one of"
+      f" {', '.join(_READERS)} or an orbax directory. If it is one of them, give"
+      " it that ending."
     )
-  return _plain(path, _READERS[path.suffix](path))
+  reading.file_size(
+    path
+  )  # refuses pipes and devices, which would wait for ever
+  return _plain(path, _READERS[suffix](path))
+
+
+def _path(checkpoint: str | os.PathLike[str]) -> pathlib.Path:
+  """A path at which something is."""
+  if not isinstance(checkpoint, (str, os.PathLike)) or not str(checkpoint):
+    raise errors.UserError(
+      f"Got {checkpoint!r} as a checkpoint, expected a path."
+    )
+  try:
+    path = pathlib.Path(checkpoint).expanduser()
+    if path.exists():
+      return path
+    linked = f": a link to {os.readlink(path)}" if path.is_symlink() else ""
+  except (OSError, ValueError, RuntimeError) as e:
+    raise errors.UserError(
+      f"{str(checkpoint)[:300]}: no path of a checkpoint: {e}."
+    ) from e
+  raise FileNotFoundError(f"No checkpoint at {path.absolute()}{linked}.")
 
 
 def _npz(path: pathlib.Path) -> Mapping[str, Any]:
-  try:
-    file = np.load(path, allow_pickle=False)
-    if not isinstance(file, np.lib.npyio.NpzFile):
-      raise errors.UserError("a single array, not an npz")
-    with file:
-      return {name: file[name] for name in file.files}
-  except (zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
-    raise _damaged(path, error) from error
+  return reading.npz_file(path)
 
 
 def _safetensors(path: pathlib.Path) -> Mapping[str, Any]:
   import safetensors
 
+  offsets = _offsets(path)
   try:
     with safetensors.safe_open(path, framework="flax") as file:
-      names = sorted(file.keys(), key=_offsets(path).__getitem__)
+      names = sorted(file.keys(), key=offsets.__getitem__)
       return {name: np.asarray(file.get_tensor(name)) for name in names}
-  except (safetensors.SafetensorError, struct.error, ValueError) as error:
-    raise _damaged(path, error) from error
+  except AttributeError as e:  # how it says that NumPy has no such numbers
+    raise errors.UserError(
+      f"{path}: holds numbers that are not read here ({e}), expected float32,"
+      " float16 or bfloat16. Convert them first."
+    ) from e
+  except (safetensors.SafetensorError, ValueError, TypeError, KeyError) as e:
+    raise _damaged(path, e) from e
 
 
 def _offsets(path: pathlib.Path) -> dict[str, int]:
   """Where each array starts: the order of writing is the network's order."""
-  import json
-
+  size = reading.file_size(path)
   with path.open("rb") as file:
-    (length,) = struct.unpack("<Q", file.read(8))
-    header = json.loads(file.read(length))
-  return {
-    name: entry["data_offsets"][0]
-    for name, entry in header.items()
-    if name != "__metadata__"
-  }
+    head = file.read(8)
+    length = int.from_bytes(head, "little")
+    if len(head) < 8 or length > size - 8:
+      raise _damaged(path, ValueError("it ends inside its header"))
+    header = reading.json_text(file.read(length), f"{path}: its header")
+  if not isinstance(header, dict):
+    raise _damaged(path, ValueError("its header is no JSON object"))
+  starts = {}
+  for name, entry in header.items():
+    if name == "__metadata__":
+      continue
+    places = entry.get("data_offsets") if isinstance(entry, dict) else None
+    if not isinstance(places, list) or not places:
+      raise _damaged(path, ValueError(f"the header says not where {name} lies"))
+    starts[name] = places[0]
+  return starts
 
 
 def _torch(path: pathlib.Path) -> Mapping[str, Any]:
-  import pickle
-
   try:
     import torch
   except ImportError as error:
@@ -99,23 +143,59 @@ def _torch(path: pathlib.Path) -> Mapping[str, Any]:
       " .safetensors or .npz),",
     ) from error
   try:
-    loaded = torch.load(path, map_location="cpu", weights_only=True)
-  except pickle.UnpicklingError as error:
+    with warnings.catch_warnings():
+      warnings.simplefilter("ignore")  # of archives that are refused below
+      loaded = torch.load(path, map_location="cpu", weights_only=True)
+  except MemoryError:
+    raise
+  except Exception as error:  # torch has no error of its own
+    raise _refused_torch(path, error) from error
+  arrays = {}
+  for name, value in _unwrap(path, loaded).items():
+    if isinstance(value, torch.Tensor):
+      arrays[_name(path, name)] = _of_tensor(path, name, value)
+  return arrays
+
+
+def _refused_torch(path: pathlib.Path, error: Exception) -> errors.UserError:
+  """Code, or damage; without torch's advice on how to run the code."""
+  asked = re.search(r"GLOBAL ([\w.]+)", str(error))
+  what = f" (here {asked[1]})" if asked else ""
+  if "TorchScript" in str(error):
+    what = " (it is a TorchScript archive)"
+  if not what and isinstance(error, pickle.UnpicklingError):
+    return _damaged(path, ValueError("its pickle is broken"))
+  if not what:
+    return _damaged(path, error)
+  return errors.UserError(
+    f"{path} holds more than arrays{what} and was refused: a pickle can run code"
+    " when it is read. Save its state_dict() alone, or as .safetensors."
+  )
+
+
+def _name(path: pathlib.Path, name: Any) -> str:
+  if not isinstance(name, str):
     raise errors.UserError(
-      f"{path} holds more than arrays and was refused: a pickle can run code"
-      " when it is read. Save its state_dict() alone, or as .safetensors."
-      f" torch said: {str(error).splitlines()[0][:200]}"
-    ) from error
-  except (RuntimeError, EOFError, OSError, ValueError) as error:
-    raise _damaged(path, error) from error
-  tensors = _unwrap(path, loaded)
-  return {
-    name: value.to(torch.float32).numpy()
-    if value.is_floating_point()
-    else value.numpy()
-    for name, value in tensors.items()
-    if isinstance(value, torch.Tensor)
-  }
+      f"{path}: the key {name!r} is a {type(name).__name__}, expected the name of"
+      " an array."
+    )
+  return name
+
+
+def _of_tensor(path: pathlib.Path, name: str, value: Any) -> np.ndarray:
+  import torch
+
+  if value.layout != torch.strided or value.is_quantized or value.is_meta:
+    kind = value.dtype if value.is_quantized else value.layout
+    raise errors.UserError(
+      f"{path}: {name} is a tensor of {'no data' if value.is_meta else kind},"
+      " expected a plain one: convert it before it is saved."
+    )
+  value = value.detach().resolve_conj()
+  if value.is_floating_point():
+    value = value.to(torch.float32)
+  array: np.ndarray = value.numpy()
+  return array
 
 
 def _unwrap(path: pathlib.Path, loaded: Any) -> Mapping[str, Any]:
@@ -134,7 +214,7 @@ def _caffemodel(path: pathlib.Path) -> Mapping[str, Any]:
 
   try:
     return caffemodel.read(path.read_bytes())
-  except (ValueError, IndexError) as error:
+  except ValueError as error:
     raise _damaged(path, error) from error
 
 
@@ -144,12 +224,64 @@ def _orbax(path: pathlib.Path) -> Mapping[str, Any]:
   from robust_tfds.models import variables
 
   try:
-    with ocp.PyTreeCheckpointer() as checkpointer:
+    with _without_echo(), ocp.PyTreeCheckpointer() as checkpointer:
+      _check_promises(path, checkpointer.metadata(path.absolute()))
       tree = checkpointer.restore(path.absolute())
-  except (ValueError, OSError, KeyError) as error:
+  except errors.UserError:
+    raise
+  except Exception as error:  # its stores have no error of their own
     raise _damaged(path, error) from error
   return {"/".join(p): leaf for p, leaf in variables.flatten(tree).items()}
 
+
+@contextlib.contextmanager
+def _without_echo() -> Iterator[None]:
+  """After the first array that fails, what the others would have said.
+
+  Orbax closes its event loop then, while they are still being read.
+  """
+  before = sys.unraisablehook
+
+  def hook(unraisable: Any) -> None:
+    if "Event loop is closed" not in str(unraisable.exc_value):
+      before(unraisable)
+
+  sys.unraisablehook = hook
+  try:
+    yield
+  except BaseException:
+    time.sleep(0.1)  # for those that are being read
+    raise
+  finally:
+    sys.unraisablehook = before
+
+
+def _check_promises(path: pathlib.Path, metadata: Any) -> None:
+  """Refuses arrays that the folder's files cannot hold; they end the process."""
+  import jax
+  import orbax.checkpoint as ocp
+
+  tree = metadata.item_metadata
+  leaves = [
+    leaf
+    for leaf in jax.tree.leaves(tree and tree.tree)
+    if isinstance(leaf, ocp.metadata.ArrayMetadata)
+  ]
+  promised = sum(
+    math.prod(x.shape) * np.dtype(x.dtype).itemsize for x in leaves
+  )
+  held = sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
+  if promised > _RATIO * held:
+    largest = max(leaves, key=lambda x: math.prod(x.shape))
+    raise errors.UserError(
+      f"{path}: the arrays promise {promised:,} bytes, e.g. {largest.name} of"
+      f" shape {largest.shape}, and its files have {held:,}. It is damaged: fetch"
+      " it again."
+    )
+  limits.check(promised, limits.ARRAY_BYTES, str(path), "bytes of arrays")
+
+
+_RATIO = 1100  # of unpacked to packed bytes, as for .npz (reading/arrays.py)
 
 _READERS = {
   ".npz": _npz,
@@ -170,23 +302,28 @@ def _plain(path: pathlib.Path, arrays: Mapping[str, Any]) -> Arrays:
     array = np.asarray(value)
     if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
       raise errors.UserError(
-        f"{path}: {name} is {array.dtype}, expected numbers."
+        f"{path}: {name} is {array.dtype}, expected real numbers."
       )
     if array.dtype.kind not in "iub":
-      array = array.astype(np.float32)
+      with np.errstate(over="ignore"):  # infinite then, which is refused
+        array = array.astype(np.float32)
     out[name] = array
   if not out:
     raise errors.UserError(f"{path} holds no arrays.")
   return out
 
 
+def _format(path: pathlib.Path) -> str:
+  return "orbax" if path.is_dir() else path.suffix
+
+
 def _damaged(path: pathlib.Path, error: Exception) -> errors.UserError:
   size = "directory"
   if path.is_file():
     size = f"{path.stat().st_size:,} bytes"
-  reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+  reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
   return errors.UserError(
-    f"{path} ({size}) cannot be read as {path.suffix or 'orbax'}: {reason}."
+    f"{path} ({size}) cannot be read as {_format(path)}: {reason}."
     " It is truncated, or of another format: fetch it again and compare its"
     " checksum."
   )

@@ -277,6 +277,11 @@ def _heads(model: NetworkModel) -> set[Path]:
 
 
 def _check_values(source: str, array: np.ndarray, origin: str) -> None:
+  if array.dtype.kind != "f":
+    raise errors.UserError(
+      f"{origin}: {source} is {array.dtype}, expected float weights. A quantised"
+      " checkpoint needs its scales: convert it to floats first."
+    )
   bad = array.size - int(np.isfinite(array).sum())
   if bad:
     raise errors.UserError(

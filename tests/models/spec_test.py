@@ -4,6 +4,7 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.spec import Spec
@@ -20,6 +21,44 @@ class SpecTest(parameterized.TestCase):
       Spec(channel_order="gbr")
     with self.assertRaisesRegex(ValueError, "expected one of"):
       DetectorSpec(channel_order="gbr")
+
+  @parameterized.parameters(
+    ({"mean": (0.5, 0.5)}, "Got mean .* one finite number per channel"),
+    ({"mean": 0.5}, "Got mean 0.5"),
+    ({"mean": "abc"}, "Got mean 'abc'"),
+    ({"mean": (0.5, float("nan"), 0.5)}, "Got mean"),
+    ({"std": (1, 0, 1)}, "std .1, 0, 1., expected .* a positive value"),
+    ({"std": (1, -1, 1)}, "a positive value"),
+    ({"scale": 0}, "Got scale 0"),
+    ({"scale": float("inf")}, "Got scale"),
+    ({"num_classes": 1}, "Got num_classes=1"),
+    ({"num_classes": 2.5}, "Got num_classes=2.5"),
+    ({"input_px": -1}, "Got input_px -1, expected a whole number of 1"),
+    ({"input_px": 224.0}, "Got input_px 224.0"),
+    ({"resize_px": "256"}, "Got resize_px '256'"),
+    ({"interpolation": "nearest"}, "Got interpolation 'nearest'"),
+    ({"resize": "fraction", "crop_fraction": 0}, "Got crop_fraction 0"),
+    ({"resize": "fraction", "crop_fraction": 1.5}, "Got crop_fraction 1.5"),
+  )
+  def test_refuses_odd_values_by_name(self, fields, words):
+    with self.assertRaisesRegex(errors.UserError, words):
+      Spec(**fields)
+
+  def test_refuses_odd_values_of_other_kinds(self):
+    for make, words in (
+      (lambda: VideoSpec(frames=0), "Got frames 0"),
+      (lambda: VideoSpec(rate=1.5), "Got rate 1.5"),
+      (lambda: DetectorSpec(short_px=-1), "Got short_px -1"),
+      (lambda: DetectorSpec(short_px=900, long_px=800), "below the shorter"),
+      (lambda: DetectorSpec(detections=0), "Got detections 0"),
+    ):
+      with self.assertRaisesRegex(errors.UserError, words):
+        make()
+
+  def test_lists_and_arrays_become_tuples(self):
+    spec = Spec(mean=[0, 0.5, 1], std=np.array([1.0, 2.0, 3.0]))
+    self.assertEqual((spec.mean, spec.std), ((0, 0.5, 1), (1.0, 2.0, 3.0)))
+    hash(spec)
 
   @parameterized.parameters(
     (Spec(), "short256_crop224"),

@@ -1,12 +1,21 @@
 """Every format of checkpoints, and files that are refused unread."""
 
+import io
+import json
+import os
 import pickle
+import struct
+import sys
+import warnings
+import zipfile
+from unittest import mock
 
 import numpy as np
 import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
@@ -128,7 +137,7 @@ class RefusalTest(checkpoints.Case):
     arrays["head.bias"] = np.array([_Bomb(str(target))], object)
     path = self.folder / "weights.npz"
     np.savez(path, allow_pickle=True, **arrays)
-    with self.assertRaisesRegex(ValueError, "allow_pickle=False|Object arrays"):
+    with self.assertRaisesRegex(ValueError, "'head.bias': Python objects"):
       models.convert.load("digits_cnn", path)
     self.assertFalse(target.exists())
 
@@ -141,15 +150,214 @@ class RefusalTest(checkpoints.Case):
       models.convert.load("digits_cnn", path)
     self.assertFalse(target.exists())
 
+  def test_torch_says_not_how_to_run_code(self):
+    torch = pytest.importorskip("torch", reason="the extra `convert`")
+    path = self.folder / "weights.pth"
+    torch.save(torch.nn.Linear(2, 2), path)
+    with self.assertRaisesRegex(errors.UserError, "here torch.nn") as caught:
+      models.convert.load("digits_cnn", path)
+    self.assertNotIn("weights_only", str(caught.exception))
+
+  @parameterized.parameters(
+    ("sparse", "tensor of torch.sparse_coo, expected"),
+    ("meta", "tensor of no data"),
+    ("number", "the key 3 is a int"),
+    ("text", "its pickle is broken|truncated"),
+  )
+  def test_odd_tensors(self, what, words):
+    torch = pytest.importorskip("torch", reason="the extra `convert`")
+    path = self.folder / "weights.pth"
+    name, tensor = "conv1.weight", torch.ones(2, 3)
+    torch.save(
+      {
+        "sparse": {name: tensor.to_sparse()},
+        "meta": {name: tensor.to("meta")},
+        "number": {3: tensor},
+        "text": {},
+      }[what],
+      path,
+    )
+    if what == "text":
+      path.write_bytes(b"hello world")
+    with self.assertRaisesRegex(errors.UserError, f"weights.pth.*({words})"):
+      models.convert.load("digits_cnn", path)
+
+  def test_torch_parameters_with_a_gradient(self):
+    torch = pytest.importorskip("torch", reason="the extra `convert`")
+    flat = checkpoints.drawn("digits_cnn")
+    state = checkpoints.as_torch(flat)
+    path = self.folder / "weights.pth"
+    torch.save(
+      {n: torch.nn.Parameter(torch.from_numpy(a)) for n, a in state.items()},
+      path,
+    )
+    self.same(models.convert.load("digits_cnn", path), flat)
+
   def test_torch_missing_is_said(self):
     path = self.folder / "weights.pth"
     path.write_bytes(b"x")
-    import sys
-    from unittest import mock
-
     with mock.patch.dict(sys.modules, {"torch": None}):
       with self.assertRaisesRegex(ImportError, r"robust_tfds\[convert\]"):
         models.convert.load("digits_cnn", path)
+
+
+class DamageTest(checkpoints.Case):
+  """Each refusal begins with the path, and names the array where it can."""
+
+  def setUp(self):
+    super().setUp()
+    self.flat = checkpoints.drawn("digits_cnn")
+    self.arrays = {"/".join(p): a for p, a in self.flat.items()}
+    self.first = "conv1/kernel"
+
+  def _refused(self, path, words, **kwargs):
+    with self.assertRaisesRegex(errors.UserError, words) as caught:
+      models.convert.load("digits_cnn", path, **kwargs)
+    self.assertStartsWith(str(caught.exception), str(path)[:300])
+    self.assertNotIn("allow_pickle", str(caught.exception))
+
+  def _file(self, name, data):
+    path = self.folder / name
+    path.write_bytes(data)
+    return path
+
+  @parameterized.parameters(
+    ("int8", "conv1/kernel is int8, expected float weights"),
+    ("bool", "conv1/kernel is bool, expected float"),
+    ("complex64", "conv1/kernel is complex64, expected real"),
+    ("U3", "conv1/kernel is <U3, expected real"),
+    ("datetime64[s]", "conv1/kernel is datetime64"),
+  )
+  def test_other_dtypes(self, dtype, words):
+    self.arrays[self.first] = np.ones(self.arrays[self.first].shape, dtype)
+    self._refused(self.npz(self.arrays), words)
+
+  def test_floats_of_other_widths(self):
+    for dtype in (np.float16, np.float64):
+      arrays = {n: a.astype(dtype) for n, a in self.arrays.items()}
+      rounded = {p: a.astype(dtype) for p, a in self.flat.items()}
+      got = models.convert.load("digits_cnn", self.npz(arrays))
+      self.same(got, {p: a.astype(np.float32) for p, a in rounded.items()})
+
+  def test_values(self):
+    for value in (np.nan, np.inf, 1e300):
+      arrays = {**self.arrays, self.first: np.full((3, 3, 3, 16), value)}
+      self._refused(
+        self.npz(arrays), "conv1/kernel has 432 values that are NaN"
+      )
+
+  def test_names_and_shapes(self):
+    arrays = dict(self.arrays)
+    kernel = arrays.pop(self.first)
+    for change, words in (
+      ({}, "1 arrays are not in the file: conv1.weight"),
+      ({self.first: kernel, "more": kernel}, "left over: more"),
+      ({"conv1/weights": kernel}, "differs is conv1/weights"),
+      ({self.first: kernel[1:]}, "conv1/kernel, got .2, 3, 3, 16., expected"),
+      ({self.first: kernel[:0]}, "conv1/kernel, got .0, 3, 3, 16., expected"),
+    ):
+      self._refused(self.npz({**arrays, **change}), words)
+    self._refused(self.npz(self.arrays), "has 10 classes", num_classes=7)
+
+  def test_npz(self):
+    data = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+      data, {"descr": "<f4", "fortran_order": False, "shape": (1 << 43,)}
+    )
+    path = self.folder / "weights.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+      archive.writestr("conv1/kernel.npy", data.getvalue() + bytes(100))
+    self._refused(path, "'conv1/kernel': the header promises")
+    path = self.npz(self.arrays)
+    with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
+      warnings.simplefilter("ignore")  # zipfile's own
+      archive.writestr("conv1/kernel.npy", b"")
+    self._refused(path, "'conv1/kernel.npy' stands twice")
+    self._refused(self._file("text.npz", b"hello"), "not a whole NumPy archive")
+
+  @parameterized.parameters(
+    (b"", "ends inside its header"),
+    (struct.pack("<Q", 1 << 62) + b"{}", "ends inside its header"),
+    (struct.pack("<Q", 10) + b"{not json}", "its header: line 1, column 2"),
+    (struct.pack("<Q", 99999) + b"[" * 99999, "nested too deep"),
+    (struct.pack("<Q", 9) + b'{"a":[1]}', "says not where a lies"),
+    (struct.pack("<Q", 3) + b"[1]", "no JSON object"),
+    (
+      struct.pack("<Q", 58)
+      + b'{"a":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]}}0000',
+      "numbers that are not read here",
+    ),
+  )
+  def test_safetensors(self, data, words):
+    self._refused(self._file("weights.safetensors", data), words)
+
+  def test_caffemodel(self):
+    whole = checkpoints.caffemodel(checkpoints.as_torch(self.flat), False)
+    for data, words in (
+      (whole + whole, "the array 'conv1/weight' stands twice"),
+      (b"<html>" * 99, "wire type"),
+      (np.random.default_rng(0).bytes(999), "wire type"),
+    ):
+      self._refused(self._file("net.caffemodel", data), words)
+
+  def _orbax(self):
+    import orbax.checkpoint as ocp
+
+    path = self.folder / "checkpoint"
+    handler = ocp.PyTreeCheckpointHandler(use_ocdbt=False)
+    with ocp.Checkpointer(handler) as checkpointer:
+      checkpointer.save(path, variables_lib.nest(self.flat), force=True)
+    return path
+
+  @parameterized.parameters("cut", "gone", "metadata", "pickle")
+  def test_orbax(self, what):
+    path = self._orbax()
+    self.same(models.convert.load("digits_cnn", path), self.flat)
+    chunk = path / "conv1.kernel" / "0.0.0.0"
+    if what == "cut":
+      chunk.write_bytes(chunk.read_bytes()[:20])
+    elif what == "gone":
+      chunk.unlink()
+    elif what == "metadata":
+      (path / "_METADATA").write_text("[1]")
+    else:
+      target = self.folder / "ran"
+      chunk.write_bytes(pickle.dumps(_Bomb(str(target))))
+      self.addCleanup(lambda: self.assertFalse(target.exists()))
+    with mock.patch.object(sys, "unraisablehook") as echo:
+      self._refused(path, "cannot be read as orbax")
+    echo.assert_not_called()
+
+  def test_orbax_that_promises_more_than_it_holds(self):
+    path = self._orbax()
+    file = path / "conv1.kernel" / ".zarray"
+    note = json.loads(file.read_text())
+    file.write_text(json.dumps({**note, "shape": [1 << 43, 1, 1, 1]}))
+    self._refused(path, "promise 35,.* bytes, e.g. conv1.kernel of shape")
+
+  def test_paths(self):
+    good = self.npz(self.arrays)
+    link = self.folder / "link.npz"
+    link.symlink_to(good)
+    self.same(models.convert.load("digits_cnn", link), self.flat)
+    upper = self._file("WEIGHTS.NPZ", good.read_bytes())
+    self.same(models.convert.load("digits_cnn", upper), self.flat)
+    pipe = self.folder / "pipe.npz"
+    os.mkfifo(pipe)
+    self._refused(pipe, "not a file")
+    self._refused(self._file("net.onnx", b""), "the ending '.onnx'")
+    (self.folder / "folder.npz").mkdir()
+    self._refused(self.folder / "folder.npz", "cannot be read as orbax")
+    self._refused("x" * 5000 + ".npz", "no path of a checkpoint")
+    link = self.folder / "dangling.npz"
+    link.symlink_to(self.folder / "none.npz")
+    with self.assertRaisesRegex(FileNotFoundError, "dangling.npz: a link to"):
+      models.convert.load("digits_cnn", link)
+    for nothing in ("", None, 3):
+      with self.assertRaisesRegex(
+        errors.UserError, "as a checkpoint, expected"
+      ):
+        models.convert.load("digits_cnn", nothing)
 
 
 class _Bomb:
