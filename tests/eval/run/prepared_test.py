@@ -212,7 +212,7 @@ class PreparedTest(parameterized.TestCase):
     for example_id, row in self._loaded(clean).items():
       frames = task.sample(row["video"], condition, example_id)
       if codec == videos.H264:
-        data = videos.encode(iter(frames), row["fps"], codec)
+        data = videos.encode(iter(frames), float(row["fps"]), codec)
         frames = video_files.decode(data)
       np.testing.assert_array_equal(loaded[example_id]["video"], frames)
       for key in ("label", "fps", "group_id", "frame"):
