@@ -74,7 +74,13 @@ _ALLOWED = {
 }
 # Packages that a module may import when it is imported; others inside functions.
 _THIRD_PARTY = {
-  "robust_tfds": {"tensorflow_datasets", "numpy", "absl", "pydantic"},
+  "robust_tfds": {
+    "tensorflow_datasets",
+    "numpy",
+    "absl",
+    "pydantic",
+    "typing_extensions",
+  },
   "robust_tfds.errors": set(),
   "robust_tfds.conditions": {"numpy"},
   "robust_tfds.reading": {"numpy"},

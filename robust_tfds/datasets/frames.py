@@ -39,6 +39,7 @@ from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.datasets import base
 from robust_tfds.datasets import geometry
+from robust_tfds.datasets import jpeg_feature
 from robust_tfds.datasets import pictures
 from robust_tfds.reading import pictures as files
 
@@ -144,9 +145,7 @@ class Builder(
       shape = (self.SIDE_PX, self.SIDE_PX, 3)
     lossless = not whole or self.SIDE_PX is not None
     features: dict[str, Any] = {
-      "image": tfds.features.Image(
-        shape=shape, encoding_format="png" if lossless else "jpeg"
-      ),
+      "image": jpeg_feature.picture(shape, lossless=lossless),
       "label": self.label_feature(),
       "labels": tfds.features.Sequence(self.label_feature()),
       "is_anchor": np.bool_,

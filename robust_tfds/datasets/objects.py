@@ -42,6 +42,7 @@ import tensorflow_datasets as tfds
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.datasets import base
+from robust_tfds.datasets import jpeg_feature
 from robust_tfds.datasets import pictures
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.sources import frost
@@ -121,9 +122,7 @@ class Builder(
     """A picture and its objects, see the header."""
     lossless = self.config.codec in ("", pictures.RAW)
     return {
-      "image": tfds.features.Image(
-        shape=(None, None, 3), encoding_format="png" if lossless else "jpeg"
-      ),
+      "image": jpeg_feature.picture((None, None, 3), lossless=lossless),
       "size": tfds.features.Tensor(shape=(2,), dtype=np.int32),
       "image_id": np.int64,
       "objects": tfds.features.Sequence(self._object_features()),

@@ -17,12 +17,12 @@ from typing import Any
 from typing import ClassVar
 
 import numpy as np
-import tensorflow_datasets as tfds
 
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.datasets import base
 from robust_tfds.datasets import geometry
+from robust_tfds.datasets import jpeg_feature
 from robust_tfds.datasets.sources import frost
 
 RAW, JPEG85 = "raw", "jpeg85"
@@ -73,9 +73,7 @@ class Builder(
     )
     side = self.side_px()
     return {
-      "image": tfds.features.Image(
-        shape=(side, side, 3), encoding_format="png" if lossless else "jpeg"
-      ),
+      "image": jpeg_feature.picture((side, side, 3), lossless=lossless),
       "label": self.label_feature(),
     }
 

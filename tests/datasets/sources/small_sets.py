@@ -71,6 +71,20 @@ def ucf101(root: pathlib.Path) -> pathlib.Path:
   return root
 
 
+def ucf101_ds(root: pathlib.Path) -> pathlib.Path:
+  """Two clips of two classes under natural shifts."""
+  classes = action_layouts.class_ind("Archery", "Billiards")
+  _put(root / "ucfTrainTestlist/classInd.txt", classes)
+  rows = ["Billiards,a.mp4,1,kids,Age", "Archery,b.webm,2,prank,Behavioral"]
+  head = "label,filename,video_id,shift,category"
+  _put(root / "ucf101-DS_eval.csv", "\n".join([head, *rows]) + "\n")
+  for i, row in enumerate(rows):
+    label, file, *_ = row.split(",")
+    data = movies.encode(action_layouts.clip(i), fps=24)
+    _put(root / "UCF101-DS" / label / file, data)
+  return root
+
+
 def hmdb51(root: pathlib.Path) -> pathlib.Path:
   """One test video of each of two classes."""
   for i, name in enumerate(("brush_hair", "wave")):

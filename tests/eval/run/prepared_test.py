@@ -1,22 +1,37 @@
-"""On the fly equals prepared: for every corrupted set, pixel for pixel."""
+"""On the fly equals prepared: for every set and codec, byte for byte.
+
+Three things are held equal: what `tfds.load` gives of a condition, what the
+evaluator shows of that set to a model, and what it makes of the clean set on the
+fly where its task can make the codec.
+"""
 
 import pathlib
 import tempfile
+from unittest import mock
 
 import jax
 import ml_collections
 import numpy as np
+import pytest
+import tensorflow_datasets as tfds
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds import datasets
+from robust_tfds.datasets import sequences
+from robust_tfds.datasets import videos
+from robust_tfds.datasets.sources import cifar
+from robust_tfds.datasets.sources import published_arrays
 from robust_tfds.eval import tasks
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import cells
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.video.spec import VideoSpec
+from robust_tfds.reading import videos as video_files
+from tests.datasets import natural_videos
+from tests.datasets.sources import cifar_layouts
 from tests.datasets.sources import small_sets
 
 _NAMES = [n for n in datasets.names() if datasets.builder_class(n).FAMILY]
@@ -32,18 +47,35 @@ _CONFIGS = {
   "sequences": "shot_noise_2",
   "videos": "speckle_noise_2",
 }
-# The library's JPEG is decoded by Pillow's rules; TensorFlow reads the prepared
-# files with rules of its own.
 _LOSSLESS = {"pictures": "raw", "sequences": "png", "videos": "lossless"}
+_CODECS = [
+  (name, codec)
+  for name in _NAMES
+  for codec in datasets.codecs(name)
+  if codec != datasets.PUBLISHED
+]
+# A row of every set, the lossless one, is among the fast tests, and every other
+# codec once.
+_FAST = [
+  (name, codec)
+  for name, codec in _CODECS
+  if codec in _LOSSLESS.values() or name in ("imagenet_c", "digits_p", "coco_c")
+]
+_SLOW = [row for row in _CODECS if row not in _FAST]
+_NATURAL = {
+  "digits_vid_robust": small_sets.embedded,
+  "imagenet_vid_robust": natural_videos.vid,
+  "ytbb_robust": natural_videos.ytbb,
+}
 _CLIP = VideoSpec(num_classes=2, frames=4, rate=1, input_px=16, resize_px=16)
 
 
 def _task(
-  name: str, *, fly: bool, seed: int = 0, geometry: str = ""
+  name: str, *, fly: bool, seed: int = 0, geometry: str = "", codec: str = ""
 ) -> base.Task:
   family = datasets.builder_class(name).FAMILY
   task = "detection" if name in _OBJECTS else _TASKS[family.kind]
-  codec = _LOSSLESS[family.kind]
+  codec = codec or _LOSSLESS[family.kind]
   setting = base.Setting(
     dataset=name,
     edition=datasets.edition(name, geometry),
@@ -62,7 +94,9 @@ class PreparedTest(parameterized.TestCase):
     cls.folder = pathlib.Path(tempfile.mkdtemp())
     cls.mesh = devices.mesh(jax.local_devices()[:1])
 
-  def _source(self, name, config, codec, **options) -> inputs.Source:
+  def _source(
+    self, name, config, codec, manual_dir=None, limit=3, **options
+  ) -> inputs.Source:
     root = self.folder / name
     root.mkdir(exist_ok=True)
     if codec:
@@ -71,16 +105,18 @@ class PreparedTest(parameterized.TestCase):
       name,
       config,
       data_dir=self.folder / "data",
-      manual_dir=small_sets.MAKERS[name](root),
-      limit=3,
+      manual_dir=manual_dir or small_sets.MAKERS[name](root),
+      limit=limit,
       **options,
     )
     (split,) = builder.info.splits
     return inputs.Source(builder, split, batch_size=4)
 
-  def _shown(self, name, condition, *, fly: bool, seed: int = 0, geometry=""):
+  def _shown(
+    self, name, condition, *, fly: bool, seed: int = 0, geometry="", codec=""
+  ):
     """(batch, pixels) that the evaluator shows to a model."""
-    task = _task(name, fly=fly, seed=seed, geometry=geometry)
+    task = _task(name, fly=fly, seed=seed, geometry=geometry, codec=codec)
     options = {"geometry": geometry} if geometry else {}
     if fly:
       source = self._source(
@@ -96,6 +132,34 @@ class PreparedTest(parameterized.TestCase):
     batch = next(iter(batches.batches()))
     images = cells.show(task, condition, batches, batch, self.mesh)
     return batch, images[batch.mask]
+
+  def _loaded(self, source: inputs.Source) -> dict[str, dict]:
+    """What `tfds.load` gives of a set, by example."""
+    builder = source.builder
+    rows = tfds.load(
+      f"{builder.name}/{builder.config.name}".rstrip("/"),
+      split=source.split,
+      data_dir=builder._data_dir_root,
+      download=False,
+    )
+    loaded = {r["example_id"].decode(): r for r in tfds.as_numpy(rows)}
+    self.assertLen(loaded, source.total)
+    return loaded
+
+  def _assert_loaded(self, source, batch, images):
+    """The evaluator's batch is what `tfds.load` gives, ids included."""
+    loaded = self._loaded(source)
+    ids = [i for i, valid in zip(batch.example_id, batch.mask) if valid]
+    self.assertCountEqual(ids, loaded)
+    for place, example_id in enumerate(ids):
+      row = loaded[example_id]
+      self.assertEqual(batch.group_id[place], row["group_id"].decode())
+      self.assertEqual(batch.frame[place], row["frame"])
+      self.assertEqual(batch.label[place], row.get("label", -1))
+      height, width = batch.size[place]
+      np.testing.assert_array_equal(
+        images[place][..., :height, :width, :], row[source.pixels]
+      )
 
   def test_every_set_is_here(self):
     self.assertCountEqual(_NAMES, small_sets.MAKERS)
@@ -113,6 +177,122 @@ class PreparedTest(parameterized.TestCase):
     self.assertEqual(list(clean.example_id), list(prepared.example_id))
     # A canvas may be black where its picture ends.
     self.assertGreater(np.mean(_first(clean_pixels) != _last(fly_pixels)), 0.1)
+
+  @parameterized.parameters(*_FAST)
+  def test_every_codec(self, name, codec):
+    self._check_codec(name, codec)
+
+  @pytest.mark.slow
+  @parameterized.parameters(*_SLOW)
+  def test_every_other_codec(self, name, codec):
+    self._check_codec(name, codec)
+
+  def _check_codec(self, name, codec):
+    family = datasets.builder_class(name).FAMILY
+    condition = family.parse(_CONFIGS[family.kind])
+    source = self._source(name, condition.config, codec, seed=0)
+    task = _task(name, fly=True, codec="" if family.kind == "videos" else codec)
+    if family.kind == "videos":
+      self._check_video(name, source, condition, codec)
+      return
+    batch, images = self._shown(name, condition, fly=False, codec=codec)
+    self._assert_loaded(source, batch, images)
+    if codec in task.fly_codecs:
+      fly, made = self._shown(name, condition, fly=True, codec=codec)
+      self.assertEqual(list(fly.example_id), list(batch.example_id))
+      np.testing.assert_array_equal(fly.label, batch.label)
+      np.testing.assert_array_equal(made, images)
+
+  def _check_video(self, name, source, condition, codec):
+    """Whole videos: clips of them are compared above."""
+    task = _task(name, fly=True)
+    clean = self._source(name, task.clean_config, task.clean_codec)
+    loaded = self._loaded(source)
+    self.assertCountEqual(loaded, self._loaded(clean))
+    for example_id, row in self._loaded(clean).items():
+      frames = task.sample(row["video"], condition, example_id)
+      if codec == videos.H264:
+        data = videos.encode(iter(frames), float(row["fps"]), codec)
+        frames = video_files.decode(data)
+      np.testing.assert_array_equal(loaded[example_id]["video"], frames)
+      for key in ("label", "fps", "group_id", "frame"):
+        self.assertEqual(loaded[example_id][key], row[key])
+
+  @parameterized.parameters(*_NATURAL)
+  def test_natural_videos(self, name):
+    root = self.folder / name
+    root.mkdir()
+    _NATURAL[name](root)
+    for options in ({}, {"geometry": "short32_crop32"}):
+      if name == "digits_vid_robust":
+        options = {}
+      source = self._source(name, "", "", root, None, **options)
+      source = inputs.Source(
+        source.builder, source.split, batch_size=source.total
+      )
+      (batch,) = source.batches()
+      self._assert_loaded(source, batch, batch.image)
+
+  def test_natural_shifts(self):
+    root = self.folder / "ucf101_ds"
+    small_sets.ucf101_ds(root)
+    source = self._source("ucf101_ds", "", "lossless", root)
+    for example_id, row in self._loaded(source).items():
+      file = root / "UCF101-DS" / example_id
+      np.testing.assert_array_equal(row["video"], video_files.decode(file))
+
+  def test_published_pictures(self):
+    source = self._source("imagenet_c", "fog_3", datasets.PUBLISHED, limit=None)
+    (batch,) = source.batches()
+    self._assert_loaded(source, batch, batch.image[batch.mask])
+
+  def test_published_videos(self):
+    root = self.folder / "tiny_imagenet_p"
+    root.mkdir(exist_ok=True)
+    small_sets.tiny_imagenet(root)
+    frames = np.random.default_rng(0).integers(
+      0, 256, (31, 64, 64, 3), np.uint8
+    )
+    file = root / "Tiny-ImageNet-P" / "tilt" / "n00000002" / "val_0.mp4"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(sequences.encode(frames, "h264", "tilt"))
+    source = self._source("tiny_imagenet_p", "tilt", datasets.PUBLISHED, root)
+    (batch,) = source.batches()
+    self.assertEqual(batch.label[0], 1)
+    self._assert_loaded(source, batch, batch.image[batch.mask])
+
+  def test_published_arrays(self):
+    root = self.folder / "cifar10_c"
+    root.mkdir(exist_ok=True)
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (5, 4, 32, 32, 3), np.uint8)
+    with mock.patch.object(published_arrays, "IMAGES", 4):
+      cifar_layouts.write_published(
+        root, cifar.CIFAR10, "fog", pixels, np.arange(4)
+      )
+      source = self._source("cifar10_c", "fog_3", datasets.PUBLISHED, root)
+    (batch,) = source.batches()
+    self._assert_loaded(source, batch, batch.image[batch.mask])
+    row = int(batch.example_id[0].removeprefix("test_"))
+    np.testing.assert_array_equal(batch.image[0], pixels[2, row])
+
+  def test_array_record(self):
+    """Read without TensorFlow: the same pixels."""
+    condition = conditions.Condition("gaussian_noise", 3)
+    for codec in ("jpeg85", "raw"):
+      _, images = self._shown("imagenet_c", condition, fly=False, codec=codec)
+      source = self._source("imagenet_c", "gaussian_noise_3", codec)
+      other = datasets.prepare(
+        "imagenet_c",
+        "gaussian_noise_3",
+        codec=codec,
+        data_dir=self.folder / "array_record",
+        manual_dir=small_sets.MAKERS["imagenet_c"](self.folder),
+        limit=3,
+        file_format="array_record",
+      )
+      (batch,) = inputs.Source(other, source.split, batch_size=3).batches()
+      np.testing.assert_array_equal(batch.image, images)
 
   @parameterized.parameters("imagenet_c", "imagenet_p")
   def test_at_299_px(self, name):
