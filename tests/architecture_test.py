@@ -33,6 +33,11 @@ _ALLOWED = {
   "robust_tfds.corrupt_folder": (
     "robust_tfds.command",
     "robust_tfds.corruptions",
+    "robust_tfds.folder_work",
+    "robust_tfds.whole_files",
+  ),
+  "robust_tfds.folder_work": (
+    "robust_tfds.corruptions",
     "robust_tfds.whole_files",
   ),
   "robust_tfds.whole_files": (),

@@ -1,6 +1,14 @@
 """`corrupt_folder`: tree, modes, resume, refusals."""
 
+import json
+import os
 import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+from unittest import mock
 
 import numpy as np
 from absl.testing import absltest
@@ -9,6 +17,8 @@ from PIL import Image
 
 from robust_tfds import corrupt_folder
 from robust_tfds import corruptions
+from robust_tfds import errors
+from robust_tfds.reading import limits
 
 
 def _picture(mode="RGB", size=(40, 33)) -> Image.Image:
@@ -104,6 +114,196 @@ class CorruptFolderTest(parameterized.TestCase):
     _picture().save(self.source / "x.bmp")
     with self.assertRaisesRegex(ValueError, "would be written to one file"):
       self._run()
+
+  def _command(self, *flags):
+    """Runs the command; returns its exit status and all that it printed."""
+    done = subprocess.run(
+      [
+        *(sys.executable, "-m", "robust_tfds.corrupt_folder"),
+        *("--corruption=contrast", "--severity=2", *flags),
+        *("--", str(self.source), str(self.target)),
+      ],
+      check=False,
+      capture_output=True,
+      text=True,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+  def _files(self):
+    return {
+      str(p.relative_to(self.target)): p.read_bytes()
+      for p in self.target.rglob("*")
+      if p.is_file()
+    }
+
+  def test_a_bad_picture_is_named_and_skipped_on_request(self):
+    _picture().save(self.source / "x.png")
+    (self.source / "y.png").write_bytes(b"<html>")
+    (self.source / "z.txt").write_text("")
+    code, text = self._command()
+    self.assertEqual(code, 1)
+    self.assertRegex(text, "1 left out:\n.*y.png cannot be read as an image")
+    self.assertIn("use --skip_errors", text)
+    self.assertIn("files of other types were passed by: 1 .txt", text)
+    self.assertTrue((self.target / "contrast/2/x.png").exists())
+    code, text = self._command("--skip_errors")
+    self.assertEqual(code, 0)
+    self.assertRegex(text, "1 left out:\n.*y.png cannot be read as an image")
+    self.assertNotIn("Traceback", text)
+
+  @parameterized.parameters(
+    (["--severity=²"], "takes numbers 1-5"),
+    (["--severity="], "Nothing to do"),
+    (["--workers=0"], "expected at least 1"),
+  )
+  def test_flags_that_make_no_sense(self, flags, text):
+    _picture().save(self.source / "x.png")
+    code, printed = self._command(*flags)
+    self.assertEqual(code, 1)
+    self.assertRegex(printed, text)
+    self.assertNotIn("Traceback", printed)
+
+  def test_names(self):
+    for name in ("-dash", "line\nbreak", "日本", "a b", "x.y"):
+      _picture().save(self.source / f"{name}.png")
+    self.assertEqual(self._run(), (5, []))
+    self.assertTrue((self.target / "contrast/2/line\nbreak.png").exists())
+    long_name = "n" * 250 + ".png"
+    _picture().save(self.source / long_name)
+    self.assertEqual(self._run(), (1, []))
+
+  def test_links_are_followed(self):
+    elsewhere = self.source.parent / "elsewhere"
+    elsewhere.mkdir()
+    _picture().save(elsewhere / "x.png")
+    os.symlink(elsewhere / "x.png", self.source / "a.png")
+    os.symlink(elsewhere, self.source / "folder")
+    os.symlink(elsewhere / "gone.png", self.source / "b.png")
+    written, failed = self._run()
+    self.assertEqual(written, 2)
+    self.assertTrue((self.target / "contrast/2/folder/x.png").exists())
+    self.assertRegex(failed[0], "b.png: cannot be read: No such file")
+
+  @parameterized.parameters(True, False)
+  def test_photographs_are_turned_upright(self, ignored):
+    exif = Image.Exif()
+    exif[274] = 6
+    _picture().save(self.source / "x.jpg", exif=exif)
+    self._run(ignore_orientation=ignored)
+    out = Image.open(self.target / "contrast" / "2" / "x.png")
+    self.assertEqual(out.size, (40, 33) if ignored else (33, 40))
+
+  def test_notes(self):
+    exif = Image.Exif()
+    exif[274] = 3
+    _picture().save(self.source / "x.jpg", exif=exif)
+    _picture().save(
+      self.source / "y.gif",
+      save_all=True,
+      append_images=[_picture().rotate(90)],
+    )
+    (self.source / ".z.png").touch()
+    code, text = self._command()
+    self.assertEqual(code, 0, text)
+    self.assertRegex(text, "1 pictures turned upright.*x.jpg")
+    self.assertRegex(text, "1 pictures have more frames.*y.gif")
+    self.assertIn("1 hidden files or folders were passed by", text)
+    os.utime(self.source / "x.jpg", (time.time() + 99,) * 2)
+    _, text = self._command()
+    self.assertRegex(text, "1 pictures are newer than results of theirs.*x.jpg")
+
+  def test_other_settings_in_one_folder(self):
+    _picture().save(self.source / "x.png")
+    self._run()
+    self._run(names=["brightness"])
+    for other in ({"seed": 1}, {"ignore_orientation": True}):
+      with self.assertRaisesRegex(
+        errors.UserError, r"out: holds results of \{.*'seed': 0.*this run is of"
+      ):
+        self._run(names=["fog"], **other)
+    record = self.target / ".corrupt_folder.json"
+    self.assertEqual(json.loads(record.read_text())["seed"], 0)
+    record.write_text("{")
+    with self.assertRaisesRegex(errors.UserError, "corrupt_folder.json.*JSON"):
+      self._run()
+
+  @parameterized.parameters((1, 1), (1, 90), (90, 1))
+  def test_odd_sizes(self, width, height):
+    _picture(size=(width, height)).save(self.source / "x.png")
+    names = ["gaussian_noise", "glass_blur", "zoom_blur", "fog"]
+    written, failed = self._run(names=names)
+    self.assertEqual((written, failed), (len(names), []))
+    out = Image.open(self.target / "fog" / "2" / "x.png")
+    self.assertEqual(out.size, (width, height))
+
+  def test_a_picture_too_large_to_corrupt(self):
+    Image.new("RGB", (30_000, 1)).save(self.source / "a.png")
+    _picture().save(self.source / "b.png")
+    written, failed = self._run()
+    self.assertEqual(written, 1)
+    self.assertRegex(failed[0], "in/a.png: .*canvas.*ROBUST_TFDS_LIMITS")
+    with mock.patch.object(limits, "PICTURE_PIXELS", 99):
+      _, failed = self._run(names=["fog"])
+    self.assertRegex(failed[1], r"in/b.png: 1,320 pixels \(40 x 33\)")
+
+  def test_a_full_disk(self):
+    _picture().save(self.source / "x.png")
+    full = OSError(28, "No space left on device")
+    write = pathlib.Path.write_bytes
+    with mock.patch.object(pathlib.Path, "write_bytes", autospec=True) as fake:
+      fake.side_effect = lambda path, data: (
+        write(path, data) if path.name == "0" else (_ for _ in ()).throw(full)
+      )
+      with self.assertRaisesRegex(
+        errors.UserError, "x.png: cannot be written: No space left"
+      ):
+        self._run()
+    self.assertEqual(list(self.target.rglob("*.png")), [])
+    self.assertEqual(self._run(), (1, []))
+
+  def test_folders(self):
+    _picture().save(self.source / "x.png")
+    inside = self.source.parent / "link"
+    os.symlink(self.source, inside)
+    for target in (self.source, self.source.parent, inside, inside / "deep"):
+      with self.assertRaisesRegex(ValueError, "inside one another"):
+        corrupt_folder.run(
+          self.source, target, names=["fog"], severities=[1], quiet=True
+        )
+    self.target.write_text("a file")
+    with self.assertRaisesRegex(
+      errors.UserError, "out: a file, expected a fol"
+    ):
+      self._run()
+    with self.assertRaisesRegex(FileNotFoundError, "x.png is no folder"):
+      corrupt_folder.run(
+        self.source / "x.png", self.target, names=["fog"], severities=[1]
+      )
+
+  def test_kills(self):
+    for i in range(25):
+      _picture(size=(64, 48 + i)).save(self.source / f"{i}.png")
+    command = [
+      *(sys.executable, "-m", "robust_tfds.corrupt_folder"),
+      *(str(self.source), str(self.target)),
+      *("--corruption=contrast,brightness,pixelate", "--severity=1,2,3"),
+    ]
+    for delay in random.Random(0).sample(range(5, 40), 2):
+      with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None and not list(self.target.rglob("*.png")):
+          time.sleep(0.02)
+        time.sleep(delay / 100)
+        process.send_signal(signal.SIGKILL)
+      for path in self.target.glob("[a-z]*/**/*.png"):
+        Image.open(path).load()  # whole, whenever it was
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    killed = self._files()
+    self.target = self.target.with_name("other")
+    self._run(
+      names=["contrast", "brightness", "pixelate"], severities=[1, 2, 3]
+    )
+    self.assertEqual(killed, self._files())
+    self.assertLen(killed, 25 * 9 + 1)
 
 
 if __name__ == "__main__":

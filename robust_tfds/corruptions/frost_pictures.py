@@ -22,6 +22,7 @@ import pathlib
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.reading import pictures
 
 VARIABLE = "ROBUST_TFDS_FROST_DIR"
 SHA256 = {
@@ -45,6 +46,8 @@ SHA256 = {
   ),
 }
 USED = tuple(SHA256)[:5]  # randint(5): the sixth picture is never drawn
+# Height and width of those used, px; the `any` edition's factors rest on them.
+SHAPES = ((600, 900), (315, 560), (315, 560), (350, 527), (495, 660))
 
 
 @dataclasses.dataclass
@@ -77,11 +80,14 @@ def use_folder(
 
   Raises:
     FileNotFoundError: a picture is missing there.
-    ValueError: a picture is another one.
+    UserError: a picture is another one, or with `allow_other_pictures` cannot be
+      read or has another size.
   """
   chosen = None if folder is None else pathlib.Path(folder).expanduser()
   if chosen is not None:
     _check(chosen, allow_other_pictures)
+    if allow_other_pictures:
+      _read(chosen)
   _choice.folder = chosen
   _choice.other = allow_other_pictures
   _choice.version += 1
@@ -139,15 +145,27 @@ def folder() -> pathlib.Path:
 
 
 def load() -> list[np.ndarray]:
-  """The pictures that are used, uint8 RGB `[H, W, 3]`."""
-  from PIL import Image
+  """The pictures that are used, uint8 RGB `[H, W, 3]`.
 
-  place = folder()
-  pictures = []
-  for name in USED:
-    with Image.open(place / name) as picture:
-      pictures.append(np.asarray(picture.convert("RGB")))
-  return pictures
+  Raises:
+    FileNotFoundError: as `folder`.
+    UserError: as `folder`, or a picture that cannot be read or has another size
+      than the published one; names the file.
+  """
+  return _read(folder())
+
+
+def _read(place: pathlib.Path) -> list[np.ndarray]:
+  images = []
+  for name, (height, width) in zip(USED, SHAPES, strict=True):
+    image = pictures.picture(place / name)
+    if image.shape[:2] != (height, width):
+      raise errors.UserError(
+        f"{place / name}: {image.shape[1]} x {image.shape[0]} px, expected"
+        f" {width} x {height} px as the published picture has. Resize it."
+      )
+    images.append(image)
+  return images
 
 
 def _installed() -> pathlib.Path | None:

@@ -10,6 +10,7 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest
 
+from robust_tfds import errors
 from robust_tfds.corruptions import frost_pictures
 from tests import frost_folder
 
@@ -67,14 +68,31 @@ class FrostPicturesTest(absltest.TestCase):
     os.chmod(other, 0o755)
     picture = other / "frost2.png"
     picture.unlink()
-    shutil.copy(other / "frost1.png", picture)
+    shutil.copy(other / "frost3.png", picture)
     with self.assertRaisesRegex(ValueError, "not the published frost picture"):
       frost_pictures.use_folder(other)
     version = frost_pictures.assets_version()
     frost_pictures.use_folder(other, allow_other_pictures=True)
     self.assertNotEqual(frost_pictures.assets_version(), version)
-    first, second = frost_pictures.load()[:2]
-    np.testing.assert_array_equal(first, second)
+    second, third = frost_pictures.load()[1:3]
+    np.testing.assert_array_equal(second, third)
+
+  def test_pictures_that_cannot_serve_are_named(self):
+    other = self.temp / "other"
+    shutil.copytree(self.pictures, other)
+    whole = (other / "frost1.png").read_bytes()
+    for name, data, text in (
+      ("frost1.png", whole[: len(whole) // 2], "frost1.png cannot be read as"),
+      ("frost4.jpg", b"<html>", "frost4.jpg cannot be read as an image"),
+      ("frost2.png", whole, "frost2.png: 900 x 600 px, expected 560 x 315 px"),
+    ):
+      before = (other / name).read_bytes()
+      (other / name).write_bytes(data)
+      with self.assertRaisesRegex(errors.UserError, "not the published frost"):
+        frost_pictures.use_folder(other)
+      with self.assertRaisesRegex(errors.UserError, text):
+        frost_pictures.use_folder(other, allow_other_pictures=True)
+      (other / name).write_bytes(before)
 
   def test_load(self):
     frost_pictures.use_folder(self.pictures)

@@ -30,7 +30,6 @@ SEVERITIES = {  # weights of the picture and of the frost
   "cifar10": ((1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45)),
 }
 _MORE = 1.1  # imagecorruptions enlarges by this on top
-_SHAPES = ((600, 900), (315, 560), (315, 560), (350, 527), (495, 660))
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
@@ -123,7 +122,7 @@ def _enlargements(canvas: int, axis: int) -> np.ndarray:
   """int32 `[5, canvas + 1, 2]`: new shapes if that axis decides."""
   side = np.arange(canvas + 1)[:, None]
   tables = []
-  for shape in np.array(_SHAPES):
+  for shape in np.array(frost_pictures.SHAPES):
     factor = np.where(shape[axis] >= side, 1.0, side / shape[axis]) * _MORE
     tables.append(np.ceil(shape * factor))
   return np.stack(tables).astype(np.int32)
@@ -171,7 +170,10 @@ def _crop(
 def _check(height: int, width: int, edition: spec.Edition) -> None:
   """UserError where a picture is as large as the smallest frost picture."""
   scale = edition.frost_scale or 1.0
-  smallest = [min(int(np.rint(s[i] * scale)) for s in _SHAPES) for i in (0, 1)]
+  smallest = [
+    min(int(np.rint(s[i] * scale)) for s in frost_pictures.SHAPES)
+    for i in (0, 1)
+  ]
   if height >= smallest[0] or width >= smallest[1]:
     raise errors.UserError(
       f"Edition {edition.name!r} cuts frost out of pictures as small as"

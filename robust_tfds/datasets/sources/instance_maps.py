@@ -10,7 +10,6 @@ in their order as cityscapesscripts draws them, by Pillow.
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.datasets import objects
 from robust_tfds.datasets import rle
+from robust_tfds.reading import pictures
 
 # The 8 evaluated classes with instances, by label id (docs/specs/detection.md
 # section 4).
@@ -126,17 +126,9 @@ def read(data: bytes, where: str) -> np.ndarray:
   Raises:
     UserError: broken, or not a 16-bit grey PNG.
   """
-  from PIL import Image
-
-  try:
-    with Image.open(io.BytesIO(data)) as picture:
-      mode = picture.mode
-      values = np.asarray(picture)
-  except (OSError, SyntaxError, ValueError) as e:
-    raise errors.UserError(
-      f"{where} cannot be read as an image ({e}; {len(data)} bytes). Unpack the"
-      " gtFine archive again."
-    ) from e
+  with pictures.opened(data, where) as picture:
+    mode = picture.mode
+    values = np.asarray(picture)
   if not mode.startswith("I"):  # I;16, or I of older Pillows
     raise errors.UserError(
       f"{where} has mode {mode} (8 bits a value), which cannot hold instance ids"

@@ -1,0 +1,294 @@
+"""Reads, corrupts and writes the pictures of a folder, a few at a time.
+
+Threads read ahead and write behind; corruptions run in the caller's. What is held
+is bounded: a picture for each thread, and results up to a number and a size.
+"""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import dataclasses
+import io
+import os
+import pathlib
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
+from typing import TypeVar
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds import whole_files
+from robust_tfds.reading import picture_folders
+from robust_tfds.reading import pictures
+
+SUFFIXES = {"png": ".png", "jpeg": ".jpg"}  # of the results, by format
+_WAITING_BYTES = 256 << 20  # of results that are not written yet
+
+_Cell = tuple[str, int]  # (corruption, severity)
+_ItemT = TypeVar("_ItemT")
+_ResultT = TypeVar("_ResultT")
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+  """What was read of a file.
+
+  Attributes:
+    pixels: uint8 RGB `[H, W, 3]`.
+    turned: they were turned upright.
+    animated: frames or pages follow that are not taken.
+  """
+
+  pixels: np.ndarray
+  turned: bool
+  animated: bool
+
+
+class Notes:
+  """What the user should know about pictures that were done, by kind."""
+
+  def __init__(self) -> None:
+    """No notes."""
+    self._counts: collections.Counter[str] = collections.Counter()
+    self._first: dict[str, str] = {}
+
+  def add(self, kind: str, source: str) -> None:
+    """One more picture of a kind."""
+    self._counts[kind] += 1
+    self._first.setdefault(kind, source)
+
+  def lines(self) -> list[str]:
+    """A line for each kind, with the first picture."""
+    return [
+      f"{count:,} {kind}, e.g. {self._first[kind]}."
+      for kind, count in self._counts.items()
+    ]
+
+
+@dataclasses.dataclass
+class Batch:
+  """The work on one folder, and what became of it."""
+
+  root: pathlib.Path
+  out: pathlib.Path
+  cells: Sequence[_Cell]
+  seed: int
+  file_format: str
+  drop_alpha: bool
+  ignore_orientation: bool
+  writer: whole_files.Writer
+  pool: concurrent.futures.ThreadPoolExecutor
+  workers: int
+  written: int = 0
+  failed: list[str] = dataclasses.field(default_factory=list)
+  notes: Notes = dataclasses.field(default_factory=Notes)
+
+  def run(self, paths: Iterable[pathlib.Path]) -> Iterator[int]:
+    """Corrupts the pictures; yields how many are done, after each.
+
+    Raises:
+      UserError: a result cannot be written.
+    """
+    waiting = _Waiting(self)
+    jobs = ((path, self._missing(path)) for path in paths)
+    pairs = _read_ahead(self.pool, self._read, jobs, self.workers)
+    for done, ((path, cells), picture) in enumerate(pairs, 1):
+      if isinstance(picture, Picture):
+        self._note(path, picture)
+        for name, severity in cells:
+          try:
+            pixels = self._corrupt(path, picture.pixels, name, severity)
+          except errors.UserError as e:
+            self.failed.append(f"{picture_folders.shown(path)}: {e}")
+            break
+          waiting.add(self._place(path, name, severity), pixels)
+      elif picture is not None:
+        self.failed.append(str(picture))
+      yield done
+    waiting.finish()
+
+  def _note(self, path: pathlib.Path, picture: Picture) -> None:
+    source = picture_folders.shown(path)
+    if picture.turned:
+      self.notes.add("pictures turned upright as their EXIF data ask", source)
+    if picture.animated:
+      self.notes.add(
+        "pictures have more frames, of which the first was taken", source
+      )
+
+  def _missing(self, path: pathlib.Path) -> list[_Cell]:
+    """What a picture lacks; notes results that are older than it."""
+    missing = []
+    changed = path.stat().st_mtime
+    older = False
+    for cell in self.cells:
+      try:
+        older |= os.stat(self._place(path, *cell)).st_mtime < changed
+      except OSError:
+        missing.append(cell)
+    if older:
+      self.notes.add(
+        "pictures are newer than results of theirs, which were left as they are"
+        " (delete them to have them made again)",
+        picture_folders.shown(path),
+      )
+    return missing
+
+  def _read(
+    self, job: tuple[pathlib.Path, list[_Cell]]
+  ) -> Picture | errors.UserError | None:
+    """The picture; None where nothing is missing; the refusal of a bad one."""
+    path, cells = job
+    if not cells:
+      return None
+    try:
+      return read(
+        path,
+        drop_alpha=self.drop_alpha,
+        ignore_orientation=self.ignore_orientation,
+      )
+    except errors.UserError as e:
+      return e
+
+  def _corrupt(
+    self, path: pathlib.Path, image: np.ndarray, name: str, severity: int
+  ) -> np.ndarray:
+    import jax
+
+    from robust_tfds import corruptions
+
+    relative = path.relative_to(self.root).as_posix()
+    key = corruptions.example_key(self.seed, "folder", name, severity, relative)
+    try:
+      return np.asarray(
+        corruptions.corrupt(image, name, severity, edition="any", key=key)
+      )
+    except (MemoryError, jax.errors.JaxRuntimeError) as e:
+      raise errors.UserError(
+        f"{name} of {image.shape[1]} x {image.shape[0]} px needs more memory"
+        f" than there is ({' '.join(str(e).split())[:99]}). Make it smaller."
+      ) from e
+
+  def _place(
+    self, path: pathlib.Path, name: str, severity: int
+  ) -> pathlib.Path:
+    relative = path.relative_to(self.root).with_suffix(
+      SUFFIXES[self.file_format]
+    )
+    return self.out / name / str(severity) / relative
+
+
+class _Waiting:
+  """Results that threads encode and write, few at a time."""
+
+  def __init__(self, batch: Batch):
+    """Nothing waits."""
+    self._batch = batch
+    self._queue: collections.deque[tuple[int, concurrent.futures.Future]] = (
+      collections.deque()
+    )
+    self._bytes = 0
+
+  def add(self, place: pathlib.Path, pixels: np.ndarray) -> None:
+    """One more; waits while too many are not written."""
+    save = self._batch.pool.submit(self._save, place, pixels)
+    self._queue.append((pixels.nbytes, save))
+    self._bytes += pixels.nbytes
+    while (
+      len(self._queue) > 4 * self._batch.workers or self._bytes > _WAITING_BYTES
+    ):
+      self._take()
+
+  def finish(self) -> None:
+    """Waits for all."""
+    while self._queue:
+      self._take()
+
+  def _take(self) -> None:
+    size, save = self._queue.popleft()
+    refusal = save.result()
+    self._bytes -= size
+    if refusal is None:
+      self._batch.written += 1
+    else:
+      self._batch.failed.append(refusal)
+
+  def _save(self, place: pathlib.Path, pixels: np.ndarray) -> str | None:
+    """Writes a result; the reason where the format cannot hold it."""
+    try:
+      data = _encoded(pixels, self._batch.file_format)
+    except (OSError, ValueError) as e:
+      return (
+        f"{picture_folders.shown(place)}: cannot be stored as"
+        f" {self._batch.file_format}: {e}."
+      )
+    self._batch.writer.write(place, data)
+    return None
+
+
+def read(
+  path: str | os.PathLike,
+  *,
+  drop_alpha: bool = False,
+  ignore_orientation: bool = False,
+) -> Picture:
+  """A picture of the folder.
+
+  Raises:
+    UserError: as `reading.pictures.picture`, or with transparency that was not
+      allowed to be dropped; names the file.
+  """
+  source = picture_folders.shown(path)
+  with pictures.opened(path, source) as image:
+    if not drop_alpha and _is_transparent(image):
+      raise errors.UserError(
+        f"{source}: has transparency; use --drop_alpha to ignore it."
+      )
+    number = 1 if ignore_orientation else pictures.orientation(image)
+    upright = pictures.upright(pictures.rgb(image, source), number)
+    pixels = np.asarray(upright)
+    return Picture(pixels, number != 1, pictures.has_more_frames(image))
+
+
+def _is_transparent(image: Any) -> bool:
+  if "A" not in image.getbands() and "transparency" not in image.info:
+    return False
+  if pictures.is_deep(image):
+    return True
+  return bool(np.asarray(image.convert("RGBA"))[..., 3].min() < 255)
+
+
+def _read_ahead(
+  pool: concurrent.futures.Executor,
+  function: Callable[[_ItemT], _ResultT],
+  items: Iterable[_ItemT],
+  count: int,
+) -> Iterator[tuple[_ItemT, _ResultT]]:
+  """(item, function(item)) in order, `count` of them begun in advance."""
+  queue: collections.deque[
+    tuple[_ItemT, concurrent.futures.Future[_ResultT]]
+  ] = collections.deque()
+  for item in items:
+    queue.append((item, pool.submit(function, item)))
+    if len(queue) > count:
+      first, future = queue.popleft()
+      yield first, future.result()
+  for first, future in queue:
+    yield first, future.result()
+
+
+def _encoded(pixels: np.ndarray, file_format: str) -> bytes:
+  from PIL import Image
+
+  out = io.BytesIO()
+  picture = Image.fromarray(pixels)
+  if file_format == "png":
+    picture.save(out, "PNG")
+  else:
+    picture.save(out, "JPEG", quality=85, optimize=True)
+  return out.getvalue()
