@@ -33,6 +33,7 @@ from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.reports.parts import markdown
 from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import formulas
 from robust_tfds.eval.results.workdir import Workdir
 
 _SAME = ("task", "seed", "data.name", "data.split", "data.limit")
@@ -287,7 +288,10 @@ def write(
   with (folder / "comparison.csv").open("w", newline="", encoding="utf-8") as f:
     out = csv.writer(f, lineterminator="\n")
     out.writerow([field.name for field in dataclasses.fields(Difference)])
-    out.writerows(dataclasses.astuple(line) for line in lines)
+    out.writerows(
+      [formulas.neutral(x) if isinstance(x, str) else x for x in values]
+      for values in map(dataclasses.astuple, lines)
+    )
   text = _table(lines, models)
   (folder / "comparison.md").write_text(text, "utf-8")
   _figure(lines, models, folder)
