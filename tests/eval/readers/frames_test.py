@@ -92,7 +92,10 @@ class FramesReaderTest(parameterized.TestCase):
     whole = [(i, 4, m) for m in "ab" for i in self.ids]
     for rows, message in (
       (whole[:-1], "mine.csv: b: No prediction for 1 of 6 frames"),
-      ([*whole, (self.ids[0], 5, "b")], "mine.csv: b: More than one prediction"),
+      (
+        [*whole, (self.ids[0], 5, "b")],
+        "mine.csv: b: More than one prediction",
+      ),
       ([*whole[:-1], (self.ids[-1], -1, "b")], "'top1', row 12 .*no class -1"),
       ([*whole[:-1], (self.ids[-1], "", "b")], "'top1', row 12: '' is not a n"),
       ([*whole[:-1], ("", 1, "b")], "'example_id', row 12 is empty"),
