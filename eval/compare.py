@@ -33,6 +33,8 @@ from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.reports.parts import markdown
 from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import formulas
 from robust_tfds.eval.results.workdir import Workdir
 
 _SAME = ("task", "seed", "data.name", "data.split", "data.limit")
@@ -47,6 +49,7 @@ class Run:
     model: its label.
     facts: settings that both runs must share.
     ids: of the videos, in the order of all columns.
+    labels: int `[videos]`, their true classes.
     correct: condition -> bool `[videos]`.
     category: of each video's shift; empty where there are none.
   """
@@ -54,6 +57,7 @@ class Run:
   model: str
   facts: Mapping[str, object]
   ids: np.ndarray
+  labels: np.ndarray
   correct: Mapping[Condition, np.ndarray]
   category: Sequence[str]
 
@@ -100,7 +104,7 @@ def read(folder: pathlib.Path, model: str = "") -> Run:
   label = _label(workdir, model)
   task = tasks.bind(config)
   cells = {c.condition: c for c in workdir.cells() if c.model == label}
-  ids, category = np.empty(0), []
+  ids, labels, category = np.empty(0), np.empty(0), []
   correct: dict[Condition, np.ndarray] = {}
   for condition in task.conditions():
     if condition not in cells:
@@ -114,16 +118,23 @@ def read(folder: pathlib.Path, model: str = "") -> Run:
         f"{folder}: {label} {condition.config} is of other videos than the cells"
         " before it."
       )
-    ids = columns["example_id"]
+    if correct and not np.array_equal(labels, columns["label"]):
+      raise errors.UserError(
+        f"{folder}: {label} {condition.config} has other true classes than the"
+        " cells before it."
+      )
+    ids, labels = columns["example_id"], columns["label"]
     correct[condition] = task.summary_inputs(columns)
     category = list(columns.get("category", ()))
   flat = json.loads(config.to_json_best_effort())
   facts = {name: _setting(flat, name) for name in _SAME}
-  return Run(label, facts, ids, correct, category)
+  return Run(label, facts, ids, labels, correct, category)
 
 
 def _label(workdir: Workdir, model: str) -> str:
   labels = workdir.labels()
+  if not labels:
+    raise errors.UserError(f"{workdir.path}: its config.json names no model.")
   if not model and len(labels) > 1:
     raise errors.UserError(
       f"{workdir.path} has several models, {', '.join(labels)}: name one."
@@ -160,6 +171,21 @@ def compare(first: Run, second: Run) -> list[Difference]:
       f"The runs saw different videos: {len(unpaired)} are in one alone, e.g."
       f" {min(unpaired, default='-')}."
     )
+  other = np.flatnonzero(first.labels != second.labels)
+  if len(other):
+    i = other[0]
+    raise errors.UserError(
+      f"The runs have other true classes: {first.ids[i]} has {first.labels[i]} in"
+      f" the first and {second.labels[i]} in the second. Were their classes"
+      " numbered alike?"
+    )
+  for which, run in (("first", first), ("second", second)):
+    if len(run.correct) > 1 and not run.correct[Condition()].any():
+      raise errors.UserError(
+        f"The {which} run, {run.model}: no video is right even without a"
+        " perturbation, so nothing can be relative to that. Check its labels and"
+        " preprocessing."
+      )
   if first.correct.keys() != second.correct.keys():
     alone = [
       c.config
@@ -283,11 +309,21 @@ def write(
   lines: Sequence[Difference], models: tuple[str, str], folder: pathlib.Path
 ) -> str:
   """Writes the csv, the Markdown table and the figure; returns the table."""
-  folder.mkdir(parents=True, exist_ok=True)
+  with disk.writing(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    return _write(lines, models, folder)
+
+
+def _write(
+  lines: Sequence[Difference], models: tuple[str, str], folder: pathlib.Path
+) -> str:
   with (folder / "comparison.csv").open("w", newline="", encoding="utf-8") as f:
     out = csv.writer(f, lineterminator="\n")
     out.writerow([field.name for field in dataclasses.fields(Difference)])
-    out.writerows(dataclasses.astuple(line) for line in lines)
+    out.writerows(
+      [formulas.neutral(x) if isinstance(x, str) else x for x in values]
+      for values in map(dataclasses.astuple, lines)
+    )
   text = _table(lines, models)
   (folder / "comparison.md").write_text(text, "utf-8")
   _figure(lines, models, folder)

@@ -67,6 +67,7 @@ class Cell:
       level: in the column `severity`; the condition's if None.
       note: what else is to be known of it.
     """
+    number = math.nan if value is None else float(value)
     return table.Row(
       model=self.model,
       dataset=self.dataset,
@@ -74,12 +75,12 @@ class Cell:
       corruption=self.name,
       severity=self.level if level is None else level,
       metric=metric,
-      value=float(value),
+      value=number,
       lo=_float(interval[0]),
       hi=_float(interval[1]),
       n=n,
       seed=self.seed,
-      note=_with_random(note, self.random),
+      note=_with_random(note or _reason(number), self.random),
       fingerprint=self.fingerprint,
     )
 
@@ -164,6 +165,7 @@ class Summary:
       level: difficulty, where the metric has one.
       note: what else is to be known of it, or why there is no value.
     """
+    number = math.nan if value is None else float(value)
     return table.Row(
       model=self.model,
       dataset=self.dataset,
@@ -171,12 +173,12 @@ class Summary:
       corruption=name,
       severity=level,
       metric=metric,
-      value=math.nan if value is None else float(value),
+      value=number,
       lo=_float(interval[0]),
       hi=_float(interval[1]),
       n=n,
       seed=self.seed,
-      note=_with_random(note, self.random),
+      note=_with_random(note or _reason(number), self.random),
       fingerprint=self.fingerprint,
     )
 
@@ -185,5 +187,10 @@ def _with_random(note: str, random: bool) -> str:
   return "; ".join([*([note] if note else []), *([RANDOM] if random else [])])
 
 
+def _reason(value: float) -> str:
+  """Of a number that came out as nan and says no more."""
+  return "undefined" if math.isnan(value) else ""
+
+
 def _float(value: float | None) -> float | None:
-  return None if value is None else float(value)
+  return None if value is None or math.isnan(value) else float(value)

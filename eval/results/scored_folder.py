@@ -71,8 +71,11 @@ def _replace(
   """Removes what an earlier score wrote and moves the new in its place."""
   names = sorted(p.name for p in temporary.iterdir())
   note = {"predictions": list(sources), "written": names}
+  earlier = _written(folder)
+  _check_foreign(folder, [n for n in names if n not in earlier])
   with disk.writing(folder):
-    _remove(folder)
+    for name in earlier:
+      _delete(folder / name)
     disk.write_text(folder / _NOTE, json.dumps(note, indent=1) + "\n")
     for name in names:
       _delete(folder / name)
@@ -92,6 +95,11 @@ def _check(folder: pathlib.Path, sources: Sequence[pathlib.Path]) -> None:
     raise errors.UserError(
       f"--out={folder} is what is scored. Name another folder."
     )
+  for source in (p.resolve() for p in sources):
+    if source in folder.parents:
+      raise errors.UserError(
+        f"--out={folder} lies in {source}, which is scored. Name another folder."
+      )
   workdir = Workdir(folder)
   ours = (folder / _NOTE).exists()
   if not ours and (workdir.config_path.exists() or workdir.has_cells()):
@@ -101,8 +109,18 @@ def _check(folder: pathlib.Path, sources: Sequence[pathlib.Path]) -> None:
     )
 
 
-def _remove(folder: pathlib.Path) -> None:
-  """Removes what an earlier score wrote."""
+def _check_foreign(folder: pathlib.Path, names: Sequence[str]) -> None:
+  """Refuses to replace what no score wrote."""
+  for name in names:
+    if (folder / name).exists():
+      raise errors.UserError(
+        f"--out={folder} holds {name}, which no eval.score wrote and which would"
+        " be replaced. Move it away, or name another folder."
+      )
+
+
+def _written(folder: pathlib.Path) -> list[str]:
+  """Names of what an earlier score wrote."""
   note = folder / _NOTE
   if note.exists():
     try:
@@ -112,8 +130,8 @@ def _remove(folder: pathlib.Path) -> None:
         f"{e} It said what eval.score wrote here: remove the folder, or name"
         " another --out."
       ) from e
-    for name in record.written:
-      _delete(folder / pathlib.PurePath(name).name)
+    return [pathlib.PurePath(name).name for name in record.written]
+  return []
 
 
 def _delete(path: pathlib.Path) -> None:

@@ -12,7 +12,9 @@ lo, hi, n, seed, note, fingerprint. Rates are fractions in [0, 1].
   `missing: fog 3, fog 4 (2 of 75)` where cells are not there.
 
 Equal runs write equal bytes: rows are sorted, floats are written with the
-shortest text that reads back as the same float64.
+shortest text that reads back as the same float64. Rows are checked where they are
+written and where they are read. Text that spreadsheets take for a formula is
+marked by an apostrophe (`eval/results/formulas.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +28,12 @@ import pathlib
 from collections.abc import Iterable
 from collections.abc import Sequence
 
+import numpy as np
+
 from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import formulas
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +86,25 @@ COLUMNS = tuple(f.name for f in dataclasses.fields(Row))
 _WITHOUT_NOTE = tuple(c for c in COLUMNS if c != "note")
 _FLOATS = ("value", "lo", "hi")
 _INTEGERS = ("severity", "n", "seed")
+_OPTIONAL = ("severity", "lo", "hi", "n")
+_ROUNDING = 1e-9  # by which an interval's ends may lie on the wrong side
+
+
+def dumps(rows: Iterable[Row]) -> str:
+  """The table as CSV text with a header, in the order of the rows.
+
+  Raises:
+    ValueError: a row that is none; `read` would refuse it.
+  """
+  out = io.StringIO()
+  writer = csv.writer(out, lineterminator="\n")
+  writer.writerow(COLUMNS)
+  for number, row in enumerate(rows, 1):
+    wrong = _fault(row)
+    if wrong:
+      raise ValueError(f"Row {number} of the table, {row}: {wrong}.")
+    writer.writerow([_text(getattr(row, c)) for c in COLUMNS])
+  return out.getvalue()
 
 
 def _text(value: object) -> str:
@@ -86,25 +112,58 @@ def _text(value: object) -> str:
     return ""
   if isinstance(value, float):
     return repr(float(value))
-  return str(value)
+  return formulas.neutral(value) if isinstance(value, str) else str(value)
 
 
-def dumps(rows: Iterable[Row]) -> str:
-  """The table as CSV text with a header, in the order of the rows."""
-  out = io.StringIO()
-  writer = csv.writer(out, lineterminator="\n")
-  writer.writerow(COLUMNS)
-  for row in rows:
-    writer.writerow([_text(getattr(row, c)) for c in COLUMNS])
-  return out.getvalue()
+def _fault(row: Row) -> str:
+  """What is wrong with a row, in words; empty where nothing is."""
+  for column in COLUMNS:
+    wrong = _kind_fault(column, getattr(row, column))
+    if wrong:
+      return f"column {column!r}: {wrong}"
+  if not row.metric:
+    return "column 'metric' is empty"
+  if not row.has_value and not row.note:
+    return "column 'value' is empty, and the note does not say why"
+  for column, least in (("severity", 0), ("n", 0), ("seed", 0)):
+    number = getattr(row, column)
+    if number is not None and number < least:
+      return f"column {column!r}: {number}, expected at least {least}"
+  return _interval_fault(row)
+
+
+def _kind_fault(column: str, value: object) -> str:
+  if value is None and column in _OPTIONAL:
+    return ""
+  kind = "text"
+  right = isinstance(value, str)
+  if column in _INTEGERS:
+    kind = "a whole number"
+    right = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+  elif column in _FLOATS:
+    kind = "a finite number"
+    right = isinstance(value, (float, int)) and (
+      math.isfinite(value) or (column == "value" and math.isnan(value))
+    )
+  return "" if right else f"{value!r}, expected {kind}"
+
+
+def _interval_fault(row: Row) -> str:
+  ends = [x for x in (row.lo, row.value, row.hi) if x is not None]
+  if not row.has_value:
+    return "an interval without a value" if len(ends) > 1 else ""
+  slack = _ROUNDING * max(1.0, *map(abs, ends))
+  if any(b < a - slack for a, b in zip(ends, ends[1:])):
+    return (
+      f"lo {row.lo}, value {row.value}, hi {row.hi}: expected lo <= value <= hi"
+    )
+  return ""
 
 
 def write(rows: Iterable[Row], path: str | os.PathLike) -> pathlib.Path:
   """Writes the CSV whole: under a temporary name, then renamed into place."""
   path = pathlib.Path(path)
-  temporary = path.with_name(path.name + ".tmp")
-  temporary.write_text(dumps(rows), encoding="utf-8")
-  os.replace(temporary, path)
+  disk.write_text(path, dumps(rows))
   return path
 
 
@@ -112,14 +171,22 @@ def read(path: str | os.PathLike) -> list[Row]:
   """Reads a table back.
 
   Raises:
-    UserError: a header that is not `COLUMNS`, or a cell of another type; names
-      the file, the line and the column.
+    UserError: no such file or no text; a header that is not `COLUMNS`; a line of
+      another length, a cell of another type, a number that is none; names the
+      file, the line and the column.
   """
-  path = pathlib.Path(path)
-  with path.open(newline="", encoding="utf-8") as f:
-    lines = list(csv.reader(f))
-  _check_header(path, lines[0] if lines else ())
-  return [_parse(path, i, cells) for i, cells in enumerate(lines[1:], 2)]
+  text = reading.text_file(path)
+  reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+  rows = []
+  try:
+    _check_header(pathlib.Path(path), next(reader, []))
+    for cells in reader:
+      rows.append(_parse(f"{path}, line {reader.line_num}", cells))
+  except csv.Error as e:
+    raise errors.UserError(
+      f"{path}, line {reader.line_num}: not CSV: {e}."
+    ) from e
+  return rows
 
 
 def _check_header(path: pathlib.Path, header: Sequence[str]) -> None:
@@ -137,10 +204,10 @@ def _check_header(path: pathlib.Path, header: Sequence[str]) -> None:
   )
 
 
-def _parse(path: pathlib.Path, line: int, cells: Sequence[str]) -> Row:
+def _parse(source: str, cells: Sequence[str]) -> Row:
   if len(cells) != len(COLUMNS):
     raise errors.UserError(
-      f"{path}, line {line}: {len(COLUMNS)} cells expected, got {len(cells)}."
+      f"{source}: {len(COLUMNS)} cells expected, got {len(cells)}."
     )
   values: dict = {}
   for column, text in zip(COLUMNS, cells):
@@ -150,14 +217,19 @@ def _parse(path: pathlib.Path, line: int, cells: Sequence[str]) -> Row:
       elif column in _INTEGERS:
         values[column] = int(text) if text else None
       else:
-        values[column] = text
+        values[column] = formulas.plain(text)
     except ValueError as e:
-      raise errors.UserError(
-        f"{path}, line {line}, column {column!r}: {e}."
-      ) from e
+      raise errors.UserError(f"{source}, column {column!r}: {e}.") from e
   if values["value"] is None:
     values["value"] = math.nan
-  return Row(**values)
+  row = Row(**values)
+  wrong = _fault(row)
+  if wrong:
+    raise errors.UserError(
+      f"{source}: {wrong}. Tables are written by eval.main and eval.score: write"
+      " it again."
+    )
+  return row
 
 
 def select(rows: Iterable[Row], **equal: object) -> list[Row]:

@@ -1,6 +1,8 @@
 """Two runs beside each other: paired intervals, files, refusals."""
 
 import csv
+import dataclasses
+import json
 import pathlib
 import subprocess
 import sys
@@ -9,6 +11,7 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds.configs import video_p
 from robust_tfds.eval import compare
 from robust_tfds.eval import tasks
@@ -132,6 +135,36 @@ class CompareTest(parameterized.TestCase):
     second = _workdir(self.base / "second", 0.7, **change)
     with self.assertRaisesRegex(ValueError, message):
       self._compare(first, second)
+
+  def test_nothing_right(self):
+    first = _workdir(self.base / "first", 0.9)
+    second = _workdir(self.base / "second", -9.0)
+    with self.assertRaisesRegex(ValueError, "The second run, r3d_18: no video"):
+      self._compare(first, second)
+
+  def test_other_labels(self):
+    run = compare.read(_workdir(self.base / "first", 0.9))
+    labels = run.labels.copy()
+    labels[3] = 6
+    with self.assertRaisesRegex(
+      ValueError, "v0003 has 3 in the first and 6 in"
+    ):
+      compare.compare(run, dataclasses.replace(run, labels=labels))
+
+  def test_no_model(self):
+    first = _workdir(self.base / "first", 0.9)
+    path = first / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, "model": {}, "models": {}}))
+    with self.assertRaisesRegex(ValueError, "config.json names no model"):
+      compare.read(first)
+
+  def test_out_is_a_file(self):
+    first = _workdir(self.base / "first", 0.9)
+    lines = self._compare(first, first)
+    (self.base / "file").write_text("")
+    with self.assertRaisesRegex(errors.UserError, "file: could not be written"):
+      compare.write(lines, ("a", "b"), self.base / "file")
 
   def test_other_refusals(self):
     first = _workdir(self.base / "first", 0.9)

@@ -1,18 +1,285 @@
-"""`eval.score` as a command."""
+"""`eval.score` as a command: what it scores, and what it refuses in words."""
 
+import contextlib
+import gzip
+import io
+import os
 import pathlib
 import subprocess
 import sys
+import types
+from unittest import mock
 
+import numpy as np
+from absl import flags
 from absl.testing import absltest
+from absl.testing import parameterized
 
+from robust_tfds import errors
+from robust_tfds.eval import reports
+from robust_tfds.eval import score
 from robust_tfds.eval.results import table
 from tests.eval.readers import csv_test
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
+_HEADER = "corruption,severity,example_id,label,top1\n"
+# Clean and fog 1 of four examples, all right.
+_GOOD = _HEADER + "".join(
+  f"{name},{severity},x{i},{i},{i}\n"
+  for name, severity in (("", 0), ("fog", 1))
+  for i in range(4)
+)
+
+
+def _changed(old, new) -> bytes:
+  assert old in _GOOD, old
+  return _GOOD.replace(old, new).encode()
+
+
+def _with(column, value) -> bytes:
+  """With one more column."""
+  first, *lines = _GOOD.splitlines()
+  return "\n".join(
+    [f"{first},{column}", *(f"{line},{value}" for line in lines)]
+  ).encode()
+
+
+def _columns(**changes) -> dict[str, np.ndarray]:
+  """The same as arrays, some of them changed."""
+  return {
+    "corruption": np.array([""] * 4 + ["fog"] * 4),
+    "severity": np.array([0] * 4 + [1] * 4),
+    "example_id": np.array([f"x{i % 4}" for i in range(8)]),
+    "label": np.arange(8) % 4,
+    "top1": np.arange(8) % 4,
+    **changes,
+  }
+
+
+def _settings(**changes) -> types.SimpleNamespace:
+  names = ("dataset", "baseline", "seed", "truth", "rules", "metadata")
+  return types.SimpleNamespace(
+    **{**dict.fromkeys(names), "format": "auto", **changes}
+  )
+
+
+class CommandTest(parameterized.TestCase):
+  """The command run in-process, without the figures."""
+
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    self.out = self.root / "out"
+    self.enterContext(mock.patch.object(reports, "write_all", self._summary))
+
+  def _summary(self, context, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "summary.txt").write_text("\n".join(context.provenance))
+
+  def _score(self, *paths, **settings) -> str:
+    settings = _settings(
+      predictions=[str(p) for p in paths], out=str(self.out), **settings
+    )
+    screen = io.StringIO()
+    with mock.patch.object(flags, "FLAGS", settings):
+      with contextlib.redirect_stdout(screen):
+        score.main(["score"])
+    return screen.getvalue()
+
+  def _file(self, data=_GOOD, name="mine.csv") -> pathlib.Path:
+    path = self.root / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+  def _npz(self, **changes) -> pathlib.Path:
+    path = self.root / "mine.npz"
+    np.savez(path, **_columns(**changes))
+    return path
+
+  def _parquet(self, **changes) -> pathlib.Path:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = self.root / "mine.parquet"
+    columns = {k: np.asarray(v).tolist() for k, v in _columns().items()}
+    parquet.write_table(pa.table({**columns, **changes}), path)
+    return path
+
+  def _table(self) -> list[table.Row]:
+    return table.read(self.out / "table.csv")
+
+  def _refused(self, message, *paths, **settings):
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._score(*paths, **settings)
+    self.assertFalse((self.out / "table.csv").exists())
+
+  @parameterized.named_parameters(
+    ("bom", b"\xef\xbb\xbf" + _GOOD.encode()),
+    ("crlf", _GOOD.replace("\n", "\r\n").encode()),
+    ("blank_lines", _GOOD.encode() + b"\n\n"),
+    ("floats", _changed("x1,1,1", "x1,1.0,1.0")),
+    ("a_comma", _changed("x1", '"x,1"')),
+    ("clean", _changed("\n,0", "\nclean,0")),
+  )
+  def test_whole_files(self, data):
+    self._score(self._file(data))
+    (row,) = table.select(self._table(), config="fog_1", metric="error")
+    self.assertEqual((row.value, row.n), (0.0, 4))
+
+  @parameterized.named_parameters(
+    ("empty", b"", "mine.csv: empty"),
+    ("header_only", _HEADER.encode(), "mine.csv holds no rows"),
+    ("header_twice", _GOOD.replace("\n", "\n" + _HEADER, 1).encode(), "row 1"),
+    ("column_twice", _changed("label,top1", "label,label"), "'label' stands tw"),
+    ("no_column", _changed(",top1", ",first"), "lacks the columns top1"),
+    ("short", _changed("x2,2,2", "x2,2"), "mine.csv: line 4: 4 values"),
+    ("long", _changed("x2,2,2", "x2,2,2,2"), "mine.csv: line 4: 6 values"),
+    ("quote", _changed("x3,3,3\nfog", '"x3,3,3\nfog'), "mine.csv: .*not CSV"),
+    ("utf16", _GOOD.encode("utf-16"), "mine.csv: this is UTF-16"),
+    ("latin1", _changed("x1", "xé").decode().encode("latin1"), "is not UTF-8"),
+    ("gzip", gzip.compress(_GOOD.encode()), "mine.csv: this is a gzip file"),
+    ("nul", _changed("x1", "x\0"), "mine.csv: character .* is NUL"),
+    ("semicolons", _changed(",", ";"), "lacks the columns corruption"),
+    ("negative", _changed("x1,1,1", "x1,-1,1"), r"'label', row 2 \('x1'\).* -1"),
+    ("no_class", _changed("x1,1,1", "x1,1,-1"), "'top1', row 2 .*no class -1"),
+    ("1000", _changed("x1,1,1", "x1,1,1000"), "imagenet_c has the classes 0-999"),
+    ("fraction", _changed("x1,1,1", "x1,1.5,1"), "row 2: expected a whole .*1.5"),
+    ("nan", _changed("x1,1,1", "x1,1,nan"), "row 2: expected a whole .* nan"),
+    ("inf", _changed("x1,1,1", "x1,1,inf"), "row 2: expected a whole .* inf"),
+    ("huge", _changed("x1,1,1", f"x1,1,1{'0' * 20}"), "row 2: .*whole number"),
+    ("word", _changed("x1,1,1", "x1,cat,1"), "row 2: 'cat' is not a number"),
+    ("nothing", _changed("x1,1,1", "x1,,1"), "row 2: '' is not a number"),
+    ("complex", _changed("x1,1,1", "x1,1+2j,1"), "'1.2j' is not a number"),
+    ("date", _changed("x1,1,1", "x1,2024-01-01,1"), "'2024-01-01' is not a num"),
+    ("boolean", _changed("x1,1,1", "x1,True,1"), "'True' is not a number"),
+    ("severity_6", _changed("fog,1", "fog,6"), r"row 5 \('x0'\).*must be 1-5"),
+    ("severity_0", _changed("fog,1", "fog,0"), "row 5 .*level 0 is clean"),
+    ("severity_1.5", _changed("fog,1", "fog,1.5"), "'severity', row 5: .* 1.5"),
+    ("severity_three", _changed("fog,1", "fog,three"), "row 5: 'three' is not"),
+    ("clean_3", _changed("\n,0", "\n,3"), r"row 1 \('x0'\).*clean data has level"),
+    ("fogg", _changed("fog", "fogg"), "row 5 .*Did you mean 'fog'"),
+    ("lacks_one", _GOOD.rsplit("\n", 2)[0].encode(), "fog_1: 1 of 4 .*'x3'.*row 4"),
+    ("other_ids", _changed("fog,1,x", "fog,1,y"), "clean: 4 of 8 examples have no"),
+    ("twice", _GOOD.encode() + b"fog,1,x3,3,3\n", "'x3' has more .* rows 8 and 9"),
+    ("labels", _changed("fog,1,x1,1", "fog,1,x1,2"), "row 6 .*label 2, but 1 in r"),
+    ("empty_id", _changed("x1", ""), "'example_id', row 2 is empty"),
+    ("long_id", _changed("x1", "x" * 2000), "row 2: .* has 2,000 characters"),
+    ("line_in_id", _changed("x1", '"x\n1"'), "row 2: .* has control characters"),
+    ("near_name", _with("Model", "a"), "unknown column 'Model'. Did you mean 'mo"),
+  )  # fmt: skip
+  def test_bad_csv(self, data, message):
+    self._refused(message, self._file(data))
+
+  def test_ids_that_differ_in_their_unicode_form_alone(self):
+    data = _GOOD.replace("fog,1,x", "fog,1,\u00e9").replace(
+      "\n,0,x", "\n,0,e\u0301"
+    )
+    self._refused("Unicode form alone: write all in NFC", self._file(data))
+
+  @parameterized.named_parameters(
+    ("pickle", {"top1": np.array([object()] * 8)}, "'top1': Python objects"),
+    ("two_axes", {"top1": np.zeros((8, 5), int)}, r"'top1' has the shape \[8, 5\]"),
+    ("no_axis", {"top1": np.array(3)}, "'top1' has the shape"),
+    ("short", {"top1": np.zeros(7, int)}, "'top1' has 7 rows, 'corruption' has 8"),
+    ("complex", {"top1": np.zeros(8, complex)}, "'top1' holds complex128"),
+    ("boolean", {"top1": np.zeros(8, bool)}, "'top1' holds bool"),
+    ("date", {"label": np.zeros(8, "M8[D]")}, "'label' holds datetime64"),
+    ("nan", {"top1": np.full(8, np.nan)}, "'top1', row 1: expected a whole"),
+    ("large", {"top1": np.full(8, 2**63, np.uint64)}, "'top1': beyond 64 bits"),
+    ("bytes", {"example_id": np.array([b"\xff"] * 8)}, "'example_id' holds text"),
+    ("surrogate", {"example_id": np.array(["\ud800"] * 8)}, "'example_id' holds"),
+  )  # fmt: skip
+  def test_bad_npz(self, changes, message):
+    self._refused(f"mine.npz: .*{message}", self._npz(**changes))
+
+  @parameterized.named_parameters(
+    ("big_endian", {"top1": (np.arange(8) % 4).astype(">i4")}),
+    ("half", {"top1": (np.arange(8) % 4).astype(np.float16)}),
+    ("text", {"top1": np.array([str(i % 4) for i in range(8)])}),
+    ("bytes", {"example_id": np.array([f"x{i % 4}" for i in range(8)], "S2")}),
+    ("numbers_as_ids", {"example_id": np.arange(8) % 4}),
+  )
+  def test_npz_of_other_kinds(self, changes):
+    self._score(self._npz(**changes))
+    self.assertEqual(self._table()[0].value, 0.0)
+
+  def test_cut_npz(self):
+    path = self._npz()
+    path.write_bytes(path.read_bytes()[:-40])
+    self._refused("mine.npz: not a whole NumPy archive", path)
+
+  @parameterized.named_parameters(
+    ("empty", {"top1": [0, 1, 2, None] * 2}, "'top1': row 4 is empty"),
+    ("no_name", {"corruption": [None] * 8}, "'corruption': row 1 is empty"),
+    ("boolean", {"top1": [True] * 8}, "'top1' holds bool"),
+    ("list", {"top1": [[1]] * 8}, "'top1' holds list"),
+    ("nan", {"top1": [float("nan")] * 8}, "'top1', row 1"),
+  )
+  def test_bad_parquet(self, changes, message):
+    self._refused(f"mine.parquet: .*{message}", self._parquet(**changes))
+
+  def test_parquet(self):
+    self._score(self._parquet(top1=[0.0, 1.0, 2.0, 3.0] * 2))
+    self.assertEqual(self._table()[0].value, 0.0)
+    self.out = self.root / "second"
+    path = self._file(b"PAR1 no", "cut.parquet")
+    self._refused("cut.parquet: not a whole Parquet file", path)
+
+  def test_ranks(self):
+    header = "corruption,severity,example_id,label,top1,top2,top3\n"
+    path = self._file(header + ",0,a,1,1,2,1\n")
+    self._refused(r"row 1 \('a'\): the class 1 is both top1 and top3", path)
+    path = self._file(header.replace("top2,", "") + ",0,a,1,1,2\n")
+    self._refused("give all ranks from top1 to top3", path)
+
+  def test_what_is_not_read_is_named(self):
+    screen = self._score(self._file(_with("score", 0.5)))
+    self.assertIn("columns of mine.csv not read: score", screen)
+
+  def test_models_over_other_examples_are_not_compared(self):
+    one = self._file()
+    two = self._file(_GOOD.replace(",x3,", ",y3,"), "two.csv")
+    self._refused(
+      "one.csv|mine.csv and .*two.csv are of different ex", one, two
+    )
+    two = self._file(_GOOD.replace("x1,1,1", "x1,2,1"), "two.csv")
+    self._refused(
+      "'x1' has the label 1 in the first and 2 in the sec", one, two
+    )
+
+  @parameterized.parameters(
+    ({"dataset": "pascal_c"}, "--dataset=pascal_c"),
+    ({"dataset": "imagenet_p"}, "--dataset=imagenet_p"),
+    ({"dataset": ""}, "--dataset: A name is empty"),
+    ({"seed": -1}, "--seed=-1: expected a whole number"),
+    ({"baseline": "alexnett"}, "Did you mean 'alexnet'"),
+    ({"format": "frames"}, "--metadata"),
+    ({"format": "raw_results"}, "mine.csv"),
+    ({"format": "workdir"}, "mine.csv is no workdir"),
+  )
+  def test_other_settings(self, settings, message):
+    self._refused(message, self._file(), **settings)
+
+  def test_paths_that_are_no_files(self):
+    (self.root / "folder.csv").mkdir()
+    self._refused("folder.csv: not a file", self.root / "folder.csv")
+    with self.assertRaisesRegex(OSError, "none.csv does not exist"):
+      self._score(self.root / "none.csv")
+    os.mkfifo(self.root / "pipe.csv")
+    self._refused("pipe.csv: not a file", self.root / "pipe.csv")
+
+  def test_hostile_labels_stay_inside_and_read_back(self):
+    label = "../../=cmd|' /C calc'!A0"
+    self._score(self._file(_with("model", label)), dataset="../../evil_c")
+    self.assertEqual({r.model for r in self._table()}, {label})
+    outside = [p.name for p in self.root.parent.iterdir()]
+    self.assertEqual(outside, [self.root.name])
+    self.assertEqual({p.name for p in self.root.iterdir()}, {"mine.csv", "out"})
 
 
 class ScoreTest(absltest.TestCase):
+  """As a program."""
+
   def setUp(self):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
@@ -36,6 +303,16 @@ class ScoreTest(absltest.TestCase):
     self.assertIn("mine_c: 2 model(s)", done.stdout)
     rows = table.read(self.out / "table.csv")
     self.assertEqual({(r.dataset, r.seed) for r in rows}, {("mine_c", 2)})
+
+  def test_what_is_missing_is_said_on_the_screen(self):
+    rows = csv_test.rows_of(("fog",))
+    keep = [s != 4 for s in rows["severity"]]
+    rows = {k: [x for x, y in zip(v, keep) if y] for k, v in rows.items()}
+    path = csv_test.write(rows, self.root / "mine.csv")
+    done = self._run(f"--predictions={path}", f"--out={self.out}")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("mCE of mine: missing: ", done.stdout)
+    self.assertIn("fog 4, ", done.stdout)
 
   def test_refusals_have_no_traceback(self):
     done = self._run("--predictions=none.csv", f"--out={self.out}")

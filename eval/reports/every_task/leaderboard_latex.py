@@ -18,6 +18,9 @@ _ESCAPES = {
   "<": r"\textless{}",
   ">": r"\textgreater{}",
   "|": r"\textbar{}",
+  # After a line's end these would belong to its command.
+  "[": "{[}",
+  "*": "{*}",
 }
 
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
+_ESCAPES = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  **{c: f"\\{c}" for c in "\\`|_*[]~$"},
+}
+
+
 def escape(text: str) -> str:
-  """Text that Markdown and the HTML in it leave alone."""
-  for old, new in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|")):
-    text = text.replace(old, new)
-  return text.replace("_", "\\_").replace("*", "\\*")
+  """Text that Markdown and the HTML in it leave alone, on one line."""
+  text = " ".join(text.splitlines())
+  return "".join(_ESCAPES.get(c, c) for c in text)
 
 
 def line(cells: Sequence[str]) -> str:

@@ -40,6 +40,7 @@ _STYLE: dict[Any, Any] = {
   "grid.linewidth": 0.5,
   "legend.frameon": False,
   "svg.hashsalt": "robust_tfds",
+  "text.parse_math": False,  # a label may hold a dollar
 }
 
 
@@ -64,10 +65,14 @@ def save(
   fig: Figure, folder: pathlib.Path, stem: str, provenance: Sequence[str]
 ) -> list[pathlib.Path]:
   """Writes PNG and SVG with the provenance under the figure."""
+  from matplotlib.text import Text
+
   fig.supxlabel(
     "; ".join(provenance), fontsize=6, color="#666666", x=0.01, ha="left"
   )
   png, svg = folder / f"{stem}.png", folder / f"{stem}.svg"
+  for text in fig.findobj(Text):  # labels drawn outside `_STYLE`
+    text.set_parse_math(False)
   for legend in [*fig.legends, *(ax.get_legend() for ax in fig.axes)]:
     if legend:  # drawn outside `_STYLE`
       legend.set_frame_on(False)

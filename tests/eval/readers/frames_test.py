@@ -7,6 +7,7 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.readers import base
@@ -86,6 +87,27 @@ class FramesReaderTest(parameterized.TestCase):
     path.write_text(text)
     with self.assertRaisesRegex(ValueError, message):
       self._read(path)
+
+  def test_refusals_name_the_model_and_the_row(self):
+    whole = [(i, 4, m) for m in "ab" for i in self.ids]
+    for rows, message in (
+      (whole[:-1], "mine.csv: b: No prediction for 1 of 6 frames"),
+      (
+        [*whole, (self.ids[0], 5, "b")],
+        "mine.csv: b: More than one prediction",
+      ),
+      ([*whole[:-1], (self.ids[-1], -1, "b")], "'top1', row 12 .*no class -1"),
+      ([*whole[:-1], (self.ids[-1], "", "b")], "'top1', row 12: '' is not a n"),
+      ([*whole[:-1], ("", 1, "b")], "'example_id', row 12 is empty"),
+    ):
+      path = write(self.root / "mine.csv", rows)
+      with self.assertRaisesRegex(errors.UserError, message):
+        self._read(path)
+
+  def test_what_is_left_out_is_named(self):
+    rows = [(i, 4, "m") for i in (*self.ids, "val/of/no/set.JPEG")]
+    notes = self._read(write(self.root / "mine.csv", rows)).notes
+    self.assertIn("1 frames of mine.csv are of no reviewed set", notes[-1])
 
   def test_other_refusals(self):
     path = write(self.root / "mine.csv", [(i, 4, "m") for i in self.ids])

@@ -14,7 +14,8 @@ from robust_tfds.eval.results import table
 from robust_tfds.eval.results.facts import Metric
 from robust_tfds.eval.results.facts import TaskFacts
 
-EVIL = 'a_b&c|<script>alert("x")</script>'
+# HTML, Markdown's and LaTeX's characters, and mathematics that is none.
+EVIL = 'a_b&c|<script>alert("x")</script>[y](javascript:z) $\\frac{'
 MODELS = ("ours", "base")
 FACTS = {
   "classification": TaskFacts(

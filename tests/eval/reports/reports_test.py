@@ -12,6 +12,7 @@ from absl.testing import parameterized
 from robust_tfds.eval import reports
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.parts import pivot
+from robust_tfds.reading import xml_files
 from tests.eval.reports import contexts
 
 _TASKS = tuple(contexts.FACTS)
@@ -53,8 +54,12 @@ def _write(task: str, **changes) -> dict[str, bytes]:
 
 @functools.cache
 def _files(task: str) -> dict[str, bytes]:
-  """All files of a task, with a model of an evil name."""
-  return _write(task, models=(contexts.EVIL, "b"))
+  """All files of a task, with a model and classes of evil names."""
+  return _write(
+    task,
+    models=(contexts.EVIL, "b"),
+    class_names=(contexts.EVIL, f"{contexts.EVIL}\n", "newt"),
+  )
 
 
 class ReportsTest(parameterized.TestCase):
@@ -97,6 +102,19 @@ class ReportsTest(parameterized.TestCase):
         text = content.decode()
         self.assertNotIn("<script", text, name)
         self.assertIn("a\\_b&amp;c\\|&lt;script", text, name)
+        self.assertNotRegex(text, r"(?<!\\)\]\(javascript", name)
+
+  @parameterized.parameters(*_TASKS)
+  def test_figures_are_escaped(self, task):
+    for name, content in _files(task).items():
+      if name.endswith(".svg"):
+        self.assertNotIn(b"<script", content, name)
+        declared = rb"<!DOCTYPE[^>]*>"  # matplotlib's, which we never read
+        xml_files.xml_text(re.sub(declared, b"", content), name)
+
+  def test_latex_is_escaped(self):
+    text = _files("classification")["leaderboard.tex"].decode()
+    self.assertIn(r"{[}y](javascript:z) \$\textbackslash{}frac\{", text)
 
   def test_equal_contexts_are_equal_bytes(self):
     names = ("fog", "snow")

@@ -32,6 +32,11 @@ class CellTest(parameterized.TestCase):
     self.assertEqual(row.fingerprint, "0123456789ab")
     self.assertEqual(_FOG.row("x", 1, level=0).severity, 0)
 
+  def test_what_is_undefined_says_so(self):
+    row = _FOG.row("x", float("nan"), (float("nan"), 1))
+    self.assertEqual((row.note, row.lo), ("undefined", None))
+    self.assertFalse(row.has_value)
+
   def test_clean(self):
     row = cells_lib.Cell("m", "d", conditions.Condition()).row("error", 0.5)
     self.assertEqual((row.config, row.corruption), ("clean", ""))

@@ -32,6 +32,20 @@ class ScoredFolderTest(absltest.TestCase):
     self.assertEqual(self._names(), {"table", "notes.txt", "scored.json"})
     self.assertEqual((self.folder / "table").read_text(), "2")
 
+  def test_what_no_score_wrote_stays(self):
+    self.folder.mkdir()
+    (self.folder / "table").write_text("a user's")
+    with self.assertRaisesRegex(ValueError, "holds table, which no eval.score"):
+      self._write(table="1")
+    self.assertEqual((self.folder / "table").read_text(), "a user's")
+    self.assertEqual(self._names(), {"table"})
+
+  def test_not_inside_of_what_is_scored(self):
+    self.folder = self.root / "in" / "reports"
+    with self.assertRaisesRegex(ValueError, "lies in .*in, which is scored"):
+      self._write(table="1")
+    self.assertFalse(self.folder.exists())
+
   def test_a_failure_leaves_what_was_there(self):
     self._write(table="1")
     with self.assertRaises(KeyError):

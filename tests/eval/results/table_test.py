@@ -1,5 +1,6 @@
 """The tidy table: equal runs write equal bytes, bad files are refused."""
 
+import csv
 import math
 import pathlib
 
@@ -37,7 +38,7 @@ class TableTest(parameterized.TestCase):
     rows = [
       _row(),
       _row(config="", severity=None, lo=None, hi=None, n=None, metric="ce"),
-      _row(model='quoted "name"\nwith a line', value=1e-17),
+      _row(model='quoted "name"\nwith a line', value=1e-17, lo=None),
       _row(value=math.nan, lo=None, hi=None, note="missing: fog 3 (1 of 75)"),
     ]
     table.write(rows, self.path)
@@ -71,6 +72,63 @@ class TableTest(parameterized.TestCase):
     self.path.write_text(f"{header}\n{line}\n")
     with self.assertRaisesRegex(ValueError, f"line 2, column '{column}'"):
       table.read(self.path)
+
+  @parameterized.parameters(
+    ("value", "inf", "expected a finite number"),
+    ("value", "nan", "the note does not say why"),
+    ("value", "", "the note does not say why"),
+    ("lo", "nan", "expected a finite number"),
+    ("lo", "0.2", "expected lo <= value <= hi"),
+    ("hi", "0.05", "expected lo <= value <= hi"),
+    ("n", "-1", "expected at least 0"),
+    ("n", "1.5", "column 'n'"),
+    ("severity", "-2", "expected at least 0"),
+    ("seed", "", "expected a whole number"),
+    ("metric", "", "column 'metric' is empty"),
+  )
+  def test_what_is_written_is_what_can_be_read(self, column, text, message):
+    good = table.dumps([_row()]).splitlines()[1]
+    (cells,) = csv.reader([good])
+    cells[table.COLUMNS.index(column)] = text
+    with self.path.open("w", newline="") as f:
+      csv.writer(f).writerows([table.COLUMNS, cells])
+    with self.assertRaisesRegex(
+      errors.UserError, f"table.csv, line 2.*{message}"
+    ):
+      table.read(self.path)
+
+  @parameterized.parameters(
+    {"value": math.inf},
+    {"value": math.nan},
+    {"lo": 0.2},
+    {"n": -1},
+    {"n": True},
+    {"severity": 1.5},
+    {"model": None},
+    {"value": "0.1"},
+  )
+  def test_a_bad_row_is_not_written(self, **change):
+    with self.assertRaisesRegex(ValueError, "Row 2 of the table"):
+      table.dumps([_row(), _row(**change)])
+
+  def test_text_that_spreadsheets_run_is_marked(self):
+    row = _row(model="=cmd|' /C calc'!A0", note="-x")
+    text = table.dumps([row])
+    self.assertIn("'=cmd|", text)
+    self.assertIn(",'-x,", text)
+    self.path.write_text(text)
+    self.assertEqual(table.read(self.path), [row])
+
+  def test_other_files_are_refused(self):
+    for data, message in (
+      (b"", "expected the columns"),
+      (b"\xff\xfea", "UTF-16"),
+      (b"\x1f\x8b", "gzip"),
+      (table.dumps([]).encode() + b'"a', "table.csv, line 2"),
+    ):
+      self.path.write_bytes(data)
+      with self.assertRaisesRegex(errors.UserError, message):
+        table.read(self.path)
 
   def test_short_line_is_refused(self):
     self.path.write_text(",".join(table.COLUMNS) + "\na,b\n")

@@ -1,5 +1,7 @@
 """Bars and intervals in figures."""
 
+import pathlib
+
 import numpy as np
 from absl.testing import absltest
 
@@ -17,6 +19,16 @@ class StyleTest(absltest.TestCase):
     np.testing.assert_allclose(style.whiskers(row), [[10], [20]])
     row = table.Row("m", "d", "", "", None, "error", 0.5)
     self.assertIsNone(style.whiskers(row))
+
+  def test_a_dollar_is_no_mathematics(self):
+    figure = style.figure(2, 2)
+    axes = style.axes(figure, 1, 1)[0, 0]
+    axes.set_yticks([0], ["$\\frac{"])
+    axes.plot([0], [0], label="$\\frac{")
+    axes.legend()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    png, svg = style.save(figure, folder, "a", ["$\\frac{"])
+    self.assertTrue(png.exists() and svg.exists())
 
   def test_colours_begin_again(self):
     self.assertEqual(style.colour(len(style.COLOURS)), style.colour(0))

@@ -1,0 +1,66 @@
+"""Tables by columns: text once, whole numbers, refusals with their row."""
+
+import pathlib
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds.reading import column_files
+
+
+class ColumnFilesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / "a.csv"
+
+  def _read(self, text) -> column_files.ColumnFile:
+    self.path.write_text(text)
+    return column_files.column_file(
+      self.path, required=("id", "n"), texts=("id", "m"), integers=("n", "k")
+    )
+
+  def test_columns(self):
+    file = self._read('id,n,other\nb, 7 ,x\n"a,1",007,y\nb,-1,z\n')
+    self.assertLen(file, 3)
+    self.assertEqual(list(file.header), ["id", "n", "other"])
+    self.assertEqual(file.numbers("n").tolist(), [7, 7, -1])
+    ids = file.texts("id")
+    self.assertEqual(ids.tolist(), ["b", "a,1", "b"])
+    self.assertLen(ids.values, 2)
+    self.assertEqual(ids.array(np.array([2, 1])).tolist(), ["b", "a,1"])
+    self.assertNotIn("m", file.columns)
+
+  def test_whole_numbers_may_be_written_with_a_point(self):
+    file = self._read("id,n\na,1.0\nb,2e3\n")
+    self.assertEqual(file.numbers("n").tolist(), [1, 2000])
+
+  def test_text_keeps_what_looks_like_nothing(self):
+    file = self._read('id,n\nNA,1\n"",2\nnull,3\n 1 ,4\n')
+    self.assertEqual(file.texts("id").tolist(), ["NA", "", "null", " 1 "])
+
+  @parameterized.parameters(
+    ("id,n\na,1.5\n", "a.csv: column 'n', row 1: expected a whole number"),
+    ("id,n\na,1\nb,x\n", "a.csv: column 'n', row 2: 'x' is not a number"),
+    ("id,n\na,9007199254740994.5\n", "row 1: expected a whole number"),
+    ("id,n\na\n", "a.csv: line 2: 1 values, the header has 2"),
+    ("id,n\n", "a.csv holds no rows"),
+    ("id\na\n", "a.csv lacks the columns n; it has id"),
+    ("id,n,\na,1,2\n", "line 1: column 3 has no name"),
+  )
+  def test_refusals(self, text, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._read(text)
+
+  def test_other_kinds(self):
+    with self.assertRaisesRegex(errors.UserError, "a.txt.*Known: .csv"):
+      column_files.column_file("a.txt", required=(), texts=(), integers=())
+
+  def test_texts_of(self):
+    texts = column_files.Texts.of(["b", "a", "b"])
+    self.assertEqual(texts.tolist(), ["b", "a", "b"])
+
+
+if __name__ == "__main__":
+  absltest.main()
