@@ -17,14 +17,17 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import ml_collections
 import numpy as np
 from absl import app
 from absl import flags
 
+from robust_tfds import conditions
+from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics.detection import coco
 from robust_tfds.eval.results import predictions
-from robust_tfds.eval.tasks import Cell
-from robust_tfds.eval.tasks import detection
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.tasks import base
 
 _SLOW = flags.DEFINE_bool("pycocotools", False, "Time the default backend too.")
 _IMAGES, _CLASSES, _OBJECTS, _EACH = 5000, 80, 36_000, 100
@@ -99,16 +102,20 @@ def main(argv: Sequence[str]) -> None:
   del argv
   rng = np.random.default_rng(0)
   gt = truth(rng)
+  setting = base.Setting(
+    "coco_c", "any", "raw", data=ml_collections.ConfigDict()
+  )
+  task = tasks.get("detection")(setting)
   with tempfile.TemporaryDirectory() as folder:
     cell = pathlib.Path(folder) / "cell"
-    predictions.write_shard(cell, found(rng, gt), 0, 1)
-    predictions.finish(cell, {}, 1)
-    described = Cell("synthetic", "coco_c", "clean", "", 0)
+    described = Cell("synthetic", "coco_c", conditions.Condition())
+    unfinished = pathlib.Path(folder) / "unfinished"
+    predictions.finish(cell, unfinished, found(rng, gt), described.note())
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     columns, _ = predictions.read(cell)
     read = time.process_time() - start
-    rows = detection.cell_rows(described, columns, gt)
+    rows = task.cell_rows(described, columns, gt)
     took = time.process_time() - start
   peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
   print(f"AP {rows[0].value:.4f} of {columns['scores'].size:,} boxes")
@@ -117,7 +124,7 @@ def main(argv: Sequence[str]) -> None:
   if _SLOW.value:
     fastest, coco.fastest = coco.fastest, lambda: "pycocotools"
     start = time.process_time()
-    slow = detection.cell_rows(described, columns, gt)
+    slow = task.cell_rows(described, columns, gt)
     other = time.process_time() - start
     coco.fastest = fastest
     apart = max(abs(a.value - b.value) for a, b in zip(rows, slow))

@@ -148,8 +148,17 @@ def read(cell: pathlib.Path) -> tuple[dict[str, np.ndarray], note_lib.Note]:
     UserError: a damaged cell; names the file, and the field of the note.
   """
   note = note_lib.read(cell)
+  return columns(cell, note), note
+
+
+def columns(cell: pathlib.Path, note: note_lib.Note) -> dict[str, np.ndarray]:
+  """Columns of a finished cell of which the note is known.
+
+  Raises:
+    UserError: its files are not those of the note; names the file.
+  """
   check(cell, note)
-  return reading.npz_file(cell / FILE), note
+  return reading.npz_file(cell / FILE)
 
 
 def concatenate(parts: Iterable[Columns]) -> dict[str, np.ndarray]:

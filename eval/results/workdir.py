@@ -183,15 +183,16 @@ class Workdir:
       DamagedError: it is not what was written, or of another cell.
     """
     folder = self.cell_folder(cell)
-    mark = self.note(cell).fingerprint
-    if mark != cell.fingerprint:
+    note = self.note(cell)
+    if note.fingerprint != cell.fingerprint:
       raise damage.DamagedError(
-        f"{folder / note_lib.FILE}: fingerprint: got {mark!r}, expected"
+        f"{folder / note_lib.FILE}: fingerprint: got"
+        f" {note.fingerprint!r}, expected"
         f" {cell.fingerprint!r}: the cell was replaced while it was read",
         folder,
       )
     try:
-      return predictions.read(folder)[0]
+      return predictions.columns(folder, note)
     except errors.UserError as e:
       raise damage.DamagedError(str(e), folder) from e
 

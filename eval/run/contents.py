@@ -1,6 +1,6 @@
 """What a prepared set holds, as one hash of its files' bytes.
 
-Hashing ImageNet's clean set takes some seconds; a file whose size and time of
+Hashing ImageNet's clean set takes some seconds; a file whose size and times of
 change are those of an earlier start of the run is not read again.
 """
 
@@ -10,26 +10,50 @@ import hashlib
 import json
 import os
 import pathlib
+import sys
 from collections.abc import Iterable
 from typing import Any
 
+import pydantic
+
+from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results import disk
 
 _BLOCK = 1 << 22  # bytes
 
 
+class _Record(pydantic.BaseModel):
+  model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+
+class _File(_Record):
+  """A file as it was hashed; `changed` is of its bytes, then of its entry."""
+
+  size: int
+  changed: list[int]
+  sha256: str
+
+
+class _Note(_Record):
+  """What contents.json holds: path -> file, and a checksum of that."""
+
+  files: dict[str, _File]
+  checksum: str
+
+
 class Contents:
   """Hashes of files, remembered in a run's workdir."""
 
   def __init__(self, note: pathlib.Path):
-    """Reads what an earlier start noted.
+    """Reads what an earlier start noted; of a damaged note it says so.
 
     Args:
       note: file of the workdir; made by `save`.
     """
     self._note = note
-    self._known: dict[str, list] = _read(note)
+    self._known = _read(note)
 
   def sha256(self, source: inputs.Source) -> str:
     """Over all files of the split that a source reads, in their order."""
@@ -41,17 +65,19 @@ class Contents:
 
   def save(self) -> None:
     """Notes the hashes for the next start."""
-    disk.write_text(self._note, json.dumps(self._known, sort_keys=True) + "\n")
+    note = {"files": _plain(self._known), "checksum": _checksum(self._known)}
+    disk.write_text(self._note, json.dumps(note, sort_keys=True) + "\n")
 
   def _of_file(self, path: str) -> str:
     state = os.stat(path)
-    stamp = [state.st_size, state.st_mtime_ns]
+    changed = [state.st_mtime_ns, state.st_ctime_ns]
     known = self._known.get(path)
-    if known is None or known[:2] != stamp:
+    if known is None or known.size != state.st_size or known.changed != changed:
       with open(path, "rb") as file:
-        known = [*stamp, _sha256(iter(lambda: file.read(_BLOCK), b""))]
+        sha256 = _sha256(iter(lambda: file.read(_BLOCK), b""))
+      known = _File(size=state.st_size, changed=changed, sha256=sha256)
       self._known[path] = known
-    return known[2]
+    return known.sha256
 
 
 def _sha256(blocks: Iterable[bytes]) -> str:
@@ -61,10 +87,24 @@ def _sha256(blocks: Iterable[bytes]) -> str:
   return digest.hexdigest()
 
 
-def _read(note: pathlib.Path) -> dict[str, Any]:
-  """An earlier start's note; nothing where it cannot be read, which costs time."""
-  try:
-    known = json.loads(note.read_text("utf-8"))
-  except (OSError, ValueError):
+def _read(path: pathlib.Path) -> dict[str, _File]:
+  """An earlier start's note; nothing where it is damaged, which costs time."""
+  if not os.path.lexists(path):
     return {}
-  return known if isinstance(known, dict) else {}
+  try:
+    note = reading.records(reading.json_file(path), _Note, str(path))
+    if note.checksum != _checksum(note.files):
+      raise errors.UserError(f"{path}: checksum: the file was changed.")
+  except errors.UserError as e:
+    print(f"{e} The data is hashed again.", file=sys.stderr, flush=True)
+    return {}
+  return note.files
+
+
+def _plain(files: dict[str, _File]) -> dict[str, Any]:
+  return {path: file.model_dump() for path, file in files.items()}
+
+
+def _checksum(files: dict[str, _File]) -> str:
+  text = json.dumps(_plain(files), sort_keys=True)
+  return hashlib.sha256(text.encode()).hexdigest()

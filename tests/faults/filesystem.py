@@ -71,6 +71,9 @@ class Fault:
   only: str = ""
 
 
+NOTHING = Fault()
+
+
 class _Disk:
   """Counts the operations below a folder and fails at one."""
 
@@ -155,7 +158,7 @@ class _File(io.FileIO):
 
 @contextlib.contextmanager
 def faulty(
-  folder: pathlib.Path | str, fault: Fault = Fault()
+  folder: pathlib.Path | str, fault: Fault = NOTHING
 ) -> Iterator[list[str]]:
   """Patches this process's writing below a folder.
 

@@ -98,7 +98,7 @@ def run(
   program: Program,
   shared: pathlib.Path,
   folder: pathlib.Path,
-  fault: filesystem.Fault = filesystem.Fault(),
+  fault: filesystem.Fault = filesystem.NOTHING,
   *,
   seconds: float | None = None,
 ) -> Ended:

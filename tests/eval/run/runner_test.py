@@ -1,5 +1,6 @@
 """The whole way on a tiny run: devices, sources, kills and bad input."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -17,7 +18,9 @@ import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds.eval.results import lock
 from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results import table
 from robust_tfds.eval.run import cells
@@ -82,15 +85,15 @@ class RunnerTest(parameterized.TestCase):
     return new
 
   def test_rows(self):
-    errors = [r for r in self.rows if r.metric == "error"]
-    self.assertLen(errors, 5)
-    self.assertEqual(errors[0].config, "clean")
-    for r in errors:
+    listed = [r for r in self.rows if r.metric == "error"]
+    self.assertLen(listed, 5)
+    self.assertEqual(listed[0].config, "clean")
+    for r in listed:
       self.assertEqual(r.n, 64)
       self.assertBetween(r.value, r.lo, r.hi)
       self.assertRegex(r.fingerprint, "^[0-9a-f]{12}$")
-    self.assertLen({r.fingerprint for r in errors}, 5)
-    self.assertLess(errors[0].value, 0.5)
+    self.assertLen({r.fingerprint for r in listed}, 5)
+    self.assertLess(listed[0].value, 0.5)
 
   def test_second_launch_only_reads(self):
     with mock.patch.object(cells.CellMaker, "run") as never:
@@ -168,6 +171,91 @@ class RunnerTest(parameterized.TestCase):
     done = _launch(workdir)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
+
+  def test_damaged_cells_are_named_and_repaired(self):
+    workdir = self._copy("damaged")
+    shutil.copytree(self.base / "first" / "cells", workdir / "cells")
+    fog, noise = (
+      workdir / f"cells/digits_cnn/digits_c/{name}/seed0"
+      for name in ("brightness_3", "gaussian_noise_1")
+    )
+    shutil.rmtree(fog)
+    shutil.copytree(noise, fog)  # a cell of another severity in its place
+    (noise / "predictions.npz").write_bytes(b"")
+    done = _launch(workdir)
+    self.assertEqual(done.returncode, 1)
+    self.assertNotIn("Traceback", done.stderr)
+    self.assertRegex(
+      done.stderr, f"Error: {fog}: holds the cell .*2 cells are .*--repair"
+    )
+    done = _launch(workdir, "--repair")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
+    self.assertLen(list((workdir / "damaged").glob("*/*/*/*/seed0")), 2)
+    self._run_again(workdir)
+
+  def _run_again(self, workdir) -> None:
+    """Reads everything once more; nothing is left but what belongs there."""
+    _run(workdir)
+    self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
+    self.assertFalse((workdir / "running").exists())
+    self.assertEmpty(list(workdir.glob("**/*.tmp")))
+
+  @parameterized.parameters(
+    ("config.json", "{"),
+    ("config.json", '{"versions": {"workdir": 3, "pixels": 2}}'),
+    ("models/digits_cnn/recipe.json", "[]"),
+    ("models/digits_cnn/variables/_METADATA", "x"),
+  )
+  def test_what_else_is_repaired(self, name, text):
+    workdir = self._copy(f"repaired_{hash((name, text))}")
+    (workdir / name).write_text(text)
+    with self.assertRaisesRegex(
+      errors.UserError, f"^{workdir / name}: .*--repair"
+    ):
+      _run(workdir)
+    config = plan_lib.make(tiny_config.get_config())
+    runner.Runner(config, workdir, repair=True).run()
+    self._run_again(workdir)
+
+  def test_the_same_command_twice_at_once_is_refused(self):
+    workdir = self._copy("twice")
+    first = subprocess.Popen(
+      _command(workdir),
+      cwd=_ROOT,
+      env=_environment(),
+      stdout=subprocess.DEVNULL,
+      stderr=subprocess.DEVNULL,
+    )
+    while not list(workdir.glob("running/*/run.json")):
+      self.assertIsNone(first.poll(), "it ended before the other began")
+      time.sleep(0.01)
+    with self.assertRaisesRegex(
+      errors.UserError, f"^{workdir}: another run .*: process {first.pid} on"
+    ):
+      _run(workdir)
+    self.assertEqual(first.wait(), 0)
+    self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
+    self._run_again(workdir)
+
+  def test_runs_over_other_cells_go_on_side_by_side(self):
+    workdir = self._copy("side_by_side")
+    other = tiny_config.get_config()
+    plan = plan_lib.make(other)
+    half = dataclasses.replace(plan, conditions=plan.conditions[:2])
+    with lock.held(workdir, ["digits_cnn/digits_c/brightness_3/seed0"]):
+      runner.Runner(half, workdir).run()
+      with self.assertRaisesRegex(errors.UserError, "another run is making 1"):
+        _run(workdir)
+    self._run_again(workdir)
+
+  def test_a_lock_is_broken(self):
+    workdir = self._copy("broken_lock")
+    with self.assertRaisesRegex(errors.UserError, "lock was removed"):
+      with lock.held(workdir, ["digits_cnn/digits_c/clean/seed0"]):
+        plan = plan_lib.make(tiny_config.get_config())
+        runner.Runner(plan, workdir, break_lock=True).run()
+    self._run_again(workdir)
 
   def _two_hosts(self, workdir, port: int) -> list[subprocess.Popen]:
     flags = (
