@@ -12,24 +12,33 @@ refused.
 from __future__ import annotations
 
 import collections
-import json
 import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pydantic
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks.parts import stored_numbers
 
-_KEYS = ("dataset", "model", "corruptions", "severities", "results")
-
 Numbers = dict[conditions.Condition, dict[str, float]]
+
+
+class _File(pydantic.BaseModel):
+  """The layout in the header; other fields are of no matter."""
+
+  dataset: str = pydantic.Field(min_length=1)
+  model: str = pydantic.Field(min_length=1)
+  corruptions: list[str] = pydantic.Field(min_length=1)
+  severities: list[int]
+  results: dict[str, dict[str, list[Any]]] = pydantic.Field(min_length=1)
 
 
 class RawResultsReader(base.Reader):
@@ -74,21 +83,13 @@ def read(path: pathlib.Path) -> dict[str, Any]:
   Raises:
     UserError: no such layout; names the file and what is wrong.
   """
-  try:
-    data = json.loads(path.read_text("utf-8"))
-  except ValueError as e:  # of the text or of the JSON
-    raise errors.UserError(f"{path} is no JSON text: {e}.") from e
+  data = reading.json_file(path)
   if isinstance(data, list):
     raise errors.UserError(
       f"{path} is a list. A COCO results list is one cell: name the folder that"
       " holds clean.json, fog_3.json, ..."
     )
-  missing = [k for k in _KEYS if not isinstance(data, dict) or k not in data]
-  if missing:
-    raise errors.UserError(
-      f"{path} lacks {', '.join(missing)}; the layout is in"
-      " eval/readers/raw_results.py."
-    )
+  reading.records(data, _File, str(path))
   for axis in ("corruptions", "severities"):
     names = data[axis]
     if len(set(names)) != len(names):
@@ -135,10 +136,21 @@ def numbers(data: Mapping[str, Any]) -> Numbers:
   return dict(out)
 
 
+def _array(what: str, values: Any) -> np.ndarray:
+  """Numbers of any shape as float64; none is a text, a flag or nothing."""
+  array = np.array(values, dtype=object)
+  for value in array.ravel():
+    if type(value) not in (int, float):
+      raise errors.UserError(
+        f"{what}: an array of numbers expected, got {str(value)[:60]!r} in it."
+      )
+  return array.astype(np.float64)
+
+
 def _of_metric(
   data: Mapping[str, Any], task: str, metric: str
 ) -> dict[conditions.Condition, float]:
-  values = np.array(data["results"][task][metric], np.float64)
+  values = _array(f"{task}/{metric}", data["results"][task][metric])
   names, severities = list(data["corruptions"]), list(data["severities"])
   if values.ndim == 3:  # the mean over classes
     values = values.mean(axis=2)

@@ -40,6 +40,7 @@ from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import average_precision
+from robust_tfds.eval.tasks.parts import detected_values
 from robust_tfds.eval.tasks.parts import masks
 from robust_tfds.eval.tasks.parts import missing_cells
 from robust_tfds.eval.tasks.parts import result_lists
@@ -123,11 +124,18 @@ class Detection(base.Task):
     `image_id` int64 `[N]`; `boxes` float32 `[N, D, 4]` (x1, y1, x2, y2 in px),
     `scores` float32 `[N, D]`, `classes` int16 `[N, D]`, -1 where there is none;
     and `masks`, one text a picture: COCO's run lengths, separated by spaces.
+
+    Raises:
+      UserError: see `detected_values.check`.
     """
     rows = np.flatnonzero(batch.mask).tolist()
+    example_ids = np.array(batch.example_id, np.str_)[rows]
+    detected_values.check(
+      example_ids, {key: value[rows] for key, value in outputs.items()}
+    )
     ids = [int(batch.examples[i]["image_id"]) for i in rows]
     columns = {
-      "example_id": np.array(batch.example_id, np.str_)[rows],
+      "example_id": example_ids,
       "group_id": np.array(batch.group_id, np.str_)[rows],
       "frame": batch.frame[rows],
       "image_id": np.array(ids, np.int64),
@@ -260,7 +268,8 @@ def reduce(outputs: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
       `[B, N, M, M]` where there are any.
 
   Returns:
-    The same; an invalid detection has score 0 and class -1.
+    The same; an invalid detection has score 0 and class -1, a valid one of a
+    negative class -2.
   """
   valid = outputs["valid"]
   score = jnp.where(valid, outputs["scores"], -jnp.inf)
@@ -270,11 +279,12 @@ def reduce(outputs: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
     index = order.reshape(*order.shape, *[1] * (x.ndim - 2))
     return jnp.take_along_axis(x, index, axis=1)
 
-  valid = sort(valid)
+  valid, label = sort(valid), sort(outputs["classes"])
+  none, no_class = detected_values.NONE, detected_values.NO_CLASS
   out = {
     "boxes": jnp.where(valid[..., None], sort(outputs["boxes"]), 0.0),
     "scores": jnp.where(valid, sort(outputs["scores"]), 0.0),
-    "classes": jnp.where(valid, sort(outputs["classes"]), -1),
+    "classes": jnp.where(valid, jnp.where(label < 0, no_class, label), none),
   }
   if "masks" in outputs:
     out["masks"] = sort(outputs["masks"])

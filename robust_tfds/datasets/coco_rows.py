@@ -35,7 +35,8 @@ class Rows:
   Attributes:
     rows: the rows.
     noun: of a row, e.g. `Annotation`.
-    key: the field that a message names a row by; empty for its place.
+    key: what a message names a row by: `id` for its id, another field for its
+      place and the field, empty for its place.
   """
 
   rows: Sequence[Mapping[str, Any]]
@@ -66,7 +67,10 @@ class Rows:
     """A row in a message."""
     if not self.key:
       return f"{self.noun} {place}"
-    return f"{self.noun} {shown(self.rows[place].get(self.key, place))}"
+    value = shown(self.rows[place].get(self.key, place))
+    if self.key == "id":
+      return f"{self.noun} {value}"
+    return f"{self.noun} {place} ({self.key} {value})"
 
   def values(self, key: str, default: Any = None) -> list[Any]:
     """A field of every row.
@@ -131,19 +135,58 @@ class Rows:
     return out
 
   def boxes(self, key: str = "bbox") -> np.ndarray:
-    """Boxes of finite numbers with sides >= 0: float64 `[N, 4]`."""
+    """x, y, w, h: finite numbers with sides >= 0, float64 `[N, 4]`."""
     values = self.values(key)
-    out = _as_boxes(values)
-    if out is None:
-      for i, value in enumerate(values):
-        if _as_boxes([value]) is None:
-          self._refuse_box(i, value)
-      out = np.concatenate([_as_boxes([value]) for value in values])
-    sound = _are_boxes(out)
+    expected = (
+      "[x, y, w, h] expected",
+      f"four finite numbers, sides >= 0, nothing beyond {FARTHEST_PX:.0f} px",
+    )
+    out = self._fours(key, values, expected)
+    self._check_fours(key, values, _are_boxes(out), expected)
+    return out
+
+  def corners(self, key: str = "bbox", *, ordered: bool = False) -> np.ndarray:
+    """x1, y1, x2, y2: finite numbers, float64 `[N, 4]`.
+
+    Args:
+      key: of the field.
+      ordered: x1 <= x2 and y1 <= y2.
+    """
+    values = self.values(key)
+    limits = ", x1 <= x2 and y1 <= y2" if ordered else ""
+    expected = "[x1, y1, x2, y2] expected", f"four finite numbers{limits}"
+    out = self._fours(key, values, expected)
+    sound = np.isfinite(out).all(axis=1)
+    if ordered:
+      sound &= (out[:, 2:] >= out[:, :2]).all(axis=1)
+    self._check_fours(key, values, sound, expected)
+    return out
+
+  def _fours(
+    self, key: str, values: Sequence[Any], expected: tuple[str, str]
+  ) -> np.ndarray:
+    out = _as_fours(values)
+    if out is not None:
+      return out
+    each = [_as_fours([value]) for value in values]
+    self._check_fours(
+      key, values, np.array([one is not None for one in each]), expected
+    )
+    return np.concatenate([one for one in each if one is not None])
+
+  def _check_fours(
+    self,
+    key: str,
+    values: Sequence[Any],
+    sound: np.ndarray,
+    expected: tuple[str, str],
+  ) -> None:
     if not sound.all():
       place = int(np.argmin(sound))
-      self._refuse_box(place, values[place])
-    return out
+      raise errors.UserError(
+        f"{self.name(place)}: {key} {expected[0]}, got {shown(values[place])}:"
+        f" {expected[1]}."
+      )
 
   def areas(self, boxes: np.ndarray) -> np.ndarray:
     """`area`, else that of the box: finite, >= 0, float64 `[N]`."""
@@ -295,12 +338,6 @@ class Rows:
       f"{self.name(place)} has the {key} {shown(value)}; {expected}."
     )
 
-  def _refuse_box(self, place: int, value: Any) -> None:
-    raise errors.UserError(
-      f"{self.name(place)}: bbox [x, y, w, h] expected, got {shown(value)}: four"
-      f" finite numbers, sides >= 0, nothing beyond {FARTHEST_PX:.0f} px."
-    )
-
 
 def shown(value: Any) -> str:
   """A value in a message; a long one is cut."""
@@ -322,7 +359,7 @@ def _float(value: Any) -> float:
     return float("inf")
 
 
-def _as_boxes(values: Sequence[Any]) -> np.ndarray | None:
+def _as_fours(values: Sequence[Any]) -> np.ndarray | None:
   """float64 `[N, 4]`; None where a value is no list of four numbers."""
   if not values:
     return np.zeros((0, 4))

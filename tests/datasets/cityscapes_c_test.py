@@ -244,13 +244,16 @@ class RefusalTest(_Case):
     self._refused({self._IDS: data}, message)
 
   @parameterized.parameters(
-    (b"{", "polygons.json is not valid JSON"),
-    (b"{}", "not a Cityscapes polygons file: KeyError 'imgWidth'"),
-    (b"[]", "not a Cityscapes polygons file"),
+    (b"{", "polygons.json: line 1, column 2: not JSON"),
+    (b"{}", "polygons.json: imgWidth: missing"),
+    (b"[]", "polygons.json: got"),
     (json.dumps({**_polygons(_B), "imgWidth": 5}).encode(), "5 x 90 px"),
     (
       json.dumps(
-        {**_polygons(_B), "objects": [{"label": "cat", "polygon": []}]}
+        {
+          **_polygons(_B),
+          "objects": [{"label": "cat", "polygon": [[1, 1]] * 3}],
+        }
       ).encode(),
       "label 'cat' is not Cityscapes'",
     ),
@@ -258,7 +261,7 @@ class RefusalTest(_Case):
       json.dumps(
         {**_polygons(_B), "objects": [{"label": "car", "polygon": [[1]]}]}
       ).encode(),
-      "not a Cityscapes polygons file: ValueError not enough values",
+      "polygons.json: objects.0.polygon.0: got",
     ),
   )
   def test_bad_polygons(self, data, message):

@@ -163,8 +163,8 @@ class RefusalTest(_Case):
       self._build()
 
   @parameterized.parameters(
-    (("dog", (5, 5, 4, 9)), "000002.jpg, object 2001: zero area"),
-    (("dog", (5, 5, 9, 4)), "zero area"),
+    (("dog", (5, 5, 4, 9)), "000002.xml, object 1: xmin, ymin"),
+    (("dog", (5, 5, 9, 4)), "000002.xml, object 1: xmin, ymin"),
     (("dog", (5, 5, 62, 9)), "outside the image of 60 x 48 px"),
     (("dog", (-5, 5, 9, 9)), "outside the image"),
     (("dogs", (5, 5, 9, 9)), "000002.xml, object 1: class 'dogs' is not one"),
@@ -176,7 +176,7 @@ class RefusalTest(_Case):
     self._refused({_XML: _xml(_object(*what))}, message)
 
   @parameterized.parameters(
-    (_XML, files()[_XML][:80], "000002.xml is not valid XML"),
+    (_XML, files()[_XML][:80], "000002.xml: not XML"),
     (_LIST, b"000001\n000001\n", "every image once; twice: 000001"),
     (_LIST, b"../000001\n", "not an id of six digits"),
     (_LIST, b"", "it is empty"),

@@ -61,11 +61,55 @@ class RleTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ([],), ([[1, 2, 3, 4]],), ([[1, 2, 3, 4, 5, 6, 7]],),
-    ([[1, 2, 3, float("nan"), 5, 6]],),
+    ([[1, 2, 3, float("nan"), 5, 6]],), ([[1, 2, 3, float("inf"), 5, 6]],),
+    ([[1, 2, 3, "4", 5, 6]],), ([[1, 2, 3, True, 5, 6]],), ([[1, 2, 3]],),
+    ([[1, 2, 3, None, 5, 6]],), ([[[1, 2], [3, 4], [5, 6]]],), ("abc",),
+    ([[0, 0, 1e9, 0, 1e9, 1e9]],), ([[0, 0, 1e30, 0, 5, 5]],), ([7],),
+    ([[0, 0, 5, 0, 5, 10**30]],), ([[-1e6, 0, 5, 0, 5, 5]],), (None,),
+    ([[0, 0, 1, 1, 2, 2], []],), ([[0, 0, 40, 30] * 10_000],),
   )  # fmt: skip
-  def test_bad_polygons(self, polygons):
+  def test_bad_polygons_never_reach_the_c_code(self, polygons):
     with self.assertRaisesRegex(ValueError, "polygon"):
       rle.from_polygons(polygons, (30, 40))
+
+  def test_polygons_a_little_outside_are_legitimate(self):
+    outside = rle.from_polygons(
+      [[-3, -3, 43.5, -3, 43.5, 33, -3, 33]], (30, 40)
+    )
+    self.assertEqual(rle.area(outside), 30 * 40)
+    flat = [[296.65, 388.33, 296.65, 388.33, 297.68, 388.33, 297.68, 388.33]]
+    self.assertEqual(rle.area(rle.from_polygons(flat, (480, 640))), 0)
+
+  @parameterized.parameters(
+    (None,), ([30],), ([30, 40, 3],), ([30.0, 40],), ([True, 40],), ([0, 40],),
+    ([-30, 40],), ([10**9, 10**9],), ("30",), ([float("nan"), 40],),
+  )  # fmt: skip
+  def test_bad_sizes(self, size):
+    with self.assertRaisesRegex(
+      ValueError, "two whole numbers from 1 to 65535"
+    ):
+      rle.from_polygons([[0, 0, 5, 0, 5, 5]], size)
+    with self.assertRaisesRegex(
+      ValueError, "two whole numbers from 1 to 65535"
+    ):
+      rle.from_counts([5], size)
+
+  def test_the_first_of_many_broken_ones(self):
+    rng = np.random.default_rng(3)
+    masks = [rle.encode(rng.random((h, h + 3)) < 0.4) for h in range(1, 60)]
+    texts, sizes = [m.counts for m in masks], [m.size for m in masks]
+    self.assertIsNone(rle.first_broken(texts, sizes))
+    self.assertIsNone(rle.first_broken([], []))
+    with mock.patch.object(rle, "_CHARS_AT_ONCE", 64):
+      self.assertIsNone(rle.first_broken(texts, sizes))
+      for text, message in (
+        ("", "Broken"), ("2P", "Broken"), ("2\u2192", "Broken"),
+        (texts[40] + "1", "add up to"), (texts[39], "add up to"),
+      ):  # fmt: skip
+        spoiled = [*texts[:40], text, *texts[41:], "?"]
+        place, words = rle.first_broken(spoiled, [*sizes, (1, 1)])
+        self.assertEqual(place, 40)
+        self.assertIn(message, words)
 
   def test_polygons_without_pycocotools(self):
     with mock.patch.dict(sys.modules, {"pycocotools": None}):
@@ -89,6 +133,20 @@ class RleTest(parameterized.TestCase):
       rle.from_counts([1, 2], [2, 2])
     with self.assertRaisesRegex(ValueError, "add up to 4"):
       rle.from_counts([5, -1], [2, 2])
+    for runs in (
+      [1, 2.0, 1],
+      ["1", "3"],
+      [True, 3],
+      [[1, 3]],
+      None,
+      4,
+      [[1], 3],
+    ):
+      with self.assertRaisesRegex(ValueError, "a list of whole numbers"):
+        rle.from_counts(runs, [2, 2])
+    for runs in ([10**30, 1], [2**62, 2**62, 2**62, 2**62, 4]):
+      with self.assertRaisesRegex(ValueError, "whole numbers|add up to 4"):
+        rle.from_counts(runs, [2, 2])
     with self.assertRaisesRegex(ValueError, "must be \\[H, W\\]"):
       rle.encode(np.zeros((2, 2, 1)))
 

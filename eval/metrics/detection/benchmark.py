@@ -44,6 +44,8 @@ def names(scope: str) -> tuple[str, ...]:
   ('snow', 'frost', 'fog', 'brightness')
   """
   family = conditions.PICTURES
+  if not isinstance(scope, str):
+    raise errors.unknown("scope", scope, scopes())
   if scope in _SETS:
     return tuple(n for s in _SETS[scope] for n in family.names(s))
   if scope not in family.groups:
@@ -78,6 +80,11 @@ def summarize(
   (0.25, 0.5)
   """
   inside = names(scope)
+  if not isinstance(cells, Mapping):
+    raise errors.UserError(
+      "cells: a dict of corruption -> performance at severities 1-5 expected,"
+      f" got {type(cells).__name__}."
+    )
   for name in cells:
     conditions.PICTURES.row(name)  # refuses unknown names
   missing = [name for name in inside if name not in cells]
@@ -98,21 +105,25 @@ def summarize(
 
 
 def _row(name: str, values: Sequence[float]) -> list[float]:
-  if len(values) != _SEVERITIES:
+  listed = isinstance(values, (Sequence, np.ndarray)) and np.ndim(values) == 1
+  if not listed or len(values) != _SEVERITIES:
+    got = f"{len(values)} numbers" if listed else repr(values)[:60]
     raise errors.UserError(
-      f"{name}: performance at severities 1-5 expected, got {len(values)}"
-      " numbers."
+      f"{name}: performance at severities 1-5 expected, got {got}."
     )
   return [
     _fraction(f"{name}, severity {s}", v) for s, v in enumerate(values, 1)
   ]
 
 
-def _fraction(what: str, value: float | None) -> float:
-  number = float("nan") if value is None else float(value)
+def _fraction(what: str, value: Any) -> float:
+  number = float("nan")
+  kinds = (int, float, np.integer, np.floating)
+  if isinstance(value, kinds) and not isinstance(value, bool):
+    number = float(value)
   if not 0 <= number <= 1:
     raise errors.UserError(
-      f"{what}: the cell holds {value}, expected a fraction in [0, 1]. -1 and nan"
-      " stand for what was not evaluated; percent must be divided by 100."
+      f"{what}: the cell holds {value!r}, expected a fraction in [0, 1]. -1 and"
+      " nan stand for what was not evaluated; percent must be divided by 100."
     )
   return number

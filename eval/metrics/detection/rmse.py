@@ -23,7 +23,7 @@ def rmse(clean: np.ndarray, corrupted: np.ndarray) -> float:
     corrupted: the same shape.
 
   Raises:
-    UserError: images of different shapes.
+    UserError: images of different shapes, without pixels, or of no numbers.
 
   >>> rmse(np.zeros((2, 2, 3), np.uint8), np.full((2, 2, 3), 200, np.uint8))
   200.0
@@ -32,6 +32,12 @@ def rmse(clean: np.ndarray, corrupted: np.ndarray) -> float:
     raise errors.UserError(
       f"Images of one shape expected, got {clean.shape} and {corrupted.shape}."
     )
+  for image in (clean, corrupted):
+    if not image.size or image.dtype.kind not in "uif":
+      raise errors.UserError(
+        "Images [H, W, 3] of numbers expected, got"
+        f" {image.dtype} {list(image.shape)}."
+      )
   difference = clean.astype(np.float64) - corrupted
   return float(np.sqrt(np.mean(np.square(difference))))
 

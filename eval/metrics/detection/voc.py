@@ -9,6 +9,7 @@ section 3.1; Michaelis et al. 2019 used the 11-point form.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.datasets import coco_rows
 
 _IOU = 0.5
 _POINTS = np.arange(0.0, 1.1, 0.1)  # as the devkit's: 0.30000000000000004
@@ -44,24 +46,23 @@ def voc_ap50(
     none has; `per_class`, class name -> AP in [0, 1], nan for the others.
 
   Raises:
-    UserError: an unknown label or interpolation, a score that is not finite, a
-      box that is no box; names the first.
+    UserError: no or equal class names, an unknown label or interpolation, a row
+      without one of the fields, a score that is not finite, a box that is no box,
+      `difficult` other than 0 and 1; names the first.
   """
   if interpolation not in ("11point", "area"):
     raise errors.UserError(
       f"interpolation is '11point' or 'area', got {interpolation!r}."
     )
-  names = list(classes)
+  names = _names(classes)
   images: dict[Any, int] = {}
-  objects = _columns(gt, names, images, "Object")
-  detected = _columns(dt, names, images, "Detection")
-  difficult = np.array([bool(r.get("difficult", 0)) for r in gt], bool)
-  scores = np.array([r["score"] for r in dt], np.float64)
-  if not np.isfinite(scores).all():
-    i = int(np.argmin(np.isfinite(scores)))
-    raise errors.UserError(
-      f"Detection {i} has the score {scores[i]}; not finite."
-    )
+  truth = coco_rows.Rows.of(gt, "Object", "image")
+  results = coco_rows.Rows.of(dt, "Detection", "image")
+  objects = _columns(truth, names, images, ordered=True)
+  # Detectors do give empty boxes: these are just wrong.
+  detected = _columns(results, names, images, ordered=False)
+  difficult = np.array(truth.flags("difficult"), bool)
+  scores = results.numbers("score", "scores must be finite numbers")
   per_class = {}
   for label, name in enumerate(names):
     theirs, ours = objects["label"] == label, detected["label"] == label
@@ -136,47 +137,55 @@ def _average(right: np.ndarray, number: int, interpolation: str) -> float:
   return float((steps * envelope).sum())
 
 
+def _names(classes: Any) -> list[Any]:
+  listed = isinstance(classes, Sequence) and not isinstance(classes, str)
+  names = list(classes) if listed else []
+  if not names or len({repr(name) for name in names}) < len(names):
+    raise errors.UserError(
+      "classes: a list of different class names expected, got"
+      f" {coco_rows.shown(classes)}."
+    )
+  return names
+
+
 def _columns(
-  rows: Sequence[Mapping[str, Any]],
+  rows: coco_rows.Rows,
   names: Sequence[Any],
   images: dict[Any, int],
-  kind: str,
+  *,
+  ordered: bool,
 ) -> dict[str, np.ndarray]:
   """label int `[N]`, image int `[N]` (numbered as they come), box `[N, 4]`."""
   positions = {name: i for i, name in enumerate(names)}
-  labels, places, boxes = [], [], []
-  for number, row in enumerate(rows):
-    what = f"{kind} {number} (image {row.get('image')!r})"
-    labels.append(_label(what, row["label"], positions))
-    places.append(images.setdefault(row["image"], len(images)))
-    boxes.append(row["bbox"])
-    if len(row["bbox"]) != 4:
+  places = []
+  for i, image in enumerate(rows.values("image")):
+    if not isinstance(image, Hashable) or image is None:
       raise errors.UserError(
-        f"{what}: bbox [x1, y1, x2, y2], got {row['bbox']!r}."
+        f"{rows.noun} {i}: image is a name or a number, got"
+        f" {coco_rows.shown(image)}."
       )
-  box = np.array(boxes, np.float64).reshape(-1, 4)
-  bad = ~np.isfinite(box).all(axis=1)
-  if kind == "Object":  # detectors do give empty boxes: these are just wrong
-    bad |= (box[:, 2:] < box[:, :2]).any(axis=1)
-  if bad.any():
-    i = int(np.argmax(bad))
-    raise errors.UserError(
-      f"{kind} {i} (image {rows[i]['image']!r}): finite numbers expected, of"
-      f" objects x1 <= x2 and y1 <= y2, got {rows[i]['bbox']!r}."
-    )
+    places.append(images.setdefault(image, len(images)))
+  labels = [
+    _label(rows, i, label, positions)
+    for i, label in enumerate(rows.values("label"))
+  ]
   return {
     "label": np.array(labels, np.int64),
     "image": np.array(places, np.int64),
-    "box": box,
+    "box": rows.corners(ordered=ordered),
   }
 
 
-def _label(what: str, label: Any, positions: Mapping[Any, int]) -> int:
-  if label in positions:
+def _label(
+  rows: coco_rows.Rows, place: int, label: Any, positions: Mapping[Any, int]
+) -> int:
+  flag = isinstance(label, (bool, np.bool_))
+  if isinstance(label, Hashable) and not flag and label in positions:
     return positions[label]
-  if isinstance(label, (int, np.integer)) and 0 <= label < len(positions):
+  whole = isinstance(label, (int, np.integer)) and not flag
+  if whole and 0 <= label < len(positions):
     return int(label)
   raise errors.UserError(
-    f"{what} has the label {label!r}; expected a class name or its position"
-    f" 0..{len(positions) - 1}."
+    f"{rows.name(place)} has the label {coco_rows.shown(label)}; expected a class"
+    f" name or its position 0..{len(positions) - 1}."
   )

@@ -66,9 +66,11 @@ def _valid(columns: Columns, classes: int) -> tuple[np.ndarray, np.ndarray]:
   """Rows and places of the detections that are there."""
   row, place = np.nonzero(columns["classes"] >= 0)
   if len(row) and columns["classes"].max() >= classes:
+    worst = int(np.argmax(columns["classes"].max(axis=1)))
     raise errors.UserError(
-      f"A detection has the label {columns['classes'].max()}; the data set has"
-      f" {classes} classes. Use a model of its label space."
+      f"Image {columns['image_id'][worst]}: a detection has the label"
+      f" {columns['classes'].max()}; the data set has {classes} classes. Use a"
+      " model of its label space."
     )
   return row, place
 

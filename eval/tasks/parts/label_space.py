@@ -13,7 +13,6 @@ The JSON holds `source`, `source_classes` (number of the model's classes) and
 from __future__ import annotations
 
 import dataclasses
-import json
 import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -21,12 +20,29 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pydantic
 
 from robust_tfds import datasets
 from robust_tfds import errors
+from robust_tfds import reading
 
 _FILE = "label_map.json"
 MERGES = ("max", "mean", "median", "sum")
+
+
+class _Class(pydantic.BaseModel):
+  """A class of a file."""
+
+  name: str
+  members: list[int]
+
+
+class _Record(pydantic.BaseModel):
+  """A file; its other fields are of no matter."""
+
+  source_classes: int = pydantic.Field(gt=0)
+  classes: list[_Class]
+  source: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +71,17 @@ class LabelSpace:
         f"{self.name}: {len(self.classes)} classes with {len(self.members)}"
         " groups of members."
       )
+    if len(set(self.classes)) < len(self.classes):
+      same = next(c for c in self.classes if self.classes.count(c) > 1)
+      raise errors.UserError(
+        f"{self.name}: two classes have the name {same!r}."
+      )
     listed = [m for group in self.members for m in group]
+    for member in listed:
+      if not isinstance(member, (int, np.integer)) or isinstance(member, bool):
+        raise errors.UserError(
+          f"{self.name}: members are indices of source classes, got {member!r}."
+        )
     wrong = [m for m in listed if not 0 <= m < self.source_classes]
     if wrong or len(set(listed)) != len(listed):
       twice = [m for m in listed if listed.count(m) > 1]
@@ -158,7 +184,15 @@ def make(
   >>> [float(v) for v in space.project(jnp.array([1.0, 5.0, 3.0, 2.0]))]
   [5.0, 3.0]
   """
-  members = tuple(tuple(int(i) for i in g) for g in groups.values())
+  for key, group in groups.items():
+    if isinstance(group, str) or np.ndim(group) != 1:
+      raise errors.UserError(
+        f"{name}: the members of {key!r} are a list of indices, got {group!r}."
+      )
+  members = tuple(
+    tuple(i.item() if isinstance(i, np.generic) else i for i in g)
+    for g in groups.values()
+  )
   return LabelSpace(name, tuple(groups), members, source_classes)
 
 
@@ -180,17 +214,14 @@ def _folder() -> pathlib.Path:
 def _read(path: pathlib.Path, name: str = "") -> LabelSpace:
   if not path.exists():
     raise FileNotFoundError(f"No label map at {path}.")
+  record = reading.records(reading.json_file(path), _Record, str(path))
   try:
-    record = json.loads(path.read_text("utf-8"))
     return LabelSpace(
       name=name or path.stem,
-      classes=tuple(str(c["name"]) for c in record["classes"]),
-      members=tuple(tuple(map(int, c["members"])) for c in record["classes"]),
-      source_classes=int(record["source_classes"]),
-      source=str(record.get("source", "")),
+      classes=tuple(c.name for c in record.classes),
+      members=tuple(tuple(c.members) for c in record.classes),
+      source_classes=record.source_classes,
+      source=record.source,
     )
-  except (json.JSONDecodeError, KeyError, TypeError) as e:
-    raise errors.UserError(
-      f"{path} is no label map ({e!r}). Expected source_classes and classes,"
-      " each with name and members: see eval/tasks/parts/label_space.py."
-    ) from e
+  except errors.UserError as e:
+    raise errors.UserError(f"{path}: {e}") from e

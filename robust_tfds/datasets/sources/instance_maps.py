@@ -10,14 +10,18 @@ in their order as cityscapesscripts draws them, by Pillow.
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated
+from typing import Literal
 
 import numpy as np
+import pydantic
 
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.datasets import objects
 from robust_tfds.datasets import rle
+from robust_tfds.reading import limits
 from robust_tfds.reading import pictures
 
 # The 8 evaluated classes with instances, by label id (docs/specs/detection.md
@@ -77,6 +81,29 @@ _LABELS = {  # cityscapesscripts 2.3.0, helpers/labels.py
 _NOT_DRAWN = "license plate"  # its id is -1
 _WITH_INSTANCES = frozenset(range(24, 34))
 _IDS_PER_IMAGE = 100_000  # an id is image number * this + the map's value
+
+
+_Number = Annotated[float, pydantic.Field(allow_inf_nan=False)]
+_Side = Annotated[int, pydantic.Field(ge=1, le=65_535)]  # px
+
+
+class _Object(pydantic.BaseModel):
+  """An entry of a polygons file's `objects`."""
+
+  label: str
+  polygon: Annotated[
+    list[Annotated[list[_Number], pydantic.Field(min_length=2, max_length=2)]],
+    pydantic.Field(min_length=2),
+  ]
+  deleted: bool | Literal[0, 1] = False
+
+
+class _Polygons(pydantic.BaseModel):
+  """A polygons file; its other fields are of no matter."""
+
+  imgWidth: _Side  # noqa: N815, the file's own name
+  imgHeight: _Side  # noqa: N815
+  objects: list[_Object]
 
 
 def objects_of(
@@ -142,51 +169,58 @@ def draw(data: bytes, where: str) -> np.ndarray:
   """The map of a `*_polygons.json`: int64 `[H, W]`; later covers earlier.
 
   Raises:
-    UserError: broken JSON, missing fields or an unknown label.
+    UserError: broken JSON, fields that are missing or of another type, an
+      unknown label, a point that is not finite or far outside the picture.
   """
   from PIL import Image
   from PIL import ImageDraw
 
-  try:
-    content = json.loads(data)
-  except ValueError as e:
-    raise errors.UserError(
-      f"{where} is not valid JSON ({e}); unpack the gtFine archive again."
-    ) from e
-  try:
-    size = int(content["imgWidth"]), int(content["imgHeight"])
-    picture = Image.new("I", size, _LABELS["unlabeled"])
-    pen = ImageDraw.Draw(picture)
-    counts = dict.fromkeys(_WITH_INSTANCES, 0)
-    for entry in content["objects"]:
-      value = _value(entry, counts)
-      if value is not None:
-        points = [(float(x), float(y)) for x, y in entry["polygon"]]
-        pen.polygon(points, fill=value)
-  except errors.UserError as e:
-    raise errors.UserError(f"{where}: {e}") from e
-  except (KeyError, TypeError, ValueError, OverflowError) as e:
-    raise errors.UserError(
-      f"{where} is not a Cityscapes polygons file: {type(e).__name__} {e}."
-      " Expected imgWidth, imgHeight and objects of label and polygon."
-    ) from e
+  content = reading.records(reading.json_text(data, where), _Polygons, where)
+  size = content.imgWidth, content.imgHeight
+  limits.check(size[0] * size[1], limits.PICTURE_PIXELS, where, "pixels")
+  picture = Image.new("I", size, _LABELS["unlabeled"])
+  pen = ImageDraw.Draw(picture)
+  counts = dict.fromkeys(_WITH_INSTANCES, 0)
+  for place, entry in enumerate(content.objects):
+    source = f"{where}: objects.{place}"
+    value = _value(entry, counts, source)
+    if value is not None:
+      _check_near(entry.polygon, size, source)
+      pen.polygon([(x, y) for x, y in entry.polygon], fill=value)
   return np.asarray(picture).astype(np.int64)
 
 
-def _value(entry: Any, counts: dict[int, int]) -> int | None:
+def _value(entry: _Object, counts: dict[int, int], source: str) -> int | None:
   """What to fill a polygon with; None where it is not drawn."""
-  name = entry["label"]
-  if entry.get("deleted") or name == _NOT_DRAWN:
+  name = entry.label
+  if entry.deleted or name == _NOT_DRAWN:
     return None
   group = name not in _LABELS and name.endswith("group")
   name = name.removesuffix("group") if group else name
   if name not in _LABELS:
     raise errors.UserError(
-      f"label {entry['label']!r} is not Cityscapes'. Take the gtFine archive's"
-      " own file."
+      f"{source}: label {entry.label!r} is not Cityscapes'. Take the gtFine"
+      " archive's own file."
     )
   number = _LABELS[name]
   if group or number not in counts:
     return number
+  if counts[number] == _FIRST_INSTANCE:
+    raise errors.UserError(
+      f"{source}: more than {_FIRST_INSTANCE} objects of label {name!r}; instance"
+      " maps cannot number them."
+    )
   counts[number] += 1
   return number * _FIRST_INSTANCE + counts[number] - 1
+
+
+def _check_near(
+  polygon: Sequence[Sequence[float]], size: tuple[int, int], source: str
+) -> None:
+  """Annotators leave a picture by some pixels, not by whole pictures."""
+  for x, y in polygon:
+    if not (-size[0] <= x <= 2 * size[0] and -size[1] <= y <= 2 * size[1]):
+      raise errors.UserError(
+        f"{source}.polygon: the point {x:g}, {y:g} lies far outside the picture of"
+        f" {size[0]} x {size[1]} px."
+      )

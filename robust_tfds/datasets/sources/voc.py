@@ -11,11 +11,15 @@ import functools
 import os
 import re
 from collections.abc import Mapping
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING
 
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.datasets import objects
 from robust_tfds.datasets.sources import archives
+
+if TYPE_CHECKING:
+  from xml.etree.ElementTree import Element
 
 CLASSES = (
   "aeroplane",
@@ -44,7 +48,8 @@ _SIDES = ("xmin", "ymin", "xmax", "ymax")
 _FOLDER = "VOCdevkit/VOC2007"
 _ARCHIVES = ("VOCtest_06-Nov-2007.tar",)
 _LIST = "ImageSets/Main/test.txt"
-_ID = re.compile(r"\d{6}")
+_ID = re.compile(r"[0-9]{6}")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,9}([.][0-9]*)?")
 INSTRUCTIONS = f"""\
 The VOC2007 test set from http://host.robots.ox.ac.uk/pascal/VOC/voc2007 in the
 manual dir: {_ARCHIVES[0]} as it is, or unpacked:
@@ -75,23 +80,34 @@ def objects_of(data: bytes, image_id: int, where: str) -> list[objects.Object]:
     where: the file's name, for errors.
 
   Raises:
-    UserError: broken XML, a missing field, an unknown class.
+    UserError: broken XML or another kind of XML, a missing field, an unknown
+      class, a box whose ends are swapped, objects inside each other.
   """
-  try:
-    root = ElementTree.fromstring(data)
-  except ElementTree.ParseError as e:
+  root = reading.xml_text(data, where)
+  if root.tag != "annotation":
     raise errors.UserError(
-      f"{where} is not valid XML ({e}); unpack the archive again."
-    ) from e
+      f"{where}: the first element is <{root.tag}>, expected VOC's <annotation>."
+      " Unpack the archive again."
+    )
   # Direct children only: a person's parts have names and boxes of their own.
+  nodes = root.findall("object")
+  if len(nodes) < sum(1 for _ in root.iter("object")):
+    raise errors.UserError(
+      f"{where}: an <object> lies inside another element; VOC's lie side by side"
+      " in <annotation>."
+    )
+  if len(nodes) >= _MOST_OBJECTS:
+    raise errors.UserError(
+      f"{where}: {len(nodes)} objects, at most {_MOST_OBJECTS - 1} have an id."
+    )
   return [
     _object(node, image_id * _MOST_OBJECTS + i, f"{where}, object {i}")
-    for i, node in enumerate(root.findall("object"), start=1)
+    for i, node in enumerate(nodes, start=1)
   ]
 
 
 def _ids(data: bytes) -> list[str]:
-  names = data.decode("utf-8", "replace").split()
+  names = reading.decode(data, _LIST).split()
   for name in names:
     if not _ID.fullmatch(name):
       raise errors.UserError(f"{_LIST}: {name!r} is not an id of six digits.")
@@ -127,9 +143,7 @@ def _objects_in(
   return objects_of(file.data(), image_id, file.name)
 
 
-def _object(
-  node: ElementTree.Element, number: int, what: str
-) -> objects.Object:
+def _object(node: Element, number: int, what: str) -> objects.Object:
   name = (node.findtext("name") or "").strip()
   if name not in CLASSES:
     raise errors.UserError(
@@ -139,8 +153,15 @@ def _object(
     _number(node.findtext(f"bndbox/{side}"), f"{what}: {side}")
     for side in _SIDES
   )
+  if right < left or bottom < top:
+    raise errors.UserError(
+      f"{what}: xmin, ymin, xmax, ymax are {left}, {top}, {right}, {bottom};"
+      " expected xmin <= xmax and ymin <= ymax."
+    )
   box = (left - 1, top - 1, right - left + 1, bottom - top + 1)
   difficult = _number(node.findtext("difficult", "0"), f"{what}: difficult")
+  if difficult not in (0, 1):
+    raise errors.UserError(f"{what}: difficult is 0 or 1, got {difficult}.")
   return objects.Object(
     id=number,
     label=CLASSES.index(name),
@@ -151,7 +172,6 @@ def _object(
 
 
 def _number(text: str | None, what: str) -> int:
-  try:
-    return int(float(text or ""))  # some tools write 48.0
-  except (ValueError, OverflowError) as e:
-    raise errors.UserError(f"{what} must be a number, got {text!r}.") from e
+  if not _NUMBER.fullmatch((text or "").strip()):
+    raise errors.UserError(f"{what} must be a number, got {text!r}.")
+  return int(float(text or ""))  # some tools write 48.0

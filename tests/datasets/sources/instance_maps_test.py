@@ -46,6 +46,10 @@ def _polygons(**change) -> bytes:
   return json.dumps(content).encode()
 
 
+def _shape(label="car", x=1) -> dict:
+  return {"label": label, "polygon": [[x, 1], [3, 1], [3, 3]]}
+
+
 class MapsTest(parameterized.TestCase):
   def test_both_forms_give_the_same_map(self):
     self.assertGreater(_map().max(), 255)
@@ -74,12 +78,23 @@ class MapsTest(parameterized.TestCase):
       instance_maps.read(data, "a.png")
 
   @parameterized.parameters(
-    (b"{", "a.json is not valid JSON"),
-    (b"{}", "KeyError 'imgWidth'"),
+    (b"{", "a.json: line 1, column 2: not JSON"),
+    (b"{}", "a.json: imgWidth: missing"),
+    (b"[" * 100_000, "a.json: nested too deep"),
     (
-      _polygons(objects=[{"label": "cat", "polygon": []}]),
-      "label 'cat' is not",
+      _polygons(objects=[_shape("cat")]),
+      "a.json: objects.0: label 'cat' is not",
     ),
+    (_polygons(objects=[_shape(None)]), "a.json: objects.0.label: got None"),
+    (_polygons(objects=None), "a.json: objects: got None"),
+    (_polygons(objects=[None]), "a.json: objects.0: got None"),
+    (_polygons(imgWidth=None), "a.json: imgWidth: got None"),
+    (_polygons(imgWidth=10**9), "a.json: imgWidth: got 1000000000"),
+    (_polygons(imgWidth=60_000, imgHeight=60_000), "a.json: 3,600,000,000 pix"),
+    (_polygons(objects=[_shape(x=float("nan"))]), "objects.0.polygon.0.0: got"),
+    (_polygons(objects=[_shape(x=1e30)]), "objects.0.polygon: the point 1e.30"),
+    (_polygons(objects=[_shape(x="1")]), "objects.0.polygon.0.0: got '1'"),
+    (_polygons(objects=[_shape()] * 1001), "objects.1000: more than 1000 obj"),
   )
   def test_refuses_polygons(self, data, message):
     with self.assertRaisesRegex(ValueError, message):

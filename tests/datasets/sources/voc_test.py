@@ -39,7 +39,28 @@ class ObjectsTest(parameterized.TestCase):
     self.assertEqual((person.id, person.mask), (12_002, None))
 
   @parameterized.parameters(
-    (b"<annotation>", "x is not valid XML"),
+    (b"<annotation>", "x: not XML"),
+    (b"", "x: not XML"),
+    (b"<html><body>404</body></html>", "x: the first element is <html>"),
+    (
+      b"<!DOCTYPE a [<!ENTITY b 'c'>]><annotation/>",
+      "x: declares a document type",
+    ),
+    (
+      _xml("<objects>" + _object() + "</objects>"),
+      "x: an <object> lies inside another element",
+    ),
+    (_xml(_object(more=_object())), "x: an <object> lies inside"),
+    (_xml(*[_object()] * 1000), "x: 1000 objects"),
+    (_xml(_object(box=(9, 2, 3, 4))), "object 1: xmin, .* are 9, 2, 3, 4"),
+    (_xml(_object(box=(1, 2, "nan", 4))), "object 1: xmax must be a number"),
+    (_xml(_object(box=(1, 2, "1_0", 4))), "object 1: xmax must be a number"),
+    (_xml(_object(box=(1, 2, "1e30", 4))), "object 1: xmax must be a number"),
+    (
+      _xml(_object(more="<difficult>maybe</difficult>")),
+      "object 1: difficult must be a number, got 'maybe'",
+    ),
+    (_xml(_object(more="<difficult>2</difficult>")), "difficult is 0 or 1"),
     (_xml(_object("dogs")), "x, object 1: class 'dogs' is not one of VOC's 20"),
     (_xml(_object(box=(1, 2, 3))), "object 1: ymax must be a number, got None"),
     (_xml(_object(), _object(box=(1, 2, "?", 4))), "object 2: xmax .* got '.'"),
@@ -74,6 +95,9 @@ class SourcesTest(parameterized.TestCase):
     ("000002\n000002\n", "twice: 000002"),
     ("", "is empty"),
     ("2\n", "six digits"),
+    ("../../1\n", "'../../1' is not an id of six digits"),
+    ("\u0660\u0660\u0660\u0660\u0660\u0662\n", "six digits"),
+    ("\0000002\n", "NUL"),
   )
   def test_refuses_lists(self, listed, message):
     self._write(listed, 2)

@@ -156,7 +156,29 @@ class RawResultsTest(parameterized.TestCase):
       lambda d: d["results"]["bbox"]["AP"][9].__setitem__(2, float("nan")),
       "cell fog_2 holds nan",
     ),
-    ("keys", lambda d: d.pop("corruptions"), "lacks corruptions"),
+    (
+      "text",
+      lambda d: d["results"]["bbox"]["AP"][9].__setitem__(2, "0.5"),
+      "bbox/AP: an array of numbers expected, got '0.5'",
+    ),
+    (
+      "flag",
+      lambda d: d["results"]["bbox"]["AP"][9].__setitem__(2, True),
+      "got 'True' in it",
+    ),
+    (
+      "ragged",
+      lambda d: d["results"]["bbox"]["AP"][9].pop(),
+      "bbox/AP: an array of numbers expected",
+    ),
+    ("model", lambda d: d.update(model=7), "model: got 7"),
+    ("results", lambda d: d.update(results=[]), "results: got"),
+    (
+      "severities",
+      lambda d: d.update(severities=[0.5]),
+      "severities.0: got 0.5",
+    ),
+    ("keys", lambda d: d.pop("corruptions"), "corruptions: missing"),
   )
   def test_refusals(self, spoil, message):
     data = _made_up()

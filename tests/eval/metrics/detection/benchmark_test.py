@@ -44,11 +44,23 @@ class SummarizeTest(parameterized.TestCase):
       ([0.1, 0.2, None, 0.1, 0.1], "fog, severity 3"),
       ([0.1, 0.2, -1, 0.1, 0.1], "fog, severity 3"),
       ([10, 20, 30, 40, 50], "percent"),
+      (["0.1"] * 5, "fog, severity 1: the cell holds '0.1'"),
+      ([True] * 5, "fog, severity 1: the cell holds True"),
+      (0.1, "fog: performance at severities 1-5 expected, got 0.1"),
+      (None, "fog: performance at severities 1-5 expected, got None"),
+      (np.zeros((5, 1)), "fog: performance at severities"),
     ):
       with self.assertRaisesRegex(ValueError, message):
         detection.summarize({**cells, "fog": value}, 0.5)
     with self.assertRaisesRegex(ValueError, "Did you mean 'fog'"):
       detection.summarize({**_cells(), "fogg": [0.1] * 5}, 0.5)
+    for clean in (None, "0.5", np.zeros(5), 50):
+      with self.assertRaisesRegex(ValueError, "clean: the cell holds"):
+        detection.summarize(_cells(), clean)
+    with self.assertRaisesRegex(ValueError, "cells: a dict .* got list"):
+      detection.summarize([], 0.5)
+    with self.assertRaisesRegex(ValueError, "Unknown scope None"):
+      detection.summarize(_cells(), 0.5, None)
     with self.assertRaisesRegex(ValueError, "Did you mean 'benchmark'"):
       detection.summarize(_cells(), 0.5, "benchmrk")
 

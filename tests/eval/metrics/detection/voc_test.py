@@ -82,6 +82,13 @@ class RulesTest(parameterized.TestCase):
     ({"score": float("nan")}, "score nan"),
     ({"bbox": [5, 5, float("nan"), 9]}, "finite numbers"),
     ({"bbox": [5, 5, 9]}, "bbox"),
+    ({"bbox": None}, r"Detection 0 \(image .*: bbox .* got None"),
+    ({"bbox": [5, 5, "9", 9]}, "bbox"),
+    ({"label": True}, "label True"),
+    ({"label": ["dog"]}, "label .'dog'."),
+    ({"score": "0.5"}, "score '0.5'"),
+    ({"score": True}, "score True"),
+    ({"image": None}, "Detection 0: image is a name or a number"),
   )
   def test_refusals(self, change, message):
     gt = [self._row([0, 0, 9, 9])]
@@ -90,6 +97,13 @@ class RulesTest(parameterized.TestCase):
       self._ap(gt, dt)
     with self.assertRaisesRegex(ValueError, "x1 <= x2"):
       self._ap([self._row([5, 5, 1, 9])], [])
+    with self.assertRaisesRegex(ValueError, "difficult is 0 or 1, got 'may"):
+      self._ap([self._row([0, 0, 9, 9], difficult="maybe")], [])
+    with self.assertRaisesRegex(ValueError, "Object 0 has no 'bbox'"):
+      self._ap([{"image": 1, "label": "dog"}], [])
+    for classes in ("cat", [], ["cat", "cat"], None):
+      with self.assertRaisesRegex(ValueError, "different class names"):
+        detection.voc_ap50([], [], classes)
     with self.assertRaisesRegex(ValueError, "11point"):
       self._ap(gt, [], interpolation="12point")
 

@@ -12,6 +12,11 @@ from robust_tfds.eval.tasks.parts import label_space
 from tests import shared_data
 
 
+def _file(**change) -> str:
+  one = {"name": "a", "members": [2], **change}
+  return json.dumps({"source_classes": 3, "classes": [one]})
+
+
 class PublishedTest(parameterized.TestCase):
   @parameterized.parameters(
     ("imagenet_vid_robust", 30, 288, "imagenet_vid_30_class_map.json"),
@@ -68,6 +73,9 @@ class ProjectTest(parameterized.TestCase):
     ("twice", {"a": [0, 1], "b": [1]}, "1 is twice a member"),
     ("nothing", {"a": []}, "no class has a member"),
     ("no_classes", {}, "0 classes"),
+    ("fraction", {"a": [0.5]}, "indices of source classes, got 0.5"),
+    ("flag", {"a": [True]}, "indices of source classes, got True"),
+    ("text", {"a": "12"}, "the members of 'a' are a list of indices, got '12'"),
   )
   def test_refuses_groups(self, groups, message):
     with self.assertRaisesRegex(ValueError, message):
@@ -87,8 +95,27 @@ class ProjectTest(parameterized.TestCase):
     with self.assertRaisesRegex(FileNotFoundError, "No label map at"):
       label_space.get(f"{folder.full_path}/none.json")
     broken = folder.create_file("broken.json", '{"classes": [{"name": "a"}]}')
-    with self.assertRaisesRegex(ValueError, "is no label map .*'members'"):
+    with self.assertRaisesRegex(
+      ValueError, "broken.json: source_classes: missing"
+    ):
       label_space.get(broken.full_path)
+    for i, (text, message) in enumerate(
+      (
+        ("", "the file is empty"),
+        ("[" * 100_000, "nested too deep"),
+        ("[]", "got .., expected"),
+        (_file(members="12"), "classes.0.members: got '12'"),
+        (_file(members=[1.5]), "classes.0.members.0: got 1.5"),
+        (_file(members=[True]), "classes.0.members.0: got True"),
+        (_file(members=[7]), "bad.*json: bad.*: 7 is no member"),
+        (_file(name=None), "classes.0.name: got None"),
+      )
+    ):
+      bad = folder.create_file(f"bad{i}.json", text).full_path
+      with self.assertRaisesRegex(
+        ValueError, f"bad{i}.json: .*{message}|{message}"
+      ):
+        label_space.get(bad)
     own = folder.create_file(
       "own.json",
       '{"source_classes": 3, "classes": [{"name": "a", "members": [2]}]}',
