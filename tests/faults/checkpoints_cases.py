@@ -104,7 +104,7 @@ def _npz_cases() -> Iterator[Case]:
     ("NaN", put(lambda v: v * np.nan)),
     ("one inf", put(lambda v: np.where(v == v.max(), np.inf, v))),
     ("complex", put(lambda v: v + 1j)),
-    ("text", put(lambda v: v.astype("U8"))),
+    ("words", put(lambda v: v.astype("U8"))),
     ("booleans", put(lambda v: v > 0)),
     ("integers", put(lambda v: (v * 100).astype(np.int64))),
     ("dates", put(lambda v: (v * 100).astype("datetime64[D]"))),
