@@ -89,6 +89,7 @@ def cases() -> Iterator[Case]:
     ("mine|checkpoint|digits_linear",),
     _fresh,
     seconds=_SECONDS,
+    slow=True,
   )
   yield Case(
     "pictures in the manual dir",
@@ -96,6 +97,7 @@ def cases() -> Iterator[Case]:
     ("test_batch|data|manual",),
     _fresh,
     seconds=_SECONDS,
+    slow=True,
   )
 
 
@@ -170,7 +172,9 @@ def _of_module(
     return _twice(folder, change)
 
   names = () if refuse is False else ("mine|my_own_module",)
-  return Case(kind, act, names, None if refuse else _fresh, seconds=_SECONDS)
+  return Case(
+    kind, act, names, None if refuse else _fresh, seconds=_SECONDS, slow=True
+  )
 
 
 def _checkpoint(folder: pathlib.Path) -> Any:
