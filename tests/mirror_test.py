@@ -4,7 +4,8 @@
 `robust_tfds/errors.py` by `tests/errors_test.py`; the code of a folder's
 `__init__.py` by a test of the folder's name in its mirror. Where all files of a
 folder do one thing, as the corruptions of images do, one contract test runs over
-them instead: its cases name them.
+them instead: its cases name them. The campaign of bad inputs mirrors nothing: its
+files are named after the doors.
 """
 
 import ast
@@ -23,6 +24,8 @@ from robust_tfds.models import family
 from tools import import_graph
 
 _TESTS = "tests"
+# Throws bad inputs at every public door: of no file alone.
+_CAMPAIGN = "tests/faults"
 _CODE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Folder whose files are plugins of one kind -> the test that runs over them.
 _CONTRACTS = {
@@ -133,7 +136,7 @@ def _task_of(path: pathlib.Path) -> str:
 class MirrorTest(parameterized.TestCase):
   def test_tests_lie_beside_what_exists(self):
     mirrors = {_mirror(path.parent) for path in import_graph.files().values()}
-    mirrors.add(pathlib.Path(_TESTS))
+    mirrors |= {pathlib.Path(_TESTS), pathlib.Path(_CAMPAIGN)}
     for path in (import_graph.ROOT / _TESTS).rglob("*_test.py"):
       folder = path.relative_to(import_graph.ROOT).parent
       self.assertIn(folder, mirrors, f"{path.name} tests a folder that is gone")

@@ -53,6 +53,7 @@ class Case:
     right: whether what `act` returns is right; an exception means that it is not.
     seconds: until it counts as hung.
     gib: address space beyond what the warm process has.
+    slow: whether it runs a model, which the fast tests leave out.
   """
 
   kind: str
@@ -61,6 +62,7 @@ class Case:
   right: Callable[[Any], bool] | None = None
   seconds: float = 120
   gib: float = 6
+  slow: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

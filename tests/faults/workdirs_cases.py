@@ -1,0 +1,281 @@
+"""Damaged workdirs, continued and scored again."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import shutil
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tests.faults import runs
+from tests.faults import scored
+from tests.faults.case import Case
+
+Damage = Callable[[pathlib.Path], Any]
+_NPZ = f"{runs.CELL}/predictions.npz"
+_NOTE = f"{runs.CELL}/provenance.json"
+_SECONDS = 400  # the first case makes the run
+
+
+def cases() -> Iterator[Case]:
+  """Each damage at every door; harmless ones must change nothing."""
+  for kind, damage in _cells():
+    for door in (_score, _continue):
+      names = ("brightness_3|brightness_1",)
+      yield _case(f"{door.__name__[1:]}: {kind}", door, damage, names)
+  for kind, damage, names in _settings():
+    for door in (_score, _continue):
+      yield _case(f"{door.__name__[1:]}: {kind}", door, damage, names)
+  for kind, damage in _harmless():
+    for door in (_score, _continue):
+      yield _case(f"odd: {door.__name__[1:]}: {kind}", door, damage, (), True)
+  for kind, damage in list(_cells())[:6]:
+    yield _case(f"odd: repaired: {kind}", _repair, damage, (), True)
+  yield from _absent()
+
+
+def _case(
+  kind: str, door: Any, damage: Damage, names: tuple, may_be_right: bool = False
+) -> Case:
+  def act(folder: pathlib.Path) -> Any:
+    workdir = runs.copy(folder)
+    damage(workdir)
+    return folder, door(folder, workdir)
+
+  right = (lambda r: runs.same(*r)) if may_be_right else None
+  return Case(kind, act, names, right, seconds=_SECONDS, slow=True)
+
+
+def _score(folder: pathlib.Path, workdir: pathlib.Path) -> Any:
+  return scored.score(folder, workdir)
+
+
+def _continue(folder: pathlib.Path, workdir: pathlib.Path) -> Any:
+  data = f"--config.data.data_dir={runs.made(folder) / 'data'}"
+  runs.run(workdir, runs.CONFIG, data)
+  return scored.table(workdir)
+
+
+def _repair(folder: pathlib.Path, workdir: pathlib.Path) -> Any:
+  data = f"--config.data.data_dir={runs.made(folder) / 'data'}"
+  runs.run(workdir, runs.CONFIG, data, "--repair")
+  return scored.table(workdir)
+
+
+def _bytes(name: str, change: Callable[[bytes], bytes]) -> Damage:
+  def damage(workdir: pathlib.Path) -> None:
+    path = workdir / name
+    path.write_bytes(change(path.read_bytes()))
+
+  return damage
+
+
+def _columns(change: Callable[[dict[str, np.ndarray]], Any]) -> Damage:
+  def damage(workdir: pathlib.Path) -> None:
+    with np.load(workdir / _NPZ) as file:
+      columns = dict(file)
+    change(columns)
+    np.savez(workdir / _NPZ, **columns)
+
+  return damage
+
+
+def _note(change: Callable[[dict[str, Any]], Any]) -> Damage:
+  def edit(data: bytes) -> bytes:
+    note = json.loads(data)
+    return json.dumps(change(note) or note).encode()
+
+  return _bytes(_NOTE, edit)
+
+
+def _flip(data: bytes) -> bytes:
+  at = len(data) // 2
+  return data[:at] + bytes([data[at] ^ 0x40]) + data[at + 1 :]
+
+
+def _each(columns: dict[str, np.ndarray], change: Callable[[Any], Any]) -> None:
+  for name, values in columns.items():
+    columns[name] = change(values)
+
+
+def _swap(workdir: pathlib.Path) -> None:
+  a, b = workdir / runs.CELL, workdir / runs.OTHER
+  a.rename(workdir / "aside")
+  b.rename(a)
+  (workdir / "aside").rename(b)
+
+
+def _other_cell(workdir: pathlib.Path) -> None:
+  shutil.rmtree(workdir / runs.CELL)
+  shutil.copytree(workdir / runs.OTHER, workdir / runs.CELL)
+
+
+def _other_columns(workdir: pathlib.Path) -> None:
+  shutil.copy(workdir / runs.OTHER / "predictions.npz", workdir / _NPZ)
+
+
+def _numbers_of(columns: dict[str, np.ndarray]) -> str:
+  """A column of whole numbers that scores are made of."""
+  return next(k for k in columns if k.startswith("top"))
+
+
+def _cells() -> Iterator[tuple[str, Damage]]:
+  yield "predictions cut", _bytes(_NPZ, lambda d: d[: len(d) // 2])
+  yield "predictions flipped", _bytes(_NPZ, _flip)
+  yield "predictions empty", _bytes(_NPZ, lambda d: b"")
+  yield "a row removed", _columns(lambda c: _each(c, lambda v: v[:-1]))
+  yield "another severity's cell", _other_cell
+  yield "note cut", _bytes(_NOTE, lambda d: d[: len(d) // 2])
+  yield "predictions are text", _bytes(_NPZ, lambda d: b"hello")
+  yield "predictions are absent", lambda w: (w / _NPZ).unlink()
+  yield "all rows removed", _columns(lambda c: _each(c, lambda v: v[:0]))
+  yield (
+    "a row twice",
+    _columns(lambda c: _each(c, lambda v: np.concatenate([v, v[-1:]]))),
+  )
+  yield (
+    "rows in another order",
+    _columns(lambda c: c.update({_numbers_of(c): c[_numbers_of(c)][::-1]})),
+  )
+  yield (
+    "a prediction changed",
+    _columns(lambda c: c.update({_numbers_of(c): c[_numbers_of(c)] + 1})),
+  )
+  yield (
+    "labels changed",
+    _columns(
+      lambda c: c.update({k: v + 1 for k, v in c.items() if k == "label"})
+    ),
+  )
+  yield "a column lacks", _columns(lambda c: c.pop(_numbers_of(c)))
+  yield (
+    "a pickle",
+    _columns(
+      lambda c: c.update({_numbers_of(c): c[_numbers_of(c)].astype(object)})
+    ),
+  )
+  yield "two cells swapped", _swap
+  yield "another severity's predictions", _other_columns
+  yield "note empty", _bytes(_NOTE, lambda d: b"")
+  yield "note of other JSON", _note(lambda n: {"hello": 1})
+  yield "note a list", _note(lambda n: [1, 2])
+  yield "note null", _bytes(_NOTE, lambda d: b"null")
+  yield "note nested", _bytes(_NOTE, lambda d: b"[" * 100_000)
+  yield "note binary", _bytes(_NOTE, lambda d: bytes(range(256)))
+  yield "note of severity 1", _note(lambda n: n.update(severity=1))
+  yield "note of another model", _note(lambda n: n.update(model="other"))
+  yield "note of another seed", _note(lambda n: n.update(seed=5))
+  yield "note of severity text", _note(lambda n: n.update(severity="3"))
+  yield (
+    "note of another fingerprint",
+    _note(lambda n: n.update(fingerprint="0" * 12)),
+  )
+  yield "note without model", _note(lambda n: n.pop("model"))
+
+
+def _settings() -> Iterator[tuple[str, Damage, tuple[str, ...]]]:
+  config = ("config.json|/run",)
+
+  def edit(change: Callable[[dict[str, Any]], Any]) -> Damage:
+    def damage(data: bytes) -> bytes:
+      settings = json.loads(data)
+      return json.dumps(change(settings) or settings).encode()
+
+    return _bytes("config.json", damage)
+
+  for kind, damage in (
+    ("cut", _bytes("config.json", lambda d: d[: len(d) // 2])),
+    ("empty", _bytes("config.json", lambda d: b"")),
+    ("a list", _bytes("config.json", lambda d: b"[]")),
+    ("null", _bytes("config.json", lambda d: b"null")),
+    ("nested", _bytes("config.json", lambda d: b'{"a":' * 100_000)),
+    ("binary", _bytes("config.json", lambda d: bytes(range(256)))),
+    ("of version 99", edit(lambda c: c["versions"].update(workdir=99))),
+    ("of version text", edit(lambda c: c["versions"].update(workdir="x"))),
+    ("without data", edit(lambda c: c.pop("data"))),
+    ("of data null", edit(lambda c: c.update(data=None))),
+    ("of task null", edit(lambda c: c.update(task=None))),
+    ("of an unknown task", edit(lambda c: c.update(task="taskk"))),
+    ("of models null", edit(lambda c: c.update(models=None))),
+  ):
+    yield f"config.json {kind}", damage, config
+
+
+def _harmless() -> Iterator[tuple[str, Damage]]:
+  def extra(workdir: pathlib.Path) -> None:
+    (workdir / "notes.txt").write_text("mine")
+    (workdir / runs.CELL / ".predictions.npz.tmp123").write_bytes(b"half")
+
+  def link(workdir: pathlib.Path) -> None:
+    workdir.rename(workdir.parent / "elsewhere")
+    workdir.symlink_to("elsewhere", target_is_directory=True)
+
+  yield "table.csv cut", _bytes("table.csv", lambda d: d[:50])
+  yield (
+    "table.csv edited",
+    _bytes("table.csv", lambda d: d.replace(b"0.0625", b"0.5")),
+  )
+  yield "table.csv HTML", _bytes("table.csv", lambda d: b"<html>")
+  yield "timing.json cut", _bytes("timing.json", lambda d: d[:10])
+  yield "timing.json nested", _bytes("timing.json", lambda d: b"[" * 100_000)
+  yield "contents.json cut", _bytes("contents.json", lambda d: d[:10])
+  yield "contents.json of other JSON", _bytes("contents.json", lambda d: b"[1]")
+  yield "files of other programs", extra
+  yield "the workdir is a link", link
+
+
+def _absent() -> Iterator[Case]:
+  """What is simply not there, a cell alone; and models."""
+
+  def without(name: str) -> Damage:
+    return lambda workdir: shutil.rmtree(workdir / name)
+
+  yield _case(
+    "odd: continue: a cell is absent", _continue, without(runs.CELL), (), True
+  )
+  yield _case(
+    "odd: continue: the note is absent",
+    _continue,
+    lambda w: (w / _NOTE).unlink(),
+    ("brightness_3",),
+    True,
+  )
+  yield _case("odd: continue: no cells", _continue, without("cells"), (), True)
+  yield _case("score: no cells", _score, without("cells"), ("/run",))
+
+  def variables(
+    workdir: pathlib.Path, change: Callable[[bytes], bytes]
+  ) -> None:
+    for path in (workdir / "models").rglob("*"):
+      if path.is_file() and "/d/" in path.as_posix():
+        path.write_bytes(change(path.read_bytes()))
+
+  for kind, change in (
+    ("cut", lambda d: d[: len(d) // 2]),
+    ("empty", lambda d: b""),
+    ("flipped", _flip),
+  ):
+
+    def damage(workdir, change=change):
+      shutil.rmtree(workdir / runs.CELL)
+      variables(workdir, change)
+
+    yield _case(
+      f"continue: trained weights {kind}",
+      _continue,
+      damage,
+      ("models/digits_cnn|variables",),
+    )
+
+  def file(folder: pathlib.Path) -> Any:
+    (folder / "run").write_text("a file")
+    return runs.run(folder / "run")
+
+  yield Case("continue: the workdir is a file", file, ("/run",))
+  yield Case(
+    "score: no workdir", lambda f: _score(f, f / "nowhere"), ("nowhere",)
+  )
