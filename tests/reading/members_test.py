@@ -42,7 +42,9 @@ class MembersTest(parameterized.TestCase):
   def test_growth(self):
     members.check_growth(60 << 20, 1, "a.zip: x")  # small, whatever the ratio
     members.check_growth(900 << 20, 10 << 20, "a.zip: x")
-    with self.assertRaisesRegex(errors.UserError, "^a.zip: x: .*ROBUST_TFDS_LIMITS"):
+    with self.assertRaisesRegex(
+      errors.UserError, "^a.zip: x: .*ROBUST_TFDS_LIMITS"
+    ):
       members.check_growth(1100 << 20, 10 << 20, "a.zip: x")
     with mock.patch.dict(os.environ, ROBUST_TFDS_LIMITS="2"):
       members.check_growth(1100 << 20, 10 << 20, "a.zip: x")
