@@ -249,6 +249,10 @@ class Family:
     """
     if isinstance(selection, str):
       selection = [word.strip() for word in selection.split(",")]
+    if not isinstance(selection, Iterable):
+      raise errors.UserError(
+        f"{self.noun.capitalize()}s are names, sets or groups, got {selection!r}."
+      )
     chosen: set[str] = set()
     for word in selection:
       if not isinstance(word, str):
@@ -281,7 +285,7 @@ class Family:
     Raises:
       UserError: an unknown name, or a level that no row of the family has.
     """
-    listed = [levels] if isinstance(levels, int) else list(levels)
+    listed = list(levels) if isinstance(levels, Iterable) else [levels]
     known = SEVERITIES if self.kind != "sequences" else DIFFICULTIES
     for level in listed:
       if check_level(level) not in known:

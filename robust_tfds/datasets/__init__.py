@@ -42,7 +42,7 @@ def builder_class(name: str) -> type[base.Builder]:
   Raises:
     UserError: unknown dataset, with a suggestion.
   """
-  if name not in names():
+  if not isinstance(name, str) or name not in names():
     raise errors.unknown("dataset", name, names())
   module = importlib.import_module(f"{__name__}.{name}.{name}_dataset_builder")
   return module.Builder
@@ -112,6 +112,8 @@ def builder(
     UserError: unknown name, config or option, with a suggestion.
   """
   cls = builder_class(name)
+  if not isinstance(config, str):
+    raise errors.unknown("config", config, cls.builder_configs)
   text = config.replace("/", "_") or cls.DEFAULT_BUILDER_CONFIG_NAME or ""
   if file_format not in (None, *_FORMATS):
     raise errors.unknown("file format", file_format, _FORMATS)
@@ -197,6 +199,8 @@ def load(name: str, **kwargs: Any) -> Any:
   Raises:
     UserError: unknown dataset, corruption or severity, with a suggestion.
   """
+  if not isinstance(name, str):
+    raise errors.unknown("dataset", name, names())
   dataset, _, text = name.partition("/")
   cls = builder_class(dataset)
   if not text:

@@ -28,6 +28,7 @@ from robust_tfds import errors
 from robust_tfds.reading import limits
 from robust_tfds.reading import pictures
 
+_LARGEST_PX = 8192
 _ALIASES = {"imagenet": "short256_crop224", "inception": "fraction0.875_299"}
 _RULE = re.compile(
   r"(?:(?P<kind>short|squash)(?P<resize>\d+)(?:_crop(?P<crop>\d+))?"
@@ -81,11 +82,22 @@ def apply(picture: Any, rule: str) -> Any:
 
 
 def _parse(rule: str) -> dict[str, Any]:
-  parts = _RULE.fullmatch(_ALIASES.get(rule, rule))
+  parts = None
+  if isinstance(rule, str):
+    parts = _RULE.fullmatch(_ALIASES.get(rule, rule))
   if not parts:
     raise errors.UserError(
       f"Unknown geometry {rule!r}. Known: {', '.join(_ALIASES)}, whole, or the"
       " like of short256_crop224, squash256_crop227, fraction0.875_299."
+    )
+  sizes = {k: int(parts[k]) for k in ("resize", "crop", "side") if parts[k]}
+  if not all(1 <= size <= _LARGEST_PX for size in sizes.values()):
+    raise errors.UserError(
+      f"Geometry {rule!r}: sizes must be from 1 to {_LARGEST_PX} px."
+    )
+  if sizes.get("crop", 0) > sizes.get("resize", _LARGEST_PX):
+    raise errors.UserError(
+      f"Geometry {rule!r}: the crop does not lie inside the resized picture."
     )
   return parts.groupdict()
 

@@ -83,8 +83,27 @@ class NamesTest(parameterized.TestCase):
         datasets.builder("imagenet_c", "fog_3", codec=codec)
     with self.assertRaisesRegex(ValueError, "Unknown codec 'png'"):
       datasets.builder("imagenet_c", "clean", codec="png")
-    with self.assertRaisesRegex(ValueError, "Unknown geometry"):
-      datasets.builder("imagenet_c", "clean", geometry="center")
+    for geometry in ("center", 3, ["imagenet"]):
+      with self.assertRaisesRegex(ValueError, "Unknown geometry"):
+        datasets.builder("imagenet_c", "clean", geometry=geometry)
+    for geometry, message in (
+      ("short0_crop0", "from 1 to 8192 px"),
+      ("short9999999_crop224", "from 1 to 8192 px"),
+      ("short256_crop300", "does not lie inside"),
+    ):
+      with self.assertRaisesRegex(ValueError, message):
+        datasets.builder("imagenet_c", "clean", geometry=geometry)
+    with self.assertRaisesRegex(ValueError, "600 px; they serve"):
+      datasets.builder("imagenet_c", "fog_3", geometry="short600_crop600")
+
+  def test_names_that_are_no_texts(self):
+    for name in (None, 3, ["digits_c"], b"digits_c"):
+      with self.assertRaisesRegex(ValueError, "Unknown dataset"):
+        robust_tfds.load(name)
+      with self.assertRaisesRegex(ValueError, "Unknown dataset"):
+        datasets.builder(name)
+      with self.assertRaisesRegex(ValueError, "Unknown config"):
+        datasets.builder("digits_c", name)
 
 
 if __name__ == "__main__":

@@ -81,7 +81,9 @@ def check(
 
 
 def _other_codec(baseline: str, dataset: str, codec: str) -> str:
-  codecs = corruption_error.load_baseline(baseline)["codecs"].get(dataset, ())
+  codecs = (
+    corruption_error.load_baseline(baseline).get("codecs", {}).get(dataset, ())
+  )
   if not codec or not codecs or codec in codecs:
     return ""
   return f"; its numbers are of codec {' or '.join(codecs)}, these of {codec}"
