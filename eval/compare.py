@@ -33,7 +33,6 @@ from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.reports.parts import markdown
 from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import formulas
 from robust_tfds.eval.results.workdir import Workdir
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-
 _ESCAPES = {
   "&": "&amp;",
   "<": "&lt;",
