@@ -265,7 +265,7 @@ def _parquet(path: pathlib.Path) -> tuple[list[str], _Read]:
   from pyarrow import parquet
 
   try:
-    file = parquet.ParquetFile(path)
+    file = parquet.ParquetFile(path, page_checksum_verification=True)
     limits.check(
       file.metadata.num_rows * 8 * max(file.metadata.num_columns, 1),
       limits.ARRAY_BYTES,
