@@ -321,7 +321,7 @@ def _array(values: Any) -> np.ndarray:
 def _shown(value: Any) -> str:
   """A value in a message; a long one is cut."""
   count = ""
-  if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) >= 0:
+  if isinstance(value, (list, tuple)):
     count = f"{len(value)} values: " if len(value) > 8 else ""
     value = list(value)[:8]
   text = repr(value)

@@ -66,7 +66,7 @@ class RleTest(parameterized.TestCase):
     ([[1, 2, 3, None, 5, 6]],), ([[[1, 2], [3, 4], [5, 6]]],), ("abc",),
     ([[0, 0, 1e9, 0, 1e9, 1e9]],), ([[0, 0, 1e30, 0, 5, 5]],), ([7],),
     ([[0, 0, 5, 0, 5, 10**30]],), ([[-1e6, 0, 5, 0, 5, 5]],), (None,),
-    ([[0, 0, 1, 1, 2, 2], []],), ([[0, 0, 40, 30] * 10_000],),
+    ([[0, 0, 1, 1, 2, 2], []],), ([[0, 0, 40, 30] * 20_000],),
   )  # fmt: skip
   def test_bad_polygons_never_reach_the_c_code(self, polygons):
     with self.assertRaisesRegex(ValueError, "polygon"):

@@ -105,7 +105,8 @@ def summarize(
 
 
 def _row(name: str, values: Sequence[float]) -> list[float]:
-  listed = isinstance(values, (Sequence, np.ndarray)) and np.ndim(values) == 1
+  listed = isinstance(values, (Sequence, np.ndarray))
+  listed = listed and not isinstance(values, str)
   if not listed or len(values) != _SEVERITIES:
     got = f"{len(values)} numbers" if listed else repr(values)[:60]
     raise errors.UserError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -136,15 +137,17 @@ def detection_array(truth: Mapping[str, Any], dt: np.ndarray) -> np.ndarray:
 
 def known_images(truth: Mapping[str, Any], image_ids: Any) -> list[int]:
   """Sorted ids; UserError for one that the ground truth does not have."""
-  known = {i["id"] for i in truth["images"]}
-  if isinstance(image_ids, (str, bytes)) or np.ndim(image_ids) != 1:
+  if isinstance(image_ids, (str, bytes)) or not isinstance(image_ids, Iterable):
     raise errors.UserError(
       f"image_ids: a list of ids expected, got {coco_rows.shown(image_ids)}."
     )
-  for i in image_ids:
-    if isinstance(i, (bool, np.bool_)) or i not in known:
+  rows = coco_rows.Rows([{"id": i} for i in image_ids], "image_ids")
+  known = {i["id"] for i in truth["images"]}
+  ids = sorted(set(rows.ids("id")))
+  for i in ids:
+    if i not in known:
       raise errors.UserError(f"image_ids: the ground truth has no image {i!r}.")
-  return sorted({int(i) for i in image_ids})
+  return ids
 
 
 def thresholds(iou_thresholds: Any) -> np.ndarray:
@@ -154,7 +157,10 @@ def thresholds(iou_thresholds: Any) -> np.ndarray:
     UserError: none, or not all of them are numbers above 0 and up to 1, in
       increasing order.
   """
-  values = np.asarray(iou_thresholds)
+  try:
+    values = np.asarray(iou_thresholds)
+  except ValueError:  # lists of unequal lengths
+    values = np.array(None)
   if (
     values.dtype.kind not in "iuf"
     or values.ndim != 1

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 
@@ -185,7 +186,7 @@ def make(
   [5.0, 3.0]
   """
   for key, group in groups.items():
-    if isinstance(group, str) or np.ndim(group) != 1:
+    if isinstance(group, str) or not isinstance(group, Iterable):
       raise errors.UserError(
         f"{name}: the members of {key!r} are a list of indices, got {group!r}."
       )

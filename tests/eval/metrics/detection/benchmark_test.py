@@ -48,7 +48,7 @@ class SummarizeTest(parameterized.TestCase):
       ([True] * 5, "fog, severity 1: the cell holds True"),
       (0.1, "fog: performance at severities 1-5 expected, got 0.1"),
       (None, "fog: performance at severities 1-5 expected, got None"),
-      (np.zeros((5, 1)), "fog: performance at severities"),
+      (np.zeros((5, 1)), "fog, severity 1: the cell holds array"),
     ):
       with self.assertRaisesRegex(ValueError, message):
         detection.summarize({**cells, "fog": value}, 0.5)

@@ -3,6 +3,8 @@
 import copy
 import gzip
 import json
+import os
+import signal
 
 import numpy as np
 from absl.testing import absltest
@@ -121,6 +123,19 @@ def _tiny():
   return gt, dt
 
 
+def _exit_code(run) -> int:
+  """Of a forked child: C code that crashes takes nobody with it."""
+  child = os.fork()
+  if not child:
+    signal.alarm(30)
+    try:
+      run()
+    except BaseException:
+      os._exit(1)
+    os._exit(0)
+  return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 class InputTest(parameterized.TestCase):
   @parameterized.parameters(*coco.BACKENDS)
   def test_empty_and_perfect(self, backend):
@@ -178,6 +193,65 @@ class InputTest(parameterized.TestCase):
     ):
       detection.coco_ap(gt, dt, "segm")
 
+  @parameterized.product(
+    segmentation=(
+      [[0, 0, 1e9, 0, 1e9, 1e9]],
+      [[0, 0, float("nan"), 0, 9, 9]],
+      [[1, 2, 3, 4, 5, 6, 7]],
+      {"size": [30, 40], "counts": "2P"},
+      {"size": [30, 40], "counts": "garbage \x7f"},
+      {"size": [30, 40], "counts": [5, 50_000_000]},
+      {"size": [30, 40], "counts": [-5, 1205]},
+      {"size": [30, 40], "counts": ""},
+      "abc",
+    ),
+    where=("annotations", "dt"),
+    backend=coco.BACKENDS,
+  )
+  def test_masks_that_no_tool_may_be_given(self, segmentation, where, backend):
+    gt, dt = _tiny()
+    gt["annotations"][0]["segmentation"] = [[2, 2, 12, 2, 12, 12, 2, 12]]
+    dt[0]["segmentation"] = {"size": [30, 40], "counts": [0, 1200]}
+    detection.coco_ap(gt, dt, "segm", backend=backend)
+    (dt if where == "dt" else gt[where])[0]["segmentation"] = segmentation
+    name = "Detection 0" if where == "dt" else "Annotation 1"
+
+    def score():
+      with self.assertRaisesRegex(ValueError, f"{name}: segmentation: "):
+        detection.coco_ap(gt, dt, "segm", backend=backend)
+
+    self.assertEqual(_exit_code(score), 0)
+
+  @parameterized.parameters(
+    ("annotations", "iscrowd", "yes", "Annotation 0: iscrowd is 0 or 1"),
+    ("annotations", "area", float("nan"), "Annotation 0 has the area nan"),
+    ("annotations", "area", -1, "Annotation 0 has the area"),
+    ("annotations", "image_id", 1.5, "image_id is a whole number"),
+    ("annotations", "category_id", True, "category_id is a whole number"),
+    ("annotations", "bbox", [50, 2, 9, 9], "lies outside its image of 40 x 30"),
+    ("images", "width", "40", "Image 0: height and width"),
+    ("dt", "bbox", [0, 0, 1e30, 1], "Detection 0: bbox"),
+    ("dt", "score", True, "Detection 0 has the score True"),
+    ("dt", "score", "0.5", "Detection 0 has the score '0.5'"),
+  )
+  def test_fields(self, where, key, value, message):
+    gt, dt = _tiny()
+    (dt if where == "dt" else gt[where])[0][key] = value
+    with self.assertRaisesRegex(ValueError, message):
+      detection.coco_ap(gt, dt)
+
+  @parameterized.parameters(*coco.BACKENDS)
+  def test_what_is_legitimate(self, backend):
+    gt, dt = _tiny()
+    perfect = detection.coco_ap(gt, dt, backend=backend)
+    gt["images"].append({"id": 2, "width": 5, "height": 5})  # without objects
+    gt["images"][0]["id"] = np.int64(1)
+    gt["annotations"][0] |= {"image_id": 1.0, "iscrowd": False, "area": 100}
+    dt[0] |= {"score": np.float32(7), "bbox": np.array([2.0, 2, 10, 10])}
+    dt.append({**dt[0], "score": -3, "bbox": [-500, 2, 2e4, 0]})
+    got = detection.coco_ap(gt, dt, backend=backend)
+    self.assertEqual(got["AP"], perfect["AP"])
+
   def test_ids_given_twice(self):
     for part in ("annotations", "images", "categories"):
       gt, dt = _tiny()
@@ -193,6 +267,20 @@ class InputTest(parameterized.TestCase):
       detection.coco_ap(gt, dt, backend="fast")
     with self.assertRaisesRegex(ValueError, "no image 5"):
       detection.coco_ap(gt, dt, image_ids=[1, 5])
+    for ids in ("1", 1, [True], [[1]], [1.5], [1, None]):
+      with self.assertRaisesRegex(ValueError, "image_ids"):
+        detection.coco_ap(gt, dt, image_ids=ids)
+    for values in ([], [0], [0.9, 0.5], ["a"], [float("nan")], 0.5, [[1], 2]):
+      with self.assertRaisesRegex(ValueError, "iou_thresholds: increasing"):
+        detection.coco_ap(gt, dt, iou_thresholds=values)
+    for bad in (None, "gt.json", [], {**gt, "images": None}):
+      with self.assertRaisesRegex(
+        ValueError, "ground truth has no|Images: a list"
+      ):
+        detection.coco_ap(bad, dt)
+    for bad in (None, "dt.json", {}, [[1]], 5):
+      with self.assertRaisesRegex(ValueError, "Detection"):
+        detection.coco_ap(gt, bad)
     with self.assertRaisesRegex(ValueError, "it is no COCO dict"):
       detection.coco_ap({"images": []}, dt)
     with self.assertRaisesRegex(ValueError, r"\[N, 7\]"):
