@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 import math
 import pathlib
 from collections.abc import Mapping
@@ -32,6 +31,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.reports.parts import markdown
+from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import formulas
 from robust_tfds.eval.results.workdir import Workdir
@@ -125,7 +125,7 @@ def read(folder: pathlib.Path, model: str = "") -> Run:
     ids, labels = columns["example_id"], columns["label"]
     correct[condition] = task.summary_inputs(columns)
     category = list(columns.get("category", ()))
-  flat = json.loads(config.to_json_best_effort())
+  flat = config_file.plain(config)
   facts = {name: _setting(flat, name) for name in _SAME}
   return Run(label, facts, ids, labels, correct, category)
 

@@ -1,5 +1,6 @@
 """Imports point one way: who may import whom, and what is imported lazily."""
 
+import ast
 import sys
 
 from absl.testing import absltest
@@ -106,6 +107,21 @@ _THIRD_PARTY = {
     "typing_extensions",
   },
 }
+# What opens files that somebody else wrote: `robust_tfds.reading` alone may.
+_OPENERS = {
+  "csv.DictReader",
+  "csv.reader",
+  "json.load",
+  "json.loads",
+  "np.fromfile",
+  "np.genfromtxt",
+  "np.load",
+  "np.loadtxt",
+  "Image.open",
+}
+_OPENING_PACKAGES = {"defusedxml", "gzip", "tarfile", "xml", "zipfile"}
+# A zip file is written here; what is read goes through the door.
+_WRITERS = {"robust_tfds.eval.results.predictions": "zipfile"}
 _VAGUE = {"utils", "util", "helpers", "misc", "common"}
 
 
@@ -117,6 +133,28 @@ def _rule(table: dict, module: str):
 def _area(module: str) -> str:
   areas = [a for a in _ALLOWED if module == a or module.startswith(a + ".")]
   return max(areas, key=len)
+
+
+def _opens(module: str) -> list[str]:
+  """What a module opens past the door, but for types."""
+  tree = ast.parse(_source(module))
+  typed = [
+    statement
+    for node in ast.walk(tree)
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    for statement in node.body
+  ]
+  openings = []
+  for node in ast.walk(tree):
+    if isinstance(node, ast.Attribute) and ast.unparse(node) in _OPENERS:
+      openings.append(f"line {node.lineno}: {ast.unparse(node)}")
+    if isinstance(node, ast.Import | ast.ImportFrom) and node not in typed:
+      names = [a.name for a in node.names]
+      if isinstance(node, ast.ImportFrom):
+        names = [node.module or ""]
+      packages = {n.split(".")[0] for n in names} & _OPENING_PACKAGES
+      openings += [f"line {node.lineno}: {p}" for p in packages]
+  return openings
 
 
 def _source(module: str) -> str:
@@ -147,6 +185,13 @@ class ArchitectureTest(parameterized.TestCase):
         f"{module} imports {package} at module level; import it inside the"
         " function that needs it, or move the code.",
       )
+
+  @parameterized.parameters(
+    *(m for m in import_graph.files() if "robust_tfds.reading" not in m)
+  )
+  def test_files_of_others_are_opened_by_reading(self, module):
+    past = [x for x in _opens(module) if _WRITERS.get(module, "-") not in x]
+    self.assertEmpty(past, f"{module}: open it through robust_tfds.reading.")
 
   def test_no_two_modules_import_each_other(self):
     self.assertEmpty(import_graph.cycles(import_graph.graph()))

@@ -13,7 +13,6 @@ The plain mean of E has a name apart, `mean_error`, because papers mix them up.
 
 from __future__ import annotations
 
-import json
 import math
 import pathlib
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds import errors as errors_lib
+from robust_tfds import reading
 from robust_tfds.eval.metrics import arguments
 
 _SEVERITIES = len(conditions.SEVERITIES)
@@ -104,7 +104,7 @@ def load_baseline(name: str) -> dict:
   """
   if not isinstance(name, str) or name not in baselines():
     raise errors_lib.unknown("baseline", name, baselines())
-  return json.loads((_FOLDER / f"{name}.json").read_text("utf-8"))
+  return reading.json_file(_FOLDER / f"{name}.json")
 
 
 def reference_of(baseline: object, needed: Sequence[str]) -> Mapping[str, Any]:

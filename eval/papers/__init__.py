@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import pathlib
 from collections.abc import Mapping
 from typing import Any
+
+from robust_tfds import reading
 
 DETECTION = "michaelis2019"
 _FOLDER = pathlib.Path(__file__).parent
@@ -83,7 +84,7 @@ def names() -> tuple[str, ...]:
 @functools.cache
 def load(name: str) -> Numbers:
   """A paper's file as it is."""
-  return json.loads((_FOLDER / f"{name}.json").read_text("utf-8"))
+  return reading.json_file(_FOLDER / f"{name}.json")
 
 
 def printed(model: str, dataset: str) -> dict[str, Any]:

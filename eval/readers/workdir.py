@@ -6,7 +6,6 @@ cells apart, or runs over the same data whose models have other labels.
 
 from __future__ import annotations
 
-import json
 import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -101,7 +100,7 @@ def _check_comparable(
 
 def _settings(config: ml_collections.ConfigDict) -> dict[str, Any]:
   """What decides the numbers of any model."""
-  whole = _whole(config)
+  whole = config_file.plain(config)
   return {k: whole.get(k) for k in ("task", "seed", "data")}
 
 
@@ -146,14 +145,12 @@ def _check_labels(
   """Refuses one label in two workdirs that are no parts of one run."""
   for second, config in enumerate(configs):
     for first, other in enumerate(configs[:second]):
-      if not config_file.differences(_whole(other), _whole(config)):
+      if not config_file.differences(
+        config_file.plain(other), config_file.plain(config)
+      ):
         continue
       one, two = workdirs[first], workdirs[second]
       base.check_labels({one.path: one.labels(), two.path: two.labels()})
-
-
-def _whole(config: ml_collections.ConfigDict) -> dict[str, Any]:
-  return json.loads(config.to_json_best_effort())
 
 
 def _baseline(

@@ -16,7 +16,6 @@ One row per detection, `D` in all:
 from __future__ import annotations
 
 import collections
-import json
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.datasets import coco_rows
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.metrics.detection import checks
@@ -145,7 +145,7 @@ def _results(columns_of_cell: Columns, key: str) -> checks.Detections:
     box = columns_of_cell["bbox"][order]
     return checks.Detections(image, category, score, bbox=box)
   texts = columns_of_cell["segmentation"][order].tolist()
-  masks = json.loads(b"[" + b",".join(texts) + b"]")
+  masks = reading.json_text(b"[" + b",".join(texts) + b"]", "segmentation")
   return checks.Detections(image, category, score, masks=masks)
 
 
