@@ -185,8 +185,11 @@ class OwnCorruptionTest(absltest.TestCase):
     cells = table.select(rows, metric="error", corruption="invert")
     self.assertLen(cells, 10)  # five severities of two models
     self.assertNotEmpty(table.select(rows, metric="mean_error"))
-    means = {r.metric for r in rows if not r.corruption and not r.config}
-    self.assertEqual(means, {"clean_error"})
+    means = [r for r in rows if not r.corruption and not r.config]
+    self.assertEqual({r.metric for r in means if r.has_value}, {"clean_error"})
+    (mce, _) = table.select(means, metric="mce")
+    self.assertNotIn("invert", mce.note)
+    self.assertIn("(70 of 75)", mce.note)
     page = (workdir / "reports" / "report.html").read_text()
     self.assertIn("invert", page)
     scored = self.folder / "scored"
