@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pathlib
 from collections.abc import Mapping
 from typing import Any
@@ -89,13 +90,14 @@ def read(path: pathlib.Path) -> dict[str, Any]:
 
 
 def check_readable(path: pathlib.Path) -> None:
-  """Refuses a damaged file alone: one of another version is whole.
+  """Refuses a damaged file alone: none, or one of another version, is whole.
 
   Raises:
     DamagedError: see `read`.
   """
-  with contextlib.suppress(_OtherVersionError):
-    read(path)
+  if os.path.lexists(path):
+    with contextlib.suppress(_OtherVersionError):
+      read(path)
 
 
 def write(path: pathlib.Path, config: ml_collections.ConfigDict) -> None:

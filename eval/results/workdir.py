@@ -324,8 +324,10 @@ class Workdir:
       DamagedError: it is not what was written.
     """
     path, mark = self._truth_paths
-    if not mark.exists():  # it is written last
+    if not os.path.lexists(mark):  # it is written last
       return None
+    if not os.path.lexists(path):
+      raise damage.DamagedError(f"{path}: gone, though {mark} is there", mark)
     try:
       if reading.text_file(mark).strip() != note_lib.file_sha256(path):
         raise errors.UserError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import pathlib
 import sys
 from collections.abc import Callable
@@ -36,18 +35,30 @@ def repair(workdir: Workdir, config: ml_collections.ConfigDict) -> None:
 def _damaged(
   workdir: Workdir, config: ml_collections.ConfigDict
 ) -> Iterator[tuple[pathlib.Path, str]]:
-  """Paths of a workdir and what is wrong with them."""
-  checks: list[Callable[[], object]] = [workdir.truth]
-  if os.path.lexists(workdir.config_path):
-    checks.append(lambda: config_file.check_readable(workdir.config_path))
+  """Paths of a workdir and what is wrong with them.
+
+  Each is moved before the next is asked for: the ground truth and its checksum
+  are two files.
+  """
+  checks: list[Callable[[], object]] = [
+    workdir.truth,
+    functools.partial(config_file.check_readable, workdir.config_path),
+  ]
   checks += [
     functools.partial(train.check_whole, workdir.model_folder(label))
     for label, entry in config.get("models", {}).items()
     if entry.get("train")
   ]
   for check in checks:
-    try:
-      check()
-    except damage.DamagedError as e:
-      yield e.folder, e.reason
+    while (damaged := _damage(check)) is not None:
+      yield damaged.folder, damaged.reason
   yield from workdir.damaged().items()
+
+
+def _damage(check: Callable[[], object]) -> damage.DamagedError | None:
+  """What a check refuses."""
+  try:
+    check()
+  except damage.DamagedError as e:
+    return e
+  return None

@@ -1,0 +1,83 @@
+"""What `--repair` moves aside, and what it leaves; the command: runner_test.py."""
+
+import contextlib
+import io
+import json
+import pathlib
+
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds import conditions
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import repair
+from tests.eval import tiny_config
+
+
+class RepairTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.config = tiny_config.get_config()
+    self.workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
+    self.workdir.claim(self.config)
+    self.workdir.write_truth({"images": []})
+    for level in (1, 3):
+      columns = {"example_id": np.array(["a"]), "frame": np.zeros(1, np.int32)}
+      self.workdir.write_cell(self._cell(level), columns, "test")
+    self.model = self.workdir.model_folder("digits_cnn")
+    self.model.mkdir(parents=True)
+    record = {"recipe": {}, "files": {}}
+    (self.model / "recipe.json").write_text(json.dumps(record))
+
+  def _cell(self, level: int) -> Cell:
+    condition = conditions.Condition("brightness", level)
+    return Cell("digits_cnn", "digits_c", condition)
+
+  def _moved(self) -> list[str]:
+    """What a repair moves; what it says of it begins with the path."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+      repair.repair(self.workdir, self.config)
+    lines = said.getvalue().splitlines()
+    for line in lines:
+      self.assertRegex(line, f"^{self.workdir.path}/.*: .* Moved to .*damaged/")
+    return [x.rpartition("damaged/")[2].partition(";")[0] for x in lines]
+
+  def test_what_is_whole_stays(self):
+    self.assertEmpty(self._moved())
+
+  def test_all_that_is_damaged(self):
+    root = self.workdir.path
+    cell = self.workdir.cell_folder(self._cell(3))
+    (cell / "predictions.npz").write_bytes(b"")
+    for path in (
+      root / "config.json",
+      root / "truth.json",
+      self.model / "recipe.json",
+    ):
+      path.write_text("{")
+    self.assertCountEqual(
+      self._moved(),
+      [
+        "config.json",
+        "truth.json",
+        "truth.sha256",
+        "models/digits_cnn",
+        cell.relative_to(root).as_posix(),
+      ],
+    )
+    self.assertTrue(self.workdir.done(self._cell(1)))
+    self.assertFalse(self.workdir.done(self._cell(3)))
+    self.assertFalse(self.workdir.config_path.exists())
+    self.assertEmpty(self._moved())
+
+  def test_another_version_is_not_damage(self):
+    content = json.loads(self.workdir.config_path.read_text())
+    content["versions"]["workdir"] = 1
+    self.workdir.config_path.write_text(json.dumps(content))
+    self.assertEmpty(self._moved())
+
+
+if __name__ == "__main__":
+  absltest.main()
