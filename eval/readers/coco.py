@@ -141,7 +141,12 @@ def _truth(file: pathlib.Path) -> dict[str, Any]:
   """A COCO instances file, checked."""
   truth = reading.json_file(file)
   try:
-    checks.ground_truth(truth)
+    checks.check_masks(checks.ground_truth(truth))
+    for part in ("images", "annotations"):
+      if not truth[part]:
+        raise errors.UserError(
+          f"{part}: the list is empty; average precision needs objects to find."
+        )
     coco_rows.Rows.of(truth["categories"], "Category", "id").names("name")
   except errors.UserError as e:
     raise errors.UserError(f"{file}: {e}") from e

@@ -15,6 +15,7 @@ import collections
 import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Annotated
 from typing import Any
 
 import numpy as np
@@ -31,14 +32,17 @@ from robust_tfds.eval.tasks.parts import stored_numbers
 Numbers = dict[conditions.Condition, dict[str, float]]
 
 
+_NOT_EMPTY = pydantic.Field(min_length=1)
+
+
 class _File(pydantic.BaseModel):
   """The layout in the header; other fields are of no matter."""
 
-  dataset: str = pydantic.Field(min_length=1)
+  dataset: str = pydantic.Field(pattern=r"^\w[\w.+-]*$")  # of a TFDS data set
   model: str = pydantic.Field(min_length=1)
   corruptions: list[str] = pydantic.Field(min_length=1)
   severities: list[int]
-  results: dict[str, dict[str, list[Any]]] = pydantic.Field(min_length=1)
+  results: dict[str, Annotated[dict[str, list[Any]], _NOT_EMPTY]] = _NOT_EMPTY
 
 
 class RawResultsReader(base.Reader):

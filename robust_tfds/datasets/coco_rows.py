@@ -44,8 +44,14 @@ class Rows:
   key: str = ""
 
   @classmethod
-  def of(cls, rows: Any, noun: str, key: str = "") -> Rows:
+  def of(cls, rows: Any, noun: str, key: str = "", field: str = "") -> Rows:
     """The rows, each an object.
+
+    Args:
+      rows: the rows.
+      noun: of a row.
+      key: see the class.
+      field: that holds the rows, for errors.
 
     Raises:
       UserError: no list, or a row that is no object.
@@ -54,13 +60,16 @@ class Rows:
       rows, Iterable
     ):
       raise errors.UserError(
-        f"{noun}s: a list of objects expected, got {shown(rows)}."
+        f"{field or noun}: a list of objects expected, got {shown(rows)}."
       )
     rows = list(rows)
     if not set(map(type, rows)) <= {dict}:
       for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
-          raise errors.UserError(f"{noun} {i} is no object: {shown(row)}.")
+          raise errors.UserError(
+            f"{f'{field}: ' if field else ''}{noun} {i} is no object:"
+            f" {shown(row)}."
+          )
     return cls(rows, noun, key)
 
   def name(self, place: int) -> str:

@@ -278,7 +278,7 @@ class RefusalTest(_Case):
       lambda c: c["images"][0].update(file_name=7),
       "Image 139: file_name is a text",
     ),
-    (lambda c: c.update(annotations={}), "Annotations: a list of objects"),
+    (lambda c: c.update(annotations={}), "annotations: a list of objects"),
     (lambda c: c["annotations"].append(7), "Annotation . is no object: 7"),
     (
       lambda c: c["categories"].append(c["categories"][0]),

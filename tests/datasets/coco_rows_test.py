@@ -15,7 +15,7 @@ def _rows(*values, key="id") -> coco_rows.Rows:
 class RowsTest(parameterized.TestCase):
   @parameterized.parameters((None,), ("abc",), (5,), ({"a": 1},))
   def test_no_list(self, rows):
-    with self.assertRaisesRegex(ValueError, "Rows: a list of objects expected"):
+    with self.assertRaisesRegex(ValueError, "Row: a list of objects expected"):
       coco_rows.Rows.of(rows, "Row")
 
   def test_no_objects(self):

@@ -88,8 +88,25 @@ def ground_truth(gt: Mapping[str, Any], iou_type: str = "bbox") -> Truth:
   """
   truth = gt if isinstance(gt, Truth) else _truth(gt)
   if iou_type == "segm" and not truth.has_masks:
-    _check_masks(truth)
+    _need_masks(truth)
   return truth
+
+
+def check_masks(truth: Truth) -> None:
+  """Refuses broken masks of those annotations that have one.
+
+  Boxes are scored without them; yet a file with broken ones is a broken file.
+
+  Raises:
+    UserError: see `coco.coco_ap`.
+  """
+  rows, sizes = [], []
+  for annotation in truth["annotations"]:
+    size = truth.sizes[annotation["image_id"]]
+    if annotation.get("segmentation") and size is not None:
+      rows.append(annotation)
+      sizes.append(size)
+  coco_rows.Rows(rows, "Annotation", "id").masks(sizes, polygons=_sound)
 
 
 def detections(
@@ -182,8 +199,10 @@ def _truth(gt: Any) -> Truth:
         f"The ground truth has no {part!r}; it is no COCO dict of images,"
         " annotations and categories."
       )
-  images = coco_rows.Rows.of(gt["images"], "Image")
-  categories = coco_rows.Rows.of(gt["categories"], "Category")
+  images = coco_rows.Rows.of(gt["images"], "Image", field="images")
+  categories = coco_rows.Rows.of(
+    gt["categories"], "Category", field="categories"
+  )
   sizes = dict(zip(images.unique("id"), images.sizes(), strict=True))
   category_ids = categories.unique("id")
   truth = Truth(
@@ -204,7 +223,7 @@ def _with_ids(rows: coco_rows.Rows, ids: Any) -> list[dict[str, Any]]:
 def _annotations(
   given: Any, sizes: Mapping[int, Any], category_ids: Sequence[int]
 ) -> list[dict[str, Any]]:
-  rows = coco_rows.Rows.of(given, "Annotation", "id")
+  rows = coco_rows.Rows.of(given, "Annotation", "id", "annotations")
   rows.unique("id")
   image_id = rows.known("image_id", "image", sizes)
   category_id = rows.known("category_id", "category", category_ids)
@@ -254,7 +273,7 @@ def _check_inside(
     )
 
 
-def _check_masks(truth: Truth) -> None:
+def _need_masks(truth: Truth) -> None:
   rows = coco_rows.Rows.of(truth["annotations"], "Annotation", "id")
   sizes = [truth.sizes[a["image_id"]] for a in truth["annotations"]]
   masks = rows.masks(sizes, polygons=_sound)

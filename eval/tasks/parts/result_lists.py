@@ -49,7 +49,7 @@ def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
   """
   if not isinstance(results, list):
     raise errors.UserError(
-      f"A COCO results list expected, got {type(results).__name__}."
+      f"A COCO results list expected, got {coco_rows.shown(results)}."
     )
   truth = checks.ground_truth(truth)
   of_kinds = {

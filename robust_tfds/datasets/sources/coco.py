@@ -102,12 +102,18 @@ def _images(content: Any) -> list[Image]:
       "not a COCO instances file. Expected images, annotations and categories,"
       " as in instances_val2017.json."
     )
-  _check_categories(coco_rows.Rows.of(content["categories"], "Category"))
-  images = coco_rows.Rows.of(content["images"], "Image", "id")
+  _check_categories(
+    coco_rows.Rows.of(content["categories"], "Category", field="categories")
+  )
+  images = coco_rows.Rows.of(content["images"], "Image", "id", "images")
+  if not images.rows:
+    raise errors.UserError("images: the list is empty, expected images.")
   ids = images.unique("id")
   names = images.names("file_name")
   sizes = images.sizes(needed=True)
-  rows = coco_rows.Rows.of(content["annotations"], "Annotation", "id")
+  rows = coco_rows.Rows.of(
+    content["annotations"], "Annotation", "id", "annotations"
+  )
   rows.unique("id")
   of_image: dict[int, list] = {number: [] for number in ids}
   for row, image_id in zip(

@@ -70,13 +70,13 @@ class ParseTest(parameterized.TestCase):
     np.testing.assert_array_equal(rle.decode(brush.mask), _mask())
 
   @parameterized.parameters(
-    ({"images": []}, "Annotation 7 is of image 9, which"),
+    ({"images": []}, "x.json: images: the list is empty"),
     (
       {"annotations": [_row(7, 9, 1)] * 2},
       "Two annotation entries have the id 7",
     ),
     ({"categories": [{"id": 1, "name": "cat"}]}, "COCO's is 'person'"),
-    ({"annotations": None}, "x.json: Annotations: a list .* got None"),
+    ({"annotations": None}, "x.json: annotations: a list .* got None"),
   )
   def test_refuses_files(self, change, message):
     with self.assertRaisesRegex(ValueError, message):

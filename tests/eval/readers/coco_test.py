@@ -146,6 +146,21 @@ class CocoReaderTest(absltest.TestCase):
   def test_no_truth(self):
     with self.assertRaisesRegex(ValueError, "by --truth"):
       self._read(truth=None)
+    for change, message in (
+      ({"annotations": []}, "annotations: the list is empty"),
+      ({"categories": [{"id": 5}, {"id": 9}]}, "Category 0 has no 'name'"),
+      ({"images": [{"id": 1.5}]}, "Image 0: id is a whole number"),
+    ):
+      self.truth.write_text(json.dumps({**truth(), **change}))
+      with self.assertRaisesRegex(ValueError, f"truth.json: {message}"):
+        self._read()
+    spoiled = truth()
+    spoiled["annotations"][0]["segmentation"] = [[0, 0, 1e9, 0, 1e9, 1e9]]
+    self.truth.write_text(json.dumps(spoiled))
+    with self.assertRaisesRegex(
+      ValueError, "truth.json: Annotation 1: segm.*far"
+    ):
+      self._read()
     self.truth.write_text("[]")
     with self.assertRaisesRegex(
       ValueError, "truth.json: The ground truth has no .images"

@@ -275,7 +275,7 @@ class InputTest(parameterized.TestCase):
         detection.coco_ap(gt, dt, iou_thresholds=values)
     for bad in (None, "gt.json", [], {**gt, "images": None}):
       with self.assertRaisesRegex(
-        ValueError, "ground truth has no|Images: a list"
+        ValueError, "ground truth has no|images: a list"
       ):
         detection.coco_ap(bad, dt)
     for bad in (None, "dt.json", {}, [[1]], 5):

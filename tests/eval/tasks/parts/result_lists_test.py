@@ -66,7 +66,7 @@ class ResultListsTest(parameterized.TestCase):
     self.assertEqual(empty["bbox"].shape, (0, 4))
 
   @parameterized.parameters(
-    ({}, "list expected, got dict"),
+    ({}, "list expected, got {}"),
     ([1], "Detection 0 is no object"),
     (_one(bbox=None), "neither a bbox nor a segmentation"),
     (_one() + _one(bbox=None), "Detection 1 has no 'bbox'"),
