@@ -13,6 +13,7 @@ from typing import Any
 
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results import lock
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
@@ -119,6 +120,7 @@ class Runner:
     if self.plan.config.data.get("frost_dir"):
       frost_pictures.use_folder(self.plan.config.data.frost_dir)
     clean = self.data.clean
+    self._say_how_many(clean)
     loaded = {
       label: models_lib.load(
         self.plan, label, clean, self.workdir, self.mesh, self.host
@@ -131,6 +133,16 @@ class Runner:
       own = {label: model.own for label, model in loaded.items() if model.own}
       own_models.continue_or_claim(self.workdir, own)
     return loaded, truth, cells
+
+  def _say_how_many(self, clean: inputs.Source) -> None:
+    """Prints that a set is smaller than the published one."""
+    published = clean.builder.published_examples()
+    if self.host.index == 0 and published not in (0, clean.total):
+      print(
+        f"{clean.builder.info.full_name}: {clean.builder.counted(clean.total)}"
+        " examples.",
+        flush=True,
+      )
 
   def _cells(self, loaded: Mapping[str, models_lib.LoadedModel]) -> list[Cell]:
     """All cells of the run, with what they depend on."""

@@ -124,6 +124,8 @@ def _checked(path: str | os.PathLike) -> str:
 
 
 def _is_zip(path: str) -> bool:
+  if path.lower().endswith(".zip"):
+    return True
   with open(path, "rb") as file:
     return file.read(4) in _ZIP
 

@@ -18,6 +18,7 @@ from robust_tfds import datasets
 from robust_tfds import errors
 from robust_tfds.datasets import building
 from robust_tfds.datasets import writer
+from tests.datasets.sources import small_sets
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -57,7 +58,7 @@ class BuildingTest(parameterized.TestCase):
     ({"limit": -1}, "limit=-1: at least 1 expected"),
     ({"workers": 0}, "workers=0: at least 1 expected"),
     ({"workers": -1}, "workers=-1: at least 1 expected"),
-    ({"seed": -1}, "seed=-1: 0 or more expected"),
+    ({"seed": -1}, "seed is a whole number .* got -1"),
     ({"file_format": "parquet"}, "Unknown file format 'parquet'"),
     ({"manual_dir": __file__}, "building_test.py: the manual dir is a file"),
     ({"data_dir": __file__}, "building_test.py/first_3: .* is not a folder"),
@@ -122,6 +123,53 @@ class BuildingTest(parameterized.TestCase):
     (parent / "own_1.0.0").mkdir()
     self._prepare()
     self.assertCountEqual(os.listdir(parent), ["1.0.0", "own_1.0.0"])
+
+  def test_counts_stand_beside_the_published_ones(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    builder = datasets.prepare(
+      "tiny_imagenet_c",
+      "clean",
+      data_dir=self.data,
+      manual_dir=small_sets.tiny_imagenet(root),
+    )
+    self.assertEqual(builder.counted(2), "2 of 10,000 published")
+    self.assertEqual(self._prepare().counted(1438), "1,438")
+    reviewed = datasets.builder("imagenet_vid_robust", "reviewed")
+    self.assertEqual(reviewed.published_examples(), 22_179)
+    everything = datasets.builder("imagenet_vid_robust", "all")
+    self.assertEqual(everything.published_examples(), 0)
+
+  @parameterized.parameters(1, 2)
+  def test_a_source_that_fails_in_the_middle(self, workers):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    small_sets.tiny_imagenet(root)
+    file = root / "tiny-imagenet-200/val/images/val_1.JPEG"
+    for data, message in ((b"", "val_1.JPEG"), (b"no picture", "val_1.JPEG")):
+      file.write_bytes(data)
+      with self.assertRaisesRegex(errors.UserError, message):
+        self._tiny(root, workers)
+    file.unlink()
+    file.mkdir()
+    with self.assertRaisesRegex(OSError, "val_1.JPEG"):
+      self._tiny(root, workers)
+    self.assertEqual(list(self.data.glob("tiny*/clean/*")), [])
+
+  def _tiny(self, root, workers):
+    datasets.prepare(
+      "tiny_imagenet_c",
+      "clean",
+      data_dir=self.data,
+      manual_dir=root,
+      workers=workers,
+    )
+
+  def test_a_folder_one_too_deep(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    small_sets.tiny_imagenet(root / "one")
+    with self.assertRaisesRegex(
+      FileNotFoundError, f"No Tiny ImageNet in {root}. Looked for tiny-image"
+    ):
+      self._tiny(root, 1)
 
   def test_buckets_have_no_lock(self):
     building.check_folder("gs://bucket/data")

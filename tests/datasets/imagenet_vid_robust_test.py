@@ -8,6 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from PIL import Image
 
+from robust_tfds import errors
 from robust_tfds.datasets.imagenet_vid_robust import (
   imagenet_vid_robust_dataset_builder as vid_builder,
 )
@@ -136,6 +137,102 @@ class VidTest(natural_videos.Prepared):
     natural_videos.vid(self.root)
     with self.assertRaisesRegex(ValueError, "000002.JPEG has no label"):
       self.prepare("imagenet_vid_robust", "all")
+
+  def _metadata(self, name, content):
+    folder = self.root / natural_videos.PUBLISHED / "imagenet-vid-robust"
+    natural_videos.write(folder / "metadata" / name, content)
+
+  @parameterized.parameters(
+    ("pmsets.json", [], "pmsets.json: got \\[\\], expected a valid dictionary"),
+    (
+      "pmsets.json",
+      {"a": "b"},
+      "pmsets.json: a: got 'b', expected a valid list",
+    ),
+    ("pmsets.json", {}, "pmsets.json: no anchor"),
+    ("pmsets.json", {"val/x": []}, "pmsets.json.*'val/x' is not of the form"),
+    (
+      "pmsets.json",
+      {"val/a/12.JPEG": ["val/a/13.JPEG", "val/a/13.JPEG"]},
+      "pmsets.json.*val/a/13.JPEG is twice in the set of val/a/12.JPEG",
+    ),
+    (
+      "pmsets.json",
+      {"val/a/12.JPEG": ["val/a/12.JPEG"]},
+      "pmsets.json.*val/a/12.JPEG cannot be in the set",
+    ),
+    (
+      "pmsets.json",
+      {"val/a/12.JPEG": ["val/a/23.JPEG"]},
+      "pmsets.json.* at most 10 away",
+    ),
+    (
+      "labels.json",
+      {"x": ["4"]},
+      "labels.json: x.0: got '4', expected a valid",
+    ),
+    ("labels.json", {"x": [1.5]}, "labels.json: x.0: got 1.5"),
+    ("labels.json", {}, "labels.json: .*JPEG has no label"),
+    (
+      "labels.json",
+      {natural_videos.path("a", 3): [30]},
+      "unknown label 30; classes are 0..29",
+    ),
+    (
+      "labels.json",
+      {natural_videos.path("a", 3): [-1]},
+      "unknown label -1; classes are 0..29",
+    ),
+  )
+  def test_broken_metadata(self, name, content, message):
+    natural_videos.vid(self.root)
+    self._metadata(name, content)
+    with self.assertRaisesRegex(errors.UserError, message):
+      self.prepare("imagenet_vid_robust")
+
+  @parameterized.parameters(
+    (b'{"val/a', "pmsets.json: line 1.*not JSON"),
+    (b'{"val/a/1.JPEG": ["\xff"]}', "pmsets.json: byte .* not UTF-8"),
+    (b"[" * 100_000, "pmsets.json: nested too deep"),
+    (b"", "pmsets.json: the file is empty"),
+  )
+  def test_metadata_that_is_no_json(self, data, message):
+    natural_videos.vid(self.root)
+    folder = self.root / natural_videos.PUBLISHED / "imagenet-vid-robust"
+    (folder / "metadata" / "pmsets.json").write_bytes(data)
+    with self.assertRaisesRegex(errors.UserError, message):
+      self.prepare("imagenet_vid_robust")
+
+  @parameterized.parameters(
+    (
+      "<width>48</width>",
+      "<width>0</width>",
+      "size: 0.0 x 40.0 px is no frame",
+    ),
+    ("<xmin>1</xmin>", "<xmin>nan</xmin>", "bndbox/xmin: a number expected"),
+    ("</annotation>", "", "000012.xml: not XML"),
+    ("<annotation>", "<!DOCTYPE a [<!ENTITY b 'c'>]><annotation>", "entities"),
+  )
+  def test_broken_xml(self, old, new, message):
+    natural_videos.vid(self.root)
+    file = self.root / "Annotations/VID" / natural_videos.path("a", 12)
+    file = file.with_suffix(".xml")
+    box = {"xmax": 2, "xmin": 1, "ymax": 2, "ymin": 1}
+    natural_videos.annotation(file, "n02084071", box)
+    file.write_text(file.read_text().replace(old, new))
+    with self.assertRaisesRegex(errors.UserError, message):
+      self.prepare("imagenet_vid_robust")
+
+  def test_an_archive_that_is_cut(self):
+    natural_videos.vid(self.root)
+    folder = self.root / natural_videos.PUBLISHED
+    archive = self.root / f"{folder.name}.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+      tar.add(folder, folder.name)
+    folder.rename(self.root / "elsewhere")
+    archive.write_bytes(archive.read_bytes()[:-100])
+    with self.assertRaisesRegex(errors.UserError, "robust.tar.gz: .*ownload"):
+      self.prepare("imagenet_vid_robust")
 
   @parameterized.named_parameters(
     (

@@ -3,7 +3,9 @@
 import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest
+from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds.datasets.ytbb_robust import (
   ytbb_robust_dataset_builder as ytbb_builder,
 )
@@ -53,6 +55,73 @@ class YtbbTest(natural_videos.Prepared):
     with self.assertRaisesRegex(FileNotFoundError, "No pmk_labels.json"):
       self.prepare("ytbb_robust")
     self.assertLen(self.examples("ytbb_robust", "all"), 63)
+
+  @parameterized.parameters(
+    ("anchor_labels.json", "[]", "anchor_labels.json: got"),
+    ("anchor_labels.json", '{"labels": []}', "annotations: missing"),
+    (
+      "anchor_labels.json",
+      '{"labels": ["good"], "annotations": [{"key": 7, "labels": []}]}',
+      "anchor_labels.json: annotations.0.key: got 7",
+    ),
+    (
+      "anchor_labels.json",
+      '{"labels": ["good"], "annotations": [{"key": "a_1/frame-3.jpg",'
+      ' "labels": [-1]}]}',
+      "anchor_labels.json.*a_1/frame-3.jpg: label -1 of 1; they are",
+    ),
+    (
+      "anchor_labels.json",
+      '{"labels": ["good", "good"], "annotations": []}',
+      "anchor_labels.json: labels: 'good' is there twice",
+    ),
+    (
+      "anchor_labels.json",
+      '{"labels": ["good"], "annotations": [{"key": "a.jpg", "labels": []}]}',
+      "anchor_labels.json.*'a.jpg' is not of the form",
+    ),
+    (
+      "pmk_labels.json",
+      '{"labels": ["similar"], "annotations": [{"key": "a,b", "labels": [1]}]}',
+      "pmk_labels.json: a,b: label 1 of 1",
+    ),
+    (
+      "ytbb_robustness_test_anchors_full.csv",
+      "one,400,7\n",
+      "full.csv: line 1: the header ytid,time_ms,label expected, got one,400",
+    ),
+    (
+      "ytbb_robustness_test_anchors_full.csv",
+      "ytid,time_ms,label\none,400\n",
+      "full.csv, line 2: 3 columns expected, got 2",
+    ),
+    (
+      "ytbb_robustness_test_anchors_full.csv",
+      "ytid,time_ms,label\none,400,24\n",
+      "full.csv: one, 400 ms: unknown label 24",
+    ),
+    (
+      "ytbb_robustness_test_anchors_full.csv",
+      "ytid,time_ms,label\none,4.5,2\n",
+      "full.csv: one: time_ms: a whole number expected, got '4.5'",
+    ),
+    (
+      "yt_bb_detection_validation.csv",
+      "one,400,19,dog,0,present,0.1,nan,0.2,0.9\n",
+      "validation.csv, line 1: a coordinate expected, got 'nan'",
+    ),
+    (
+      "yt_bb_detection_validation.csv",
+      "one,400,19,dog,0,perhaps,0.1,0.2,0.2,0.9\n",
+      "line 1: object_presence: one of present, absent, uncertain expected",
+    ),
+  )
+  def test_broken_metadata(self, name, text, message):
+    natural_videos.ytbb(self.root)
+    folder = self.root / natural_videos.PUBLISHED / "ytbb-robust/metadata"
+    (folder / name).write_text(text)
+    with self.assertRaisesRegex(errors.UserError, message):
+      self.prepare("ytbb_robust")
 
 
 if __name__ == "__main__":

@@ -116,9 +116,19 @@ def reviewed(files: folders.SourceFolders) -> list[frames.Frame]:
     FileNotFoundError: no metadata.
     UserError: as `anchor_frames`.
   """
+  source, sets, labels = _sets_and_labels(files)
+  return _named(source, anchor_frames, sets, labels)
+
+
+def _sets_and_labels(
+  files: folders.SourceFolders,
+) -> tuple[str, dict[str, list[str]], dict[str, list[int]]]:
+  """(what messages begin with, sets, labels)."""
   pmsets, labels = (files.file(n, _METADATA) for n in (_PMSETS, _LABELS))
   sets = _json(pmsets, dict[str, list[str]])
-  return _named(pmsets, anchor_frames, sets, _json(labels, _Labels))
+  if not sets:
+    raise errors.UserError(f"{pmsets}: no anchor, expected sets of frames.")
+  return f"{pmsets} with {labels.name}", sets, _json(labels, _Labels)
 
 
 def _json(path: pathlib.Path, kind: Any) -> Any:
@@ -129,16 +139,16 @@ def _json(path: pathlib.Path, kind: Any) -> Any:
 
 
 def _named(
-  path: pathlib.Path,
+  source: str,
   read: Callable[..., list[frames.Frame]],
   *args: Any,
   **kw: Any,
 ) -> list[frames.Frame]:
-  """What a reader of metadata returns; its refusals begin with the path."""
+  """What a reader of metadata returns; its refusals begin with the source."""
   try:
     return read(*args, **kw)
   except errors.UserError as e:
-    raise errors.UserError(f"{path}: {e}") from e
+    raise errors.UserError(f"{source}: {e}") from e
 
 
 def load(
@@ -150,9 +160,7 @@ def load(
     FileNotFoundError: no metadata, no frames, or some frames missing.
     UserError: as `anchor_frames`, or a broken annotation.
   """
-  pmsets = files.file(_PMSETS, _METADATA)
-  sets = _json(pmsets, dict[str, list[str]])
-  known = _json(files.file(_LABELS, _METADATA), _Labels)
+  source, sets, known = _sets_and_labels(files)
   more = files.optional_file("big_labels.json", _METADATA)
   if more:
     known = {**_json(more, _Labels), **known}
@@ -168,7 +176,7 @@ def load(
     return sorted({b.label for b in boxes(annotations, path)})
 
   listed = _named(
-    pmsets,
+    source,
     anchor_frames,
     sets,
     known,

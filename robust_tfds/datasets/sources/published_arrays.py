@@ -17,6 +17,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import reading
 from robust_tfds.datasets import pictures
 from robust_tfds.datasets.sources import cifar as cifar_lib
 
@@ -109,14 +110,7 @@ def _mapped(
     raise FileNotFoundError(
       f"No published data at {path}.\n{cifar.instructions}"
     )
-  try:
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
-  except (ValueError, EOFError, OSError) as e:
-    raise errors.UserError(f"{path} is not a whole npy array ({e}).") from e
-  if not isinstance(array, np.ndarray):
-    raise errors.UserError(
-      f"{path} is an archive of arrays (npz); one array (npy) expected."
-    )
+  array = reading.npy_file(path, mmap=True)
   fits = array.dtype.kind in kinds if kinds else array.dtype == np.uint8
   if not fits or array.shape != shape:
     raise errors.UserError(

@@ -83,11 +83,39 @@ class Cifar10PTest(absltest.TestCase):
     np.save(
       folder / "tilt.npy", np.array([{"a": 1}], object), allow_pickle=True
     )
-    with self.assertRaisesRegex(ValueError, "not a whole npy"):
+    with self.assertRaisesRegex(ValueError, "tilt.npy: Python objects"):
       self._build("tilt", codec="published")
     binary = self.manual / "cifar-10-batches-bin" / "test_batch.bin"
     binary.write_bytes(self.batch[:-1])
-    with self.assertRaisesRegex(ValueError, "truncated"):
+    with self.assertRaisesRegex(ValueError, "test_batch.bin: .* truncated"):
+      self._build("clean")
+    binary.write_bytes(b"")
+    with self.assertRaisesRegex(ValueError, "test_batch.bin: 0 bytes"):
+      self._build("clean")
+    binary.write_bytes(b"\x0a" + self.batch[1:])
+    with self.assertRaisesRegex(
+      ValueError, "label 10 of image 0 is not in 0..9"
+    ):
+      self._build("clean")
+
+  def test_broken_archives(self):
+    (self.manual / "cifar-10-batches-bin" / "test_batch.bin").unlink()
+    archive = self.manual / "cifar-10-binary.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+      for name in ("readme", "cifar-10-batches-bin/test_batch.bin"):
+        member = tarfile.TarInfo(name)
+        member.size = len(self.batch)
+        tar.addfile(member, io.BytesIO(self.batch))
+    data = archive.read_bytes()
+    archive.write_bytes(data[:-2000])
+    with self.assertRaisesRegex(ValueError, "binary.tar.gz: .*ownload"):
+      self._build("clean")
+    archive.write_bytes(data[:-6] + bytes(6))
+    with self.assertRaisesRegex(ValueError, "not a whole tar archive"):
+      self._build("clean")
+    with tarfile.open(archive, "w:gz") as tar:
+      tar.addfile(tarfile.TarInfo("readme"))
+    with self.assertRaisesRegex(ValueError, "holds no .*test_batch.bin"):
       self._build("clean")
 
 
