@@ -21,7 +21,6 @@ from robust_tfds.models import adapters
 from robust_tfds.models.convert import report
 from tests.eval import tiny_config
 
-
 _RECIPE = {
   "dataset": "digits",
   "split": "train",
