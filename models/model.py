@@ -59,7 +59,7 @@ class Model(abc.ABC):
 
   @property
   def batch_rows(self) -> int | None:
-    """How many inputs a batch must have; None: any number."""
+    """How many inputs a batch has that it was exported for; None: any."""
     return None
 
   @abc.abstractmethod

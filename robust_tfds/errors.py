@@ -9,6 +9,7 @@ standard library alone; everybody may import it.
 from __future__ import annotations
 
 import difflib
+import os
 import traceback
 from collections.abc import Iterable
 
@@ -62,6 +63,12 @@ def of_user(error: BaseException) -> str:
     return lines[-1].removeprefix(f"{UserError.__module__}.UserError: ")[:300]
   reason = lines[0][:300]
   frames = traceback.extract_tb(error.__traceback__)
-  ours = [f for f in frames if "site-packages" not in f.filename]
-  where = f" ({ours[-1].filename}, line {ours[-1].lineno})" if ours else ""
+  theirs = [f for f in frames if not _installed(f.filename)]
+  where = f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""
   return f"{type(error).__name__}: {reason}{where}"
+
+
+def _installed(filename: str) -> bool:
+  """Whether a line is of Python, of a package or of ours: not the user's."""
+  folders = (os.path.dirname(__file__), os.path.dirname(os.__file__))
+  return "site-packages" in filename or filename.startswith(folders)

@@ -43,5 +43,28 @@ class KindsTest(absltest.TestCase):
     )
 
 
+def _fails():
+  raise KeyError("conv1\nand more")
+
+
+class OfUserTest(absltest.TestCase):
+  def test_the_type_the_first_line_and_the_place(self):
+    try:
+      _fails()
+    except KeyError as error:
+      text = errors.of_user(error)
+    self.assertRegex(
+      text,
+      r"^KeyError: 'conv1\\nand more' \(.*errors_test.py, line \d+\)$",
+    )
+
+  def test_of_a_function_that_jax_called_on_the_host(self):
+    error = RuntimeError(
+      "INTERNAL: Traceback (most recent call last):\n  File x\n"
+      "robust_tfds.errors.UserError: Got 2 boxes."
+    )
+    self.assertEqual(errors.of_user(error), "Got 2 boxes.")
+
+
 if __name__ == "__main__":
   absltest.main()

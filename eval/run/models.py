@@ -86,8 +86,9 @@ def load(
   weights = provenance.weights_sha256(variables)
   own = None
   if ":" in entry.name:
-    _check_rows(plan, label, model, mesh)
-    pictures = probe.batch(model, clean, _side_px(plan, model))
+    # One that was exported for some batch size: as many as the run shows it.
+    rows = plan.config.batch_size // mesh.size if model.batch_rows else None
+    pictures = probe.batch(model, clean, _side_px(plan, model), rows)
     answers, random = probe.answers(label, model, variables, pictures)
     if random and not entry.get("allow_random"):
       raise errors.UserError(_random(label))
@@ -103,17 +104,6 @@ def _side_px(plan: Plan, model: Model) -> int:
   edition = corruption_spec.EDITIONS.get(plan.task.setting.edition)
   known = (edition.size_px if edition else None) or model.spec.fixed_px
   return known or _SIDE_PX
-
-
-def _check_rows(plan: Plan, label: str, model: Model, mesh: Mesh) -> None:
-  rows, shown = model.batch_rows, plan.config.batch_size // mesh.size
-  if rows not in (None, shown):
-    raise errors.UserError(
-      f"{label} takes batches of {rows} inputs alone, and would be shown {shown}"
-      f" on each of {mesh.size} devices: set"
-      f" --config.batch_size={(rows or 1) * mesh.size}, or export it with a free"
-      " batch size."
-    )
 
 
 def _random(label: str) -> str:

@@ -10,7 +10,8 @@ on one device, for `ROWS` inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,20 +33,25 @@ _GRAINS = (1, 4, 16, 64)
 Answers = Mapping[str, np.ndarray]
 
 
-def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
+def batch(
+  model: Model,
+  clean: inputs.Source,
+  side_px: int,
+  rows: int | None = None,
+) -> list[np.ndarray]:
   """What the model is shown: uint8 inputs, and of detectors their sizes too.
 
   Args:
     model: whose spec says the shape.
     clean: the run's clean set.
     side_px: of the pictures that the run shows, where it is not the set's own.
+    rows: how many inputs a classifier sees; `ROWS` by default.
   """
   if model.kind == "detection":
     examples = clean.metadata(())
     pictures = [np.asarray(e["image"]) for _, e in zip(range(ROWS), examples)]
     return list(canvas.stack(pictures))
-  rows = model.batch_rows or ROWS
-  shape = list(model.spec.batch_shape(rows, side_px))
+  shape = list(model.spec.batch_shape(rows or ROWS, side_px))
   known = clean.shape[-3:-1]
   if not model.spec.clip_frames and None not in known:
     shape[1:3] = known
@@ -92,9 +98,15 @@ def answers(
   """
   first = _traced(label, model, variables, rows)
   second = _traced(label, model, variables, rows)
-  program = _compiled(label, first)
-  again = program if _same(first, second) else _compiled(label, second)
-  one, two = (_run(label, each, variables, rows) for each in (program, again))
+  with _explained(label, model, rows):
+    program = first.lower().compile()
+    again = program if _same(first, second) else second.lower().compile()
+    one, two = (
+      {key: np.asarray(value) for key, value in outputs.items()}
+      for outputs in (
+        each(variables, *map(jnp.asarray, rows)) for each in (program, again)
+      )
+    )
   _check_values(label, model, one)
   return one, bool(likeness.difference(one, two))
 
@@ -109,35 +121,25 @@ def _traced(
     return dict(answer) if isinstance(answer, Mapping) else {"logits": answer}
 
   # True float32 on every device: answers of two devices are to be alike.
-  with jax.default_matmul_precision("highest"):
-    return _explained(
-      label, lambda: jax.jit(step).trace(variables, *map(jnp.asarray, rows))
-    )
+  with jax.default_matmul_precision("highest"), _explained(label, model, rows):
+    return jax.jit(step).trace(variables, *map(jnp.asarray, rows))
 
 
-def _compiled(label: str, traced: Any) -> Callable[..., Answers]:
-  return _explained(label, lambda: traced.lower().compile())
-
-
-def _run(
-  label: str, program: Callable, variables: Any, rows: list[np.ndarray]
-) -> dict[str, np.ndarray]:
-  def fetch() -> dict[str, np.ndarray]:
-    outputs = program(variables, *map(jnp.asarray, rows))
-    return {key: np.asarray(value) for key, value in outputs.items()}
-
-  return _explained(label, fetch)
-
-
-def _explained(label: str, call: Callable[[], Any]) -> Any:
+@contextlib.contextmanager
+def _explained(
+  label: str, model: Model, rows: list[np.ndarray]
+) -> Iterator[None]:
   try:
-    return call()
+    yield
   except errors.UserError:
     raise
   except Exception as error:
+    hint = ""
+    if model.batch_rows not in (None, len(rows[0])):
+      hint = f" It was made for batches of {model.batch_rows}."
     raise errors.UserError(
-      f"{label} fails on {ROWS} pictures, before the run:"
-      f" {errors.of_user(error)}. Try its `apply` by hand first."
+      f"{label} fails on a batch of {len(rows[0])}, before the run:"
+      f" {errors.of_user(error)}.{hint} Try its `apply` by hand first."
     ) from error
 
 

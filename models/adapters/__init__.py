@@ -10,10 +10,13 @@ of TensorFlow in memory), `keras`, `onnx`.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
+import os
 import pkgutil
 from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -23,6 +26,7 @@ from robust_tfds import errors
 from robust_tfds.models import answers
 from robust_tfds.models import arguments
 from robust_tfds.models.model import Model
+from robust_tfds.models.spec import ModelSpec
 
 Forward = Callable[[Any, jax.Array], jax.typing.ArrayLike]
 
@@ -37,12 +41,24 @@ class Adapted(Model):
     forward: (variables, float32 `[B, H, W, 3]` preprocessed) -> `[B, classes]`;
       must be traceable by jax.
     variables: its weights, a pytree of arrays; None if it closes over them.
-    rows: of the only batches that it takes; None: any number.
+    rows: of the batches that it was exported for; None: any number.
   """
 
   forward: Forward
   variables: Any = None
   rows: int | None = None
+
+  def __post_init__(self) -> None:
+    """Refuses a spec or a name that is none."""
+    if not isinstance(self.spec, ModelSpec):
+      raise errors.UserError(
+        f"Got a spec of type {type(self.spec).__name__}, expected a"
+        " models.spec.Spec or models.video.spec.VideoSpec."
+      )
+    if not isinstance(self.name, str) or not self.name:
+      raise errors.UserError(
+        f"Got {self.name!r} as the name of a model, expected text."
+      )
 
   @property
   def batch_rows(self) -> int | None:
@@ -75,6 +91,34 @@ class Adapted(Model):
     return answers.logits(
       self.name, answer, pixels.shape[0], self.spec.num_classes
     )
+
+
+@contextlib.contextmanager
+def reading_model(path: str | os.PathLike, what: str) -> Iterator[None]:
+  """Turns what a package says of a file that it cannot read into words.
+
+  Args:
+    path: of a model that somebody else wrote.
+    what: it should be, e.g. `an ONNX model`.
+
+  Raises:
+    UserError: begins with the path.
+  """
+  if not isinstance(path, (str, os.PathLike)):
+    raise errors.UserError(
+      f"Got a {type(path).__name__}, expected the path of {what}."
+    )
+  if not os.path.exists(path):
+    raise errors.UserError(f"{path}: there is nothing, expected {what}.")
+  try:
+    yield
+  except errors.UserError:
+    raise
+  except Exception as error:
+    raise errors.UserError(
+      f"{path}: cannot be read as {what}: {errors.of_user(error)} The file is"
+      " damaged, or of another format or version."
+    ) from error
 
 
 def names() -> tuple[str, ...]:

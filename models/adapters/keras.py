@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 from robust_tfds import errors
+from robust_tfds.models import adapters
 from robust_tfds.models.adapters import Adapted
 from robust_tfds.models.spec import Spec
 
@@ -26,8 +27,7 @@ def adapt(model: Any, spec: Spec, *, name: str = "") -> Adapted:
 
   Raises:
     ImportError: Keras 3 is not installed.
-    UserError: Keras runs on another backend than JAX.
-    ValueError: Keras cannot read the file.
+    UserError: Keras runs on another backend than JAX, or cannot read the file.
   """
   try:
     import keras
@@ -39,7 +39,12 @@ def adapt(model: Any, spec: Spec, *, name: str = "") -> Adapted:
       " KERAS_BACKEND=jax before Python starts."
     )
   if isinstance(model, (str, os.PathLike)):
-    model = keras.saving.load_model(model, compile=False, safe_mode=True)
+    with adapters.reading_model(model, "a Keras model in safe mode"):
+      model = keras.saving.load_model(model, compile=False, safe_mode=True)
+  if not isinstance(model, keras.Model):
+    raise errors.UserError(
+      f"Got a {type(model).__name__}, expected a keras.Model or the path of one."
+    )
 
   def value(variables: Any) -> list:
     return [v.value for v in variables]

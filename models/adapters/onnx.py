@@ -11,6 +11,7 @@ import os
 from typing import Any
 
 from robust_tfds import errors
+from robust_tfds.models import adapters
 from robust_tfds.models.adapters import Adapted
 from robust_tfds.models.spec import Spec
 
@@ -32,7 +33,7 @@ def adapt(
 
   Raises:
     ImportError: onnx or jaxonnxruntime is not installed.
-    UserError: not one input.
+    UserError: not one input, a damaged file, or an operator that JAX lacks.
   """
   try:
     import jaxonnxruntime
@@ -48,7 +49,9 @@ def adapt(
   jaxonnxruntime.config.update(
     "jaxort_only_allow_initializers_as_static_args", False
   )
-  model = onnx.load(os.fspath(path))
+  with adapters.reading_model(path, "an ONNX model"):
+    model = onnx.load(os.fspath(path))
+    onnx.checker.check_model(model)
   initial = {tensor.name for tensor in model.graph.initializer}
   entries = [i for i in model.graph.input if i.name not in initial]
   inputs = [i.name for i in entries]
@@ -59,9 +62,10 @@ def adapt(
   side = spec.input_px
   picture = (3, side, side) if channels_first else (side, side, 3)
   shape = (rows or 1, *picture)
-  forward, weights = call_onnx.call_onnx_model(
-    model, {inputs[0]: np.zeros(shape, np.float32)}
-  )
+  with adapters.reading_model(path, "an ONNX model that runs in JAX"):
+    forward, weights = call_onnx.call_onnx_model(
+      model, {inputs[0]: np.zeros(shape, np.float32)}
+    )
 
   def run(variables: Any, batch: Any) -> Any:
     if channels_first:

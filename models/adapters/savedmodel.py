@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from robust_tfds import errors
+from robust_tfds.models import adapters
 from robust_tfds.models.adapters import Adapted
 from robust_tfds.models.spec import Spec
 
@@ -36,7 +37,8 @@ def adapt(
 
   Raises:
     ImportError: TensorFlow or tf2jax is not installed.
-    UserError: no such signature or output.
+    UserError: no such signature or output, a damaged model, or an operator that
+      JAX lacks.
   """
   try:
     import tensorflow as tf
@@ -47,7 +49,8 @@ def adapt(
     ) from error
   import numpy as np
 
-  loaded = tf.saved_model.load(os.fspath(path))
+  with adapters.reading_model(path, "a SavedModel (a folder)"):
+    loaded = tf.saved_model.load(os.fspath(path))
   if signature not in loaded.signatures:
     raise errors.UserError(
       f"{path} has no signature {signature!r}; it has"
@@ -63,10 +66,11 @@ def adapt(
     )
   shape = (1, spec.input_px, spec.input_px, 3)
   sample = np.zeros(_first(shape) if channels_first else shape, np.float32)
-  forward, state = tf2jax.convert(
-    tf.function(lambda batch: function(**{key: batch})[output]),
-    tf.TensorSpec((None, *sample.shape[1:]), tf.float32),
-  )
+  with adapters.reading_model(path, "a SavedModel that runs in JAX"):
+    forward, state = tf2jax.convert(
+      tf.function(lambda batch: function(**{key: batch})[output]),
+      tf.TensorSpec((None, *sample.shape[1:]), tf.float32),
+    )
   weights = {n: np.asarray(v) for n, v in state.items()}
 
   def run(variables: Any, batch: Any) -> Any:

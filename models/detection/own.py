@@ -84,6 +84,10 @@ def traced(
     label_space: whose classes; for the record.
     name: what reports call it.
   """
+  if not callable(predict):
+    raise errors.UserError(
+      f"Got {type(predict).__name__}, expected a function of pictures."
+    )
   spec = DetectorSpec(
     num_classes=num_classes, label_space=label_space, short_px=0
   )
@@ -112,6 +116,10 @@ def on_host(
   Raises (when it runs):
     UserError: arrays of unequal length, a class outside the range.
   """
+  if not callable(predict):
+    raise errors.UserError(
+      f"Got {type(predict).__name__}, expected a function of a picture."
+    )
 
   def batch(images: np.ndarray, sizes: np.ndarray) -> dict[str, np.ndarray]:
     pictures = [

@@ -21,6 +21,15 @@ from robust_tfds.models import adapters
 from robust_tfds.models.convert import report
 from tests.eval import tiny_config
 
+_RECIPE = {
+  "dataset": "digits",
+  "split": "train",
+  "steps": 1,
+  "batch_size": 1,
+  "learning_rate": 1e-3,
+  "seed": 0,
+}
+
 
 def build_own():
   """A model of the user's own."""
@@ -49,7 +58,7 @@ def build_with_key():
 
 def build_of_five():
   """Exported for one batch size."""
-  return _model(lambda _, x: x[:, 0, :10, 0], rows=5)
+  return _model(lambda _, x: x[:, 0].reshape(5, -1)[:, :10], rows=5)
 
 
 def _clean(classes: int = 10):
@@ -92,7 +101,7 @@ class ModelsTest(absltest.TestCase):
     self.assertEqual(loaded.spec, models.get("digits_linear").spec)
 
   def test_a_trained_one_lies_in_the_workdir(self):
-    recipe = {"dataset": "digits", "steps": 1}
+    recipe = _RECIPE
     with mock.patch.object(
       train, "load_or_train", return_value=self.variables
     ) as trained:
@@ -125,7 +134,9 @@ class ModelsTest(absltest.TestCase):
         self._load(name=f"{__name__}:build_with_{key}")
 
   def test_one_that_takes_another_batch(self):
-    with self.assertRaisesRegex(errors.UserError, "batches of 5 inputs alone"):
+    with self.assertRaisesRegex(
+      errors.UserError, "fails on a batch of 32, .* made for batches of 5"
+    ):
       self._load(name=f"{__name__}:build_of_five")
 
   def test_a_wrong_label_space(self):
@@ -135,7 +146,7 @@ class ModelsTest(absltest.TestCase):
       self._load(_clean(7), checkpoint=self._checkpoint())
     # Refused before any training.
     with self.assertRaisesRegex(errors.UserError, "mine has 1000 classes"):
-      self._load(name="squeezenet1_1", train={"dataset": "digits"})
+      self._load(name="squeezenet1_1", train=_RECIPE)
 
   def test_a_checkpoint_that_does_not_fit(self):
     path = self.folder / "other.npz"

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import pathlib
 import typing
 
 # Keras reads it once, when it is first imported.
@@ -16,6 +17,7 @@ from absl.testing import parameterized
 from flax import linen
 from flax import nnx
 
+from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.models import adapters
 from robust_tfds.models.model import Model
@@ -89,6 +91,41 @@ class AdaptersTest(parameterized.TestCase):
     model = adapters.get("callable")(lambda x: x.mean((1, 2)), _SPEC)
     with self.assertRaisesRegex(ValueError, r"\(3, 3\), expected \(3, 4\)"):
       model.apply(None, _images())
+
+  def test_specs_and_names_that_are_none(self):
+    for spec, name in ((None, "mine"), ({}, "mine"), (_SPEC, ""), (_SPEC, 3)):
+      with self.assertRaisesRegex(errors.UserError, "Got .*, expected"):
+        adapters.get("callable")(lambda x: x, spec, name=name)
+
+  def test_answers_that_are_no_logits(self):
+    for dtype in (jnp.int32, jnp.complex64, jnp.bool_):
+      model = adapters.get("callable")(
+        lambda x, d=dtype: jnp.zeros((len(x), 4), d), _SPEC
+      )
+      with self.assertRaisesRegex(errors.UserError, "expected float logits"):
+        model.apply(None, _images())
+
+  @parameterized.parameters("onnx", "keras", "savedmodel")
+  def test_files_that_are_no_models(self, kind):
+    packages = {
+      "onnx": ("onnx", "jaxonnxruntime"),
+      "keras": ("keras",),
+      "savedmodel": ("tensorflow", "tf2jax"),
+    }
+    for package in packages[kind]:
+      module = pytest.importorskip(package, reason=f"the extra `{kind}`")
+    if kind == "keras" and module.backend.backend() != "jax":
+      self.skipTest("Keras was imported with another backend before.")
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    path = folder / f"net.{kind}"
+    for data in (b"", b"hello", np.random.default_rng(0).bytes(999)):
+      path.write_bytes(data)
+      with self.assertRaisesRegex(errors.UserError, f"^{path}: cannot be read"):
+        adapters.get(kind)(path, _SPEC)
+    with self.assertRaisesRegex(errors.UserError, "none: there is nothing"):
+      adapters.get(kind)(folder / "none", _SPEC)
+    with self.assertRaisesRegex(errors.UserError, "Got a int, expected"):
+      adapters.get(kind)(3, _SPEC)
 
   def test_linen(self):
     module = _Linen()
