@@ -64,7 +64,9 @@ def of_user(error: BaseException) -> str:
   reason = lines[0][:300]
   frames = traceback.extract_tb(error.__traceback__)
   theirs = [f for f in frames if not _installed(f.filename)]
-  where = f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""
+  where = (
+    f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""
+  )
   return f"{type(error).__name__}: {reason}{where}"
 
 

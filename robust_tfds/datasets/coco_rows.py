@@ -433,7 +433,7 @@ def _mask(
     raise errors.UserError(
       f"the mask's size (height, width) is {stated}, the image's {size}."
     )
-  counts = value.get("counts")
+  counts: Any = value.get("counts")
   if isinstance(counts, bytes):  # as pycocotools gives them
     counts = counts.decode("ascii", "replace").replace("\ufffd", "\x7f")
   if isinstance(counts, str):

@@ -147,7 +147,8 @@ def _val() -> Iterator[Case]:
     ("of the old format", _tar(members, tarfile.USTAR_FORMAT)),
     ("with its folder", _tar([_member("./", kind=tarfile.DIRTYPE), *members])),
     ("in another order", _tar(members[::-1])),
-    ("of long names", _tar([_member("a" * 150 + "/" + m[0].name, m[1]) for m in members])),
+    ("of long names", _tar(
+      [_member("a" * 150 + "/" + m[0].name, m[1]) for m in members])),
     ("of three members", whole),
   ):  # fmt: skip
     yield Case(
@@ -182,7 +183,8 @@ def _tiny() -> Iterator[Case]:
     ("empty", b"", (_TINY,)),
     ("of another corruption", _tar([_member("T/snow/3/n00000001/a.JPEG", _jpeg(0, 64))]),
      ("fog",)),
-    ("of an unknown class", _tar([*members, _member(f"{top}/n99999999/a.JPEG", _jpeg(0, 64))]),
+    ("of an unknown class",
+     _tar([*members, _member(f"{top}/n99999999/a.JPEG", _jpeg(0, 64))]),
      ("n99999999",)),
     ("of another size", _tar([members[0], _member(last, _jpeg(1, 63))]), (name,)),
     ("of a broken picture", _tar([members[0], _member(last, b"hello")]), (name,)),

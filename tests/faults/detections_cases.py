@@ -219,7 +219,8 @@ def _truths() -> Iterator[Case]:
     ("no key images", lambda t: t.pop("images"), "images"),
     ("annotations of null", lambda t: t.update(annotations=None), "annotations"),
     ("an annotation of no image", put("annotations", image_id=77), "77|image_id"),
-    ("an annotation of no category", put("annotations", category_id=77), "77|category_id"),
+    ("an annotation of no category", put("annotations", category_id=77),
+     "77|category_id"),
     ("a fractional id", put("annotations", id=1.5), "id"),
     ("an id twice", put("annotations", id=2), "id"),
     ("an image twice", lambda t: t["images"].append(t["images"][0]), "image"),
@@ -279,7 +280,8 @@ def _odd() -> Iterator[Case]:
     ("scores of whole numbers", [{**r, "score": 1} for r in rows]),
     ("a negative score", [*rows, {**rows[0], "score": -5.0}]),
     ("a logit as a score", [{**r, "score": 17.5} for r in rows]),
-    ("a box beyond the picture", [*rows, {**rows[0], "bbox": [90, 70, 50, 50], "score": 0.01}]),
+    ("a box beyond the picture",
+     [*rows, {**rows[0], "bbox": [90, 70, 50, 50], "score": 0.01}]),
     ("an empty box", [*rows, {**rows[0], "bbox": [9, 9, 0, 0], "score": 0.01}]),
   ):  # fmt: skip
     data = json.dumps(changed).encode()

@@ -313,7 +313,8 @@ def _arrays() -> Iterator[Case]:
     ("a record", put("top1", lambda a: a.astype([("a", int)])), ("top1",)),
     ("ids as bytes", put("example_id", lambda a: a.astype("S")), ("example_id",)),
     ("a column lacks", lambda c: c.pop("label"), ("label",)),
-    ("uint64 beyond int64", put("label", lambda a: a.astype(np.uint64) + 2**63), ("label",)),
+    ("uint64 beyond int64", put("label", lambda a: a.astype(np.uint64) + 2**63),
+     ("label",)),
   ):  # fmt: skip
     right = scored.right if kind in ("ids as bytes",) else None
     yield Case(

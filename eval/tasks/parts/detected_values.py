@@ -15,7 +15,7 @@ NO_CLASS = -2  # class of a detection whose class is negative
 
 
 def check(
-  example_ids: Sequence[str], outputs: Mapping[str, np.ndarray]
+  example_ids: Sequence[str] | np.ndarray, outputs: Mapping[str, np.ndarray]
 ) -> None:
   """Refuses detections that no score can be made of.
 
