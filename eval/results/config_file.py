@@ -109,7 +109,7 @@ def write(path: pathlib.Path, config: ml_collections.ConfigDict) -> None:
 
 def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
   """The settings as JSON knows them."""
-  return json.loads(config.to_json_best_effort())
+  return reading.json_text(config.to_json_best_effort(), "config")
 
 
 def check_same(path: pathlib.Path, config: ml_collections.ConfigDict) -> None:

@@ -175,18 +175,10 @@ def read(path: str | os.PathLike) -> list[Row]:
       another length, a cell of another type, a number that is none; names the
       file, the line and the column.
   """
-  text = reading.text_file(path)
-  reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-  rows = []
-  try:
-    _check_header(pathlib.Path(path), next(reader, []))
-    for cells in reader:
-      rows.append(_parse(f"{path}, line {reader.line_num}", cells))
-  except csv.Error as e:
-    raise errors.UserError(
-      f"{path}, line {reader.line_num}: not CSV: {e}."
-    ) from e
-  return rows
+  lines = reading.csv_text(reading.text_file(path), str(path))
+  _, header = next(lines, (1, []))
+  _check_header(pathlib.Path(path), header)
+  return [_parse(f"{path}: line {line}", cells) for line, cells in lines]
 
 
 def _check_header(path: pathlib.Path, header: Sequence[str]) -> None:
@@ -200,7 +192,7 @@ def _check_header(path: pathlib.Path, header: Sequence[str]) -> None:
     )
   got = ",".join(header) or "an empty line"
   raise errors.UserError(
-    f"{path}, line 1: expected the columns {','.join(COLUMNS)}, got {got}."
+    f"{path}: line 1: expected the columns {','.join(COLUMNS)}, got {got}."
   )
 
 

@@ -12,6 +12,7 @@ from robust_tfds.reading.arrays import npy_file
 from robust_tfds.reading.arrays import npz_file
 from robust_tfds.reading.csv_files import check_header
 from robust_tfds.reading.csv_files import csv_file
+from robust_tfds.reading.csv_files import csv_text
 from robust_tfds.reading.json_files import json_file
 from robust_tfds.reading.json_files import json_text
 from robust_tfds.reading.json_files import records
@@ -25,6 +26,7 @@ from robust_tfds.reading.xml_files import xml_text
 __all__ = [
   "check_header",
   "csv_file",
+  "csv_text",
   "decode",
   "file_bytes",
   "file_size",

@@ -31,22 +31,40 @@ def csv_file(
       or missing, a row of another length, a quote that is not closed.
   """
   text = text_lib.text_file(path, limit=limits.JSON_BYTES)
+  lines = csv_text(text, str(path))
+  _, header = next(lines, (1, []))
+  check_header(path, header, columns)
+  for line, row in lines:
+    if len(row) != len(header):
+      if not row:
+        continue
+      raise errors.UserError(
+        f"{path}: line {line}: {len(row)} values, the header has {len(header)}"
+        " columns."
+      )
+    yield line, dict(zip(header, row, strict=True))
+
+
+def csv_text(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
+  """The rows of a text of CSV, whatever their length.
+
+  Args:
+    text: all of it.
+    source: what a refusal begins with, a path or `archive: member`.
+
+  Yields:
+    The line (from 1) on which a row ends, and its values; none of an empty line.
+
+  Raises:
+    UserError: a quote that is not closed, or text behind a closed one.
+  """
   reader = csv.reader(io.StringIO(text, newline=""), strict=True)
   try:
-    header = next(reader, [])
-    check_header(path, header, columns)
     for row in reader:
-      if len(row) != len(header):
-        if not row:
-          continue
-        raise errors.UserError(
-          f"{path}: line {reader.line_num}: {len(row)} values, the header has"
-          f" {len(header)} columns."
-        )
-      yield reader.line_num, dict(zip(header, row, strict=True))
+      yield reader.line_num, row
   except csv.Error as e:
     raise errors.UserError(
-      f"{path}: line {reader.line_num}: not CSV: {e}."
+      f"{source}: line {reader.line_num}: not CSV: {e}."
     ) from e
 
 

@@ -7,10 +7,8 @@ similar; the last annotation of a key counts. A frame's labels are its ANCHOR's.
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import functools
-import io
 import math
 import pathlib
 import re
@@ -360,10 +358,11 @@ def _parse(key: str) -> re.Match[str]:
 
 def _rows(path: pathlib.Path, columns: int) -> list[list[str]]:
   """The rows of a table, all of so many columns."""
-  rows = list(csv.reader(io.StringIO(folders.text(path), newline="")))
-  for line, row in enumerate(rows, 1):
+  rows = []
+  for line, row in reading.csv_text(folders.text(path), str(path)):
     if len(row) != columns:
       raise errors.UserError(
         f"{path}, line {line}: {columns} columns expected, got {len(row)}."
       )
+    rows.append(row)
   return rows

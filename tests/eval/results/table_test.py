@@ -93,7 +93,7 @@ class TableTest(parameterized.TestCase):
     with self.path.open("w", newline="") as f:
       csv.writer(f).writerows([table.COLUMNS, cells])
     with self.assertRaisesRegex(
-      errors.UserError, f"table.csv, line 2.*{message}"
+      errors.UserError, f"table.csv: line 2.*{message}"
     ):
       table.read(self.path)
 
@@ -124,7 +124,7 @@ class TableTest(parameterized.TestCase):
       (b"", "expected the columns"),
       (b"\xff\xfea", "UTF-16"),
       (b"\x1f\x8b", "gzip"),
-      (table.dumps([]).encode() + b'"a', "table.csv, line 2"),
+      (table.dumps([]).encode() + b'"a', "table.csv: line 2"),
     ):
       self.path.write_bytes(data)
       with self.assertRaisesRegex(errors.UserError, message):
