@@ -3,6 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
+from robust_tfds import errors
 from robust_tfds.corruptions import canvas
 
 
@@ -19,6 +20,12 @@ def coco_sizes() -> set[tuple[int, int]]:
 
 
 class CanvasTest(absltest.TestCase):
+  def test_long_thin_pictures_are_refused_before_memory_is_taken(self):
+    with self.assertRaisesRegex(
+      errors.UserError, "A picture of 1 x 30000 px: 805,306,368 pixels in the"
+    ):
+      canvas.shape(30_000, 1)
+
   def test_at_most_twelve_canvases_for_coco(self):
     sizes = coco_sizes()
     canvases = {canvas.shape(*s) for s in sizes}

@@ -1,7 +1,13 @@
 """Frame sets: configs, and sets that are refused."""
 
+import dataclasses
+import functools
+import io
+
+import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
+from PIL import Image
 
 from robust_tfds.datasets import frames
 from robust_tfds.datasets.imagenet_vid_robust import (
@@ -49,6 +55,32 @@ class CheckTest(parameterized.TestCase):
   def test_refuses(self, rows, message):
     with self.assertRaisesRegex(ValueError, message):
       frames.check([self._frame(*row) for row in rows])
+
+  def test_whole_frames_are_stored_as_tfds_can_decode_them(self):
+    palette = Image.new("RGB", (4, 3), (200, 10, 10)).convert("P")
+    files = []
+    for picture, kind in (
+      (palette, "PNG"),
+      (Image.new("L", (4, 3), 7), "PNG"),
+      (Image.new("CMYK", (4, 3), (0, 9, 99, 0)), "JPEG"),
+    ):
+      out = io.BytesIO()
+      picture.save(out, kind)
+      files.append(out.getvalue())
+    sources = [
+      dataclasses.replace(
+        self._frame(str(i), 0), read=functools.partial(bytes, data)
+      )
+      for i, data in enumerate(files)
+    ]
+    rows = frames.encode_chunk(sources, rule=frames.WHOLE)
+    self.assertEqual([r.data == f for r, f in zip(rows, files)], [0, 1, 0])
+    for row, data in zip(rows, files):
+      stored = np.asarray(Image.open(io.BytesIO(row.data)))
+      shown = np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+      if stored.ndim == 2:
+        stored = np.repeat(stored[..., None], 3, axis=-1)
+      np.testing.assert_array_equal(stored, shown)
 
 
 if __name__ == "__main__":

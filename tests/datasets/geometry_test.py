@@ -7,6 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from PIL import Image
 
+from robust_tfds import errors
 from robust_tfds.datasets import geometry
 
 
@@ -32,6 +33,24 @@ class GeometryTest(parameterized.TestCase):
     self.assertEqual(image.shape, shape)
     for got, want in zip(geometry.shape(rule), shape):
       self.assertIn(got, (None, want))
+
+  @parameterized.parameters(
+    ("short256_crop224", (30_000, 1), "x.JPEG: 30000 x 1 px become 7680000"),
+    ("fraction0.875_299", (1, 1), "x.JPEG: 1 x 1 px are too few"),
+  )
+  def test_sides_that_a_rule_cannot_take(self, rule, size, text):
+    with self.assertRaisesRegex(errors.UserError, text):
+      geometry.decode(_jpeg(size), rule, "x.JPEG")
+
+  @parameterized.parameters(False, True)
+  def test_16_bit_grey_is_scaled(self, convert_last):
+    values = np.full((300, 300), 0x8080, np.uint16)
+    out = io.BytesIO()
+    Image.fromarray(values).save(out, "PNG")
+    got = geometry.decode(
+      out.getvalue(), "imagenet", "x", convert_last=convert_last
+    )
+    np.testing.assert_array_equal(got, np.full((224, 224, 3), 0x80))
 
   def test_offsets_round_half_to_even(self):
     # (341 - 224) / 2 = 58.5 -> 58: docs/specs/imagenet_p.md section 1.
