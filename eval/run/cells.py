@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import math
 import time
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -105,7 +107,8 @@ class CellMaker:
 
     def fetch_oldest() -> None:
       cell, batch, outputs = in_flight.popleft()
-      fetched = _fetched(cell, batch, outputs)
+      with self._explained(cell, batch):
+        fetched = {k: devices.local_rows(v) for k, v in outputs.items()}
       _check_finite(cell, batch, fetched.pop("finite"))
       columns[cell].append(self._task.columns(batch, fetched, condition))
       self._progress.images(int(batch.mask.sum()), condition.config)
@@ -124,11 +127,12 @@ class CellMaker:
         start = self._time("corrupt", start, images, num_images)
       for cell in cells:
         predictor = self._loaded[cell.model].predictor
-        outputs = predictor(images, reduce, sizes)
-        in_flight.append((cell, batch, outputs))
-        if probe:
-          stage = f"infer {cell.model}"
-          start = self._time(stage, start, outputs, num_images)
+        with self._explained(cell, batch):
+          outputs = predictor(images, reduce, sizes)
+          in_flight.append((cell, batch, outputs))
+          if probe:
+            stage = f"infer {cell.model}"
+            start = self._time(stage, start, outputs, num_images)
       if not step:
         self._stages.add("compile", time.perf_counter() - start)
       self._stages.images += num_images * len(cells)
@@ -136,6 +140,25 @@ class CellMaker:
       fetch_oldest()
     self._stages.add("wall", time.perf_counter() - begin)
     self._write(condition, columns, source)
+
+  @contextlib.contextmanager
+  def _explained(self, cell: Cell, batch: inputs.Batch) -> Iterator[None]:
+    """Devices that fail, and whatever a user's own model raises, in words."""
+    own = self._loaded[cell.model].own is not None
+    try:
+      yield
+    except errors.UserError:
+      raise
+    except Exception as error:
+      if not own and not isinstance(error, jax.errors.JaxRuntimeError):
+        raise
+      ids = [repr(i) for i, ok in zip(batch.example_id, batch.mask) if ok]
+      raise errors.UserError(
+        f"{cell.model} fails on {cell.condition.config}, in the batch of the"
+        f" examples {' to '.join(ids[:: max(len(ids) - 1, 1)])}:"
+        f" {errors.of_user(error)}. Finished cells are untouched. If memory ran"
+        " out, lower --config.batch_size."
+      ) from error
 
   def _same_canvas(
     self, batch: inputs.Batch, source: inputs.Batches
@@ -239,22 +262,6 @@ def show(
   """What models see of a batch: uint8 `[B, ...]` on the host."""
   images, _ = _Show(task, condition, source, mesh)(batch)
   return devices.local_rows(images)
-
-
-def _fetched(
-  cell: Cell, batch: inputs.Batch, outputs: Mapping[str, jax.Array]
-) -> dict[str, np.ndarray]:
-  """A batch's outputs on the host; here a device or a host function fails."""
-  try:
-    return {k: devices.local_rows(v) for k, v in outputs.items()}
-  except jax.errors.JaxRuntimeError as error:
-    ids = [repr(i) for i, valid in zip(batch.example_id, batch.mask) if valid]
-    raise errors.UserError(
-      f"{cell.model} fails on {cell.condition.config}, in the batch of the"
-      f" examples {' to '.join(ids[:: max(len(ids) - 1, 1)])}:"
-      f" {errors.of_user(error)}. Finished"
-      " cells are untouched. If memory ran out, lower --config.batch_size."
-    ) from error
 
 
 def _check_whole(

@@ -68,9 +68,10 @@ class OwnModelsTest(absltest.TestCase):
       sys.modules.pop(name, None)
     shutil.rmtree(self.modules / "__pycache__", ignore_errors=True)
 
-  def _config(self, function="build", **entry):
+  def _config(self, function="build", batch_size=32, **entry):
     config = tiny_config.get_config()
     with config.unlocked():
+      config.batch_size = batch_size
       del config.models.digits_cnn
       config.models.mine = {"name": f"their_model:{function}", **entry}
       config.data.limit = 16
@@ -148,6 +149,31 @@ class OwnModelsTest(absltest.TestCase):
     stored = table.read(self.workdir / "table.csv")
     self.assertEqual({r.note for r in stored}, {"random model"})
     self._run("random", allow_random=True)
+
+  def test_a_model_that_fails_in_the_run(self):
+    self._write(
+      _MODULE
+      + """
+def fails():
+  import jax
+  seen = []
+  def answer(x):
+    seen.append(len(x))
+    if len(seen) > 3:
+      raise RuntimeError("the service went away")
+    return np.zeros((len(x), 10), np.float32)
+  return adapters.get("callable")(
+      lambda x: jax.pure_callback(
+          answer, jax.ShapeDtypeStruct((len(x), 10), "float32"), x),
+      models.get("digits_linear").spec, name="theirs")
+"""
+    )
+    with self.assertRaisesRegex(
+      errors.UserError,
+      "mine fails on clean, in the batch of the examples '.*' to '.*':"
+      " RuntimeError: the service went away",
+    ):
+      self._run("fails", batch_size=4)
 
   def test_eight_devices_see_the_same_model(self):
     self._run()
