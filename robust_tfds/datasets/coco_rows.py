@@ -154,7 +154,7 @@ class Rows:
     self._check_fours(key, values, _are_boxes(out), expected)
     return out
 
-  def corners(self, key: str = "bbox", *, ordered: bool = False) -> np.ndarray:
+  def corners(self, key: str = "bbox", *, ordered: bool = True) -> np.ndarray:
     """x1, y1, x2, y2: finite numbers, float64 `[N, 4]`.
 
     Args:
@@ -162,8 +162,8 @@ class Rows:
       ordered: x1 <= x2 and y1 <= y2.
     """
     values = self.values(key)
-    limits = ", x1 <= x2 and y1 <= y2" if ordered else ""
-    expected = "[x1, y1, x2, y2] expected", f"four finite numbers{limits}"
+    order = ", x1 <= x2 and y1 <= y2" if ordered else ""
+    expected = "[x1, y1, x2, y2] expected", f"four finite numbers{order}"
     out = self._fours(key, values, expected)
     sound = np.isfinite(out).all(axis=1)
     if ordered:

@@ -152,8 +152,11 @@ class LayoutTest(_Case):
   def test_archives_as_downloaded(self):
     some = files()
     annotations = {_JSON: some.pop(_JSON)}
-    self._zip("val2017.zip", {**some, "val2017/../../evil.jpg": b"x"})
     self._zip("annotations_trainval2017.zip", annotations)
+    self._zip("val2017.zip", {**some, "val2017/../../evil.jpg": b"x"})
+    with self.assertRaisesRegex(ValueError, "leaves the archive's folder"):
+      self._build()
+    self._zip("val2017.zip", some)
     in_archives = self._build()
     # Nothing is unpacked, inside the manual dir or out of it.
     self.assertLen(list(self.root.rglob("*")), 2)
@@ -315,12 +318,12 @@ class RefusalTest(_Case):
     self._zip("val2017.zip", some)
     data = (self.root / "val2017.zip").read_bytes()
     (self.root / "val2017.zip").write_bytes(data[: len(data) // 2])
-    with self.assertRaisesRegex(ValueError, "val2017.zip is not a whole zip"):
+    with self.assertRaisesRegex(ValueError, "val2017.zip: not a whole zip"):
       self._build()
     broken = bytearray(data)
     broken[200:300] = b"?" * 100
     (self.root / "val2017.zip").write_bytes(bytes(broken))
-    with self.assertRaisesRegex(ValueError, "download the archive again"):
+    with self.assertRaisesRegex(ValueError, "Download the archive again"):
       self._build()
 
   def test_missing_files_say_what_was_looked_for(self):

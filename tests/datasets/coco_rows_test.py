@@ -68,7 +68,7 @@ class RowsTest(parameterized.TestCase):
       ):
         _rows([0, 0, 1, 1], bad).boxes("id")
     with self.assertRaisesRegex(ValueError, "Row 0: id .* x1 <= x2"):
-      _rows([5, 0, 4, 1]).corners("id", ordered=True)
+      _rows([5, 0, 4, 1]).corners("id")
 
   def test_sizes_and_names(self):
     images = coco_rows.Rows.of([{"height": 3, "width": 4}, {}], "Image")

@@ -59,7 +59,7 @@ def voc_ap50(
   truth = coco_rows.Rows.of(gt, "Object", "image")
   results = coco_rows.Rows.of(dt, "Detection", "image")
   objects = _columns(truth, names, images, ordered=True)
-  # Detectors do give empty boxes: these are just wrong.
+  # Detectors do give empty and turned boxes: these are just wrong.
   detected = _columns(results, names, images, ordered=False)
   difficult = np.array(truth.flags("difficult"), bool)
   scores = results.numbers("score", "scores must be finite numbers")

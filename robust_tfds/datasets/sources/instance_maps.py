@@ -83,6 +83,7 @@ _WITH_INSTANCES = frozenset(range(24, 34))
 _IDS_PER_IMAGE = 100_000  # an id is image number * this + the map's value
 
 
+_FARTHEST_PX = 100_000
 _Number = Annotated[float, pydantic.Field(allow_inf_nan=False)]
 _Side = Annotated[int, pydantic.Field(ge=1, le=65_535)]  # px
 
@@ -185,7 +186,7 @@ def draw(data: bytes, where: str) -> np.ndarray:
     source = f"{where}: objects.{place}"
     value = _value(entry, counts, source)
     if value is not None:
-      _check_near(entry.polygon, size, source)
+      _check_near(entry.polygon, source)
       pen.polygon([(x, y) for x, y in entry.polygon], fill=value)
   return np.asarray(picture).astype(np.int64)
 
@@ -214,13 +215,11 @@ def _value(entry: _Object, counts: dict[int, int], source: str) -> int | None:
   return number * _FIRST_INSTANCE + counts[number] - 1
 
 
-def _check_near(
-  polygon: Sequence[Sequence[float]], size: tuple[int, int], source: str
-) -> None:
-  """Annotators leave a picture by some pixels, not by whole pictures."""
+def _check_near(polygon: Sequence[Sequence[float]], source: str) -> None:
+  """Annotators leave a picture by some pixels, not by miles."""
   for x, y in polygon:
-    if not (-size[0] <= x <= 2 * size[0] and -size[1] <= y <= 2 * size[1]):
+    if max(abs(x), abs(y)) > _FARTHEST_PX:
       raise errors.UserError(
-        f"{source}.polygon: the point {x:g}, {y:g} lies far outside the picture of"
-        f" {size[0]} x {size[1]} px."
+        f"{source}.polygon: the point {x:g}, {y:g} lies more than"
+        f" {_FARTHEST_PX} px away."
       )

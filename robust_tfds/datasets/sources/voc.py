@@ -45,6 +45,8 @@ CLASSES = (
 )
 _MOST_OBJECTS = 1000  # an id is image number * this + place
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
+# Elements that an object has one of.
+_ONCE = ("name", "difficult", "bndbox", *(f"bndbox/{side}" for side in _SIDES))
 _FOLDER = "VOCdevkit/VOC2007"
 _ARCHIVES = ("VOCtest_06-Nov-2007.tar",)
 _LIST = "ImageSets/Main/test.txt"
@@ -144,6 +146,11 @@ def _objects_in(
 
 
 def _object(node: Element, number: int, what: str) -> objects.Object:
+  for tag in _ONCE:
+    if len(node.findall(tag)) > 1:
+      raise errors.UserError(
+        f"{what}: {tag} is there {len(node.findall(tag))} times, expected once."
+      )
   name = (node.findtext("name") or "").strip()
   if name not in CLASSES:
     raise errors.UserError(

@@ -52,6 +52,11 @@ class ObjectsTest(parameterized.TestCase):
     ),
     (_xml(_object(more=_object())), "x: an <object> lies inside"),
     (_xml(*[_object()] * 1000), "x: 1000 objects"),
+    (
+      _xml(_object(more="<bndbox><xmin>3</xmin></bndbox>")),
+      "object 1: bndbox is there 2 times",
+    ),
+    (_xml(_object(more="<name>cat</name>")), "object 1: name is there 2 times"),
     (_xml(_object(box=(9, 2, 3, 4))), "object 1: xmin, .* are 9, 2, 3, 4"),
     (_xml(_object(box=(1, 2, "nan", 4))), "object 1: xmax must be a number"),
     (_xml(_object(box=(1, 2, "1_0", 4))), "object 1: xmax must be a number"),
