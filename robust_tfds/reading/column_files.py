@@ -196,10 +196,11 @@ def _csv_columns(
 
   text = pa.dictionary(pa.int32(), pa.string())
   kinds = {n: pa.int64() if whole else text for n, whole in asked.items()}
-  try:
-    return _parse(data, kinds)
-  except pa.ArrowInvalid:
-    pass  # `1.0`, a word, a line of another length
+  if b"0x" not in data.lower():  # pyarrow reads 0x1f as a number
+    try:
+      return _parse(data, kinds)
+    except pa.ArrowInvalid:
+      pass  # `1.0`, a word, a line of another length
   kinds = {n: pa.string() if whole else text for n, whole in asked.items()}
   try:
     return _parse(data, kinds)
@@ -334,6 +335,13 @@ def _parsed(source: str, column: Any) -> np.ndarray:
   from pyarrow import compute
 
   trimmed = compute.utf8_trim_whitespace(column)
+  hexadecimal = compute.match_substring_regex(trimmed, "^[+-]?0[xX]")
+  if compute.any(hexadecimal).as_py():
+    row = int(np.argmax(hexadecimal.to_numpy()))
+    raise errors.UserError(
+      f"{source}, row {row + 1}: {trimmed[row].as_py()[:40]!r} is not written in"
+      " decimal digits; expected a whole number such as 7."
+    )
   for kind in (pa.int64(), pa.float64()):
     try:
       numbers = trimmed.cast(kind).to_numpy()

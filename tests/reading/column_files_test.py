@@ -44,6 +44,7 @@ class ColumnFilesTest(parameterized.TestCase):
     ("id,n\na,1.5\n", "a.csv: column 'n', row 1: expected a whole number"),
     ("id,n\na,1\nb,x\n", "a.csv: column 'n', row 2: 'x' is not a number"),
     ("id,n\na,9007199254740994.5\n", "row 1: expected a whole number"),
+    ("id,n\na,1\nb,0x1\n", "row 2: .0x1. is not written in decimal digits"),
     ("id,n\na\n", "a.csv: line 2: 1 values, the header has 2"),
     ("id,n\n", "a.csv holds no rows"),
     ("id\na\n", "a.csv lacks the columns n; it has id"),
