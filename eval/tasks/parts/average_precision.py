@@ -12,6 +12,7 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.metrics.detection import coco
 
 Columns = Mapping[str, np.ndarray]
@@ -43,15 +44,15 @@ def coco_numbers(
   else:
     counts = _counts(columns, row, place)
     size = {i["id"]: [i["height"], i["width"]] for i in truth["images"]}
-    results = [
-      {
-        "image_id": int(i),
-        "category_id": int(c),
-        "score": float(s),
-        "segmentation": {"size": size[int(i)], "counts": text},
-      }
-      for i, c, s, text in zip(image, category, score, counts)
-    ]
+    results = checks.Detections(
+      image.tolist(),
+      category.tolist(),
+      score,
+      masks=[
+        {"size": size[i], "counts": text}
+        for i, text in zip(image.tolist(), counts)
+      ],
+    )
   numbers = detection.coco_ap(
     truth,
     results,
@@ -78,6 +79,13 @@ def _valid(columns: Columns, classes: int) -> tuple[np.ndarray, np.ndarray]:
 def _counts(columns: Columns, row: np.ndarray, place: np.ndarray) -> list[str]:
   """The run lengths of some detections."""
   texts = [text.split(" ") if text else [] for text in columns["masks"]]
+  lengths = np.array([len(text) for text in texts])
+  if np.any(place >= lengths[row]):
+    lacking = row[np.argmax(place >= lengths[row])]
+    raise errors.UserError(
+      f"Image {columns['image_id'][lacking]}: {lengths[lacking]} masks of more"
+      " detections. The cell is damaged: compute it again."
+    )
   return [texts[r][p] for r, p in zip(row, place)]
 
 
