@@ -14,16 +14,16 @@ class OwnSourceTest(absltest.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
     sys.path.insert(0, str(self.folder))
     self.addCleanup(sys.path.remove, str(self.folder))
-    self._write("their_model.py", "import json, jax\nimport their_net.parts")
-    self._write("their_net/__init__.py", "")
+    self._write("source_model.py", "import json, jax\nimport source_net.parts")
+    self._write("source_net/__init__.py", "")
     self._write(
-      "their_net/parts.py",
+      "source_net/parts.py",
       "from robust_tfds.models import own\n\n"
       "def f():\n  from . import head\n  from .deep.er import thing\n",
     )
-    self._write("their_net/head.py", "import their_model")
-    self._write("their_net/deep/er.py", "thing = = 1")  # does not even parse
-    self._write("their_net/other.py", "")
+    self._write("source_net/head.py", "import source_model")
+    self._write("source_net/deep/er.py", "thing = = 1")  # does not even parse
+    self._write("source_net/other.py", "")
 
   def _write(self, name, text):
     path = self.folder / name
@@ -32,23 +32,23 @@ class OwnSourceTest(absltest.TestCase):
 
   def test_the_module_and_the_local_ones_it_imports(self):
     self.assertEqual(
-      list(own_source.hashes("their_model:build")),
+      list(own_source.hashes("source_model:build")),
       [
-        "their_model",
-        "their_net",
-        "their_net.deep.er",
-        "their_net.head",
-        "their_net.parts",
+        "source_model",
+        "source_net",
+        "source_net.deep.er",
+        "source_net.head",
+        "source_net.parts",
       ],
     )
-    self.assertNotIn("their_net", sys.modules)
+    self.assertNotIn("source_net", sys.modules)
 
   def test_an_edit_changes_its_file_alone(self):
-    before = own_source.hashes("their_model:build")
-    self._write("their_net/head.py", "import their_model  # another head")
-    after = own_source.hashes("their_model:build")
+    before = own_source.hashes("source_model:build")
+    self._write("source_net/head.py", "import source_model  # another head")
+    after = own_source.hashes("source_model:build")
     changed = [m for m in before if before[m] != after[m]]
-    self.assertEqual(changed, ["their_net.head"])
+    self.assertEqual(changed, ["source_net.head"])
 
   def test_what_is_not_local(self):
     for name in ("json:load", "robust_tfds.models.own:x", "models.own:x"):
