@@ -278,7 +278,7 @@ def _check_promises(path: pathlib.Path, metadata: Any) -> None:
       f" shape {largest.shape}, and its files have {held:,}. It is damaged: fetch"
       " it again."
     )
-  limits.check(promised, limits.ARRAY_BYTES, str(path), "bytes of arrays")
+  limits.check_arrays(promised, str(path))
 
 
 _RATIO = 1100  # of unpacked to packed bytes, as for .npz (reading/arrays.py)

@@ -68,7 +68,7 @@ def _check_members(
         f" {member.compress_size:,} bytes in a file of {size:,} can hold."
       )
   total = sum(member.file_size for member in members)
-  limits.check(total, limits.ARRAY_BYTES, str(path), "bytes of arrays")
+  limits.check_arrays(total, str(path))
 
 
 def _member(
@@ -116,9 +116,7 @@ def npy_file(path: str | os.PathLike, *, mmap: bool = False) -> np.ndarray:
       shape, order, dtype = _header(file, source)
       count = _count(shape, dtype, size - file.tell(), source)
       if not count or not mmap:
-        limits.check(
-          count * dtype.itemsize, limits.ARRAY_BYTES, source, "bytes of arrays"
-        )
+        limits.check_arrays(count * dtype.itemsize, source)
         flat = np.fromfile(file, dtype, count)
         return flat.reshape(shape, order="F" if order else "C")
       return np.memmap(

@@ -267,11 +267,8 @@ def _parquet(path: pathlib.Path) -> tuple[list[str], _Read]:
 
   try:
     file = parquet.ParquetFile(path, page_checksum_verification=True)
-    limits.check(
-      file.metadata.num_rows * 8 * max(file.metadata.num_columns, 1),
-      limits.ARRAY_BYTES,
-      str(path),
-      "bytes of columns",
+    limits.check_arrays(
+      file.metadata.num_rows * 8 * max(file.metadata.num_columns, 1), str(path)
     )
   except (pa.ArrowException, OSError) as e:
     raise _not_parquet(path, e) from e

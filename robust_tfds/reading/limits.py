@@ -21,7 +21,7 @@ TEXT_BYTES = 256 * MIB  # lists of files, class names, metadata
 JSON_BYTES = 4 * GIB  # a results file of COCO with masks is below 1 GiB
 XML_BYTES = 16 * MIB  # an annotation of VOC has about 1 KiB
 XML_DEPTH = 64  # elements within each other; VOC has 4
-ARRAY_BYTES = 64 * GIB  # of one NumPy file, once it is unpacked
+ARRAY_BYTES = 64 * GIB  # of one file's arrays, and never more than the memory
 PICTURE_PIXELS = 178_956_970  # Pillow's own; the largest of ImageNet has 27 M
 VIDEO_BYTES = 16 * GIB  # of all frames of a video, where they are held at once
 FRAME_PIXELS = 1 << 26  # of one frame of a video: 8192 x 8192
@@ -62,4 +62,24 @@ def check(size: int, limit: int, source: str, noun: str) -> None:
     raise errors.UserError(
       f"{source}: {size:,} {noun}, the limit is {allowed(limit):,}. If the file"
       f" is right, set {VARIABLE} (a factor for all limits) in the environment."
+    )
+
+
+def check_arrays(size: int, source: str) -> None:
+  """Refuses arrays that are too large, or that this machine cannot hold.
+
+  Args:
+    size: of the arrays once they are unpacked, in bytes.
+    source: what the message begins with.
+
+  Raises:
+    UserError: they are larger than `ARRAY_BYTES` times the user's factor, or
+      than the machine's memory, which no factor raises.
+  """
+  check(size, ARRAY_BYTES, source, "bytes of arrays")
+  memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+  if size > memory:
+    raise errors.UserError(
+      f"{source}: {size:,} bytes of arrays, this machine has {memory:,} bytes of"
+      " memory. If the file is right, read it on a larger one."
     )

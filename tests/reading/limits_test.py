@@ -21,6 +21,14 @@ class LimitsTest(parameterized.TestCase):
     with mock.patch.dict(os.environ, {limits.VARIABLE: "1.5"}):
       limits.check(11, 10, "a.json", "bytes")
 
+  def test_no_factor_raises_the_memory(self):
+    with mock.patch.dict(os.environ, {limits.VARIABLE: "1000"}):
+      limits.check_arrays(1 << 20, "a.npz")
+      with self.assertRaisesRegex(
+        errors.UserError, "^a.npz: .*bytes of memory"
+      ):
+        limits.check_arrays(1 << 45, "a.npz")
+
   @parameterized.parameters("0", "-1", "nan", "inf", "many", "")
   def test_other_factors_are_refused(self, text):
     with mock.patch.dict(os.environ, {limits.VARIABLE: text}):
