@@ -9,11 +9,13 @@ classifiers of pictures and clips have one (`Classifier.train`), of detectors
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import pathlib
 import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -21,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pydantic
+from absl import logging
 
 from robust_tfds import datasets
 from robust_tfds import errors
@@ -98,7 +101,7 @@ def load_or_train(
   with disk.writing(folder):
     shutil.rmtree(checkpoint, ignore_errors=True)  # of a run that was killed
     folder.mkdir(parents=True, exist_ok=True)
-    with _checkpointer() as checkpointer:
+    with _quiet(), _checkpointer() as checkpointer:
       checkpointer.save(checkpoint, variables, force=True)
   record = {"recipe": facts, "files": _checksums(folder)}
   disk.write_text(note, json.dumps(record, indent=1, sort_keys=True) + "\n")
@@ -136,6 +139,17 @@ def _checksums(folder: pathlib.Path) -> dict[str, str]:
   return {
     p.relative_to(folder).as_posix(): note_lib.file_sha256(p) for p in paths
   }
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+  """Orbax logs with a traceback what it raises as well."""
+  before = logging.get_verbosity()
+  logging.set_verbosity(logging.FATAL)
+  try:
+    yield
+  finally:
+    logging.set_verbosity(before)
 
 
 def _checkpointer() -> Any:

@@ -56,7 +56,7 @@ class Program:
       it.
     prepare: makes what it reads in a folder that all runs share.
     same: patterns of files below `out` that every way must write alike.
-    leaves: patterns below `out` of what may not be left when it ended well.
+    never: patterns below `out` of what may not be left when it ended well.
   """
 
   name: str
@@ -139,7 +139,7 @@ def timed(
 
 
 def result(program: Program, folder: pathlib.Path) -> dict[str, str]:
-  """Name -> sha256 of what must come out the same; names alone of the rest."""
+  """Name -> sha256 of what must come out the same; nothing else may be left."""
   out = folder / "out"
   files = {
     p.relative_to(out).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
