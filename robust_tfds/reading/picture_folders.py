@@ -12,7 +12,6 @@ import collections
 import dataclasses
 import os
 import pathlib
-import stat
 from collections.abc import Iterator
 
 from robust_tfds import errors
@@ -51,68 +50,84 @@ class Walk:
     self.hidden = 0
     self.other.clear()
     self.faults.clear()
-    folders: list[tuple[pathlib.Path, tuple[str, ...]]]
-    folders = [(self.root, (os.path.realpath(self.root),))]
+    folders: list[tuple[str, tuple[str, ...]]]
+    folders = [(os.fspath(self.root), (os.path.realpath(self.root),))]
     while folders:
       folder, above = folders.pop()
       below = []
       stems: dict[str, str] = {}
-      for name in self._names(folder):
-        path = folder / name
-        kind = self._kind(path)
+      for entry in self._entries(folder):
+        kind = self._kind(entry)
         if kind == "folder":
-          real = os.path.realpath(path)
+          real = os.path.join(above[-1], entry.name)
+          if entry.is_symlink():
+            real = os.path.realpath(entry.path)
           if real in above:
             self.faults.append(
-              f"{shown(path)}: a link back to a folder that it lies in. Remove"
-              " it."
+              f"{shown(entry.path)}: a link back to a folder that it lies in."
+              " Remove it."
             )
           else:
-            below.append((path, (*above, real)))
+            below.append((entry.path, (*above, real)))
         elif kind == "picture":
-          other = stems.setdefault(path.stem, name)
-          if other != name:
+          stem, _ = os.path.splitext(entry.name)
+          other = stems.setdefault(stem, entry.name)
+          if other != entry.name:
             raise errors.UserError(
-              f"{shown(folder)}: {shown(other)} and {shown(name)} would be"
+              f"{shown(folder)}: {shown(other)} and {shown(entry.name)} would be"
               " written to one file; rename one of them."
             )
-          yield path
+          yield pathlib.Path(entry.path)
       folders += reversed(below)
 
-  def _names(self, folder: pathlib.Path) -> list[str]:
+  def _entries(self, folder: str) -> list[os.DirEntry[str]]:
     try:
-      return sorted(os.listdir(folder))
+      with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
     except OSError as e:
       self.faults.append(f"{shown(folder)}: cannot be read: {e.strerror}.")
       return []
 
-  def _kind(self, path: pathlib.Path) -> str:
+  def _kind(self, entry: os.DirEntry[str]) -> str:
     """`folder`, `picture`, or empty for what was counted instead."""
-    suffix = path.suffix.lower()
-    if path.name.startswith("."):
+    if entry.name.startswith("."):
       self.hidden += 1
       return ""
+    if not _is_utf8(entry.name):
+      self.faults.append(
+        f"{shown(entry.path)}: the name is not UTF-8. Rename it."
+      )
+      return ""
+    suffix = os.path.splitext(entry.name)[1].lower()
     try:
-      mode = os.stat(path).st_mode
-      path.name.encode()
-    except UnicodeEncodeError:
-      self.faults.append(f"{shown(path)}: the name is not UTF-8. Rename it.")
-      return ""
-    except OSError as e:
-      if suffix in EXTENSIONS or not suffix:
-        self.faults.append(f"{shown(path)}: cannot be read: {e.strerror}.")
-      else:
-        self.other[suffix] += 1
-      return ""
-    if stat.S_ISDIR(mode):
-      return "folder"
-    if suffix not in EXTENSIONS:
+      if entry.is_dir():
+        return "folder"
+      if suffix in EXTENSIONS and entry.is_file():
+        return "picture"
+    except OSError:  # a link to itself, or into a folder that is locked
+      pass
+    if suffix in EXTENSIONS or (entry.is_symlink() and not suffix):
+      self.faults.append(f"{shown(entry.path)}: {_no_file(entry.path)}")
+    else:
       self.other[suffix] += 1
-      return ""
-    if not stat.S_ISREG(mode):
-      self.faults.append(f"{shown(path)}: not a file. Remove it.")
-      return ""
-    return "picture"
+    return ""
+
+
+def _is_utf8(name: str) -> bool:
+  try:
+    name.encode()
+  except UnicodeEncodeError:
+    return False
+  return True
+
+
+def _no_file(path: str) -> str:
+  """Why a path is none, for a fault."""
+  try:
+    os.stat(path)
+  except OSError as e:
+    return f"cannot be read: {e.strerror}."
+  return "not a file. Remove it."
 
 
 def shown(path: str | os.PathLike) -> str:
