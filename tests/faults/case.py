@@ -22,7 +22,7 @@ from typing import Any
 _PYTHON = re.compile(
   r"\b(KeyError|TypeError|ValueError|IndexError|AttributeError|EOFError|"
   r"RecursionError|AssertionError|UnicodeDecodeError|BadZipFile|OverflowError|"
-  r"ZeroDivisionError|NoneType)\b"
+  r"ZeroDivisionError)\b|'NoneType'"
 )
 
 

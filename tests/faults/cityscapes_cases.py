@@ -184,7 +184,7 @@ def _pictures() -> Iterator[Case]:
 def _odd() -> Iterator[Case]:
   for kind, change in (
     ("a polygon beyond the picture", lambda c: c["objects"][0].update(
-      polygon=[[-5, -5], [200, -5], [200, 200], [-5, 200]])),
+      polygon=[[-1, -1], [151, -1], [151, 91], [-1, 91]])),
     ("fractions", lambda c: c["objects"][0].update(
       polygon=[[0.0, 0.5], [150.0, 0], [150, 90], [0, 90.0]])),
     ("an object that is not deleted", lambda c: c["objects"][1].update(

