@@ -62,6 +62,8 @@ def run(
       main(argv)
     except (errors.UserError, OSError) as e:
       fail(f"Error: {e}")
+    except MemoryError as e:
+      fail(f"Error: memory ran out ({e}). Take fewer examples at a time.")
     except KeyboardInterrupt:
       fail("Stopped. Run the same command again to continue.")
 

@@ -55,6 +55,8 @@ class WorkdirReader(base.Reader):
     options.check(self.options, self.kind)
     workdirs = [Workdir(path) for path in paths]
     configs = [workdir.config() for workdir in workdirs]
+    for workdir, config in zip(workdirs, configs):
+      _check_task(workdir, config)
     for workdir, config in zip(workdirs[1:], configs[1:]):
       _check_comparable(workdirs[0], configs[0], workdir, config)
     _check_labels(workdirs, configs)
@@ -73,6 +75,13 @@ class WorkdirReader(base.Reader):
       model_names=_model_names(configs),
       notes=[_note(len(home), configs)],
     )
+
+
+def _check_task(workdir: Workdir, config: ml_collections.ConfigDict) -> None:
+  try:
+    tasks.bind(config)
+  except errors.UserError as e:
+    raise errors.UserError(f"{workdir.config_path}: {e}") from e
 
 
 def _check_comparable(

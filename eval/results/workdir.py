@@ -366,7 +366,7 @@ def labels_of(config: ml_collections.ConfigDict) -> list[str]:
   """Labels of a config's models."""
   if "model" in config and config.model.get("name"):
     return [config.model.get("label") or config.model.name]
-  return list(config.get("models", {}))
+  return list(config.get("models") or {})
 
 
 def place(condition: conditions.Condition) -> tuple[int, int]:

@@ -87,7 +87,7 @@ def _load(path: str, arguments: Sequence[str]) -> ml_collections.ConfigDict:
       f"--config={path}: get_config{inspect.signature(get_config)} does not fit"
       f" what stands after the colon, {got}."
     ) from e
-  config = get_config(*arguments)
+  config = _of_user(path, lambda: get_config(*arguments))
   if not isinstance(config, ml_collections.ConfigDict):
     raise errors.UserError(
       f"--config={path}: get_config() must return an ml_collections.ConfigDict,"
@@ -101,7 +101,8 @@ def _get_config(file: pathlib.Path) -> Callable[..., Any]:
   if spec is None or spec.loader is None:
     raise errors.UserError(f"--config={file}: expected a Python file (.py).")
   module = importlib.util.module_from_spec(spec)
-  spec.loader.exec_module(module)
+  loader = spec.loader
+  _of_user(str(file), lambda: loader.exec_module(module))
   function = vars(module).get("get_config")
   if not callable(function):
     raise errors.UserError(
@@ -109,6 +110,18 @@ def _get_config(file: pathlib.Path) -> Callable[..., Any]:
       " examples."
     )
   return function
+
+
+def _of_user(path: str, call: Callable[[], Any]) -> Any:
+  """Runs the user's code; what it raises is said with its line."""
+  try:
+    return call()
+  except errors.UserError:
+    raise
+  except Exception as e:
+    raise errors.UserError(
+      f"--config={path}: the file fails: {errors.of_user(e)}"
+    ) from e
 
 
 def _check_key(config: ml_collections.ConfigDict, key: str) -> None:

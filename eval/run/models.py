@@ -21,6 +21,7 @@ from robust_tfds.eval.run import own_models
 from robust_tfds.eval.run import probe
 from robust_tfds.eval.run import train
 from robust_tfds.eval.run.plan import Plan
+from robust_tfds.eval.run.plan import check_classes
 from robust_tfds.models import own_source
 from robust_tfds.models.model import Model
 
@@ -63,7 +64,7 @@ def load(
   entry = plan.models[label]
   dtype = entry.get("dtype") or "float32"
   model = _definition(entry, dtype)
-  _check_classes(plan, label, model, clean)
+  check_classes(plan, label, model.spec, clean.builder)
   if entry.get("train"):
     variables = hosts.on_first_host(
       host,
@@ -125,16 +126,3 @@ def _definition(entry: Any, dtype: str) -> Any:
     resized = dataclasses.replace(model.spec, **rule)
     model = dataclasses.replace(model, spec=resized)
   return model
-
-
-def _check_classes(
-  plan: Plan, label: str, model: Any, clean: inputs.Source
-) -> None:
-  features = clean.builder.info.features
-  classes = plan.task.label_feature(features).num_classes
-  if model.spec.num_classes not in plan.task.model_classes(classes):
-    raise errors.UserError(
-      f"Wrong label space: {label} has {model.spec.num_classes} classes"
-      f" ({model.spec.label_space}), {clean.builder.info.name} has {classes}."
-      " Use a model of that label space."
-    )

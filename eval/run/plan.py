@@ -109,6 +109,7 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   _check_codec(task)
   plan = Plan(task, listed, labelled, config)
   _check_sets(plan)
+  _check_label_spaces(plan)
   if task.setting.fly and any(c.name == "frost" for c in listed):
     frost_pictures.check(config.data.get("frost_dir") or None)
   return plan
@@ -185,6 +186,19 @@ def _check_sets(plan: Plan) -> None:
       raise errors.UserError(f"config.data: {e}") from e
 
 
+def _check_label_spaces(plan: Plan) -> None:
+  """Of the models of the catalogue; a user's own are built by the run alone."""
+  from robust_tfds import datasets
+
+  config, codec = plan.stored(plan.conditions[0])
+  builder = datasets.builder(plan.dataset, config, **plan.options(codec))
+  for label, entry in plan.models.items():
+    if ":" not in entry.name:
+      classes = entry.get("num_classes") or None
+      spec = models.get(entry.name, num_classes=classes).spec
+      check_classes(plan, label, spec, builder)
+
+
 def _models(
   config: ml_collections.ConfigDict, task: base.Task
 ) -> dict[str, Any]:
@@ -216,6 +230,8 @@ def _check_model(label: str, entry: Any, task: base.Task) -> None:
   models.get(
     entry.name, dtype=entry.get("dtype") or "float32", kind=task.model_kind
   )
+  if entry.get("train"):
+    _check_train(label, entry.train)
   checkpoint = entry.get("checkpoint", "")
   if checkpoint and not os.path.exists(checkpoint):
     raise FileNotFoundError(
@@ -226,6 +242,36 @@ def _check_model(label: str, entry: Any, task: base.Task) -> None:
     raise errors.UserError(
       f"Model {label} has neither a checkpoint nor a training recipe; set"
       " --config.model.checkpoint=FILE (see models/convert)."
+    )
+
+
+def _check_train(label: str, recipe: Any) -> None:
+  from robust_tfds import datasets
+
+  try:
+    datasets.builder_class(recipe.dataset)
+  except errors.UserError as e:
+    raise errors.UserError(f"Model {label}: train.dataset: {e}") from e
+
+
+def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
+  """Refuses a model of other classes than the data's.
+
+  Args:
+    plan: of the run.
+    label: of the model.
+    spec: its spec.
+    builder: of the data set, prepared or not.
+
+  Raises:
+    UserError: says both counts.
+  """
+  classes = plan.task.label_feature(builder.info.features).num_classes
+  if spec.num_classes not in plan.task.model_classes(classes):
+    raise errors.UserError(
+      f"Wrong label space: {label} has {spec.num_classes} classes"
+      f" ({spec.label_space}), {builder.info.name} has {classes}. Use a model of"
+      " that label space."
     )
 
 

@@ -249,8 +249,7 @@ def _classification(model: Any, recipe: Any, data_dir: str) -> tuple:
 
 def _detection(model: Any, recipe: Any, data_dir: str) -> tuple:
   """Canvases and padded boxes; the model brings its loss."""
-  builder = datasets.prepare(recipe.dataset, "", data_dir=data_dir)
-  rows = list(builder.as_dataset(split=recipe.split).as_numpy_iterator())
+  rows = _examples(recipe.dataset, recipe.split, data_dir)
   images, sizes = canvas.stack([r["image"] for r in rows])
   most = max(len(r["objects"]["id"]) for r in rows)
   boxes = np.zeros((len(rows), most, 4), np.float32)
@@ -286,10 +285,22 @@ def _check_labels(model: Any, recipe: Any, label: np.ndarray) -> None:
     )
 
 
+def _examples(name: str, split: str, data_dir: str) -> list[dict[str, Any]]:
+  """All examples of a split, or of a part of one (`train[:10%]`)."""
+  builder = datasets.prepare(name, "", data_dir=data_dir)
+  try:
+    builder.info.splits[split]
+  except (KeyError, ValueError) as e:
+    raise errors.UserError(
+      f"train.split: {name} has no {split!r}. It has:"
+      f" {', '.join(builder.info.splits)}."
+    ) from e
+  return list(builder.as_dataset(split=split).as_numpy_iterator())
+
+
 def _arrays(name: str, split: str, data_dir: str) -> tuple:
   """All pictures and labels of a split."""
-  builder = datasets.prepare(name, "", data_dir=data_dir)
-  rows = list(builder.as_dataset(split=split).as_numpy_iterator())
+  rows = _examples(name, split, data_dir)
   shapes = sorted({r["image"].shape for r in rows})
   if len(shapes) != 1:
     raise errors.UserError(
@@ -306,8 +317,7 @@ def _arrays(name: str, split: str, data_dir: str) -> tuple:
 
 def _clips(model: Any, name: str, split: str, data_dir: str) -> tuple:
   """One clip of every video, as the model will see them."""
-  builder = datasets.prepare(name, "", data_dir=data_dir)
-  rows = list(builder.as_dataset(split=split).as_numpy_iterator())
+  rows = _examples(name, split, data_dir)
   none = jax.random.key(0)  # clean clips draw nothing
   return (
     np.stack(

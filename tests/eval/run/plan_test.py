@@ -158,6 +158,24 @@ class ModelsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "bfloat17"):
       plan_lib.make(config)
 
+  def test_what_a_recipe_trains_on(self):
+    config = _config()
+    with config.unlocked():
+      config.models.digits_cnn.train.dataset = "digitss"
+    with self.assertRaisesRegex(
+      errors.UserError, "digits_cnn: train.dataset: .*Did you mean 'digits'"
+    ):
+      plan_lib.make(config)
+
+  def test_a_model_of_other_classes(self):
+    config = _config()
+    with config.unlocked():
+      config.models.digits_cnn.num_classes = 5
+    with self.assertRaisesRegex(
+      errors.UserError, "digits_cnn has 5 classes .*digits_c has 10"
+    ):
+      plan_lib.make(config)
+
   def test_checkpoint_that_is_not_there(self):
     config = _config()
     with config.unlocked():
