@@ -81,6 +81,7 @@ def run(
       or a result that cannot be written.
   """
   cells = _cells(names, severities)
+  conditions.raw_keys(seed, "folder", *cells[0], ["a"])  # refuses odd seeds
   if file_format not in folder_work.SUFFIXES:
     raise errors.unknown("format", file_format, folder_work.SUFFIXES)
   if workers < 1:
