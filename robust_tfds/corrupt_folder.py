@@ -81,6 +81,7 @@ def run(
       or a result that cannot be written.
   """
   cells = _cells(names, severities)
+  conditions.raw_keys(seed, "folder", *cells[0], ["a"])  # refuses odd seeds
   if file_format not in folder_work.SUFFIXES:
     raise errors.unknown("format", file_format, folder_work.SUFFIXES)
   if workers < 1:
@@ -135,8 +136,8 @@ def _cells(names: Sequence[str], severities: Sequence[int]) -> list[_Cell]:
   cells = dict.fromkeys((n, int(s)) for n in names for s in severities)
   if not cells:
     raise errors.UserError(
-      f"Nothing to do: got corruptions {list(names)} and severities"
-      f" {list(severities)}, expected at least one of each."
+      f"Nothing to do: severity {list(severities)} and corruption {list(names)},"
+      " expected at least one of each."
     )
   if "frost" in names:
     frost_pictures.folder()
@@ -175,6 +176,11 @@ def _beside(walk: picture_folders.Walk) -> list[str]:
   notes = []
   if walk.hidden:
     notes.append(f"{walk.hidden:,} hidden files or folders were passed by.")
+  if walk.loops:
+    notes.append(
+      f"{len(walk.loops):,} links back to a folder that they lie in were passed"
+      f" by, e.g. {picture_folders.shown(walk.loops[0])}."
+    )
   if walk.other:
     kinds = ", ".join(
       f"{count:,} {kind or 'without extension'}"

@@ -111,6 +111,8 @@ class CorruptFolderTest(parameterized.TestCase):
       corrupt_folder.run(
         self.source, self.source / "o", names=["fog"], severities=[1]
       )
+    with self.assertRaisesRegex(errors.UserError, "seed"):
+      self._run(seed=-1)
     _picture().save(self.source / "x.bmp")
     with self.assertRaisesRegex(ValueError, "would be written to one file"):
       self._run()

@@ -1,8 +1,9 @@
 """Walks a folder of pictures, one directory at a time, to the bottom.
 
 Links to files and folders are followed. Hidden files and folders (`.name`) and
-files of other types are counted, links that lead nowhere or back, folders that
-cannot be read and names that are not UTF-8 are faults. No more than the names of
+files of other types are counted, as are links back to a folder that they lie in;
+links that lead nowhere, folders that cannot be read and names that are not UTF-8
+are faults. No more than the names of
 one directory and of those above it are held.
 """
 
@@ -30,6 +31,7 @@ class Walk:
     root: the folder.
     hidden: how many hidden files and folders were passed by.
     other: how many files of other types, by their extension.
+    loops: links back to a folder that they lie in.
     faults: a line for each entry that may have held pictures.
   """
 
@@ -38,6 +40,7 @@ class Walk:
   other: collections.Counter[str] = dataclasses.field(
     default_factory=collections.Counter
   )
+  loops: list[str] = dataclasses.field(default_factory=list)
   faults: list[str] = dataclasses.field(default_factory=list)
 
   def pictures(self) -> Iterator[pathlib.Path]:
@@ -49,6 +52,7 @@ class Walk:
     """
     self.hidden = 0
     self.other.clear()
+    self.loops.clear()
     self.faults.clear()
     folders: list[tuple[str, tuple[str, ...]]]
     folders = [(os.fspath(self.root), (os.path.realpath(self.root),))]
@@ -63,10 +67,7 @@ class Walk:
           if entry.is_symlink():
             real = os.path.realpath(entry.path)
           if real in above:
-            self.faults.append(
-              f"{shown(entry.path)}: a link back to a folder that it lies in."
-              " Remove it."
-            )
+            self.loops.append(entry.path)
           else:
             below.append((entry.path, (*above, real)))
         elif kind == "picture":

@@ -57,11 +57,11 @@ class WalkTest(absltest.TestCase):
     os.symlink(self.beside / "q", self.beside / "q" / "again")
     names, walk = self._walk()
     self.assertEqual(names, ["p.png", "q/r.png"])
-    self.assertLen(walk.faults, 4)
+    self.assertLen(walk.faults, 2)
     self.assertRegex(walk.faults[0], "broken.png: cannot be read: No such file")
-    self.assertRegex(walk.faults[1], "loop: a link back to a folder")
-    self.assertRegex(walk.faults[2], "self.png: cannot be read: Too many lev")
-    self.assertRegex(walk.faults[3], "q/again: a link back to a folder")
+    self.assertRegex(walk.faults[1], "self.png: cannot be read: Too many lev")
+    loops = [os.path.relpath(p, self.root) for p in walk.loops]
+    self.assertEqual(loops, ["loop", "q/again"])
 
   def test_names_that_are_hard_to_print(self):
     self._touch("line\nbreak.png")
