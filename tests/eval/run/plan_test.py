@@ -119,6 +119,7 @@ class GeometryTest(parameterized.TestCase):
       config.data.corruptions = "fog"
     weights = self.create_tempfile().full_path
     config.model.checkpoint = weights
+    config.model.num_classes = 1000
     return plan_lib.make(config.lock())
 
 
