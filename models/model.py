@@ -189,7 +189,8 @@ class Classifier(NetworkModel):
     Raises:
       UserError: the batch or the variables do not fit this model.
     """
-    return self._logits(self.merge(variables), batch)
+    pixels = self._pixels(batch)  # refused before the variables are
+    return self._logits(self.merge(variables), pixels)
 
   def train(
     self, variables: Variables, batch: jax.typing.ArrayLike
@@ -206,14 +207,16 @@ class Classifier(NetworkModel):
     Raises:
       UserError: the batch or the variables do not fit this model.
     """
+    pixels = self._pixels(batch)
     network = self.merge(variables)
     # Not `network.train()`, which would ask for dropout's keys as well.
     network.set_attributes(use_running_average=False, raise_if_not_found=False)
-    logits = self._logits(network, batch)
+    logits = self._logits(network, pixels)
     moved = nnx.to_flat_state(nnx.state(network, nnx.Not(nnx.Param)))
     return logits, {variables_lib.as_text(p): v[...] for p, v in moved}
 
-  def _logits(self, network: Any, batch: jax.typing.ArrayLike) -> jax.Array:
+  def _pixels(self, batch: jax.typing.ArrayLike) -> jax.Array:
+    """A batch as the network takes it."""
     pixels = arguments.batch(self.name, batch)
     self.spec.check_shape(self.name, pixels.shape)
     if pixels.dtype == jnp.uint8:
@@ -223,6 +226,9 @@ class Classifier(NetworkModel):
         f"{self.name} got {pixels.dtype} pixels, expected uint8 (RGB 0..255)"
         " or preprocessed floats."
       )
+    return pixels
+
+  def _logits(self, network: Any, pixels: jax.Array) -> jax.Array:
     precision = "highest" if self.dtype == "float32" else "default"
     with jax.default_matmul_precision(precision):
       logits = network(pixels.astype(self.dtype))

@@ -203,7 +203,7 @@ class RunnerTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("config.json", "{"),
-    ("config.json", '{"versions": {"workdir": 3, "pixels": 2}}'),
+    ("config.json", '{"versions": {"workdir": 3, "pixels": 3}}'),
     ("models/digits_cnn/recipe.json", "[]"),
     ("models/digits_cnn/variables/_METADATA", "x"),
   )
