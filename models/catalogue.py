@@ -71,6 +71,11 @@ def get(
   base, enhancing = split(name)
   model: Model
   if ":" in base:
+    if dtype != "float32":
+      raise errors.UserError(
+        f"dtype={dtype!r} is for networks of the catalogue; {base} computes as"
+        " it was written. Leave dtype out."
+      )
     model = own.from_user(base, num_classes)
   else:
     _check_name(base, kind)

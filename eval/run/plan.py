@@ -249,9 +249,14 @@ def _check_train(label: str, recipe: Any) -> None:
   from robust_tfds import datasets
 
   try:
-    datasets.builder_class(recipe.dataset)
+    builder = datasets.builder_class(recipe.dataset)
   except errors.UserError as e:
     raise errors.UserError(f"Model {label}: train.dataset: {e}") from e
+  splits = builder.SPLITS or (builder.SPLIT,)
+  for part in recipe.split.split("+"):  # `train[:10%]+test`, as TFDS reads it
+    if part.partition("[")[0].strip() not in splits:
+      unknown = errors.unknown(f"split of {recipe.dataset}", part, splits)
+      raise errors.UserError(f"Model {label}: train.split: {unknown}")
 
 
 def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:

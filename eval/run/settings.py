@@ -52,6 +52,12 @@ _Flag = Annotated[bool, pydantic.Field(description="True or False")]
 _Positive = Annotated[
   int, pydantic.Field(ge=1, description="a whole number from 1")
 ]
+_Batch = Annotated[
+  int,
+  pydantic.Field(
+    ge=1, le=1 << 20, description="a whole number from 1 to 1,048,576"
+  ),
+]
 _From0 = Annotated[
   int, pydantic.Field(ge=0, description="a whole number from 0")
 ]
@@ -124,7 +130,7 @@ class _Train(TypedDict, total=False):
   dataset: Required[_Name]
   split: Required[_Name]
   steps: Required[_Positive]
-  batch_size: Required[_Positive]
+  batch_size: Required[_Batch]
   learning_rate: Required[_Rate]
   seed: Required[_Seed]
   flip: _Flag
@@ -179,7 +185,7 @@ class _Config(TypedDict, total=False):
 
   task: _Name
   seed: _Seed
-  batch_size: Required[_Positive]
+  batch_size: Required[_Batch]
   baseline: Annotated[str, pydantic.Field(description="a text")]
   reports: _Flag
   data: Required[_Data]

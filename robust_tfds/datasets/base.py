@@ -111,6 +111,7 @@ class Builder(
     FAMILY: the conditions that the dataset has; None for clean data alone.
     EDITION: of the corruptions; empty where there are none.
     SPLIT: the split that is built.
+    SPLITS: those of a dataset that has several; else `SPLIT` alone.
     CODECS: how pixels may be stored, the default first; empty for a dataset
       without configs.
     GEOMETRY: the default crop; empty where pictures are used as they are.
@@ -134,6 +135,7 @@ class Builder(
   FAMILY: ClassVar[conditions.Family | None] = None
   EDITION: ClassVar[str] = ""
   SPLIT: ClassVar[str] = "test"
+  SPLITS: ClassVar[tuple[str, ...]] = ()
   CODECS: ClassVar[tuple[str, ...]] = ()
   GEOMETRY: ClassVar[str] = ""
   OTHER_GEOMETRIES: ClassVar[tuple[str, ...]] = ()

@@ -240,7 +240,8 @@ def _files() -> Iterator[Case]:
     yield _case("", name, config=config)
   for kind, text, name in (
     ("a config without get_config", "x = 1\n", "mine.py|get_config"),
-    ("a config that fails", "def get_config():\n  return 1 / 0\n", "mine.py|division"),
+    ("a config that fails", "def get_config():\n  raise RuntimeError('no disk')\n",
+     "mine.py|no disk"),
     ("a config of a syntax error", "def get_config(:\n", "mine.py"),
     ("a config that is no config", "def get_config():\n  return 5\n", "mine.py|config"),
     ("an empty config", "import ml_collections\ndef get_config():\n"

@@ -21,6 +21,7 @@ class Builder(pictures.Builder):
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   FAMILY = None
+  SPLITS = ("train", "test")
   CODECS = ()
   CLASSES = 10
   SIDE_PX = SIDE_PX

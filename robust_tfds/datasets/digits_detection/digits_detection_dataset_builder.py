@@ -16,6 +16,7 @@ class Builder(objects.Builder):
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   FAMILY = None
   EDITION = ""
+  SPLITS = ("train", "test")
   CODECS = ()
   CLASSES = 10
   HOMEPAGE = digits.HOMEPAGE

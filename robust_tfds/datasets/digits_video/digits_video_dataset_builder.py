@@ -41,6 +41,7 @@ class Builder(videos.Builder):
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   FAMILY = None
   EDITION = ""
+  SPLITS = ("train", "test")
   CODECS = ()
   HAS_SOURCE = False
   CLASSES = CLASSES

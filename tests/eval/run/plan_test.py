@@ -167,6 +167,16 @@ class ModelsTest(parameterized.TestCase):
       errors.UserError, "digits_cnn: train.dataset: .*Did you mean 'digits'"
     ):
       plan_lib.make(config)
+    with config.unlocked():
+      config.models.digits_cnn.train.dataset = "digits"
+      config.models.digits_cnn.train.split = "trian[:10%]"
+    with self.assertRaisesRegex(
+      errors.UserError, "train.split: Unknown split of digits 'trian"
+    ):
+      plan_lib.make(config)
+    with config.unlocked():
+      config.models.digits_cnn.train.split = "train[:50%]+test"
+    plan_lib.make(config)
 
   def test_a_model_of_other_classes(self):
     config = _config()

@@ -16,7 +16,9 @@ _QUICK = ("slowfast_r50", "timesformer_base", "x3d_xs")
 
 class SpecTest(parameterized.TestCase):
   def test_refuses_what_cannot_be(self):
-    with self.assertRaisesRegex(ValueError, "frames 0, expected a whole number"):
+    with self.assertRaisesRegex(
+      ValueError, "frames 0, expected a whole number"
+    ):
       VideoSpec(frames=0, rate=1)
 
   def test_published_facts(self):
