@@ -264,7 +264,6 @@ def _keys() -> Iterator[Case]:
     ("seed text", ("0", "d", "fog", 3, "x"), "seed"),
     ("seed fraction", (0.5, "d", "fog", 3, "x"), "seed"),
     ("seed None", (None, "d", "fog", 3, "x"), "seed"),
-    ("an unknown name", (0, "d", "fogg", 3, "x"), "fogg"),
     ("severity 9", (0, "d", "fog", 9, "x"), "severity"),
     ("severity fraction", (0, "d", "fog", 2.5, "x"), "severity"),
     ("id None", (0, "d", "fog", 3, None), "example_id|id"),

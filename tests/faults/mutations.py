@@ -24,6 +24,7 @@ def cases(
   act: Act,
   right: Callable[[Any], bool] | None,
   count: int = 6,
+  cuts: bool = True,
 ) -> Iterator[Case]:
   """Cases of `count` mutated files.
 
@@ -33,18 +34,21 @@ def cases(
     act: gives bytes to the door.
     right: whether a result is that of the valid file.
     count: how many.
+    cuts: whether some are cut off; of a table a part is a smaller table.
   """
   for i in range(count):
-    made = functools.partial(_act, data, i, count, act)
+    made = functools.partial(_act, data, i, count, cuts, act)
     yield Case(f"mutation {i} of {name}", made, (name,), right)
 
 
-def _act(data: bytes, i: int, count: int, act: Act, folder: pathlib.Path):
-  return act(mutated(data, count)[i], folder)
+def _act(
+  data: bytes, i: int, count: int, cuts: bool, act: Act, folder: pathlib.Path
+):
+  return act(mutated(data, count, cuts)[i], folder)
 
 
 @functools.cache
-def mutated(data: bytes, count: int) -> tuple[bytes, ...]:
+def mutated(data: bytes, count: int, cuts: bool = True) -> tuple[bytes, ...]:
   """The first mutations that hypothesis draws, all different from `data`."""
   import hypothesis
   from hypothesis import strategies as st
@@ -72,7 +76,7 @@ def mutated(data: bytes, count: int) -> tuple[bytes, ...]:
     phases=[hypothesis.Phase.generate],
     deadline=None,
   )
-  @hypothesis.given(st.one_of(flip, cut, drop, swap, zeros))
+  @hypothesis.given(st.one_of(flip, drop, swap, zeros, *([cut] * cuts)))
   def draw(change: bytes) -> None:
     if change != data and change not in drawn:
       drawn.append(change)

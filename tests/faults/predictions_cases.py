@@ -31,7 +31,11 @@ def cases() -> Iterator[Case]:
   yield from _odd()
   yield from _flags()
   yield from mutations.cases(
-    _FILE, scored.text(scored.rows()).encode(), _score_bytes, scored.right
+    _FILE,
+    scored.text(scored.rows()).encode(),
+    _score_bytes,
+    scored.right,
+    cuts=False,
   )
 
 
