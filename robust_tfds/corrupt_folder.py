@@ -84,6 +84,7 @@ def run(
   conditions.raw_keys(seed, "folder", *cells[0], ["a"])  # refuses odd seeds
   if file_format not in folder_work.SUFFIXES:
     raise errors.unknown("format", file_format, folder_work.SUFFIXES)
+  conditions.check_seed(seed)
   if workers < 1:
     raise errors.UserError(f"workers: got {workers}, expected at least 1.")
   root, out = _folders(source, target)

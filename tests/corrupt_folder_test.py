@@ -107,6 +107,8 @@ class CorruptFolderTest(parameterized.TestCase):
       self._run(names=["contrst"])
     with self.assertRaisesRegex(ValueError, "must be 1-5"):
       self._run(severities=[7])
+    with self.assertRaisesRegex(ValueError, "A seed is .* got -1"):
+      self._run(seed=-1)
     with self.assertRaisesRegex(ValueError, "inside one another"):
       corrupt_folder.run(
         self.source, self.source / "o", names=["fog"], severities=[1]

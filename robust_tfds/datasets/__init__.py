@@ -159,7 +159,8 @@ def prepare(
   Raises:
     UserError: as `builder`; broken source files, or no example in them; a
       number of workers or examples below 1; a data_dir that cannot be written;
-      a damaged set there; or Beam was asked for and is not installed.
+      a set there that is damaged, or made from other sources than there are
+      now; or Beam was asked for and is not installed.
     FileNotFoundError: a source is missing; says what was looked for, where.
   """
   _check_count("workers", workers)
@@ -172,7 +173,7 @@ def prepare(
   unprepared.workers, unprepared.beam = workers, beam
   unprepared.limit = limit
   download = tfds.download.DownloadConfig(
-    manual_dir=os.fspath(manual_dir) if manual_dir else None,
+    manual_dir=os.path.abspath(manual_dir) if manual_dir else None,
     max_examples_per_split=limit,
     beam_options=_pipeline_options(beam_options) if beam else None,
   )

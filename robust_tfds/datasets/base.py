@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
 import re
 import types
 from collections.abc import Callable
@@ -37,6 +38,7 @@ from robust_tfds import errors
 from robust_tfds.datasets import building
 from robust_tfds.datasets import chunks
 from robust_tfds.datasets import geometry as geometry_lib
+from robust_tfds.datasets import source_notes
 from robust_tfds.datasets import writer
 from robust_tfds.datasets.sources import folders
 from robust_tfds.datasets.sources import frost
@@ -153,6 +155,7 @@ class Builder(
   limit: int | None = None
   was_there: bool = False
   _frost_dir: str = ""
+  _note: source_notes.Note | None = None  # of what it is being made from
 
   def __init_subclass__(cls, **kwargs: Any):
     """Gives every dataset the configs that follow from its attributes."""
@@ -324,7 +327,8 @@ class Builder(
 
     Raises:
       UserError: broken sources, or none; a data_dir that cannot be written; a
-        set there that is damaged.
+        set there that is damaged, or made from other sources than the manual
+        dir holds now.
       FileNotFoundError: a source is missing; says what was looked for, where.
     """
     path = self.data_path
@@ -341,7 +345,12 @@ class Builder(
           building.discard_leftovers(path)
           with building.in_words(path):
             super().download_and_prepare(**options)
+            if self._note and building.is_local(path):
+              source_notes.write(path, self._note)
     building.check_whole(self)
+    download = options.get("download_config")
+    if self.was_there and download and download.manual_dir:
+      self._compare_sources(download.manual_dir)
 
   def example_features(self) -> Mapping[str, Any]:
     """What an example holds beside its keys; implemented by the kinds."""
@@ -403,7 +412,27 @@ class Builder(
     sources = self._sources(dl_manager)
     if not sources:
       raise self._no_example(dl_manager)
+    manual_dir = folders.manual_dir(dl_manager)
+    if manual_dir and manual_dir.is_absolute():
+      self._note = source_notes.of(sources)
     return {self.SPLIT: self._generate_examples(sources)}
+
+  def _compare_sources(self, manual_dir: str | os.PathLike) -> None:
+    """Refuses a set that was there, if its sources are and have changed."""
+    if self.config.codec == PUBLISHED or not building.is_local(self.data_path):
+      return
+    note = source_notes.read(self.data_path)
+    if note is None:
+      return
+    manager = folders.Present(
+      os.path.abspath(manual_dir), f"{self._data_dir_root}/downloads"
+    )
+    try:
+      sources = self._sources(manager)
+    except FileNotFoundError:
+      return  # a set outlives its sources
+    if sources:
+      source_notes.compare(self.data_path, note, sources, manual_dir)
 
   def _no_example(self, dl_manager: Any) -> errors.UserError:
     folder = folders.manual_dir(dl_manager) or "The sources"

@@ -7,7 +7,8 @@ out; interlaced frames stay as they are. PyAV is the extra `video`.
 A file that holds fewer frames than its container promises was cut off on its way.
 Two frames less are let pass, else it is refused. What promises:
 
-  MP4, MOV  the index: frames whose bytes lie behind the end of the file
+  MP4, MOV  the index: frames whose bytes lie behind the end of the file; the
+            duration of the video where the index itself is cut off
   AVI       the number of frames, where the file is shorter than it says
   WebM, MKV the duration of the video; that of the file where there is no tag for
             it, and nothing else in the file or the file is shorter than it says
@@ -223,11 +224,13 @@ def _decoded(video: Video) -> Iterator[Any]:
   with opened(video) as container:
     stream = _pictures(container, video)
     count = damaged = 0
+    start = 0.0
     first = last = None
     try:
       for frame in container.decode(stream):
         if first is None:
           first = frame.width, frame.height
+          start = frame.time or 0.0
         elif (frame.width, frame.height) != first:
           raise BrokenVideoError(
             f"{_named(video)}: frame {count} has {frame.width} x {frame.height}"
@@ -247,11 +250,16 @@ def _decoded(video: Video) -> Iterator[Any]:
       raise BrokenVideoError(f"{_named(video)} holds no frames. Replace it.")
     if damaged:
       _warn(f"{_named(video)}: {damaged} of {count} frames are damaged.")
-    _check_whole(video, container, stream, count, last)
+    _check_whole(video, container, stream, count, start, last)
 
 
 def _check_whole(
-  video: Video, container: Any, stream: Any, count: int, last: Any
+  video: Video,
+  container: Any,
+  stream: Any,
+  count: int,
+  start: float,
+  last: Any,
 ) -> None:
   """Compares what was decoded with what the container promises, see the header.
 
@@ -260,17 +268,19 @@ def _check_whole(
     container: PyAV's, after the last frame.
     stream: of the pictures.
     count: how many frames there were.
+    start: seconds at which the first one is shown.
     last: the last one.
   """
-  if stream.frames and count >= stream.frames - _SLACK:
-    return
   kind = container.format.name
-  if "mp4" in kind:
+  index_is_cut = "mp4" in kind and _index_is_cut(video)
+  if count >= (stream.frames or math.inf) - _SLACK and not index_is_cut:
+    return
+  if "mp4" in kind and not index_is_cut:
     lack = _lack_of_index(video, stream, count)
   elif kind == "avi":
     lack = _lack_of_avi(video, stream, count)
-  elif "matroska" in kind or kind == "flv":
-    lack = _lack_of_time(video, container, stream, count, last)
+  elif index_is_cut or "matroska" in kind or kind == "flv":
+    lack = _lack_of_time(video, container, stream, count, start, last)
   else:
     return
   if lack.frames <= _SLACK:
@@ -311,6 +321,26 @@ def _lack_of_index(video: Video, stream: Any, count: int) -> _Lack:
   return _Lack(missing, behind > 0, str(count + missing))
 
 
+def _index_is_cut(video: Video) -> bool:
+  """Whether an MP4 ends inside its `moov`, the index (ISO/IEC 14496-12, 4.2)."""
+  size = _size(video)
+  source = io.BytesIO(video) if isinstance(video, bytes) else open(video, "rb")
+  place = 0
+  with source as file:
+    while place + 8 <= size:
+      file.seek(place)
+      head = file.read(16)
+      length = int.from_bytes(head[:4], "big")
+      if length == 1:  # the size follows the name
+        length = int.from_bytes(head[8:], "big")
+      if head[4:8] == b"moov":
+        return place + length > size
+      if length < 8:  # 0 reaches to the end, others are damaged
+        return False
+      place += length
+  return False
+
+
 def _from_the_first_key(stream: Any) -> Iterator[Any]:
   """The index without what needs frames from before the start."""
   return itertools.dropwhile(lambda e: not e.is_keyframe, stream.index_entries)
@@ -328,19 +358,28 @@ def _lack_of_avi(video: Video, stream: Any, count: int) -> _Lack:
 
 
 def _lack_of_time(
-  video: Video, container: Any, stream: Any, count: int, last: Any
+  video: Video,
+  container: Any,
+  stream: Any,
+  count: int,
+  start: float,
+  last: Any,
 ) -> _Lack:
   promised = _seconds(stream.metadata.get("DURATION", ""))
   whole = (container.duration or 0) / 1e6
-  if promised:
+  if "mp4" in container.format.name:  # said before the index
+    promised = start + float((stream.duration or 0) * stream.time_base)
+  elif promised:
     promised = min(promised, whole)  # tags may be of the file before an edit
   elif len(container.streams) == 1 or _segment_is_cut(video):
     promised = whole
   rate = float(stream.average_rate or stream.guessed_rate or 0)
   length = float((last.duration or 0) * last.time_base) or 1 / max(rate, 1.0)
   end = (last.time or 0.0) + length
-  # The frames that there are say how many a second has; rates may vary.
-  missing = round(max(promised - end, 0.0) * count / end)
+  # The frames that there are say how many a second has; rates may vary, and
+  # what was cut out of a longer file keeps its times.
+  seconds = max(end - start, length)
+  missing = round(max(promised - end, 0.0) * count / seconds)
   return _Lack(missing, True, f"{promised:.2f} s, they end at {end:.2f} s")
 
 

@@ -174,6 +174,16 @@ class RefusalTest(_Case):
   def test_bad_objects(self, what, message):
     self._refused({_XML: _xml(_object(*what))}, message)
 
+  @parameterized.parameters((0, 0, ""), (60, 48, ""), (120, 96, "60 x 48"))
+  def test_size_of_the_original(self, width, height, message):
+    size = f"<height>{height}</height><width>{width}</width>"
+    data = files()[_XML].replace(b"<width>1</width>", size.encode())
+    if message:
+      self._refused({_XML: data}, f"000002.xml: size: .* {message}")
+    else:
+      self._write({**files(), _XML: data})
+      self.assertNotEmpty(self._build())
+
   @parameterized.parameters(
     (_XML, files()[_XML][:80], "000002.xml: not XML"),
     (_LIST, b"000001\n000001\n", "every image once; twice: 000001"),

@@ -172,6 +172,37 @@ class VideosTest(parameterized.TestCase):
     data = _remuxed(self, whole, container, later)
     self.assertLen(video_files.decode(data), _COUNT)
 
+  def test_times_that_begin_late(self):
+    # As of a part that was cut out of a film; its frames are no fewer.
+    def later(number, packet):
+      shift = int(100 / packet.time_base)
+      packet.pts, packet.dts = packet.pts + shift, packet.dts + shift
+
+    whole = _encoded(self, "matroska", "mpeg4")
+    data = _remuxed(self, whole, "matroska", later)
+    self.assertLen(video_files.decode(data), _COUNT)
+    for share in (0.5, 0.7, 0.9):
+      with self.assertRaisesRegex(
+        video_files.BrokenVideoError, "promises|cannot be read|no frames"
+      ):
+        video_files.decode(data[: int(len(data) * share)])
+
+  def test_a_cut_in_the_index(self):
+    data = _encoded(self, "mp4", "libx264", sound_s=9.0)
+    start = data.index(b"moov") - 4
+    short = 0
+    for share in (0.1, 0.2, 0.3, 0.4, 0.5):
+      cut = data[: start + int((len(data) - start) * share)]
+      try:
+        self.assertLen(video_files.decode(cut), _COUNT)  # of the sound alone
+      except video_files.BrokenVideoError as e:
+        self.assertRegex(
+          str(e), "promises 1.60 s|be read as a video|no picture"
+        )
+        short += "promises" in str(e)
+    self.assertGreater(short, 0)
+    self.assertLen(video_files.decode(data[:-50]), _COUNT)
+
   @parameterized.parameters(
     (2000, 0, 40), (1000, 0, 25), (1000, 12800, 15), (100, 12800, 3)
   )

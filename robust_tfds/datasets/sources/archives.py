@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robust_tfds.datasets import geometry
+from robust_tfds.datasets.sources import folders
 from robust_tfds.reading import archives
 
 
@@ -58,7 +59,7 @@ def find(
   instructions: str,
   marker: str = "",
 ) -> dict[str, File]:
-  """The files below an official folder, by their path below it.
+  """The files below an official folder but hidden ones, by their path below it.
 
   The first place that has any is used: the folder itself, then each archive.
 
@@ -101,6 +102,8 @@ def _in_folder(folder: pathlib.Path) -> dict[str, File]:
   for path, _, names in os.walk(folder):
     for name in names:
       full = os.path.join(path, name)
+      if folders.is_hidden(pathlib.PurePath(name)):
+        continue
       below = os.path.relpath(full, folder).replace(os.sep, "/")
       files[below] = File(below, full)
   return dict(sorted(files.items()))
@@ -114,6 +117,7 @@ def _in_archive(archive: pathlib.Path, folder: str) -> dict[str, File]:
     m.name.removeprefix(start): File(m.name.removeprefix(start), m.archive, m)
     for m in members
     if m.name.startswith(start)
+    and not folders.is_hidden(pathlib.PurePosixPath(m.name))
   }
   return dict(sorted(files.items()))
 

@@ -75,6 +75,23 @@ class SourceFolders:
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class Present:
+  """A download manager of what is here already: it downloads nothing.
+
+  Attributes:
+    manual_dir: where the user put files.
+    download_dir: where downloads are kept.
+  """
+
+  manual_dir: str | os.PathLike
+  download_dir: str | os.PathLike
+
+  def download(self, url: Any) -> Any:
+    """Refuses, as without a network."""
+    raise FileNotFoundError(f"{url} is not downloaded again.")
+
+
 def is_hidden(path: pathlib.PurePath) -> bool:
   """Whether a file is what systems leave in folders: `.DS_Store`, `._a.jpg`."""
   return path.name.startswith(".") or path.name.lower() in _LEFT_BEHIND

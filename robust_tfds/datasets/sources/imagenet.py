@@ -146,7 +146,8 @@ def _labelled(
     label = _label(pathlib.PurePosixPath(below), truth)
     if name in files:
       raise errors.UserError(
-        f"Two images are named {name}; names must be unique."
+        f"{member.where if member else path}: another image is named {name}, too"
+        f" (label {files[name].label}, this one {label}); names must be unique."
       )
     files[name] = File(name, label, str(path), member)
   return [files[name] for name in sorted(files)]

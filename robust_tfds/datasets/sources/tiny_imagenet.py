@@ -81,6 +81,8 @@ def clean(manual_dir: os.PathLike | str) -> list[File]:
   source, text = _text(root, _ANNOTATIONS)
   files: dict[str, File] = {}
   for number, line in enumerate(text.splitlines(), 1):
+    if not line.strip():
+      continue
     parts = line.split("\t")
     where = f"{source}, line {number}"
     if len(parts) < 2 or parts[1] not in label_of:

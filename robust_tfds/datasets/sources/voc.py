@@ -73,17 +73,21 @@ def sources(manual_dir: os.PathLike | str) -> list[objects.Source]:
   return [_source(name, files) for name in _ids(files[_LIST].data())]
 
 
-def objects_of(data: bytes, image_id: int, where: str) -> list[objects.Object]:
+def objects_of(
+  data: bytes, image_id: int, where: str, size: tuple[int, int] | None = None
+) -> list[objects.Object]:
   """The objects of one XML file, in its order.
 
   Args:
     data: the file's bytes.
     image_id: number of the image; ids are made of it.
     where: the file's name, for errors.
+    size: (height, width) of the decoded picture; None where it is not known.
 
   Raises:
     UserError: broken XML or another kind of XML, a missing field, an unknown
-      class, a box whose ends are swapped, objects inside each other.
+      class, a box whose ends are swapped, objects inside each other, a picture
+      of another size.
   """
   root = reading.xml_text(data, where)
   if root.tag != "annotation":
@@ -91,6 +95,7 @@ def objects_of(data: bytes, image_id: int, where: str) -> list[objects.Object]:
       f"{where}: the first element is <{root.tag}>, expected VOC's <annotation>."
       " Unpack the archive again."
     )
+  _check_size(root, size, where)
   # Direct children only: a person's parts have names and boxes of their own.
   nodes = root.findall("object")
   if len(nodes) < sum(1 for _ in root.iter("object")):
@@ -106,6 +111,21 @@ def objects_of(data: bytes, image_id: int, where: str) -> list[objects.Object]:
     _object(node, image_id * _MOST_OBJECTS + i, f"{where}, object {i}")
     for i, node in enumerate(nodes, start=1)
   ]
+
+
+def _check_size(
+  root: Element, size: tuple[int, int] | None, where: str
+) -> None:
+  """Refuses another size than the picture's; some tools write none, or 0 x 0."""
+  texts = [root.findtext(f"size/{side}") for side in ("height", "width")]
+  if size is None or None in texts:
+    return
+  said = tuple(_number(text, f"{where}: size") for text in texts)
+  if any(said) and said != tuple(size):
+    raise errors.UserError(
+      f"{where}: size: {said[1]} x {said[0]} px, the picture has {size[1]} x"
+      f" {size[0]}; boxes are in px of the original. Unpack the archive again."
+    )
 
 
 def _ids(data: bytes) -> list[str]:
@@ -141,8 +161,7 @@ def _source(name: str, files: Mapping[str, archives.File]) -> objects.Source:
 def _objects_in(
   file: archives.File, image_id: int, size: tuple[int, int]
 ) -> list[objects.Object]:
-  del size  # VOC's boxes are in px already
-  return objects_of(file.data(), image_id, file.name)
+  return objects_of(file.data(), image_id, file.name, size)
 
 
 def _object(node: Element, number: int, what: str) -> objects.Object:

@@ -56,6 +56,14 @@ class ManualFilesTest(absltest.TestCase):
     self._tar([("top/below/x", b"in"), ("top/belowish/z", b"other")])
     self.assertEqual(self._data(), {"x": b"in"})
 
+  def test_what_systems_leave_in_a_folder(self):
+    self._tar([("top/below/x", b"in"), ("top/below/._x", b"mac")])
+    self.assertEqual(self._data(), {"x": b"in"})
+    (self.root / "top/below").mkdir(parents=True)
+    for name in ("y", "._y.png", ".DS_Store", "Thumbs.db"):
+      (self.root / "top/below" / name).write_bytes(b"folder")
+    self.assertEqual(self._data(), {"y": b"folder"})
+
   def test_links_and_names_that_leave_are_refused(self):
     for name, content, message in (
       ("top/below/link", "/etc/passwd", "a.tar: top/below/link: .*symbolic"),
