@@ -51,7 +51,11 @@ def run(
       check(argv)
     except (errors.UserError, OSError) as e:
       fail(f"Error: {e}")
-    return app.parse_flags_with_usage(argv)
+    try:
+      return app.parse_flags_with_usage(argv)
+    except ValueError as e:  # absl's own, e.g. of `--noplan=false`
+      fail(f"Error: {e}.")
+      raise
 
   def guarded(argv: Sequence[str]) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

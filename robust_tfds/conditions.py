@@ -55,7 +55,8 @@ SETS: Mapping[str, tuple[str, ...]] = {
 }
 LARGEST_SEED = 2**63 - 1  # what numpy's and jax's generators both take
 _BETWEEN = "\x1f"  # the fields of a key
-_LEVELS_IN_NAMES = re.compile(r"(?P<name>.+?)_(?P<level>-?\d+)")
+# One spelling for each level: `fog_01` and `fog_1` would be two files of one cell.
+_LEVELS_IN_NAMES = re.compile(r"(?P<name>.+?)_(?P<level>0|-?[1-9][0-9]*)")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,6 +17,7 @@ from robust_tfds import errors
 
 def define_flags():
   flags.DEFINE_string("out", None, "Folder.", required=True)
+  flags.DEFINE_bool("quick", False, "Less.")
 
 def main(argv):
   assert flags.FLAGS.out == "x" and os.environ["TF_CPP_MIN_LOG_LEVEL"]
@@ -72,6 +73,11 @@ class RunTest(parameterized.TestCase):
     done = _run("pass", "--nothing=1")
     self.assertNotEqual(done.returncode, 0)
     self.assertIn("Unknown command line flag 'nothing'", done.stderr)
+
+  def test_a_flag_with_a_value_that_it_does_not_take(self):
+    done = _run("pass", "--noquick=1")
+    self.assertEqual(done.returncode, 1)
+    self.assertRegex(done.stderr, "^Error: --noquick=1 does not take an arg")
 
   def test_another_way_to_fail(self):
     done = _run(

@@ -79,6 +79,8 @@ class ConditionTest(parameterized.TestCase):
     ("pictures", "fog_0", "'clean'"),
     ("pictures", "fog_-1", "whole number from 1"),
     ("pictures", "fog", "Unknown condition 'fog'"),
+    ("pictures", "fog_01", "Unknown condition 'fog_01'"),
+    ("pictures", "fog_\u0661", "Unknown condition"),
     ("sequences", "tilt_2", "only noise has"),
     ("sequences", "shot_noise_4", "Difficulty must be 1-3"),
     ("videos", "mpeg9_1", "Unknown perturbation 'mpeg9'"),

@@ -9,6 +9,7 @@ them; a NaN is never counted as anything.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,14 @@ def array(what: str, values: object) -> np.ndarray:
     raise errors.UserError(
       f"{what}: rows of unequal length cannot be one array ({e})."
     ) from e
+
+
+def elements(values: object) -> Sequence[Any] | None:
+  """Of a list, a tuple or an array, also JAX's; None of anything else."""
+  if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
+    return values
+  given = np.asarray(values)
+  return list(given) if given.ndim else None
 
 
 def reals(what: str, values: object) -> np.ndarray:

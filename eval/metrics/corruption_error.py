@@ -162,17 +162,18 @@ def _of_names(what: str, errors: object) -> dict[str, list[float]]:
 
 def _five(name: str, errors: object) -> list[float]:
   conditions.PICTURES.row(name)  # refuses unknown names
-  if not isinstance(errors, (Sequence, np.ndarray)) or isinstance(errors, str):
+  listed = arguments.elements(errors)
+  if listed is None:
     raise errors_lib.UserError(
       f"{name}: a list of the errors at severities 1-5 expected, got {errors!r}."
     )
-  if len(errors) != _SEVERITIES:
+  if len(listed) != _SEVERITIES:
     raise errors_lib.UserError(
-      f"{name}: {_SEVERITIES} severities expected, got {len(errors)}."
+      f"{name}: {_SEVERITIES} severities expected, got {len(listed)}."
     )
   return [
     arguments.fraction(f"{name}, severity {i}", e)
-    for i, e in enumerate(errors, 1)
+    for i, e in enumerate(listed, 1)
   ]
 
 

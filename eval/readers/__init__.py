@@ -79,6 +79,11 @@ def _format(path: pathlib.Path, options: base.Options) -> str:
   for name in names():
     if get(name).fits(path, options):
       return name
+  if (path / "cells").is_dir():
+    raise errors.UserError(
+      f"{path}: holds cells, but no config.json, which says of what they are."
+      " Run the same eval.main again, which writes it."
+    )
   raise errors.UserError(
     f"{path} is of no known format. Expected a workdir (a folder with"
     " config.json), a folder of COCO results lists (clean.json, fog_3.json,"

@@ -39,7 +39,9 @@ class CocoReader(base.Reader):
 
   def fits(self, path: pathlib.Path, options: base.Options) -> bool:
     """Folders of JSON files that are no workdir."""
-    if not path.is_dir() or (path / "config.json").exists():
+    if not path.is_dir():
+      return False
+    if any((path / name).exists() for name in ("config.json", "cells")):
       return False
     return any(path.glob("*.json"))
 

@@ -112,14 +112,12 @@ def open_file(
   file = column_files.column_file(
     path, required=required, texts=texts, integers=integers
   )
-  ids = file.texts("example_id")
-  empty = [i for i, value in enumerate(ids.values) if not value.strip()]
-  if empty and (ids.codes == empty[0]).any():
-    row = int(np.argmax(ids.codes == empty[0]))
-    raise errors.UserError(
-      f"{path}: column 'example_id', row {row + 1} is empty; every example needs"
-      " an id."
-    )
+  for name, needs in (
+    ("example_id", "every example needs an id"),
+    ("model", "every row needs its model, or leave the column out"),
+  ):
+    if name in file.columns:
+      _check_filled(file, name, needs)
   known = {_letters(name): name for name in (*texts, *integers)}
   for name in file.header:
     near = known.get(_letters(name), name)
@@ -134,13 +132,23 @@ def open_file(
   return dataclasses.replace(file, columns={**file.columns, "model": model})
 
 
+def _check_filled(file: ColumnFile, name: str, needs: str) -> None:
+  column = file.texts(name)
+  empty = [i for i, value in enumerate(column.values) if not value.strip()]
+  rows = np.flatnonzero(np.isin(column.codes, empty))
+  if rows.size:
+    raise errors.UserError(
+      f"{file.path}: column {name!r}, row {rows[0] + 1} is empty; {needs}."
+    )
+
+
 def _letters(name: str) -> str:
   return re.sub("[^0-9a-z]", "", name.lower())
 
 
 def unread(file: ColumnFile, known: Sequence[str]) -> list[str]:
   """Names the columns that were not read, for the foot of reports."""
-  names = [name for name in file.header if name not in known]
+  names = [name for name in file.header if name and name not in known]
   if not names:
     return []
   return [f"columns of {file.path.name} not read: {', '.join(names)}"]

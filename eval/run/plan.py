@@ -103,7 +103,7 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   config = _with_crop(config)
   task = task_of(config)
   settings.check_keys(task)
-  listed = task.conditions()
+  listed = _conditions(task)
   labelled = _models(config, task)
   task.check_baseline(list(labelled))
   _check_codec(task)
@@ -113,6 +113,16 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   if task.setting.fly and any(c.name == "frost" for c in listed):
     frost_pictures.check(config.data.get("frost_dir") or None)
   return plan
+
+
+def _conditions(task: base.Task) -> list[Condition]:
+  """The task's, with the keys that name them where they cannot be had."""
+  try:
+    return task.conditions()
+  except errors.UserError as e:
+    data = task.setting.data
+    got = ", ".join(f"{k}={data[k]!r}" for k in task.condition_keys)
+    raise errors.UserError(f"config.data: {got}: {e}") from e
 
 
 def task_of(config: ml_collections.ConfigDict) -> base.Task:

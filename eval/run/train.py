@@ -16,6 +16,7 @@ import os
 import pathlib
 import shutil
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -249,7 +250,8 @@ def _classification(model: Any, recipe: Any, data_dir: str) -> tuple:
 
 def _detection(model: Any, recipe: Any, data_dir: str) -> tuple:
   """Canvases and padded boxes; the model brings its loss."""
-  rows = _examples(recipe.dataset, recipe.split, data_dir)
+  keys = ("image", "objects")
+  rows = _examples(recipe.dataset, recipe.split, data_dir, keys)
   images, sizes = canvas.stack([r["image"] for r in rows])
   most = max(len(r["objects"]["id"]) for r in rows)
   boxes = np.zeros((len(rows), most, 4), np.float32)
@@ -285,8 +287,14 @@ def _check_labels(model: Any, recipe: Any, label: np.ndarray) -> None:
     )
 
 
-def _examples(name: str, split: str, data_dir: str) -> list[dict[str, Any]]:
-  """All examples of a split, or of a part of one (`train[:10%]`)."""
+def _examples(
+  name: str, split: str, data_dir: str, keys: Sequence[str]
+) -> list[dict[str, Any]]:
+  """All examples of a split, or of a part of one (`train[:10%]`).
+
+  Raises:
+    UserError: no such split, no examples, or without one of `keys`.
+  """
   builder = datasets.prepare(name, "", data_dir=data_dir)
   try:
     builder.info.splits[split]
@@ -295,12 +303,21 @@ def _examples(name: str, split: str, data_dir: str) -> list[dict[str, Any]]:
       f"train.split: {name} has no {split!r}. It has:"
       f" {', '.join(builder.info.splits)}."
     ) from e
-  return list(builder.as_dataset(split=split).as_numpy_iterator())
+  rows = list(builder.as_dataset(split=split).as_numpy_iterator())
+  if not rows:
+    raise errors.UserError(f"train.split: {split!r} of {name} has no examples.")
+  lacking = [key for key in keys if key not in rows[0]]
+  if lacking:
+    raise errors.UserError(
+      f"train.dataset={name!r}: its examples have no {', '.join(lacking)}, which"
+      " the network learns from. Name a set of its task."
+    )
+  return rows
 
 
 def _arrays(name: str, split: str, data_dir: str) -> tuple:
   """All pictures and labels of a split."""
-  rows = _examples(name, split, data_dir)
+  rows = _examples(name, split, data_dir, ("image", "label"))
   shapes = sorted({r["image"].shape for r in rows})
   if len(shapes) != 1:
     raise errors.UserError(
@@ -317,7 +334,7 @@ def _arrays(name: str, split: str, data_dir: str) -> tuple:
 
 def _clips(model: Any, name: str, split: str, data_dir: str) -> tuple:
   """One clip of every video, as the model will see them."""
-  rows = _examples(name, split, data_dir)
+  rows = _examples(name, split, data_dir, ("video", "fps", "label"))
   none = jax.random.key(0)  # clean clips draw nothing
   return (
     np.stack(

@@ -133,7 +133,8 @@ def column_file(
     )
   text_lib.file_size(path)
   header, read = _FORMATS[path.suffix](path)
-  csv_files.check_header(path, list(header))
+  # Numbers of rows that a program wrote beside the columns have no name.
+  csv_files.check_header(path, [name for name in header if name])
   absent = [c for c in required if c not in header]
   if absent:
     raise errors.UserError(
@@ -205,7 +206,7 @@ def _csv_columns(
   try:
     return _parse(data, kinds)
   except pa.ArrowInvalid as e:
-    for _ in csv_files.csv_file(path):
+    for _ in csv_files.csv_file(path, unnamed=True):
       pass  # names the line in its own words
     raise errors.UserError(f"{path}: not CSV: {e}.") from e
 
@@ -277,11 +278,22 @@ def _parquet(path: pathlib.Path) -> tuple[list[str], _Read]:
     try:
       table = file.read(columns=list(asked))
       table.validate(full=True)
-      return {name: table.column(name) for name in asked}
+      return {name: _plain(table.column(name)) for name in asked}
     except (pa.ArrowException, OSError) as e:
       raise _not_parquet(path, e) from e
 
   return list(file.schema_arrow.names), read
+
+
+def _plain(column: Any) -> Any:
+  """A column in the types of CSV, where a program wrote the same in others."""
+  import pyarrow as pa
+
+  if pa.types.is_string_view(column.type):
+    return column.cast(pa.large_string())
+  if pa.types.is_decimal(column.type):  # checked for fractions below
+    return column.cast(pa.float64())
+  return column
 
 
 def _not_parquet(path: pathlib.Path, error: Exception) -> errors.UserError:

@@ -14,13 +14,17 @@ from robust_tfds.reading import text as text_lib
 
 
 def csv_file(
-  path: str | os.PathLike, columns: Iterable[str] | None = None
+  path: str | os.PathLike,
+  columns: Iterable[str] | None = None,
+  *,
+  unnamed: bool = False,
 ) -> Iterator[tuple[int, dict[str, str]]]:
   """The rows of a table, by the names of its header.
 
   Args:
     path: of a file in UTF-8, a header first.
     columns: that it must have (it may have more); None asks for none.
+    unnamed: whether a column may have no name.
 
   Yields:
     The line (from 1, the header is the first) and its values by column. Empty
@@ -33,7 +37,8 @@ def csv_file(
   text = text_lib.text_file(path, limit=limits.JSON_BYTES)
   lines = csv_text(text, str(path))
   _, header = next(lines, (1, []))
-  check_header(path, header, columns)
+  named = [name for name in header if name] if unnamed else header
+  check_header(path, named, columns)
   for line, row in lines:
     if len(row) != len(header):
       if not row:

@@ -44,6 +44,13 @@ def _with(column, value) -> bytes:
   ).encode()
 
 
+def _numbered() -> bytes:
+  """With the column without a name that data frames write."""
+  first, *lines = _GOOD.splitlines()
+  numbered = (f"{i},{line}" for i, line in enumerate(lines))
+  return "\n".join([f",{first}", *numbered]).encode()
+
+
 def _columns(**changes) -> dict[str, np.ndarray]:
   """The same as arrays, some of them changed."""
   return {
@@ -120,6 +127,7 @@ class CommandTest(parameterized.TestCase):
     ("floats", _changed("x1,1,1", "x1,1.0,1.0")),
     ("a_comma", _changed("x1", '"x,1"')),
     ("clean", _changed("\n,0", "\nclean,0")),
+    ("numbered_rows", _numbered()),
   )
   def test_whole_files(self, data):
     self._score(self._file(data))
@@ -134,6 +142,8 @@ class CommandTest(parameterized.TestCase):
     ("no_column", _changed(",top1", ",first"), "lacks the columns top1"),
     ("short", _changed("x2,2,2", "x2,2"), "mine.csv: line 4: 4 values"),
     ("long", _changed("x2,2,2", "x2,2,2,2"), "mine.csv: line 4: 6 values"),
+    ("numbered", _numbered().replace(b"2,2\n", b"2\n"), "mine.csv: line 4: 5 v"),
+    ("no_model", _with("model", " "), "column 'model', row 1 is empty"),
     ("quote", _changed("x3,3,3\nfog", '"x3,3,3\nfog'), "mine.csv: .*not CSV"),
     ("utf16", _GOOD.encode("utf-16"), "mine.csv: this is UTF-16"),
     ("latin1", _changed("x1", "xé").decode().encode("latin1"), "is not UTF-8"),
@@ -225,6 +235,14 @@ class CommandTest(parameterized.TestCase):
     path = self._file(b"PAR1 no", "cut.parquet")
     self._refused("cut.parquet: not a whole Parquet file", path)
 
+  def test_parquet_of_other_types(self):
+    import pyarrow as pa
+
+    ids = pa.array([f"x{i % 4}" for i in range(8)], pa.string_view())
+    top1 = pa.array([0, 1, 2, 3] * 2, pa.decimal128(9, 0))
+    self._score(self._parquet(example_id=ids, top1=top1))
+    self.assertEqual(self._table()[0].value, 0.0)
+
   def test_ranks(self):
     header = "corruption,severity,example_id,label,top1,top2,top3\n"
     path = self._file(header + ",0,a,1,1,2,1\n")
@@ -265,6 +283,9 @@ class CommandTest(parameterized.TestCase):
     self._refused("folder.csv: not a file", self.root / "folder.csv")
     with self.assertRaisesRegex(OSError, "none.csv does not exist"):
       self._score(self.root / "none.csv")
+    (self.root / "run" / "cells").mkdir(parents=True)
+    (self.root / "run" / "timing.json").write_text("{}")
+    self._refused("run: holds cells, but no config.json", self.root / "run")
     os.mkfifo(self.root / "pipe.csv")
     self._refused("pipe.csv: not a file", self.root / "pipe.csv")
 

@@ -36,6 +36,11 @@ class ColumnFilesTest(parameterized.TestCase):
     file = self._read("id,n\na,1.0\nb,2e3\n")
     self.assertEqual(file.numbers("n").tolist(), [1, 2000])
 
+  def test_columns_without_a_name_are_not_read(self):
+    file = self._read(",id,n,\n0,a,7,\n1,b,8,\n")
+    self.assertEqual(list(file.header), ["", "id", "n", ""])
+    self.assertEqual(file.numbers("n").tolist(), [7, 8])
+
   def test_text_keeps_what_looks_like_nothing(self):
     file = self._read('id,n\nNA,1\n"",2\nnull,3\n 1 ,4\n')
     self.assertEqual(file.texts("id").tolist(), ["NA", "", "null", " 1 "])
@@ -48,7 +53,7 @@ class ColumnFilesTest(parameterized.TestCase):
     ("id,n\na\n", "a.csv: line 2: 1 values, the header has 2"),
     ("id,n\n", "a.csv holds no rows"),
     ("id\na\n", "a.csv lacks the columns n; it has id"),
-    ("id,n,\na,1,2\n", "line 1: column 3 has no name"),
+    ("id,n,\na,1,\nb,2\n", "line 3: 2 values, the header has 3"),
   )
   def test_refusals(self, text, message):
     with self.assertRaisesRegex(errors.UserError, message):

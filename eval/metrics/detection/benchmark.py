@@ -104,24 +104,30 @@ def summarize(
   }
 
 
-def _row(name: str, values: Sequence[float]) -> list[float]:
-  listed = isinstance(values, (Sequence, np.ndarray))
-  listed = listed and not isinstance(values, str)
-  if not listed or len(values) != _SEVERITIES:
-    got = f"{len(values)} numbers" if listed else repr(values)[:60]
-    raise errors.UserError(
-      f"{name}: performance at severities 1-5 expected, got {got}."
-    )
+def _row(name: str, values: Any) -> list[float]:
+  listed: Any = values
+  if not isinstance(values, Sequence) or isinstance(values, str):
+    listed = np.asarray(values)  # of an array, also JAX's
+    if not listed.ndim:
+      raise _no_row(name, repr(values)[:60])
+  if len(listed) != _SEVERITIES:
+    raise _no_row(name, f"{len(listed)} numbers")
   return [
-    _fraction(f"{name}, severity {s}", v) for s, v in enumerate(values, 1)
+    _fraction(f"{name}, severity {s}", v) for s, v in enumerate(listed, 1)
   ]
+
+
+def _no_row(name: str, got: str) -> errors.UserError:
+  return errors.UserError(
+    f"{name}: performance at severities 1-5 expected, got {got}."
+  )
 
 
 def _fraction(what: str, value: Any) -> float:
   number = float("nan")
-  kinds = (int, float, np.integer, np.floating)
-  if isinstance(value, kinds) and not isinstance(value, bool):
-    number = float(value)
+  scalar = None if isinstance(value, Sequence) else np.asarray(value)
+  if scalar is not None and not scalar.ndim and scalar.dtype.kind in "iuf":
+    number = float(scalar)
   if not 0 <= number <= 1:
     raise errors.UserError(
       f"{what}: the cell holds {value!r}, expected a fraction in [0, 1]. -1 and"

@@ -2,6 +2,8 @@
 
 import math
 
+import jax.numpy as jnp
+import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -67,6 +69,14 @@ class CorruptionErrorTest(parameterized.TestCase):
   def test_refusals(self, errors, clean, message):
     with self.assertRaisesRegex(ValueError, message):
       ce.summarize(errors, clean)
+
+  def test_lists_and_arrays_of_any_library(self):
+    for kind in (tuple, np.array, jnp.array):
+      got = ce.summarize({"fog": kind([0.5, 0.25, 0.5, 0.25, 0.5])}, 0.0)
+      self.assertAlmostEqual(got["mean_error"], 0.4)
+    for value in (jnp.array(0.5), {0.5}, "0.5", None):
+      with self.assertRaisesRegex(ValueError, "fog: a list of the errors"):
+        ce.summarize({"fog": value}, 0.0)
 
   def test_unknown_baseline(self):
     with self.assertRaisesRegex(ValueError, "Did you mean 'alexnet'"):

@@ -127,6 +127,10 @@ class CocoReaderTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, "fogg_3.json is named after no"):
       self._rows()
     (self.folder / "fogg_3.json").unlink()
+    (self.folder / "fog_03.json").write_text("[]")  # fog_3.json is there too
+    with self.assertRaisesRegex(ValueError, "fog_03.json is named after no"):
+      self._rows()
+    (self.folder / "fog_03.json").unlink()
     (self.folder / "fog_3.json").write_text("[{")
     with self.assertRaisesRegex(
       ValueError, "fog_3.json: line 1, column 3: not JSON"

@@ -34,7 +34,7 @@ class PlanTest(parameterized.TestCase):
     self.assertEqual(plan_lib.image_px(plan), 32)
 
   @parameterized.parameters(
-    ({"corruptions": "fogg"}, "Did you mean 'fog'"),
+    ({"corruptions": "fogg"}, "config.data: corruptions='fogg', .*mean 'fog'"),
     ({"severities": (0,)}, "level 0 is clean data"),
     ({"severities": (6,)}, "must be 1-5, got 6"),
     ({"name": "digit_c"}, "Did you mean 'digits_c'"),

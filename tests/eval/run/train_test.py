@@ -151,6 +151,19 @@ class TrainTest(absltest.TestCase):
       with self.assertRaisesRegex(errors.UserError, "labels 9..10, digits_lin"):
         self._load("labels")
 
+  def test_what_is_no_set_to_learn_from(self):
+    for rows, message in (
+      (
+        ValueError("Unknown split 'valid'."),
+        "train.split='train' of digits: U",
+      ),
+      ([[]], "train.split='train' of digits holds no examples"),
+      ([[{"image": 0}]], "train.dataset='digits': its examples have no label"),
+    ):
+      with mock.patch.object(_Rows, "as_numpy_iterator", side_effect=rows):
+        with self.assertRaisesRegex(errors.UserError, message):
+          self._load("nothing")
+
   def test_training_that_diverges(self):
     with self.assertRaisesRegex(errors.UserError, "diverged.*learning_rate"):
       self._load("diverged", learning_rate=1e38)

@@ -1,5 +1,6 @@
 """P, mPC, rPC, and the distance of corrupted from clean images."""
 
+import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -33,6 +34,12 @@ class SummarizeTest(parameterized.TestCase):
     self.assertEqual(sizes["all"], 19)
     self.assertEqual(sizes["validation"], 4)
 
+  def test_arrays_of_jax(self):
+    cells = {n: jnp.full(5, 0.25) for n in benchmark.names("benchmark")}
+    cells["fog"] = [jnp.asarray(0.25)] * 5
+    got = detection.summarize(cells, jnp.asarray(0.5))
+    self.assertEqual((got["p"], got["mpc"], got["rpc"]), (0.5, 0.25, 0.5))
+
   def test_refusals(self):
     cells = _cells()
     del cells["fog"]
@@ -45,6 +52,7 @@ class SummarizeTest(parameterized.TestCase):
       ([0.1, 0.2, -1, 0.1, 0.1], "fog, severity 3"),
       ([10, 20, 30, 40, 50], "percent"),
       (["0.1"] * 5, "fog, severity 1: the cell holds '0.1'"),
+      ([[[1], [1, 2]]] * 5, "fog, severity 1: the cell holds"),
       ([True] * 5, "fog, severity 1: the cell holds True"),
       (0.1, "fog: performance at severities 1-5 expected, got 0.1"),
       (None, "fog: performance at severities 1-5 expected, got None"),
