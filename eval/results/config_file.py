@@ -59,7 +59,7 @@ class _Config(_Record):
   seed: int
   data: _Data
   model: dict[str, Any] | None = None
-  models: dict[str, dict[str, Any]] | list[str] | None = None
+  models: dict[str, dict[str, Any]] | list[str] = pydantic.Field(default={})
   versions: _Versions
 
 
