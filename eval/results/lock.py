@@ -219,8 +219,11 @@ class Lock:
     others = [o for o in self._others() if not mine.isdisjoint(o.record.cells)]
     if breaking:
       for other in others:
-        folder = self.folder.parent / other.process.name
-        shutil.rmtree(folder, ignore_errors=True)
+        # Its other locks too: one that is gone gives none of them back.
+        prefix = other.process.name.removesuffix(other.process.nonce)
+        for folder in self.folder.parent.glob(f"{prefix}*"):
+          if folder != self.folder:
+            shutil.rmtree(folder, ignore_errors=True)
       return []
     return sorted(others, key=lambda o: not o.record.holding)
 

@@ -138,8 +138,28 @@ def task_of(config: ml_collections.ConfigDict) -> base.Task:
   source = data.get("source", "fly")
   if source not in _SOURCES:
     raise errors.unknown("data.source", source, _SOURCES)
+  _check_set_kind(config)
   edition = datasets.edition(data.name, data.get("geometry", ""))
   return tasks.bind(config, edition)
+
+
+def _check_set_kind(config: ml_collections.ConfigDict) -> None:
+  """Refuses a data set of another task."""
+  from robust_tfds import datasets
+
+  name = config.data.name
+  builder = datasets.builder_class(name)
+  bases = {base.__module__ for base in builder.__mro__}
+  kinds = {t: tasks.get(t).set_kind for t in tasks.names()}
+  kind = kinds[tasks.get(config.get("task", "classification")).facts.task]
+  if f"{datasets.__name__}.{kind}" not in bases:
+    others = [
+      t for t, k in kinds.items() if f"{datasets.__name__}.{k}" in bases
+    ]
+    raise errors.UserError(
+      f"config.data.name: {name} is a data set of the task {', '.join(others)},"
+      f" and config.task is {config.get('task', 'classification')!r}."
+    )
 
 
 def _with_crop(config: ml_collections.ConfigDict) -> ml_collections.ConfigDict:

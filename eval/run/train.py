@@ -297,15 +297,15 @@ def _examples(
   """
   builder = datasets.prepare(name, "", data_dir=data_dir)
   try:
-    builder.info.splits[split]
+    count = builder.info.splits[split].num_examples
   except (KeyError, ValueError) as e:
     raise errors.UserError(
       f"train.split: {name} has no {split!r}. It has:"
       f" {', '.join(builder.info.splits)}."
     ) from e
-  rows = list(builder.as_dataset(split=split).as_numpy_iterator())
-  if not rows:
+  if count < 1:  # TFDS counts those of `train[50:40]` as -10
     raise errors.UserError(f"train.split: {split!r} of {name} has no examples.")
+  rows = list(builder.as_dataset(split=split).as_numpy_iterator())
   lacking = [key for key in keys if key not in rows[0]]
   if lacking:
     raise errors.UserError(

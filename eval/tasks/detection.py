@@ -85,6 +85,7 @@ class Detection(base.Task):
     ),
   )
   model_kind = "detection"
+  set_kind = "objects"
   sized = True
   own_keys = ("rules",)
   has_overlays = True

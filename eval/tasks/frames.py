@@ -87,6 +87,7 @@ class Frames(base.Task):
       " similar frame within 10."
     ),
   )
+  set_kind = "frames"
 
   own_keys = ("label_space", "merge")
 

@@ -82,6 +82,7 @@ class Sequences(normalised_task.NormalisedTask):
     mean="mFR and mT5D",
   )
   family = _FAMILY
+  set_kind = "sequences"
   clean_config = "source"
   clean_codec = "png"
   fly_codecs = predict.SEQUENCE_CODECS

@@ -74,6 +74,7 @@ class Video(base.Task):
   )
   family = conditions.VIDEOS
   model_kind = "video"
+  set_kind = "videos"
   clean_config = "source"
   clean_codec = ""
   fly_codecs = ("",)

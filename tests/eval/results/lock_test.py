@@ -24,6 +24,11 @@ with lock.held(pathlib.Path(sys.argv[1]), ["a", "b"]) as held:
   print(held.name, flush=True)
   time.sleep(600)
 """
+# The same, and what runs over other cells need too.
+_HOLD_MORE = _HOLD.replace(
+  "  print",
+  '  lock.Lock(pathlib.Path(sys.argv[1]), ["models"]).take(False)\n  print',
+)
 
 
 def _race(root, barrier, results) -> None:
@@ -41,10 +46,10 @@ class LockTest(absltest.TestCase):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path) / "run"
 
-  def _other(self) -> tuple[subprocess.Popen, str]:
+  def _other(self, program: str = _HOLD) -> tuple[subprocess.Popen, str]:
     """Another process that holds the cells a and b."""
     process = subprocess.Popen(
-      [sys.executable, "-c", _HOLD, self.root],
+      [sys.executable, "-c", program, self.root],
       stdout=subprocess.PIPE,
       text=True,
       cwd=pathlib.Path(__file__).resolve().parents[3],
@@ -130,10 +135,14 @@ class LockTest(absltest.TestCase):
         self.assertGreater(path.stat().st_mtime, 1)
 
   def test_breaking(self):
-    _, name = self._other()
+    process, name = self._other(_HOLD_MORE)
+    process.send_signal(signal.SIGSTOP)  # it lives, and gives nothing back
     with lock.held(self.root, ["a"], breaking=True):
       with self.assertRaisesRegex(errors.UserError, "lock was removed"):
         lock.check(self.root, name)
+      said = []
+      with lock.waiting(self.root, "models", said.append):
+        self.assertEmpty(said)
 
   def test_a_damaged_lock_of_a_live_process_holds_everything(self):
     _, name = self._other()

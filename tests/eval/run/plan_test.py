@@ -38,6 +38,14 @@ class PlanTest(parameterized.TestCase):
     ({"severities": (0,)}, "level 0 is clean data"),
     ({"severities": (6,)}, "must be 1-5, got 6"),
     ({"name": "digit_c"}, "Did you mean 'digits_c'"),
+    (
+      {"name": "digits_detection_c"},
+      "config.data.name: digits_detection_c is a data set of the task detection",
+    ),
+    (
+      {"name": "digits_vid_robust"},
+      "data set of the task frames, and config.t",
+    ),
     ({"source": "flight"}, "Unknown data.source"),
     ({"codec": "png"}, "config.data.codec: Unknown codec 'png'"),
     ({"codec": "jpg85"}, "Did you mean 'jpeg85'"),

@@ -3,6 +3,7 @@
 import pathlib
 import re
 import tempfile
+import types
 from unittest import mock
 
 import jax
@@ -41,10 +42,17 @@ def _with_norms() -> model_lib.Classifier:
   return model_lib.Classifier("with_norms", variant.spec, variant, family)
 
 
+_SPLITS = {
+  "train": types.SimpleNamespace(num_examples=_COUNT),
+  "train[5:4]": types.SimpleNamespace(num_examples=-1),
+}
+
+
 class _Rows:
   """A data set of two classes: dark and bright."""
 
   first_label = 0
+  info = types.SimpleNamespace(splits=_SPLITS)
 
   def as_dataset(self, split):
     assert split == "train"
@@ -152,17 +160,18 @@ class TrainTest(absltest.TestCase):
         self._load("labels")
 
   def test_what_is_no_set_to_learn_from(self):
-    for rows, message in (
-      (
-        ValueError("Unknown split 'valid'."),
-        "train.split='train' of digits: U",
-      ),
-      ([[]], "train.split='train' of digits holds no examples"),
-      ([[{"image": 0}]], "train.dataset='digits': its examples have no label"),
+    for split, message in (
+      ("valid", "digits has no 'valid'. It has: train"),
+      ("train[5:4]", "train.split: 'train.5:4.' of digits has no examples"),
     ):
-      with mock.patch.object(_Rows, "as_numpy_iterator", side_effect=rows):
-        with self.assertRaisesRegex(errors.UserError, message):
-          self._load("nothing")
+      with self.assertRaisesRegex(errors.UserError, message):
+        self._load("nothing", split=split)
+    rows = [{"image": 0}]
+    with mock.patch.object(_Rows, "as_numpy_iterator", return_value=rows):
+      with self.assertRaisesRegex(
+        errors.UserError, "'digits': its examples have no label,"
+      ):
+        self._load("nothing")
 
   def test_training_that_diverges(self):
     with self.assertRaisesRegex(errors.UserError, "diverged.*learning_rate"):
