@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -61,10 +62,11 @@ class _Config(_Record):
   model: dict[str, Any] | None = None
   models: dict[str, dict[str, Any]] | list[str] = pydantic.Field(default={})
   versions: _Versions
+  checksum: str
 
 
 def read(path: pathlib.Path) -> dict[str, Any]:
-  """The settings and `versions`.
+  """The settings, and `versions` and `checksum` of this file.
 
   Raises:
     UserError: no workdir, or one of another version.
@@ -82,6 +84,7 @@ def read(path: pathlib.Path) -> dict[str, Any]:
       )
     _check_versions(path.parent, config.get("versions"))
     reading.records(config, _Config, str(path))
+    _check_checksum(path, config)
   except _OtherVersionError:
     raise
   except errors.UserError as e:
@@ -104,7 +107,22 @@ def write(path: pathlib.Path, config: ml_collections.ConfigDict) -> None:
   """Writes the settings of a run."""
   versions = {"workdir": VERSION, "pixels": provenance.PIXELS_VERSION}
   settings = {**plain(config), "versions": versions}
+  settings["checksum"] = _checksum(settings)
   disk.write_text(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")
+
+
+def _checksum(settings: Mapping[str, Any]) -> str:
+  """sha256 of all settings but the checksum itself."""
+  rest = {k: v for k, v in settings.items() if k != "checksum"}
+  return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def _check_checksum(path: pathlib.Path, settings: Mapping[str, Any]) -> None:
+  if settings["checksum"] != _checksum(settings):
+    raise errors.UserError(
+      f"{path}: checksum: the settings are not those that the run wrote, and its"
+      " numbers would stand under other names."
+    )
 
 
 def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
@@ -142,6 +160,7 @@ def differences(
     k: (first.get(k), second.get(k))
     for k in sorted(first.keys() | second.keys())
     if k not in _RESUMABLE
+    and k != "checksum"
     and not k.startswith("versions.")
     and not k.endswith(".allow_random")  # permits, and is in the fingerprint
     and first.get(k) != second.get(k)

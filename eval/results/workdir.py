@@ -124,7 +124,7 @@ class Workdir:
     """
     config = ml_collections.ConfigDict(config_file.read(self.config_path))
     with config.unlocked():
-      del config["versions"]
+      del config["versions"], config["checksum"]
     return config
 
   def claim(self, config: ml_collections.ConfigDict) -> None:

@@ -282,7 +282,7 @@ def _check_train(label: str, recipe: Any) -> None:
     builder = datasets.builder_class(recipe.dataset)
   except errors.UserError as e:
     raise errors.UserError(f"Model {label}: train.dataset: {e}") from e
-  splits = builder.SPLITS or (builder.SPLIT,)
+  splits = (*(builder.SPLITS or (builder.SPLIT,)), "all")
   for part in recipe.split.split("+"):  # `train[:10%]+test`, as TFDS reads it
     if part.partition("[")[0].strip() not in splits:
       unknown = errors.unknown(f"split of {recipe.dataset}", part, splits)

@@ -16,6 +16,7 @@ from robust_tfds.configs import video_p
 from robust_tfds.eval import compare
 from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import action
+from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 
@@ -154,8 +155,10 @@ class CompareTest(parameterized.TestCase):
   def test_no_model(self):
     first = _workdir(self.base / "first", 0.9)
     path = first / "config.json"
-    config = json.loads(path.read_text())
-    path.write_text(json.dumps({**config, "model": {}, "models": {}}))
+    config = Workdir(first).config()
+    with config.unlocked():
+      config.model, config.models = {}, {}
+    config_file.write(path, config)
     with self.assertRaisesRegex(ValueError, "config.json names no model"):
       compare.read(first)
 

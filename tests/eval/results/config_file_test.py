@@ -31,6 +31,8 @@ class ConfigFileTest(parameterized.TestCase):
     ({"data": {}}, "data.name: missing"),
     ({"task": None}, "task: got None"),
     ({"models": 3}, "models"),
+    ({"seed": 1}, "checksum: the settings are not those"),
+    ({"checksum": None}, "checksum: got None"),
   )
   def test_a_changed_field_is_named(self, changes, message):
     content = json.loads(self.path.read_text())
