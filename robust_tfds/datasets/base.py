@@ -412,9 +412,10 @@ class Builder(
     sources = self._sources(dl_manager)
     if not sources:
       raise self._no_example(dl_manager)
-    manual_dir = folders.manual_dir(dl_manager)
-    if manual_dir and manual_dir.is_absolute():
-      self._note = source_notes.of(sources)
+    if self.MANUAL_DOWNLOAD_INSTRUCTIONS:  # else there is no manual dir
+      manual_dir = folders.manual_dir(dl_manager)
+      if manual_dir and manual_dir.is_absolute():
+        self._note = source_notes.of(sources)
     return {self.SPLIT: self._generate_examples(sources)}
 
   def _compare_sources(self, manual_dir: str | os.PathLike) -> None:
