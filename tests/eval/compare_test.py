@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import json
 import pathlib
 import subprocess
 import sys
