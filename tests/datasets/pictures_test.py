@@ -13,6 +13,7 @@ import robust_tfds
 from robust_tfds import corruptions
 from robust_tfds import datasets
 from robust_tfds import errors
+from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions.ops import jpeg
 from robust_tfds.datasets import pictures
 from tests import shared_data
@@ -54,6 +55,7 @@ class BuildTest(parameterized.TestCase):
     np.testing.assert_array_equal(np.asarray(stored), got)
 
   def test_frost_from_the_manual_dir_reaches_the_workers(self):
+    self.addCleanup(frost_pictures.use_folder, None)
     manual = pathlib.Path(self.create_tempdir().full_path)
     (manual / "frost").symlink_to(shared_data.path("data/frost"))
     files = []
