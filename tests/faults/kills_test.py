@@ -221,6 +221,7 @@ class KillsTest(parameterized.TestCase):
   def test_a_few_kills(self):
     self._killed_at("score", 3)
 
+  @pytest.mark.slow
   def test_a_few_failures(self):
     self._fails_at("score", 4)
 

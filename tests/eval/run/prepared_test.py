@@ -182,8 +182,8 @@ class PreparedTest(parameterized.TestCase):
   def test_every_codec(self, name, codec):
     self._check_codec(name, codec)
 
-  @pytest.mark.slow
   @parameterized.parameters(*_SLOW)
+  @pytest.mark.slow
   def test_every_other_codec(self, name, codec):
     self._check_codec(name, codec)
 
