@@ -154,6 +154,25 @@ class ModelSpec:
       self, num_classes=num_classes, label_space="custom", parameters=None
     )
 
+  def _check_counts(self, **least: int) -> None:
+    """Refuses sizes and counts that are no whole numbers, or too small.
+
+    Args:
+      **least: field -> its smallest value.
+
+    Raises:
+      UserError: names the field.
+    """
+    for name, smallest in least.items():
+      value = getattr(self, name)
+      whole = isinstance(value, numbers.Integral) and not isinstance(
+        value, bool
+      )
+      if not whole or value < smallest:
+        raise errors.UserError(
+          f"Got {name} {value!r}, expected a whole number of {smallest} or more."
+        )
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Spec(ModelSpec):
@@ -184,7 +203,7 @@ class Spec(ModelSpec):
   def __post_init__(self) -> None:
     """Refuses rules that do not exist or do not fit."""
     super().__post_init__()
-    check_counts(self, input_px=1)
+    self._check_counts(input_px=1)
     if self.resize not in _RESIZE_RULES:
       raise errors.UserError(
         f"Got resize {self.resize!r}, expected one of {_RESIZE_RULES}."
@@ -202,7 +221,7 @@ class Spec(ModelSpec):
           " above 0, at most 1."
         )
       return
-    check_counts(self, resize_px=1)
+    self._check_counts(resize_px=1)
     if self.resize_px < self.input_px:
       raise errors.UserError(
         f"Got resize_px {self.resize_px}, expected at least input_px"
@@ -244,25 +263,6 @@ class Spec(ModelSpec):
       raise errors.UserError(
         f"{name} got pictures of {high} x {wide}, expected {side} x {side}:"
         " resize them by its spec first."
-      )
-
-
-def check_counts(spec: ModelSpec, **least: int) -> None:
-  """Refuses sizes and counts that are no whole numbers, or too small.
-
-  Args:
-    spec: whose fields are checked.
-    **least: field -> its smallest value.
-
-  Raises:
-    UserError: names the field.
-  """
-  for name, smallest in least.items():
-    value = getattr(spec, name)
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or value < smallest:
-      raise errors.UserError(
-        f"Got {name} {value!r}, expected a whole number of {smallest} or more."
       )
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
+from robust_tfds.eval import tasks
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results import provenance
@@ -228,11 +229,12 @@ def cells(
 def _check_dataset(dataset: str) -> None:
   """Refuses a data set of ours that holds no classified pictures."""
   from robust_tfds import datasets
-  from robust_tfds.datasets import pictures
 
   if dataset not in datasets.names():
     return
-  if not issubclass(datasets.builder_class(dataset), pictures.Builder):
+  if (
+    datasets.builder_class(dataset).KIND != tasks.get("classification").set_kind
+  ):
     raise errors.UserError(
       f"--dataset={dataset}: its pictures are not classified one by one, but"
       " these are classifications. Name a set of classified pictures, e.g."

@@ -149,13 +149,8 @@ def _check_set_kind(config: ml_collections.ConfigDict) -> None:
 
   name = config.data.name
   builder = datasets.builder_class(name)
-  bases = {base.__module__ for base in builder.__mro__}
-  kinds = {t: tasks.get(t).set_kind for t in tasks.names()}
-  kind = kinds[tasks.get(config.get("task", "classification")).facts.task]
-  if f"{datasets.__name__}.{kind}" not in bases:
-    others = [
-      t for t, k in kinds.items() if f"{datasets.__name__}.{k}" in bases
-    ]
+  if builder.KIND != tasks.get(config.get("task", "classification")).set_kind:
+    others = [t for t in tasks.names() if tasks.get(t).set_kind == builder.KIND]
     raise errors.UserError(
       f"config.data.name: {name} is a data set of the task {', '.join(others)},"
       f" and config.task is {config.get('task', 'classification')!r}."

@@ -89,7 +89,7 @@ class Task(abc.ABC):
     facts: names, order and sense of its numbers.
     family: of its conditions.
     model_kind: of its models, see `models.names`.
-    set_kind: of its data sets: the module of `datasets` with their base class.
+    set_kind: the `KIND` of its data sets.
     clean_config: the data set's config that corruptions are made from.
     clean_codec: the codec of that config; empty for the data set's only one.
     fly_codecs: codecs that can be made on the fly.

@@ -271,7 +271,7 @@ def _check_promises(path: pathlib.Path, metadata: Any) -> None:
     math.prod(x.shape) * np.dtype(x.dtype).itemsize for x in leaves
   )
   held = sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
-  if promised > _RATIO * held:
+  if promised > limits.UNPACKED_RATIO * held:
     largest = max(leaves, key=lambda x: math.prod(x.shape))
     raise errors.UserError(
       f"{path}: the arrays promise {promised:,} bytes, e.g. {largest.name} of"
@@ -280,8 +280,6 @@ def _check_promises(path: pathlib.Path, metadata: Any) -> None:
     )
   limits.check_arrays(promised, str(path))
 
-
-_RATIO = 1100  # of unpacked to packed bytes, as for .npz (reading/arrays.py)
 
 _READERS = {
   ".npz": _npz,

@@ -8,7 +8,6 @@ from typing import ClassVar
 from robust_tfds import errors
 from robust_tfds.models.spec import Kind
 from robust_tfds.models.spec import ModelSpec
-from robust_tfds.models.spec import check_counts
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,7 +37,7 @@ class DetectorSpec(ModelSpec):
       UserError: names the field.
     """
     super().__post_init__()
-    check_counts(self, short_px=0, long_px=1, detections=1)
+    self._check_counts(short_px=0, long_px=1, detections=1)
     if self.short_px > self.long_px:
       raise errors.UserError(
         f"Got short_px {self.short_px} and long_px {self.long_px}: the longer"

@@ -8,7 +8,6 @@ from typing import ClassVar
 from robust_tfds import errors
 from robust_tfds.models.spec import Kind
 from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import check_counts
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,7 +43,7 @@ class VideoSpec(Spec):
   def __post_init__(self) -> None:
     """Refuses clips that cannot be."""
     super().__post_init__()
-    check_counts(self, frames=1, rate=1)
+    self._check_counts(frames=1, rate=1)
 
   @property
   def clip_frames(self) -> int:

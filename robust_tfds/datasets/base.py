@@ -112,6 +112,7 @@ class Builder(
   Attributes:
     FAMILY: the conditions that the dataset has; None for clean data alone.
     EDITION: of the corruptions; empty where there are none.
+    KIND: what its examples are; each base of a kind has its own.
     SPLIT: the split that is built.
     SPLITS: those of a dataset that has several; else `SPLIT` alone.
     CODECS: how pixels may be stored, the default first; empty for a dataset
@@ -136,6 +137,7 @@ class Builder(
 
   FAMILY: ClassVar[conditions.Family | None] = None
   EDITION: ClassVar[str] = ""
+  KIND: ClassVar[str] = ""
   SPLIT: ClassVar[str] = "test"
   SPLITS: ClassVar[tuple[str, ...]] = ()
   CODECS: ClassVar[tuple[str, ...]] = ()

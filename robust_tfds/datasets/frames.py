@@ -104,6 +104,7 @@ class Builder(
       JPEG files of any size.
   """
 
+  KIND = "frames"
   CODECS: ClassVar[tuple[str, ...]] = (
     "raw",
   )  # frames are never compressed again

@@ -109,6 +109,7 @@ class Builder(
     DIFFICULT: objects have `is_difficult`.
   """
 
+  KIND = "objects"
   FAMILY: ClassVar[conditions.Family | None] = conditions.PICTURES
   EDITION = "any"
   CODECS: ClassVar[tuple[str, ...]] = (pictures.RAW, pictures.JPEG85)

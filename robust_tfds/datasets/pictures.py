@@ -57,6 +57,7 @@ class Builder(
     PUBLISHED_LOSSLESS: the rows of the authors' files are PNG, not JPEG.
   """
 
+  KIND = "pictures"
   FAMILY: ClassVar[conditions.Family | None] = conditions.PICTURES
   CODECS: ClassVar[tuple[str, ...]] = (RAW,)
   CHUNK = _BATCH

@@ -52,6 +52,7 @@ class Builder(
     PUBLISHED_PIXELS: the authors' files are arrays, not videos.
   """
 
+  KIND = "sequences"
   FAMILY: ClassVar[conditions.Family | None] = conditions.SEQUENCES
   CODECS: ClassVar[tuple[str, ...]] = (PNG, H264)
   CHUNK = _BATCH

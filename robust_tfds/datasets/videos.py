@@ -63,6 +63,7 @@ class Builder(
 ):
   """Base of the video datasets."""
 
+  KIND = "videos"
   FAMILY: ClassVar[conditions.Family | None] = conditions.VIDEOS
   EDITION = "paper"
   CODECS: ClassVar[tuple[str, ...]] = (LOSSLESS, H264)

@@ -14,7 +14,6 @@ from robust_tfds import errors
 from robust_tfds.reading import limits
 from robust_tfds.reading import text as text_lib
 
-_RATIO = 1100  # what deflate can shrink at the most, 1032, and some room
 _SUFFIX = ".npy"
 _BLOCK = 1 << 18  # bytes
 
@@ -62,7 +61,10 @@ def _check_members(
       raise errors.UserError(f"{path}: the array {name!r} stands twice.")
     if member.flag_bits & 1:
       raise errors.UserError(f"{path}: {name!r} is encrypted.")
-    if member.file_size > _RATIO * min(member.compress_size, size) + 1024:
+    if (
+      member.file_size
+      > limits.UNPACKED_RATIO * min(member.compress_size, size) + 1024
+    ):
       raise errors.UserError(
         f"{path}: {name!r} promises {member.file_size:,} bytes, more than the"
         f" {member.compress_size:,} bytes in a file of {size:,} can hold."

@@ -22,6 +22,9 @@ JSON_BYTES = 4 * GIB  # a results file of COCO with masks is below 1 GiB
 XML_BYTES = 16 * MIB  # an annotation of VOC has about 1 KiB
 XML_DEPTH = 64  # elements within each other; VOC has 4
 ARRAY_BYTES = 64 * GIB  # of one file's arrays, and never more than the memory
+UNPACKED_RATIO = (
+  1100  # what deflate can shrink at the most, 1032, and some room
+)
 PICTURE_PIXELS = 178_956_970  # Pillow's own; the largest of ImageNet has 27 M
 VIDEO_BYTES = 16 * GIB  # of all frames of a video, where they are held at once
 FRAME_PIXELS = 1 << 26  # of one frame of a video: 8192 x 8192
