@@ -69,7 +69,7 @@ class Program:
       entry.trace(lambda: self._step.lower(*self._bound, *rows))
     if any(isinstance(x, jax.ShapeDtypeStruct) for x in rows):
       if mine:
-        _pool().submit(entry.compile)
+        _compile_in_pool(entry)
       return jax.tree.map(self._shape, entry.lowered.result().out_info)
     if mine:
       entry.compile()
@@ -102,9 +102,22 @@ def _settle(future: concurrent.futures.Future, make: Callable[[], Any]) -> None:
     future.set_exception(e)
 
 
+def _compile_in_pool(entry: _Entry) -> None:
+  """Compiles beside this thread; waits while all of the pool have work.
+
+  So that a run that ends early has few compilations to wait for.
+  """
+  _ROOM.acquire()
+  _pool().submit(entry.compile).add_done_callback(lambda _: _ROOM.release())
+
+
+_WORKERS = min(os.cpu_count() or 1, 8)
+_ROOM = threading.Semaphore(_WORKERS)
+
+
 @cached
 def _pool() -> concurrent.futures.ThreadPoolExecutor:
   """XLA compiles outside of Python's lock."""
   return concurrent.futures.ThreadPoolExecutor(
-    min(os.cpu_count() or 1, 8), thread_name_prefix="compile"
+    _WORKERS, thread_name_prefix="compile"
   )

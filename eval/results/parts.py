@@ -22,7 +22,6 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -118,7 +117,9 @@ class Parts:
     return out
 
   @contextlib.contextmanager
-  def writing(self, block: Range, cells: Sequence[Cell]) -> Iterator[PartWriter]:
+  def writing(
+    self, block: Range, cells: Sequence[Cell]
+  ) -> Iterator[PartWriter]:
     """Writes a part; it is there when the context ends without an error.
 
     Raises:
@@ -170,9 +171,8 @@ class Parts:
     try:
       number_of = {key: i for i, key in enumerate(_about(path))}
       numbers = {cell: number_of[_key(cell)] for cell in cells}
-      arrays = reading.npz_file(
-        path, lambda name: _subject(name) in {"examples", *_texts(numbers)}
-      )
+      subjects = {"examples", *map(str, numbers.values())}
+      arrays = reading.npz_file(path, lambda name: _subject(name) in subjects)
     except (errors.UserError, KeyError) as e:
       path.unlink(missing_ok=True)
       raise errors.UserError(
@@ -240,7 +240,9 @@ class PartWriter:
 
 
 def _save(out: IO[bytes], array: np.ndarray) -> None:
-  np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
+  np.lib.format.write_array(
+    out, np.ascontiguousarray(array), allow_pickle=False
+  )
 
 
 def _about(path: disk.Path) -> list[str]:
@@ -275,10 +277,6 @@ def _subject(name: str) -> str:
   """`examples`, or the number of the cell, of an array's name."""
   parts = name.split("/")
   return parts[1] if len(parts) == 3 else ""
-
-
-def _texts(numbers: Mapping[Cell, int]) -> Iterable[str]:
-  return map(str, numbers.values())
 
 
 def _columns(
