@@ -32,7 +32,6 @@ from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.run.progress import Progress
 
-
 _BLOCK_MIB = 512
 
 
