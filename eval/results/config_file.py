@@ -27,7 +27,7 @@ VERSION = 3
 # a number.
 _RESUMABLE = (
   "batch_size",
-  "data.cache_gib",
+  "data.block_mib",
   "data.data_dir",
   "data.manual_dir",
   "reports",

@@ -8,6 +8,7 @@ import os
 import pathlib
 import secrets
 from collections.abc import Iterator
+from typing import IO
 
 from robust_tfds import errors
 
@@ -22,6 +23,7 @@ _ADVICE = {
   errno.EISDIR: "A folder lies where a file belongs: move it away",
 }
 _TEMPORARY = ".tmp"
+Path = pathlib.Path
 
 
 class DiskError(errors.UserError, OSError):
@@ -73,6 +75,30 @@ def write_bytes(path: pathlib.Path, data: bytes, *, sync: bool = True) -> None:
     os.replace(temporary, path)
   except OSError as e:
     raise _refusal(e, path) from e
+  finally:
+    with contextlib.suppress(OSError):
+      temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def whole_file(path: pathlib.Path) -> Iterator[IO[bytes]]:
+  """A file that is written bit by bit, and is there whole at the end.
+
+  Args:
+    path: of the file.
+
+  Raises:
+    DiskError: see `writing`; the file is as it was, as after any other error.
+  """
+  name = f".{path.name}.{secrets.token_hex(4)}{_TEMPORARY}"
+  temporary = path.with_name(name)
+  try:
+    with writing(path):
+      with open(temporary, "wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+      os.replace(temporary, path)
   finally:
     with contextlib.suppress(OSError):
       temporary.unlink(missing_ok=True)

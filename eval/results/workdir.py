@@ -41,7 +41,15 @@ from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 
-_FOLDERS = ("cells", "data", "damaged", "models", "reports", "running")
+_FOLDERS = (
+  "cells",
+  "data",
+  "damaged",
+  "models",
+  "parts",
+  "reports",
+  "running",
+)
 _FILES = ("config.json", "contents.json", "table.csv", "timing.json")
 _SEED = re.compile(r"seed-?\d+")
 
@@ -209,8 +217,7 @@ class Workdir:
     Returns:
       The columns as they are read back.
     """
-    if self.writer:
-      lock.check(self.path, self.writer)
+    self.check_writer()
     return predictions.finish(
       self.cell_folder(cell),
       self._unfinished(cell),
@@ -218,6 +225,11 @@ class Workdir:
       cell.note(),
       split,
     )
+
+  def check_writer(self) -> None:
+    """Refuses to go on where another run took over, see `lock.check`."""
+    if self.writer:
+      lock.check(self.path, self.writer)
 
   def write_shard(
     self, cell: Cell, columns: predictions.Columns, index: int, count: int

@@ -6,6 +6,7 @@ import math
 import os
 import zipfile
 import zlib
+from collections.abc import Callable
 from typing import IO
 
 import numpy as np
@@ -18,8 +19,14 @@ _SUFFIX = ".npy"
 _BLOCK = 1 << 18  # bytes
 
 
-def npz_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
+def npz_file(
+  path: str | os.PathLike, chosen: Callable[[str], bool] | None = None
+) -> dict[str, np.ndarray]:
   """The arrays of a `.npz` file by name, in the file's order.
+
+  Args:
+    path: of the file.
+    chosen: of a name, whether that array is read; None: all are.
 
   Raises:
     UserError: no such file; not a `.npz`; cut off or damaged; a member that is
@@ -34,6 +41,7 @@ def npz_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
       return {
         member.filename.removesuffix(_SUFFIX): _member(path, archive, member)
         for member in members
+        if chosen is None or chosen(member.filename.removesuffix(_SUFFIX))
       }
   except (
     zipfile.BadZipFile,
@@ -52,13 +60,14 @@ def npz_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
 def _check_members(
   path: str | os.PathLike, members: list[zipfile.ZipInfo], size: int
 ) -> None:
-  names = [member.filename for member in members]
+  seen: set[str] = set()
   for member in members:
     name = member.filename
     if not name.endswith(_SUFFIX):
       raise errors.UserError(f"{path}: {name!r} is not an array (.npy).")
-    if names.count(name) > 1:
+    if name in seen:
       raise errors.UserError(f"{path}: the array {name!r} stands twice.")
+    seen.add(name)
     if member.flag_bits & 1:
       raise errors.UserError(f"{path}: {name!r} is encrypted.")
     if (
