@@ -1,4 +1,9 @@
-"""Writing a workdir's files: each whole or not at all, failures in words."""
+"""Writing a workdir's files: each whole or not at all, failures in words.
+
+On a local disk (or one that hosts share) a file is written under a name of its own
+and renamed into place. In a bucket, which has no such rename, an object appears
+when all of it is there, so it is written at once under its name.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,13 @@ import contextlib
 import errno
 import os
 import pathlib
-import secrets
+import time
 from collections.abc import Iterator
 
+from etils import epath
+
 from robust_tfds import errors
+from robust_tfds.eval.results.process import Process
 
 _ADVICE = {
   errno.ENOSPC: "The disk is full: free some space",
@@ -22,14 +30,21 @@ _ADVICE = {
   errno.EISDIR: "A folder lies where a file belongs: move it away",
 }
 _TEMPORARY = ".tmp"
+# Machines write no file for longer; those of others are removed after it.
+_STALE_S = 24 * 3600.0
 
 
 class DiskError(errors.UserError, OSError):
   """Something could not be written; what was finished is untouched."""
 
 
+def is_local(path: epath.PathLike) -> bool:
+  """Whether a path is of the operating system's files and not in a bucket."""
+  return "://" not in os.fspath(path)
+
+
 @contextlib.contextmanager
-def writing(path: pathlib.Path) -> Iterator[None]:
+def writing(path: epath.PathLike) -> Iterator[None]:
   """Turns what the system refuses into words.
 
   Args:
@@ -46,13 +61,15 @@ def writing(path: pathlib.Path) -> Iterator[None]:
     raise _refusal(e, e.filename2 or e.filename or path) from e
 
 
-def write_text(path: pathlib.Path, text: str, *, sync: bool = True) -> None:
+def write_text(path: epath.PathLike, text: str, *, sync: bool = True) -> None:
   """Writes a text file whole, in UTF-8; see `write_bytes`."""
   write_bytes(path, text.encode("utf-8"), sync=sync)
 
 
-def write_bytes(path: pathlib.Path, data: bytes, *, sync: bool = True) -> None:
-  """Writes a file whole: under a name of its own, then renamed into place.
+def write_bytes(
+  path: epath.PathLike, data: bytes, *, sync: bool = True
+) -> None:
+  """Writes a file whole; what was there before is replaced.
 
   Args:
     path: of the file.
@@ -62,7 +79,18 @@ def write_bytes(path: pathlib.Path, data: bytes, *, sync: bool = True) -> None:
   Raises:
     DiskError: see `writing`; the file is as it was.
   """
-  name = f".{path.name}.{secrets.token_hex(4)}{_TEMPORARY}"
+  if is_local(path):
+    _replace(pathlib.Path(path), data, sync)
+    return
+  try:
+    epath.Path(path).write_bytes(data)
+  except Exception as e:  # stores raise errors of their own
+    raise _refusal(OSError(str(e)), path) from e
+
+
+def _replace(path: pathlib.Path, data: bytes, sync: bool) -> None:
+  """Writes under a name that tells the process, then renames."""
+  name = f".{path.name}.{Process.this().name}{_TEMPORARY}"
   temporary = path.with_name(name)
   try:
     with open(temporary, "wb") as file:
@@ -78,11 +106,97 @@ def write_bytes(path: pathlib.Path, data: bytes, *, sync: bool = True) -> None:
       temporary.unlink(missing_ok=True)
 
 
-def remove_temporary(folder: pathlib.Path) -> None:
-  """Removes what killed processes left of `write_text`, directly in a folder."""
-  for path in folder.glob(f".*{_TEMPORARY}"):
-    with writing(path):
-      path.unlink(missing_ok=True)
+def remove_temporary(folder: epath.PathLike) -> None:
+  """Removes what killed processes left of `write_bytes`, directly in a folder.
+
+  What a process of this machine writes that is alive stays, and for a day what
+  one of another machine left: nobody here knows whether it is alive.
+  """
+  if not is_local(folder):
+    return
+  for path in pathlib.Path(folder).glob(f".*{_TEMPORARY}"):
+    writer = path.name.removesuffix(_TEMPORARY).rpartition(".")[2]
+    process = Process.parse(writer)
+    if process is not None and _is_left(path, process):
+      with writing(path):
+        path.unlink(missing_ok=True)
+
+
+def _is_left(path: pathlib.Path, process: Process) -> bool:
+  """Whether nobody writes a temporary file any more."""
+  if process.here:
+    return not process.alive()
+  with contextlib.suppress(FileNotFoundError):  # it was renamed meanwhile
+    return time.time() - path.stat().st_mtime > _STALE_S
+  return False
+
+
+def size_and_time(path: epath.PathLike) -> tuple[int, float]:
+  """Bytes of a file and when it was last changed, by its own system's clock.
+
+  Raises:
+    UserError: there is no such file.
+  """
+  try:
+    if is_local(path):
+      stat = os.stat(path)
+      return stat.st_size, stat.st_mtime
+    entry = epath.Path(path).stat()
+    return entry.length, entry.mtime
+  except FileNotFoundError as e:
+    raise errors.UserError(f"{path}: there is no such file.") from e
+
+
+def exists(path: epath.PathLike) -> bool:
+  """Whether anything has that name, a link to nothing included."""
+  return os.path.lexists(path) if is_local(path) else epath.Path(path).exists()
+
+
+def below(folder: epath.Path, depth: int) -> list[epath.Path]:
+  """What lies a number of folders below one, sorted; nothing of what is gone."""
+  level = [epath.Path(folder)]
+  for _ in range(depth):
+    level = sorted(p for path in level for p in _children(path))
+  return level
+
+
+def _children(folder: epath.Path) -> list[epath.Path]:
+  try:
+    return list(folder.iterdir()) if folder.is_dir() else []
+  except FileNotFoundError:  # gone meanwhile
+    return []
+
+
+def move(source: epath.Path, target: epath.Path, first: str = "") -> None:
+  """Moves a file or a folder to where nothing is.
+
+  A bucket's objects move one after the other.
+
+  Args:
+    source: what is there.
+    target: its new name; the folders above it are made.
+    first: name of the file that goes before the others of its folder, because
+      these mean nothing without it.
+
+  Raises:
+    DiskError: it could not be moved, or not all of it.
+  """
+  with writing(target):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if is_local(source):
+      os.replace(source, target)
+    elif source.is_dir():
+      children = sorted(source.iterdir(), key=lambda p: (p.name != first, p))
+      for child in children:
+        move(child, target / child.name, first)
+    else:
+      source.replace(target)
+
+
+def remove_tree(path: epath.PathLike) -> None:
+  """Removes a folder and all below it, or as much as can be removed."""
+  with contextlib.suppress(OSError):
+    epath.Path(path).rmtree(missing_ok=True)
 
 
 def _refusal(error: OSError, path: object) -> DiskError:

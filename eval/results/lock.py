@@ -23,11 +23,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-import functools
-import hashlib
 import os
 import pathlib
-import secrets
 import shutil
 import socket
 import threading
@@ -41,70 +38,15 @@ import pydantic
 from robust_tfds import errors
 from robust_tfds import reading
 from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import examples
+from robust_tfds.eval.results.process import Process
 
 FOLDER = "running"
 BEAT_S = 15.0
 STALE_S = 300.0
 _POLL_S = 0.05  # between two looks at one who asks at the same time
 _WAIT_S = 2.0  # between two looks at one who is waited for
-_CLOCK_S = 2.0  # two readings of a process's start may differ so much
 _FILE = "run.json"
-
-
-@dataclasses.dataclass(frozen=True)
-class Process:
-  """A process, told from all others of all machines.
-
-  Attributes:
-    system: of its machine, boot and container.
-    pid: its number there.
-    started: when it began, s since 1970.
-    nonce: of one of its locks.
-  """
-
-  system: str
-  pid: int
-  started: int
-  nonce: str
-
-  @classmethod
-  def this(cls) -> Process:
-    """This one, with a new nonce."""
-    import psutil
-
-    started = round(psutil.Process().create_time())
-    return cls(_system(), os.getpid(), started, secrets.token_hex(4))
-
-  @classmethod
-  def parse(cls, name: str) -> Process | None:
-    """Of a folder's name; None where it is no name of ours."""
-    parts = name.split("-")
-    if len(parts) != 4 or not (parts[1].isdecimal() and parts[2].isdecimal()):
-      return None
-    return cls(parts[0], int(parts[1]), int(parts[2]), parts[3])
-
-  @property
-  def name(self) -> str:
-    """Of its folder."""
-    return f"{self.system}-{self.pid}-{self.started}-{self.nonce}"
-
-  @property
-  def here(self) -> bool:
-    """Whether it is of this machine, so that `alive` knows."""
-    return self.system == _system()
-
-  def alive(self) -> bool:
-    """Whether it runs; of this machine alone."""
-    import psutil
-
-    try:
-      process = psutil.Process(self.pid)
-      began, status = process.create_time(), process.status()
-    except psutil.NoSuchProcess:
-      return False
-    # Another process may have its number by now.
-    same = abs(began - self.started) <= _CLOCK_S
-    return same and status != psutil.STATUS_ZOMBIE
 
 
 class _Record(pydantic.BaseModel):
@@ -298,8 +240,8 @@ def held(
   lock = Lock(root, cells)
   lock.take(breaking)
   try:
-    if lock.alone():
-      disk.remove_temporary(root)
+    for folder in (root, root / examples.FOLDER):
+      disk.remove_temporary(folder)
     yield lock
     check(root, lock.name)
   finally:
@@ -354,13 +296,3 @@ def waiting(
     yield
   finally:
     lock.release()
-
-
-@functools.cache
-def _system() -> str:
-  """Of this machine since it was started, and of this container."""
-  parts = [socket.gethostname()]
-  boot = pathlib.Path("/proc/sys/kernel/random/boot_id")
-  if boot.exists():  # Linux
-    parts += [boot.read_text("ascii"), os.readlink("/proc/self/ns/pid")]
-  return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]

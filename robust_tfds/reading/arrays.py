@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import zipfile
@@ -27,8 +28,27 @@ def npz_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
       code), or promises more than the file can hold.
   """
   size = text_lib.file_size(path)
+  return _arrays(path, size, str(path))
+
+
+def npz_bytes(data: bytes, source: str) -> dict[str, np.ndarray]:
+  """The arrays of a `.npz` file of which the bytes are known, as `npz_file`.
+
+  Args:
+    data: all bytes of the file.
+    source: what a refusal begins with, the file's path.
+
+  Raises:
+    UserError: see `npz_file`.
+  """
+  return _arrays(io.BytesIO(data), len(data), source)
+
+
+def _arrays(
+  file: str | os.PathLike | IO[bytes], size: int, path: str
+) -> dict[str, np.ndarray]:
   try:
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(file) as archive:
       members = archive.infolist()
       _check_members(path, members, size)
       return {
