@@ -205,6 +205,7 @@ def in_tensorflow() -> Iterator[None]:
   import tensorflow as tf
 
   reader, writer = tf.data.TFRecordDataset, tf.io.TFRecordWriter
+  schemes = [*tf.io.gfile.get_registered_schemes(), SCHEME.removesuffix("://")]
   root = f"{os.environ[_ROOT]}/"
 
   def read(names: Any, *args: Any, **kwargs: Any) -> Any:
@@ -221,6 +222,7 @@ def in_tensorflow() -> Iterator[None]:
   with (
     mock.patch.object(tf.data, "TFRecordDataset", read),
     mock.patch.object(tf.io, "TFRecordWriter", write),
+    mock.patch.object(tf.io.gfile, "get_registered_schemes", lambda: schemes),
   ):
     yield
 
