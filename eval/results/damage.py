@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import examples as examples_lib
 from robust_tfds.eval.results import note as note_lib
@@ -56,7 +57,7 @@ def check_no_links(root: epath.Path, folder: epath.Path) -> None:
   Raises:
     DamagedError: names the link.
   """
-  if not disk.is_local(folder):  # buckets have none
+  if not paths.is_local(folder):  # buckets have none
     return
   place = pathlib.Path(folder)
   between = [p for p in place.parents if p.is_relative_to(root) and p != root]

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.eval.results.process import Process
 
 _ADVICE = {
@@ -38,11 +39,6 @@ class DiskError(errors.UserError, OSError):
   """Something could not be written; what was finished is untouched."""
 
 
-def is_local(path: epath.PathLike) -> bool:
-  """Whether a path is of the operating system's files and not in a bucket."""
-  return "://" not in os.fspath(path)
-
-
 @contextlib.contextmanager
 def writing(path: epath.PathLike) -> Iterator[None]:
   """Turns what the system refuses into words.
@@ -54,7 +50,8 @@ def writing(path: epath.PathLike) -> Iterator[None]:
     DiskError: says which path, what the system said and what to do.
   """
   try:
-    yield
+    with paths.os_errors(path):
+      yield
   except DiskError:
     raise
   except OSError as e:
@@ -79,13 +76,11 @@ def write_bytes(
   Raises:
     DiskError: see `writing`; the file is as it was.
   """
-  if is_local(path):
+  if paths.is_local(path):
     _replace(pathlib.Path(path), data, sync)
     return
-  try:
+  with writing(path):
     epath.Path(path).write_bytes(data)
-  except Exception as e:  # stores raise errors of their own
-    raise _refusal(OSError(str(e)), path) from e
 
 
 def _replace(path: pathlib.Path, data: bytes, sync: bool) -> None:
@@ -112,7 +107,7 @@ def remove_temporary(folder: epath.PathLike) -> None:
   What a process of this machine writes that is alive stays, and for a day what
   one of another machine left: nobody here knows whether it is alive.
   """
-  if not is_local(folder):
+  if not paths.is_local(folder):
     return
   for path in pathlib.Path(folder).glob(f".*{_TEMPORARY}"):
     writer = path.name.removesuffix(_TEMPORARY).rpartition(".")[2]
@@ -131,25 +126,11 @@ def _is_left(path: pathlib.Path, process: Process) -> bool:
   return False
 
 
-def size_and_time(path: epath.PathLike) -> tuple[int, float]:
-  """Bytes of a file and when it was last changed, by its own system's clock.
-
-  Raises:
-    UserError: there is no such file.
-  """
-  try:
-    if is_local(path):
-      stat = os.stat(path)
-      return stat.st_size, stat.st_mtime
-    entry = epath.Path(path).stat()
-    return entry.length, entry.mtime
-  except FileNotFoundError as e:
-    raise errors.UserError(f"{path}: there is no such file.") from e
-
-
 def exists(path: epath.PathLike) -> bool:
   """Whether anything has that name, a link to nothing included."""
-  return os.path.lexists(path) if is_local(path) else epath.Path(path).exists()
+  return (
+    os.path.lexists(path) if paths.is_local(path) else epath.Path(path).exists()
+  )
 
 
 def below(folder: epath.Path, depth: int) -> list[epath.Path]:
@@ -161,10 +142,11 @@ def below(folder: epath.Path, depth: int) -> list[epath.Path]:
 
 
 def _children(folder: epath.Path) -> list[epath.Path]:
-  try:
-    return list(folder.iterdir()) if folder.is_dir() else []
-  except FileNotFoundError:  # gone meanwhile
-    return []
+  with paths.os_errors(folder):
+    try:
+      return list(folder.iterdir()) if folder.is_dir() else []
+    except FileNotFoundError:  # gone meanwhile
+      return []
 
 
 def move(source: epath.Path, target: epath.Path, first: str = "") -> None:
@@ -183,7 +165,7 @@ def move(source: epath.Path, target: epath.Path, first: str = "") -> None:
   """
   with writing(target):
     target.parent.mkdir(parents=True, exist_ok=True)
-    if is_local(source):
+    if paths.is_local(source):
       os.replace(source, target)
     elif source.is_dir():
       children = sorted(source.iterdir(), key=lambda p: (p.name != first, p))
@@ -193,10 +175,28 @@ def move(source: epath.Path, target: epath.Path, first: str = "") -> None:
       source.replace(target)
 
 
-def remove_tree(path: epath.PathLike) -> None:
-  """Removes a folder and all below it, or as much as can be removed."""
-  with contextlib.suppress(OSError):
-    epath.Path(path).rmtree(missing_ok=True)
+def remove(path: epath.PathLike) -> None:
+  """Removes a file, a link, or a folder and all below it; or nothing is there.
+
+  Raises:
+    DiskError: it could not be removed.
+  """
+  with writing(path):
+    if paths.is_local(path) and not os.path.islink(path):
+      with contextlib.suppress(FileNotFoundError):
+        epath.Path(path).rmtree()
+    elif paths.is_local(path):
+      os.unlink(path)
+    else:
+      epath.Path(path).rmtree(missing_ok=True)
+      epath.Path(path).unlink(missing_ok=True)
+
+
+def remove_empty(folder: epath.PathLike) -> None:
+  """Removes a folder in which nothing is; buckets have none."""
+  if paths.is_local(folder):
+    with contextlib.suppress(OSError):
+      os.rmdir(folder)
 
 
 def _refusal(error: OSError, path: object) -> DiskError:

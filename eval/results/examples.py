@@ -18,6 +18,7 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results import packed
@@ -102,7 +103,10 @@ class Reader:
       UserError: it is not the file of the note; names it.
     """
     place = path(folder, file)
-    mark = str(place), file.sha256, *disk.size_and_time(place)
+    try:
+      mark = str(place), file.sha256, paths.state(place)
+    except FileNotFoundError as e:
+      raise errors.UserError(f"{place}: there is no such file.") from e
     with self._lock:
       if mark not in self._sets:
         columns = packed.loads(note_lib.read_file(place, file), str(place))

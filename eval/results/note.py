@@ -19,6 +19,7 @@ import pydantic
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.reading import limits
 
@@ -213,7 +214,7 @@ def file_sha256(path: epath.Path) -> str:
   """
   digest = hashlib.sha256()
   try:
-    with epath.Path(path).open("rb") as file:
+    with paths.opened(path) as file:
       while block := file.read(_BLOCK):
         digest.update(block)
   except OSError as e:

@@ -37,6 +37,7 @@ from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results import damage
@@ -122,7 +123,7 @@ class Workdir:
     Raises:
       UserError: names the path.
     """
-    if not disk.is_local(self.path):  # no folder is in a file's way there
+    if not paths.is_local(self.path):  # no folder is in a file's way there
       return
     if disk.exists(self.path) and not self.path.is_dir():
       raise errors.UserError(
@@ -335,7 +336,7 @@ class Workdir:
     for folder in folders:
       if _SEED.fullmatch(folder.name) and (
         disk.exists(folder / note_lib.FILE)
-        or disk.is_local(folder)
+        or paths.is_local(folder)
         and not damage.is_folder(folder)
       ):
         yield folder

@@ -135,7 +135,7 @@ class LockTest(absltest.TestCase):
         path = held.folder / "run.json"
         os.utime(path, (1, 1))
         time.sleep(0.2)
-        self.assertGreater(path.stat().st_mtime, 1)
+        self.assertGreater(os.stat(path).st_mtime, 1)
 
   def test_breaking(self):
     process, name = self._other(_HOLD_MORE)
