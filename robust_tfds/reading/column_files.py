@@ -127,7 +127,15 @@ def column_file(
       of its column's kind, empty (numbers alone), with control characters or of
       more than `CHARACTERS` characters. Names the column and the row.
   """
-  path = paths.of(path)
+  return _column_file(paths.of(path), required, texts, integers)
+
+
+def _column_file(
+  path: epath.Path,
+  required: Sequence[str],
+  texts: Sequence[str],
+  integers: Sequence[str],
+) -> ColumnFile:
   if path.suffix not in _FORMATS:
     raise errors.unknown(
       f"kind of predictions file, {path},", path.suffix, _FORMATS
