@@ -110,8 +110,8 @@ def is_local(path: str | os.PathLike) -> bool:
 
 def absolute(path: str | os.PathLike) -> epath.Path:
   """A path that stays the same when the working folder changes."""
-  path = of(path)
-  return path.resolve() if is_local(path) else path
+  place = of(path)
+  return place.resolve() if is_local(place) else place
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,6 +159,33 @@ def raw(path: str | os.PathLike) -> io.RawIOBase:
   if is_local(path):
     return io.FileIO(path)  # type: ignore[arg-type]
   return _BucketFile(of(path), state(path).size)
+
+
+def read_bytes(path: str | os.PathLike) -> bytes:
+  """All bytes of a file of ours; those of others have limits: `reading`.
+
+  Raises:
+    OSError: it cannot be read.
+  """
+  with opened(path) as file:
+    return file.read()
+
+
+def exist(many: Sequence[str | os.PathLike]) -> list[bool]:
+  """Whether each path is there; of buckets many are asked for at once.
+
+  Raises:
+    OSError: a bucket refuses.
+  """
+  if all(map(is_local, many)):
+    return [os.path.exists(path) for path in many]
+
+  def exists(path: str | os.PathLike) -> bool:
+    with os_errors(path):
+      return of(path).exists()
+
+  with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
+    return list(pool.map(exists, many))
 
 
 @contextlib.contextmanager
@@ -222,14 +249,14 @@ def scan(folder: str | os.PathLike) -> Sequence[os.DirEntry[str] | Entry]:
     OSError: there is no such folder, or it cannot be read.
   """
   if is_local(folder):
-    with os.scandir(folder) as local:
+    with os.scandir(os.fspath(folder)) as local:
       return sorted(local, key=lambda entry: entry.name)
   with os_errors(folder):
-    paths = sorted(of(folder).iterdir(), key=lambda path: path.name)
+    listed = sorted(of(folder).iterdir(), key=lambda path: path.name)
     with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
-      kinds = list(pool.map(lambda path: path.is_dir(), paths))
+      kinds = list(pool.map(lambda path: path.is_dir(), listed))
   return [
-    Entry(path.name, os.fspath(path), kind) for path, kind in zip(paths, kinds)
+    Entry(path.name, os.fspath(path), kind) for path, kind in zip(listed, kinds)
   ]
 
 
@@ -269,7 +296,7 @@ def files_below(folder: str | os.PathLike) -> Iterator[tuple[str, str]]:
     OSError: a bucket refuses.
   """
   if is_local(folder):
-    for place, _, files in os.walk(folder):
+    for place, _, files in os.walk(os.fspath(folder)):
       for name in files:
         whole = os.path.join(place, name)
         yield os.path.relpath(whole, folder).replace(os.sep, "/"), whole

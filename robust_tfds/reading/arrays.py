@@ -7,11 +7,13 @@ import math
 import os
 import zipfile
 import zlib
+from contextlib import AbstractContextManager
 from typing import IO
 
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.reading import limits
 from robust_tfds.reading import text as text_lib
 
@@ -28,7 +30,7 @@ def npz_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
       code), or promises more than the file can hold.
   """
   size = text_lib.file_size(path)
-  return _arrays(path, size, str(path))
+  return _arrays(paths.opened(path), size, str(path))
 
 
 def npz_bytes(data: bytes, source: str) -> dict[str, np.ndarray]:
@@ -45,10 +47,10 @@ def npz_bytes(data: bytes, source: str) -> dict[str, np.ndarray]:
 
 
 def _arrays(
-  file: str | os.PathLike | IO[bytes], size: int, path: str
+  opening: AbstractContextManager[IO[bytes]], size: int, path: str
 ) -> dict[str, np.ndarray]:
   try:
-    with zipfile.ZipFile(file) as archive:
+    with opening as file, zipfile.ZipFile(file) as archive:
       members = archive.infolist()
       _check_members(path, members, size)
       return {
@@ -125,7 +127,8 @@ def npy_file(path: str | os.PathLike, *, mmap: bool = False) -> np.ndarray:
 
   Args:
     path: of the file.
-    mmap: whether it is mapped, read-only, instead of read.
+    mmap: whether it is mapped, read-only, instead of read; a bucket's file is
+      read.
 
   Raises:
     UserError: no such file; not a `.npy`; Python objects (pickles, which can run
@@ -134,16 +137,21 @@ def npy_file(path: str | os.PathLike, *, mmap: bool = False) -> np.ndarray:
   size = text_lib.file_size(path)
   source = str(path)
   try:
-    with open(path, "rb") as file:
+    with paths.opened(path) as file:
       shape, order, dtype = _header(file, source)
       count = _count(shape, dtype, size - file.tell(), source)
-      if not count or not mmap:
-        limits.check_arrays(count * dtype.itemsize, source)
+      if count and mmap and paths.is_local(path):
+        return np.memmap(
+          path, dtype, "r", file.tell(), shape, order="F" if order else "C"
+        )
+      limits.check_arrays(count * dtype.itemsize, source)
+      if paths.is_local(path):
         flat = np.fromfile(file, dtype, count)
-        return flat.reshape(shape, order="F" if order else "C")
-      return np.memmap(
-        path, dtype, "r", file.tell(), shape, order="F" if order else "C"
-      )
+      else:
+        data = bytearray(count * dtype.itemsize)
+        _fill(file, data, source)
+        flat = np.frombuffer(data, dtype, count)
+      return flat.reshape(shape, order="F" if order else "C")
   except OSError as e:
     raise errors.UserError(f"{path}: cannot be read: {e}.") from e
 
