@@ -13,7 +13,7 @@ A column is stored under its name and how it is packed, read from the right:
   detections.lengths    how many each of the N rows has, and D; the rest of each
                         row is that of no detection: class -1, score 0, box 0
 
-What is read is equal to what was written, bit by bit.
+What is read is equal to what was written.
 """
 
 from __future__ import annotations
@@ -165,7 +165,8 @@ def _without_no_detections(columns: Columns) -> dict[str, np.ndarray]:
   rows, most = columns["classes"].shape
   there = np.zeros((rows, most), bool)
   for name, none in _NO_DETECTION.items():
-    there |= (columns[name].reshape(rows, most, -1) != none).any(axis=2)
+    values = columns[name] != none
+    there |= values.any(axis=tuple(range(2, values.ndim)))
   place = np.arange(1, most + 1)
   lengths = (there * place).max(axis=1, initial=0)
   kept = place <= lengths[:, None]
