@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from typing import Any
 
+from robust_tfds import paths
 from robust_tfds.datasets.sources import folders
 
 _URL = (
