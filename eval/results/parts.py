@@ -20,7 +20,6 @@ import dataclasses
 import hashlib
 import json
 import re
-import shutil
 import zipfile
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -28,10 +27,12 @@ from collections.abc import Sequence
 from typing import IO
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
 from robust_tfds import reading
 from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import packed
 from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
@@ -91,7 +92,7 @@ class Parts:
     with disk.writing(self._folder):
       self._folder.mkdir(parents=True, exist_ok=True)
       disk.remove_temporary(self._folder)
-      for path in self._folder.iterdir():
+      for path in disk.below(self._folder, 1):
         name = _parse(path.name)
         usable = name is not None and name.hosts == self._hosts
         if not usable or not expected <= self._cells_of(path):
@@ -150,9 +151,8 @@ class Parts:
 
   def remove(self) -> None:
     """Removes all parts, when the cells are finished."""
-    shutil.rmtree(self._folder, ignore_errors=True)
-    with contextlib.suppress(OSError):  # there are others
-      self._folder.parent.rmdir()
+    disk.remove(self._folder)
+    disk.remove_empty(self._folder.parent)
 
   def _some(
     self, names: Sequence[_Name], cells: Sequence[Cell]
@@ -165,7 +165,7 @@ class Parts:
       yield cell, predictions.concatenate(chunks.pop(cell))
 
   def _read(
-    self, path: disk.Path, cells: Sequence[Cell]
+    self, path: epath.Path, cells: Sequence[Cell]
   ) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
     """Cells and their rows of each chunk of a part."""
     try:
@@ -183,13 +183,14 @@ class Parts:
     for chunk in chunks:
       examples = _columns(arrays, f"{chunk}/examples/")
       for cell, number in numbers.items():
-        yield cell, {**examples, **_columns(arrays, f"{chunk}/{number}/")}
+        outputs = _columns(arrays, f"{chunk}/{number}/")
+        yield cell, {**packed.unpack(examples), **packed.unpack(outputs)}
 
   def _names(self) -> list[_Name]:
-    names = [_parse(path.name) for path in self._folder.iterdir()]
+    names = [_parse(path.name) for path in disk.below(self._folder, 1)]
     return [name for name in names if name is not None]
 
-  def _cells_of(self, path: disk.Path) -> set[str]:
+  def _cells_of(self, path: epath.Path) -> set[str]:
     """Keys of the cells that a part holds; none of a damaged one."""
     try:
       return set(_about(path))
@@ -226,10 +227,10 @@ class PartWriter:
       outputs: of every cell.
     """
     prefix = f"{self._chunks:05d}"
-    for name, array in examples.items():
+    for name, array in packed.pack(examples).items():
       self._write(f"{prefix}/examples/{name}", array)
     for cell, columns in outputs.items():
-      for name, array in columns.items():
+      for name, array in packed.pack(columns).items():
         self._write(f"{prefix}/{self._numbers[cell]}/{name}", array)
     self._chunks += 1
 
@@ -245,7 +246,7 @@ def _save(out: IO[bytes], array: np.ndarray) -> None:
   )
 
 
-def _about(path: disk.Path) -> list[str]:
+def _about(path: epath.Path) -> list[str]:
   """Keys of the cells of a part, by number.
 
   Raises:

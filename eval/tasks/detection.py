@@ -147,7 +147,7 @@ class Detection(base.Task):
       "classes": outputs["classes"][rows].astype(np.int16),
     }
     if "masks" in outputs:
-      texts = [masks.run_lengths(outputs, int(i), batch.size[i]) for i in rows]
+      texts = masks.texts(outputs, rows, batch.size)
       columns["masks"] = np.array(texts, np.str_)
     return columns
 

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from typing import Any
 
+from robust_tfds import paths
 from robust_tfds.datasets.sources import folders
 
 _URL = (
@@ -45,7 +46,7 @@ def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:
   The folder is gone when the process ends.
   """
   try:
-    paths = dl_manager.download({n: f"{_URL}/{n}" for n in names})
+    files = dl_manager.download({n: f"{_URL}/{n}" for n in names})
   except Exception as e:  # TFDS raises many kinds for a missing network
     raise FileNotFoundError(
       f"The frost pictures could not be downloaded ({e}). Put frost1.png ..."
@@ -54,6 +55,7 @@ def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:
     ) from e
   folder = tempfile.mkdtemp(prefix="frost")
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
-  for name, path in paths.items():
-    shutil.copy(path, f"{folder}/{name}")
+  for name, path in files.items():
+    with open(f"{folder}/{name}", "wb") as copy:
+      copy.write(paths.read_bytes(path))
   return folder
