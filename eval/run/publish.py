@@ -185,9 +185,9 @@ class _Pictures:
       key = condition.name, condition.level
       if not self._plan.fly:
         # The authors' files may have ids of their own.
-        out.update(
-          {key: p for p in self._data.of(condition).find([name]).values()}
-        )
+        prepared = self._data.of(condition).find([name])
+        if name in prepared:
+          out[key] = prepared[name]
       elif self._plan.task.per_model:
         pixels = self._plan.task.sample(clean, condition, name)
         if pixels is not None:
