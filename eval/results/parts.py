@@ -143,7 +143,7 @@ class Parts:
       UserError: a damaged part, which is removed.
     """
     names = sorted(n for n in self._names() if n.hosts == self._hosts)
-    size = sum((self._folder / str(n)).stat().st_size for n in names)
+    size = sum((self._folder / str(n)).stat().length for n in names)
     each = max(size // max(len(cells), 1), 1)
     step = max(_MOST_BYTES // each, 1)
     for start in range(0, len(cells), step):
