@@ -197,7 +197,7 @@ def frame_keys(key: jax.typing.ArrayLike, frames: np.ndarray) -> np.ndarray:
   may be worked on in parts.
 
   Args:
-    key: of the clip.
+    key: of the clip; or uint32 `[2, T]`, of every frame's clip.
     frames: their numbers, `[T]`.
   """
   number = np.asarray(frames, np.uint32)
