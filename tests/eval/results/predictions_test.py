@@ -47,13 +47,12 @@ class PredictionsTest(parameterized.TestCase):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
     self.cell = predictions.folder(self.root, "model", "fog_3")
-    self.unfinished = self.root / "unfinished"
     self.examples = self.root / "examples"
 
   def _finish(self, cell, columns) -> dict:
     return predictions.finish(cell, self.examples, columns, _FACTS, "test")
 
-  def test_sharding_and_order_do_not_change_a_byte(self):
+  def test_order_and_parts_do_not_change_a_byte(self):
     columns = _columns(["c.png", "a.png", "b.png"])
     written = []
     for name, parts in (
@@ -62,18 +61,20 @@ class PredictionsTest(parameterized.TestCase):
       ("two", [[1], [2, 0]]),
     ):
       cell = predictions.folder(self.root, name)
-      for i, rows in enumerate(parts):
-        part = _part(columns, rows)
-        predictions.write_shard(self.unfinished, part, i, len(parts))
-      self._finish(cell, predictions.merge(self.unfinished, len(parts)))
-      self.assertFalse(self.unfinished.exists())
-      written.append(
-        [p.read_bytes() for p in sorted(cell.iterdir(), key=lambda p: p.name)]
-      )
+      rows = predictions.concatenate(_part(columns, part) for part in parts)
+      self._finish(cell, dict(reversed(rows.items())))
+      written.append([p.read_bytes() for p in sorted(cell.iterdir())])
     self.assertLen(written[0], 2)
     self.assertLen(list(self.examples.iterdir()), 1)
     self.assertEqual(written[0], written[1])
     self.assertEqual(written[0], written[2])
+
+  def test_split(self):
+    of_examples, outputs = predictions.split(_columns(["a"]))
+    self.assertCountEqual(
+      of_examples, ["example_id", "group_id", "frame", "label"]
+    )
+    self.assertCountEqual(outputs, ["top5", "score"])
 
   def test_reads_back_sorted(self):
     self._finish(self.cell, _columns(["b", "a"]))
@@ -94,11 +95,6 @@ class PredictionsTest(parameterized.TestCase):
     path.unlink()
     with self.assertRaisesRegex(errors.UserError, f"^{path}: "):
       predictions.read(self.cell, self.examples)
-
-  def test_missing_shard_names_the_process(self):
-    predictions.write_shard(self.unfinished, _columns(["a"]), 0, 2)
-    with self.assertRaisesRegex(FileNotFoundError, "process 1 of 2"):
-      predictions.merge(self.unfinished, 2)
 
   def test_example_twice_is_refused(self):
     with self.assertRaisesRegex(ValueError, "'a' has more than one"):

@@ -142,17 +142,6 @@ class CellsTest(_WorkdirTest):
     self.assertEqual(self.workdir.note(asked).fingerprint, "old")
     self.assertFalse(self.workdir.done(_cell("fog_2")))
 
-  def test_hosts_write_shards(self):
-    cell = _cell("clean")
-    self.workdir.write_shard(cell, _columns("b"), 0, 2)
-    self.assertFalse(self.workdir.done(cell))
-    with self.assertRaisesRegex(FileNotFoundError, "process 1 of 2"):
-      self.workdir.merge_shards(cell, 2)
-    self.workdir.write_shard(cell, _columns("a"), 1, 2)
-    self.workdir.write_cell(cell, self.workdir.merge_shards(cell, 2))
-    ids = self.workdir.columns(cell)["example_id"]
-    self.assertEqual(ids.tolist(), ["a", "b"])
-
   def test_a_run_whose_lock_was_broken_finishes_no_cell(self):
     workdir = dataclasses.replace(self.workdir, writer="gone")
     with self.assertRaisesRegex(errors.UserError, "lock was removed"):
