@@ -32,8 +32,8 @@ from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import packing
 from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.pipeline import worker
-from robust_tfds.eval.results import parts as parts_lib
 from robust_tfds.eval.results import packed
+from robust_tfds.eval.results import parts as parts_lib
 from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
