@@ -134,11 +134,11 @@ def main(argv: Sequence[str]) -> None:
   with tempfile.TemporaryDirectory() as folder:
     cell = pathlib.Path(folder) / "cell"
     described = Cell("synthetic", "coco_c", conditions.Condition())
-    unfinished = pathlib.Path(folder) / "unfinished"
-    predictions.finish(cell, unfinished, found(rng, gt), described.note())
+    examples = pathlib.Path(folder) / "examples"
+    predictions.finish(cell, examples, found(rng, gt), described.note())
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
-    columns, _ = predictions.read(cell)
+    columns, _ = predictions.read(cell, examples)
     read = time.process_time() - start
     rows = task.cell_rows(described, columns, gt)
     took = time.process_time() - start
