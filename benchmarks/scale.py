@@ -305,9 +305,8 @@ def _bytes(count: float) -> str:
 
 
 def _duration(seconds: float) -> str:
-  for unit, size in (("days", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
-    if seconds >= 2 * size:
-      break
+  units = (("days", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+  unit, size = next((u for u in units if seconds >= 2 * u[1]), units[-1])
   count = seconds / size
   return f"{count:.{0 if count >= 10 else 1}f} {unit}"
 
