@@ -133,9 +133,7 @@ def builder(
   return cls(config=config_of(), data_dir=data_dir, file_format=file_format)
 
 
-def prepare(
-  name: str, config: str = "", **options: Any
-) -> base.Builder:
+def prepare(name: str, config: str = "", **options: Any) -> base.Builder:
   """A dataset's builder, prepared if it was not yet.
 
   Args:

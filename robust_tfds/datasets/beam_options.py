@@ -103,9 +103,7 @@ def _known() -> Mapping[str, argparse.Action]:
   }
 
 
-def _flag(
-  name: str, value: str, action: argparse.Action | None
-) -> list[str]:
+def _flag(name: str, value: str, action: argparse.Action | None) -> list[str]:
   """An option as Beam's own parser takes it."""
   if action is None or action.nargs != 0:
     return [f"--{name}={value}"]

@@ -318,7 +318,9 @@ def _run(
   try:
     with beam.Pipeline(options=options) as pipeline:
       _ = pipeline | job.template.split >> graph(job, places)
-  except Exception as e:  # each runner has its own, with the worker's in its text
+  except (
+    Exception
+  ) as e:  # each runner has its own, with the worker's in its text
     said = _SAID.search(str(e))
     if said is None:
       raise

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from etils import epath
 from typing_extensions import TypedDict
 
 from robust_tfds import errors
