@@ -29,6 +29,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import IO
 from typing import Any
 
@@ -109,8 +110,8 @@ def is_local(path: str | os.PathLike) -> bool:
 
 def absolute(path: str | os.PathLike) -> epath.Path:
   """A path that stays the same when the working folder changes."""
-  path = of(path)
-  return path.resolve() if is_local(path) else path
+  place = of(path)
+  return place.resolve() if is_local(place) else place
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,22 +143,49 @@ def state(path: str | os.PathLike) -> State:
   return State(told.length, (told.mtime,))
 
 
-@contextlib.contextmanager
-def opened(path: str | os.PathLike) -> Iterator[IO[bytes]]:
-  """A file to read from: buffered, with `seek` and `readinto`.
+def opened(path: str | os.PathLike) -> IO[bytes]:
+  """A file to read from: buffered, with `seek` and `readinto`, for `with`.
 
   Raises:
     OSError: it cannot be opened; reading raises it too.
   """
   if is_local(path):
-    with open(path, "rb") as file:
-      yield file
-    return
-  size = state(path).size
-  with contextlib.ExitStack() as stack:
+    return open(path, "rb")
+  return io.BufferedReader(raw(path), _BLOCK)
+
+
+def raw(path: str | os.PathLike) -> io.RawIOBase:
+  """As `opened` without a buffer."""
+  if is_local(path):
+    return io.FileIO(path)  # type: ignore[arg-type]
+  return _BucketFile(of(path), state(path).size)
+
+
+def read_bytes(path: str | os.PathLike) -> bytes:
+  """All bytes of a file of ours; those of others have limits: `reading`.
+
+  Raises:
+    OSError: it cannot be read.
+  """
+  with opened(path) as file:
+    return file.read()
+
+
+def exist(many: Sequence[str | os.PathLike]) -> list[bool]:
+  """Whether each path is there; of buckets many are asked for at once.
+
+  Raises:
+    OSError: a bucket refuses.
+  """
+  if all(map(is_local, many)):
+    return [os.path.exists(path) for path in many]
+
+  def exists(path: str | os.PathLike) -> bool:
     with os_errors(path):
-      raw = stack.enter_context(of(path).open("rb"))
-    yield io.BufferedReader(_Raw(raw, os.fspath(path), size), _BLOCK)
+      return of(path).exists()
+
+  with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
+    return list(pool.map(exists, many))
 
 
 @contextlib.contextmanager
@@ -184,6 +212,81 @@ def local_copy(path: str | os.PathLike) -> Iterator[str]:
     yield copy
 
 
+@dataclasses.dataclass(frozen=True)
+class Entry:
+  """What lies in a folder of a bucket, with the names of `os.DirEntry`.
+
+  Attributes:
+    name: in the folder.
+    path: the whole path.
+    folder: whether others lie below it.
+  """
+
+  name: str
+  path: str
+  folder: bool
+
+  def is_dir(self) -> bool:
+    """Whether it is a folder."""
+    return self.folder
+
+  def is_file(self) -> bool:
+    """Whether it is a file."""
+    return not self.folder
+
+  def is_symlink(self) -> bool:
+    """False: buckets have no links."""
+    return False
+
+
+def scan(folder: str | os.PathLike) -> Sequence[os.DirEntry[str] | Entry]:
+  """What lies in a folder, by name.
+
+  Of a bucket every entry is asked for its kind, many at once: 50,000 take a
+  minute; archives are quicker.
+
+  Raises:
+    OSError: there is no such folder, or it cannot be read.
+  """
+  if is_local(folder):
+    with os.scandir(os.fspath(folder)) as local:
+      return sorted(local, key=lambda entry: entry.name)
+  with os_errors(folder):
+    listed = sorted(of(folder).iterdir(), key=lambda path: path.name)
+    with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
+      kinds = list(pool.map(lambda path: path.is_dir(), listed))
+  return [
+    Entry(path.name, os.fspath(path), kind) for path, kind in zip(listed, kinds)
+  ]
+
+
+def names(folder: str | os.PathLike) -> list[str]:
+  """Names of what lies in a folder, sorted; none where there is no folder.
+
+  Raises:
+    OSError: it cannot be read.
+  """
+  try:
+    if is_local(folder):
+      return sorted(os.listdir(folder))
+    with os_errors(folder):
+      return sorted(path.name for path in of(folder).iterdir())
+  except (FileNotFoundError, NotADirectoryError):
+    return []
+
+
+def two_deep(folder: str | os.PathLike) -> list[tuple[str, str]]:
+  """(name of a folder in the folder, name in that), sorted.
+
+  Raises:
+    OSError: one of them cannot be read.
+  """
+  outer = names(folder)
+  with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
+    inner = pool.map(lambda name: names(of(folder) / name), outer)
+    return [(o, name) for o, listed in zip(outer, inner) for name in listed]
+
+
 def files_below(folder: str | os.PathLike) -> Iterator[tuple[str, str]]:
   """All files below a folder: (path below it with slashes, whole path).
 
@@ -193,12 +296,19 @@ def files_below(folder: str | os.PathLike) -> Iterator[tuple[str, str]]:
     OSError: a bucket refuses.
   """
   if is_local(folder):
-    for place, _, names in os.walk(folder):
-      for name in names:
+    for place, _, files in os.walk(os.fspath(folder)):
+      for name in files:
         whole = os.path.join(place, name)
         yield os.path.relpath(whole, folder).replace(os.sep, "/"), whole
     return
-  yield from _files_in_bucket(of(folder))
+  left = [("", os.fspath(folder))] if names(folder) else []
+  while left:
+    start, place = left.pop()
+    for entry in scan(place):
+      if entry.is_dir():
+        left.append((f"{start}{entry.name}/", entry.path))
+      else:
+        yield f"{start}{entry.name}", entry.path
 
 
 @contextlib.contextmanager
@@ -253,12 +363,15 @@ def _tensorflow_opens() -> bool:
   return importlib.util.find_spec("tensorflow") is not None
 
 
-class _Raw(io.RawIOBase):
+class _BucketFile(io.RawIOBase):
   """A bucket's file as Python's own are: `readinto`, and OSErrors alone."""
 
-  def __init__(self, file: Any, path: str, size: int):
+  def __init__(self, path: epath.Path, size: int):
     super().__init__()
-    self._file, self._path, self._size = file, path, size
+    self._path, self._size = os.fspath(path), size
+    self._stack = contextlib.ExitStack()
+    with os_errors(path):
+      self._file: Any = self._stack.enter_context(path.open("rb"))
 
   def readable(self) -> bool:
     """True."""
@@ -278,8 +391,8 @@ class _Raw(io.RawIOBase):
 
   def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
     """Moves; from the end by the size that the file had when it was opened."""
-    start = {os.SEEK_SET: 0, os.SEEK_END: self._size}
     with os_errors(self._path):
+      start = {os.SEEK_SET: 0, os.SEEK_END: self._size}
       here = self._file.tell() if whence == os.SEEK_CUR else start[whence]
       self._file.seek(max(0, here + offset))
     return here + offset
@@ -288,6 +401,11 @@ class _Raw(io.RawIOBase):
     """Where the next byte is read."""
     with os_errors(self._path):
       return self._file.tell()
+
+  def close(self) -> None:
+    """Closes the library's own file."""
+    self._stack.close()
+    super().close()
 
 
 def _fetch(source: epath.Path, copy: str) -> None:
@@ -300,23 +418,3 @@ def _fetch_folder(source: epath.Path, copy: str) -> None:
     place = pathlib.Path(copy, below)
     place.parent.mkdir(parents=True, exist_ok=True)
     _fetch(of(whole), str(place))
-
-
-def _files_in_bucket(folder: epath.Path) -> Iterator[tuple[str, str]]:
-  """As `files_below`; asks for the kind of many entries at once."""
-  with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
-    left = [("", folder)]
-    while left:
-      start, place = left.pop()
-      with os_errors(place):
-        try:
-          entries = list(place.iterdir())
-        except FileNotFoundError:
-          continue
-        kinds = list(pool.map(lambda entry: entry.is_dir(), entries))
-      for entry, is_folder in zip(entries, kinds, strict=True):
-        below = f"{start}{entry.name}"
-        if is_folder:
-          left.append((f"{below}/", entry))
-        else:
-          yield below, os.fspath(entry)

@@ -96,6 +96,28 @@ class OnBothTest(parameterized.TestCase):
     self.assertEmpty(list(paths.files_below(place / "nothing")))
 
   @parameterized.parameters("disk", "bucket")
+  def test_what_lies_in_a_folder(self, kind):
+    place = self._place(kind)
+    for name in ("b/2", "b/1", "a", "c/3"):
+      (place / name).parent.mkdir(parents=True, exist_ok=True)
+      (place / name).write_text(name)
+    entries = paths.scan(place)
+    self.assertEqual(
+      [(e.name, e.is_dir(), e.is_file(), e.is_symlink()) for e in entries],
+      [("a", False, True, False)]
+      + [(name, True, False, False) for name in ("b", "c")],
+    )
+    self.assertEqual(entries[1].path, f"{place}/b")
+    self.assertEqual(paths.names(place), ["a", "b", "c"])
+    self.assertEmpty(paths.names(place / "a"))
+    self.assertEmpty(paths.names(place / "nothing"))
+    self.assertEqual(
+      paths.two_deep(place), [("b", "1"), ("b", "2"), ("c", "3")]
+    )
+    with self.assertRaises(FileNotFoundError):
+      paths.scan(place / "nothing")
+
+  @parameterized.parameters("disk", "bucket")
   def test_a_file_that_is_not_there(self, kind):
     path = self._place(kind) / "a"
     with self.assertRaises(FileNotFoundError):

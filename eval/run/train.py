@@ -28,6 +28,7 @@ from absl import logging
 
 from robust_tfds import datasets
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.pipeline import clips
@@ -136,9 +137,9 @@ def check_whole(folder: pathlib.Path) -> dict[str, Any]:
 
 def _checksums(folder: pathlib.Path) -> dict[str, str]:
   """Name -> sha256 of all files of a trained model's checkpoint."""
-  paths = sorted(p for p in (folder / _WEIGHTS).rglob("*") if p.is_file())
   return {
-    p.relative_to(folder).as_posix(): note_lib.file_sha256(p) for p in paths
+    f"{_WEIGHTS}/{below}": note_lib.file_sha256(paths.of(whole))
+    for below, whole in sorted(paths.files_below(folder / _WEIGHTS))
   }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from etils import epath
 
+from robust_tfds import paths
 from robust_tfds.datasets.sources import folders
 
 _URL = (
@@ -67,7 +68,7 @@ def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:
   The folder is gone when the process ends.
   """
   try:
-    paths = dl_manager.download({n: f"{_URL}/{n}" for n in names})
+    files = dl_manager.download({n: f"{_URL}/{n}" for n in names})
   except Exception as e:  # TFDS raises many kinds for a missing network
     raise FileNotFoundError(
       f"The frost pictures could not be downloaded ({e}). Put frost1.png ..."
@@ -76,6 +77,7 @@ def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:
     ) from e
   folder = tempfile.mkdtemp(prefix="frost")
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
-  for name, path in paths.items():
-    shutil.copy(path, f"{folder}/{name}")
+  for name, path in files.items():
+    with open(f"{folder}/{name}", "wb") as copy:
+      copy.write(paths.read_bytes(path))
   return folder

@@ -1,5 +1,6 @@
 """Files are written whole or not at all, and failures are said in words."""
 
+import dataclasses
 import errno
 import os
 import pathlib
@@ -9,6 +10,7 @@ from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import process
 
 
 class DiskTest(absltest.TestCase):
@@ -53,10 +55,18 @@ class DiskTest(absltest.TestCase):
       disk.write_text(self.path, "x")
 
   def test_remains_of_the_killed(self):
-    (self.folder / ".a.json.0123abcd.tmp").touch()
-    (self.folder / "users.tmp").touch()
+    this = process.Process.this()
+    dead = dataclasses.replace(this, started=this.started - 60)
+    far = dataclasses.replace(this, system="elsewhere")
+    old = dataclasses.replace(far, nonce="old")
+    for writer in (this, dead, far, old):
+      (self.folder / f".a.json.{writer.name}.tmp").touch()
+    for name in ("users.tmp", ".users.tmp"):
+      (self.folder / name).touch()
+    os.utime(self.folder / f".a.json.{old.name}.tmp", (1, 1))
     disk.remove_temporary(self.folder)
-    self.assertEqual(self._names(), ["users.tmp"])
+    stay = [f".a.json.{writer.name}.tmp" for writer in (this, far)]
+    self.assertCountEqual(self._names(), ["users.tmp", ".users.tmp", *stay])
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from absl.testing import absltest
 from robust_tfds import errors
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import lock
+from robust_tfds.eval.results.process import Process
 
 _HOLD = """
 import pathlib, sys, time
@@ -82,27 +83,29 @@ class LockTest(absltest.TestCase):
 
   def test_other_cells_go_on_side_by_side(self):
     process, name = self._other()
-    (self.root / ".config.json.0.tmp").touch()  # may be the other's
+    temporary = self.root / f".config.json.{name}.tmp"
+    temporary.touch()
     with lock.held(self.root, ["c"]) as held:
       self.assertFalse(held.alone())
     self.assertEqual(os.listdir(self.root / lock.FOLDER), [name])
-    self.assertTrue((self.root / ".config.json.0.tmp").exists())
+    self.assertTrue(temporary.exists())
 
   def test_the_killed_are_gone_at_once(self):
     process, name = self._other()
     process.send_signal(signal.SIGKILL)
     # Not waited for: a zombie is dead as well.
-    while lock.Process.parse(name).alive():
+    while Process.parse(name).alive():
       time.sleep(0.01)
-    (self.root / ".config.json.0.tmp").touch()
+    temporary = self.root / f".config.json.{name}.tmp"
+    temporary.touch()
     with lock.held(self.root, ["a"]) as held:
       self.assertEqual(os.listdir(self.root / lock.FOLDER), [held.name])
-      self.assertFalse((self.root / ".config.json.0.tmp").exists())
+      self.assertFalse(temporary.exists())
     self.assertEmpty(list(self.root.iterdir()))
 
   def test_a_process_of_the_same_number_is_another(self):
     with lock.held(self.root, ["a"]) as held:
-      this = lock.Process.parse(held.name)
+      this = Process.parse(held.name)
       older = f"{this.system}-{this.pid}-{this.started - 60}-0"
       os.rename(held.folder, held.folder.with_name(older))
       with lock.held(self.root, ["a"]) as next_one:
@@ -132,7 +135,7 @@ class LockTest(absltest.TestCase):
         path = held.folder / "run.json"
         os.utime(path, (1, 1))
         time.sleep(0.2)
-        self.assertGreater(path.stat().st_mtime, 1)
+        self.assertGreater(os.stat(path).st_mtime, 1)
 
   def test_breaking(self):
     process, name = self._other(_HOLD_MORE)

@@ -39,9 +39,10 @@ class PredictionsTest(absltest.TestCase):
     self.root = pathlib.Path(self.create_tempdir().full_path)
     self.cell = predictions.folder(self.root, "model", "fog_3")
     self.unfinished = self.root / "unfinished"
+    self.examples = self.root / "examples"
 
   def _finish(self, cell, columns) -> dict:
-    return predictions.finish(cell, self.unfinished, columns, _FACTS, "test")
+    return predictions.finish(cell, self.examples, columns, _FACTS, "test")
 
   def test_sharding_and_order_do_not_change_a_byte(self):
     columns = _columns(["c.png", "a.png", "b.png"])
@@ -61,12 +62,13 @@ class PredictionsTest(absltest.TestCase):
         [p.read_bytes() for p in sorted(cell.iterdir(), key=lambda p: p.name)]
       )
     self.assertLen(written[0], 2)
+    self.assertLen(list(self.examples.iterdir()), 1)
     self.assertEqual(written[0], written[1])
     self.assertEqual(written[0], written[2])
 
   def test_reads_back_sorted(self):
     self._finish(self.cell, _columns(["b", "a"]))
-    columns, note = predictions.read(self.cell)
+    columns, note = predictions.read(self.cell, self.examples)
     self.assertEqual(columns["example_id"].tolist(), ["a", "b"])
     self.assertEqual(columns["label"].tolist(), [1, 0])
     self.assertEqual((note.model, note.config), ("model", "fog_3"))
@@ -76,13 +78,13 @@ class PredictionsTest(absltest.TestCase):
     self._finish(self.cell, _columns(["b", "a"]))
     path = self.cell / predictions.FILE
     data = path.read_bytes()
-    for damaged in (b"", data[:-7], data.replace(b"a", b"c", 1), data + b"x"):
+    for damaged in (b"", data[:-7], data.replace(b"\0", b"c", 1), data + b"x"):
       path.write_bytes(damaged)
       with self.assertRaisesRegex(errors.UserError, f"^{path}: "):
-        predictions.read(self.cell)
+        predictions.read(self.cell, self.examples)
     path.unlink()
     with self.assertRaisesRegex(errors.UserError, f"^{path}: "):
-      predictions.read(self.cell)
+      predictions.read(self.cell, self.examples)
 
   def test_missing_shard_names_the_process(self):
     predictions.write_shard(self.unfinished, _columns(["a"]), 0, 2)
@@ -100,11 +102,12 @@ class PredictionsTest(absltest.TestCase):
     full = OSError(errno.ENOSPC, "No space left on device")
     with mock.patch.object(os, "fsync", side_effect=full):
       with self.assertRaisesRegex(
-        disk.DiskError, f"^{self.cell}: could not be written: No space .* free"
+        disk.DiskError,
+        f"^{self.cell}.*: could not be written: No space .* free",
       ):
         self._finish(self.cell, _columns(["a"]))
-    self.assertFalse(self.cell.exists())
-    predictions.read(other)
+    self.assertEmpty(list(self.cell.iterdir()))
+    predictions.read(other, self.examples)
 
   def test_folder_names_stay_inside(self):
     cell = predictions.folder(self.root, "../evil", "a/b", "..")

@@ -40,6 +40,7 @@ def _columns(*ids: str) -> dict[str, np.ndarray]:
     "example_id": np.array(ids),
     "frame": np.zeros(len(ids), np.int32),
     "label": np.arange(len(ids)),
+    "top5": np.arange(5 * len(ids)).reshape(-1, 5),
   }
 
 
@@ -81,11 +82,11 @@ class ClaimTest(_WorkdirTest):
   def test_a_workdir_without_versions_is_of_version_1(self):
     self.workdir.claim(_config())
     self._edit(versions=None)
-    self._refuses("is a workdir of version 1; this code .* version 3")
+    self._refuses("is a workdir of version 1; this code .* version 4")
     with self.assertRaisesRegex(errors.UserError, "of version 1"):
       self.workdir.config()
 
-  @parameterized.parameters(2, 4)
+  @parameterized.parameters(3, 5)
   def test_another_version(self, version):
     self.workdir.claim(_config())
     pixels = provenance.PIXELS_VERSION
@@ -111,7 +112,7 @@ class ClaimTest(_WorkdirTest):
 
   def test_what_cannot_change_a_number_may_change(self):
     self.workdir.claim(_config())
-    other = _config(data_dir="/b", manual_dir="/m", cache_gib=1.0)
+    other = _config(data_dir="/b", manual_dir="/m", block_mib=1)
     other.batch_size, other.reports = 4, False
     self.workdir.claim(other)
     self.assertEqual(self.workdir.config(), other)
@@ -193,18 +194,26 @@ class DamageTest(_WorkdirTest):
     for config in ("clean", "fog_1", "fog_2", "fog_3"):
       ids = "abc"
       self.workdir.write_cell(_cell(config), _columns(*ids), "test")
-    self.folder = self.workdir.cell_folder(_cell("fog_2"))
+    self.folder = pathlib.Path(self.workdir.cell_folder(_cell("fog_2")))
     self.npz = self.folder / "predictions.npz"
     self.note = self.folder / note_lib.FILE
 
-  def _damaged(self, *paths: pathlib.Path) -> None:
-    """Holds that `paths` are named, first of all and with what to do."""
+  def _damaged(self, *paths: pathlib.Path, sizes: bool = True) -> None:
+    """Holds that `paths` are named, first of all and with what to do.
+
+    Args:
+      *paths: what is damaged.
+      sizes: whether notes and sizes tell, without reading.
+    """
     damaged = self.workdir.damaged()
     named = [str(reason).split(": ")[0] for reason in damaged.values()]
     self.assertEqual(named, [str(p) for p in paths])
-    with self.assertRaisesRegex(
-      damage.DamagedError, f"^{re.escape(str(paths[0]))}: .*--repair"
-    ):
+    if sizes:
+      with self.assertRaisesRegex(
+        damage.DamagedError, f"^{re.escape(str(paths[0]))}: .*--repair"
+      ):
+        self.workdir.check_cells()
+    else:
       self.workdir.check_cells()
     for folder in damaged:
       self.workdir.move_aside(folder)
@@ -229,7 +238,7 @@ class DamageTest(_WorkdirTest):
       self.npz.write_bytes(new)
     with self.assertRaisesRegex(damage.DamagedError, f"^{self.npz}: "):
       self.workdir.columns(_cell("fog_2"))
-    self._damaged(self.npz)
+    self._damaged(self.npz, sizes=how != "flipped")
 
   @parameterized.parameters("", "{}", "[1]", "null", "{", '{"a": 1, "a": 2}')
   def test_other_notes(self, text):
@@ -237,15 +246,63 @@ class DamageTest(_WorkdirTest):
     self._refused_by_all(self.note)
     self._damaged(self.note)
 
-  def test_no_note(self):
-    self.note.unlink()
-    self._refused_by_all(self.note)
-    self._damaged(self.note)
+  def test_a_cell_without_its_note_is_not_finished(self):
+    written = self._contents()
+    for removed in (self.note, self.npz):
+      removed.unlink()
+      self.assertFalse(self.workdir.done(_cell("fog_2")))
+      self.assertLen(self.workdir.cells(), 3)
+      self.assertEmpty(self.workdir.damaged())
+    self.workdir.write_cell(_cell("fog_2"), _columns(*"abc"), "test")
+    self.assertEqual(self._contents(), written)
+
+  def _contents(self) -> dict[pathlib.Path, bytes]:
+    paths = pathlib.Path(self.workdir.path).rglob("*")
+    return {p: p.read_bytes() for p in paths if p.is_file()}
+
+  @parameterized.parameters("flipped", "cut", "gone")
+  def test_examples(self, how):
+    """What all cells share: named, and made anew with them."""
+    written = self._contents()
+    (path,) = pathlib.Path(self.workdir.examples).iterdir()
+    self.workdir.columns(_cell("fog_2"))
+    data = path.read_bytes()
+    if how == "gone":
+      path.unlink()
+    else:
+      flipped = bytes([*data[:50], data[50] ^ 1, *data[51:]])
+      path.write_bytes(flipped if how == "flipped" else data[:-9])
+    with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .*--repair"):
+      self.workdir.columns(_cell("fog_2"))
+    damaged = self.workdir.damaged()
+    self.assertLen(damaged, 4 if how == "gone" else 5)
+    for place, reason in damaged.items():
+      self.assertStartsWith(reason, f"{path}: ")
+      self.workdir.move_aside(place)
+    self.assertEmpty(self.workdir.cells())
+    for config in ("clean", "fog_1", "fog_2", "fog_3"):
+      self.workdir.write_cell(_cell(config), _columns(*"abc"), "test")
+    moved = self.workdir.path / "damaged"
+    again = {
+      p: d for p, d in self._contents().items() if moved not in p.parents
+    }
+    self.assertEqual(again, written)
+
+  def test_damaged_examples_are_written_again_with_any_cell(self):
+    (path,) = pathlib.Path(self.workdir.examples).iterdir()
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + b"x")
+    self.workdir.write_cell(_cell("fog_4"), _columns(*"abc"), "test")
+    self.assertEqual(path.read_bytes(), data)
+
+  def test_nobody_may_change_examples_that_cells_share(self):
+    columns = self.workdir.columns(_cell("fog_2"))
+    with self.assertRaisesRegex(ValueError, "read-only"):
+      columns["label"] += 1
 
   def test_a_file_in_a_cells_place(self):
     shutil.rmtree(self.folder)
     self.folder.write_text("x")
-    self.assertTrue(self.workdir.done(_cell("fog_2")))
     self._refused_by_all(self.note)
     self._damaged(self.note)
 
@@ -275,14 +332,14 @@ class DamageTest(_WorkdirTest):
 
   def test_columns_of_two_cells_swapped(self):
     columns = _columns(*"abc")
-    columns["label"] += 1
+    columns["top5"] = columns["top5"][:, ::-1]
     shutil.rmtree(self.folder)
     self.workdir.write_cell(_cell("fog_2"), columns, "test")
     other = self.workdir.cell_folder(_cell("fog_3")) / "predictions.npz"
     data = other.read_bytes()
     other.write_bytes(self.npz.read_bytes())
     self.npz.write_bytes(data)
-    self._damaged(self.npz, other)
+    self._damaged(self.npz, other, sizes=False)
 
   def test_other_examples_than_the_cells_beside_it(self):
     for ids in ("ab", "abd"):
@@ -315,7 +372,7 @@ class DamageTest(_WorkdirTest):
     self._refused_by_all(self.npz)
     self._damaged(self.npz)
     link = self.workdir.path.with_name("link")
-    link.symlink_to(self.workdir.path)
+    os.symlink(self.workdir.path, link)
     workdir_lib.Workdir(link).check_cells()
 
   def test_what_others_put_there_is_left_alone(self):
