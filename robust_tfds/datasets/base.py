@@ -453,13 +453,13 @@ class Builder(
   ) -> None:
     """Makes the set's files in a folder that TFDS gives its name afterwards."""
     if self._by_beam():
-      self._make_by_beam(dl_manager, download_config.beam_options)
+      self._make_by_beam(dl_manager, download_config)
     else:
       super()._download_and_prepare(dl_manager, download_config)
     if self._note and building.is_local(self.data_path):
       source_notes.write(self.data_path, self._note)
 
-  def _make_by_beam(self, dl_manager: Any, beam_options: Any) -> None:
+  def _make_by_beam(self, dl_manager: Any, download_config: Any) -> None:
     splits = [
       pipelines.make(
         split,
@@ -471,7 +471,7 @@ class Builder(
           data_dir=self.data_path,
           filetype_suffix=self.info.file_format.file_suffix,
         ),
-        beam_options,
+        download_config,
       )
       for name, split in self._split_generators(dl_manager).items()
     ]
