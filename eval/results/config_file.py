@@ -27,7 +27,6 @@ VERSION = 4
 _RESUMABLE = (
   "batch_size",
   "data.block_mib",
-  "data.cache_gib",
   "data.data_dir",
   "data.manual_dir",
   "reports",

@@ -11,8 +11,11 @@ import contextlib
 import errno
 import os
 import pathlib
+import shutil
+import tempfile
 import time
 from collections.abc import Iterator
+from typing import IO
 
 from etils import epath
 
@@ -85,8 +88,7 @@ def write_bytes(
 
 def _replace(path: pathlib.Path, data: bytes, sync: bool) -> None:
   """Writes under a name that tells the process, then renames."""
-  name = f".{path.name}.{Process.this().name}{_TEMPORARY}"
-  temporary = path.with_name(name)
+  temporary = _temporary(path)
   try:
     with open(temporary, "wb") as file:
       file.write(data)
@@ -99,6 +101,40 @@ def _replace(path: pathlib.Path, data: bytes, sync: bool) -> None:
   finally:
     with contextlib.suppress(OSError):
       temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: pathlib.Path) -> pathlib.Path:
+  return path.with_name(f".{path.name}.{Process.this().name}{_TEMPORARY}")
+
+
+@contextlib.contextmanager
+def whole_file(path: epath.Path) -> Iterator[IO[bytes]]:
+  """A file that is written bit by bit, and is there whole at the end.
+
+  Args:
+    path: of the file.
+
+  Raises:
+    DiskError: see `writing`; the file is as it was, as after any other error.
+  """
+  with writing(path):
+    if not paths.is_local(path):
+      with tempfile.TemporaryFile() as file:
+        yield file
+        file.seek(0)
+        with path.open("wb") as target:
+          shutil.copyfileobj(file, target)
+      return
+    temporary = _temporary(pathlib.Path(path))
+    try:
+      with open(temporary, "wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+      os.replace(temporary, path)
+    finally:
+      with contextlib.suppress(OSError):
+        temporary.unlink(missing_ok=True)
 
 
 def remove_temporary(folder: epath.PathLike) -> None:

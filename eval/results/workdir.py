@@ -56,6 +56,7 @@ _FOLDERS = (
   "damaged",
   "examples",
   "models",
+  "parts",
   "reports",
   "running",
 )
@@ -244,8 +245,7 @@ class Workdir:
     Returns:
       The columns as they are read back.
     """
-    if self.writer:
-      lock.check(self.path, self.writer)
+    self.check_writer()
     return predictions.finish(
       self.cell_folder(cell),
       self.examples,
@@ -253,6 +253,11 @@ class Workdir:
       cell.note(),
       split,
     )
+
+  def check_writer(self) -> None:
+    """Refuses to go on where another run took over, see `lock.check`."""
+    if self.writer:
+      lock.check(self.path, self.writer)
 
   def write_shard(
     self, cell: Cell, columns: predictions.Columns, index: int, count: int

@@ -73,7 +73,7 @@ def measure(
   ]
 
   def pairs() -> Iterator[tuple[str, int, np.ndarray, np.ndarray]]:
-    for example in source.examples():
+    for example in source.rows():
       image = np.asarray(example["image"])
       name = inputs.text(example["example_id"])
       for condition in listed:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
+from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
@@ -30,6 +31,8 @@ from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.run.progress import Progress
+
+_BLOCK_MIB = 512
 
 
 class Runner:
@@ -60,7 +63,7 @@ class Runner:
     self.data = data_lib.Data(plan, self.workdir, self.host, self.stages)
 
   def run(self) -> list[table.Row]:
-    """Everything; returns the table's rows.
+    """Everything; returns the table's rows, on the first host.
 
     Raises:
       UserError: bad data, models or outputs, a damaged workdir, or one in which
@@ -71,14 +74,13 @@ class Runner:
       with self._preparing():
         loaded, truth, cells = self._prepare()
       fingerprints.check_finished(self.workdir, cells)
-      self._make(cells, loaded, truth)
-      scored = self.plan.task.score(
-        ((cell, self.workdir.columns(cell)) for cell in cells), truth
-      )
+      outcome = publish.Outcome(self.plan, self.workdir, self.data, truth)
+      self._make(cells, loaded, outcome)
+      rows = []
       if self.host.index == 0:
-        publish.publish(self.plan, self.workdir, self.data, self.stages, scored)
+        rows = outcome.publish(cells, self.stages)
       hosts.barrier(self.host, "end")
-    return scored.rows
+    return rows
 
   @contextlib.contextmanager
   def _locked(self) -> Iterator[None]:
@@ -166,14 +168,24 @@ class Runner:
     self,
     cells: list[Cell],
     loaded: Mapping[str, models_lib.LoadedModel],
-    truth: Mapping[str, Any] | None,
+    outcome: publish.Outcome,
   ) -> None:
-    """All cells that are not finished, condition after condition."""
-    unfinished = [c for c in cells if not self.workdir.done(c)]
+    """All cells that are not finished, and the outcome of all that are.
+
+    Finished ones are read first: damage is said before hours of work.
+    """
+    lacking = [c for c in cells if not self.workdir.done(c)]
+    if self.host.index == 0:
+      for cell in cells:
+        if cell not in lacking:
+          outcome.add(cell, self.workdir.columns(cell))
     progress = Progress(
-      len(cells), len(cells) - len(unfinished), quiet=self.host.index > 0
+      len(cells),
+      len(cells) - len(lacking),
+      sum(self._images(cell) for cell in lacking),
+      quiet=self.host.index > 0,
     )
-    maker = cells_lib.CellMaker(
+    with cells_lib.CellMaker(
       self.plan.task,
       loaded,
       self.workdir,
@@ -181,9 +193,21 @@ class Runner:
       self.host,
       self.stages,
       progress,
-      truth,
-    )
+      outcome.add,
+      self.plan.config.data.get("block_mib", _BLOCK_MIB) << 20,
+    ) as maker:
+      for source, conditions in self._by_source().items():
+        of_source = [c for c in cells if c.condition in conditions]
+        maker.run(of_source, [c for c in of_source if c in lacking], source)
+
+  def _images(self, cell: Cell) -> int:
+    """That a cell's model is shown on this host."""
+    each = self.plan.task.images_per_example(cell.condition)
+    return each * self.data.of(cell.condition).share
+
+  def _by_source(self) -> dict[inputs.Source, list[Condition]]:
+    """The sets that are read, and what is made of each."""
+    out: dict[inputs.Source, list[Condition]] = {}
     for condition in self.plan.conditions:
-      of_condition = [c for c in unfinished if c.condition == condition]
-      if of_condition:
-        maker.run(of_condition, self.data.of(condition))
+      out.setdefault(self.data.of(condition), []).append(condition)
+    return out

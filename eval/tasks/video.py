@@ -131,6 +131,15 @@ class Video(base.Task):
       sampling=self._sampling,
     )
 
+  def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
+    """The usual ones, and `shift` and `category` where videos have them."""
+    columns = super().example_columns(batch)
+    for name in _NATURAL:
+      if batch.examples and name in batch.examples[0]:
+        texts = [inputs.text(e[name]) for e in batch.examples]
+        columns[name] = np.array(texts, np.str_)
+    return columns
+
   def reducer(self, condition: Condition) -> predict.Reduce:
     """The same reduction in every condition."""
     return reduce
@@ -141,16 +150,8 @@ class Video(base.Task):
     outputs: Mapping[str, np.ndarray],
     condition: Condition,
   ) -> dict[str, np.ndarray]:
-    """The batch's valid rows as predictions' columns.
-
-    The usual ones, and `shift` and `category` where videos have them.
-    """
-    columns = top_k.columns(batch, outputs)
-    for name in _NATURAL:
-      if batch.examples and name in batch.examples[0]:
-        texts = [inputs.text(e[name]) for e in batch.examples]
-        columns[name] = np.array(texts)
-    return columns
+    """The top-5 of the batch's valid rows."""
+    return top_k.columns(batch, outputs)
 
   def cell_rows(
     self,

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from etils import epath
 from typing_extensions import TypedDict
 
 from robust_tfds import errors
@@ -98,9 +99,11 @@ def of(sources: Sequence[Any]) -> Note:
 
 
 def write(folder: str | os.PathLike, note: Note) -> None:
-  """Lays a note into a set's folder."""
-  path = pathlib.Path(folder) / NAME
-  path.write_text(json.dumps(dataclasses.asdict(note)), "utf-8")
+  """Lays a note into a set's folder, whole under its name or not at all."""
+  path = epath.Path(folder) / NAME
+  unfinished = path.with_name(f".{NAME}.{os.getpid()}")
+  unfinished.write_text(json.dumps(dataclasses.asdict(note)))
+  unfinished.replace(path)
 
 
 def read(folder: str | os.PathLike) -> Note | None:

@@ -7,6 +7,7 @@ import math
 import os
 import zipfile
 import zlib
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import IO
 
@@ -21,8 +22,14 @@ _SUFFIX = ".npy"
 _BLOCK = 1 << 18  # bytes
 
 
-def npz_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
+def npz_file(
+  path: str | os.PathLike, chosen: Callable[[str], bool] | None = None
+) -> dict[str, np.ndarray]:
   """The arrays of a `.npz` file by name, in the file's order.
+
+  Args:
+    path: of the file.
+    chosen: of a name, whether that array is read; None: all are.
 
   Raises:
     UserError: no such file; not a `.npz`; cut off or damaged; a member that is
@@ -30,7 +37,7 @@ def npz_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
       code), or promises more than the file can hold.
   """
   size = text_lib.file_size(path)
-  return _arrays(paths.opened(path), size, str(path))
+  return _arrays(paths.opened(path), size, str(path), chosen)
 
 
 def npz_bytes(data: bytes, source: str) -> dict[str, np.ndarray]:
@@ -47,7 +54,10 @@ def npz_bytes(data: bytes, source: str) -> dict[str, np.ndarray]:
 
 
 def _arrays(
-  opening: AbstractContextManager[IO[bytes]], size: int, path: str
+  opening: AbstractContextManager[IO[bytes]],
+  size: int,
+  path: str,
+  chosen: Callable[[str], bool] | None = None,
 ) -> dict[str, np.ndarray]:
   try:
     with opening as file, zipfile.ZipFile(file) as archive:
@@ -56,6 +66,7 @@ def _arrays(
       return {
         member.filename.removesuffix(_SUFFIX): _member(path, archive, member)
         for member in members
+        if chosen is None or chosen(member.filename.removesuffix(_SUFFIX))
       }
   except (
     zipfile.BadZipFile,
@@ -74,13 +85,14 @@ def _arrays(
 def _check_members(
   path: str | os.PathLike, members: list[zipfile.ZipInfo], size: int
 ) -> None:
-  names = [member.filename for member in members]
+  seen: set[str] = set()
   for member in members:
     name = member.filename
     if not name.endswith(_SUFFIX):
       raise errors.UserError(f"{path}: {name!r} is not an array (.npy).")
-    if names.count(name) > 1:
+    if name in seen:
       raise errors.UserError(f"{path}: the array {name!r} stands twice.")
+    seen.add(name)
     if member.flag_bits & 1:
       raise errors.UserError(f"{path}: {name!r} is encrypted.")
     if (

@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Iterable
 from typing import Any
 
+from etils import epath
+
 from robust_tfds import paths
 from robust_tfds.datasets.sources import folders
 
@@ -38,6 +40,26 @@ def find(dl_manager: Any) -> str:
   if frost_pictures.available():
     return os.fspath(frost_pictures.folder())
   return _downloaded(dl_manager, frost_pictures.SHA256)
+
+
+def copied(folder: str | os.PathLike, place: epath.Path) -> str:
+  """The frost pictures of a folder, copied to where other machines read them.
+
+  Args:
+    folder: as `find` gives it.
+    place: made if need be.
+
+  Returns:
+    The folder of the copies.
+  """
+  from robust_tfds.corruptions import frost_pictures
+
+  copies = place / "frost"
+  copies.mkdir(parents=True, exist_ok=True)
+  for name in frost_pictures.USED:
+    data = (epath.Path(folder) / name).read_bytes()
+    (copies / name).write_bytes(data)
+  return os.fspath(copies)
 
 
 def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:

@@ -112,7 +112,7 @@ class ClaimTest(_WorkdirTest):
 
   def test_what_cannot_change_a_number_may_change(self):
     self.workdir.claim(_config())
-    other = _config(data_dir="/b", manual_dir="/m", cache_gib=1.0)
+    other = _config(data_dir="/b", manual_dir="/m", block_mib=1)
     other.batch_size, other.reports = 4, False
     self.workdir.claim(other)
     self.assertEqual(self.workdir.config(), other)

@@ -125,7 +125,7 @@ class RunnerTest(parameterized.TestCase):
         config.data.file_format = "array_record"
         config.data.data_dir = str(self.base / "array_record_data")
       else:
-        config.data.cache_gib = 0.0
+        config.data.block_mib = 3
     runner.Runner(plan_lib.make(config), workdir).run()
     got, want = (
       {(r.config, r.metric): r.value for r in table.read(w / "table.csv")}
