@@ -28,6 +28,7 @@ import pathlib
 import re
 import shutil
 import tempfile
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import IO
@@ -181,6 +182,21 @@ def read_bytes(path: str | os.PathLike) -> bytes:
   """
   with opened(path) as file:
     return file.read()
+
+
+def sizes(many: Iterable[str | os.PathLike]) -> dict[str, int]:
+  """Path -> size in bytes, of those that are files; of buckets many at once."""
+
+  def size(path: str) -> int | None:
+    try:
+      return state(path).size
+    except (OSError, errors.UserError):
+      return None
+
+  listed = [os.fspath(path) for path in many]
+  with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
+    known = zip(listed, pool.map(size, listed))
+    return {path: found for path, found in known if found is not None}
 
 
 def write_bytes(path: str | os.PathLike, data: bytes) -> None:
