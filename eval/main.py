@@ -9,7 +9,6 @@ docstring what can be set.
 """
 
 import os
-import pathlib
 import sys
 from collections.abc import Sequence
 
@@ -17,6 +16,7 @@ from absl import flags
 
 from robust_tfds import command
 from robust_tfds import errors
+from robust_tfds import paths
 
 
 def define_flags() -> None:
@@ -79,8 +79,10 @@ def main(argv: Sequence[str]) -> None:
   from robust_tfds.eval.run.shards import Shard
 
   settings = flags.FLAGS
-  workdir = pathlib.Path(settings.workdir) if settings.workdir else None
   shard = Shard.parse(settings.shard)
+  workdir = (
+    paths.of(settings.workdir, "--workdir") if settings.workdir else None
+  )
   if settings.multihost:
     import jax
 
@@ -113,7 +115,7 @@ def main(argv: Sequence[str]) -> None:
 def _check_flags(settings: flags.FlagValues) -> None:
   """Refuses flags that say nothing, or that contradict each other."""
   workdir = settings.workdir
-  if workdir and os.path.exists(workdir) and not os.path.isdir(workdir):
+  if workdir and paths.is_file(paths.of(workdir, "--workdir")):
     raise errors.UserError(
       f"--workdir={workdir} is a file, expected a folder or a new name."
     )

@@ -32,6 +32,7 @@ from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.run.progress import Progress
+from robust_tfds.eval.run.shards import WHOLE
 from robust_tfds.eval.run.shards import Shard
 
 _BLOCK_MIB = 512
@@ -47,7 +48,7 @@ class Runner:
     *,
     repair: bool = False,
     break_lock: bool = False,
-    shard: Shard = Shard(),
+    shard: Shard = WHOLE,
   ):
     """Prepares devices; writes nothing yet.
 

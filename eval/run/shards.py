@@ -59,3 +59,6 @@ class Shard:
   def __str__(self) -> str:
     """As on the command line."""
     return f"{self.index}/{self.count}"
+
+
+WHOLE = Shard()

@@ -162,7 +162,9 @@ def perturb_frames(
       keys=np.tile(np.asarray(key), (len(full), 1)),
       numbers=np.resize(numbers[start : start + _CHUNK], len(full)),
     )
-    parts.append(_whole_frames(full, name, severity, edition, drawn)[: len(part)])
+    parts.append(
+      _whole_frames(full, name, severity, edition, drawn)[: len(part)]
+    )
   return parts[0] if len(parts) == 1 else jnp.concatenate(parts)
 
 
