@@ -82,7 +82,9 @@ def turned(frame: jax.Array, size: layout.Size, walk: jax.Array) -> jax.Array:
   Returns:
     uint8 `[H, W * 3]`; outside the size undefined.
   """
-  y, x = (jax.lax.broadcasted_iota(jnp.int32, frame.shape[:2], i) for i in (0, 1))
+  y, x = (
+    jax.lax.broadcasted_iota(jnp.int32, frame.shape[:2], i) for i in (0, 1)
+  )
   column = (walk[0] * x + walk[1] * y + walk[2]) >> 16
   row = (walk[3] * x + walk[4] * y + walk[5]) >> 16
   inside = (column >= 0) & (column < size.w) & (row >= 0) & (row < size.h)
