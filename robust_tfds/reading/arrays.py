@@ -37,7 +37,7 @@ def npz_file(
       code), or promises more than the file can hold.
   """
   size = text_lib.file_size(path)
-  return _arrays(paths.opened(path), size, str(path))
+  return _arrays(paths.opened(path), size, str(path), chosen)
 
 
 def npz_bytes(data: bytes, source: str) -> dict[str, np.ndarray]:
@@ -54,7 +54,10 @@ def npz_bytes(data: bytes, source: str) -> dict[str, np.ndarray]:
 
 
 def _arrays(
-  opening: AbstractContextManager[IO[bytes]], size: int, path: str
+  opening: AbstractContextManager[IO[bytes]],
+  size: int,
+  path: str,
+  chosen: Callable[[str], bool] | None = None,
 ) -> dict[str, np.ndarray]:
   try:
     with opening as file, zipfile.ZipFile(file) as archive:
