@@ -320,13 +320,15 @@ class Show:
     kinds = collections.Counter(map(_kind, specs.values()))
     self._again = {kind for kind, count in kinds.items() if count > 1}
 
-  def put(self, batch: Batch) -> Placed:
-    """The frames onto the devices, once a batch."""
+  def put(self, batch: inputs.Batch) -> Placed:
+    """The frames of a `Batch` onto the devices, once."""
+    assert isinstance(batch, Batch)
     frames = devices.put_batch(batch.image, self._here)
     return Placed(batch, frames, _Coded(batch))
 
-  def shapes(self, batch: Batch) -> Placed:
+  def shapes(self, batch: inputs.Batch) -> Placed:
     """What `put` gives, as shapes."""
+    assert isinstance(batch, Batch)
     return Placed(batch, self._shape(batch.image), None)
 
   def see(
@@ -631,9 +633,8 @@ def _batch_taps(
 ) -> list[np.ndarray]:
   """The taps of a batch, as `clip_steps.crop` takes them; padding is black."""
   rows = [_taps(rule, *size) for size in sizes.tolist()]
-  down, across = (
-    resampling.stack([row[axis] for row in rows]) for axis in (0, 1)
-  )
+  down = resampling.stack([row[0] for row in rows])
+  across = resampling.stack([row[1] for row in rows])
   out = [
     np.asarray(down.first),
     np.where(mask[:, None, None], down.weights, 0),

@@ -198,12 +198,12 @@ def draws(
 
 
 def perturb_canvases(
-  canvases: jax.Array,
+  canvases: batching.Image,
   name: str,
   severity: int | jax.Array,
-  drawn: Mapping[str, jax.typing.ArrayLike],
+  drawn: Mapping[str, batching.Image],
   *,
-  sizes: jax.Array | None,
+  sizes: batching.Image | None,
 ) -> jax.Array:
   """Frames of any clips under one perturbation; nothing leaves the devices.
 
@@ -232,7 +232,7 @@ def perturb_canvases(
     plugin.image,
     severity,
     edition=plugin.edition,
-    keys=drawn["key"],
+    keys=jnp.asarray(drawn["key"]),
     sizes=sizes,
   )
 
@@ -257,7 +257,7 @@ def frame_indices(
   severity: int,
   *,
   edition: str = "paper",
-  key: jax.Array,
+  key: jax.typing.ArrayLike,
 ) -> np.ndarray:
   """A temporal perturbation as an index map: apply it before decoding.
 
