@@ -103,15 +103,14 @@ def roundtrip(
   blocks = stored(_to_blocks, pixels)
   if partial[0]:
     # libjpeg repeats the last downsampled row, but full-size columns.
-    chroma = blocks[:, :, _LUMA_BLOCKS:]
-    chroma = _repeated(chroma, half[0], 1, units, stored)
-    blocks = stored(_joined, blocks[:, :, :_LUMA_BLOCKS], chroma)
+    chroma = _repeated(stored(_chroma, blocks), half[0], 1, units, stored)
+    blocks = stored(_with_chroma, blocks, chroma)
   blocks = stored(functools.partial(dct.forward, axis=0), blocks)
   blocks = stored(functools.partial(dct.forward, axis=1), blocks)
   blocks = stored(_quantised, blocks, *_steps(table))
   blocks = stored(functools.partial(dct.inverse, axis=0), blocks)
   samples = stored(_samples, blocks)
-  chroma = samples[:, :, _LUMA_BLOCKS:]
+  chroma = stored(_chroma, samples)
   for axis, valid in ((1, half[0]), (0, half[1])):
     if partial[1 - axis]:
       chroma = _repeated(chroma, valid, axis, units, stored)
@@ -145,7 +144,7 @@ def _is_whole(valid: Side, units: int) -> bool:
 def _unit_pixels(
   image: jax.Array, size: layout.Size, units: _Units, stored: Stored
 ) -> jax.Array:
-  """uint8 `[16 columns, 3, 16 rows, N]`; edges repeated to whole units."""
+  """uint8 `[16 columns * 3, 16 rows * N]`; edges repeated to whole units."""
   height, width = image.shape[:2]
 
   def by_row(image: jax.Array) -> jax.Array:
@@ -161,9 +160,9 @@ def _unit_pixels(
 
   rows = stored(by_row, image)
   pixels = stored(lambda x: x.reshape(-1, 3 * _SIDE).T, rows)
-  pixels = pixels.reshape(_SIDE, 3, _SIDE, -1)
   if _is_whole(size[1], units.across):
     return pixels
+  pixels = stored(lambda x: x.reshape(_SIDE, 3, _SIDE, -1), pixels)
   return _repeated(pixels, size[1], 0, units, stored)
 
 
@@ -190,8 +189,7 @@ def _repeated(
       (among_units, (valid - 1) // places),
     ):
       line = jax.lax.dynamic_slice_in_dim(line, where, 1, i)
-    shape = *line.shape[:-2], *units
-    return jnp.broadcast_to(line, shape).reshape(*shape[:-2], -1)
+    return jnp.broadcast_to(line, (*line.shape[:-2], *units))
 
   index = np.arange(places * units[among_units]).reshape(-1, places).T
   index = index[:, None] if axis == 0 else index[..., None]
@@ -203,11 +201,17 @@ def _repeated(
     return jnp.where(inside.reshape(shape), values, edge)
 
   inside = stored(lambda index: index < valid, jnp.asarray(index))
-  return stored(chosen, values, stored(edge, values), inside)
+  last = stored(edge, values)
+  last = last.reshape(*last.shape[:-2], -1)
+  return stored(chosen, values, last, inside)
 
 
-def _joined(luma: jax.Array, chroma: jax.Array) -> jax.Array:
-  return jnp.concatenate([luma, chroma], axis=2)
+def _chroma(blocks: jax.Array) -> jax.Array:
+  return blocks[:, :, _LUMA_BLOCKS:]
+
+
+def _with_chroma(blocks: jax.Array, chroma: jax.Array) -> jax.Array:
+  return jnp.concatenate([blocks[:, :, :_LUMA_BLOCKS], chroma], axis=2)
 
 
 def _high(x: jax.Array, weight: int) -> jax.Array:
@@ -222,6 +226,8 @@ def _to_blocks(pixels: jax.Array) -> jax.Array:
   row sum to 0 (chroma) or to 2**16 (luma). Chroma's have a 2**15 among them, which
   leaves half of a sum whose other term fits `_high`; rounding goes upwards.
   """
+  # Reshaped here: so the transposition before is one of two dimensions.
+  pixels = pixels.reshape(_SIDE, 3, _SIDE, -1)
   red, green, blue = (pixels[:, i].astype(jnp.int16) for i in range(3))
   luma = []
   for left in (0, 8):
@@ -292,9 +298,13 @@ def _upsampled(
     above, below = _near(fancy, own, tall[:, :8], tall[:, 2:])
     return jnp.stack([3 * own + above, 3 * own + below], axis=2)
 
-  tall = stored(lambda x: _with_neighbours(x, 1, units), chroma)
-  high = stored(rows, tall).reshape(8, _SIDE, 2, -1)
-  return stored(lambda x: _with_neighbours(x, 0, units), high)
+  def extended(values: jax.Array, axis: int) -> jax.Array:
+    grid = values.reshape(*values.shape[:-1], *units)
+    more = stored(functools.partial(_with_neighbours, axis=axis), grid)
+    return more.reshape(*more.shape[:-2], -1)
+
+  high = stored(rows, extended(chroma, 1))
+  return extended(high.reshape(8, _SIDE, 2, -1), 0)
 
 
 def _near(
@@ -309,25 +319,23 @@ def _near(
   return tuple(jnp.where(fancy, side, own) for side in sides)
 
 
-def _with_neighbours(
-  values: jax.Array, axis: int, units: _Units
-) -> jax.Array:
+def _with_neighbours(grid: jax.Array, axis: int) -> jax.Array:
   """One place more on either side, from the units beside; edges repeated.
 
   Args:
-    values: `[places, ..., N]`, or with the places of the axis second.
+    grid: `[places, ..., units down, units across]`, or with the places of the
+      axis second.
     axis: 0: columns, 1: rows.
-    units: how many there are.
   """
-  grid = values.reshape(*values.shape[:-1], *units)
   among_units = grid.ndim - 1 - axis
   cut = functools.partial(jax.lax.slice_in_dim, axis=among_units)
   first = jax.lax.slice_in_dim(grid, 0, 1, axis=axis)
   last = jax.lax.slice_in_dim(grid, -1, None, axis=axis)
   before = jnp.concatenate([cut(first, 0, 1), cut(last, 0, -1)], among_units)
-  after = jnp.concatenate([cut(first, 1, None), cut(last, -1, None)], among_units)
-  joined = jnp.concatenate([before, grid, after], axis)
-  return joined.reshape(*joined.shape[:-2], -1)
+  after = jnp.concatenate(
+    [cut(first, 1, None), cut(last, -1, None)], among_units
+  )
+  return jnp.concatenate([before, grid, after], axis)
 
 
 def _to_rgb(
