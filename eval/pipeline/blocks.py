@@ -284,9 +284,7 @@ class _Room:
     with self._changed:
       self._changed.wait_for(
         lambda: (
-          self._closed
-          or self._used <= own
-          or self._used + count <= self._most
+          self._closed or self._used <= own or self._used + count <= self._most
         )
       )
       if self._closed:
