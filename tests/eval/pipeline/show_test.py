@@ -86,9 +86,7 @@ class PictureShowTest(absltest.TestCase):
         if array is None:
           self.assertIsNone(shape)
           continue
-        self.assertEqual(
-          (array.shape, array.dtype), (shape.shape, shape.dtype)
-        )
+        self.assertEqual((array.shape, array.dtype), (shape.shape, shape.dtype))
         self.assertEqual(array.sharding, shape.sharding)
 
   def test_what_is_seen_of_shapes_are_the_shapes_of_what_is_seen(self):
