@@ -106,11 +106,13 @@ class CellMaker:
     Raises:
       UserError: broken sources, models or outputs; finished parts stay.
     """
-    if not lacking:
-      return
     parts = parts_lib.Parts(
       self._workdir, cells, self._host.index, self._host.count
     )
+    if not lacking:
+      if self._host.index == 0:
+        parts.remove()  # a run was killed between its last cell and this
+      return
     if self._host.index == 0:
       parts.prepare(lacking)
     hosts.barrier(self._host, f"parts {lacking[0].place}")
