@@ -104,6 +104,33 @@ def of(text: str | os.PathLike, name: str = "") -> epath.Path:
     ) from None
 
 
+def check_records(path: str | os.PathLike, name: str = "") -> None:
+  """Refuses a place for prepared sets where TensorFlow opens no file.
+
+  Their TFRecord files are read and written by TensorFlow itself.
+
+  Args:
+    path: of a folder.
+    name: of the flag or key that it comes from, for the refusal.
+
+  Raises:
+    UserError: names the schemes that TensorFlow opens; or as `of`.
+  """
+  text = os.fspath(of(path, name))
+  if is_local(text):
+    return
+  import tensorflow as tf
+
+  known = tf.io.gfile.get_registered_schemes()
+  if text.partition("://")[0] not in known:
+    start = f"{name}={text}" if name else text
+    raise errors.UserError(
+      f"{start}: prepared data sets are read by TensorFlow, which opens"
+      f" {', '.join(f'{k}://' for k in known if k)} and files of this machine."
+      " Name a data_dir there; all else of a run may lie here."
+    )
+
+
 def is_local(path: str | os.PathLike) -> bool:
   """Whether a path is of this machine: `open` and other programs can open it."""
   return "://" not in os.fspath(path)
