@@ -160,7 +160,7 @@ class State:
 
   Attributes:
     size: in bytes.
-    changed: times of change, of this machine's files in ns, else in s.
+    changed: times of change in ns, of a bucket's file to the second.
   """
 
   size: int
@@ -180,7 +180,7 @@ def state(path: str | os.PathLike) -> State:
     told = of(path).stat()
   if told.is_directory:
     raise IsADirectoryError(errno.EISDIR, "a folder", os.fspath(path))
-  return State(told.length, (told.mtime,))
+  return State(told.length, (told.mtime * 1_000_000_000,))
 
 
 def opened(path: str | os.PathLike) -> IO[bytes]:
@@ -211,19 +211,22 @@ def read_bytes(path: str | os.PathLike) -> bytes:
     return file.read()
 
 
-def sizes(many: Iterable[str | os.PathLike]) -> dict[str, int]:
-  """Path -> size in bytes, of those that are files; of buckets many at once."""
+def states(many: Iterable[str | os.PathLike]) -> dict[str, State]:
+  """Path -> its state, of those that can be had; of buckets many at once."""
 
-  def size(path: str) -> int | None:
+  def state_of(path: str) -> State | None:
     try:
-      return state(path).size
+      return state(path)
     except (OSError, errors.UserError):
       return None
 
   listed = [os.fspath(path) for path in many]
-  with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
-    known = zip(listed, pool.map(size, listed))
-    return {path: found for path, found in known if found is not None}
+  if all(map(is_local, listed)):
+    known = {path: state_of(path) for path in listed}
+  else:
+    with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
+      known = dict(zip(listed, pool.map(state_of, listed)))
+  return {path: found for path, found in known.items() if found is not None}
 
 
 def write_bytes(path: str | os.PathLike, data: bytes) -> None:
