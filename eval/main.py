@@ -42,6 +42,11 @@ def define_flags() -> None:
     "Take the cells of another run that is gone for good; if it is not, it stops"
     " at its next cell.",
   )
+  flags.DEFINE_string(
+    "shard",
+    "1/1",
+    "i/n: make every n-th cell, from the i-th; the workdir may be shared.",
+  )
   flags.DEFINE_bool(
     "multihost", False, "One process of many: docs/MULTIHOST.md."
   )
@@ -71,8 +76,10 @@ def main(argv: Sequence[str]) -> None:
   from robust_tfds.eval.results.workdir import Workdir
   from robust_tfds.eval.run import estimate
   from robust_tfds.eval.run import plan as plan_lib
+  from robust_tfds.eval.run.shards import Shard
 
   settings = flags.FLAGS
+  shard = Shard.parse(settings.shard)
   workdir = (
     paths.of(settings.workdir, "--workdir") if settings.workdir else None
   )
@@ -95,14 +102,15 @@ def main(argv: Sequence[str]) -> None:
     raise errors.UserError("Say where the run lives: --workdir=FOLDER.")
   from robust_tfds.eval.run import runner
 
-  runner.Runner(
+  rows = runner.Runner(
     plan,
     workdir,
     repair=settings.repair,
     break_lock=settings.break_lock,
+    shard=shard,
   ).run()
   summary = Workdir(workdir).reports / "summary.txt"
-  if summary.exists():
+  if rows and summary.exists():
     print(summary.read_text("utf-8"))
 
 

@@ -54,9 +54,9 @@ class Plan:
     return self.task.setting.fly
 
   @property
-  def cells(self) -> int:
-    """How many (model, condition) pairs there are."""
-    return len(self.conditions) * len(self.models)
+  def cells(self) -> list[tuple[str, Condition]]:
+    """(label, condition) of every cell, in the order of the table."""
+    return [(label, c) for label in self.models for c in self.conditions]
 
   def stored(self, condition: Condition) -> tuple[str, str]:
     """Config and codec of the set that a condition is read from.
