@@ -38,6 +38,7 @@ from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.datasets import building
 from robust_tfds.datasets import geometry as geometry_lib
 from robust_tfds.datasets import pipelines
@@ -453,13 +454,13 @@ class Builder(
   ) -> None:
     """Makes the set's files in a folder that TFDS gives its name afterwards."""
     if self._by_beam():
-      self._make_by_beam(dl_manager, download_config.beam_options)
+      self._make_by_beam(dl_manager, download_config)
     else:
       super()._download_and_prepare(dl_manager, download_config)
     if self._note and building.is_local(self.data_path):
       source_notes.write(self.data_path, self._note)
 
-  def _make_by_beam(self, dl_manager: Any, beam_options: Any) -> None:
+  def _make_by_beam(self, dl_manager: Any, download_config: Any) -> None:
     splits = [
       pipelines.make(
         split,
@@ -471,7 +472,7 @@ class Builder(
           data_dir=self.data_path,
           filetype_suffix=self.info.file_format.file_suffix,
         ),
-        beam_options,
+        download_config,
       )
       for name, split in self._split_generators(dl_manager).items()
     ]
@@ -494,7 +495,7 @@ class Builder(
     if note is None:
       return
     manager = folders.Present(
-      os.path.abspath(manual_dir), f"{self._data_dir_root}/downloads"
+      paths.of(manual_dir).resolve(), f"{self._data_dir_root}/downloads"
     )
     try:
       sources = self._shared_sources(manager)

@@ -15,6 +15,8 @@ from robust_tfds import errors
 _EXAMPLE = "runner=DirectRunner,direct_num_workers=2"
 # Runners whose options are all in Beam; others have some of a server's own.
 _CLOSED = ("", "direct", "fnapi", "dask", "dataflow", "bundlebaseddirect")
+# Beam knows its other runners by their short names.
+_DASK = "apache_beam.runners.dask.dask_runner.DaskRunner"
 _YES = {"true": True, "1": True, "yes": True}
 _NO = {"false": False, "0": False, "no": False}
 
@@ -61,6 +63,8 @@ def parse(options: Sequence[str]) -> Any:
   known = _known()
   flags = []
   for name, value in pairs:
+    if name == "runner" and value.lower() in ("dask", "daskrunner"):
+      value = _DASK
     if name not in known and closed:
       raise errors.unknown("option of Beam's pipelines", name, sorted(known))
     flags += _flag(name, value, known.get(name))
@@ -72,7 +76,7 @@ def parse(options: Sequence[str]) -> Any:
   except SystemExit as e:  # argparse's way to refuse
     reason = said.getvalue().strip().rpartition("error: ")[2]
     raise errors.UserError(f"--beam_pipeline_options: {reason}.") from e
-  _check_runner(runner)
+  _check_runner(parsed.view_as(pipeline_options.StandardOptions).runner)
   # Examples are of many types, and steps exchange numbers alone.
   parsed.view_as(pipeline_options.TypeOptions).pipeline_type_check = False
   return parsed
@@ -112,7 +116,7 @@ def _flag(name: str, value: str, action: argparse.Action | None) -> list[str]:
   return [f"--{name}"] if switch else []
 
 
-def _check_runner(name: str) -> None:
+def _check_runner(name: str | None) -> None:
   """Refuses a runner that Beam does not have, or whose package is missing."""
   from apache_beam.runners import runner
 

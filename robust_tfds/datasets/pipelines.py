@@ -81,6 +81,7 @@ class Job:
     features: of the set.
     example_writer: writes the set's files.
     template: names them.
+    shard_config: says how many there are.
   """
 
   folder: str
@@ -92,6 +93,7 @@ class Job:
   features: tfds.features.FeaturesDict
   example_writer: writer.OrderedWriter
   template: tfds.core.ShardedFileTemplate
+  shard_config: shard_utils.ShardConfig
 
   @property
   def parts(self) -> int:
@@ -145,7 +147,7 @@ class Job:
       return
     total = sum(sizes.values())
     _write_whole(folder / _SIZE, str(total).encode())
-    files = len(file_ends(total, self.count))
+    files = self.shard_config.get_number_shards(total, self.count)
     yield from ((number, files) for number in range(files))
 
   def write_file(self, place: tuple[int, int]) -> int:
@@ -161,7 +163,9 @@ class Job:
     self.example_writer.write(
       unfinished, enumerate(self._records(first, ends[number]))
     )
-    unfinished.replace(self.template.sharded_filepath(number, num_shards=files))
+    unfinished.replace(
+      self.template.sharded_filepath(shard_index=number, num_shards=files)
+    )
     return number
 
   def _records(self, first: int, end: int) -> Iterator[bytes]:
@@ -201,23 +205,12 @@ class Job:
     return epath.Path(self.folder) / f"{number:05d}"
 
 
-def file_ends(size: int, count: int) -> Sequence[int]:
-  """Where the files of a split end, in examples, as TFDS has it.
-
-  Args:
-    size: bytes of all records.
-    count: examples.
-  """
-  files = shard_utils.ShardConfig().get_number_shards(size, count)
-  return shard_utils.get_shard_boundaries(count, files)
-
-
 def make(
   split: Split,
   features: tfds.features.FeaturesDict,
   example_writer: writer.OrderedWriter,
   template: tfds.core.ShardedFileTemplate,
-  options: Any,
+  download_config: Any,
 ) -> tfds.core.SplitInfo:
   """Makes the files of one split.
 
@@ -226,18 +219,20 @@ def make(
     features: of the set.
     example_writer: writes its files.
     template: names them; its folder is the set's.
-    options: of Beam's pipeline.
+    download_config: TFDS's options: of Beam's pipeline, and of files' sizes.
 
   Raises:
     UserError: a broken source, or a folder that the workers cannot read.
   """
-  job, places = prepared(split, features, example_writer, template)
-  _run(job, places, options)
+  shards = download_config.get_shard_config() or shard_utils.ShardConfig()
+  job, places = prepared(split, features, example_writer, template, shards)
+  _run(job, places, download_config.beam_options)
   folder = epath.Path(job.folder)
   if (folder / _REFUSAL).exists():
     raise errors.UserError((folder / _REFUSAL).read_text())
   size = int((folder / _SIZE).read_text())
-  ends = file_ends(size, job.count)
+  files = job.shard_config.get_number_shards(size, job.count)
+  ends = shard_utils.get_shard_boundaries(job.count, files)
   return tfds.core.SplitInfo(
     name=template.split,
     shard_lengths=np.diff([0, *ends]).tolist(),
@@ -251,6 +246,7 @@ def prepared(
   features: tfds.features.FeaturesDict,
   example_writer: writer.OrderedWriter,
   template: tfds.core.ShardedFileTemplate,
+  shard_config: shard_utils.ShardConfig,
 ) -> tuple[Job, list[tuple[int, int, int]]]:
   """The job of a split, and its parts' places in the index that is written."""
   folder = epath.Path(template.data_dir) / FOLDER / template.split
@@ -267,6 +263,7 @@ def prepared(
     features=features,
     example_writer=example_writer,
     template=template,
+    shard_config=shard_config,
   )
   ordered = in_order(split.sources, template.split)
   places = _write_index(job.folder, chunks.split(ordered, per_part))

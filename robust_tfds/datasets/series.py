@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import os
 import time
 from collections.abc import Callable
 from collections.abc import Hashable
@@ -127,7 +128,7 @@ class Series:
     workers: int = 1,
     groups: Mapping[Hashable, int] | None = None,
     corruptions: Sequence[str] = (),
-    scratch_dir: str | None = None,
+    scratch_dir: str | os.PathLike | None = None,
     say: Say = lambda text: None,
   ):
     """Nothing is started or made yet.
@@ -194,7 +195,7 @@ class Series:
     if self._groups.get(group, 0) < 2:
       return sources
     if group not in self._kept:
-      self._kept[group] = self._decode(sources, keep, chunk)
+      self._kept[group] = self._decode_all(sources, keep, chunk)
     return self._kept[group]
 
   def rows(
@@ -208,13 +209,13 @@ class Series:
     rows = self._workers.rows(work, chunks.split(sources, chunk))
     return self.clock.counted(rows, corruption, len(sources))
 
-  def _decode(
+  def _decode_all(
     self, sources: Sequence[Any], keep: Keep, chunk: int
   ) -> Sequence[Any]:
     if self._scratch is None:
       self._scratch = scratch_lib.Scratch(self._scratch_dir)
     scratch = self._scratch
-    work = functools.partial(keep, folder=str(scratch.folder))
+    work = functools.partial(_decode, keep, str(scratch.folder))
     # A few, spread over all, say how large all will be.
     step = max(len(sources) // _SAMPLES, 1)
     first = range(0, len(sources), step)[:_SAMPLES]
@@ -232,6 +233,10 @@ class Series:
     )
     kept.update(zip(rest, self.clock.decoded(rows, len(rest)), strict=True))
     return [kept[i] for i in range(len(sources))]
+
+
+def _decode(keep: Keep, folder: str, sources: Sequence[Any]) -> Sequence[Any]:
+  return keep(sources, folder)
 
 
 def duration(seconds: float) -> str:
