@@ -29,6 +29,7 @@ from absl import flags
 
 from benchmarks import pictures
 from robust_tfds import command
+from robust_tfds import models
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import imagenet_c
 from robust_tfds.eval.pipeline import devices
@@ -48,6 +49,7 @@ def define_flags() -> None:
   flags.DEFINE_integer("batch_size", 64, "Pictures of a batch.")
   flags.DEFINE_string("names", "all", "Which corruptions.")
   flags.DEFINE_string("codec", "raw", "raw or jpeg85.")
+  flags.DEFINE_string("model", "", "A classifier whose time is shown too.")
   flags.DEFINE_string("pictures", "", "Folder of JPEG files.")
   flags.DEFINE_string("out", "", "JSON file for the numbers.")
 
@@ -121,6 +123,11 @@ def stages(plan: plan_lib.Plan, source: inputs.Source) -> dict[str, Took]:
     "fetch": (lambda: predictor(placed.images, reduce).fetch(), size),
     "columns": (lambda: task.columns(batch, fetched, Condition()), size),
   }
+  if name := flags.FLAGS.model:
+    other = models.get(name)
+    weights = jax.jit(other.init)(jax.random.key(0))
+    shown = predict.Predictor(other, weights, mesh)
+    calls[name] = (lambda: shown(placed.images, reduce), size)
   return {name: _median(call) / n for name, (call, n) in calls.items()}
 
 
