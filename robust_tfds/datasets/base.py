@@ -50,6 +50,7 @@ from robust_tfds.datasets.sources import frost
 PUBLISHED = "published"  # the codec of the authors' own files
 SOURCE = "source"  # the variant that holds what conditions are made from
 _SEEDED = re.compile(r"(?P<name>.+)_seed(?P<seed>\d+)")
+_frost_in_use: list[str | int] = []  # by this process: folder and version
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -100,11 +101,14 @@ class Recipe:
     return self.condition.keys(self.config.seed, self.dataset, example_ids)
 
   def use_frost(self) -> None:
-    """Tells this process where the frost pictures lie."""
-    if self.frost_dir:
-      from robust_tfds.corruptions import frost_pictures
+    """Tells this process where the frost pictures lie; once, they are large."""
+    if not self.frost_dir:
+      return
+    from robust_tfds.corruptions import frost_pictures
 
+    if _frost_in_use != [self.frost_dir, frost_pictures.assets_version()]:
       frost_pictures.use_folder(self.frost_dir)
+      _frost_in_use[:] = [self.frost_dir, frost_pictures.assets_version()]
 
 
 class Builder(
