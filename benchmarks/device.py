@@ -23,7 +23,6 @@ to be.
 
 from __future__ import annotations
 
-import collections
 import concurrent.futures
 import dataclasses
 import io
@@ -31,6 +30,7 @@ import json
 import pathlib
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -47,13 +47,16 @@ from robust_tfds import datasets
 from robust_tfds import models
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
+from robust_tfds.eval import tasks
+from robust_tfds.eval.pipeline import blocks
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import packing
 from robust_tfds.eval.pipeline import predict
-from robust_tfds.eval.tasks.parts import top_k
+from robust_tfds.eval.tasks import base
 
 _SIDE_PX = 224
-_EDITION, _CODEC = "imagenet", "jpeg85"
+_BLOCK_BYTES = 512 << 20
 _IN_FLIGHT = 3  # batches whose outputs are not fetched yet
 _LEAST_S = 0.05  # of a repeat; shorter calls are queued
 _WNID = "n01440764"
@@ -94,15 +97,16 @@ class Bench:
   def __init__(self, model: Any, names: Sequence[str], amount: Amount):
     """Puts random pictures and weights onto the devices."""
     self._amount, self._names = amount, names
-    self._mesh = devices.mesh()
-    devices.check_batch_size(amount.batch_size, self._mesh)
-    self._pixels = _pictures(np.random.default_rng(0), amount.batch_size)
-    self._ids = [str(i) for i in range(amount.batch_size)]
-    self._batch = devices.put_batch(self._pixels, self._mesh)
+    mesh = devices.mesh()
+    devices.check_batch_size(amount.batch_size, mesh)
+    setting = base.Setting("imagenet_c", edition="imagenet", codec="jpeg85")
+    task = tasks.get("classification")(setting)
+    self._reduce = task.reducer(Condition())
+    self._show, self._batch = task.show(mesh, {}), _batch(amount.batch_size)
+    self._placed = self._show.put(self._batch)
     variables = jax.jit(model.init)(jax.random.key(0))
-    self._predictor = predict.Predictor(model, variables, self._mesh)
-    self._corrupt = predict.corruptor(self._mesh, _EDITION, "raw")
-    self._show = predict.corruptor(self._mesh, _EDITION, _CODEC)
+    self._predictor = predict.Predictor(model, variables, mesh)
+    self._corrupt = predict.corruptor(mesh, "imagenet", "raw")
 
   @property
   def conditions(self) -> list[Condition]:
@@ -113,14 +117,19 @@ class Bench:
       *(Condition(n, s) for n in self._names for s in levels),
     ]
 
-  def compile(self) -> dict[str, float]:
-    """Seconds until the first outputs of every program, one after the other."""
-    calls = {"model": self._model, "jpeg85": self._jpeg}
+  def compile(self) -> float:
+    """Seconds until all programs are compiled, in threads as in a run."""
+    start = time.perf_counter()
+    shapes = self._show.shapes(self._batch)
+    level = self._amount.severities[0]
+    for name in ("", *self._names):
+      condition = Condition(name, level) if name else Condition()
+      images, _ = self._show.see(shapes, condition, None)
+      self._predictor(images, self._reduce)
     for name in self._names:
-      calls[name] = self._corruption(
-        Condition(name, self._amount.severities[0])
-      )
-    return {name: _once(call) for name, call in calls.items()}
+      _once(self._corruption(Condition(name, level)))
+    _once(self._model)
+    return time.perf_counter() - start
 
   def model(self) -> float:
     """Seconds an image of the model alone."""
@@ -128,7 +137,7 @@ class Bench:
 
   def jpeg(self) -> float:
     """Seconds an image of the codec alone."""
-    return self._per_image(self._jpeg)
+    return self._per_image(lambda: self._see(self._placed, Condition()))
 
   def corruptions(self) -> dict[str, list[float]]:
     """Seconds an image of every corruption, by severity."""
@@ -142,7 +151,7 @@ class Bench:
 
   def put(self) -> float:
     """Seconds an image from the host's memory to the devices."""
-    return self._per_image(lambda: devices.put_batch(self._pixels, self._mesh))
+    return self._per_image(lambda: self._show.put(self._batch).images)
 
   def both(self) -> float:
     """Seconds an image and condition of a whole pass over all conditions."""
@@ -150,33 +159,34 @@ class Bench:
     times = [_once(self._pass) for _ in range(self._amount.repeats)]
     return statistics.median(times) / images
 
-  def _pass(self) -> list[Any]:
+  def _pass(self) -> None:
     """One batch under all conditions; outputs are fetched a few steps later."""
-    batch = devices.put_batch(self._pixels, self._mesh)
-    waiting: collections.deque = collections.deque()
-    fetched = []
-    with concurrent.futures.ThreadPoolExecutor(1) as fetcher:
-      for condition in self.conditions:
-        images = self._show(batch, None, condition, self._keys(condition))
-        outputs = self._predictor(images, top_k.reduce)
-        waiting.append(fetcher.submit(_fetch, outputs))
-        if len(waiting) > _IN_FLIGHT:
-          fetched.append(waiting.popleft().result())
-      return fetched + [future.result() for future in waiting]
+    placed = self._show.put(self._batch)
+    free = threading.Semaphore(_IN_FLIGHT)
 
-  def _keys(self, condition: Condition) -> np.ndarray:
-    return condition.keys(0, "imagenet_c", self._ids)
+    def fetch(outputs: packing.Outputs) -> None:
+      outputs.fetch()
+      free.release()
+
+    with concurrent.futures.ThreadPoolExecutor(1) as fetcher:
+      fetched = []
+      for condition in self.conditions:
+        free.acquire()
+        outputs = self._predictor(self._see(placed, condition), self._reduce)
+        fetched.append(fetcher.submit(fetch, outputs))
+      for future in fetched:
+        future.result()
+
+  def _see(self, placed: Any, condition: Condition) -> jax.Array:
+    return self._show.see(placed, condition, None)[0]
 
   def _model(self) -> Any:
-    return self._predictor(self._batch, top_k.reduce)
-
-  def _jpeg(self) -> Any:
-    keys = self._keys(Condition())
-    return self._show(self._batch, None, Condition(), keys)
+    return self._predictor(self._placed.images, self._reduce)
 
   def _corruption(self, condition: Condition) -> Callable[[], Any]:
-    keys = self._keys(condition)
-    return lambda: self._corrupt(self._batch, None, condition, keys)
+    images = self._placed.images
+    keys = condition.keys(0, "imagenet_c", self._batch.example_id)
+    return lambda: self._corrupt(images, None, condition, keys)
 
   def _per_image(self, call: Callable[[], Any]) -> float:
     """Median seconds of a call over its images; short calls are queued."""
@@ -191,8 +201,8 @@ class Bench:
 
 def input_seconds(amount: Amount) -> float:
   """Seconds an image of decoding a prepared set of JPEGs, on all cores."""
-  with tempfile.TemporaryDirectory() as base:
-    folder = pathlib.Path(base, "manual", "val", _WNID)
+  with tempfile.TemporaryDirectory() as root:
+    folder = pathlib.Path(root, "manual", "val", _WNID)
     folder.mkdir(parents=True)
     for i in range(amount.decoded):
       name = f"ILSVRC2012_val_{i + 1:08d}.JPEG"
@@ -201,17 +211,28 @@ def input_seconds(amount: Amount) -> float:
       "imagenet_c",
       "clean",
       codec="raw",
-      data_dir=f"{base}/data",
-      manual_dir=f"{base}/manual",
+      data_dir=f"{root}/data",
+      manual_dir=f"{root}/manual",
       file_format="array_record",
     )
-    times = []
-    for _ in range(amount.repeats):
-      source = inputs.Source(
-        builder, "validation", batch_size=amount.batch_size
-      )
-      times.append(_once(lambda: sum(1 for _ in source.batches())))
+    size = amount.batch_size
+    source = inputs.Source(builder, "validation", batch_size=size)
+    times = [_once(lambda: _read(source)) for _ in range(amount.repeats)]
   return statistics.median(times) / amount.decoded
+
+
+def _read(source: inputs.Source) -> None:
+  """A pass over a set, in one block."""
+  reader = blocks.PictureReader(source)
+  with blocks.Blocks(
+    reader,
+    [(0, source.share)],
+    batch_size=source.batch_size,
+    block_rows=source.share,
+    block_nbytes=_BLOCK_BYTES,
+  ) as steps:
+    for step in steps:
+      steps.release(step)
 
 
 def measure(bench: Bench, amount: Amount) -> dict[str, Any]:
@@ -251,16 +272,12 @@ def table(numbers: dict[str, Any]) -> str:
   lines.append("")
   for name, seconds in numbers["corruptions_s_an_image"].items():
     add(name, seconds)
-  compile_s = numbers["compile_s"]
   lines += [
     "",
     f"of both: corruption {numbers['corruption_share']:.1%}, with jpeg85"
     f" {numbers['corruption_and_jpeg85_share']:.1%}, idle"
     f" {numbers['idle_share']:.1%}",
-    f"compiling {len(compile_s)} programs one after the other:"
-    f" {sum(compile_s.values()):.0f} s, the longest"
-    f" {max(compile_s, key=compile_s.__getitem__)}"
-    f" {max(compile_s.values()):.0f} s",
+    f"compiling, in threads: {numbers['compile_s']:.0f} s",
   ]
   if numbers["peak_device_bytes"]:
     lines.append(
@@ -283,7 +300,7 @@ def main(argv: Sequence[str]) -> None:
   print(
     f"{jax.device_count()} x {device.device_kind} ({device.platform}), jax"
     f" {jax.__version__}, {given.model} {given.dtype}, batch"
-    f" {amount.batch_size}, {_SIDE_PX}x{_SIDE_PX}, {_CODEC}, severities"
+    f" {amount.batch_size}, {_SIDE_PX}x{_SIDE_PX}, jpeg85, severities"
     f" {amount.severities}",
     flush=True,
   )
@@ -330,15 +347,22 @@ def _once(call: Callable[[], Any]) -> float:
   return time.perf_counter() - start
 
 
-def _fetch(outputs: Any) -> dict[str, np.ndarray]:
-  return {name: devices.local_rows(value) for name, value in outputs.items()}
-
-
-def _pictures(rng: np.random.Generator, count: int) -> np.ndarray:
-  """uint8 `[count, 224, 224, 3]`: smooth pictures with some noise."""
+def _batch(count: int) -> inputs.Batch:
+  """Smooth pictures with some noise, 224x224 px."""
+  rng = np.random.default_rng(0)
   smooth = rng.uniform(0, 220, (count, 7, 7, 3)).repeat(32, 1).repeat(32, 2)
   noise = rng.integers(0, 36, (1, _SIDE_PX, _SIDE_PX, 3))
-  return (smooth + noise).astype(np.uint8)
+  ids = [f"{i:08d}" for i in range(count)]
+  nothing = np.zeros(count, np.int32)
+  return inputs.Batch(
+    image=(smooth + noise).astype(np.uint8),
+    size=np.full((count, 2), _SIDE_PX, np.int32),
+    mask=np.ones(count, bool),
+    example_id=ids,
+    group_id=ids,
+    frame=nothing,
+    label=nothing,
+  )
 
 
 def _jpeg_file(seed: int) -> bytes:

@@ -66,7 +66,7 @@ def main() -> None:
   print(f"{'ms a clip':20}{'1 view':>10}{'10 views':>10}{'ratios':>14}")
   ratios = []
   for name in ("", *corruptions.video_names()):
-    key = corruptions.example_key(0, "ucf101_p", name, 3, "v")
+    key = corruptions.example_key(0, "ucf101_p", name or "clean", 3, "v")
 
     def make(views, name=name, key=key):
       return clips.sample_clips(data, 30.0, name, 3, "paper", key, spec, views)

@@ -28,6 +28,7 @@ import pathlib
 import re
 import shutil
 import tempfile
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import IO
@@ -108,10 +109,22 @@ def is_local(path: str | os.PathLike) -> bool:
   return "://" not in os.fspath(path)
 
 
-def absolute(path: str | os.PathLike) -> epath.Path:
-  """A path that stays the same when the working folder changes."""
-  place = of(path)
-  return place.resolve() if is_local(place) else place
+def resolved(path: str | os.PathLike) -> epath.Path:
+  """A path that does not depend on the working folder; links are followed."""
+  if not is_local(path):
+    return of(path)
+  return epath.Path(os.path.realpath(path))
+
+
+def is_file(path: str | os.PathLike) -> bool:
+  """Whether a path is there and is no folder; pipes and devices are too.
+
+  Raises:
+    OSError: a bucket refuses.
+  """
+  with os_errors(path):
+    place = of(path)
+    return place.exists() and not place.is_dir()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,6 +182,41 @@ def read_bytes(path: str | os.PathLike) -> bytes:
   """
   with opened(path) as file:
     return file.read()
+
+
+def sizes(many: Iterable[str | os.PathLike]) -> dict[str, int]:
+  """Path -> size in bytes, of those that are files; of buckets many at once."""
+
+  def size(path: str) -> int | None:
+    try:
+      return state(path).size
+    except (OSError, errors.UserError):
+      return None
+
+  listed = [os.fspath(path) for path in many]
+  with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
+    known = zip(listed, pool.map(size, listed))
+    return {path: found for path, found in known if found is not None}
+
+
+def write_bytes(path: str | os.PathLike, data: bytes) -> None:
+  """Writes a file whole or not at all; the folders above it are made.
+
+  Raises:
+    OSError: it cannot be written.
+  """
+  with os_errors(path):
+    place = of(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not is_local(path):
+      place.write_bytes(data)
+      return
+    part = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+      part.write_bytes(data)
+      part.replace(place)
+    finally:
+      part.unlink(missing_ok=True)
 
 
 def exist(many: Sequence[str | os.PathLike]) -> list[bool]:
@@ -237,6 +285,29 @@ class Entry:
   def is_symlink(self) -> bool:
     """False: buckets have no links."""
     return False
+
+
+@contextlib.contextmanager
+def written_locally(path: str | os.PathLike) -> Iterator[str]:
+  """A place of this machine for a file or folder that is to lie at a path.
+
+  Gives the path itself where it is local; else what is written there is copied
+  at the end, and nothing after an error.
+
+  Raises:
+    OSError: it cannot be copied.
+  """
+  if is_local(path):
+    yield os.fspath(path)
+    return
+  with tempfile.TemporaryDirectory(prefix="robust_tfds_") as folder:
+    place = os.path.join(folder, of(path).name)
+    yield place
+    if os.path.isdir(place):
+      for below, whole in files_below(place):
+        _send(whole, of(path) / below)
+    else:
+      _send(place, of(path))
 
 
 def scan(folder: str | os.PathLike) -> Sequence[os.DirEntry[str] | Entry]:
@@ -406,6 +477,12 @@ class _BucketFile(io.RawIOBase):
     """Closes the library's own file."""
     self._stack.close()
     super().close()
+
+
+def _send(source: str, target: epath.Path) -> None:
+  with os_errors(target), open(source, "rb") as file, target.open("wb") as out:
+    while block := file.read(_BLOCK):
+      out.write(block)
 
 
 def _fetch(source: epath.Path, copy: str) -> None:

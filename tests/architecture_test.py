@@ -125,8 +125,11 @@ _OPENERS = {
   "Image.open",
 }
 _OPENING_PACKAGES = {"defusedxml", "gzip", "tarfile", "xml", "zipfile"}
-# A zip file is written here; what is read goes through the door.
-_WRITERS = {"robust_tfds.eval.results.predictions": "zipfile"}
+# Zip files are written here; what is read goes through the door.
+_WRITERS = {
+  "robust_tfds.eval.results.packed": "zipfile",
+  "robust_tfds.eval.results.parts": "zipfile",
+}
 _VAGUE = {"utils", "util", "helpers", "misc", "common"}
 
 

@@ -27,7 +27,7 @@ class OfTest(parameterized.TestCase):
     path = paths.of("gs://bucket/run") / "a.npz"
     self.assertEqual(str(path), "gs://bucket/run/a.npz")
     self.assertFalse(paths.is_local(path))
-    self.assertEqual(paths.absolute(path), path)
+    self.assertEqual(paths.resolved(path), path)
     self.assertEqual(pickle.loads(pickle.dumps(path)), path)
 
   @parameterized.parameters(
@@ -116,6 +116,27 @@ class OnBothTest(parameterized.TestCase):
     )
     with self.assertRaises(FileNotFoundError):
       paths.scan(place / "nothing")
+
+  @parameterized.parameters("disk", "bucket")
+  def test_writing(self, kind):
+    place = self._place(kind)
+    path = place / "new/a.bin"
+    for data in (b"1", b"22"):
+      paths.write_bytes(path, data)
+      self.assertEqual(paths.read_bytes(path), data)
+    self.assertTrue(paths.is_file(path))
+    self.assertFalse(paths.is_file(place / "new"))
+    self.assertFalse(paths.is_file(place / "nothing"))
+    self.assertEqual(
+      paths.exist([path, place / "nothing", place / "new"]), [True, False, True]
+    )
+    with paths.written_locally(place / "folder") as local:
+      os.makedirs(f"{local}/inner")
+      pathlib.Path(local, "inner/b").write_text("b")
+    with paths.written_locally(place / "c") as local:
+      pathlib.Path(local).write_text("c")
+    names = [name for name, _ in sorted(paths.files_below(place))]
+    self.assertEqual(names, ["c", "folder/inner/b", "new/a.bin"])
 
   @parameterized.parameters("disk", "bucket")
   def test_a_file_that_is_not_there(self, kind):

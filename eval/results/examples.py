@@ -74,6 +74,7 @@ def write(folder: epath.Path, columns: Columns) -> note_lib.File:
     pass
   with disk.writing(folder):
     folder.mkdir(parents=True, exist_ok=True)
+  disk.remove_temporary(folder)
   disk.write_bytes(place, data)
   return file
 

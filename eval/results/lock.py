@@ -135,10 +135,6 @@ class Lock:
       disk.remove(self.folder)
     disk.remove_empty(self.folder.parent)  # else others are there
 
-  def alone(self) -> bool:
-    """Whether no other run is in the workdir."""
-    return not self._others()
-
   def _write(self, *, holding: bool) -> None:
     record = _Record(
       host=socket.gethostname(),

@@ -111,6 +111,16 @@ def unpack(arrays: Columns) -> dict[str, np.ndarray]:
   return columns
 
 
+def nbytes(columns: Columns) -> int:
+  """The memory of columns, that of texts of any length included."""
+  total = 0
+  for values in columns.values():
+    total += values.nbytes
+    if values.dtype.kind == "T":  # NumPy counts what points to them
+      total += int(np.strings.str_len(values).sum())
+  return total
+
+
 def _narrow(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
   """Whole numbers in the fewest bytes, named after their own type."""
   low, high = (values.min(), values.max()) if values.size else (0, 0)

@@ -30,6 +30,7 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import packed
@@ -143,7 +144,7 @@ class Parts:
       UserError: a damaged part, which is removed.
     """
     names = sorted(n for n in self._names() if n.hosts == self._hosts)
-    size = sum((self._folder / str(n)).stat().length for n in names)
+    size = sum(paths.state(self._folder / str(n)).size for n in names)
     each = max(size // max(len(cells), 1), 1)
     step = max(_MOST_BYTES // each, 1)
     for start in range(0, len(cells), step):

@@ -185,43 +185,6 @@ def together(
   return columns
 
 
-def write_shard(
-  unfinished: epath.Path, columns: Columns, index: int, count: int
-) -> None:
-  """Writes one host's rows of a cell that is not finished.
-
-  Raises:
-    DiskError: the rows could not be written.
-  """
-  with disk.writing(unfinished):
-    unfinished.mkdir(parents=True, exist_ok=True)
-  path = _shard(unfinished, index, count)
-  disk.write_bytes(path, packed.dumps(columns))
-
-
-def merge(unfinished: epath.Path, count: int) -> dict[str, np.ndarray]:
-  """The rows of all hosts, which are removed from the disk.
-
-  Raises:
-    FileNotFoundError: a host's shard is missing.
-  """
-  paths = [_shard(unfinished, index, count) for index in range(count)]
-  for index, path in enumerate(paths):
-    if not path.exists():
-      raise FileNotFoundError(
-        f"{path} is missing: process {index} of {count} did not write its"
-        " predictions. All hosts need the same --workdir on a shared disk."
-      )
-  shards = [packed.loads(path.read_bytes(), str(path)) for path in paths]
-  with disk.writing(unfinished):
-    epath.Path(unfinished).rmtree()
-  return concatenate(shards)
-
-
-def _shard(unfinished: epath.Path, index: int, count: int) -> epath.Path:
-  return unfinished / f"shard-{index:05d}-of-{count:05d}.npz"
-
-
 def concatenate(parts: Iterable[Columns]) -> dict[str, np.ndarray]:
   """Rows of several batches, one after the other."""
   listed: Sequence[Columns] = list(parts)

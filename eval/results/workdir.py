@@ -7,6 +7,7 @@ truth.json  truth.sha256                       ground truth, where a task has on
 models/<label>/                                weights that the run trained
 data/                                          TFDS sets, where no other is named
 table.csv  timing.json  contents.json  reports/
+parts/                                         of cells that are being made
 running/                                       who is writing, and what
 damaged/                                       what --repair moved aside
 
@@ -259,16 +260,6 @@ class Workdir:
     if self.writer:
       lock.check(self.path, self.writer)
 
-  def write_shard(
-    self, cell: Cell, columns: predictions.Columns, index: int, count: int
-  ) -> None:
-    """Writes the rows of one host of `count`."""
-    predictions.write_shard(self._unfinished(cell), columns, index, count)
-
-  def merge_shards(self, cell: Cell, count: int) -> predictions.Columns:
-    """The rows of `count` hosts, for `write_cell`."""
-    return predictions.merge(self._unfinished(cell), count)
-
   def cells(self) -> list[Cell]:
     """All finished cells: by model, then in the order of the conditions.
 
@@ -361,14 +352,6 @@ class Workdir:
         folder,
       )
     return note
-
-  def _unfinished(self, cell: Cell) -> epath.Path:
-    """Where a cell is made."""
-    if not self.writer:
-      folder = self.cell_folder(cell)
-      return folder.with_name(folder.name + ".unfinished")
-    root = self.path / lock.FOLDER / self.writer / "cells"
-    return predictions.folder(root, *cell.place)
 
   def labels(self) -> list[str]:
     """Labels of the run's models, in the order of the config."""

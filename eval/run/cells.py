@@ -32,6 +32,7 @@ from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import packing
 from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.pipeline import worker
+from robust_tfds.eval.results import packed
 from robust_tfds.eval.results import parts as parts_lib
 from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results.cell import Cell
@@ -355,7 +356,7 @@ class _Fetch:
     _check_finite(cell, batch, fetched.pop("finite"))
     columns = of._task.columns(batch, fetched, cell.condition)
     self._outputs.setdefault(cell, []).append(columns)
-    self._nbytes += sum(x.nbytes for x in columns.values())
+    self._nbytes += packed.nbytes(columns)
     images = int(batch.mask.sum()) * of._task.images_per_example(cell.condition)
     of._progress.images(images, cell.condition.config)
 

@@ -37,7 +37,7 @@ def describe(plan: plan_lib.Plan, workdir: Workdir | None = None) -> str:
   lines = [
     f"{plan.dataset}: {len(plan.conditions)} conditions (clean +"
     f" {len(plan.names)} {plan.task.facts.noun}s) x {len(plan.models)} models ="
-    f" {plan.cells} cells, edition {plan.task.setting.edition or 'none'},"
+    f" {len(plan.cells)} cells, edition {plan.task.setting.edition or 'none'},"
     f" {publish.how(plan)}",
   ]
   for condition in plan.conditions:

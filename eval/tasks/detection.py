@@ -131,7 +131,8 @@ class Detection(base.Task):
 
     `boxes` float32 `[N, D, 4]` (x1, y1, x2, y2 in px),
     `scores` float32 `[N, D]`, `classes` int16 `[N, D]`, -1 where there is none;
-    and `masks`, one text a picture: COCO's run lengths, separated by spaces.
+    and `masks`, one text a picture, of NumPy's strings of any length: COCO's run
+    lengths, separated by spaces.
 
     Raises:
       UserError: see `detected_values.check`.
@@ -148,7 +149,7 @@ class Detection(base.Task):
     }
     if "masks" in outputs:
       texts = masks.texts(outputs, rows, batch.size)
-      columns["masks"] = np.array(texts, np.str_)
+      columns["masks"] = np.array(texts, np.dtypes.StringDType())
     return columns
 
   def truth(self, source: inputs.Source) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 import tensorflow_datasets as tfds
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.conditions import Family
 from robust_tfds.datasets import base
 from robust_tfds.datasets import beam_options as beam_options_lib
@@ -203,7 +204,9 @@ def prepare_all(
   builders = [builder(name, c, data_dir=data_dir, **options) for c in configs]
   _check_manual_dir(manual_dir)
   download = tfds.download.DownloadConfig(
-    manual_dir=os.path.abspath(manual_dir) if manual_dir else None,
+    manual_dir=os.fspath(paths.of(manual_dir).resolve())
+    if manual_dir
+    else None,
     max_examples_per_split=limit,
     beam_options=beam_options_lib.parse(beam_options) if beam else None,
   )
@@ -279,9 +282,9 @@ def _check_count(name: str, value: int) -> None:
 
 
 def _check_manual_dir(folder: str | os.PathLike | None) -> None:
-  if not folder or os.path.isdir(folder):
+  if not folder or paths.of(folder).is_dir():
     return
-  if os.path.exists(folder):
+  if paths.of(folder).exists():
     raise errors.UserError(
       f"{folder}: the manual dir is a file; name the folder that it lies in."
     )

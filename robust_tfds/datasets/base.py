@@ -38,6 +38,7 @@ from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.datasets import building
 from robust_tfds.datasets import geometry as geometry_lib
 from robust_tfds.datasets import pipelines
@@ -498,7 +499,7 @@ class Builder(
     if note is None:
       return
     manager = folders.Present(
-      os.path.abspath(manual_dir), f"{self._data_dir_root}/downloads"
+      paths.of(manual_dir).resolve(), f"{self._data_dir_root}/downloads"
     )
     try:
       sources = self._shared_sources(manager)

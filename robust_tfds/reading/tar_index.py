@@ -16,7 +16,6 @@ import contextlib
 import hashlib
 import io
 import os
-import pathlib
 import threading
 import warnings
 from collections.abc import Iterator
@@ -149,7 +148,7 @@ def _beside(archive: str) -> str:
 
 def _in_cache(archive: str) -> str:
   base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-  name = hashlib.sha256(os.fspath(paths.absolute(archive)).encode()).hexdigest()
+  name = hashlib.sha256(os.fspath(paths.resolved(archive)).encode()).hexdigest()
   return os.path.join(base, "robust_tfds", "tar_indices", f"{name}.npz")
 
 
@@ -165,24 +164,9 @@ def _write(archive: str, state: paths.State, index: Index) -> None:
     checksum=np.array(index.checksum()),
   )
   for path in (_beside(archive), _in_cache(archive)):
-    with contextlib.suppress(OSError), paths.os_errors(path):
-      _put(path, out.getvalue())
+    with contextlib.suppress(OSError):
+      paths.write_bytes(path, out.getvalue())
       return
-
-
-def _put(path: str, data: bytes) -> None:
-  """Writes a file at once."""
-  if not paths.is_local(path):
-    paths.of(path).write_bytes(data)
-    return
-  place = pathlib.Path(path)
-  place.parent.mkdir(parents=True, exist_ok=True)
-  part = place.with_name(f"{place.name}.{os.getpid()}")
-  try:
-    part.write_bytes(data)
-    part.replace(place)
-  finally:
-    part.unlink(missing_ok=True)
 
 
 def _facts(state: paths.State) -> np.ndarray:

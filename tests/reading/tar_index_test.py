@@ -11,6 +11,7 @@ import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds import paths
 from robust_tfds.reading import archives
 from robust_tfds.reading import tar_files
 from robust_tfds.reading import tar_index
@@ -134,14 +135,14 @@ class TarIndexTest(parameterized.TestCase):
       self.assertLen(_read(self.path), 40)
 
   def test_a_folder_that_may_not_be_written(self):
-    real = tar_index._put
+    real = paths.write_bytes
 
     def put(path, data):
       if path == str(self.file):
         raise PermissionError(path)
       real(path, data)
 
-    with mock.patch.object(tar_index, "_put", put):
+    with mock.patch.object(paths, "write_bytes", put):
       first = _read(self.path)
     self.assertFalse(self.file.exists())
     self.assertLen(list(self.cache.iterdir()), 1)

@@ -105,6 +105,11 @@ class PackedTest(parameterized.TestCase):
     texts = np.array(["1"] * 1000 + ["2" * 100_000], _STRINGS)
     self.assertLess(len(self._read_back({"masks": texts})), 106_000)
 
+  def test_the_memory_of_long_texts_counts(self):
+    texts = np.array(["", "2" * 100_000], _STRINGS)
+    columns = {"masks": texts, "n": np.zeros(5, np.int32)}
+    self.assertBetween(packed.nbytes(columns), 100_020, 100_100)
+
   def test_equal_columns_are_equal_bytes(self):
     columns = {"b": np.arange(3), "a": np.array(["x", "yy", "z"])}
     other = {"a": columns["a"].astype("<U90"), "b": columns["b"]}

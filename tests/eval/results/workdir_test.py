@@ -1,6 +1,7 @@
 """A run's folder: whose it is, its cells, and which it refuses."""
 
 import dataclasses
+import errno
 import json
 import os
 import pathlib
@@ -14,12 +15,15 @@ from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results import damage
+from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.results.cell import Cell
+from tests import fake_bucket
 
 
 def _config(**data) -> ml_collections.ConfigDict:
@@ -137,17 +141,6 @@ class CellsTest(_WorkdirTest):
     self.assertTrue(self.workdir.done(asked))
     self.assertEqual(self.workdir.note(asked).fingerprint, "old")
     self.assertFalse(self.workdir.done(_cell("fog_2")))
-
-  def test_hosts_write_shards(self):
-    cell = _cell("clean")
-    self.workdir.write_shard(cell, _columns("b"), 0, 2)
-    self.assertFalse(self.workdir.done(cell))
-    with self.assertRaisesRegex(FileNotFoundError, "process 1 of 2"):
-      self.workdir.merge_shards(cell, 2)
-    self.workdir.write_shard(cell, _columns("a"), 1, 2)
-    self.workdir.write_cell(cell, self.workdir.merge_shards(cell, 2))
-    ids = self.workdir.columns(cell)["example_id"]
-    self.assertEqual(ids.tolist(), ["a", "b"])
 
   def test_a_run_whose_lock_was_broken_finishes_no_cell(self):
     workdir = dataclasses.replace(self.workdir, writer="gone")
@@ -381,6 +374,73 @@ class DamageTest(_WorkdirTest):
     (self.folder.parent / "seeds").mkdir()
     self.workdir.check_cells()
     self.assertLen(self.workdir.cells(), 4)
+
+
+class BucketTest(_WorkdirTest):
+  """The same in a bucket."""
+
+  def setUp(self):
+    super().setUp()
+    self.bucket = fake_bucket.create(self) / "run"
+    for root in (self.workdir.path, self.bucket):
+      workdir = workdir_lib.Workdir(root)
+      workdir.claim(_config())
+      for config in ("clean", "fog_1", "fog_2"):
+        workdir.write_cell(_cell(config), _columns(*"abc"), "test")
+      workdir.write_truth({"images": [1]})
+    self.local, self.workdir = self.workdir, workdir
+
+  def test_holds_what_a_disk_does(self):
+    copy = pathlib.Path(self.create_tempdir().full_path)
+    fake_bucket.download(self.bucket, copy)
+    for name, whole in paths.files_below(self.local.path):
+      self.assertEqual((copy / name).read_bytes(), paths.read_bytes(whole))
+    self.assertLen(fake_bucket.keys(self.bucket), 10)
+    self.workdir.check(_config())
+    self.assertEqual(self.workdir.config(), _config())
+    self.assertEqual(self.workdir.cells(), self.local.cells())
+    self.assertEqual(self.workdir.truth(), {"images": [1]})
+    columns = self.workdir.columns(_cell("fog_1"))
+    self.assertEqual(columns["example_id"].tolist(), ["a", "b", "c"])
+    self.assertFalse(self.workdir.done(_cell("fog_3")))
+
+  def test_notes_and_sizes_are_checked_without_reading_columns(self):
+    with fake_bucket.counted() as steps:
+      self.workdir.check_cells()
+    self.assertEqual(steps["open"], 3)  # the notes
+    with fake_bucket.counted() as steps:
+      for cell in self.workdir.cells():
+        self.workdir.columns(cell)
+    # Notes and config.json for the list, then each file once.
+    self.assertEqual(steps["open"], 3 + 1 + 2 * 3 + 1)
+
+  def test_damage_is_moved_aside_object_by_object(self):
+    folder = self.workdir.cell_folder(_cell("fog_1"))
+    (folder / "predictions.npz").write_bytes(b"x")
+    with self.assertRaisesRegex(
+      damage.DamagedError, f"^{folder}/predictions.npz: 1 bytes.*--repair"
+    ):
+      self.workdir.check_cells()
+    for step in ("copied", "delete"):  # killed between copying and deleting
+      with self.assertRaises(fake_bucket.Killed):
+        with fake_bucket.fault(step, "*", fake_bucket.Killed()):
+          self._repair()
+    self._repair()
+    self.workdir.write_cell(_cell("fog_1"), _columns(*"abc"), "test")
+    self.workdir.check_cells()
+    left = fake_bucket.keys(self.bucket)
+    self.assertLen([k for k in left if not k.startswith("damaged/")], 10)
+
+  def _repair(self) -> None:
+    for path in self.workdir.damaged():
+      self.workdir.move_aside(path)
+
+  def test_what_a_bucket_refuses_is_said_in_words(self):
+    full = OSError(errno.EDQUOT, "no quota")
+    with fake_bucket.fault("write", "*.npz", full):
+      with self.assertRaisesRegex(disk.DiskError, "could not be .* no quota"):
+        self.workdir.write_cell(_cell("fog_3"), _columns(*"abc"), "test")
+    self.assertFalse(self.workdir.done(_cell("fog_3")))
 
 
 class LayoutTest(_WorkdirTest):
