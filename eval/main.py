@@ -90,6 +90,8 @@ def main(argv: Sequence[str]) -> None:
       settings.coordinator, settings.num_processes, settings.process_id
     )
   plan = plan_lib.make(settings.config)
+  if workdir and not plan.config.data.get("data_dir"):
+    paths.check_records(workdir, "--workdir")  # sets are prepared there
   if settings.plan:
     place = Workdir(workdir) if workdir else None
     if place:
