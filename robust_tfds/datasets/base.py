@@ -461,7 +461,7 @@ class Builder(
       self._make_by_beam(dl_manager, download_config)
     else:
       super()._download_and_prepare(dl_manager, download_config)
-    if self._note and paths.is_local(self.data_path):
+    if self._note:
       source_notes.write(self.data_path, self._note)
 
   def _make_by_beam(self, dl_manager: Any, download_config: Any) -> None:
@@ -493,7 +493,7 @@ class Builder(
 
   def _compare_sources(self, manual_dir: str | os.PathLike) -> None:
     """Refuses a set that was there, if its sources are and have changed."""
-    if self.config.codec == PUBLISHED or not paths.is_local(self.data_path):
+    if self.config.codec == PUBLISHED:
       return
     note = source_notes.read(self.data_path)
     if note is None:

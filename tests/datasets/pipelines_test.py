@@ -20,6 +20,7 @@ from robust_tfds import errors
 from robust_tfds.datasets import beam_options
 from robust_tfds.datasets import pipelines
 from robust_tfds.datasets.sources import frost
+from tests import fake_bucket
 from tests import frost_folder
 from tests.datasets.sources import small_sets
 
@@ -168,6 +169,15 @@ class AnyEngineTest(_Case):
         errors.UserError, "is not on the worker .*data_dir has to be a bucket"
       ):
         self._built("digits_c", "clean", limit=5, beam=True)
+
+  def test_a_bucket(self):
+    bucket = fake_bucket.create(self)
+    self.enterContext(fake_bucket.in_tensorflow())
+    here = self._built("digits_c", "brightness_1", limit=40)
+    options = {"limit": 40, "beam": True, "data_dir": bucket / "data"}
+    there = datasets.prepare("digits_c", "brightness_1", **options)
+    files = {p.name: p.read_bytes() for p in there.data_path.iterdir()}
+    self.assertEqual(files, here)
 
   def test_frost_pictures_lie_beside_the_parts(self):
     pictures = frost_folder.drawn()
