@@ -10,9 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.corruptions import batching
 from robust_tfds.corruptions.ops import packed
 
 _ONE = 1 << 16
+# Pixels that an accelerator turns together; at 16 bytes each 512 MiB.
+_PIXELS = 1 << 25
 
 
 def steps(degrees: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
@@ -64,8 +67,7 @@ def _rotate(video: jax.Array, walks: jax.Array) -> jax.Array:
   y = jnp.arange(height, dtype=jnp.int32)[:, None]
   x = jnp.arange(width, dtype=jnp.int32)[None]
 
-  def turned(item: tuple[jax.Array, jax.Array]) -> jax.Array:
-    frame, walk = item
+  def turned(frame: jax.Array, walk: jax.Array) -> jax.Array:
     column = (walk[0] * x + walk[1] * y + walk[2]) >> 16
     row = (walk[3] * x + walk[4] * y + walk[5]) >> 16
     inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
@@ -73,6 +75,7 @@ def _rotate(video: jax.Array, walks: jax.Array) -> jax.Array:
     index = jnp.where(inside, row * width + column, 0)
     return jnp.where(inside, words[index], 0)
 
-  words = jax.lax.map(turned, (video, walks))
+  at_once = max(1, _PIXELS // (height * width))
+  words = batching.over_batch(turned, video, walks, at_once=at_once)
   wide = jax.lax.bitcast_convert_type(words, jnp.uint8)
   return wide[..., :3]
