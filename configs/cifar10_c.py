@@ -49,7 +49,7 @@ def get_config(model: str = "my_module:build") -> ml_collections.ConfigDict:
   config.data.manual_dir = ""
   config.data.frost_dir = ""  # default: the installed imagecorruptions
   config.data.file_format = ""
-  config.data.cache_gib = 4.0
+  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = model

@@ -42,7 +42,7 @@ def get_config(model: str = "retinanet_r50") -> ml_collections.ConfigDict:
   config.data.manual_dir = ""
   config.data.frost_dir = ""  # default: the installed imagecorruptions
   config.data.file_format = ""
-  config.data.cache_gib = 0.0  # pictures of full size are read again each time
+  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = _SHORT.get(model, model)

@@ -44,7 +44,7 @@ def get_config(model: str = "resnet50") -> ml_collections.ConfigDict:
   config.data.data_dir = ""  # default: inside the workdir
   config.data.manual_dir = ""
   config.data.file_format = ""
-  config.data.cache_gib = 4.0
+  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = model

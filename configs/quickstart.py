@@ -49,7 +49,7 @@ def get_config(dataset: str = "digits_c") -> ml_collections.ConfigDict:
   config.data.manual_dir = ""
   config.data.frost_dir = ""  # default: the installed imagecorruptions
   config.data.file_format = ""
-  config.data.cache_gib = 4.0
+  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.models = ml_collections.ConfigDict()
   for name, learning_rate in (("digits_linear", 3e-3), ("digits_cnn", 3e-3)):

@@ -16,17 +16,19 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import math
-import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from absl import flags
+from etils import epath
 
 from robust_tfds import command
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import action
@@ -86,7 +88,7 @@ class Difference:
   hi: float
 
 
-def read(folder: pathlib.Path, model: str = "") -> Run:
+def read(folder: epath.Path, model: str = "") -> Run:
   """One model of a finished run of the task `video`.
 
   Raises:
@@ -305,7 +307,7 @@ def _line(
 
 
 def write(
-  lines: Sequence[Difference], models: tuple[str, str], folder: pathlib.Path
+  lines: Sequence[Difference], models: tuple[str, str], folder: epath.Path
 ) -> str:
   """Writes the csv, the Markdown table and the figure; returns the table."""
   with disk.writing(folder):
@@ -314,15 +316,16 @@ def write(
 
 
 def _write(
-  lines: Sequence[Difference], models: tuple[str, str], folder: pathlib.Path
+  lines: Sequence[Difference], models: tuple[str, str], folder: epath.Path
 ) -> str:
-  with (folder / "comparison.csv").open("w", newline="", encoding="utf-8") as f:
-    out = csv.writer(f, lineterminator="\n")
-    out.writerow([field.name for field in dataclasses.fields(Difference)])
-    out.writerows(
-      [formulas.neutral(x) if isinstance(x, str) else x for x in values]
-      for values in map(dataclasses.astuple, lines)
-    )
+  rows = io.StringIO()
+  out = csv.writer(rows, lineterminator="\n")
+  out.writerow([field.name for field in dataclasses.fields(Difference)])
+  out.writerows(
+    [formulas.neutral(x) if isinstance(x, str) else x for x in values]
+    for values in map(dataclasses.astuple, lines)
+  )
+  (folder / "comparison.csv").write_text(rows.getvalue(), "utf-8")
   text = _table(lines, models)
   (folder / "comparison.md").write_text(text, "utf-8")
   _figure(lines, models, folder)
@@ -347,7 +350,7 @@ def _table(lines: Sequence[Difference], models: tuple[str, str]) -> str:
 
 
 def _figure(
-  lines: Sequence[Difference], models: tuple[str, str], folder: pathlib.Path
+  lines: Sequence[Difference], models: tuple[str, str], folder: epath.Path
 ) -> None:
   from robust_tfds.eval.reports.parts import style
 
@@ -396,14 +399,15 @@ def main(argv: Sequence[str]) -> None:
   """Compares the flags' runs."""
   command.no_arguments(argv)
   settings = flags.FLAGS
-  first = read(pathlib.Path(settings.first), settings.first_model)
-  second = read(pathlib.Path(settings.second), settings.second_model)
+  place = paths.of(settings.out, "--out")
+  first = read(paths.of(settings.first, "--first"), settings.first_model)
+  second = read(paths.of(settings.second, "--second"), settings.second_model)
   models = (first.model, second.model)
   if first.model == second.model:
     models = (f"{first.model} (first)", f"{second.model} (second)")
-  lines, out = compare(first, second), pathlib.Path(settings.out)
-  with disk.writing(out):
-    print(write(lines, models, out))
+  lines = compare(first, second)
+  with disk.writing(place):
+    print(write(lines, models, place))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ docstring what can be set.
 """
 
 import os
-import pathlib
 import sys
 from collections.abc import Sequence
 
@@ -17,6 +16,7 @@ from absl import flags
 
 from robust_tfds import command
 from robust_tfds import errors
+from robust_tfds import paths
 
 
 def define_flags() -> None:
@@ -41,6 +41,11 @@ def define_flags() -> None:
     False,
     "Take the cells of another run that is gone for good; if it is not, it stops"
     " at its next cell.",
+  )
+  flags.DEFINE_string(
+    "shard",
+    "1/1",
+    "i/n: make every n-th cell, from the i-th; the workdir may be shared.",
   )
   flags.DEFINE_bool(
     "multihost", False, "One process of many: docs/MULTIHOST.md."
@@ -71,9 +76,13 @@ def main(argv: Sequence[str]) -> None:
   from robust_tfds.eval.results.workdir import Workdir
   from robust_tfds.eval.run import estimate
   from robust_tfds.eval.run import plan as plan_lib
+  from robust_tfds.eval.run.shards import Shard
 
   settings = flags.FLAGS
-  workdir = pathlib.Path(settings.workdir) if settings.workdir else None
+  shard = Shard.parse(settings.shard)
+  workdir = (
+    paths.of(settings.workdir, "--workdir") if settings.workdir else None
+  )
   if settings.multihost:
     import jax
 
@@ -81,31 +90,34 @@ def main(argv: Sequence[str]) -> None:
       settings.coordinator, settings.num_processes, settings.process_id
     )
   plan = plan_lib.make(settings.config)
+  if workdir and not plan.config.data.get("data_dir"):
+    paths.check_records(workdir, "--workdir")  # sets are prepared there
   if settings.plan:
     place = Workdir(workdir) if workdir else None
     if place:
       place.check(plan.config)
-    print(estimate.describe(plan, place))
+    print(estimate.describe(plan, place, shard))
     return
   if workdir is None:
     raise errors.UserError("Say where the run lives: --workdir=FOLDER.")
   from robust_tfds.eval.run import runner
 
-  runner.Runner(
+  rows = runner.Runner(
     plan,
     workdir,
     repair=settings.repair,
     break_lock=settings.break_lock,
+    shard=shard,
   ).run()
   summary = Workdir(workdir).reports / "summary.txt"
-  if summary.exists():
+  if rows and summary.exists():
     print(summary.read_text("utf-8"))
 
 
 def _check_flags(settings: flags.FlagValues) -> None:
   """Refuses flags that say nothing, or that contradict each other."""
   workdir = settings.workdir
-  if workdir and os.path.exists(workdir) and not os.path.isdir(workdir):
+  if workdir and paths.is_file(paths.of(workdir, "--workdir")):
     raise errors.UserError(
       f"--workdir={workdir} is a file, expected a folder or a new name."
     )

@@ -20,12 +20,13 @@ becomes a workdir then. An earlier score there is replaced. Models of several fi
 stand side by side.
 """
 
-import pathlib
 from collections.abc import Sequence
 
 from absl import flags
+from etils import epath
 
 from robust_tfds import command
+from robust_tfds import paths
 from robust_tfds.eval import readers
 
 
@@ -76,18 +77,17 @@ def main(argv: Sequence[str]) -> None:
     dataset=settings.dataset,
     baseline=settings.baseline,
     seed=settings.seed,
-    truth=_path(settings.truth),
+    truth=_path(settings.truth, "--truth"),
     rules=settings.rules,
-    metadata=_path(settings.metadata),
+    metadata=_path(settings.metadata, "--metadata"),
   )
-  paths = [pathlib.Path(p) for p in settings.predictions]
-  print(
-    rescore.score(paths, pathlib.Path(settings.out), options, settings.format)
-  )
+  predictions = [paths.of(p, "--predictions") for p in settings.predictions]
+  out = paths.of(settings.out, "--out")
+  print(rescore.score(predictions, out, options, settings.format))
 
 
-def _path(text: str | None) -> pathlib.Path | None:
-  return pathlib.Path(text) if text else None
+def _path(text: str | None, flag: str) -> epath.Path | None:
+  return paths.of(text, flag) if text else None
 
 
 if __name__ == "__main__":

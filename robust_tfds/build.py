@@ -4,29 +4,45 @@
   python -m robust_tfds.build imagenet_c --config=all --manual_dir=/data/manual \\
       --data_dir=/data --workers=8 --file_format=array_record
 
-`--config=all` builds every condition under the default codec. Equal inputs give
-equal bytes for any number of workers. With `--beam` examples are made in an
-Apache Beam pipeline (extra `beam`), for clusters.
+`--config` is `all` (every condition under the default codec) or names with commas
+between them: configs (`fog_3`), corruptions (`fog`: every severity) and sets of them
+(`common`, `weather`). Several configs share worker processes and one decoding of
+the sources; those that are there are not built again, so that the same command
+continues what was killed. `--shard=2/4` builds every fourth of the configs, from
+the second: for machines that work side by side.
+
+Equal inputs give equal bytes for any number of workers. With `--beam` examples are
+made in an Apache Beam pipeline (extra `beam`), for clusters: docs/BUILDING.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from absl import app
 from absl import flags
+from etils import epath
 
 from robust_tfds import command
+from robust_tfds import conditions
 from robust_tfds import datasets
 from robust_tfds import errors
+from robust_tfds import paths
+from robust_tfds.datasets import base
+from robust_tfds.datasets import beam_options
+
+_SHARD = re.compile(r"(\d+)/(\d+)")
 
 
 def define_flags() -> None:
   """The command's flags."""
   flags.DEFINE_string(
-    "config", "", "clean, <corruption>_<severity>, several with commas, or all."
+    "config",
+    "",
+    "clean, <corruption>_<severity>, a corruption, a set of them, several with"
+    " commas, or all.",
   )
   flags.DEFINE_string("data_dir", None, "Where TFDS keeps datasets.")
   flags.DEFINE_string("manual_dir", None, "Where sources lie.")
@@ -41,68 +57,129 @@ def define_flags() -> None:
   flags.DEFINE_integer(
     "seed", 0, "Of the corruptions; another than 0 is built apart."
   )
+  flags.DEFINE_string(
+    "shard", "1/1", "i/n, from 1 to n: every n-th config, from the i-th."
+  )
+  flags.DEFINE_string(
+    "scratch_dir",
+    None,
+    "Folder on a local disk for decoded sources, while several configs are"
+    " built; default the system's for temporary files.",
+  )
   flags.DEFINE_bool("beam", False, "Make examples in an Apache Beam pipeline.")
+  flags.DEFINE_string(
+    "beam_pipeline_options",
+    "",
+    "With --beam: options of the pipeline, k=v with commas between them.",
+  )
 
 
 def main(argv: Sequence[str]) -> None:
   """Builds the configs of one dataset."""
   if len(argv) != 2:
     raise app.UsageError("Name one dataset, e.g. digits_c.")
-  names = configs(argv[1], flags.FLAGS.config)
-  options = _options(flags.FLAGS)
-  for config in names:  # all of them, before the first is built
-    datasets.builder(argv[1], config, **options)
-  for config in names:
-    _build(argv[1], config, flags.FLAGS, options)
+  settings = flags.FLAGS
+  names = configs(argv[1], settings.config)
+  part = shard(names, settings.shard)
+  if settings.shard != "1/1":
+    print(
+      f"shard {settings.shard}: {len(part)} of {len(names)} configs", flush=True
+    )
+  for built in datasets.prepare_all(argv[1], part, **_options(settings)):
+    _report(built)
 
 
 def _options(settings: flags.FlagValues) -> dict[str, Any]:
-  """What `datasets.builder` takes."""
+  """What `datasets.prepare_all` takes."""
+  listed = beam_options.split(settings.beam_pipeline_options)
+  if listed and not settings.beam:
+    raise errors.UserError(
+      f"--beam_pipeline_options={settings.beam_pipeline_options} without --beam:"
+      " add --beam, or leave them out."
+    )
   options = {
-    "data_dir": settings.data_dir,
-    "seed": settings.seed,
+    "data_dir": _path(settings.data_dir, "--data_dir"),
+    "manual_dir": _path(settings.manual_dir, "--manual_dir"),
+    "workers": settings.workers,
     "file_format": settings.file_format,
+    "limit": settings.limit,
+    "seed": settings.seed,
+    "scratch_dir": settings.scratch_dir,
+    "beam": settings.beam,
+    "beam_options": listed,
+    "say": lambda text: print(text, flush=True),
   }
   return options | ({"codec": settings.codec} if settings.codec else {})
 
 
-def _build(
-  name: str,
-  config: str,
-  settings: flags.FlagValues,
-  options: Mapping[str, Any],
-) -> None:
-  """Builds one config and prints where it is."""
-  builder = datasets.prepare(
-    name,
-    config,
-    manual_dir=settings.manual_dir,
-    workers=settings.workers,
-    beam=settings.beam,
-    limit=settings.limit,
-    **options,
-  )
+def _path(text: str | None, flag: str) -> epath.Path | None:
+  return paths.of(text, flag) if text else None
+
+
+def _report(built: base.Builder) -> None:
+  """Prints where one config is."""
   counts = ", ".join(
-    f"{builder.counted(s.num_examples)} {n} examples"
-    for n, s in builder.info.splits.items()
+    f"{built.counted(s.num_examples)} {n} examples"
+    for n, s in built.info.splits.items()
   )
-  before = " (there before, not built again)" if builder.was_there else ""
+  before = " (there before, not built again)" if built.was_there else ""
   print(
-    f"{builder.info.full_name}: {counts} in {builder.data_dir}{before}",
+    f"{built.info.full_name}: {counts} in {built.data_dir}{before}",
     flush=True,
   )
 
 
 def configs(name: str, selection: str) -> list[str]:
-  """Config names that a `--config` value stands for."""
-  if selection != "all":
-    names = selection.split(",")
-    if selection and "" in names:
-      raise errors.UserError(
-        f"--config={selection}: a name between two commas is missing."
-      )
-    return names
-  return datasets.conditions(name)
+  """Config names that a `--config` value stands for, each once.
+
+  Raises:
+    UserError: a name between two commas is missing; an unknown one is left to the
+      builder to refuse.
+  """
+  if selection == "all":
+    return datasets.conditions(name)
+  words = selection.split(",")
+  if selection and "" in words:
+    raise errors.UserError(
+      f"--config={selection}: a name between two commas is missing."
+    )
+  family = datasets.family(name)
+  names = [n for word in words for n in _named(family, word)]
+  return list(dict.fromkeys(names))
+
+
+def _named(family: conditions.Family | None, word: str) -> list[str]:
+  """The configs of a word: of a corruption or a set all levels."""
+  if family is None:
+    return [word]
+  if word in family.names() and family.kind == "sequences":
+    return [word]  # a config's name too: the first difficulty
+  if word not in (*family.names(), *family.groups, *conditions.SETS):
+    return [word]
+  members = family.resolve(word)
+  return [c.config for c in family.conditions() if c.name in members]
+
+
+def shard(names: Sequence[str], text: str) -> list[str]:
+  """The configs of one of several machines: every n-th, from the i-th.
+
+  >>> shard(["clean", "fog_1", "fog_2"], "2/2")
+  ['fog_1']
+
+  Args:
+    names: of all configs.
+    text: `i/n`.
+
+  Raises:
+    UserError: not i/n with i from 1 to n.
+  """
+  numbers = _SHARD.fullmatch(text)
+  number, count = map(int, numbers.groups()) if numbers else (0, 0)
+  if not 1 <= number <= count:
+    raise errors.UserError(
+      f"--shard={text}: expected i/n with i from 1 to n, e.g. 2/4."
+    )
+  return list(names[number - 1 :: count])
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from tools import import_graph
 _ANYBODY = (
   "robust_tfds.conditions",
   "robust_tfds.errors",
+  "robust_tfds.paths",
   "robust_tfds.reading",
   "robust_tfds.version",
   "robust_tfds.short_names",  # in the __init__.py of linked folders
@@ -22,7 +23,8 @@ _ALLOWED = {
   "robust_tfds": ("robust_tfds.datasets",),
   "robust_tfds.errors": (),
   "robust_tfds.conditions": ("robust_tfds.errors",),
-  "robust_tfds.reading": ("robust_tfds.errors",),
+  "robust_tfds.paths": ("robust_tfds.errors",),
+  "robust_tfds.reading": ("robust_tfds.errors", "robust_tfds.paths"),
   "robust_tfds.command": (),
   "robust_tfds.version": (),
   "robust_tfds.short_names": (),
@@ -84,23 +86,26 @@ _THIRD_PARTY = {
     "tensorflow_datasets",
     "numpy",
     "absl",
+    "etils",
     "pydantic",
     "typing_extensions",
   },
   "robust_tfds.errors": set(),
+  "robust_tfds.paths": {"etils"},
   "robust_tfds.conditions": {"numpy"},
-  "robust_tfds.reading": {"numpy"},
-  "robust_tfds.corruptions": {"jax", "numpy"},
+  "robust_tfds.reading": {"numpy", "etils"},
+  "robust_tfds.corruptions": {"jax", "numpy", "etils"},
   "robust_tfds.configs": {"ml_collections"},
-  "robust_tfds.models": {"jax", "flax", "numpy", "absl"},
+  "robust_tfds.models": {"jax", "flax", "numpy", "absl", "etils"},
   "robust_tfds.eval.metrics": {"numpy", "scipy"},
-  "robust_tfds.eval.papers": set(),
-  "robust_tfds.eval.reports": {"numpy", "matplotlib"},
+  "robust_tfds.eval.papers": {"etils"},
+  "robust_tfds.eval.reports": {"numpy", "matplotlib", "etils"},
   "robust_tfds.eval.run.augment": {"jax", "dm_pix"},
   "robust_tfds.eval": {
     "jax",
     "numpy",
     "absl",
+    "etils",
     "ml_collections",
     "optax",
     "pydantic",
@@ -120,8 +125,11 @@ _OPENERS = {
   "Image.open",
 }
 _OPENING_PACKAGES = {"defusedxml", "gzip", "tarfile", "xml", "zipfile"}
-# A zip file is written here; what is read goes through the door.
-_WRITERS = {"robust_tfds.eval.results.predictions": "zipfile"}
+# Zip files are written here; what is read goes through the door.
+_WRITERS = {
+  "robust_tfds.eval.results.packed": "zipfile",
+  "robust_tfds.eval.results.parts": "zipfile",
+}
 _VAGUE = {"utils", "util", "helpers", "misc", "common"}
 
 

@@ -1,8 +1,8 @@
-"""Inputs: padded, host-sharded batches of uint8 pixels, off the accelerators.
+"""Inputs: the examples of a prepared set, and padded batches of their pixels.
 
 TFRecord data sets are read by tf.data through TFDS, ArrayRecord ones through
-`as_data_source` without TensorFlow; both decode in parallel and run ahead. A set
-that fits into `cache_bytes` is decoded once and kept.
+`as_data_source` without TensorFlow; both decode in parallel. Who reads ahead, and
+how much, is told in `eval/pipeline/blocks.py`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,11 @@ from __future__ import annotations
 import concurrent.futures
 import dataclasses
 import itertools
-import queue
-import threading
-import time
-from collections.abc import Iterable
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
-from typing import Protocol
 
 import numpy as np
 
@@ -35,6 +31,7 @@ class Batch:
       data set's pictures vary in size each lies in the top-left corner of a
       canvas.
     size: int32 `[B, 2]`, valid (height, width) of each row.
+    any_size: whether the pictures of the set vary in size.
     mask: bool `[B]`, False for padding.
     example_id: B strings, empty for padding.
     group_id: B strings.
@@ -52,24 +49,7 @@ class Batch:
   frame: np.ndarray
   label: np.ndarray
   examples: Sequence[Mapping[str, Any]] = ()
-
-
-class Batches(Protocol):
-  """What gives batches of one shape, always in the same order."""
-
-  @property
-  def steps(self) -> int:
-    """How many batches."""
-    ...
-
-  @property
-  def shape(self) -> tuple[int | None, ...]:
-    """Of an example's pixels; None where pictures differ."""
-    ...
-
-  def batches(self) -> Iterator[Batch]:
-    """`steps` batches."""
-    ...
+  any_size: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +71,6 @@ class Source:
     batch_size: int,
     host: Host = Host(),
     limit: int = 0,
-    cache_bytes: int = 4 << 30,
   ):
     """Opens a prepared builder.
 
@@ -101,10 +80,9 @@ class Source:
       batch_size: rows of a batch on this host.
       host: this host's share.
       limit: use the first `limit` examples only; 0 for all.
-      cache_bytes: keep decoded batches up to this size in memory.
 
     Raises:
-      ValueError: unknown split, or more examples asked for than exist.
+      UserError: unknown split, or more examples asked for than exist.
     """
     splits = builder.info.splits
     if split not in splits:
@@ -125,64 +103,45 @@ class Source:
     self.pixels = next(k for k in kinds if k in features)
     self.shape = tuple(features[self.pixels].shape)
     self.batch_size = batch_size
-    self.waited_s = 0.0  # how long `batches` waited for decoded examples
-    self.decoding_s = 0.0  # how long the reading thread worked on them
-    self.decoded = 0  # how many it read
-    # Every host takes the same number of steps.
-    share = -(-self.total // host.count)
-    self.steps = -(-share // batch_size)
-    self._cache: list[Batch] | None = None
-    self._cache_bytes = cache_bytes
+    self.decoded = 0  # examples of which pixels were decoded
+    # Every host takes as many steps: the largest share.
+    self.share = -(-self.total // host.count)
 
-  def batches(self) -> Iterator[Batch]:
-    """This host's batches, `steps` of them, always in the same order."""
-    if self._cache is not None:
-      yield from self._cache
-      return
-    cache: list[Batch] | None = []
-    size = 0
-    for batch in self.prefetch(self._decoded_batches()):
-      size += batch.image.nbytes
-      if cache is not None and size <= self._cache_bytes:
-        cache.append(batch)
-      else:
-        cache = None
-      yield batch
-    self._cache = cache
+  def batches(self, start: int = 0) -> Iterator[Batch]:
+    """This host's batches in the order of the set, decoded while one waits."""
+    rows = self.rows(start)
+    while listed := list(itertools.islice(rows, self.batch_size)):
+      yield self.batch(listed)
 
-  def prefetch(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The batches, made in a thread before they are asked for.
-
-    Adds to `waited_s`, `decoding_s` and `decoded`.
-    """
-
-    def measured() -> Iterator[Batch]:
-      while True:
-        start = time.perf_counter()
-        batch = next(batches, None)
-        self.decoding_s += time.perf_counter() - start
-        if batch is None:
-          return
-        self.decoded += int(batch.mask.sum())
-        yield batch
-
-    ready = _in_thread(measured(), depth=2)
-    while True:
-      start = time.perf_counter()
-      batch = next(ready, None)
-      self.waited_s += time.perf_counter() - start
-      if batch is None:
-        return
-      yield batch
+  def batch(self, rows: Sequence[Mapping[str, Any]]) -> Batch:
+    """At most `batch_size` examples as a batch, which is padded."""
+    return _batch(rows, self.batch_size, self.pixels, self.shape)
 
   @property
   def category_ids(self) -> tuple[int, ...]:
     """By label, what COCO-style result files call the classes; empty: label + 1."""
     return self.builder.CATEGORY_IDS
 
+  def rows(
+    self, start: int = 0, stop: int | None = None, skipped: Sequence[str] = ()
+  ) -> Iterator[dict[str, Any]]:
+    """This host's examples one by one, each decoded once.
+
+    Args:
+      start: number of the first within this host's share, from 0.
+      stop: number after the last; None for all.
+      skipped: features that stay as they are stored; all others are decoded.
+    """
+    first, last = self._bounds()
+    begin = min(first + start, last)
+    end = last if stop is None else min(first + stop, last)
+    for example in self._read(begin, end, skipped):
+      self.decoded += 1
+      yield example
+
   def sample(self) -> dict[str, Any]:
     """The first example, for galleries and shape checks."""
-    return next(iter(self.examples()))
+    return next(self._read(0, 1))
 
   def metadata(self, skipped: Sequence[str]) -> Iterator[dict[str, Any]]:
     """All examples of the split that are used, on every host.
@@ -190,111 +149,71 @@ class Source:
     Args:
       skipped: features that need not be decoded.
     """
+    return self._read(0, self.total, skipped)
+
+  def find(self, example_ids: Collection[str]) -> dict[str, np.ndarray]:
+    """Id -> pixels, of those that the set has; no others are decoded."""
+    missing, places = set(example_ids), {}
+    for place, example in enumerate(self.metadata((self.pixels,))):
+      name = text(example["example_id"])
+      if name in missing:
+        missing.remove(name)
+        places[name] = place
+      if not missing:
+        break
+    return {
+      name: np.asarray(next(self._read(place, place + 1))[self.pixels])
+      for name, place in places.items()
+    }
+
+  def _bounds(self) -> tuple[int, int]:
+    """This host's share of the split: the first shares hold one more."""
+    each, more = divmod(self.total, self.host.count)
+    index = self.host.index
+    first = index * each + min(index, more)
+    return first, first + each + (index < more)
+
+  def _read(
+    self, begin: int, end: int, skipped: Sequence[str] = ()
+  ) -> Iterator[dict[str, Any]]:
+    """Examples of the split by their number."""
     import tensorflow_datasets as tfds
 
     decoders = {name: tfds.decode.SkipDecoding() for name in skipped}
+    if begin >= end:
+      return iter(())
     if self.builder.info.file_format.value == "array_record":
-      source = self.builder.as_data_source(split=self.split, decoders=decoders)
-      yield from (source[i] for i in range(self.total))
-      return
-    dataset = self.builder.as_dataset(
-      split=f"{self.split}[:{self.total}]",
-      shuffle_files=False,
-      decoders=decoders,
-      read_config=tfds.ReadConfig(interleave_cycle_length=1),
-    )
-    yield from tfds.as_numpy(dataset)
+      return self._array_record_examples(begin, end, decoders)
+    return self._tf_data_examples(begin, end, decoders)
 
-  def find(self, example_id: str) -> dict[str, Any] | None:
-    """One example by its id; None where the set has none of it."""
-    for example in self.examples():
-      if text(example["example_id"]) == example_id:
-        return example
-    return None
-
-  def _decoded_batches(self) -> Iterator[Batch]:
-    examples = self.examples()
-    for _ in range(self.steps):
-      rows = list(itertools.islice(examples, self.batch_size))
-      yield _batch(rows, self.batch_size, self.pixels, self.shape)
-
-  def examples(self, skipped: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """This host's examples one by one.
-
-    Args:
-      skipped: features that stay as they are stored; all others are decoded.
-    """
-    import tensorflow_datasets as tfds
-
-    decoders = {name: tfds.decode.SkipDecoding() for name in skipped}
-    if self.builder.info.file_format.value == "array_record":
-      return self._array_record_examples(decoders)
-    return self._tf_data_examples(decoders)
-
-  def _tf_data_examples(self, decoders: Any) -> Iterator[dict[str, Any]]:
+  def _tf_data_examples(
+    self, begin: int, end: int, decoders: Any
+  ) -> Iterator[dict[str, Any]]:
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
     tf.config.set_visible_devices([], "GPU")
     tf.config.set_visible_devices([], "TPU")
-    share = tfds.even_splits(
-      f"{self.split}[:{self.total}]",
-      n=self.host.count,
-      drop_remainder=False,
-    )[self.host.index]
-    options = tfds.ReadConfig(interleave_cycle_length=1)
     dataset = self.builder.as_dataset(
-      split=share,
+      split=f"{self.split}[{begin}:{end}]",
       shuffle_files=False,
       decoders=decoders,
-      read_config=options,
+      read_config=tfds.ReadConfig(interleave_cycle_length=1),
     )
     return iter(tfds.as_numpy(dataset.prefetch(tf.data.AUTOTUNE)))
 
-  def _array_record_examples(self, decoders: Any) -> Iterator[dict[str, Any]]:
+  def _array_record_examples(
+    self, begin: int, end: int, decoders: Any
+  ) -> Iterator[dict[str, Any]]:
     source = self.builder.as_data_source(split=self.split, decoders=decoders)
-    share = range(self.host.index, self.total, self.host.count)
     with concurrent.futures.ThreadPoolExecutor() as pool:
-      for start in range(0, len(share), self.batch_size):
-        block = share[start : start + self.batch_size]
-        yield from pool.map(source.__getitem__, block)
-
-
-def _in_thread(items: Iterable[Batch], depth: int) -> Iterator[Batch]:
-  """Runs an iterator in a thread, up to `depth` items ahead."""
-  done = object()
-  ready: queue.Queue = queue.Queue(maxsize=depth)
-  stop = threading.Event()
-
-  def put(item: object) -> None:
-    while not stop.is_set():
-      try:
-        return ready.put(item, timeout=0.1)
-      except queue.Full:
-        pass
-
-  def work() -> None:
-    try:
-      for item in items:
-        put(item)
-        if stop.is_set():
-          return
-      put(done)
-    except BaseException as e:  # handed to the reader, which raises it
-      put(e)
-
-  threading.Thread(target=work, daemon=True).start()
-  try:
-    while (item := ready.get()) is not done:
-      if isinstance(item, BaseException):
-        raise item
-      yield item  # type: ignore[misc]
-  finally:
-    stop.set()
+      for start in range(begin, end, self.batch_size):
+        several = range(start, min(start + self.batch_size, end))
+        yield from pool.map(source.__getitem__, several)
 
 
 def _batch(
-  examples: list[dict[str, Any]],
+  examples: Sequence[Mapping[str, Any]],
   batch_size: int,
   pixels: str,
   shape: tuple[int | None, ...],
@@ -327,6 +246,7 @@ def _batch(
       [e.get("label", -1) for e in examples] + [-1] * padding, np.int32
     ),
     examples=[{k: v for k, v in e.items() if k != pixels} for e in examples],
+    any_size=None in shape,
   )
 
 

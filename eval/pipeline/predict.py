@@ -1,10 +1,12 @@
 """The device side: corrupt, preprocess, run the model, reduce; sharded.
 
-Two jitted steps with the pixels staying on the devices between them: one per
-corruption (severity is data), one per (model, image shape). So 19 corruptions x
-5 severities x M models compile 19 + M programs, not 95 M. Both run under
-`shard_map` over the `('data',)` mesh: each device works on its own rows and
-nothing crosses devices, so the number of devices cannot change a result.
+Two steps with the pixels staying on the devices between them: one per corruption
+(severity is data), one per (model, image shape). So 19 corruptions x 5 severities
+x M models compile 19 + M programs, not 95 M. Both run under `shard_map` over the
+`('data',)` mesh: each device works on its own rows and nothing crosses devices,
+so the number of devices cannot change a result. The clean pixels stay for the
+next condition. Called with shapes in place of arrays, both are compiled ahead, see
+`eval/pipeline/programs.py`.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions.ops import jpeg
 from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.pipeline import packing
+from robust_tfds.eval.pipeline import programs
 
 # Of logits, or of a detector's outputs by name.
 Reduce = Callable[[Any], Mapping[str, jax.Array]]
@@ -52,7 +56,7 @@ class Predictor:
     """
     self._model, self._where = model, where
     self._variables = devices.put_replicated(variables, where)
-    self._steps: dict[Reduce, Callable] = {}
+    self._packed = programs.cached(self._new_packed)
     self._item = model.spec.item_axes
 
   def __call__(
@@ -60,7 +64,7 @@ class Predictor:
     images: jax.Array,
     reduce: Reduce,
     sizes: jax.Array | None = None,
-  ) -> Mapping[str, jax.Array]:
+  ) -> packing.Outputs:
     """Reduced outputs of a sharded uint8 batch; does not wait for them.
 
     Args:
@@ -73,13 +77,16 @@ class Predictor:
         leading axis of B. The same function object compiles once.
 
     Returns:
-      What `reduce` gave, and `finite`, bool `[B]`.
+      What `reduce` gave, and `finite`, bool `[B]`: on their way to the host. Of
+      shapes: outputs that cannot be fetched; the program is compiled ahead.
     """
-    if reduce not in self._steps:
-      step = self._logits if sizes is None else self._detections
-      self._steps[reduce] = self._compile(step, reduce)
     rows = [images] if sizes is None else [images, sizes]
-    return self._steps[reduce](self._variables, *rows)
+    return self._packed(reduce, len(rows))(*rows)
+
+  def _new_packed(self, reduce: Reduce, rows: int) -> packing.Packed:
+    step = self._logits if rows == 1 else self._detections
+    whole = functools.partial(step, reduce)
+    return packing.Packed(whole, self._where, self._variables, rows)
 
   def _logits(
     self, reduce: Reduce, variables: Any, images: jax.Array
@@ -97,21 +104,6 @@ class Predictor:
     finite = jnp.isfinite(outputs["scores"]).all(axis=1)
     finite &= jnp.isfinite(outputs["boxes"]).all((1, 2))
     return {**outputs, "finite": finite}
-
-  def _compile(self, step: Callable, reduce: Reduce) -> Callable:
-    def whole(variables: Any, *rows: jax.Array) -> Mapping[str, jax.Array]:
-      return step(reduce, variables, *rows)
-
-    def sharded(variables: Any, *rows: jax.Array) -> Mapping[str, jax.Array]:
-      return jax.shard_map(
-        whole,
-        mesh=self._where,
-        in_specs=(_ALL, *[_ROWS] * len(rows)),
-        out_specs=_ROWS,
-        check_vma=False,
-      )(variables, *rows)
-
-    return jax.jit(sharded)
 
 
 def unchanged(
@@ -224,10 +216,10 @@ def _check_codec(codec: str, known: Sequence[str]) -> None:
     raise errors.unknown("codec that is made on the fly", codec, known)
 
 
-@functools.cache
+@programs.cached
 def _sequence_step(
   where: Mesh, name: str, edition: str, sized: bool
-) -> Callable:
+) -> programs.Program:
   from robust_tfds.corruptions.sequence import crop_batch
   from robust_tfds.corruptions.sequence import sequence_batch
 
@@ -239,14 +231,15 @@ def _sequence_step(
       return crop[:, None]
     return sequence_batch(images, name, edition=edition, keys=keys, sizes=sizes)
 
-  return jax.jit(
+  return programs.Program(
     jax.shard_map(
       step,
       mesh=where,
       in_specs=(_ROWS,) * (3 if sized else 2),
       out_specs=_ROWS,
       check_vma=False,
-    )
+    ),
+    where,
   )
 
 
@@ -256,16 +249,18 @@ def _through_h264(
   """Every sequence through the codec, in threads: FFmpeg releases the GIL."""
   from robust_tfds.datasets import sequences
 
+  if isinstance(frames, jax.ShapeDtypeStruct):
+    return frames
   rows = devices.local_rows(frames)
   with concurrent.futures.ThreadPoolExecutor() as pool:
     coded = pool.map(lambda f: sequences.through_h264(f, perturbation), rows)
     return devices.put_batch(np.stack(list(coded)), where)
 
 
-@functools.cache
+@programs.cached
 def _corrupt_step(
   where: Mesh, name: str, edition: str, sized: bool = False
-) -> Callable:
+) -> programs.Program:
   def step(
     images: jax.Array,
     severity: jax.Array,
@@ -276,7 +271,7 @@ def _corrupt_step(
       images, name, severity, edition=edition, keys=keys, sizes=sizes
     )
 
-  return jax.jit(
+  return programs.Program(
     jax.shard_map(
       step,
       mesh=where,
@@ -284,28 +279,20 @@ def _corrupt_step(
       out_specs=_ROWS,
       check_vma=False,
     ),
-    donate_argnums=_donated(where),
+    where,
   )
 
 
-@functools.cache
-def _jpeg_step(where: Mesh) -> Callable:
+@programs.cached
+def _jpeg_step(where: Mesh) -> programs.Program:
   """The published images' last save: quality 85, 4:2:0."""
 
   def step(images: jax.Array) -> jax.Array:
     return jpeg.roundtrip_batch(images, 85)
 
-  return jax.jit(
+  return programs.Program(
     jax.shard_map(
       step, mesh=where, in_specs=_ROWS, out_specs=_ROWS, check_vma=False
     ),
-    donate_argnums=_donated(where),
+    where,
   )
-
-
-def _donated(where: Mesh) -> tuple[int, ...]:
-  """The pixels' buffer is used again for the result, of the same shape.
-
-  Not on CPUs, where it may be the host's own array.
-  """
-  return () if where.devices.flat[0].platform == "cpu" else (0,)

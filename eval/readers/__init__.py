@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pathlib
 import pkgutil
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.readers import base
@@ -40,7 +41,7 @@ def get(name: str) -> base.Reader:
 
 
 def choose(
-  paths: Sequence[pathlib.Path], name: str, options: base.Options
+  paths: Sequence[epath.Path], name: str, options: base.Options
 ) -> base.Reader:
   """The reader of some files of one format.
 
@@ -70,7 +71,7 @@ def choose(
   return get(formats[first])
 
 
-def _format(path: pathlib.Path, options: base.Options) -> str:
+def _format(path: epath.Path, options: base.Options) -> str:
   if scored_folder.is_table_alone(path):
     raise errors.UserError(
       f"{path} is the table of workdirs that were scored, and holds no cells."

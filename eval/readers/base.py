@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-import pathlib
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import ClassVar
 
 import ml_collections
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.results import names
@@ -39,9 +39,9 @@ class Options:
   dataset: str | None = None
   baseline: str | None = None
   seed: int | None = None
-  truth: pathlib.Path | None = None
+  truth: epath.Path | None = None
   rules: str | None = None
-  metadata: pathlib.Path | None = None
+  metadata: epath.Path | None = None
 
   @property
   def of_frames(self) -> bool:
@@ -113,13 +113,11 @@ class Reader(abc.ABC):
   has_paper_tables: ClassVar[bool] = False
 
   @abc.abstractmethod
-  def fits(self, path: pathlib.Path, options: Options) -> bool:
+  def fits(self, path: epath.Path, options: Options) -> bool:
     """Whether a file or folder looks like this format."""
 
   @abc.abstractmethod
-  def read(
-    self, paths: Sequence[pathlib.Path], options: Options
-  ) -> Predictions:
+  def read(self, paths: Sequence[epath.Path], options: Options) -> Predictions:
     """The cells of some files, their models side by side.
 
     Raises:
@@ -160,12 +158,12 @@ def config(
   )
 
 
-def check_labels(labels_of: Mapping[pathlib.Path, Sequence[str]]) -> None:
+def check_labels(labels_of: Mapping[epath.Path, Sequence[str]]) -> None:
   """UserError where two files have a model of one label; names both files.
 
   Labels name folders too: one that cannot, or two that share one, are refused.
   """
-  home: dict[str, pathlib.Path] = {}
+  home: dict[str, epath.Path] = {}
   for path, labels in labels_of.items():
     for label in labels:
       if label in home:

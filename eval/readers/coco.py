@@ -14,13 +14,15 @@ any finite numbers; of each image and category the best 100 count, as in COCO.
 from __future__ import annotations
 
 import hashlib
-import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from etils import epath
+
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import paths as paths_lib
 from robust_tfds import reading
 from robust_tfds.datasets import coco_rows
 from robust_tfds.eval.metrics.detection import checks
@@ -37,16 +39,16 @@ class CocoReader(base.Reader):
   kind = "a folder of COCO results lists"
   options = ("dataset", "truth", "rules", "seed")
 
-  def fits(self, path: pathlib.Path, options: base.Options) -> bool:
+  def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Folders of JSON files that are no workdir."""
     if not path.is_dir():
       return False
     if any((path / name).exists() for name in ("config.json", "cells")):
       return False
-    return any(path.glob("*.json"))
+    return any(name.endswith(".json") for name in paths_lib.names(path))
 
   def read(
-    self, paths: Sequence[pathlib.Path], options: base.Options
+    self, paths: Sequence[epath.Path], options: base.Options
   ) -> base.Predictions:
     """The cells of all folders; a file is read when its columns are asked for.
 
@@ -62,9 +64,9 @@ class CocoReader(base.Reader):
         " file by --truth."
       )
     truth = _truth(options.truth)
-    base.check_labels({path: [path.resolve().name] for path in paths})
+    base.check_labels({path: [paths_lib.resolved(path).name] for path in paths})
     place = {
-      _cell(path.resolve().name, condition, file, options): file
+      _cell(paths_lib.resolved(path).name, condition, file, options): file
       for path in paths
       for condition, file in files(path).items()
     }
@@ -80,7 +82,7 @@ class CocoReader(base.Reader):
     )
 
 
-def files(folder: pathlib.Path) -> dict[conditions.Condition, pathlib.Path]:
+def files(folder: epath.Path) -> dict[conditions.Condition, epath.Path]:
   """The files of a folder in paper order, clean first.
 
   Raises:
@@ -91,7 +93,11 @@ def files(folder: pathlib.Path) -> dict[conditions.Condition, pathlib.Path]:
     raise errors.UserError(
       f"{folder} is no folder of COCO results lists, one a cell."
     )
-  by_condition = {_condition(f): f for f in sorted(folder.glob("*.json"))}
+  by_condition = {
+    _condition(folder / name): folder / name
+    for name in paths_lib.names(folder)
+    if name.endswith(".json")
+  }
   if conditions.Condition() not in by_condition:
     raise errors.UserError(
       f"{folder} holds no clean.json: rPC is relative to the clean performance."
@@ -100,7 +106,7 @@ def files(folder: pathlib.Path) -> dict[conditions.Condition, pathlib.Path]:
   return dict(sorted(by_condition.items(), key=lambda i: order.index(i[0])))
 
 
-def columns(file: pathlib.Path, truth: Mapping[str, Any]) -> base.Columns:
+def columns(file: epath.Path, truth: Mapping[str, Any]) -> base.Columns:
   """A file's detections, see `eval/tasks/parts/result_lists.py`.
 
   Raises:
@@ -117,7 +123,7 @@ def columns(file: pathlib.Path, truth: Mapping[str, Any]) -> base.Columns:
 def _cell(
   label: str,
   condition: conditions.Condition,
-  file: pathlib.Path,
+  file: epath.Path,
   options: base.Options,
 ) -> Cell:
   return Cell(
@@ -129,7 +135,7 @@ def _cell(
   )
 
 
-def _condition(file: pathlib.Path) -> conditions.Condition:
+def _condition(file: epath.Path) -> conditions.Condition:
   try:
     return conditions.PICTURES.parse(file.stem)
   except errors.UserError as e:
@@ -139,7 +145,7 @@ def _condition(file: pathlib.Path) -> conditions.Condition:
     ) from e
 
 
-def _truth(file: pathlib.Path) -> dict[str, Any]:
+def _truth(file: epath.Path) -> dict[str, Any]:
   """A COCO instances file, checked."""
   truth = reading.json_file(file)
   try:
@@ -155,5 +161,5 @@ def _truth(file: pathlib.Path) -> dict[str, Any]:
   return truth
 
 
-def _listed(paths: Sequence[pathlib.Path]) -> str:
-  return ", ".join(p.resolve().name for p in paths)
+def _listed(paths: Sequence[epath.Path]) -> str:
+  return ", ".join(paths_lib.resolved(p).name for p in paths)

@@ -17,13 +17,13 @@ needs it is empty in the table then. Other columns are not read, and named.
 from __future__ import annotations
 
 import dataclasses
-import pathlib
 import re
 import unicodedata
 from collections.abc import Mapping
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds import errors
@@ -52,12 +52,12 @@ class CsvReader(base.Reader):
   kind = "a file of classifications"
   options = ("dataset", "baseline", "seed")
 
-  def fits(self, path: pathlib.Path, options: base.Options) -> bool:
+  def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Tables, unless something is said of them that only frames have."""
     return path.suffix in suffixes() and not options.of_frames
 
   def read(
-    self, paths: Sequence[pathlib.Path], options: base.Options
+    self, paths: Sequence[epath.Path], options: base.Options
   ) -> base.Predictions:
     """The cells of all files; see `columns` and `cells` for refusals."""
     options.check(self.options, self.kind)
@@ -93,7 +93,7 @@ def suffixes() -> tuple[str, ...]:
 
 
 def open_file(
-  path: pathlib.Path,
+  path: epath.Path,
   required: Sequence[str],
   texts: Sequence[str],
   integers: Sequence[str],
@@ -400,9 +400,9 @@ def _form(values: Sequence[str], code: int) -> str:
 
 
 def _check_same(
-  path: pathlib.Path,
+  path: epath.Path,
   of_cells: Mapping[Cell, Columns],
-  other: pathlib.Path,
+  other: epath.Path,
   of_other: Mapping[Cell, Columns],
 ) -> None:
   """Two files' models are compared over the same examples and labels."""

@@ -17,11 +17,11 @@ both are named.
 from __future__ import annotations
 
 import importlib
-import pathlib
 import types
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds import errors
@@ -44,12 +44,12 @@ class FramesReader(base.Reader):
   kind = "a file of predictions on frames"
   options = ("dataset", "metadata", "seed")
 
-  def fits(self, path: pathlib.Path, options: base.Options) -> bool:
+  def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Tables of which a set of frames or its metadata is named."""
     return path.suffix in csv_reader.suffixes() and options.of_frames
 
   def read(
-    self, paths: Sequence[pathlib.Path], options: base.Options
+    self, paths: Sequence[epath.Path], options: base.Options
   ) -> base.Predictions:
     """One cell a model; see `cells` for refusals."""
     options.check(self.options, self.kind)
@@ -80,7 +80,7 @@ class FramesReader(base.Reader):
     )
 
 
-def reviewed(dataset: str, folder: pathlib.Path) -> list[frame_sets.Frame]:
+def reviewed(dataset: str, folder: epath.Path) -> list[frame_sets.Frame]:
   """The reviewed frames of a data set, from its metadata.
 
   Raises:

@@ -12,7 +12,6 @@ refused.
 from __future__ import annotations
 
 import collections
-import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Annotated
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pydantic
+from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds import errors
@@ -52,12 +52,12 @@ class RawResultsReader(base.Reader):
   options = ("seed",)
   has_paper_tables = True
 
-  def fits(self, path: pathlib.Path, options: base.Options) -> bool:
+  def fits(self, path: epath.Path, options: base.Options) -> bool:
     """JSON files."""
     return path.is_file() and path.suffix == ".json"
 
   def read(
-    self, paths: Sequence[pathlib.Path], options: base.Options
+    self, paths: Sequence[epath.Path], options: base.Options
   ) -> base.Predictions:
     """The cells of all files; see `read` and `numbers` for refusals."""
     options.check(self.options, self.kind)
@@ -81,7 +81,7 @@ class RawResultsReader(base.Reader):
     )
 
 
-def read(path: pathlib.Path) -> dict[str, Any]:
+def read(path: epath.Path) -> dict[str, Any]:
   """A raw results file, its layout checked.
 
   Raises:

@@ -6,12 +6,12 @@ cells apart, or runs over the same data whose models have other labels.
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
 import ml_collections
+from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval import tasks
@@ -39,12 +39,12 @@ class WorkdirReader(base.Reader):
   options = ("baseline",)
   stored = True
 
-  def fits(self, path: pathlib.Path, options: base.Options) -> bool:
+  def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Folders with a config."""
     return path.is_dir() and Workdir(path).config_path.exists()
 
   def read(
-    self, paths: Sequence[pathlib.Path], options: base.Options
+    self, paths: Sequence[epath.Path], options: base.Options
   ) -> base.Predictions:
     """The finished cells of all workdirs; none is copied.
 

@@ -18,6 +18,8 @@ import inspect
 import pathlib
 import pkgutil
 
+from etils import epath
+
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports import html
 from robust_tfds.eval.reports.context import Context
@@ -35,7 +37,7 @@ def of_task(task: str) -> list[base.Report]:
   ]
 
 
-def write_all(context: Context, folder: pathlib.Path) -> list[pathlib.Path]:
+def write_all(context: Context, folder: epath.Path) -> list[epath.Path]:
   """Writes every report of the context's task into `folder`, the page last.
 
   Returns:

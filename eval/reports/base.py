@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
-import pathlib
 from collections.abc import Sequence
 from typing import ClassVar
+
+from etils import epath
 
 from robust_tfds.eval.reports.context import Context
 from robust_tfds.eval.reports.parts import pivot
@@ -22,9 +23,7 @@ class Report(abc.ABC):
   pictures: ClassVar[tuple[tuple[str, str], ...]] = ()
 
   @abc.abstractmethod
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes the report's files into `folder`.
 
     Returns:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import base64
 import html
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports.base import Report
 from robust_tfds.eval.reports.context import Context
@@ -29,8 +30,8 @@ footer, .note { color: #777; font-size: 13px; }
 
 
 def write(
-  context: Context, reports: Sequence[Report], folder: pathlib.Path
-) -> list[pathlib.Path]:
+  context: Context, reports: Sequence[Report], folder: epath.Path
+) -> list[epath.Path]:
   """Writes report.html.
 
   Args:
@@ -106,6 +107,6 @@ def _table(table: pivot.Table) -> str:
   return f'<div class="wide"><table>{body}</table></div>'
 
 
-def _picture(path: pathlib.Path, title: str) -> str:
+def _picture(path: epath.Path, title: str) -> str:
   data = base64.b64encode(path.read_bytes()).decode("ascii")
   return f'<img alt="{html.escape(title)}" src="data:image/png;base64,{data}">'

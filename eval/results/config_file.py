@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import pathlib
 from collections.abc import Mapping
 from typing import Any
 
 import ml_collections
 import pydantic
+from etils import epath
 
 from robust_tfds import errors
 from robust_tfds import reading
@@ -21,13 +20,13 @@ from robust_tfds.eval.results import provenance
 
 # Of the layout and of what a cell's columns mean. 1: before the tables of
 # conditions; its Cityscapes-C on the fly is not what is prepared. 2: before the
-# checksums of cells, which cannot be made up afterwards.
-VERSION = 3
+# checksums of cells, which cannot be made up afterwards. 3: ids in every cell.
+VERSION = 4
 # What may differ between two launches of one workdir: nothing here can change
 # a number.
 _RESUMABLE = (
   "batch_size",
-  "data.cache_gib",
+  "data.block_mib",
   "data.data_dir",
   "data.manual_dir",
   "reports",
@@ -65,14 +64,14 @@ class _Config(_Record):
   checksum: str
 
 
-def read(path: pathlib.Path) -> dict[str, Any]:
+def read(path: epath.Path) -> dict[str, Any]:
   """The settings, and `versions` and `checksum` of this file.
 
   Raises:
     UserError: no workdir, or one of another version.
     DamagedError: the file is not what was written; names the field.
   """
-  if not path.exists() and not path.is_symlink():
+  if not disk.exists(path):
     raise errors.UserError(
       f"{path.parent} is no workdir: it holds no config.json."
     )
@@ -92,18 +91,18 @@ def read(path: pathlib.Path) -> dict[str, Any]:
   return config
 
 
-def check_readable(path: pathlib.Path) -> None:
+def check_readable(path: epath.Path) -> None:
   """Refuses a damaged file alone: none, or one of another version, is whole.
 
   Raises:
     DamagedError: see `read`.
   """
-  if os.path.lexists(path):
+  if disk.exists(path):
     with contextlib.suppress(_OtherVersionError):
       read(path)
 
 
-def write(path: pathlib.Path, config: ml_collections.ConfigDict) -> None:
+def write(path: epath.Path, config: ml_collections.ConfigDict) -> None:
   """Writes the settings of a run."""
   versions = {"workdir": VERSION, "pixels": provenance.PIXELS_VERSION}
   settings = {**plain(config), "versions": versions}
@@ -117,7 +116,7 @@ def _checksum(settings: Mapping[str, Any]) -> str:
   return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def _check_checksum(path: pathlib.Path, settings: Mapping[str, Any]) -> None:
+def _check_checksum(path: epath.Path, settings: Mapping[str, Any]) -> None:
   if settings["checksum"] != _checksum(settings):
     raise errors.UserError(
       f"{path}: checksum: the settings are not those that the run wrote, and its"
@@ -130,7 +129,7 @@ def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
   return reading.json_text(config.to_json_best_effort(), "config")
 
 
-def check_same(path: pathlib.Path, config: ml_collections.ConfigDict) -> None:
+def check_same(path: epath.Path, config: ml_collections.ConfigDict) -> None:
   """Refuses a config.json that is of another run.
 
   Raises:
@@ -167,7 +166,7 @@ def differences(
   }
 
 
-def _check_versions(workdir: pathlib.Path, versions: Any) -> None:
+def _check_versions(workdir: epath.Path, versions: Any) -> None:
   said = versions if isinstance(versions, dict) else {"workdir": 1}
   version = said.get("workdir")
   if version != VERSION:

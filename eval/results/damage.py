@@ -8,13 +8,17 @@ cells of one dataset and split hold the same examples.
 from __future__ import annotations
 
 import collections
-import os
 import pathlib
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 
+from etils import epath
+
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import examples as examples_lib
 from robust_tfds.eval.results import note as note_lib
 
 FOLDER = "damaged"
@@ -32,7 +36,7 @@ class DamagedError(errors.UserError):
     reason: what is wrong, without what to do about it.
   """
 
-  def __init__(self, reason: str, folder: pathlib.Path):
+  def __init__(self, reason: str, folder: epath.Path):
     """See the class.
 
     Args:
@@ -43,7 +47,7 @@ class DamagedError(errors.UserError):
     self.folder, self.reason = folder, reason
 
 
-def check_no_links(root: pathlib.Path, folder: pathlib.Path) -> None:
+def check_no_links(root: epath.Path, folder: epath.Path) -> None:
   """Refuses a cell that is a link, lies behind one or holds one.
 
   Args:
@@ -53,9 +57,12 @@ def check_no_links(root: pathlib.Path, folder: pathlib.Path) -> None:
   Raises:
     DamagedError: names the link.
   """
-  between = [p for p in folder.parents if p.is_relative_to(root) and p != root]
-  within = sorted(folder.iterdir()) if folder.is_dir() else []
-  for path in (*reversed(between), folder, *within):
+  if not paths.is_local(folder):  # buckets have none
+    return
+  place = pathlib.Path(folder)
+  between = [p for p in place.parents if p.is_relative_to(root) and p != root]
+  within = sorted(place.iterdir()) if place.is_dir() else []
+  for path in (*reversed(between), place, *within):
     if path.is_symlink():
       raise DamagedError(
         f"{path}: a symbolic link; a cell lies in its workdir as it was written"
@@ -64,7 +71,13 @@ def check_no_links(root: pathlib.Path, folder: pathlib.Path) -> None:
       )
 
 
-def check_same_examples(notes: Mapping[pathlib.Path, note_lib.Note]) -> None:
+def is_folder(path: epath.Path) -> bool:
+  """Whether a folder lies there itself, and no link to one."""
+  place = pathlib.Path(path)
+  return place.is_dir() and not place.is_symlink()
+
+
+def check_same_examples(notes: Mapping[epath.Path, note_lib.Note]) -> None:
   """Refuses cells that are of other examples than the cells beside them.
 
   Args:
@@ -78,10 +91,10 @@ def check_same_examples(notes: Mapping[pathlib.Path, note_lib.Note]) -> None:
 
 
 def of_other_examples(
-  notes: Mapping[pathlib.Path, note_lib.Note],
-) -> Iterator[tuple[pathlib.Path, str]]:
+  notes: Mapping[epath.Path, note_lib.Note],
+) -> Iterator[tuple[epath.Path, str]]:
   """Cells that most cells of their dataset and split differ from, and why."""
-  splits: dict[tuple[str, str], list[pathlib.Path]] = {}
+  splits: dict[tuple[str, str], list[epath.Path]] = {}
   for folder, note in notes.items():
     if note.split.name:
       key = note.dataset, note.split.name
@@ -101,18 +114,42 @@ def of_other_examples(
         )
 
 
-def move_aside(root: pathlib.Path, path: pathlib.Path) -> pathlib.Path:
+def of_missing_examples(
+  folder: epath.Path,
+  notes: Mapping[epath.Path, note_lib.Note],
+  check: Callable[[epath.Path, note_lib.File], object],
+) -> Iterator[tuple[epath.Path, str]]:
+  """Files of examples that are damaged, then the cells that need them, and why.
+
+  Args:
+    folder: the run's `examples`.
+    notes: of cells, by folder.
+    check: refuses a file that is not the one of the note.
+  """
+  cells_of: dict[note_lib.File, list[epath.Path]] = {}
+  for cell, note in notes.items():
+    cells_of.setdefault(note.examples, []).append(cell)
+  for file, cells in cells_of.items():
+    path = examples_lib.path(folder, file)
+    try:
+      check(path, file)
+    except errors.UserError as e:
+      if disk.exists(path):
+        yield path, str(e)
+      for cell in cells:
+        yield cell, f"{str(e).rstrip('.')}; {cell} needs it"
+
+
+def move_aside(root: epath.Path, path: epath.Path) -> epath.Path:
   """Moves something of a workdir into its folder `damaged`; gives the new place.
 
   Raises:
     DiskError: it could not be moved.
   """
-  wanted = root / FOLDER / path.relative_to(root)
-  target, number = wanted, 1
-  while os.path.lexists(target):
+  place = root / FOLDER / path.relative_to(root)
+  target, number = place, 1
+  while disk.exists(target):
     number += 1
-    target = wanted.with_name(f"{wanted.name}-{number}")
-  with disk.writing(target):
-    target.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(path, target)
+    target = place.with_name(f"{place.name}-{number}")
+  disk.move(path, target, first=note_lib.FILE)
   return target

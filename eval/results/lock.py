@@ -1,7 +1,6 @@
 """Who is writing in a workdir: every run says so before it writes.
 
   running/<process>/run.json   who it is and which cells it makes
-  running/<process>/cells/     what it has not finished
 
 Runs over other cells of one workdir go on side by side; one that wants a cell of
 another is refused, with that one's host and process. A run that was killed leaves
@@ -10,12 +9,14 @@ its folder behind. Whoever comes next removes it as soon as it is sure:
 * of this machine (the same boot and the same process names, so not another
   container): at once, where no process of that number began at that time;
 * of any other: when it gave no sign of life for `STALE_S` seconds. A sign is the
-  time of change of `run.json`, which a running process renews every `BEAT_S`;
-  ages are differences of two such times, so that only the file system's clock
-  counts.
+  time of change of `run.json`, which a running process renews every `BEAT_S`: on
+  disks by its time alone, in buckets by writing it again. Ages are differences of
+  two such times, so that only the file system's or the bucket's clock counts.
 
-`--break_lock` removes the others at once. A run whose folder was removed sees it
-before it finishes its next cell, and stops.
+`--break_lock` removes the others at once. A run whose lock was removed sees it
+before it finishes its next cell, and stops. In a bucket it might write its lock
+again at that moment: there a removed lock leaves `removed`, which says that it is
+none, until its process is known to be dead.
 """
 
 from __future__ import annotations
@@ -23,12 +24,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-import functools
-import hashlib
 import os
-import pathlib
-import secrets
-import shutil
 import socket
 import threading
 import time
@@ -37,74 +33,22 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 
 import pydantic
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import examples
+from robust_tfds.eval.results.process import Process
 
 FOLDER = "running"
 BEAT_S = 15.0
 STALE_S = 300.0
 _POLL_S = 0.05  # between two looks at one who asks at the same time
 _WAIT_S = 2.0  # between two looks at one who is waited for
-_CLOCK_S = 2.0  # two readings of a process's start may differ so much
 _FILE = "run.json"
-
-
-@dataclasses.dataclass(frozen=True)
-class Process:
-  """A process, told from all others of all machines.
-
-  Attributes:
-    system: of its machine, boot and container.
-    pid: its number there.
-    started: when it began, s since 1970.
-    nonce: of one of its locks.
-  """
-
-  system: str
-  pid: int
-  started: int
-  nonce: str
-
-  @classmethod
-  def this(cls) -> Process:
-    """This one, with a new nonce."""
-    import psutil
-
-    started = round(psutil.Process().create_time())
-    return cls(_system(), os.getpid(), started, secrets.token_hex(4))
-
-  @classmethod
-  def parse(cls, name: str) -> Process | None:
-    """Of a folder's name; None where it is no name of ours."""
-    parts = name.split("-")
-    if len(parts) != 4 or not (parts[1].isdecimal() and parts[2].isdecimal()):
-      return None
-    return cls(parts[0], int(parts[1]), int(parts[2]), parts[3])
-
-  @property
-  def name(self) -> str:
-    """Of its folder."""
-    return f"{self.system}-{self.pid}-{self.started}-{self.nonce}"
-
-  @property
-  def here(self) -> bool:
-    """Whether it is of this machine, so that `alive` knows."""
-    return self.system == _system()
-
-  def alive(self) -> bool:
-    """Whether it runs; of this machine alone."""
-    import psutil
-
-    try:
-      process = psutil.Process(self.pid)
-      began, status = process.create_time(), process.status()
-    except psutil.NoSuchProcess:
-      return False
-    # Another process may have its number by now.
-    same = abs(began - self.started) <= _CLOCK_S
-    return same and status != psutil.STATUS_ZOMBIE
+_REMOVED = "removed"  # beside it, in buckets
 
 
 class _Record(pydantic.BaseModel):
@@ -136,17 +80,18 @@ class _Other:
 class Lock:
   """This process's hold on some cells of a workdir."""
 
-  def __init__(self, root: pathlib.Path, cells: Sequence[str]):
+  def __init__(self, root: epath.Path, cells: Sequence[str]):
     """Asks for nothing yet; see `held`.
 
     Args:
       root: the workdir.
       cells: names of what no other may make at the same time.
     """
-    self._root, self._cells = root, list(cells)
+    self._root, self._cells = epath.Path(root), list(cells)
     self._process = Process.this()
     self._since = datetime.datetime.now().astimezone().isoformat(" ", "seconds")
-    self._ended = threading.Event()
+    self._text = ""
+    self._ended, self._writing = threading.Event(), threading.Lock()
 
   @property
   def name(self) -> str:
@@ -154,7 +99,7 @@ class Lock:
     return self._process.name
 
   @property
-  def folder(self) -> pathlib.Path:
+  def folder(self) -> epath.Path:
     """Where the lock and what is not finished lie."""
     return self._root / FOLDER / self.name
 
@@ -184,15 +129,11 @@ class Lock:
     threading.Thread(target=self._beat, daemon=True).start()
 
   def release(self) -> None:
-    """Removes the lock and all that is not finished."""
+    """Removes the lock and what lies in its folder."""
     self._ended.set()
-    shutil.rmtree(self.folder, ignore_errors=True)
-    with contextlib.suppress(OSError):  # others are there
-      self.folder.parent.rmdir()
-
-  def alone(self) -> bool:
-    """Whether no other run is in the workdir."""
-    return not self._others()
+    with self._writing, contextlib.suppress(disk.DiskError):
+      disk.remove(self.folder)
+    disk.remove_empty(self.folder.parent)  # else others are there
 
   def _write(self, *, holding: bool) -> None:
     record = _Record(
@@ -210,8 +151,22 @@ class Lock:
         except FileNotFoundError:
           if attempt == 2:
             raise
-    text = record.model_dump_json(indent=1)
-    disk.write_text(self.folder / _FILE, text, sync=False)
+    self._text = record.model_dump_json(indent=1)
+    disk.write_text(self.folder / _FILE, self._text, sync=False)
+
+  def _give_sign(self) -> None:
+    """Renews the time of change of this run's lock.
+
+    Raises:
+      OSError: it is gone, or cannot be written.
+    """
+    path = self.folder / _FILE
+    if paths.is_local(path):
+      os.utime(path)
+    else:
+      with self._writing:
+        if not self._ended.is_set():
+          disk.write_text(path, self._text)
 
   def _in_the_way(self, breaking: bool) -> list[_Other]:
     """Others that hold or ask for one of the cells, those that hold first."""
@@ -221,31 +176,39 @@ class Lock:
       for other in others:
         # Its other locks too: one that is gone gives none of them back.
         prefix = other.process.name.removesuffix(other.process.nonce)
-        for folder in self.folder.parent.glob(f"{prefix}*"):
-          if folder != self.folder:
-            shutil.rmtree(folder, ignore_errors=True)
+        for folder in disk.below(self.folder.parent, 1):
+          if folder.name.startswith(prefix) and folder != self.folder:
+            _take_away(folder)
       return []
     return sorted(others, key=lambda o: not o.record.holding)
 
   def _others(self) -> list[_Other]:
     """Everybody else who is alive; the remains of the dead are removed."""
-    os.utime(self.folder / _FILE)
+    check(self._root, self.name)
+    self._give_sign()
     out = []
-    for folder in sorted(self.folder.parent.iterdir()):
+    for folder in disk.below(self.folder.parent, 1):
       process = Process.parse(folder.name)
       if process is None or process == self._process:
         continue
       if self._dead(process, folder):
-        shutil.rmtree(folder, ignore_errors=True)
-      elif (folder / _FILE).exists():  # else it has not asked yet
-        out.append(_Other(process, self._record(process, folder / _FILE)))
+        _take_away(folder, process)
+      elif _holds(folder):  # else it has not asked yet, or was removed
+        record = self._record(process, folder / _FILE)
+        if record is not None:
+          out.append(_Other(process, record))
     return out
 
-  def _record(self, process: Process, path: pathlib.Path) -> _Record:
-    """What another says of itself; of one that nobody can read the worst."""
+  def _record(self, process: Process, path: epath.Path) -> _Record | None:
+    """What another says of itself; of one that nobody can read the worst.
+
+    None where it ended meanwhile.
+    """
     try:
       return reading.records(reading.json_file(path), _Record, str(path))
     except errors.UserError:
+      if not disk.exists(path):
+        return None
       return _Record(
         host="a machine that its damaged lock does not tell",
         pid=process.pid,
@@ -254,15 +217,18 @@ class Lock:
         cells=self._cells,
       )
 
-  def _dead(self, process: Process, folder: pathlib.Path) -> bool:
+  def _dead(self, process: Process, folder: epath.Path) -> bool:
+    """Whether a process is known to be dead, or gave no sign for long."""
     if process.here:
       return not process.alive()
-    try:
-      path = folder / _FILE
-      beat = (path if path.exists() else folder).stat().st_mtime
-    except FileNotFoundError:  # it ended meanwhile
+    signs = [_changed_s(folder / name) for name in (_FILE, _REMOVED)]
+    last = max((s for s in signs if s is not None), default=None)
+    if last is None and paths.is_local(folder):  # it has not asked yet
+      last = _changed_s(folder)
+    mine = _changed_s(self.folder / _FILE)
+    if last is None or mine is None:  # it ended meanwhile
       return False
-    return (self.folder / _FILE).stat().st_mtime - beat > STALE_S
+    return mine - last > STALE_S
 
   def _refusal(self, other: _Other) -> str:
     both = sorted(set(self._cells) & set(other.record.cells))
@@ -277,14 +243,46 @@ class Lock:
   def _beat(self) -> None:
     while not self._ended.wait(BEAT_S):
       with contextlib.suppress(OSError):  # `check` says it in time
-        os.utime(self.folder / _FILE)
+        self._give_sign()
+
+
+def _holds(folder: epath.Path) -> bool:
+  """Whether a lock is there and nobody removed it."""
+  there = disk.exists(folder / _FILE)
+  return there and not disk.exists(folder / _REMOVED)
+
+
+def _take_away(folder: epath.Path, dead: Process | None = None) -> None:
+  """Removes another's lock.
+
+  Args:
+    folder: of the lock.
+    dead: its process, where that is dead or gave no sign for long.
+  """
+  mark = folder / _REMOVED
+  with contextlib.suppress(disk.DiskError):
+    if paths.is_local(folder) or dead and (dead.here or disk.exists(mark)):
+      disk.remove(folder)
+    elif not disk.exists(mark):
+      disk.write_text(mark, "")
+
+
+def _changed_s(path: epath.Path) -> float | None:
+  """When something was last changed, by its own system's clock."""
+  try:
+    if paths.is_local(path):
+      return os.stat(path).st_mtime
+    with paths.os_errors(path):
+      return path.stat().mtime
+  except FileNotFoundError:
+    return None
 
 
 @contextlib.contextmanager
 def held(
-  root: pathlib.Path, cells: Sequence[str], *, breaking: bool = False
+  root: epath.Path, cells: Sequence[str], *, breaking: bool = False
 ) -> Iterator[Lock]:
-  """Holds some cells of a workdir; what is not finished at the end is removed.
+  """Holds some cells of a workdir.
 
   Args:
     root: the workdir; made if it is not there.
@@ -298,15 +296,15 @@ def held(
   lock = Lock(root, cells)
   lock.take(breaking)
   try:
-    if lock.alone():
-      disk.remove_temporary(root)
+    for folder in (epath.Path(root), epath.Path(root) / examples.FOLDER):
+      disk.remove_temporary(folder)
     yield lock
     check(root, lock.name)
   finally:
     lock.release()
 
 
-def check(root: pathlib.Path, name: str) -> None:
+def check(root: epath.Path, name: str) -> None:
   """Refuses to go on where somebody broke this run's lock.
 
   Args:
@@ -316,8 +314,8 @@ def check(root: pathlib.Path, name: str) -> None:
   Raises:
     UserError: it is gone, so that nothing may be finished any more.
   """
-  folder = root / FOLDER / name
-  if not (folder / _FILE).exists():
+  folder = epath.Path(root) / FOLDER / name
+  if not _holds(folder):
     raise errors.UserError(
       f"{folder}: this run's lock was removed (by --break_lock, or after no sign"
       f" of life for {STALE_S:.0f} s), so that another run may be making its"
@@ -328,7 +326,7 @@ def check(root: pathlib.Path, name: str) -> None:
 
 @contextlib.contextmanager
 def waiting(
-  root: pathlib.Path, thing: str, say: Callable[[str], None]
+  root: epath.Path, thing: str, say: Callable[[str], None]
 ) -> Iterator[None]:
   """Holds something that runs over other cells need too, after the others.
 
@@ -354,13 +352,3 @@ def waiting(
     yield
   finally:
     lock.release()
-
-
-@functools.cache
-def _system() -> str:
-  """Of this machine since it was started, and of this container."""
-  parts = [socket.gethostname()]
-  boot = pathlib.Path("/proc/sys/kernel/random/boot_id")
-  if boot.exists():  # Linux
-    parts += [boot.read_text("ascii"), os.readlink("/proc/self/ns/pid")]
-  return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]

@@ -1,15 +1,14 @@
 """The note of a finished cell, `provenance.json`: written last, read first.
 
 It says whose numbers the cell holds, of which examples, and the checksums of the
-files beside it: a cell without its note is not finished, and one whose files are
-not those of the note is damaged.
+files beside it and of its examples' (`eval/results/examples.py`): a cell without
+its note is not finished, and one whose files are not those of the note is damaged.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import pathlib
 from collections.abc import Mapping
 from typing import Annotated
 from typing import Any
@@ -17,12 +16,16 @@ from typing import Literal
 
 import numpy as np
 import pydantic
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
+from robust_tfds.reading import limits
 
 FILE = "provenance.json"
-VERSION: Literal[1] = 1
+VERSION: Literal[2] = 2
+_BLOCK = 1 << 20  # bytes
 
 _Sha256 = Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")]
 _Count = Annotated[int, pydantic.Field(ge=0)]
@@ -50,10 +53,15 @@ class Split(_Record):
 
 
 class File(_Record):
-  """A file beside the note."""
+  """What was written into a file."""
 
   size: _Count
   sha256: _Sha256
+
+  @classmethod
+  def of(cls, data: bytes) -> File:
+    """Of its bytes."""
+    return cls(size=len(data), sha256=hashlib.sha256(data).hexdigest())
 
 
 class Note(_Record):
@@ -72,10 +80,11 @@ class Note(_Record):
     random: whether the model answers otherwise when it is asked again.
     split: the examples.
     files: name -> the files beside the note.
+    examples: the file of the examples' facts.
     checksum: sha256 of all the above.
   """
 
-  version: Literal[1]
+  version: Literal[2]
   model: Annotated[str, pydantic.Field(min_length=1)]
   dataset: Annotated[str, pydantic.Field(min_length=1)]
   config: str
@@ -87,6 +96,7 @@ class Note(_Record):
   random: bool = False
   split: Split
   files: dict[str, File]
+  examples: File
   checksum: _Sha256
 
   @property
@@ -96,28 +106,27 @@ class Note(_Record):
 
 
 def make(
-  cell: Mapping[str, object], split: Split, folder: pathlib.Path
+  cell: Mapping[str, object],
+  split: Split,
+  files: Mapping[str, File],
+  examples: File,
 ) -> Note:
-  """The note of a cell whose other files lie in `folder`.
+  """The note of a cell.
 
   Args:
     cell: what `Cell.note` says.
     split: the examples.
-    folder: of the cell.
+    files: name -> the files beside the note.
+    examples: the file of the examples' facts.
   """
-  files = {
-    p.name: File(size=p.stat().st_size, sha256=file_sha256(p))
-    for p in sorted(folder.iterdir())
-  }
   facts: dict[str, Any] = {
     "version": VERSION,
     **cell,
     "split": split.model_dump(),
     "files": {name: file.model_dump() for name, file in files.items()},
+    "examples": examples.model_dump(),
   }
-  note = reading.records(
-    {**facts, "checksum": "0" * 64}, Note, str(folder / FILE)
-  )
+  note = reading.records({**facts, "checksum": "0" * 64}, Note, FILE)
   return note.model_copy(update={"checksum": _checksum(note)})
 
 
@@ -146,7 +155,7 @@ def dumps(note: Note) -> str:
   return json.dumps(note.model_dump(), indent=1, sort_keys=True) + "\n"
 
 
-def read(folder: pathlib.Path) -> Note:
+def read(folder: epath.Path) -> Note:
   """The note of a cell.
 
   Raises:
@@ -168,37 +177,49 @@ def read(folder: pathlib.Path) -> Note:
   return note
 
 
-def check_files(folder: pathlib.Path, note: Note) -> None:
-  """Refuses files that are not those of which the note was written.
+def check_size(path: epath.Path, file: File) -> None:
+  """Refuses a file that is gone or of another size; reads none of it.
 
   Raises:
     UserError: names the file.
   """
-  for name, file in note.files.items():
-    path = folder / name
-    size = reading.file_size(path)
-    if size != file.size:
-      raise errors.UserError(
-        f"{path}: {size:,} bytes, but {file.size:,} were written."
-      )
-    if file_sha256(path) != file.sha256:
-      raise errors.UserError(
-        f"{path}: its checksum is not that of what was written: it was changed"
-        " or damaged since."
-      )
+  size = reading.file_size(path)
+  if size != file.size:
+    raise errors.UserError(
+      f"{path}: {size:,} bytes, but {file.size:,} were written."
+    )
 
 
-def file_sha256(path: pathlib.Path) -> str:
-  """Of a file's bytes.
+def read_file(path: epath.Path, file: File) -> bytes:
+  """All bytes of a file, which have to be those that were written.
+
+  Raises:
+    UserError: they are others, or it is gone; names the file.
+  """
+  check_size(path, file)
+  data = reading.file_bytes(path, limit=limits.ARRAY_BYTES)
+  if File.of(data) != file:
+    raise errors.UserError(
+      f"{path}: its checksum is not that of what was written: it was changed or"
+      " damaged since."
+    )
+  return data
+
+
+def file_sha256(path: epath.Path) -> str:
+  """Of a file's bytes, of which few are held at a time.
 
   Raises:
     UserError: it cannot be read.
   """
+  digest = hashlib.sha256()
   try:
-    with open(path, "rb") as file:
-      return hashlib.file_digest(file, "sha256").hexdigest()
+    with paths.opened(path) as file:
+      while block := file.read(_BLOCK):
+        digest.update(block)
   except OSError as e:
     raise errors.UserError(f"{path}: cannot be read: {e.strerror}.") from e
+  return digest.hexdigest()
 
 
 def _checksum(note: Note) -> str:

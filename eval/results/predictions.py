@@ -1,9 +1,11 @@
-"""Predictions on disk: one folder per finished cell.
+"""Predictions on disk: a model's outputs in the cell's folder, ids elsewhere.
 
-A cell's folder holds `predictions.npz` (no pickles) and its note
-(`eval/results/note.py`). It is made in a folder of the run that makes it and
-renamed into place when whole. Rows are sorted by (example_id, frame): neither the
-batch size nor the number of hosts changes a byte.
+A cell's folder holds `predictions.npz` (no pickles, see `eval/results/packed.py`)
+and its note (`eval/results/note.py`). What does not depend on the model lies in a
+file that all cells of the same examples share (`eval/results/examples.py`). Rows are
+sorted by (example_id, frame): neither the batch size nor the number of hosts changes
+a byte. Each object is written whole, the examples first and the note last: a cell is
+finished when its note is there.
 
 Classification columns, one row per example:
 
@@ -15,26 +17,26 @@ Classification columns, one row per example:
                           of fewer than five classes
   score       float32 [5] their softmax probabilities; 0 pads
 
-Other tasks add columns of their own (`columns` of each in `eval/tasks/`).
+The first four are of the examples. Other tasks add columns of their own (`columns`
+of each in `eval/tasks/`).
 """
 
 from __future__ import annotations
 
-import os
-import pathlib
-import shutil
-import zipfile
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
-from robust_tfds import reading
 from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import examples as examples_lib
 from robust_tfds.eval.results import names
 from robust_tfds.eval.results import note as note_lib
+from robust_tfds.eval.results import packed
 
 COLUMNS = ("example_id", "group_id", "frame", "label", "top5", "score")
 FILE = "predictions.npz"
@@ -42,58 +44,39 @@ FILE = "predictions.npz"
 Columns = Mapping[str, np.ndarray]
 
 
-def folder(root: pathlib.Path, *parts: str) -> pathlib.Path:
+def folder(root: epath.Path, *parts: str) -> epath.Path:
   """A cell's folder; see `eval/results/names.py`."""
-  return root.joinpath(*map(names.folder_name, parts))
+  return epath.Path(root).joinpath(*map(names.folder_name, parts))
 
 
-def write_shard(
-  unfinished: pathlib.Path, columns: Columns, index: int, count: int
-) -> None:
-  """Writes one host's rows of a cell that is not finished.
-
-  Raises:
-    DiskError: the rows could not be written.
-  """
-  with disk.writing(unfinished):
-    unfinished.mkdir(parents=True, exist_ok=True)
-    _save(_shard(unfinished, index, count), columns)
-
-
-def merge(unfinished: pathlib.Path, count: int) -> dict[str, np.ndarray]:
-  """The rows of all hosts, which are removed from the disk.
-
-  Raises:
-    FileNotFoundError: a host's shard is missing.
-  """
-  paths = [_shard(unfinished, index, count) for index in range(count)]
-  for index, path in enumerate(paths):
-    if not path.exists():
-      raise FileNotFoundError(
-        f"{path} is missing: process {index} of {count} did not write its"
-        " predictions. All hosts need the same --workdir on a shared disk."
-      )
-  shards = [reading.npz_file(path) for path in paths]
-  with disk.writing(unfinished):
-    shutil.rmtree(unfinished)
-  return concatenate(shards)
+def split(
+  columns: Columns,
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+  """The facts of examples, and a model's outputs."""
+  of = examples_lib.OF_EXAMPLES
+  return (
+    {name: values for name, values in columns.items() if name in of},
+    {name: values for name, values in columns.items() if name not in of},
+  )
 
 
 def finish(
-  cell: pathlib.Path,
-  unfinished: pathlib.Path,
+  cell: epath.Path,
+  examples: epath.Path,
   columns: Columns,
   facts: Mapping[str, object],
-  split: str = "",
+  split_of: str = "",
 ) -> dict[str, np.ndarray]:
   """Writes a whole cell; it is done then.
 
+  What an earlier process left of it is replaced.
+
   Args:
     cell: its folder.
-    unfinished: where it is made.
+    examples: folder of the facts of the run's examples.
     columns: of all its rows, in any order.
     facts: what `Cell.note` says.
-    split: name of what was read, see `note.Split`.
+    split_of: name of what was read, see `note.Split`.
 
   Returns:
     The columns in the order of their ids, as `read` would return them.
@@ -103,14 +86,19 @@ def finish(
     DiskError: the cell could not be written; it stays unfinished.
   """
   columns = sort(columns)
+  of_examples, of_model = split(columns)
+  data = packed.dumps(of_model)
   with disk.writing(cell):
-    unfinished.mkdir(parents=True, exist_ok=True)
-    _save(unfinished / FILE, columns)
-    examples = note_lib.split_of(split, columns["example_id"])
-    note = note_lib.make(facts, examples, unfinished)
-    disk.write_text(unfinished / note_lib.FILE, note_lib.dumps(note))
-    cell.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(unfinished, cell)
+    cell.mkdir(parents=True, exist_ok=True)
+    disk.remove_temporary(cell)
+    note = note_lib.make(
+      facts,
+      note_lib.split_of(split_of, columns["example_id"]),
+      {FILE: note_lib.File.of(data)},
+      examples_lib.write(examples, of_examples),
+    )
+    disk.write_bytes(cell / FILE, data)
+    disk.write_text(cell / note_lib.FILE, note_lib.dumps(note))
   return columns
 
 
@@ -130,54 +118,74 @@ def sort(columns: Columns) -> dict[str, np.ndarray]:
   return {k: v[order] for k, v in columns.items()}
 
 
-def check(cell: pathlib.Path, note: note_lib.Note) -> None:
-  """Refuses a finished cell whose files are not those of its note.
+def check(
+  cell: epath.Path,
+  note: note_lib.Note,
+  check_file: Callable[[epath.Path, note_lib.File], object],
+) -> None:
+  """Refuses a finished cell whose own files are not those of its note.
+
+  Args:
+    cell: its folder.
+    note: of the cell.
+    check_file: `note.check_size` or `note.read_file`.
 
   Raises:
     UserError: names the file.
   """
   if FILE not in note.files:
     raise errors.UserError(f"{cell / note_lib.FILE}: files: lacks {FILE}.")
-  note_lib.check_files(cell, note)
+  for name, file in note.files.items():
+    check_file(cell / name, file)
 
 
-def read(cell: pathlib.Path) -> tuple[dict[str, np.ndarray], note_lib.Note]:
+def outputs(cell: epath.Path, note: note_lib.Note) -> dict[str, np.ndarray]:
+  """The outputs in a finished cell of which the note is known.
+
+  Raises:
+    UserError: the file is not that of the note; names it.
+  """
+  check(cell, note, note_lib.check_size)
+  data = note_lib.read_file(cell / FILE, note.files[FILE])
+  return packed.loads(data, str(cell / FILE))
+
+
+def read(
+  cell: epath.Path, examples: epath.Path
+) -> tuple[dict[str, np.ndarray], note_lib.Note]:
   """Columns and note of a finished cell, the one held against the other.
+
+  Args:
+    cell: its folder.
+    examples: folder of the facts of the run's examples.
 
   Raises:
     UserError: a damaged cell; names the file, and the field of the note.
   """
   note = note_lib.read(cell)
-  return columns(cell, note), note
+  of_examples = examples_lib.Reader().columns(examples, note.examples)
+  return together(cell, of_examples, outputs(cell, note)), note
 
 
-def columns(cell: pathlib.Path, note: note_lib.Note) -> dict[str, np.ndarray]:
-  """Columns of a finished cell of which the note is known.
+def together(
+  cell: epath.Path, of_examples: Columns, of_model: Columns
+) -> dict[str, np.ndarray]:
+  """All columns of a cell; the opposite of `split`.
 
   Raises:
-    UserError: its files are not those of the note; names the file.
+    UserError: they are not of equally many rows.
   """
-  check(cell, note)
-  return reading.npz_file(cell / FILE)
+  columns = {**of_examples, **of_model}
+  rows = {len(values) for values in columns.values()}
+  if len(rows) > 1 or "example_id" not in columns:
+    raise errors.UserError(
+      f"{cell / FILE}: columns of {sorted(rows)} rows; each has one for every"
+      " example."
+    )
+  return columns
 
 
 def concatenate(parts: Iterable[Columns]) -> dict[str, np.ndarray]:
   """Rows of several batches, one after the other."""
   listed: Sequence[Columns] = list(parts)
   return {k: np.concatenate([p[k] for p in listed]) for k in listed[0]}
-
-
-def _shard(unfinished: pathlib.Path, index: int, count: int) -> pathlib.Path:
-  return unfinished / f"shard-{index:05d}-of-{count:05d}.npz"
-
-
-def _save(path: pathlib.Path, columns: Columns) -> None:
-  """np.savez without the time of day, so that equal rows are equal bytes."""
-  with open(path, "wb") as f:
-    with zipfile.ZipFile(f, "w") as archive:
-      for name, array in columns.items():
-        member = zipfile.ZipInfo(f"{name}.npy")
-        with archive.open(member, "w", force_zip64=True) as out:
-          np.lib.format.write_array(out, array, allow_pickle=False)
-    f.flush()
-    os.fsync(f.fileno())

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import pathlib
-import shutil
 from collections.abc import Iterator
 from collections.abc import Sequence
 
 import pydantic
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import lock
 from robust_tfds.eval.results.workdir import Workdir
 
 _NOTE = "scored.json"
+_CONFIG = "config.json"  # of a workdir: what it holds is there before it
 
 
 class _Record(pydantic.BaseModel):
@@ -36,8 +37,8 @@ class _Record(pydantic.BaseModel):
 
 @contextlib.contextmanager
 def replacing(
-  folder: pathlib.Path, sources: Sequence[pathlib.Path]
-) -> Iterator[pathlib.Path]:
+  folder: epath.Path, sources: Sequence[epath.Path]
+) -> Iterator[epath.Path]:
   """Gives an empty folder whose content becomes `folder`'s when all went well.
 
   Args:
@@ -49,80 +50,80 @@ def replacing(
       another score is writing it.
     DiskError: something could not be written.
   """
-  folder = folder.resolve()
+  folder = _resolved(folder)
   _check(folder, sources)
   there = folder.is_dir()
   try:
     with lock.held(folder, [f"the score in {folder.name}"]) as held:
       temporary = held.folder / "new"
-      temporary.mkdir()
+      temporary.mkdir()  # in a bucket it is there with its first file
       yield temporary
       _replace(folder, temporary, [str(p) for p in sources])
   except BaseException:
     if not there:
-      with contextlib.suppress(OSError):  # it is not empty
-        folder.rmdir()
+      disk.remove_empty(folder)
     raise
 
 
 def _replace(
-  folder: pathlib.Path, temporary: pathlib.Path, sources: Sequence[str]
+  folder: epath.Path, temporary: epath.Path, sources: Sequence[str]
 ) -> None:
   """Removes what an earlier score wrote and moves the new in its place."""
-  names = sorted(p.name for p in temporary.iterdir())
+  names = [p.name for p in disk.below(temporary, 1)]
+  names.sort(key=lambda name: (name == _CONFIG, name))
   note = {"predictions": list(sources), "written": names}
   earlier = _written(folder)
   _check_foreign(folder, [n for n in names if n not in earlier])
-  with disk.writing(folder):
-    for name in earlier:
-      _delete(folder / name)
-    disk.write_text(folder / _NOTE, json.dumps(note, indent=1) + "\n")
-    for name in names:
-      _delete(folder / name)
-      os.replace(temporary / name, folder / name)
+  # In this order, so that half of a score is no workdir.
+  for name in reversed(earlier):
+    disk.remove(folder / name)
+  disk.write_text(folder / _NOTE, json.dumps(note, indent=1) + "\n")
+  for name in names:
+    disk.remove(folder / name)
+    disk.move(temporary / name, folder / name)
 
 
-def is_table_alone(folder: pathlib.Path) -> bool:
+def is_table_alone(folder: epath.Path) -> bool:
   """Whether a folder is the score of workdirs, whose cells stayed there."""
-  note = (folder / _NOTE).exists()
-  return note and not Workdir(folder).config_path.exists()
+  note = disk.exists(folder / _NOTE)
+  return note and not disk.exists(Workdir(folder).config_path)
 
 
-def _check(folder: pathlib.Path, sources: Sequence[pathlib.Path]) -> None:
-  if folder.exists() and not folder.is_dir():
+def _check(folder: epath.Path, sources: Sequence[epath.Path]) -> None:
+  if disk.exists(folder) and not folder.is_dir():
     raise errors.UserError(f"--out={folder} is a file; name a folder.")
-  if folder in [p.resolve() for p in sources]:
+  if folder in [_resolved(p) for p in sources]:
     raise errors.UserError(
       f"--out={folder} is what is scored. Name another folder."
     )
-  for source in (p.resolve() for p in sources):
+  for source in map(_resolved, sources):
     if source in folder.parents:
       raise errors.UserError(
         f"--out={folder} lies in {source}, which is scored. Name another folder."
       )
   workdir = Workdir(folder)
-  ours = (folder / _NOTE).exists()
-  if not ours and (workdir.config_path.exists() or workdir.has_cells()):
+  ours = disk.exists(folder / _NOTE)
+  if not ours and (disk.exists(workdir.config_path) or workdir.has_cells()):
     raise errors.UserError(
       f"--out={folder} is the workdir of a run, whose cells stay as they are."
       " Name another folder."
     )
 
 
-def _check_foreign(folder: pathlib.Path, names: Sequence[str]) -> None:
+def _check_foreign(folder: epath.Path, names: Sequence[str]) -> None:
   """Refuses to replace what no score wrote."""
   for name in names:
-    if (folder / name).exists():
+    if disk.exists(folder / name):
       raise errors.UserError(
         f"--out={folder} holds {name}, which no eval.score wrote and which would"
         " be replaced. Move it away, or name another folder."
       )
 
 
-def _written(folder: pathlib.Path) -> list[str]:
+def _written(folder: epath.Path) -> list[str]:
   """Names of what an earlier score wrote."""
   note = folder / _NOTE
-  if note.exists():
+  if disk.exists(note):
     try:
       record = reading.records(reading.json_file(note), _Record, str(note))
     except errors.UserError as e:
@@ -134,8 +135,8 @@ def _written(folder: pathlib.Path) -> list[str]:
   return []
 
 
-def _delete(path: pathlib.Path) -> None:
-  if path.is_dir() and not path.is_symlink():
-    shutil.rmtree(path)
-  else:
-    path.unlink(missing_ok=True)
+def _resolved(path: epath.Path) -> epath.Path:
+  """A folder of this machine by the name that no other has; links followed."""
+  if paths.is_local(path):
+    return epath.Path(pathlib.Path(path).resolve())
+  return epath.Path(path)

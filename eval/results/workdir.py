@@ -2,24 +2,31 @@
 
 config.json                                    the run's config, and `versions`
 cells/<label>/<dataset>/<condition>/seed<n>/   predictions.npz, provenance.json
+examples/                                      ids and labels that cells share
 truth.json  truth.sha256                       ground truth, where a task has one
 models/<label>/                                weights that the run trained
 data/                                          TFDS sets, where no other is named
 table.csv  timing.json  contents.json  reports/
+parts/                                         of cells that are being made
 running/                                       who is writing, and what
 damaged/                                       what --repair moved aside
 
 Whatever else lies there is left alone. A label is a folder as
-`eval/results/names.py` says.
+`eval/results/names.py` says. Any of it may lie in a bucket, where a folder is no
+more than the beginning of names.
+
+What is checked when: `check_cells` and `cells` hold notes against each other and
+against the sizes of files, and read none; `columns` reads a cell's files once and
+compares checksums; `damaged` does so with everything that is there. So a run that
+reads its finished cells first knows of any damage before it computes.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import pathlib
 import re
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -27,13 +34,16 @@ from typing import Any
 
 import ml_collections
 import numpy as np
+from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results import damage
 from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import examples as examples_lib
 from robust_tfds.eval.results import lock
 from robust_tfds.eval.results import names
 from robust_tfds.eval.results import note as note_lib
@@ -41,7 +51,16 @@ from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 
-_FOLDERS = ("cells", "data", "damaged", "models", "reports", "running")
+_FOLDERS = (
+  "cells",
+  "data",
+  "damaged",
+  "examples",
+  "models",
+  "parts",
+  "reports",
+  "running",
+)
 _FILES = ("config.json", "contents.json", "table.csv", "timing.json")
 _SEED = re.compile(r"seed-?\d+")
 
@@ -56,40 +75,47 @@ class Workdir:
       else can write to the folder.
   """
 
-  path: pathlib.Path
+  path: epath.Path
   writer: str = ""
+  _examples: examples_lib.Reader = dataclasses.field(
+    default_factory=examples_lib.Reader, repr=False, compare=False
+  )
+
+  def __post_init__(self) -> None:
+    """Takes any path."""
+    object.__setattr__(self, "path", epath.Path(self.path))
 
   @property
-  def config_path(self) -> pathlib.Path:
+  def config_path(self) -> epath.Path:
     """The run's settings."""
     return self.path / "config.json"
 
   @property
-  def table_path(self) -> pathlib.Path:
+  def table_path(self) -> epath.Path:
     """The tidy table."""
     return self.path / "table.csv"
 
   @property
-  def timing_path(self) -> pathlib.Path:
+  def timing_path(self) -> epath.Path:
     """Where the run's time went."""
     return self.path / "timing.json"
 
   @property
-  def contents_path(self) -> pathlib.Path:
+  def contents_path(self) -> epath.Path:
     """Hashes of the files that were read, see `eval/run/contents.py`."""
     return self.path / "contents.json"
 
   @property
-  def reports(self) -> pathlib.Path:
+  def reports(self) -> epath.Path:
     """Folder of the reports."""
     return self.path / "reports"
 
   @property
-  def data(self) -> pathlib.Path:
+  def data(self) -> epath.Path:
     """Folder of TFDS sets, where the config names none."""
     return self.path / "data"
 
-  def model_folder(self, label: str) -> pathlib.Path:
+  def model_folder(self, label: str) -> epath.Path:
     """Where weights lie that the run trained."""
     return self.path / "models" / names.folder_name(label)
 
@@ -99,7 +125,9 @@ class Workdir:
     Raises:
       UserError: names the path.
     """
-    if os.path.lexists(self.path) and not self.path.is_dir():
+    if not paths.is_local(self.path):  # no folder is in a file's way there
+      return
+    if disk.exists(self.path) and not self.path.is_dir():
       raise errors.UserError(
         f"{self.path}: a workdir is a folder, and something else has that name."
         " Name another."
@@ -108,7 +136,7 @@ class Workdir:
       for name in names_of_kind:
         path = self.path / name
         right = path.is_dir() if kinds == "folder" else path.is_file()
-        if os.path.lexists(path) and not right:
+        if disk.exists(path) and not right:
           raise errors.UserError(
             f"{path}: a {kinds} of the workdir belongs here, and something else"
             " has that name. Move it away."
@@ -144,18 +172,23 @@ class Workdir:
     names.check_distinct(labels_of(config), "model")
     names.check_distinct(config.data.name.split(","), "dataset")
     self.check_layout()
-    if os.path.lexists(self.config_path):
+    if disk.exists(self.config_path):
       config_file.check_same(self.config_path, config)
 
   # Cells.
 
-  def cell_folder(self, cell: Cell) -> pathlib.Path:
+  def cell_folder(self, cell: Cell) -> epath.Path:
     """Where a cell lies."""
     return predictions.folder(self.path / "cells", *cell.place)
 
+  @property
+  def examples(self) -> epath.Path:
+    """Folder of the facts of examples, which cells share."""
+    return self.path / examples_lib.FOLDER
+
   def done(self, cell: Cell) -> bool:
-    """Whether a cell is finished, or whatever is in its place."""
-    return os.path.lexists(self.cell_folder(cell))
+    """Whether a cell is finished: its note is there, which is written last."""
+    return disk.exists(self.cell_folder(cell) / note_lib.FILE)
 
   def note(self, cell: Cell) -> note_lib.Note:
     """What a finished cell says of itself: with its own fingerprint.
@@ -177,7 +210,9 @@ class Workdir:
     return note
 
   def columns(self, cell: Cell) -> dict[str, np.ndarray]:
-    """The predictions of a finished cell.
+    """The predictions of a finished cell, read and checked.
+
+    Those of its examples are read once for all cells; nobody may change them.
 
     Raises:
       DamagedError: it is not what was written, or of another cell.
@@ -192,7 +227,9 @@ class Workdir:
         folder,
       )
     try:
-      return predictions.columns(folder, note)
+      of_examples = self._examples.columns(self.examples, note.examples)
+      of_model = predictions.outputs(folder, note)
+      return predictions.together(folder, of_examples, of_model)
     except errors.UserError as e:
       raise damage.DamagedError(str(e), folder) from e
 
@@ -209,25 +246,19 @@ class Workdir:
     Returns:
       The columns as they are read back.
     """
-    if self.writer:
-      lock.check(self.path, self.writer)
+    self.check_writer()
     return predictions.finish(
       self.cell_folder(cell),
-      self._unfinished(cell),
+      self.examples,
       columns,
       cell.note(),
       split,
     )
 
-  def write_shard(
-    self, cell: Cell, columns: predictions.Columns, index: int, count: int
-  ) -> None:
-    """Writes the rows of one host of `count`."""
-    predictions.write_shard(self._unfinished(cell), columns, index, count)
-
-  def merge_shards(self, cell: Cell, count: int) -> predictions.Columns:
-    """The rows of `count` hosts, for `write_cell`."""
-    return predictions.merge(self._unfinished(cell), count)
+  def check_writer(self) -> None:
+    """Refuses to go on where another run took over, see `lock.check`."""
+    if self.writer:
+      lock.check(self.path, self.writer)
 
   def cells(self) -> list[Cell]:
     """All finished cells: by model, then in the order of the conditions.
@@ -246,34 +277,48 @@ class Workdir:
       key=lambda c: (labels.index(c.model), *place(c.condition), c.seed),
     )
 
-  def damaged(self) -> dict[pathlib.Path, str]:
-    """What is damaged: folder of a cell -> what is wrong with it."""
+  def damaged(self) -> dict[epath.Path, str]:
+    """What is damaged: its path -> what is wrong with it; reads all files.
+
+    With a file of examples go the cells that need it.
+    """
+    return self._damaged(note_lib.read_file)
+
+  def check_cells(self) -> None:
+    """Checks notes, and files by their sizes alone; `columns` reads them.
+
+    Raises:
+      DamagedError: names the first that is damaged, and how many there are.
+    """
+    damaged = self._damaged(note_lib.check_size)
+    if damaged:
+      path, reason = next(iter(damaged.items()))
+      if len(damaged) > 1:
+        reason = f"{reason.rstrip('.')} ({len(damaged):,} are damaged)"
+      raise damage.DamagedError(reason, path)
+
+  def _damaged(
+    self, check: Callable[[epath.Path, note_lib.File], object]
+  ) -> dict[epath.Path, str]:
+    """What is damaged.
+
+    Args:
+      check: refuses a file that is not the one of the note.
+    """
     notes, out = {}, {}
     for folder in self._folders():
       try:
-        notes[folder] = self._note(folder)
-        predictions.check(folder, notes[folder])
+        note = self._note(folder)
+        predictions.check(folder, note, check)
+        notes[folder] = note
       except damage.DamagedError as e:
         out[folder] = e.reason
       except errors.UserError as e:
-        del notes[folder]
         out[folder] = str(e)
-    return {**out, **dict(damage.of_other_examples(notes))}
+    of_examples = damage.of_missing_examples(self.examples, notes, check)
+    return {**dict(of_examples), **out, **dict(damage.of_other_examples(notes))}
 
-  def check_cells(self) -> None:
-    """Checks all that is there.
-
-    Raises:
-      DamagedError: names the first damaged cell, and how many there are.
-    """
-    damaged = self.damaged()
-    if damaged:
-      folder, reason = next(iter(damaged.items()))
-      if len(damaged) > 1:
-        reason = f"{reason.rstrip('.')} ({len(damaged):,} cells are damaged)"
-      raise damage.DamagedError(reason, folder)
-
-  def move_aside(self, path: pathlib.Path) -> pathlib.Path:
+  def move_aside(self, path: epath.Path) -> epath.Path:
     """Moves something damaged into `damaged/`; gives its new place."""
     return damage.move_aside(self.path, path)
 
@@ -281,13 +326,18 @@ class Workdir:
     """Whether there is any cell."""
     return (self.path / "cells").is_dir()
 
-  def _folders(self) -> Iterator[pathlib.Path]:
-    """Whatever lies where a cell does."""
-    for folder in sorted((self.path / "cells").glob("*/*/*/seed*")):
-      if _SEED.fullmatch(folder.name):
+  def _folders(self) -> Iterator[epath.Path]:
+    """Finished cells, and on a disk whatever lies in a cell's place."""
+    folders = disk.below(self.path / "cells", 4)
+    for folder in folders:
+      if _SEED.fullmatch(folder.name) and (
+        disk.exists(folder / note_lib.FILE)
+        or paths.is_local(folder)
+        and not damage.is_folder(folder)
+      ):
         yield folder
 
-  def _note(self, folder: pathlib.Path) -> note_lib.Note:
+  def _note(self, folder: epath.Path) -> note_lib.Note:
     """The note of what lies in a folder, which has to be the place it says."""
     damage.check_no_links(self.path, folder)
     try:
@@ -303,14 +353,6 @@ class Workdir:
       )
     return note
 
-  def _unfinished(self, cell: Cell) -> pathlib.Path:
-    """Where a cell is made."""
-    if not self.writer:
-      folder = self.cell_folder(cell)
-      return folder.with_name(folder.name + ".unfinished")
-    root = self.path / lock.FOLDER / self.writer / "cells"
-    return predictions.folder(root, *cell.place)
-
   def labels(self) -> list[str]:
     """Labels of the run's models, in the order of the config."""
     return labels_of(self.config())
@@ -324,9 +366,9 @@ class Workdir:
       DamagedError: it is not what was written.
     """
     path, mark = self._truth_paths
-    if not os.path.lexists(mark):  # it is written last
+    if not disk.exists(mark):  # it is written last
       return None
-    if not os.path.lexists(path):
+    if not disk.exists(path):
       raise damage.DamagedError(f"{path}: gone, though {mark} is there", mark)
     try:
       if reading.text_file(mark).strip() != note_lib.file_sha256(path):
@@ -344,7 +386,7 @@ class Workdir:
     disk.write_text(mark, note_lib.file_sha256(path) + "\n")
 
   @property
-  def _truth_paths(self) -> tuple[pathlib.Path, pathlib.Path]:
+  def _truth_paths(self) -> tuple[epath.Path, epath.Path]:
     """Of the ground truth and of its checksum."""
     return self.path / "truth.json", self.path / "truth.sha256"
 
@@ -353,7 +395,7 @@ class Workdir:
     disk.write_text(self.table_path, table.dumps(rows))
 
 
-def _cell_of(folder: pathlib.Path, note: note_lib.Note) -> Cell:
+def _cell_of(folder: epath.Path, note: note_lib.Note) -> Cell:
   """The cell of a note."""
   try:
     return Cell.of_note(note)

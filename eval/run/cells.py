@@ -1,11 +1,19 @@
-"""Makes the cells of one condition: batches in, predictions on disk out."""
+"""Makes cells: one pass over the examples, all conditions and models of a block.
+
+Four threads work at once. One reads and decodes (`pipeline/blocks.py`); this one
+puts each batch onto the devices once and gives them, for each condition, the
+corruption and the models; one fetches what comes back; one writes a part a block
+(`results/parts.py`), and assembles the cells after the last.
+"""
 
 from __future__ import annotations
 
-import collections
 import contextlib
+import functools
 import math
+import threading
 import time
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -18,8 +26,15 @@ from jax.sharding import Mesh
 from robust_tfds import conditions
 from robust_tfds import datasets
 from robust_tfds import errors
+from robust_tfds.eval.pipeline import blocks
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import packing
+from robust_tfds.eval.pipeline import show as show_lib
+from robust_tfds.eval.pipeline import worker
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import packed
+from robust_tfds.eval.results import parts as parts_lib
 from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
@@ -29,11 +44,17 @@ from robust_tfds.eval.run.models import LoadedModel
 from robust_tfds.eval.run.progress import Progress
 from robust_tfds.eval.tasks.base import Task
 
-_IN_FLIGHT = 3  # batches of a model dispatched and not yet fetched
+BLOCK_MIB = 512  # of decoded pixels; two blocks are in memory at most
+IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched
+_CHUNK_BYTES = 32 << 20  # of outputs that wait for the writer
+# Batches whose stages are timed: each waits for the one before.
+_TIMED = (1, 16, 256)
+# What is said of a finished cell, for the line that is printed.
+Finish = Callable[[Cell, predictions.Columns], str]
 
 
 class CellMaker:
-  """Corrupts each batch once and shows it to every model that lacks the cell."""
+  """Reads each source once and makes all cells that lack."""
 
   def __init__(
     self,
@@ -44,9 +65,10 @@ class CellMaker:
     host: inputs.Host,
     stages: timing.Stages,
     progress: Progress,
-    truth: Mapping[str, Any] | None,
+    finish: Finish,
+    block_nbytes: int,
   ):
-    """Compiles nothing yet.
+    """Starts the thread that assembles; compiles nothing yet.
 
     Args:
       task: what is kept of the outputs.
@@ -56,90 +78,233 @@ class CellMaker:
       host: this one.
       stages: where the time goes.
       progress: what is printed.
-      truth: that finished cells are scored with, where the task has one.
+      finish: is called with every whole cell, on the host that writes it.
+      block_nbytes: decoded pixels of a block.
     """
     self._task, self._loaded, self._workdir = task, loaded, workdir
     self._mesh, self._host = mesh, host
-    self._stages, self._progress = stages, progress
-    self._truth = truth
+    self._stages, self._progress, self._finish = stages, progress, finish
+    self._block_nbytes = block_nbytes
+    self._assembler = worker.Worker("assemble")
 
-  def run(self, cells: Sequence[Cell], source: inputs.Source) -> None:
-    """Makes the cells of one condition.
+  def __enter__(self) -> CellMaker:
+    """Itself."""
+    return self
+
+  def __exit__(self, *error: Any) -> None:
+    """Waits for the cells that are being assembled."""
+    self._assembler.__exit__(*error)
+
+  def run(
+    self, cells: Sequence[Cell], lacking: Sequence[Cell], source: inputs.Source
+  ) -> None:
+    """Makes the cells of one source.
 
     Args:
-      cells: of one condition, of models that lack it.
-      source: what the condition's batches are read from.
+      cells: all that the run makes of the source.
+      lacking: those that are not finished.
+      source: what is read.
+
+    Raises:
+      UserError: broken sources, models or outputs; finished parts stay.
     """
-    if not cells:
+    parts = parts_lib.Parts(
+      self._workdir, cells, self._host.index, self._host.count
+    )
+    if not lacking:
+      if self._host.index == 0:
+        parts.remove()  # of a run that was killed before it did
       return
-    (condition,) = {cell.condition for cell in cells}
-    for group, batches in self._model_groups(cells, condition, source):
-      self._predict(condition, group, batches, source)
+    if self._host.index == 0:
+      parts.prepare(lacking)
+    hosts.barrier(self._host, f"parts {lacking[0].place}")
+    ranges = parts.remaining(source.share)
+    hosts.barrier(self._host, f"ranges {lacking[0].place}")
+    rows_left = sum(last - first for first, last in ranges)
+    images = sum(self._task.images_per_example(c.condition) for c in lacking)
+    self._progress.less(images * (source.share - rows_left))
+    if ranges:
+      _Pass(self, parts, lacking, source).run(ranges)
+    hosts.barrier(self._host, f"parts written {lacking[0].place}")
+    if self._host.index == 0:
+      job = functools.partial(self._assemble, parts, lacking, source)
+      self._assembler.do(job)
+    if self._host.count > 1:
+      self._assembler.wait()
+      hosts.barrier(self._host, f"assembled {lacking[0].place}")
 
-  def _model_groups(
+  def _assemble(
     self,
+    parts: parts_lib.Parts,
     cells: Sequence[Cell],
-    condition: conditions.Condition,
-    source: inputs.Source,
-  ) -> list[tuple[list[Cell], inputs.Batches]]:
-    """Cells whose models see the same batches, and what gives these."""
-    if not self._task.per_model:
-      return [(list(cells), source)]
-    return [
-      (
-        [cell],
-        self._task.batches(source, condition, self._loaded[cell.model].spec),
-      )
-      for cell in cells
-    ]
-
-  def _predict(
-    self,
-    condition: conditions.Condition,
-    cells: Sequence[Cell],
-    batches: inputs.Batches,
     source: inputs.Source,
   ) -> None:
-    columns: dict[Cell, list] = {cell: [] for cell in cells}
-    in_flight: collections.deque = collections.deque()
-    show = _Show(self._task, condition, batches, self._mesh)
-    reduce = self._task.reducer(condition)
-
-    def fetch_oldest() -> None:
-      cell, batch, outputs = in_flight.popleft()
-      with self._explained(cell, batch):
-        fetched = {k: devices.local_rows(v) for k, v in outputs.items()}
-      _check_finite(cell, batch, fetched.pop("finite"))
-      columns[cell].append(self._task.columns(batch, fetched, condition))
-      self._progress.images(int(batch.mask.sum()), condition.config)
-
-    begin = time.perf_counter()
-    for step, batch in enumerate(batches.batches()):
-      # The first call compiles, so a single step measures nothing else.
-      probe = 0 < step == batches.steps - 1
-      while in_flight and (probe or len(in_flight) >= _IN_FLIGHT * len(cells)):
-        fetch_oldest()
-      batch = self._same_canvas(batch, batches)
+    """Writes cells from parts, and removes these."""
+    said: dict[conditions.Condition, list[str]] = {}
+    missing = {c.condition: 0 for c in cells}
+    for cell in cells:
+      missing[cell.condition] += 1
+    for cell, rows in parts.cells(cells):
       start = time.perf_counter()
-      images, sizes = show(batch)
-      num_images = math.prod(images.shape[:-3]) // self._host.count
-      if probe:
-        start = self._time("corrupt", start, images, num_images)
-      for cell in cells:
-        predictor = self._loaded[cell.model].predictor
-        with self._explained(cell, batch):
-          outputs = predictor(images, reduce, sizes)
-          in_flight.append((cell, batch, outputs))
-          if probe:
-            stage = f"infer {cell.model}"
-            start = self._time(stage, start, outputs, num_images)
-      if not step:
-        self._stages.add("compile", time.perf_counter() - start)
-      self._stages.images += num_images * len(cells)
-    while in_flight:
-      fetch_oldest()
+      _check_whole(cell, rows, source)
+      split = self._split(cell.condition, source.split)
+      columns = self._workdir.write_cell(cell, rows, split)
+      self._stages.add("write", time.perf_counter() - start)
+      said.setdefault(cell.condition, []).append(self._finish(cell, columns))
+      if len(said[cell.condition]) == missing[cell.condition]:
+        of_condition = said[cell.condition]
+        line = f"{cell.condition.config}: {', '.join(of_condition)}"
+        self._progress.cells(len(of_condition), line)
+    parts.remove()
+
+  def _split(self, condition: conditions.Condition, split: str) -> str:
+    """Cells of one name are of the same examples, see `note.Split`.
+
+    The authors' files are not all of the same pictures.
+    """
+    setting = self._task.setting
+    if setting.fly or setting.codec != datasets.PUBLISHED:
+      return split
+    return f"{split} of {condition.config}"
+
+
+class _Pass:
+  """One pass over what remains of a source, for some cells."""
+
+  def __init__(
+    self,
+    maker: CellMaker,
+    parts: parts_lib.Parts,
+    cells: Sequence[Cell],
+    source: inputs.Source,
+  ):
+    self._task, self._loaded = maker._task, maker._loaded
+    self._mesh, self._host = maker._mesh, maker._host
+    self._stages, self._progress = maker._stages, maker._progress
+    self._block_nbytes = maker._block_nbytes
+    self._parts, self._cells, self._source = parts, cells, source
+    # In the order of use: a condition's models one after the other.
+    self._by_condition: dict[conditions.Condition, list[Cell]] = {}
+    for cell in cells:
+      self._by_condition.setdefault(cell.condition, []).append(cell)
+    specs = {c.model: self._loaded[c.model].spec for c in cells}
+    self._show = self._task.show(self._mesh, specs)
+    self._reader = self._task.reader(source, list(self._by_condition), specs)
+    self._free = threading.Semaphore(IN_FLIGHT * len(specs))
+    self._shapes: set[tuple[int, ...]] = set()
+    self._over = threading.Event()
+
+  def run(self, ranges: Sequence[blocks.Range]) -> None:
+    """Writes the parts of some ranges of rows."""
+    begin = time.perf_counter()
+    size = self._source.batch_size
+    rows = max(self._block_nbytes // self._reader.usual_nbytes, 1)
+    with (
+      contextlib.ExitStack() as part,  # left when the threads have ended
+      worker.Worker("write", most=2) as writer,
+      worker.Worker("fetch") as fetcher,
+      worker.Worker("compile ahead") as ahead,
+      blocks.Blocks(
+        self._reader,
+        ranges,
+        batch_size=size,
+        block_rows=-(-rows // size) * size,
+        block_nbytes=self._block_nbytes,
+        equal_steps=self._host.count > 1,
+        check=fetcher.check,
+      ) as steps,
+    ):
+      fetch = part.enter_context(_Fetch(self, writer, steps))
+      try:
+        for number, step in enumerate(steps):
+          if step.batch is None:
+            fetcher.do(functools.partial(fetch.end_block, step))
+            self._stages.watch()
+          else:
+            self._give(number, step, step.batch, fetcher, ahead, fetch)
+        fetcher.wait()
+        writer.wait()
+      finally:
+        self._over.set()
+    self._stages.add("waited", steps.waited_s)
+    self._stages.add("read", steps.reading_s)
     self._stages.add("wall", time.perf_counter() - begin)
-    self._write(condition, columns, source)
+
+  def _give(
+    self,
+    number: int,
+    step: blocks.Step,
+    batch: inputs.Batch,
+    fetcher: worker.Worker,
+    ahead: worker.Worker,
+    fetch: _Fetch,
+  ) -> None:
+    """One batch to the devices, under every condition to every model."""
+    batch = self._same_canvas(batch)
+    shape = batch.image.shape
+    if new := shape not in self._shapes:
+      self._shapes.add(shape)
+      shapes = self._show.shapes(batch)
+      if shapes is not None:
+        ahead.do(functools.partial(self._compile_ahead, shapes))
+    timed = not new and number in _TIMED
+    if timed:
+      fetcher.wait()
+    placed = self._show.put(batch)
+    for condition, cells in self._by_condition.items():
+      reduce = self._task.reducer(condition)
+      start, seen = time.perf_counter(), None
+      for cell in cells:
+        self._wait_for_room(fetcher)
+        begin = time.perf_counter()
+        model = self._loaded[cell.model]
+        with self._explained(cell, batch):
+          if seen is None or self._task.per_model:
+            seen = self._show.see(placed, condition, model.spec)
+            if timed:
+              start = self._time("corrupt", start, seen[0], seen[0])
+          outputs = model.predictor(seen[0], reduce, seen[1])
+          if timed:
+            start = self._time(f"infer {cell.model}", start, outputs, seen[0])
+        self._stages.given()
+        if new:
+          still = time.perf_counter() - begin
+          self._stages.add("compile", still)
+          self._progress.stood_still(still)
+        self._stages.images += self._count(seen[0])
+        fetcher.do(functools.partial(fetch.outputs, cell, batch, outputs))
+    fetcher.do(functools.partial(fetch.end_batch, step, batch))
+
+  def _wait_for_room(self, fetcher: worker.Worker) -> None:
+    """Until few enough batches are on the devices, or fetching failed."""
+    while not self._free.acquire(timeout=0.2):
+      fetcher.check()
+
+  def _compile_ahead(self, shapes: Any) -> None:
+    """All programs that a batch of these shapes needs, in the order of use."""
+    # What goes wrong here goes wrong again, and is said, where it is used.
+    with contextlib.suppress(Exception):
+      for condition, cells in self._by_condition.items():
+        reduce = self._task.reducer(condition)
+        for cell in cells:
+          if self._over.is_set():
+            return
+          model = self._loaded[cell.model]
+          images, sizes = self._show.see(shapes, condition, model.spec)
+          model.predictor(images, reduce, sizes)
+
+  def _count(self, images: jax.Array) -> int:
+    """Images of a batch, of this host."""
+    return math.prod(images.shape[:-3]) // self._host.count
+
+  def _time(
+    self, stage: str, start: float, outputs: Any, images: jax.Array
+  ) -> float:
+    """Waits for the devices and notes the seconds an image; gives the time."""
+    jax.block_until_ready(outputs)
+    now = time.perf_counter()
+    self._stages.add(stage, (now - start) / self._count(images))
+    return now
 
   @contextlib.contextmanager
   def _explained(self, cell: Cell, batch: inputs.Batch) -> Iterator[None]:
@@ -160,11 +325,9 @@ class CellMaker:
         " out, lower --config.batch_size."
       ) from error
 
-  def _same_canvas(
-    self, batch: inputs.Batch, source: inputs.Batches
-  ) -> inputs.Batch:
+  def _same_canvas(self, batch: inputs.Batch) -> inputs.Batch:
     """The batch on a canvas that fits the batches of all hosts."""
-    if self._host.count == 1 or None not in source.shape:
+    if self._host.count == 1 or not batch.any_size:
       return batch
     from jax.experimental import multihost_utils
 
@@ -173,94 +336,106 @@ class CellMaker:
     height, width = largest.tolist()
     return inputs.on_larger_canvas(batch, (height, width))
 
-  def _time(self, stage: str, start: float, outputs: Any, images: int) -> float:
-    """One measurement a condition, on its last batch: seconds an image."""
-    jax.block_until_ready(outputs)
-    now = time.perf_counter()
-    self._stages.add(stage, (now - start) / images)
-    return now
+
+class _GivenUp(Exception):
+  """A part will not be whole."""
+
+
+class _Fetch:
+  """What the fetching thread does, in the order in which batches were given."""
+
+  def __init__(
+    self, of: _Pass, writer: worker.Worker, steps: blocks.Blocks
+  ) -> None:
+    self._of, self._writer, self._steps = of, writer, steps
+    self._examples: list[predictions.Columns] = []
+    self._outputs: dict[Cell, list[predictions.Columns]] = {}
+    self._nbytes = 0
+    self._part: contextlib.ExitStack | None = None
+    self._open: parts_lib.PartWriter | None = None
+
+  def __enter__(self) -> _Fetch:
+    """Itself."""
+    return self
+
+  def __exit__(self, *error: Any) -> None:
+    """Gives up a part that is not whole; no thread writes any more."""
+    if self._part is not None:
+      with contextlib.suppress(disk.DiskError):  # there is another error
+        self._part.__exit__(_GivenUp, _GivenUp(), None)
+
+  def outputs(
+    self, cell: Cell, batch: inputs.Batch, outputs: packing.Outputs
+  ) -> None:
+    """Waits for the outputs of a batch and keeps what the task says."""
+    of = self._of
+    with of._explained(cell, batch):
+      fetched = outputs.fetch()
+    of._stages.fetched()
+    of._free.release()
+    _check_finite(cell, batch, fetched.pop("finite"))
+    columns = of._task.columns(batch, fetched, cell.condition)
+    self._outputs.setdefault(cell, []).append(columns)
+    self._nbytes += packed.nbytes(columns)
+    images = int(batch.mask.sum()) * of._task.images_per_example(cell.condition)
+    of._progress.images(images, cell.condition.config)
+
+  def end_batch(self, step: blocks.Step, batch: inputs.Batch) -> None:
+    """All outputs of a batch are there: its pixels are not needed any more."""
+    self._examples.append(self._of._task.example_columns(batch))
+    self._steps.release(step)
+    if self._nbytes > _CHUNK_BYTES:
+      self._write_chunk(step.block)
+
+  def end_block(self, step: blocks.Step) -> None:
+    """The block's last rows: its part is finished."""
+    self._write_chunk(step.block)
+    self._writer.do(self._finish_part)
+
+  def _write_chunk(self, block: blocks.Range) -> None:
+    examples, outputs = self._examples, self._outputs
+    self._examples, self._outputs, self._nbytes = [], {}, 0
+    if examples:
+      job = functools.partial(self._write, block, examples, outputs)
+      self._writer.do(job)
 
   def _write(
     self,
-    condition: conditions.Condition,
-    parts_of: Mapping[Cell, list],
-    source: inputs.Source,
+    block: blocks.Range,
+    examples: Sequence[predictions.Columns],
+    outputs: Mapping[Cell, Sequence[predictions.Columns]],
   ) -> None:
-    summaries = []
-    split = self._split(condition, source.split)
-    for cell, parts in parts_of.items():
-      start = time.perf_counter()
-      rows = self._of_all_hosts(cell, predictions.concatenate(parts))
-      if rows is not None:
-        _check_whole(cell, rows, source)
-        columns = self._workdir.write_cell(cell, rows, split)
-        row = self._task.cell_rows(cell, columns, self._truth)[0]
-        summaries.append(f"{cell.model} {row.metric} {row.value:.3f}")
-      hosts.barrier(self._host, f"cell {cell.model} {condition.config}")
-      self._stages.add("write", time.perf_counter() - start)
-    line = f"{condition.config}: {', '.join(summaries)}"
-    self._progress.cells(len(parts_of), line)
+    """The writing thread's: the rows of some batches."""
+    start = time.perf_counter()
+    of = self._of
+    if self._open is None:
+      self._part = contextlib.ExitStack()
+      writing = of._parts.writing(block, of._cells)
+      self._open = self._part.enter_context(writing)
+    self._open.chunk(
+      predictions.concatenate(examples),
+      {c: predictions.concatenate(columns) for c, columns in outputs.items()},
+    )
+    of._stages.add("write", time.perf_counter() - start)
 
-  def _of_all_hosts(
-    self, cell: Cell, rows: predictions.Columns
-  ) -> predictions.Columns | None:
-    """The rows of all hosts on the first one, which writes them; else None."""
-    if self._host.count == 1:
-      return rows
-    index, count = self._host.index, self._host.count
-    self._workdir.write_shard(cell, rows, index, count)
-    hosts.barrier(self._host, f"shards {cell.model} {cell.condition.config}")
-    return None if index else self._workdir.merge_shards(cell, count)
-
-  def _split(self, condition: conditions.Condition, split: str) -> str:
-    """Cells of one name are of the same examples, see `note.Split`.
-
-    The authors' files are not all of the same pictures.
-    """
-    setting = self._task.setting
-    if setting.fly or setting.codec != datasets.PUBLISHED:
-      return split
-    return f"{split} of {condition.config}"
-
-
-class _Show:
-  """What models see of batches under a condition, on the devices."""
-
-  def __init__(
-    self,
-    task: Task,
-    condition: conditions.Condition,
-    source: inputs.Batches,
-    mesh: Mesh,
-  ):
-    self._task, self._condition, self._mesh = task, condition, mesh
-    self._any_size = None in source.shape
-    self._transform = task.transform(mesh) if task.setting.fly else None
-
-  def __call__(self, batch: inputs.Batch) -> tuple[jax.Array, jax.Array | None]:
-    """Images, and their sizes for models that are told them."""
-    images = devices.put_batch(batch.image, self._mesh)
-    sizes = None
-    if self._any_size or self._task.sized:
-      sizes = devices.put_batch(batch.size, self._mesh)
-    if self._transform is not None:
-      setting = self._task.setting
-      keys = self._condition.keys(
-        setting.seed, setting.dataset, batch.example_id
-      )
-      images = self._transform(images, sizes, self._condition, keys)
-    return images, sizes if self._task.sized else None
+  def _finish_part(self) -> None:
+    """The writing thread's: the part is whole."""
+    start = time.perf_counter()
+    if self._part is not None:
+      self._part.close()
+    self._part = self._open = None
+    self._of._stages.add("write", time.perf_counter() - start)
 
 
 def show(
   task: Task,
   condition: conditions.Condition,
-  source: inputs.Batches,
   batch: inputs.Batch,
   mesh: Mesh,
 ) -> np.ndarray:
   """What models see of a batch: uint8 `[B, ...]` on the host."""
-  images, _ = _Show(task, condition, source, mesh)(batch)
+  shown: show_lib.Show = task.show(mesh, {})
+  images, _ = shown.see(shown.put(batch), condition, None)
   return devices.local_rows(images)
 
 

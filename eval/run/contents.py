@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pathlib
 import sys
 from collections.abc import Iterable
 from typing import Any
 
 import pydantic
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results import disk
@@ -46,7 +47,7 @@ class _Note(_Record):
 class Contents:
   """Hashes of files, remembered in a run's workdir."""
 
-  def __init__(self, note: pathlib.Path):
+  def __init__(self, note: epath.Path):
     """Reads what an earlier start noted; of a damaged note it says so.
 
     Args:
@@ -69,13 +70,13 @@ class Contents:
     disk.write_text(self._note, json.dumps(note, sort_keys=True) + "\n")
 
   def _of_file(self, path: str) -> str:
-    state = os.stat(path)
-    changed = [state.st_mtime_ns, state.st_ctime_ns]
+    state = paths.state(path)
+    changed = list(state.changed)
     known = self._known.get(path)
-    if known is None or known.size != state.st_size or known.changed != changed:
-      with open(path, "rb") as file:
+    if known is None or known.size != state.size or known.changed != changed:
+      with paths.opened(path) as file:
         sha256 = _sha256(iter(lambda: file.read(_BLOCK), b""))
-      known = _File(size=state.st_size, changed=changed, sha256=sha256)
+      known = _File(size=state.size, changed=changed, sha256=sha256)
       self._known[path] = known
     return known.sha256
 
@@ -87,9 +88,9 @@ def _sha256(blocks: Iterable[bytes]) -> str:
   return digest.hexdigest()
 
 
-def _read(path: pathlib.Path) -> dict[str, _File]:
+def _read(path: epath.Path) -> dict[str, _File]:
   """An earlier start's note; nothing where it is damaged, which costs time."""
-  if not os.path.lexists(path):
+  if not disk.exists(path):
     return {}
   try:
     note = reading.records(reading.json_file(path), _Note, str(path))

@@ -33,9 +33,12 @@ class Data:
     self._sources: dict[str, inputs.Source] = {}
 
   @property
-  def sources(self) -> list[inputs.Source]:
-    """All sets that were opened."""
-    return list(self._sources.values())
+  def decoded(self) -> dict[str, tuple[int, int]]:
+    """Set -> how many of its examples were decoded here, of this host's share."""
+    return {
+      source.builder.info.full_name: (source.decoded, source.share)
+      for source in self._sources.values()
+    }
 
   @property
   def clean(self) -> inputs.Source:
@@ -76,7 +79,6 @@ class Data:
       batch_size=self._plan.config.batch_size // self._host.count,
       host=self._host,
       limit=data.get("limit", 0),
-      cache_bytes=int(data.get("cache_gib", 4) * 2**30),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from robust_tfds import conditions
@@ -23,10 +24,19 @@ def cells(
   data: Data,
   loaded: Mapping[str, LoadedModel],
   contents: Contents,
+  chosen: Sequence[tuple[str, conditions.Condition]],
 ) -> list[Cell]:
-  """All cells of a run with their fingerprints: by model, then condition."""
+  """Cells of a run with their fingerprints.
+
+  Args:
+    plan: of the run.
+    data: of the run; what the cells need is prepared.
+    loaded: their models by label.
+    contents: hashes of the data's files.
+    chosen: (label, condition) of each cell.
+  """
   facts = {}
-  for condition in plan.conditions:
+  for condition in dict.fromkeys(c for _, c in chosen):
     source = data.of(condition)
     facts[condition] = {
       **_data_facts(plan, source, condition),
@@ -39,13 +49,16 @@ def cells(
       condition=condition,
       seed=plan.seed,
       fingerprint=provenance.fingerprint(
-        {**facts[condition], **_model_facts(model)}
+        {**facts[condition], **_model_facts(loaded[label])}
       ),
-      random=model.own is not None and model.own.random,
+      random=_is_random(loaded[label]),
     )
-    for label, model in loaded.items()
-    for condition in plan.conditions
+    for label, condition in chosen
   ]
+
+
+def _is_random(model: LoadedModel) -> bool:
+  return model.own is not None and model.own.random
 
 
 def _data_facts(

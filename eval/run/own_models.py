@@ -15,13 +15,13 @@ import collections
 import dataclasses
 import io
 import json
-import pathlib
 from collections.abc import Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
 from robust_tfds import reading
@@ -130,7 +130,7 @@ def _continue_or_claim(
     )
 
 
-def _changes(folder: pathlib.Path, model: OwnModel) -> list[str]:
+def _changes(folder: epath.Path, model: OwnModel) -> list[str]:
   """What of a model is not as it was, in words."""
   for path in (_note(folder), _answers(folder)):
     if not path.exists():
@@ -167,7 +167,7 @@ def _of_source(before: Any, now: Mapping[str, str]) -> list[str]:
 
 
 def _checked(
-  folder: pathlib.Path, answers: dict[str, np.ndarray]
+  folder: epath.Path, answers: dict[str, np.ndarray]
 ) -> probe.Answers:
   """The stored answers, as far as `likeness` relies on them."""
   axes = {"logits": 2, "boxes": 3, "scores": 2, "classes": 2, "valid": 2}
@@ -183,15 +183,15 @@ def _checked(
   return answers
 
 
-def _write_answers(folder: pathlib.Path, answers: probe.Answers) -> None:
+def _write_answers(folder: epath.Path, answers: probe.Answers) -> None:
   out = io.BytesIO()
   np.savez(out, allow_pickle=False, **answers)  # type: ignore[arg-type]
   disk.write_bytes(_answers(folder), out.getvalue())
 
 
-def _note(folder: pathlib.Path) -> pathlib.Path:
+def _note(folder: epath.Path) -> epath.Path:
   return folder / "own.json"
 
 
-def _answers(folder: pathlib.Path) -> pathlib.Path:
+def _answers(folder: epath.Path) -> epath.Path:
   return folder / "probe.npz"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import ml_collections
 
 from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds import paths
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import spec
@@ -54,9 +54,9 @@ class Plan:
     return self.task.setting.fly
 
   @property
-  def cells(self) -> int:
-    """How many (model, condition) pairs there are."""
-    return len(self.conditions) * len(self.models)
+  def cells(self) -> list[tuple[str, Condition]]:
+    """(label, condition) of every cell, in the order of the table."""
+    return [(label, c) for label in self.models for c in self.conditions]
 
   def stored(self, condition: Condition) -> tuple[str, str]:
     """Config and codec of the set that a condition is read from.
@@ -100,6 +100,7 @@ def make(config: ml_collections.ConfigDict) -> Plan:
     FileNotFoundError: a checkpoint or the frost pictures are not there.
   """
   settings.check(config)
+  _check_paths(config.data)
   config = _with_crop(config)
   task = task_of(config)
   settings.check_keys(task)
@@ -113,6 +114,15 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   if task.setting.fly and any(c.name == "frost" for c in listed):
     frost_pictures.check(config.data.get("frost_dir") or None)
   return plan
+
+
+def _check_paths(data: ml_collections.ConfigDict) -> None:
+  """Refuses addresses that nothing here opens."""
+  for key in ("data_dir", "manual_dir", "frost_dir"):
+    if data.get(key):
+      paths.of(data[key], f"config.data.{key}")
+  if data.get("data_dir"):
+    paths.check_records(data.data_dir, "config.data.data_dir")
 
 
 def _conditions(task: base.Task) -> list[Condition]:
@@ -258,7 +268,7 @@ def _check_model(label: str, entry: Any, task: base.Task) -> None:
   if entry.get("train"):
     _check_train(label, entry.train)
   checkpoint = entry.get("checkpoint", "")
-  if checkpoint and not os.path.exists(checkpoint):
+  if checkpoint and not paths.exist([paths.of(checkpoint)])[0]:
     raise FileNotFoundError(
       f"Checkpoint of {label}: {checkpoint} does not exist."
     )

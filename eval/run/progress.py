@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import TextIO
 
@@ -24,12 +25,18 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-  """Counts cells and images; prints a line per condition and a heartbeat."""
+  """Counts work and cells; prints a line every few seconds and a line a condition.
+
+  Work is the images that models are shown. The time left follows from the seconds
+  that the work of this start took, without those that it stood still for
+  compilations: an earlier start's work does not count. Several threads may report.
+  """
 
   def __init__(
     self,
     cells: int,
     done: int,
+    work: int,
     *,
     stream: TextIO | None = None,
     quiet: bool = False,
@@ -40,39 +47,59 @@ class Progress:
     Args:
       cells: cells of the whole run.
       done: cells that were finished before.
+      work: images that models will be shown in this start.
       stream: where lines go; standard output by default.
       quiet: print nothing (hosts other than the first).
-      every_s: least time between two heartbeats within one condition.
+      every_s: least time between two lines within the work.
     """
-    self._cells, self._done, self._before = cells, done, done
+    self._cells, self._done = cells, done
+    self._work, self._images = work, 0
     self._stream = stream or sys.stdout
     self._quiet, self._every_s = quiet, every_s
     self._start = self._last = time.perf_counter()
-    self._images = 0
+    self._still_s = 0.0
+    self._lock = threading.Lock()
+
+  def less(self, images: int) -> None:
+    """Says that some of the work was done by an earlier start."""
+    self._work -= images
+
+  def stood_still(self, seconds: float) -> None:
+    """Counts time that will not come again, such as compilation."""
+    with self._lock:
+      self._still_s += seconds
 
   def images(self, count: int, what: str) -> None:
-    """Counts images through a model; prints a heartbeat in long conditions."""
-    self._images += count
-    if time.perf_counter() - self._last > self._every_s:
-      self._line(f"{what} ...")
+    """Counts images that went through a model; prints a line now and then."""
+    with self._lock:
+      self._images += count
+      if time.perf_counter() - self._last > self._every_s:
+        self._line(f"{what} ...")
 
   def cells(self, count: int, what: str) -> None:
     """Counts finished cells and prints their line."""
-    self._done += count
-    self._line(what)
+    with self._lock:
+      self._done += count
+      self._line(what)
 
   def note(self, text: str) -> None:
     """Prints a line of its own."""
     if not self._quiet:
       print(text, file=self._stream, flush=True)
 
+  def left_s(self) -> float | None:
+    """Seconds that the rest of the work will take; None: nothing is known yet."""
+    spent = time.perf_counter() - self._start - self._still_s
+    if not self._images:
+      return None if self._work else 0.0
+    return max(self._work - self._images, 0) * max(spent, 0.0) / self._images
+
   def _line(self, what: str) -> None:
     now = time.perf_counter()
     self._last = now
     elapsed = now - self._start
-    fresh = self._done - self._before
-    left = self._cells - self._done
-    eta = duration(elapsed / fresh * left) if fresh else "?"
+    left = self.left_s()
+    eta = "?" if left is None else duration(left)
     rate = self._images / elapsed if elapsed else 0.0
     width = len(str(self._cells))
     self.note(

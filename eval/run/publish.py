@@ -16,10 +16,13 @@ from robust_tfds import models
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
 from robust_tfds.eval import reports
+from robust_tfds.eval.pipeline import blocks
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import timing
@@ -31,39 +34,69 @@ _OVERLAID = 5  # pictures with boxes
 _OVERLAID_LEVEL = 3  # of every corruption, besides clean
 
 
-def publish(
-  plan: Plan,
-  workdir: Workdir,
-  data: Data,
-  stages: timing.Stages,
-  scored: base.Scored,
-) -> None:
-  """Writes table.csv, timing.json and the reports; one host alone calls it."""
-  workdir.write_table(scored.rows)
-  took = stages.summary(
-    waited_s=sum(x.waited_s for x in data.sources),
-    decoded=sum(x.decoded for x in data.sources),
-    decoding_s=sum(x.decoding_s for x in data.sources),
-  )
-  text = json.dumps(took, indent=1, sort_keys=True)
-  disk.write_text(workdir.timing_path, text + "\n")
-  if plan.config.get("reports", True):
-    pictures = _Pictures(plan, workdir, data, scored)
-    told = context(
-      plan.task,
-      scored,
-      **pictures.all(),
-      class_names=pictures.class_names,
-      published={
-        label: papers.printed(entry.name, plan.dataset)
-        for label, entry in plan.models.items()
-      },
-      gflops=_gflops(plan),
-      provenance=_provenance(plan, data.clean),
-      timing=took,
-    )
-    with disk.writing(workdir.reports):
-      reports.write_all(told, workdir.reports)
+class Outcome:
+  """What follows from the cells of a run, each seen once, in any order."""
+
+  def __init__(
+    self,
+    plan: Plan,
+    workdir: Workdir,
+    data: Data,
+    truth: Mapping[str, Any] | None,
+  ):
+    """Reads a first example, where there will be reports.
+
+    Args:
+      plan: of the run.
+      workdir: where the table and the reports go.
+      data: of the run.
+      truth: that cells are scored with, where the task has one.
+    """
+    self._plan, self._workdir, self._data = plan, workdir, data
+    self._scorer = base.Scorer(plan.task, truth)
+    self._pictures = None
+    if plan.config.get("reports", True):
+      self._pictures = _Pictures(plan, data, truth)
+
+  def add(self, cell: Cell, columns: base.Columns) -> str:
+    """Measures a cell; gives its main number, for the line that is printed."""
+    row = self._scorer.add(cell, columns)[0]
+    if self._pictures:
+      self._pictures.add(cell, columns)
+    return f"{cell.model} {row.metric} {row.value:.3f}"
+
+  def publish(
+    self, cells: Sequence[Cell], stages: timing.Stages
+  ) -> list[table.Row]:
+    """Writes table.csv, timing.json and the reports; gives the table.
+
+    Args:
+      cells: all, in the order of the table.
+      stages: where the time went.
+    """
+    plan, workdir = self._plan, self._workdir
+    scored = self._scorer.scored(cells)
+    workdir.write_table(scored.rows)
+    took = stages.summary(self._data.decoded)
+    text = json.dumps(took, indent=1, sort_keys=True)
+    disk.write_text(workdir.timing_path, text + "\n")
+    if self._pictures:
+      told = context(
+        plan.task,
+        scored,
+        **self._pictures.all(),
+        class_names=self._pictures.class_names,
+        published={
+          label: papers.printed(entry.name, plan.dataset)
+          for label, entry in plan.models.items()
+        },
+        gflops=_gflops(plan),
+        provenance=_provenance(plan, self._data.clean),
+        timing={k: v for k, v in took.items() if isinstance(v, float)},
+      )
+      with disk.writing(workdir.reports):
+        reports.write_all(told, workdir.reports)
+    return scored.rows
 
 
 def context(
@@ -102,26 +135,44 @@ class _Pictures:
   included, or read from the same prepared sets.
   """
 
-  def __init__(
-    self, plan: Plan, workdir: Workdir, data: Data, scored: base.Scored
-  ):
-    self._plan, self._workdir = plan, workdir
-    self._data, self._scored = data, scored
+  def __init__(self, plan: Plan, data: Data, truth: Mapping[str, Any] | None):
+    self._plan, self._data, self._truth = plan, data, truth
     features = data.clean.builder.info.features
     label = plan.task.label_feature(features)
     self.class_names: Sequence[str] = list(label.names or [])
     # One device: the others need not take part, and change no pixel.
     self._mesh = devices.mesh(jax.local_devices()[:1])
+    self._sample = data.clean.sample()
+    self._name = inputs.text(self._sample["example_id"])
+    self._predicted: dict[tuple[str, str, int], np.ndarray] = {}
+    self._columns: dict[str, base.Columns] = {}
+    self._boxes: dict[Condition, dict[str, list[base.Overlay]]] = {}
+
+  def add(self, cell: Cell, columns: base.Columns) -> None:
+    """Notes what of a cell will be shown."""
+    rows = columns["example_id"] == self._name
+    if "top5" in columns and rows.any():
+      key = cell.model, cell.name, cell.level
+      self._predicted[key] = columns["top5"][rows][0]
+    if len(self._plan.conditions) == 1:
+      self._columns[cell.model] = columns
+    first = next(iter(self._plan.models))
+    drawn = cell.model == first and cell.level in (0, _OVERLAID_LEVEL)
+    if self._plan.task.has_overlays and drawn:
+      truth = self._truth
+      assert truth is not None  # tasks with overlays have one
+      self._boxes[cell.condition] = {
+        name: self._plan.task.overlays(name, columns, truth)
+        for name in self._first_ids
+      }
 
   def all(self) -> dict[str, Any]:
     """The context's attributes."""
-    example = self._data.clean.sample()
-    name = inputs.text(example["example_id"])
     return {
-      "samples": self._samples(example, name),
-      "predicted": self._predicted(name),
+      "samples": self._samples(self._sample, self._name),
+      "predicted": self._predicted,
       "gallery": self._gallery(),
-      "overlays": self._overlays() if self._plan.task.has_overlays else {},
+      "overlays": self._overlays(),
     }
 
   def _samples(
@@ -133,11 +184,10 @@ class _Pictures:
     for condition in self._plan.conditions:
       key = condition.name, condition.level
       if not self._plan.fly:
-        source = self._data.of(condition)
         # The authors' files may have ids of their own.
-        prepared = source.find(name)
-        if prepared is not None:
-          out[key] = np.asarray(prepared[source.pixels])
+        prepared = self._data.of(condition).find([name])
+        if name in prepared:
+          out[key] = prepared[name]
       elif self._plan.task.per_model:
         pixels = self._plan.task.sample(clean, condition, name)
         if pixels is not None:
@@ -147,62 +197,55 @@ class _Pictures:
     return out
 
   @functools.cached_property
-  def _first_batch(self) -> inputs.Batch:
+  def _first_ids(self) -> list[str]:
+    """Of the pictures that boxes are drawn into."""
+    clean = self._data.clean
+    # On the fly the pictures come of one batch.
+    count = min(_OVERLAID, clean.batch_size)
+    examples = clean.metadata((clean.pixels,))
+    return [
+      inputs.text(e["example_id"]) for e in itertools.islice(examples, count)
+    ]
+
+  @functools.cached_property
+  def _first_rows(self) -> list[blocks.Picture]:
     """Of the clean set: decoded once for all conditions."""
-    return next(iter(self._data.clean.batches()))
+    return list(blocks.PictureReader(self._data.clean).rows(0, _OVERLAID))
 
   def _as_models_see(
     self, condition: Condition, count: int
   ) -> list[np.ndarray]:
-    """The first pictures as models see them under a condition on the fly."""
-    source, batch = self._data.clean, self._first_batch
-    images = cells_lib.show(
-      self._plan.task, condition, source, batch, self._mesh
-    )
-    if None not in source.shape or not self._plan.task.sized:
-      return list(images[:count])
-    return [
-      image[: size[0], : size[1]]
-      for image, size in zip(images[:count], batch.size)
-    ]
+    """The first pictures as models see them under a condition on the fly.
 
-  def _predicted(self, example_id: str) -> dict[tuple[str, str, int], Any]:
-    """(model, corruption, level) -> the classes predicted of one example."""
-    out = {}
-    for cell in self._scored.cells:
-      columns = self._workdir.columns(cell)
-      rows = columns["example_id"] == example_id
-      if "top5" in columns and rows.any():
-        out[cell.model, cell.name, cell.level] = columns["top5"][rows][0]
+    In batches of the shapes that the run had, so that nothing is compiled anew.
+    """
+    source = self._data.clean
+    reader, out = blocks.PictureReader(source), []
+    for row in self._first_rows[:count]:
+      batch = reader.batch([row])
+      image = cells_lib.show(self._plan.task, condition, batch, self._mesh)[0]
+      if batch.any_size and self._plan.task.sized:
+        image = image[: batch.size[0, 0], : batch.size[0, 1]]
+      out.append(image)
     return out
 
   def _gallery(self) -> dict[str, Any]:
     """What the task picks to show of a run of one condition."""
-    if len(self._plan.conditions) > 1:
+    if not self._columns:
       return {}
-    columns = {c.model: self._workdir.columns(c) for c in self._scored.cells}
-    batches = self._data.clean.batches()
-    return self._plan.task.gallery(batches, columns, self.class_names)
+    find = self._data.clean.find
+    return self._plan.task.gallery(find, self._columns, self.class_names)
 
   def _overlays(self) -> dict[str, Any]:
     """Some pictures with what the first model detected."""
-    label, truth = next(iter(self._plan.models)), self._workdir.truth()
-    assert truth is not None  # tasks with overlays have one
-    # On the fly the pictures come of one batch.
-    count = min(_OVERLAID, self._data.clean.batch_size)
-    ids = [
-      inputs.text(e["example_id"])
-      for e in itertools.islice(self._data.clean.examples(), count)
-    ]
     out = {}
-    for cell in self._scored.cells:
-      if cell.model != label or cell.level not in (0, _OVERLAID_LEVEL):
-        continue
-      columns = self._workdir.columns(cell)
-      out[cell.condition.config] = [
-        (image, self._plan.task.overlays(name, columns, truth))
-        for name, image in self._images(cell.condition, ids).items()
-      ]
+    for condition in self._plan.conditions:
+      if condition in self._boxes:
+        boxes = self._boxes[condition]
+        out[condition.config] = [
+          (image, boxes[name])
+          for name, image in self._images(condition, list(boxes)).items()
+        ]
     return out
 
   def _images(
@@ -211,13 +254,7 @@ class _Pictures:
     """Id -> picture under a condition, of those that the set has."""
     if self._plan.fly:
       return dict(zip(ids, self._as_models_see(condition, len(ids))))
-    source = self._data.of(condition)
-    prepared = {name: source.find(name) for name in ids}
-    return {
-      name: np.asarray(example[source.pixels])
-      for name, example in prepared.items()
-      if example is not None
-    }
+    return self._data.of(condition).find(ids)
 
 
 def _gflops(plan: Plan) -> dict[str, float]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import pathlib
 import sys
 from collections.abc import Callable
 from collections.abc import Iterator
 
 import ml_collections
+from etils import epath
 
 from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results import damage
@@ -34,7 +34,7 @@ def repair(workdir: Workdir, config: ml_collections.ConfigDict) -> None:
 
 def _damaged(
   workdir: Workdir, config: ml_collections.ConfigDict
-) -> Iterator[tuple[pathlib.Path, str]]:
+) -> Iterator[tuple[epath.Path, str]]:
   """Paths of a workdir and what is wrong with them.
 
   Each is moved before the next is asked for: the ground truth and its checksum

@@ -8,8 +8,9 @@ of a finished run comes out byte for byte the same.
 from __future__ import annotations
 
 import dataclasses
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval import papers
 from robust_tfds.eval import readers
@@ -27,8 +28,8 @@ from robust_tfds.eval.run import publish
 
 
 def score(
-  paths: Sequence[pathlib.Path],
-  out: pathlib.Path,
+  paths: Sequence[epath.Path],
+  out: epath.Path,
   options: readers_base.Options,
   form: str = readers.AUTO,
 ) -> str:

@@ -12,7 +12,7 @@ rmse.png: relative performance against RMSE, both averaged over severities.
 from __future__ import annotations
 
 import csv
-import pathlib
+import io
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -20,11 +20,13 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 import numpy as np
 from absl import flags
+from etils import epath
 
 from robust_tfds import command
 from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
+from robust_tfds import paths
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.reports.parts import style
@@ -71,7 +73,7 @@ def measure(
   ]
 
   def pairs() -> Iterator[tuple[str, int, np.ndarray, np.ndarray]]:
-    for example in source.examples():
+    for example in source.rows():
       image = np.asarray(example["image"])
       name = inputs.text(example["example_id"])
       for condition in listed:
@@ -90,8 +92,8 @@ def measure(
 def figure(
   distances: Mapping[tuple[str, int], float],
   rows: Sequence[table.Row],
-  folder: pathlib.Path,
-) -> pathlib.Path:
+  folder: epath.Path,
+) -> epath.Path:
   """Figure 6: relative performance over RMSE, a point a corruption and model."""
   fig = style.figure(7, 4.6)
   ax = style.axes(fig, 1, 1)[0, 0]
@@ -142,6 +144,7 @@ def main(argv: Sequence[str]) -> None:
   """Measures, writes, prints."""
   command.no_arguments(argv)
   settings = flags.FLAGS
+  out = paths.of(settings.out, "--out")
   distances = measure(
     settings.dataset,
     conditions.PICTURES.resolve(settings.corruptions),
@@ -150,17 +153,17 @@ def main(argv: Sequence[str]) -> None:
     data_dir=settings.data_dir,
     manual_dir=settings.manual_dir,
   )
-  out = pathlib.Path(settings.out)
   out.mkdir(parents=True, exist_ok=True)
-  with (out / "rmse.csv").open("w", newline="", encoding="utf-8") as f:
-    writer = csv.writer(f, lineterminator="\n")
-    writer.writerow(["corruption", "severity", "rmse"])
-    for (name, severity), value in distances.items():
-      writer.writerow([name, severity, f"{value:.4f}"])
+  lines = io.StringIO()
+  writer = csv.writer(lines, lineterminator="\n")
+  writer.writerow(["corruption", "severity", "rmse"])
+  for (name, severity), value in distances.items():
+    writer.writerow([name, severity, f"{value:.4f}"])
+  (out / "rmse.csv").write_text(lines.getvalue(), "utf-8")
   if settings.table:
     rows = [r for r in table.read(settings.table) if r.has_value]
     figure(distances, rows, out)
-  print((out / "rmse.csv").read_text("utf-8"), end="")
+  print(lines.getvalue(), end="")
 
 
 if __name__ == "__main__":

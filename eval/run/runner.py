@@ -9,8 +9,10 @@ import pathlib
 import sys
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
+from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
@@ -30,6 +32,8 @@ from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.run.progress import Progress
+from robust_tfds.eval.run.shards import WHOLE
+from robust_tfds.eval.run.shards import Shard
 
 
 class Runner:
@@ -42,6 +46,7 @@ class Runner:
     *,
     repair: bool = False,
     break_lock: bool = False,
+    shard: Shard = WHOLE,
   ):
     """Prepares devices; writes nothing yet.
 
@@ -50,9 +55,11 @@ class Runner:
       workdir: where.
       repair: move aside what is damaged there, and make it anew.
       break_lock: take cells that another run says it is making.
+      shard: which of the cells are made.
     """
     self.plan, self.workdir = plan, Workdir(workdir)
     self._repair, self._break_lock = repair, break_lock
+    self._shard, self._chosen = shard, shard.of(plan.cells)
     self.mesh = devices.mesh()
     devices.check_batch_size(plan.config.batch_size, self.mesh)
     self.host = hosts.this_host()
@@ -60,7 +67,9 @@ class Runner:
     self.data = data_lib.Data(plan, self.workdir, self.host, self.stages)
 
   def run(self) -> list[table.Row]:
-    """Everything; returns the table's rows.
+    """Everything; returns the table's rows, on the first host.
+
+    A shard that leaves cells to others returns none, and writes no table.
 
     Raises:
       UserError: bad data, models or outputs, a damaged workdir, or one in which
@@ -71,14 +80,55 @@ class Runner:
       with self._preparing():
         loaded, truth, cells = self._prepare()
       fingerprints.check_finished(self.workdir, cells)
-      self._make(cells, loaded, truth)
-      scored = self.plan.task.score(
-        ((cell, self.workdir.columns(cell)) for cell in cells), truth
-      )
+      outcome = publish.Outcome(self.plan, self.workdir, self.data, truth)
+      self._make(cells, loaded, outcome)
+      rows: list[table.Row] = []
       if self.host.index == 0:
-        publish.publish(self.plan, self.workdir, self.data, self.stages, scored)
+        rows = self._publish(cells, outcome)
       hosts.barrier(self.host, "end")
-    return scored.rows
+    return rows
+
+  def _publish(
+    self, cells: Sequence[Cell], outcome: publish.Outcome
+  ) -> list[table.Row]:
+    """Writes the table and the reports, if all cells are there."""
+    others = self._others(cells)
+    if others is None:
+      return []
+    with self._alone():
+      for cell in others:
+        outcome.add(cell, self.workdir.columns(cell))
+      place = {chosen: i for i, chosen in enumerate(self.plan.cells)}
+      listed = [*cells, *others]
+      listed.sort(key=lambda c: place[c.model, c.condition])
+      return outcome.publish(listed, self.stages)
+
+  def _others(self, cells: Sequence[Cell]) -> list[Cell] | None:
+    """The cells of other shards, if all are finished."""
+    mine, planned = set(self._chosen), self.plan.cells
+    elsewhere = [
+      Cell(label, self.plan.dataset, condition, self.plan.seed)
+      for label, condition in planned
+      if (label, condition) not in mine
+    ]
+    missing = sum(not self.workdir.done(cell) for cell in elsewhere)
+    if missing:
+      self._say(
+        f"shard {self._shard} is finished; {missing} of {len(planned)} cells are"
+        " of others. Whoever finishes last in this workdir writes the table; of"
+        " several workdirs: python -m eval.score --predictions=WORKDIR"
+        " --predictions=WORKDIR ... --out=DIR"
+      )
+      return None
+    if not elsewhere:
+      return []
+    known = {(c.model, c.condition): c for c in self.workdir.cells()}
+    return [known[c.model, c.condition] for c in elsewhere]
+
+  def _say(self, text: str) -> None:
+    """Prints a line, on the first host."""
+    if self.host.index == 0:
+      print(text, flush=True)
 
   @contextlib.contextmanager
   def _locked(self) -> Iterator[None]:
@@ -88,8 +138,7 @@ class Runner:
       if self.host.index == 0:
         planned = [
           "/".join(Cell(label, self.plan.dataset, c, self.plan.seed).place)
-          for label in self.plan.models
-          for c in self.plan.conditions
+          for label, c in self._chosen
         ]
         self.workdir.check_layout()
         if not self._repair:
@@ -105,9 +154,7 @@ class Runner:
     """Alone in the workdir, for what runs over other cells make as well."""
     with contextlib.ExitStack() as stack:
       if self.host.index == 0:
-        thing = "the workdir's config, data and models"
-        say = functools.partial(print, file=sys.stderr, flush=True)
-        stack.enter_context(lock.waiting(self.workdir.path, thing, say))
+        stack.enter_context(self._alone())
         if self._repair:
           repair.repair(self.workdir, self.plan.config)
         self.workdir.claim(self.plan.config)
@@ -115,17 +162,28 @@ class Runner:
       hosts.barrier(self.host, "workdir")
       yield
 
+  def _alone(self) -> contextlib.AbstractContextManager[None]:
+    """Holds what all runs in the workdir write: they wait for each other."""
+    thing = "the workdir's config, data, models and table"
+    say = functools.partial(print, file=sys.stderr, flush=True)
+    return lock.waiting(self.workdir.path, thing, say)
+
   def _prepare(self) -> tuple[dict, dict[str, Any] | None, list[Cell]]:
     """Data, models and the ground truth."""
     if self.plan.config.data.get("frost_dir"):
       frost_pictures.use_folder(self.plan.config.data.frost_dir)
+    if self._shard.count > 1:
+      self._say(
+        f"shard {self._shard}: {len(self._chosen)} of {len(self.plan.cells)}"
+        " cells"
+      )
     clean = self.data.clean
     self._say_how_many(clean)
     loaded = {
       label: models_lib.load(
         self.plan, label, clean, self.workdir, self.mesh, self.host
       )
-      for label in self.plan.models
+      for label in dict.fromkeys(label for label, _ in self._chosen)
     }
     truth = hosts.on_first_host(self.host, "truth", self._truth)
     cells = self._cells(loaded)
@@ -137,17 +195,18 @@ class Runner:
   def _say_how_many(self, clean: inputs.Source) -> None:
     """Prints that a set is smaller than the published one."""
     published = clean.builder.published_examples()
-    if self.host.index == 0 and published not in (0, clean.total):
-      print(
+    if published not in (0, clean.total):
+      self._say(
         f"{clean.builder.info.full_name}: {clean.builder.counted(clean.total)}"
-        " examples.",
-        flush=True,
+        " examples."
       )
 
   def _cells(self, loaded: Mapping[str, models_lib.LoadedModel]) -> list[Cell]:
     """All cells of the run, with what they depend on."""
     contents = Contents(self.workdir.contents_path)
-    cells = fingerprints.cells(self.plan, self.data, loaded, contents)
+    cells = fingerprints.cells(
+      self.plan, self.data, loaded, contents, self._chosen
+    )
     if self.host.index == 0:
       contents.save()
     return cells
@@ -166,14 +225,24 @@ class Runner:
     self,
     cells: list[Cell],
     loaded: Mapping[str, models_lib.LoadedModel],
-    truth: Mapping[str, Any] | None,
+    outcome: publish.Outcome,
   ) -> None:
-    """All cells that are not finished, condition after condition."""
-    unfinished = [c for c in cells if not self.workdir.done(c)]
+    """All cells that are not finished, and the outcome of all that are.
+
+    Finished ones are read first: damage is said before hours of work.
+    """
+    lacking = [c for c in cells if not self.workdir.done(c)]
+    if self.host.index == 0:
+      for cell in cells:
+        if cell not in lacking:
+          outcome.add(cell, self.workdir.columns(cell))
     progress = Progress(
-      len(cells), len(cells) - len(unfinished), quiet=self.host.index > 0
+      len(cells),
+      len(cells) - len(lacking),
+      sum(self._images(cell) for cell in lacking),
+      quiet=self.host.index > 0,
     )
-    maker = cells_lib.CellMaker(
+    with cells_lib.CellMaker(
       self.plan.task,
       loaded,
       self.workdir,
@@ -181,9 +250,25 @@ class Runner:
       self.host,
       self.stages,
       progress,
-      truth,
-    )
+      outcome.add,
+      self.plan.config.data.get("block_mib", cells_lib.BLOCK_MIB) << 20,
+    ) as maker:
+      for source, conditions in self._by_source(cells).items():
+        of_source = [c for c in cells if c.condition in conditions]
+        maker.run(of_source, [c for c in of_source if c in lacking], source)
+
+  def _images(self, cell: Cell) -> int:
+    """That a cell's model is shown on this host."""
+    each = self.plan.task.images_per_example(cell.condition)
+    return each * self.data.of(cell.condition).share
+
+  def _by_source(
+    self, cells: Sequence[Cell]
+  ) -> dict[inputs.Source, list[Condition]]:
+    """The sets that are read, and what is made of each."""
+    needed = {cell.condition for cell in cells}
+    out: dict[inputs.Source, list[Condition]] = {}
     for condition in self.plan.conditions:
-      of_condition = [c for c in unfinished if c.condition == condition]
-      if of_condition:
-        maker.run(of_condition, self.data.of(condition))
+      if condition in needed:
+        out.setdefault(self.data.of(condition), []).append(condition)
+    return out

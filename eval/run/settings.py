@@ -77,11 +77,8 @@ _Seed = Annotated[
     description="a whole number from 0 to 2**63 - 1",
   ),
 ]
-_Gib = Annotated[
-  float,
-  pydantic.Field(
-    ge=0, le=1e6, allow_inf_nan=False, description="a number of GiB from 0"
-  ),
+_Mib = Annotated[
+  int, pydantic.Field(ge=1, le=1 << 20, description="a number of MiB from 1")
 ]
 _Rate = Annotated[
   float,
@@ -176,7 +173,7 @@ class _Data(TypedDict, total=False):
   manual_dir: _Path
   frost_dir: _Path
   file_format: _Format
-  cache_gib: _Gib
+  block_mib: _Mib
 
 
 @_closed

@@ -4,51 +4,90 @@ from __future__ import annotations
 
 import collections
 import statistics
+import threading
+import time
+from collections.abc import Mapping
 
 # Stages of which every entry counts; of the others the median of their samples.
-_SUMS = ("prepare", "compile", "write", "wall")
+_SUMS = ("prepare", "compile", "read", "waited", "write", "score", "wall")
 
 
 class Stages:
-  """Seconds by stage, and how many images they were for."""
+  """Seconds by stage, and how long the devices had nothing to do.
+
+  Several threads may report.
+  """
 
   def __init__(self) -> None:
     """Nothing measured yet."""
     self._seconds: dict[str, list[float]] = collections.defaultdict(list)
+    self._lock = threading.Lock()
+    self._given = self._fetched = 0  # batches' outputs
+    self._ready_at = 0.0
+    self._idle_s = self._busy_from = 0.0
     self.images = 0
 
   def add(self, stage: str, seconds: float) -> None:
     """One measurement; per image for `corrupt` and `infer ...`."""
-    self._seconds[stage].append(seconds)
+    with self._lock:
+      self._seconds[stage].append(seconds)
+
+  def watch(self) -> None:
+    """Idle devices count from now on: the first block is over."""
+    with self._lock:
+      if not self._busy_from:
+        self._busy_from = self._ready_at = time.perf_counter()
+
+  def given(self) -> None:
+    """The devices were given work whose outputs will be fetched."""
+    with self._lock:
+      if self._busy_from and self._given == self._fetched:
+        self._idle_s += time.perf_counter() - self._ready_at
+      self._given += 1
+
+  def fetched(self) -> None:
+    """Outputs of the oldest work are there."""
+    with self._lock:
+      self._fetched += 1
+      self._ready_at = time.perf_counter()
 
   def summary(
-    self, *, waited_s: float, decoded: int, decoding_s: float
-  ) -> dict[str, float]:
+    self, decoded: Mapping[str, tuple[int, int]]
+  ) -> dict[str, float | dict[str, float]]:
     """Numbers of the whole run, by name.
 
     Args:
-      waited_s: how long the run stood still for the next batch.
-      decoded: images that were decoded (a kept set is decoded once).
-      decoding_s: time that the reading side itself worked on them.
+      decoded: set -> how many examples were decoded, how many there are.
 
     Returns:
-      Seconds `prepare_s`, `compile_s`, `write_s`, `wall_s`, `waited_s`; seconds
-      an image `corrupt_s` and `infer <model>_s`; rates in images/s `rate` (of
-      the run without compilation), `input_rate` and `device_rate` (what either
-      side does alone). What was not measured is absent.
+      Seconds `prepare_s`, `compile_s` (how long the run stood still for it),
+      `read_s` (the reading thread's), `waited_s` (the devices' side for the
+      reading side), `write_s`, `score_s`, `wall_s`; seconds an image `corrupt_s`
+      and `infer <model>_s`; rates in images/s `rate` (of the run without
+      compilation), `input_rate` (examples/s) and `device_rate` (what either side
+      does alone); `idle_share`, the part of the time after the first block in
+      which the devices had nothing to do; `reads`: set -> decoded examples for
+      each of its examples. What was not measured is absent.
     """
-    out = {}
+    out: dict[str, float | dict[str, float]] = {}
+    totals: dict[str, float] = {}
     for stage, seconds in self._seconds.items():
       total = stage in _SUMS
-      out[f"{stage}_s"] = sum(seconds) if total else statistics.median(seconds)
-    out["waited_s"] = waited_s
-    work = out.get("wall_s", 0.0) - out.get("compile_s", 0.0)
+      value = sum(seconds) if total else statistics.median(seconds)
+      totals[stage] = out[f"{stage}_s"] = value
+    work = totals.get("wall", 0.0) - totals.get("compile", 0.0)
     if self.images and work > 0:
       out["images"] = float(self.images)
       out["rate"] = self.images / work
-    if decoded and decoding_s > 0:
-      out["input_rate"] = decoded / decoding_s
-    models = [v for k, v in out.items() if k.startswith("infer")]
+    rows = sum(count for count, _ in decoded.values())
+    if rows and totals.get("read", 0.0) > 0:
+      out["input_rate"] = rows / totals["read"]
+    models = [v for k, v in totals.items() if k.startswith("infer")]
     if sum(models) > 0:
-      out["device_rate"] = len(models) / (sum(models) + out.get("corrupt_s", 0))
+      out["device_rate"] = len(models) / (
+        sum(models) + totals.get("corrupt", 0.0)
+      )
+    if self._busy_from and self._ready_at > self._busy_from:
+      out["idle_share"] = self._idle_s / (self._ready_at - self._busy_from)
+    out["reads"] = {name: n / total for name, (n, total) in decoded.items()}
     return out

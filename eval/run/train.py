@@ -12,9 +12,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import os
-import pathlib
-import shutil
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
@@ -25,12 +22,15 @@ import numpy as np
 import optax
 import pydantic
 from absl import logging
+from etils import epath
 
 from robust_tfds import datasets
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.corruptions import canvas
-from robust_tfds.eval.pipeline import clips
+from robust_tfds.datasets import geometry
+from robust_tfds.eval.pipeline import views
 from robust_tfds.eval.results import damage
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import note as note_lib
@@ -53,7 +53,7 @@ class _Record(pydantic.BaseModel):
 def load_or_train(
   model: Any,
   recipe: Any,
-  folder: pathlib.Path,
+  folder: epath.Path,
   *,
   data_dir: str,
 ) -> Any:
@@ -84,8 +84,8 @@ def load_or_train(
   if model.statistics():  # older code moved them by the gradient
     facts["statistics"] = "moved by the train mode"
   note = folder / _NOTE
-  checkpoint = (folder / _WEIGHTS).absolute()
-  if os.path.lexists(note):
+  checkpoint = paths.resolved(folder) / _WEIGHTS
+  if disk.exists(note):
     record = check_whole(folder)
     if record != facts:
       raise errors.UserError(
@@ -95,21 +95,25 @@ def load_or_train(
     shapes = jax.eval_shape(lambda: model.init(jax.random.key(0)))
     # numpy in and out: orbax takes no device array of one host among many.
     like = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes)
-    with _checkpointer() as checkpointer:
-      restored = checkpointer.restore(checkpoint, like)
+    with paths.local_copy(checkpoint) as place, _checkpointer() as checkpointer:
+      restored = checkpointer.restore(place, like)
     return jax.tree.map(np.asarray, restored)
   variables = jax.tree.map(np.asarray, _train(model, recipe, data_dir))
   with disk.writing(folder):
-    shutil.rmtree(checkpoint, ignore_errors=True)  # of a run that was killed
+    disk.remove(checkpoint)  # of a run that was killed
     folder.mkdir(parents=True, exist_ok=True)
-    with _quiet(), _checkpointer() as checkpointer:
-      checkpointer.save(checkpoint, variables, force=True)
+    with (
+      paths.written_locally(checkpoint) as place,
+      _quiet(),
+      _checkpointer() as checkpointer,
+    ):
+      checkpointer.save(place, variables, force=True)
   record = {"recipe": facts, "files": _checksums(folder)}
   disk.write_text(note, json.dumps(record, indent=1, sort_keys=True) + "\n")
   return variables
 
 
-def check_whole(folder: pathlib.Path) -> dict[str, Any]:
+def check_whole(folder: epath.Path) -> dict[str, Any]:
   """The recipe of a trained model whose files are those that were written.
 
   Returns:
@@ -119,7 +123,7 @@ def check_whole(folder: pathlib.Path) -> dict[str, Any]:
     DamagedError: names the file.
   """
   path = folder / _NOTE
-  if not os.path.lexists(path):
+  if not disk.exists(path):
     return {}
   try:
     record = reading.records(reading.json_file(path), _Record, str(path))
@@ -134,11 +138,11 @@ def check_whole(folder: pathlib.Path) -> dict[str, Any]:
   return record.recipe
 
 
-def _checksums(folder: pathlib.Path) -> dict[str, str]:
+def _checksums(folder: epath.Path) -> dict[str, str]:
   """Name -> sha256 of all files of a trained model's checkpoint."""
-  paths = sorted(p for p in (folder / _WEIGHTS).rglob("*") if p.is_file())
   return {
-    p.relative_to(folder).as_posix(): note_lib.file_sha256(p) for p in paths
+    f"{_WEIGHTS}/{below}": note_lib.file_sha256(paths.of(whole))
+    for below, whole in sorted(paths.files_below(folder / _WEIGHTS))
   }
 
 
@@ -335,15 +339,19 @@ def _arrays(name: str, split: str, data_dir: str) -> tuple:
 def _clips(model: Any, name: str, split: str, data_dir: str) -> tuple:
   """One clip of every video, as the model will see them."""
   rows = _examples(name, split, data_dir, ("video", "fps", "label"))
-  none = jax.random.key(0)  # clean clips draw nothing
   return (
-    np.stack(
-      [
-        clips.sample_clips(
-          r["video"], float(r["fps"]), "", 0, "paper", none, model.spec, 1
-        )[0]
-        for r in rows
-      ]
-    ),
+    np.stack([_clip(r["video"], float(r["fps"]), model.spec) for r in rows]),
     np.array([r["label"] for r in rows], np.int32),
   )
+
+
+def _clip(video: np.ndarray, fps: float, spec: Any) -> np.ndarray:
+  """The first view of a clean video: uint8 `[frames, S, S, 3]`."""
+  from PIL import Image
+
+  (numbers,) = views.view_indices(len(video), fps, spec.frames, spec.rate, 1)
+  frames = [
+    geometry.apply(Image.fromarray(frame), spec.geometry)
+    for frame in video[numbers]
+  ]
+  return np.stack([np.asarray(frame) for frame in frames])

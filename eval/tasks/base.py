@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -23,8 +25,10 @@ from jax.sharding import Mesh
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.pipeline import blocks
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.facts import TaskFacts
@@ -94,7 +98,7 @@ class Task(abc.ABC):
     clean_codec: the codec of that config; empty for the data set's only one.
     fly_codecs: codecs that can be made on the fly.
     sized: models also get the valid (height, width) of every canvas.
-    per_model: every model gets batches of its own, see `batches`.
+    per_model: every model is shown something of its own, see `show`.
     unit: what a model is shown, in words.
     has_pairs: `pairs` gives the true and the predicted classes.
     has_overlays: `overlays` gives boxes to draw.
@@ -151,14 +155,36 @@ class Task(abc.ABC):
     """
     return predict.unchanged
 
-  def batches(
-    self, source: inputs.Source, condition: Condition, model_spec: Any
-  ) -> inputs.Batches:
-    """What a model is shown of a condition; the source as it is by default.
+  def reader(
+    self,
+    source: inputs.Source,
+    conditions: Sequence[Condition],
+    specs: Mapping[str, Any],
+  ) -> blocks.Reader:
+    """What is read of a source: every example once, for all conditions.
 
-    Only asked where `per_model` is set: these are perturbed already.
+    Args:
+      source: the prepared set.
+      conditions: that will be shown.
+      specs: of the models, by label.
     """
-    return source
+    return blocks.PictureReader(source)
+
+  def show(self, mesh: Mesh, specs: Mapping[str, Any]) -> show_lib.Show:
+    """What models see of the reader's batches.
+
+    Args:
+      mesh: all devices.
+      specs: of the models, by label.
+    """
+    setting = self.setting
+    return show_lib.PictureShow(
+      mesh,
+      self.transform(mesh) if setting.fly else None,
+      seed=setting.seed,
+      dataset=setting.dataset,
+      sized=self.sized,
+    )
 
   @abc.abstractmethod
   def reducer(self, condition: Condition) -> predict.Reduce:
@@ -167,6 +193,19 @@ class Task(abc.ABC):
     The same object for conditions that are reduced alike: each compiles once.
     """
 
+  def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
+    """What predictions say of a batch's examples, whatever a model says.
+
+    One row for each valid row. Names are in `predictions.OF_EXAMPLES`.
+    """
+    valid = batch.mask
+    return {
+      "example_id": np.array(batch.example_id, np.str_)[valid],
+      "group_id": np.array(batch.group_id, np.str_)[valid],
+      "frame": batch.frame[valid],
+      "label": batch.label[valid],
+    }
+
   @abc.abstractmethod
   def columns(
     self,
@@ -174,7 +213,7 @@ class Task(abc.ABC):
     outputs: Mapping[str, np.ndarray],
     condition: Condition,
   ) -> dict[str, np.ndarray]:
-    """The batch's valid rows as predictions' columns."""
+    """A model's outputs of the batch's valid rows as predictions' columns."""
 
   def label_feature(self, features: Any) -> Any:
     """The TFDS feature that knows the classes."""
@@ -226,17 +265,11 @@ class Task(abc.ABC):
       cells: and their columns, in the order of the table.
       truth: what `truth` gave, for tasks that have one.
     """
-    rows: list[table.Row] = []
-    summary_inputs, pairs, listed = {}, {}, []
+    scorer, listed = Scorer(self, truth), []
     for cell, columns in cells:
+      scorer.add(cell, columns)
       listed.append(cell)
-      rows += self.cell_rows(cell, columns, truth)
-      summary_inputs[cell.model, cell.condition] = self.summary_inputs(columns)
-      if self.has_pairs:
-        pairs[cell] = self.pairs(columns)
-    if rows:
-      rows += self.summary_rows(rows, summary_inputs)
-    return Scored([r.add_note(self.note) for r in rows], listed, pairs)
+    return scorer.scored(listed)
 
   @property
   def note(self) -> str:
@@ -270,7 +303,7 @@ class Task(abc.ABC):
   def sample(
     self, pixels: np.ndarray, condition: Condition, example_id: str
   ) -> np.ndarray | None:
-    """An example under a condition where `batches` cannot show it whole.
+    """An example under a condition where `show` does not show it whole.
 
     Only asked on the fly where `per_model` is set.
 
@@ -283,11 +316,17 @@ class Task(abc.ABC):
 
   def gallery(
     self,
-    batches: Iterable[inputs.Batch],
+    find: Callable[[Collection[str]], Mapping[str, np.ndarray]],
     columns: Mapping[str, Columns],
     class_names: Sequence[str],
   ) -> dict[str, list[tuple[np.ndarray, str]]]:
-    """What reports show of the only condition: title -> (picture, caption)."""
+    """What reports show of the only condition: title -> (picture, caption).
+
+    Args:
+      find: example ids -> id -> picture.
+      columns: model -> columns.
+      class_names: in label order.
+    """
     return {}
 
   def pairs(self, columns: Columns) -> np.ndarray:
@@ -299,3 +338,43 @@ class Task(abc.ABC):
   ) -> list[Overlay]:
     """The boxes to draw into a picture of a cell."""
     raise NotImplementedError(f"{self.facts.task} has no overlays.")
+
+
+class Scorer:
+  """Rows of cells as they come, then the table of all."""
+
+  def __init__(self, task: Task, truth: Mapping[str, Any] | None = None):
+    """Has no cells yet.
+
+    Args:
+      task: that measures.
+      truth: what `Task.truth` gave, for tasks that have one.
+    """
+    self._task, self._truth = task, truth
+    self._rows: dict[Cell, list[table.Row]] = {}
+    self._inputs: dict[Cell, Any] = {}
+    self._pairs: dict[Cell, np.ndarray] = {}
+
+  def add(self, cell: Cell, columns: Columns) -> list[table.Row]:
+    """Measures a cell; its columns are not needed any more then."""
+    task = self._task
+    self._rows[cell] = task.cell_rows(cell, columns, self._truth)
+    self._inputs[cell] = task.summary_inputs(columns)
+    if task.has_pairs:
+      self._pairs[cell] = task.pairs(columns)
+    return self._rows[cell]
+
+  def scored(self, cells: Sequence[Cell]) -> Scored:
+    """The table of cells that were added.
+
+    Args:
+      cells: in the order of the table.
+    """
+    task = self._task
+    rows = [row for cell in cells for row in self._rows[cell]]
+    if rows:
+      rows += task.summary_rows(
+        rows, {(c.model, c.condition): self._inputs[c] for c in cells}
+      )
+    pairs = {c: self._pairs[c] for c in cells if c in self._pairs}
+    return Scored([r.add_note(task.note) for r in rows], cells, pairs)

@@ -114,17 +114,25 @@ class Detection(base.Task):
     """The same reduction in every condition."""
     return reduce
 
+  def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
+    """The usual ones but the label, and `image_id` int64 `[N]`."""
+    columns = super().example_columns(batch)
+    del columns["label"]
+    ids = [int(e["image_id"]) for e in batch.examples]
+    return {**columns, "image_id": np.array(ids, np.int64)}
+
   def columns(
     self,
     batch: inputs.Batch,
     outputs: Mapping[str, np.ndarray],
     condition: Condition,
   ) -> dict[str, np.ndarray]:
-    """The batch's valid rows as predictions' columns.
+    """A model's outputs of the batch's valid rows as predictions' columns.
 
-    `image_id` int64 `[N]`; `boxes` float32 `[N, D, 4]` (x1, y1, x2, y2 in px),
+    `boxes` float32 `[N, D, 4]` (x1, y1, x2, y2 in px),
     `scores` float32 `[N, D]`, `classes` int16 `[N, D]`, -1 where there is none;
-    and `masks`, one text a picture: COCO's run lengths, separated by spaces.
+    and `masks`, one text a picture, of NumPy's strings of any length: COCO's run
+    lengths, separated by spaces.
 
     Raises:
       UserError: see `detected_values.check`.
@@ -134,19 +142,14 @@ class Detection(base.Task):
     detected_values.check(
       example_ids, {key: value[rows] for key, value in outputs.items()}
     )
-    ids = [int(batch.examples[i]["image_id"]) for i in rows]
     columns = {
-      "example_id": example_ids,
-      "group_id": np.array(batch.group_id, np.str_)[rows],
-      "frame": batch.frame[rows],
-      "image_id": np.array(ids, np.int64),
       "boxes": outputs["boxes"][rows],
       "scores": outputs["scores"][rows],
       "classes": outputs["classes"][rows].astype(np.int16),
     }
     if "masks" in outputs:
-      texts = [masks.run_lengths(outputs, int(i), batch.size[i]) for i in rows]
-      columns["masks"] = np.array(texts, np.str_)
+      texts = masks.texts(outputs, rows, batch.size)
+      columns["masks"] = np.array(texts, np.dtypes.StringDType())
     return columns
 
   def truth(self, source: inputs.Source) -> dict[str, Any]:

@@ -32,8 +32,8 @@ models up) and
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Iterable
+from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -50,6 +50,7 @@ from robust_tfds.eval.metrics import natural_trend
 from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import programs
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
@@ -151,22 +152,16 @@ class Frames(base.Task):
     """Top-5 of the projected logits."""
     return _reducer(self._space, self._merge)
 
-  def columns(
-    self,
-    batch: inputs.Batch,
-    outputs: Mapping[str, np.ndarray],
-    condition: Condition,
-  ) -> dict[str, np.ndarray]:
-    """The batch's valid rows as predictions' columns.
+  def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
+    """What predictions say of a batch's examples.
 
-    Besides the usual ones: `labels` int32 `[N, 8]`, -1 pads; `reviewed` bool;
+    Besides the usual: `labels` int32 `[N, 8]`, -1 pads; `reviewed` bool;
     `frame_type` str, `fps` and `linf` float32: empty, 0 and nan if not known.
     """
-    columns = top_k.columns(batch, outputs)
-    rows = batch.examples
+    columns, rows = super().example_columns(batch), batch.examples
     columns["labels"] = _labels(columns["example_id"], rows)
     columns["reviewed"] = np.array(
-      [bool(r.get("reviewed", True)) for r in rows]
+      [bool(r.get("reviewed", True)) for r in rows], bool
     )
     kinds = [inputs.text(r.get("frame_type", "")) for r in rows]
     columns["frame_type"] = np.array(kinds, np.str_)
@@ -174,6 +169,15 @@ class Frames(base.Task):
       values = [r.get(name, default) for r in rows]
       columns[name] = np.array(values, np.float32)
     return columns
+
+  def columns(
+    self,
+    batch: inputs.Batch,
+    outputs: Mapping[str, np.ndarray],
+    condition: Condition,
+  ) -> dict[str, np.ndarray]:
+    """The top-5 of the batch's valid rows."""
+    return top_k.columns(batch, outputs)
 
   def cell_rows(
     self,
@@ -249,14 +253,14 @@ class Frames(base.Task):
 
   def gallery(
     self,
-    batches: Iterable[inputs.Batch],
+    find: Callable[[Collection[str]], Mapping[str, np.ndarray]],
     columns: Mapping[str, Columns],
     class_names: Sequence[str],
   ) -> dict[str, list[tuple[np.ndarray, str]]]:
     """Sets that each model fails (Figure 1): the anchor, then its nearest error.
 
     Args:
-      batches: of the frames.
+      find: example ids -> id -> frame.
       columns: model -> columns.
       class_names: in label order; ids are shown where empty.
 
@@ -270,12 +274,7 @@ class Frames(base.Task):
       for label, rows in rows_of.items()
       for row in rows
     }
-    pixels = {
-      name: np.array(image)
-      for batch in batches
-      for name, image in zip(batch.example_id, batch.image)
-      if name in ids
-    }
+    pixels = find(ids)
     out: dict[str, list[tuple[np.ndarray, str]]] = {}
     for label, rows in rows_of.items():
       for row in rows:
@@ -290,7 +289,7 @@ def _default_space(dataset: str) -> str:
   return dataset if dataset in label_space.names() else ""
 
 
-@functools.cache
+@programs.cached
 def _reducer(space_name: str, merge: str) -> predict.Reduce:
   if not space_name:
     return top_k.reduce

@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.models import answers
 from robust_tfds.models import arguments
 from robust_tfds.models.model import Model
@@ -94,8 +95,10 @@ class Adapted(Model):
 
 
 @contextlib.contextmanager
-def reading_model(path: str | os.PathLike, what: str) -> Iterator[None]:
+def reading_model(path: str | os.PathLike, what: str) -> Iterator[str]:
   """Turns what a package says of a file that it cannot read into words.
+
+  Gives where it lies on this machine: a model in a bucket is copied.
 
   Args:
     path: of a model that somebody else wrote.
@@ -108,8 +111,15 @@ def reading_model(path: str | os.PathLike, what: str) -> Iterator[None]:
     raise errors.UserError(
       f"Got a {type(path).__name__}, expected the path of {what}."
     )
-  if not os.path.exists(path):
+  if not paths.of(path).exists():
     raise errors.UserError(f"{path}: there is nothing, expected {what}.")
+  with in_words(path, what), paths.local_copy(path) as place:
+    yield place
+
+
+@contextlib.contextmanager
+def in_words(path: str | os.PathLike, what: str) -> Iterator[None]:
+  """As `reading_model`, of what is done with a model that was read."""
   try:
     yield
   except errors.UserError:

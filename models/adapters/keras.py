@@ -39,8 +39,8 @@ def adapt(model: Any, spec: Spec, *, name: str = "") -> Adapted:
       " KERAS_BACKEND=jax before Python starts."
     )
   if isinstance(model, (str, os.PathLike)):
-    with adapters.reading_model(model, "a Keras model in safe mode"):
-      model = keras.saving.load_model(model, compile=False, safe_mode=True)
+    with adapters.reading_model(model, "a Keras model in safe mode") as place:
+      model = keras.saving.load_model(place, compile=False, safe_mode=True)
   if not isinstance(model, keras.Model):
     raise errors.UserError(
       f"Got a {type(model).__name__}, expected a keras.Model or the path of one."

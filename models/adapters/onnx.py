@@ -49,8 +49,8 @@ def adapt(
   jaxonnxruntime.config.update(
     "jaxort_only_allow_initializers_as_static_args", False
   )
-  with adapters.reading_model(path, "an ONNX model"):
-    model = onnx.load(os.fspath(path))
+  with adapters.reading_model(path, "an ONNX model") as place:
+    model = onnx.load(place)
     onnx.checker.check_model(model)
   initial = {tensor.name for tensor in model.graph.initializer}
   entries = [i for i in model.graph.input if i.name not in initial]
@@ -62,7 +62,7 @@ def adapt(
   side = spec.input_px
   picture = (3, side, side) if channels_first else (side, side, 3)
   shape = (rows or 1, *picture)
-  with adapters.reading_model(path, "an ONNX model that runs in JAX"):
+  with adapters.in_words(path, "an ONNX model that runs in JAX"):
     forward, weights = call_onnx.call_onnx_model(
       model, {inputs[0]: np.zeros(shape, np.float32)}
     )

@@ -49,8 +49,8 @@ def adapt(
     ) from error
   import numpy as np
 
-  with adapters.reading_model(path, "a SavedModel (a folder)"):
-    loaded = tf.saved_model.load(os.fspath(path))
+  with adapters.reading_model(path, "a SavedModel (a folder)") as place:
+    loaded = tf.saved_model.load(place)
   if signature not in loaded.signatures:
     raise errors.UserError(
       f"{path} has no signature {signature!r}; it has"
@@ -66,7 +66,7 @@ def adapt(
     )
   shape = (1, spec.input_px, spec.input_px, 3)
   sample = np.zeros(_first(shape) if channels_first else shape, np.float32)
-  with adapters.reading_model(path, "a SavedModel that runs in JAX"):
+  with adapters.in_words(path, "a SavedModel that runs in JAX"):
     forward, state = tf2jax.convert(
       tf.function(lambda batch: function(**{key: batch})[output]),
       tf.TensorSpec((None, *sample.shape[1:]), tf.float32),

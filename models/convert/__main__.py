@@ -9,10 +9,10 @@ logits are from theirs.
 from __future__ import annotations
 
 import argparse
-import pathlib
 import sys
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import match
 from robust_tfds.models.convert import report
@@ -28,8 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
   parser.add_argument("out", help="the npz to write")
   parser.add_argument("--num_classes", type=int, default=None)
   options = parser.parse_args(arguments)
-  checkpoint, out = pathlib.Path(options.checkpoint), pathlib.Path(options.out)
   try:
+    checkpoint, out = paths.of(options.checkpoint), paths.of(options.out)
     loaded = match.load(
       options.name, checkpoint, num_classes=options.num_classes
     )

@@ -20,8 +20,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.reading import limits
 
@@ -47,12 +49,23 @@ def read(checkpoint: str | os.PathLike[str]) -> Arrays:
   """
   path = _path(checkpoint)
   try:
-    return _read(path)
+    with paths.local_copy(path) as place:
+      return _read_local(pathlib.Path(place), path)
   except MemoryError as e:
     raise errors.UserError(
       f"{path}: its arrays need more memory than there is. It is damaged, or of a"
       " much larger model."
     ) from e
+
+
+def _read_local(place: pathlib.Path, path: epath.Path) -> Arrays:
+  """Reads a file of this machine; refusals name the path that it is of."""
+  try:
+    return _read(place)
+  except errors.UserError as e:
+    if paths.is_local(path):
+      raise
+    raise type(e)(str(e).replace(str(place), str(path))) from e
 
 
 def _read(path: pathlib.Path) -> Arrays:
@@ -71,22 +84,30 @@ def _read(path: pathlib.Path) -> Arrays:
   return _plain(path, _READERS[suffix](path))
 
 
-def _path(checkpoint: str | os.PathLike[str]) -> pathlib.Path:
+def _path(checkpoint: str | os.PathLike[str]) -> epath.Path:
   """A path at which something is."""
   if not isinstance(checkpoint, (str, os.PathLike)) or not str(checkpoint):
     raise errors.UserError(
       f"Got {checkpoint!r} as a checkpoint, expected a path."
     )
   try:
-    path = pathlib.Path(checkpoint).expanduser()
+    path = paths.of(checkpoint).expanduser()
     if path.exists():
       return path
-    linked = f": a link to {os.readlink(path)}" if path.is_symlink() else ""
+    linked = ""
+    if paths.is_local(path):
+      linked = (
+        f": a link to {os.readlink(path)}" if os.path.islink(path) else ""
+      )
+      with contextlib.suppress(FileNotFoundError):
+        os.stat(path)  # says what else is wrong with the name
+  except errors.UserError:
+    raise
   except (OSError, ValueError, RuntimeError) as e:
     raise errors.UserError(
       f"{str(checkpoint)[:300]}: no path of a checkpoint: {e}."
     ) from e
-  raise FileNotFoundError(f"No checkpoint at {path.absolute()}{linked}.")
+  raise FileNotFoundError(f"No checkpoint at {path.resolve()}{linked}.")
 
 
 def _npz(path: pathlib.Path) -> Mapping[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import pathlib
 from typing import Any
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
 from robust_tfds.models.model import Classifier
@@ -17,7 +19,7 @@ from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.variables import Variables
 
 
-def write_npz(variables: Variables, out: pathlib.Path) -> str:
+def write_npz(variables: Variables, out: epath.Path) -> str:
   """Writes `a/b/kernel` -> array, the same bytes each time; returns sha256."""
   flat = {
     "/".join(path): np.asarray(array)
@@ -26,10 +28,10 @@ def write_npz(variables: Variables, out: pathlib.Path) -> str:
   if out.suffix != ".npz":
     raise errors.UserError(f"Got {out}, expected a name ending in .npz.")
   out.parent.mkdir(parents=True, exist_ok=True)
-  partial = out.with_suffix(".partial.npz")
-  np.savez(partial, allow_pickle=False, **flat)
-  digest = hashlib.sha256(partial.read_bytes()).hexdigest()
-  partial.replace(out)
+  data = io.BytesIO()
+  np.savez(data, allow_pickle=False, **flat)
+  digest = hashlib.sha256(data.getbuffer()).hexdigest()
+  paths.write_bytes(out, data.getvalue())
   out.with_name(f"{out.name}.sha256").write_text(
     f"{digest}  {out.name}\n", "utf-8"
   )
@@ -38,10 +40,10 @@ def write_npz(variables: Variables, out: pathlib.Path) -> str:
 
 def write_report(
   model: NetworkModel,
-  checkpoint: pathlib.Path,
+  checkpoint: epath.Path,
   loaded: match.Loaded,
   digest: str,
-  out: pathlib.Path,
+  out: epath.Path,
 ) -> str:
   """Writes OUT.report.json and returns its summary in words."""
   facts: dict[str, Any] = {
@@ -68,7 +70,7 @@ def write_report(
 
 
 def _parity(
-  model: NetworkModel, checkpoint: pathlib.Path, loaded: match.Loaded
+  model: NetworkModel, checkpoint: epath.Path, loaded: match.Loaded
 ) -> dict[str, Any] | str:
   """max |d| of our logits to the reference's, or why it was not measured."""
   from robust_tfds.models.convert import oracle
@@ -85,7 +87,7 @@ def _parity(
     return f"not measured: {reason}"
 
 
-def _sha256(path: pathlib.Path) -> str:
+def _sha256(path: epath.Path) -> str:
   if path.is_dir():
     return "directory"
-  return hashlib.sha256(path.read_bytes()).hexdigest()
+  return hashlib.sha256(paths.read_bytes(path)).hexdigest()

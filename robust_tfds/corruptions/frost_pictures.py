@@ -17,11 +17,12 @@ import functools
 import hashlib
 import importlib.metadata
 import os
-import pathlib
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.reading import pictures
 
 VARIABLE = "ROBUST_TFDS_FROST_DIR"
@@ -60,7 +61,7 @@ class _Choice:
     version: how often it was told something.
   """
 
-  folder: pathlib.Path | None = None
+  folder: epath.Path | None = None
   other: bool = False
   version: int = 0
 
@@ -83,7 +84,7 @@ def use_folder(
     UserError: a picture is another one, or with `allow_other_pictures` cannot be
       read or has another size.
   """
-  chosen = None if folder is None else pathlib.Path(folder).expanduser()
+  chosen = None if folder is None else paths.of(folder).expanduser()
   if chosen is not None:
     _check(chosen, allow_other_pictures)
     if allow_other_pictures:
@@ -103,7 +104,7 @@ def check(folder_: str | os.PathLike | None = None) -> None:
   if folder_ is None:
     folder()
   else:
-    _check(pathlib.Path(folder_).expanduser(), False)
+    _check(paths.of(folder_).expanduser(), False)
 
 
 def assets_version() -> int:
@@ -122,14 +123,17 @@ def available() -> bool:
   return True
 
 
-def folder() -> pathlib.Path:
+def folder() -> epath.Path:
   """The folder in use, its pictures checked.
 
   Raises:
     FileNotFoundError: none was found; says what was looked for, and the fix.
     ValueError: pictures with other checksums.
   """
-  place = _choice.folder or os.environ.get(VARIABLE) or _installed()
+  named = os.environ.get(VARIABLE)
+  place = _choice.folder or (
+    paths.of(named, VARIABLE) if named else _installed()
+  )
   if place is None:
     raise FileNotFoundError(
       f"The frost corruption needs the pictures {', '.join(USED)} of the"
@@ -139,7 +143,7 @@ def folder() -> pathlib.Path:
       " `pip install --no-deps imagecorruptions`, or download them with TFDS"
       " (`tfds build`), or name a folder that holds them."
     )
-  place = pathlib.Path(place).expanduser()
+  place = place.expanduser()
   _check(place, _choice.other)
   return place
 
@@ -155,7 +159,7 @@ def load() -> list[np.ndarray]:
   return _read(folder())
 
 
-def _read(place: pathlib.Path) -> list[np.ndarray]:
+def _read(place: epath.Path) -> list[np.ndarray]:
   images = []
   for name, (height, width) in zip(USED, SHAPES, strict=True):
     image = pictures.picture(place / name)
@@ -168,18 +172,18 @@ def _read(place: pathlib.Path) -> list[np.ndarray]:
   return images
 
 
-def _installed() -> pathlib.Path | None:
+def _installed() -> epath.Path | None:
   try:
     files = importlib.metadata.files("imagecorruptions") or []
   except importlib.metadata.PackageNotFoundError:
     return None
   for file in files:
     if file.name == USED[0]:
-      return pathlib.Path(file.locate()).parent
+      return paths.of(os.fspath(file.locate())).parent
   return None
 
 
-def _check(place: pathlib.Path, allow_other_pictures: bool) -> None:
+def _check(place: epath.Path, allow_other_pictures: bool) -> None:
   missing = [name for name in USED if not (place / name).is_file()]
   if missing:
     raise FileNotFoundError(
@@ -191,7 +195,7 @@ def _check(place: pathlib.Path, allow_other_pictures: bool) -> None:
     return
   for name in USED:
     path = place / name
-    got = _sha256(str(path), path.stat().st_mtime_ns, path.stat().st_size)
+    got = _sha256(str(path), paths.state(path))
     if got != SHA256[name]:
       raise errors.UserError(
         f"{path} is not the published frost picture: sha256 {got}, expected"
@@ -201,6 +205,6 @@ def _check(place: pathlib.Path, allow_other_pictures: bool) -> None:
 
 
 @functools.cache
-def _sha256(path: str, modified: int, size: int) -> str:
-  del modified, size  # part of the cache's key
-  return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+def _sha256(path: str, state: paths.State) -> str:
+  del state  # part of the cache's key
+  return hashlib.sha256(paths.read_bytes(path)).hexdigest()

@@ -211,16 +211,28 @@ class OfImage:
   edition: str = "imagenet"
 
 
+def same_size(edition: str, sizes: np.ndarray) -> np.ndarray:
+  """The `sizes` of a perturbation that changes none."""
+  del edition
+  return sizes
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class OfFrames:
   """A perturbation that works frame by frame.
 
   Attributes:
-    frames: `(video, severity, edition, clip_key, keys) -> uint8 [T, H', W', 3]`
-      of uint8 `[T, H, W, 3]`; `keys` is uint32 `[T, 2]`, one a frame.
+    draws: `(sizes, severity, edition, clip_keys, keys) -> {name: array [N, ...]}`,
+      on the host: all that depends on a frame's key, its clip's key (uint32 `[N,
+      2]` each) and its size, int `[N, 2]` (height, width).
+    apply: `(frame, size, draws) -> uint8`: one frame of a canvas `[H, W, 3]` with
+      its row of the draws; `[H', W' * 3]`, undefined outside its new size.
+    sizes: `(edition, sizes) -> sizes` of the frames after it.
   """
 
-  frames: Callable[[np.ndarray, int, str, np.ndarray, np.ndarray], jax.Array]
+  draws: Callable[[np.ndarray, int, str, np.ndarray, np.ndarray], Arrays]
+  apply: Callable[[jax.Array, layout.Size, Mapping[str, jax.Array]], jax.Array]
+  sizes: Callable[[str, np.ndarray], np.ndarray] = same_size
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -231,7 +243,7 @@ class OfIndices:
     indices: `(num_frames, severity, edition, key)` -> which frames, in order.
   """
 
-  indices: Callable[[int, int, str, jax.Array], np.ndarray]
+  indices: Callable[[int, int, str, np.ndarray], np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -100,6 +100,16 @@ def single(key: jax.typing.ArrayLike) -> jax.Array:
   return words
 
 
+def on_host(key: jax.typing.ArrayLike) -> np.ndarray:
+  """`single` as numpy; words that lie on the host go to no device and back."""
+  if isinstance(key, np.ndarray) and (key.dtype, key.shape) == (
+    np.uint32,
+    (2,),
+  ):
+    return key
+  return np.asarray(single(key))
+
+
 def _no_key(got: str) -> errors.UserError:
   return errors.UserError(
     f"A key must be a JAX key (threefry2x32) or uint32[..., 2], got {got}. Make"
@@ -197,14 +207,12 @@ def frame_keys(key: jax.typing.ArrayLike, frames: np.ndarray) -> np.ndarray:
   may be worked on in parts.
 
   Args:
-    key: of the clip.
+    key: of the clip; or uint32 `[2, T]`, of every frame's clip.
     frames: their numbers, `[T]`.
   """
   number = np.asarray(frames, np.uint32)
   with np.errstate(over="ignore"):
-    x0, x1 = _threefry(
-      np.asarray(raw(key)), number, np.full_like(number, _FRAMES)
-    )
+    x0, x1 = _threefry(_on_host(key), number, np.full_like(number, _FRAMES))
   return np.stack([np.asarray(x0), np.asarray(x1)], axis=-1)
 
 
@@ -212,8 +220,15 @@ def words(key: jax.typing.ArrayLike, count: int) -> np.ndarray:
   """`bits(key, (count,))` on the host, of any length: uint32 `[count]`."""
   number = np.arange(count, dtype=np.uint32)
   with np.errstate(over="ignore"):
-    x0, _ = _threefry(np.asarray(raw(key)), number, np.zeros_like(number))
+    x0, _ = _threefry(_on_host(key), number, np.zeros_like(number))
   return np.asarray(x0)
+
+
+def _on_host(key: jax.typing.ArrayLike) -> np.ndarray:
+  """`raw`; words that lie on the host do not go to a device and back."""
+  if isinstance(key, np.ndarray) and key.dtype == np.uint32:
+    return key
+  return np.asarray(raw(key))
 
 
 def first_integers(keys: np.ndarray, bound: int, stream: int = 0) -> np.ndarray:

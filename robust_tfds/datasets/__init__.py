@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import importlib
-import importlib.util
 import os
 import pkgutil
+from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow_datasets as tfds
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.conditions import Family
 from robust_tfds.datasets import base
+from robust_tfds.datasets import beam_options as beam_options_lib
+from robust_tfds.datasets import series as series_lib
 
 PUBLISHED = base.PUBLISHED
 _FORMATS = ("tfrecord", "array_record")
@@ -109,14 +114,22 @@ def builder(
       the dataset's README).
 
   Raises:
-    UserError: unknown name, config or option, with a suggestion.
+    UserError: unknown name, config or option, with a suggestion; a data_dir
+      where TensorFlow opens no file, or ArrayRecord in a bucket.
   """
   cls = builder_class(name)
+  if data_dir is not None:
+    paths.check_records(data_dir)
   if not isinstance(config, str):
     raise errors.unknown("config", config, cls.builder_configs)
   text = config.replace("/", "_") or cls.DEFAULT_BUILDER_CONFIG_NAME or ""
   if file_format not in (None, *_FORMATS):
     raise errors.unknown("file format", file_format, _FORMATS)
+  if file_format == "array_record" and not paths.is_local(data_dir or ""):
+    raise errors.UserError(
+      f"{data_dir}: file_format=array_record: its library opens files of this"
+      " machine alone. Use tfrecord, or another data_dir."
+    )
   config_of = functools.partial(cls.config_of, text, **options)
   there = cls(config=config_of(), data_dir=data_dir)
   if file_format in (None, there.info.file_format.value):
@@ -129,9 +142,25 @@ def builder(
   return cls(config=config_of(), data_dir=data_dir, file_format=file_format)
 
 
-def prepare(
+def prepare(name: str, config: str = "", **options: Any) -> base.Builder:
+  """A dataset's builder, prepared if it was not yet.
+
+  Args:
+    name: dataset.
+    config: as in `builder`.
+    **options: as in `prepare_all`.
+
+  Raises:
+    UserError: as `prepare_all`.
+    FileNotFoundError: a source is missing; says what was looked for, where.
+  """
+  (prepared,) = prepare_all(name, [config], **options)
+  return prepared
+
+
+def prepare_all(
   name: str,
-  config: str = "",
+  configs: Sequence[str],
   *,
   data_dir: str | os.PathLike | None = None,
   manual_dir: str | os.PathLike | None = None,
@@ -139,13 +168,18 @@ def prepare(
   beam: bool = False,
   beam_options: Sequence[str] = (),
   limit: int | None = None,
+  scratch_dir: str | os.PathLike | None = None,
+  say: Callable[[str], None] = lambda text: None,
   **options: Any,
-) -> base.Builder:
-  """A dataset's builder, prepared if it was not yet.
+) -> Iterator[base.Builder]:
+  """Builders of several configs, each prepared if it was not yet.
+
+  The worker processes stay for all of them, and the sources are decoded once (by a
+  Beam pipeline: once a config).
 
   Args:
     name: dataset.
-    config: as in `builder`.
+    configs: each as in `builder`.
     data_dir: TFDS data folder.
     manual_dir: where manually downloaded sources lie.
     workers: processes that decode, corrupt and encode.
@@ -154,31 +188,65 @@ def prepare(
     limit: build this many examples of each split only (at least 1; None for
       all), in a folder of their own (`data_dir/first_<limit>`), so that they
       never pass for the whole.
+    scratch_dir: where decoded sources are kept during a build of several configs;
+      the system's folder for temporary files by default.
+    say: what is done with lines of progress.
     **options: `file_format`, `seed`, `codec`, `geometry`, as in `builder`.
 
+  Yields:
+    The builder of each config in turn, when it is prepared.
+
   Raises:
-    UserError: as `builder`; broken source files, or no example in them; a
-      number of workers or examples below 1; a data_dir that cannot be written;
-      a set there that is damaged, or made from other sources than there are
-      now; or Beam was asked for and is not installed.
+    UserError: as `builder`, of any config before the first is built; broken source
+      files, or no example in them; a number of workers or examples below 1; a
+      data_dir that cannot be written; a set there that is damaged, or made from
+      other sources than there are now; or Beam was asked for and is not installed,
+      or has no such option.
     FileNotFoundError: a source is missing; says what was looked for, where.
   """
   _check_count("workers", workers)
   if limit is not None:
     _check_count("limit", limit)
-    parent = data_dir or tfds.core.constants.DATA_DIR
-    data_dir = os.path.join(os.fspath(parent), f"first_{limit}")
-  unprepared = builder(name, config, data_dir=data_dir, **options)
+    parent = os.fspath(data_dir or tfds.core.constants.DATA_DIR)
+    data_dir = os.path.join(parent, f"first_{limit}")
+  builders = [builder(name, c, data_dir=data_dir, **options) for c in configs]
   _check_manual_dir(manual_dir)
-  unprepared.workers, unprepared.beam = workers, beam
-  unprepared.limit = limit
   download = tfds.download.DownloadConfig(
-    manual_dir=os.path.abspath(manual_dir) if manual_dir else None,
+    manual_dir=os.fspath(paths.of(manual_dir).resolve())
+    if manual_dir
+    else None,
     max_examples_per_split=limit,
-    beam_options=_pipeline_options(beam_options) if beam else None,
+    beam_options=beam_options_lib.parse(beam_options) if beam else None,
   )
-  unprepared.download_and_prepare(download_config=download)
-  return unprepared
+  for unprepared in builders:
+    unprepared.beam, unprepared.limit = beam, limit
+  with _series(builders, workers, scratch_dir, say) as series:
+    for unprepared in builders:
+      unprepared.series = series
+      unprepared.download_and_prepare(download_config=download)
+      unprepared.series = None
+      yield unprepared
+      if not unprepared.was_there:
+        splits = unprepared.info.splits.values()
+        series.clock.built(sum(split.num_examples for split in splits))
+
+
+def _series(
+  builders: Sequence[base.Builder],
+  workers: int,
+  scratch_dir: str | os.PathLike | None,
+  say: Callable[[str], None],
+) -> series_lib.Series:
+  """What builders share; counts the configs that are not there yet."""
+  absent = [b for b in builders if not b.data_path.exists()]
+  decoding = [b.group() for b in absent if b.config.codec != PUBLISHED]
+  return series_lib.Series(
+    workers=workers,
+    groups=collections.Counter(decoding),
+    corruptions=[b.config.condition.name for b in absent],
+    scratch_dir=scratch_dir,
+    say=say,
+  )
 
 
 def prepared_examples(
@@ -222,25 +290,13 @@ def _check_count(name: str, value: int) -> None:
 
 
 def _check_manual_dir(folder: str | os.PathLike | None) -> None:
-  if not folder or os.path.isdir(folder):
+  if not folder or paths.of(folder).is_dir():
     return
-  if os.path.exists(folder):
+  if paths.of(folder).exists():
     raise errors.UserError(
       f"{folder}: the manual dir is a file; name the folder that it lies in."
     )
   raise FileNotFoundError(f"{folder}: the manual dir does not exist.")
-
-
-def _pipeline_options(flags: Sequence[str]) -> Any:
-  if importlib.util.find_spec("apache_beam") is None:
-    raise errors.missing_package(
-      "apache-beam", "beam", "Building in a Beam pipeline"
-    )
-  from apache_beam.options import pipeline_options
-
-  return pipeline_options.PipelineOptions(
-    flags=[f"--{flag.removeprefix('--')}" for flag in flags]
-  )
 
 
 def _holds_builder(name: str) -> bool:

@@ -18,11 +18,13 @@ edition's names that after the crop: `fog_3_short342_crop299_inception`.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import os
 import re
 import types
 from collections.abc import Callable
+from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -32,12 +34,15 @@ from typing import cast
 
 import numpy as np
 import tensorflow_datasets as tfds
+from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.datasets import building
-from robust_tfds.datasets import chunks
 from robust_tfds.datasets import geometry as geometry_lib
+from robust_tfds.datasets import pipelines
+from robust_tfds.datasets import series as series_lib
 from robust_tfds.datasets import source_notes
 from robust_tfds.datasets import writer
 from robust_tfds.datasets.sources import folders
@@ -46,6 +51,7 @@ from robust_tfds.datasets.sources import frost
 PUBLISHED = "published"  # the codec of the authors' own files
 SOURCE = "source"  # the variant that holds what conditions are made from
 _SEEDED = re.compile(r"(?P<name>.+)_seed(?P<seed>\d+)")
+_frost_in_use: list[str | int] = []  # by this process: folder and version
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -96,11 +102,14 @@ class Recipe:
     return self.condition.keys(self.config.seed, self.dataset, example_ids)
 
   def use_frost(self) -> None:
-    """Tells this process where the frost pictures lie."""
-    if self.frost_dir:
-      from robust_tfds.corruptions import frost_pictures
+    """Tells this process where the frost pictures lie; once, they are large."""
+    if not self.frost_dir:
+      return
+    from robust_tfds.corruptions import frost_pictures
 
+    if _frost_in_use != [self.frost_dir, frost_pictures.assets_version()]:
       frost_pictures.use_folder(self.frost_dir)
+      _frost_in_use[:] = [self.frost_dir, frost_pictures.assets_version()]
 
 
 class Builder(
@@ -128,11 +137,12 @@ class Builder(
     HOMEPAGE: of the data.
     PUBLISHED_EXAMPLES: how many examples the published benchmark has in a
       config; 0 where that is not known.
-    workers: processes that make examples.
-    beam: make them in an Apache Beam pipeline instead.
-    limit: with Beam, make examples of the first sources alone; TFDS has this
-      for other builds only.
-    was_there: the set was found complete and not built again.
+    series: what it shares with the builders of other configs: processes,
+      sources, their pixels.
+    beam: make examples in an Apache Beam pipeline instead.
+    limit: make examples of the first sources alone; TFDS limits what is written,
+      and with Beam nothing.
+    was_there: the set was there, whole, and not built again.
   """
 
   FAMILY: ClassVar[conditions.Family | None] = None
@@ -152,7 +162,7 @@ class Builder(
   PUBLISHED_EXAMPLES: ClassVar[int] = 0
   DEFAULT_BUILDER_CONFIG_NAME: ClassVar[str | None] = conditions.CLEAN
 
-  workers: int = 1
+  series: series_lib.Series | None = None
   beam: bool = False
   limit: int | None = None
   was_there: bool = False
@@ -333,6 +343,11 @@ class Builder(
         dir holds now.
       FileNotFoundError: a source is missing; says what was looked for, where.
     """
+    if self.series is None:  # alone
+      with series_lib.Series() as self.series:
+        self.download_and_prepare(**options)
+      self.series = None
+      return
     path = self.data_path
     self.was_there = path.exists()
     if self.was_there:
@@ -347,8 +362,6 @@ class Builder(
           building.discard_leftovers(path)
           with building.in_words(path):
             super().download_and_prepare(**options)
-            if self._note and building.is_local(path):
-              source_notes.write(path, self._note)
     building.check_whole(self)
     download = options.get("download_config")
     if self.was_there and download and download.manual_dir:
@@ -397,6 +410,10 @@ class Builder(
     """Row -> (key, example), picklable; implemented by the kinds."""
     raise NotImplementedError
 
+  def _keeper(self) -> series_lib.Keep | None:
+    """Decodes sources once for several configs; None where nothing is decoded."""
+    return None
+
   def _recipe(self) -> Recipe:
     edition = self.edition_of(self.config.geometry)
     return Recipe(self.name, edition, self.config, self._frost_dir)
@@ -411,27 +428,81 @@ class Builder(
       return {self.SPLIT: map(self._to_example(), rows)}
     if self.config.condition.name == "frost":
       self._frost_dir = frost.find(dl_manager)
-    sources = self._sources(dl_manager)
+      if self._by_beam():  # from where all workers can read
+        self._frost_dir = frost.copied(self._frost_dir, self._parts())
+    sources = self._shared_sources(dl_manager)
     if not sources:
       raise self._no_example(dl_manager)
     if self.MANUAL_DOWNLOAD_INSTRUCTIONS:  # else there is no manual dir
       manual_dir = folders.manual_dir(dl_manager)
       if manual_dir and manual_dir.is_absolute():
-        self._note = source_notes.of(sources)
+        self._note = self._shared().note(self.group())
     return {self.SPLIT: self._generate_examples(sources)}
+
+  def group(self) -> Hashable:
+    """The same for all configs of the dataset that have the same sources."""
+    return self.config.geometry, self.config.variant
+
+  def _shared(self) -> series_lib.Series:
+    assert self.series is not None  # `download_and_prepare` saw to it
+    return self.series
+
+  def _shared_sources(self, dl_manager: Any) -> Sequence[Any]:
+    """The sources, listed once for all configs that have them."""
+    return self._shared().sources(
+      self.group(), functools.partial(self._sources, dl_manager)
+    )
+
+  def _download_and_prepare(
+    self, dl_manager: Any, download_config: Any
+  ) -> None:
+    """Makes the set's files in a folder that TFDS gives its name afterwards."""
+    if self._by_beam():
+      self._make_by_beam(dl_manager, download_config)
+    else:
+      super()._download_and_prepare(dl_manager, download_config)
+    if self._note:
+      source_notes.write(self.data_path, self._note)
+
+  def _make_by_beam(self, dl_manager: Any, download_config: Any) -> None:
+    splits = [
+      pipelines.make(
+        split,
+        self.info.features,
+        self._example_writer(),
+        tfds.core.ShardedFileTemplate(
+          split=name,
+          dataset_name=self.name,
+          data_dir=self.data_path,
+          filetype_suffix=self.info.file_format.file_suffix,
+        ),
+        download_config,
+      )
+      for name, split in self._split_generators(dl_manager).items()
+    ]
+    self._parts().rmtree()
+    self.info.set_splits(tfds.core.SplitDict(splits))
+
+  def _parts(self) -> epath.Path:
+    """What a pipeline's workers share while the set is made."""
+    return epath.Path(self.data_path) / pipelines.FOLDER
+
+  def _by_beam(self) -> bool:
+    """Whether a pipeline makes the examples: of sources, not of files as they are."""
+    return self.beam and self.config.codec not in ("", PUBLISHED)
 
   def _compare_sources(self, manual_dir: str | os.PathLike) -> None:
     """Refuses a set that was there, if its sources are and have changed."""
-    if self.config.codec == PUBLISHED or not building.is_local(self.data_path):
+    if self.config.codec == PUBLISHED:
       return
     note = source_notes.read(self.data_path)
     if note is None:
       return
     manager = folders.Present(
-      os.path.abspath(manual_dir), f"{self._data_dir_root}/downloads"
+      paths.of(manual_dir).resolve(), f"{self._data_dir_root}/downloads"
     )
     try:
-      sources = self._sources(manager)
+      sources = self._shared_sources(manager)
     except FileNotFoundError:
       return  # a set outlives its sources
     if sources:
@@ -445,13 +516,17 @@ class Builder(
     )
 
   def _generate_examples(self, sources: Any) -> Any:
-    return chunks.examples(
-      self._encoder(),
-      chunks.split(sources[: self.limit if self.beam else None], self.CHUNK),
-      self._to_example(),
-      workers=self.workers,
-      beam=self.beam,
-    )
+    sources = sources[: self.limit]
+    if self._by_beam():
+      return pipelines.Split(
+        sources, self._encoder(), self._to_example(), self.CHUNK
+      )
+    series, keep = self._shared(), self._keeper()
+    if keep is not None:
+      sources = series.decoded(self.group(), sources, keep, self.CHUNK)
+    name = self.config.condition.name
+    rows = series.rows(self._encoder(), sources, self.CHUNK, name)
+    return map(self._to_example(), rows)
 
   def _example_writer(self) -> writer.OrderedWriter:
     return writer.OrderedWriter(file_format=self.info.file_format)

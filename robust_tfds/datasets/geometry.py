@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,31 +55,63 @@ def shape(rule: str) -> tuple[int | None, int | None, int]:
   return (int(side), int(side), 3) if side else (None, None, 3)
 
 
-def apply(picture: Any, rule: str) -> Any:
-  """A PIL picture after a rule.
+class Fit(NamedTuple):
+  """What a rule does to pictures of one size, in px.
+
+  Attributes:
+    box: (left, top, right, bottom) of the part that is resized.
+    size: (width, height) that it is resized to.
+    crop: (left, top, right, bottom) of what is seen of that.
+    bicubic: rather than bilinear.
+  """
+
+  box: tuple[int, int, int, int]
+  size: tuple[int, int]
+  crop: tuple[int, int, int, int]
+  bicubic: bool
+
+
+def fit(rule: str, width: int, height: int) -> Fit:
+  """What a rule does to a picture of some size.
 
   Raises:
     UserError: no such rule, or a picture that is too long or too small for it.
   """
+  parts = _parse(rule)
+  box, size = (0, 0, width, height), (width, height)
+  if parts["fraction"]:
+    half = _half_to_even if rule == "inception" else _half_down
+    box = _fraction(width, height, float(parts["fraction"]), half)
+    size = (int(parts["side"]), int(parts["side"]))
+  elif parts["kind"] == "squash":
+    size = (int(parts["resize"]), int(parts["resize"]))
+  elif parts["kind"] == "short":
+    size = _shorter_side(width, height, int(parts["resize"]))
+  crop = (0, 0, *size)
+  if parts["crop"]:
+    side = int(parts["crop"])
+    left, top = (_half_to_even(length - side) for length in size)
+    crop = (left, top, left + side, top + side)
+  return Fit(box, size, crop, bool(parts["bicubic"]))
+
+
+def apply(picture: Any, rule: str) -> Any:
+  """A PIL picture after a rule.
+
+  Raises:
+    UserError: as `fit`.
+  """
   from PIL import Image
 
-  parts = _parse(rule)
+  way = fit(rule, *picture.size)
   resample = Image.Resampling.BILINEAR
-  if parts["bicubic"]:
+  if way.bicubic:
     resample = Image.Resampling.BICUBIC
-  if parts["whole"]:
-    return picture
-  if parts["fraction"]:
-    side = int(parts["side"])
-    half = _half_to_even if rule == "inception" else _half_down
-    part = _fraction(picture, float(parts["fraction"]), half)
-    return part.resize((side, side), resample)
-  resize = int(parts["resize"])
-  if parts["kind"] == "squash":
-    picture = picture.resize((resize, resize), resample)
-  else:
-    picture = _shorter_side(picture, resize, resample)
-  return _centre(picture, int(parts["crop"])) if parts["crop"] else picture
+  if way.box != (0, 0, *picture.size):
+    picture = picture.crop(way.box)
+  if way.size != picture.size:
+    picture = picture.resize(way.size, resample)
+  return picture.crop(way.crop) if way.crop != (0, 0, *way.size) else picture
 
 
 def _parse(rule: str) -> dict[str, Any]:
@@ -132,10 +165,10 @@ def decode(
       raise errors.UserError(f"{what}: {e}") from e
 
 
-def _shorter_side(picture: Any, side: int, resample: Any) -> Any:
-  w, h = picture.size
+def _shorter_side(w: int, h: int, side: int) -> tuple[int, int]:
+  """(width, height) with the shorter one at `side`."""
   if min(w, h) == side:
-    return picture
+    return w, h
   size = (side, int(side * h / w)) if w < h else (int(side * w / h), side)
   if size[0] * size[1] > limits.allowed(limits.PICTURE_PIXELS):
     raise _SizeError(
@@ -143,11 +176,13 @@ def _shorter_side(picture: Any, side: int, resample: Any) -> Any:
       f" brought to {side} px, more than can be held. Remove the picture, or"
       " crop it."
     )
-  return picture.resize(size, resample)
+  return size
 
 
-def _fraction(picture: Any, fraction: float, half: Callable[[int], int]) -> Any:
-  w, h = picture.size
+def _fraction(
+  w: int, h: int, fraction: float, half: Callable[[int], int]
+) -> tuple[int, int, int, int]:
+  """(left, top, right, bottom) of the centre."""
   cw, ch = int(w * fraction), int(h * fraction)
   if not cw or not ch:
     raise _SizeError(
@@ -155,13 +190,7 @@ def _fraction(picture: Any, fraction: float, half: Callable[[int], int]) -> Any:
       " the picture."
     )
   left, top = half(w - cw), half(h - ch)
-  return picture.crop((left, top, left + cw, top + ch))
-
-
-def _centre(picture: Any, side: int) -> Any:
-  w, h = picture.size
-  left, top = _half_to_even(w - side), _half_to_even(h - side)
-  return picture.crop((left, top, left + side, top + side))
+  return left, top, left + cw, top + ch
 
 
 def _half_to_even(margin: int) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.features import feature as feature_lib
 
+from robust_tfds import paths
 from robust_tfds.reading import videos as video_files
 
 
@@ -42,8 +43,7 @@ class Movie(tfds.features.FeatureConnector):
     """Bytes as they are, or those of a file."""
     if isinstance(example_data, bytes):
       return example_data
-    with open(example_data, "rb") as f:
-      return f.read()
+    return paths.read_bytes(example_data)
 
   def decode_example(self, example_data: Any) -> Any:
     """A scalar string tensor as frames."""

@@ -45,6 +45,8 @@ from robust_tfds.datasets import base
 from robust_tfds.datasets import jpeg_feature
 from robust_tfds.datasets import pictures
 from robust_tfds.datasets import rle
+from robust_tfds.datasets import scratch
+from robust_tfds.datasets import series
 from robust_tfds.datasets.sources import frost
 
 # px. Annotators' boxes may end a pixel outside: rounded coordinates, or VOC's
@@ -163,9 +165,35 @@ class Builder(
       example, masks=self.MASKS, difficult=self.DIFFICULT
     )
 
+  def _keeper(self) -> series.Keep:
+    return kept
+
 
 # (source, encoded picture, (height, width), objects)
 Row = tuple[Source, bytes, tuple[int, int], Sequence[Object]]
+
+
+def kept(sources: Sequence[Source], folder: str) -> list[Source]:
+  """Sources that read the pixels and give the objects which they had.
+
+  The pixels lie in a scratch folder, the objects in memory.
+  """
+  out = []
+  for source in sources:
+    image = source.read()
+    objects = tuple(source.objects(image.shape[:2]))
+    pixels = scratch.keep_picture(folder, image)
+    given = functools.partial(_given, objects)
+    out.append(dataclasses.replace(source, read=pixels.array, objects=given))
+  return out
+
+
+def _given(
+  objects: Sequence[Object], size: tuple[int, int]
+) -> Sequence[Object]:
+  """`Source.objects` of objects that are known."""
+  del size
+  return objects
 
 
 def encode_chunk(

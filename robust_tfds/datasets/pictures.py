@@ -23,6 +23,8 @@ from robust_tfds import errors
 from robust_tfds.datasets import base
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets import jpeg_feature
+from robust_tfds.datasets import scratch
+from robust_tfds.datasets import series
 from robust_tfds.datasets.sources import frost
 
 RAW, JPEG85 = "raw", "jpeg85"
@@ -96,6 +98,17 @@ class Builder(
 
   def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
     return example
+
+  def _keeper(self) -> series.Keep:
+    return kept
+
+
+def kept(sources: Sequence[Source], folder: str) -> list[Source]:
+  """Sources that read the pixels which they had, from a scratch folder."""
+  return [
+    dataclasses.replace(s, read=scratch.keep_picture(folder, s.read()).array)
+    for s in sources
+  ]
 
 
 def example(row: Row) -> tuple[str, dict[str, Any]]:

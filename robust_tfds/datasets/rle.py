@@ -32,6 +32,7 @@ _MOST_PIXELS = 1 << 32  # of a picture; pycocotools counts them in 32 bits
 _LONGEST_SIDE = 65_535  # px, JPEG's
 # The C code takes 5 samples of a polygon's outline for each pixel of its length.
 _LONGEST_OUTLINE_PX = 1_000_000
+_ONE = np.zeros(1, np.int64)  # where the only mask begins
 _CHARS_AT_ONCE = 1 << 17  # of compressed masks; what fits into a cache
 
 
@@ -69,7 +70,7 @@ def encode(mask: np.ndarray) -> Mask:
   changes = np.flatnonzero(pixels[1:] != pixels[:-1]) + 1
   first = [0] if pixels.size and pixels[0] else []
   edges = np.concatenate([first, changes, [pixels.size]]).astype(np.int64)
-  return Mask(_compress(np.diff(edges, prepend=0)), (height, width))
+  return Mask(compressed(np.diff(edges, prepend=0), _ONE)[0], (height, width))
 
 
 def decode(mask: Mask) -> np.ndarray:
@@ -165,7 +166,37 @@ def from_counts(runs: Sequence[int], size: Sequence[int]) -> Mask:
   ):
     total = sum(map(int, runs))
     raise errors.UserError(_mismatch(len(runs_px), total, (height, width)))
-  return Mask(_compress(runs_px), (height, width))
+  return Mask(compressed(runs_px, _ONE)[0], (height, width))
+
+
+def compressed(runs: np.ndarray, firsts: np.ndarray) -> list[str]:
+  """The compressed strings of many masks at once.
+
+  Args:
+    runs: int64 `[R]`, of one mask after the other, background first.
+    firsts: int64 `[N]`, where each mask begins; each has at least one run.
+
+  >>> compressed(np.array([2, 3, 1, 4, 0, 4]), np.array([0, 4]))
+  ['2311', '04']
+  """
+  values = runs.astype(np.int64)
+  values[2:] -= runs[:-2]
+  for i in range(3):  # a mask's first three runs are no differences
+    place = firsts + i
+    place = place[place < np.append(firsts[1:], len(runs))]
+    values[place] = runs[place]
+  groups = _groups(values)
+  ends = np.cumsum(groups)
+  chars = np.empty(ends[-1] if len(ends) else 0, np.uint8)
+  at, left = ends - groups, groups
+  while len(at):
+    more = left > 1
+    chars[at] = (values & (_MORE - 1)) + _MORE * more + _FIRST_CHAR
+    at, left = at[more] + 1, left[more] - 1
+    values = values[more] >> _GROUP_BITS
+  text = chars.tobytes().decode("ascii")
+  cuts = np.append((ends - groups)[firsts], len(text)).tolist()
+  return [text[i:j] for i, j in zip(cuts[:-1], cuts[1:])]
 
 
 def area(mask: Mask) -> int:
@@ -336,17 +367,15 @@ def _mismatch(runs: int, total: int, size: tuple[int, int]) -> str:
   )
 
 
-def _compress(runs: np.ndarray) -> str:
-  values = runs.astype(np.int64)
-  values[3:] -= runs[1:-2]
-  shifts = _GROUP_BITS * np.arange(_MAX_GROUPS)
-  groups = (values[:, None] >> shifts) & 0x1F
-  # A group is the last when what remains is the extension of its sign bit.
-  rest = values[:, None] >> (shifts + _GROUP_BITS)
-  last = rest == np.where(groups & _SIGN, -1, 0)
-  before = np.cumsum(last, axis=1) - last == 0
-  chars = groups + np.where(last, 0, _MORE) + _FIRST_CHAR
-  return chars[before].astype(np.uint8).tobytes().decode("ascii")
+def _groups(values: np.ndarray) -> np.ndarray:
+  """How many groups of 5 bits hold each value with its sign: int64 `[N]`."""
+  size = np.where(values < 0, ~values, values)
+  out = np.ones(len(values), np.int64)
+  bits = _GROUP_BITS - 1
+  while np.any(size >> bits):
+    out += (size >> bits) > 0
+    bits += _GROUP_BITS
+  return out
 
 
 def _codes(texts: Sequence[str]) -> np.ndarray:

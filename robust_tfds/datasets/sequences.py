@@ -31,6 +31,7 @@ from robust_tfds.datasets import base
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets import movie_feature
 from robust_tfds.datasets import pictures
+from robust_tfds.datasets import series
 from robust_tfds.reading import videos as video_files
 
 PNG, H264, PUBLISHED = "png", "h264", base.PUBLISHED
@@ -104,6 +105,9 @@ class Builder(
   def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
     source = self.config.variant == base.SOURCE
     return functools.partial(example, feature="image" if source else "frames")
+
+  def _keeper(self) -> series.Keep:
+    return pictures.kept
 
 
 def example(row: Row, *, feature: str) -> tuple[str, dict[str, Any]]:

@@ -16,7 +16,6 @@ import dataclasses
 import functools
 import json
 import os
-import pathlib
 import types
 import zlib
 from collections.abc import Iterator
@@ -25,9 +24,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from etils import epath
 from typing_extensions import TypedDict
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds import version
 from robust_tfds.reading import archives
@@ -84,8 +85,10 @@ class _Stored(TypedDict):
 
 def of(sources: Sequence[Any]) -> Note:
   """The note of clean examples before decoding, see the kinds of datasets."""
+  remote = paths.states({t for s in sources for t in _remote(s)})
+  sizes = {path: state.size for path, state in remote.items()}
   checksums = np.array(
-    [zlib.crc32("\n".join(_facts(s)).encode()) for s in sources], _CRC
+    [zlib.crc32("\n".join(_facts(s, sizes)).encode()) for s in sources], _CRC
   )
   numbers = np.linspace(0, len(sources) - 1, min(_SAMPLES, len(sources)))
   blocks = {}
@@ -98,9 +101,11 @@ def of(sources: Sequence[Any]) -> Note:
 
 
 def write(folder: str | os.PathLike, note: Note) -> None:
-  """Lays a note into a set's folder."""
-  path = pathlib.Path(folder) / NAME
-  path.write_text(json.dumps(dataclasses.asdict(note)), "utf-8")
+  """Lays a note into a set's folder, whole under its name or not at all."""
+  path = epath.Path(folder) / NAME
+  unfinished = path.with_name(f".{NAME}.{os.getpid()}")
+  unfinished.write_text(json.dumps(dataclasses.asdict(note)))
+  unfinished.replace(path)
 
 
 def read(folder: str | os.PathLike) -> Note | None:
@@ -109,7 +114,7 @@ def read(folder: str | os.PathLike) -> Note | None:
   Raises:
     UserError: it is damaged.
   """
-  path = pathlib.Path(folder) / NAME
+  path = paths.of(folder) / NAME
   if not path.exists():
     return None
   stored = reading.records(reading.json_file(path), _Stored, str(path))
@@ -150,19 +155,35 @@ def compare(
   )
 
 
-def _facts(value: Any) -> Iterator[str]:
-  """What a source says, but for the places of files and for code."""
+def _facts(value: Any, sizes: Mapping[str, int]) -> Iterator[str]:
+  """What a source says, but for the places of files and for code.
+
+  Args:
+    value: a source, or a part of one.
+    sizes: of the files of buckets.
+  """
   if isinstance(value, archives.Member):
     yield str(value.size)
   elif isinstance(value, str | os.PathLike):
-    yield _size(os.fspath(value))
+    text = os.fspath(value)
+    yield str(sizes[text]) if text in sizes else _size(text)
   elif isinstance(value, np.ndarray):
     yield f"{value.dtype} {value.shape} {zlib.crc32(value.tobytes())}"
   elif isinstance(value, bool | int | float | bytes):
     yield repr(value)
   else:
     for part in _parts(value):
-      yield from _facts(part)
+      yield from _facts(part, sizes)
+
+
+def _remote(value: Any) -> Iterator[str]:
+  """The files of buckets that a source names."""
+  if isinstance(value, str | os.PathLike):
+    if not paths.is_local(value):
+      yield os.fspath(value)
+  elif not isinstance(value, archives.Member | np.ndarray | bytes):
+    for part in _parts(value):
+      yield from _remote(part)
 
 
 def _size(text: str) -> str:
@@ -183,14 +204,19 @@ def _ends(value: Any) -> Iterator[bytes]:
       yield data[:_BLOCK] + data[-_BLOCK:]
   elif isinstance(value, str | os.PathLike):
     path = os.fspath(value)
-    if os.path.isabs(path) and os.path.isfile(path):
-      with open(path, "rb") as file:
+    state = paths.states([path]).get(path) if _is_place(path) else None
+    if state and (not paths.is_local(path) or os.path.isfile(path)):
+      with paths.opened(path) as file:
         start = file.read(_BLOCK)
-        file.seek(max(os.path.getsize(path) - _BLOCK, 0))
+        file.seek(max(state.size - _BLOCK, 0))
         yield start + file.read(_BLOCK)
   elif not isinstance(value, np.ndarray | bytes):
     for part in _parts(value):
       yield from _ends(part)
+
+
+def _is_place(text: str) -> bool:
+  return os.path.isabs(text) or not paths.is_local(text)
 
 
 def _parts(value: Any) -> Iterator[Any]:
@@ -211,5 +237,5 @@ def _parts(value: Any) -> Iterator[Any]:
     packed = any(isinstance(part, archives.Member) for part in parts)
     for part in parts:
       # The archive's own path says nothing of its member.
-      if not (packed and isinstance(part, str) and os.path.isabs(part)):
+      if not (packed and isinstance(part, str) and _is_place(part)):
         yield part

@@ -27,6 +27,8 @@ from robust_tfds import errors
 from robust_tfds import movies
 from robust_tfds.datasets import base
 from robust_tfds.datasets import movie_feature
+from robust_tfds.datasets import scratch
+from robust_tfds.datasets import series
 from robust_tfds.reading import videos as video_files
 
 LOSSLESS, H264 = "lossless", "h264"
@@ -45,6 +47,7 @@ class Source:
     data: returns the file's bytes; picklable.
     fps: frames per second; None: what the file says.
     extra: further features of the example.
+    frames: where they are kept, if they were decoded before.
   """
 
   example_id: str
@@ -52,8 +55,10 @@ class Source:
   data: Callable[[], bytes]
   fps: float | None = None
   extra: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  frames: scratch.Pixels | None = None
 
 
+Video = bytes | scratch.Pixels  # a file, or what was decoded of one
 Row = tuple[Source, bytes, float]  # (source, encoded video, frames per second)
 
 
@@ -93,6 +98,9 @@ class Builder(
   def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
     return example
 
+  def _keeper(self) -> series.Keep | None:
+    return None if self.config.variant == base.SOURCE else kept
+
 
 def example(row: Row) -> tuple[str, dict[str, Any]]:
   """(key, example) as TFDS takes it."""
@@ -106,6 +114,24 @@ def example(row: Row) -> tuple[str, dict[str, Any]]:
   }
 
 
+def kept(sources: Sequence[Source], folder: str) -> list[Source]:
+  """Sources with the frames which they had, in a scratch folder.
+
+  Raises:
+    UserError: a broken video; names it.
+  """
+  out = []
+  for source in sources:
+    data = source.data()
+    try:
+      fps = source.fps or video_files.frame_rate(data)
+      frames = scratch.keep(folder, video_files.iterate(data))
+    except errors.UserError as e:
+      raise type(e)(f"{source.example_id}: {e}") from e
+    out.append(dataclasses.replace(source, fps=fps, frames=frames))
+  return out
+
+
 def encode_chunk(
   sources: Sequence[Source], *, recipe: base.Recipe
 ) -> list[Row]:
@@ -116,16 +142,34 @@ def encode_chunk(
   """
   rows = []
   for source in sources:
-    data = source.data()
+    video: Video = source.frames or source.data()
     try:
-      fps = source.fps or video_files.frame_rate(data)
-      if recipe.config.variant != base.SOURCE:
-        frames = perturbed(data, source.example_id, recipe, fps)
-        data = encode(frames, fps, recipe.config.codec)
+      data, fps = _encoded(video, source, recipe)
     except errors.UserError as e:
       raise type(e)(f"{source.example_id}: {e}") from e
     rows.append((source, data, fps))
   return rows
+
+
+def _encoded(
+  video: Video, source: Source, recipe: base.Recipe
+) -> tuple[bytes, float]:
+  """A video's file under a recipe's condition, and its frames per second."""
+  fps = source.fps
+  if not fps:
+    assert isinstance(video, bytes)  # `kept` fills the rate in
+    fps = video_files.frame_rate(video)
+  if recipe.config.variant == base.SOURCE:
+    assert isinstance(video, bytes)  # files as they are: nothing is decoded
+    return video, fps
+  frames = perturbed(video, source.example_id, recipe, fps)
+  return encode(frames, fps, recipe.config.codec), fps
+
+
+def _frames(video: Video) -> Iterator[np.ndarray]:
+  if isinstance(video, bytes):
+    return video_files.iterate(video)
+  return video.frames()
 
 
 def encode(
@@ -145,7 +189,7 @@ def encode(
 
 
 def perturbed(
-  data: bytes, example_id: str, recipe: base.Recipe, fps: float
+  data: Video, example_id: str, recipe: base.Recipe, fps: float
 ) -> Iterator[np.ndarray]:
   """The frames of a video under a recipe's condition, one by one.
 
@@ -159,22 +203,29 @@ def perturbed(
 
   condition, edition = recipe.condition, recipe.edition
   if condition.clean:
-    yield from video_files.iterate(data)
+    yield from _frames(data)
     return
   key = jnp.asarray(recipe.keys([example_id])[0])
   if perturbations.is_temporal(condition.name):
-    count = sum(1 for _ in video_files.iterate(data))
+    count = frame_count(data)
     index = perturbations.frame_indices(
       count, condition.name, condition.level, edition=edition, key=key
     )
     yield from frames_at(data, index)
   elif perturbations.is_codec(condition.name):
-    frames = video_files.iterate(data)
+    frames = _frames(data)
     yield from perturbations.stream(
       frames, condition.name, condition.level, fps
     )
   else:
-    yield from _in_parts(video_files.iterate(data), condition, edition, key)
+    yield from _in_parts(_frames(data), condition, edition, key)
+
+
+def frame_count(video: Video) -> int:
+  """How many frames a video has; of a file all are decoded."""
+  if isinstance(video, bytes):
+    return sum(1 for _ in video_files.iterate(video))
+  return video.shape[0]
 
 
 def _in_parts(
@@ -201,16 +252,19 @@ def _in_parts(
 
 
 def frames_at(
-  data: bytes, index: np.ndarray, held_bytes: int = 512 << 20
+  data: Video, index: np.ndarray, held_bytes: int = 512 << 20
 ) -> Iterator[np.ndarray]:
   """A video's frames in any order, holding few of them at a time.
 
   Args:
-    data: the video's file.
+    data: the video's file, or its frames where they are kept.
     index: int `[N]`, the numbers of the frames in the order to yield them.
     held_bytes: most that is held; the file is decoded once for every so much of
       the result, up to the last frame needed.
   """
+  if not isinstance(data, bytes):
+    yield from map(data.frame, index.tolist())
+    return
   first = next(iter(video_files.iterate(data)))
   most = max(1, held_bytes // first.nbytes)
   for start in range(0, len(index), most):

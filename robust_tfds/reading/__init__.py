@@ -9,6 +9,7 @@ docs/ROBUST_INPUT.md. Imports nothing of ours but `errors`.
 """
 
 from robust_tfds.reading.arrays import npy_file
+from robust_tfds.reading.arrays import npz_bytes
 from robust_tfds.reading.arrays import npz_file
 from robust_tfds.reading.csv_files import check_header
 from robust_tfds.reading.csv_files import csv_file
@@ -34,6 +35,7 @@ __all__ = [
   "json_text",
   "line_list",
   "npy_file",
+  "npz_bytes",
   "npz_file",
   "records",
   "text_file",

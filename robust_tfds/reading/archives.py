@@ -10,18 +10,20 @@ like any other.
 from __future__ import annotations
 
 import os
-import pathlib
-import shutil
 from collections.abc import Callable
 from collections.abc import Iterator
 
+from etils import epath
+
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.reading import members as members_lib
 from robust_tfds.reading import tar_files
 from robust_tfds.reading import text
 from robust_tfds.reading import zip_files
 
 Member = members_lib.Member
+_COMPLETE = ".complete"  # a file in what was unpacked into a bucket
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second is an empty one
 
 
@@ -84,12 +86,13 @@ def gunzipped(path: str | os.PathLike) -> bytes:
   return tar_files.gunzipped(_checked(path))
 
 
-def extract(path: str | os.PathLike, folder: str | os.PathLike) -> pathlib.Path:
+def extract(path: str | os.PathLike, folder: str | os.PathLike) -> epath.Path:
   """Unpacks an archive whole, or not at all; one that was unpacked is kept.
 
   Args:
     path: of the archive.
-    folder: for its contents; made when they are complete.
+    folder: for its contents; made when they are complete, or where there are no
+      folders marked as complete.
 
   Returns:
     The folder.
@@ -98,21 +101,30 @@ def extract(path: str | os.PathLike, folder: str | os.PathLike) -> pathlib.Path:
     UserError: as `members`.
     OSError: no room, or the folder cannot be written.
   """
-  whole = pathlib.Path(folder)
+  whole = paths.of(folder)
+  if not paths.is_local(whole):
+    if not (whole / _COMPLETE).exists():
+      _unpack(path, whole)
+      (whole / _COMPLETE).write_bytes(b"")
+    return whole
   if whole.is_dir():
     return whole
   parts = whole.with_name(f"{whole.name}.unpacking-{os.getpid()}")
-  shutil.rmtree(parts, ignore_errors=True)
+  parts.rmtree(missing_ok=True)
   try:
-    for member, content in contents(path):
-      place = parts / member.name
-      place.parent.mkdir(parents=True, exist_ok=True)
-      place.write_bytes(content)
-    parts.mkdir(parents=True, exist_ok=True)
+    _unpack(path, parts)
     parts.rename(whole)
   finally:
-    shutil.rmtree(parts, ignore_errors=True)
+    parts.rmtree(missing_ok=True)
   return whole
+
+
+def _unpack(path: str | os.PathLike, folder: epath.Path) -> None:
+  folder.mkdir(parents=True, exist_ok=True)
+  for member, content in contents(path):
+    place = folder / member.name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content)
 
 
 def _checked(path: str | os.PathLike) -> str:
@@ -126,7 +138,7 @@ def _checked(path: str | os.PathLike) -> str:
 def _is_zip(path: str) -> bool:
   if path.lower().endswith(".zip"):
     return True
-  with open(path, "rb") as file:
+  with paths.opened(path) as file:
     return file.read(4) in _ZIP
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import zipfile
 import zlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import IO
 
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.reading import limits
 from robust_tfds.reading import text as text_lib
 
@@ -18,8 +22,14 @@ _SUFFIX = ".npy"
 _BLOCK = 1 << 18  # bytes
 
 
-def npz_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
+def npz_file(
+  path: str | os.PathLike, chosen: Callable[[str], bool] | None = None
+) -> dict[str, np.ndarray]:
   """The arrays of a `.npz` file by name, in the file's order.
+
+  Args:
+    path: of the file.
+    chosen: of a name, whether that array is read; None: all are.
 
   Raises:
     UserError: no such file; not a `.npz`; cut off or damaged; a member that is
@@ -27,13 +37,36 @@ def npz_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
       code), or promises more than the file can hold.
   """
   size = text_lib.file_size(path)
+  return _arrays(paths.opened(path), size, str(path), chosen)
+
+
+def npz_bytes(data: bytes, source: str) -> dict[str, np.ndarray]:
+  """The arrays of a `.npz` file of which the bytes are known, as `npz_file`.
+
+  Args:
+    data: all bytes of the file.
+    source: what a refusal begins with, the file's path.
+
+  Raises:
+    UserError: see `npz_file`.
+  """
+  return _arrays(io.BytesIO(data), len(data), source)
+
+
+def _arrays(
+  opening: AbstractContextManager[IO[bytes]],
+  size: int,
+  path: str,
+  chosen: Callable[[str], bool] | None = None,
+) -> dict[str, np.ndarray]:
   try:
-    with zipfile.ZipFile(path) as archive:
+    with opening as file, zipfile.ZipFile(file) as archive:
       members = archive.infolist()
       _check_members(path, members, size)
       return {
         member.filename.removesuffix(_SUFFIX): _member(path, archive, member)
         for member in members
+        if chosen is None or chosen(member.filename.removesuffix(_SUFFIX))
       }
   except (
     zipfile.BadZipFile,
@@ -52,13 +85,14 @@ def npz_file(path: str | os.PathLike) -> dict[str, np.ndarray]:
 def _check_members(
   path: str | os.PathLike, members: list[zipfile.ZipInfo], size: int
 ) -> None:
-  names = [member.filename for member in members]
+  seen: set[str] = set()
   for member in members:
     name = member.filename
     if not name.endswith(_SUFFIX):
       raise errors.UserError(f"{path}: {name!r} is not an array (.npy).")
-    if names.count(name) > 1:
+    if name in seen:
       raise errors.UserError(f"{path}: the array {name!r} stands twice.")
+    seen.add(name)
     if member.flag_bits & 1:
       raise errors.UserError(f"{path}: {name!r} is encrypted.")
     if (
@@ -105,7 +139,8 @@ def npy_file(path: str | os.PathLike, *, mmap: bool = False) -> np.ndarray:
 
   Args:
     path: of the file.
-    mmap: whether it is mapped, read-only, instead of read.
+    mmap: whether it is mapped, read-only, instead of read; a bucket's file is
+      read.
 
   Raises:
     UserError: no such file; not a `.npy`; Python objects (pickles, which can run
@@ -114,16 +149,21 @@ def npy_file(path: str | os.PathLike, *, mmap: bool = False) -> np.ndarray:
   size = text_lib.file_size(path)
   source = str(path)
   try:
-    with open(path, "rb") as file:
+    with paths.opened(path) as file:
       shape, order, dtype = _header(file, source)
       count = _count(shape, dtype, size - file.tell(), source)
-      if not count or not mmap:
-        limits.check_arrays(count * dtype.itemsize, source)
+      if count and mmap and paths.is_local(path):
+        return np.memmap(
+          path, dtype, "r", file.tell(), shape, order="F" if order else "C"
+        )
+      limits.check_arrays(count * dtype.itemsize, source)
+      if paths.is_local(path):
         flat = np.fromfile(file, dtype, count)
-        return flat.reshape(shape, order="F" if order else "C")
-      return np.memmap(
-        path, dtype, "r", file.tell(), shape, order="F" if order else "C"
-      )
+      else:
+        data = bytearray(count * dtype.itemsize)
+        _fill(file, data, source)
+        flat = np.frombuffer(data, dtype, count)
+      return flat.reshape(shape, order="F" if order else "C")
   except OSError as e:
     raise errors.UserError(f"{path}: cannot be read: {e}.") from e
 

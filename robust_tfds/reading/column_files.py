@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import pathlib
 import re
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -20,8 +19,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.reading import arrays
 from robust_tfds.reading import csv_files
 from robust_tfds.reading import limits
@@ -76,7 +77,7 @@ class ColumnFile:
     columns: int64 `[N]` or `Texts` of those that were asked for and are there.
   """
 
-  path: pathlib.Path
+  path: epath.Path
   header: Sequence[str]
   columns: Mapping[str, np.ndarray | Texts]
 
@@ -126,7 +127,15 @@ def column_file(
       of its column's kind, empty (numbers alone), with control characters or of
       more than `CHARACTERS` characters. Names the column and the row.
   """
-  path = pathlib.Path(path)
+  return _column_file(paths.of(path), required, texts, integers)
+
+
+def _column_file(
+  path: epath.Path,
+  required: Sequence[str],
+  texts: Sequence[str],
+  integers: Sequence[str],
+) -> ColumnFile:
   if path.suffix not in _FORMATS:
     raise errors.unknown(
       f"kind of predictions file, {path},", path.suffix, _FORMATS
@@ -155,7 +164,7 @@ def column_file(
   )
 
 
-def _check_lengths(path: pathlib.Path, lengths: Mapping[str, int]) -> None:
+def _check_lengths(path: epath.Path, lengths: Mapping[str, int]) -> None:
   first, rows = next(iter(lengths.items()))
   for name, length in lengths.items():
     if length != rows:
@@ -172,14 +181,14 @@ def _check_lengths(path: pathlib.Path, lengths: Mapping[str, int]) -> None:
 _Read = Callable[[Mapping[str, bool]], dict[str, Any]]
 
 
-def _csv(path: pathlib.Path) -> tuple[list[str], _Read]:
+def _csv(path: epath.Path) -> tuple[list[str], _Read]:
   data = text_lib.file_bytes(path, limit=limits.JSON_BYTES)
   text_lib.decode(data, str(path))  # refuses what is no text in UTF-8
   data = data.removeprefix(_BOM)
   return _csv_header(path, data), functools.partial(_csv_columns, path, data)
 
 
-def _csv_header(path: pathlib.Path, data: bytes) -> list[str]:
+def _csv_header(path: epath.Path, data: bytes) -> list[str]:
   import csv
 
   lines = data[: 1 << 20].decode("utf-8", "replace").splitlines(keepends=True)
@@ -191,7 +200,7 @@ def _csv_header(path: pathlib.Path, data: bytes) -> list[str]:
 
 
 def _csv_columns(
-  path: pathlib.Path, data: bytes, asked: Mapping[str, bool]
+  path: epath.Path, data: bytes, asked: Mapping[str, bool]
 ) -> dict[str, Any]:
   import pyarrow as pa
 
@@ -228,7 +237,7 @@ def _parse(data: bytes, kinds: Mapping[str, Any]) -> dict[str, Any]:
   return {name: table.column(name) for name in kinds}
 
 
-def _npz(path: pathlib.Path) -> tuple[list[str], _Read]:
+def _npz(path: epath.Path) -> tuple[list[str], _Read]:
   content = arrays.npz_file(path)
 
   def read(asked: Mapping[str, bool]) -> dict[str, Any]:
@@ -262,12 +271,12 @@ def _of_numpy(source: str, array: np.ndarray) -> Any:
     ) from e
 
 
-def _parquet(path: pathlib.Path) -> tuple[list[str], _Read]:
+def _parquet(path: epath.Path) -> tuple[list[str], _Read]:
   import pyarrow as pa
   from pyarrow import parquet
 
   try:
-    file = parquet.ParquetFile(path, page_checksum_verification=True)
+    file = parquet.ParquetFile(_seekable(path), page_checksum_verification=True)
     limits.check_arrays(
       file.metadata.num_rows * 8 * max(file.metadata.num_columns, 1), str(path)
     )
@@ -285,6 +294,15 @@ def _parquet(path: pathlib.Path) -> tuple[list[str], _Read]:
   return list(file.schema_arrow.names), read
 
 
+def _seekable(path: epath.Path) -> Any:
+  """What pyarrow reads at any place: the path, or a bucket's file in memory."""
+  import pyarrow as pa
+
+  if paths.is_local(path):
+    return os.fspath(path)
+  return pa.BufferReader(text_lib.file_bytes(path, limit=limits.ARRAY_BYTES))
+
+
 def _plain(column: Any) -> Any:
   """A column in the types of CSV, where a program wrote the same in others."""
   import pyarrow as pa
@@ -296,13 +314,13 @@ def _plain(column: Any) -> Any:
   return column
 
 
-def _not_parquet(path: pathlib.Path, error: Exception) -> errors.UserError:
+def _not_parquet(path: epath.Path, error: Exception) -> errors.UserError:
   return errors.UserError(
     f"{path}: not a whole Parquet file: {error}. Write or download it again."
   )
 
 
-_FORMATS: Mapping[str, Callable[[pathlib.Path], tuple[list[str], _Read]]] = {
+_FORMATS: Mapping[str, Callable[[epath.Path], tuple[list[str], _Read]]] = {
   ".csv": _csv,
   ".npz": _npz,
   ".parquet": _parquet,

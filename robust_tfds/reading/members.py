@@ -30,6 +30,7 @@ class Member:
     size: in bytes, unpacked.
     offset: of its first byte in a plain tar; None in other archives.
     entry: its name as a zip spells it.
+    changed: when the archive was, as `paths.State` says.
   """
 
   archive: str
@@ -37,6 +38,7 @@ class Member:
   size: int
   offset: int | None = None
   entry: str = ""
+  changed: tuple[int, ...] = ()
 
   @property
   def where(self) -> str:

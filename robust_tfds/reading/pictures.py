@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.reading import limits
 
 Source = bytes | str | os.PathLike
@@ -191,7 +192,7 @@ def _header(file: Source, source: str) -> Iterator[Any]:
 
   _allow_as_many_pixels()
   try:
-    data = io.BytesIO(file) if isinstance(file, bytes) else open(file, "rb")
+    data = io.BytesIO(file) if isinstance(file, bytes) else paths.opened(file)
   except (OSError, ValueError) as e:  # ValueError: a NUL in the name
     reason = e.strerror if isinstance(e, OSError) else e
     raise errors.UserError(f"{source}: cannot be opened: {reason}.") from e
@@ -281,8 +282,8 @@ def _start(file: Source) -> tuple[int, bytes]:
   """How many bytes a file has, and the first ones."""
   if isinstance(file, bytes):
     return len(file), file[:16]
-  with open(file, "rb") as f:
-    return os.path.getsize(file), f.read(16)
+  with paths.opened(file) as f:
+    return paths.state(file).size, f.read(16)
 
 
 def _named(file: Source) -> str:

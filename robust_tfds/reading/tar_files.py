@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import tarfile
+import threading
 import zlib
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import IO
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.reading import limits
 from robust_tfds.reading import members
+from robust_tfds.reading import tar_index
 
 _BLOCK = tarfile.BLOCKSIZE
 _GZIP = b"\x1f\x8b"
@@ -32,6 +35,7 @@ _KINDS = {
   tarfile.BLKTYPE: "a device",
   tarfile.FIFOTYPE: "a pipe",
 }
+_open = threading.local()
 _BROKEN = (tarfile.TarError, EOFError, OSError, zlib.error)
 
 
@@ -53,22 +57,42 @@ def listed(
       f"{path}: compressed, expected a plain tar, which is read in place. Unpack"
       " it with gunzip."
     )
-  with _Headers(io.FileIO(path), path) as headers:
-    yield from _members(path, headers, os.path.getsize(path), belongs)
+  state = paths.state(path)
+  index = tar_index.known(path, state)
+  entries = index.entries() if index else _indexed(path, state)
+  for entry in _ours(path, entries, belongs):
+    yield members.Member(
+      path, entry.name, entry.size, entry.offset, changed=state.changed
+    )
+
+
+def _indexed(path: str, state: paths.State) -> Iterator[tar_index.Entry]:
+  """Walks over the headers; keeps the index when it comes to a proper end."""
+  recorder = tar_index.Recorder(path, state)
+  with _Headers(paths.raw(path), path) as headers:
+    for entry in _entries(path, headers, state.size, 0):
+      recorder.add(entry)
+      yield entry
+  recorder.save()
 
 
 def contents(
   path: str, belongs: Callable[[str], bool]
 ) -> Iterator[tuple[members.Member, bytes]]:
   """As `listed`, with the bytes of each member; of a `.tar.gz` too."""
-  size = os.path.getsize(path)
   if not is_gzip(path):
-    with open(path, "rb") as archive:
+    with paths.opened(path) as archive:
       for member in listed(path, belongs):
         yield member, at_offset(member, archive)
     return
-  with gzip.open(path) as file, _Headers(file, path) as headers:  # type: ignore
-    for member in _members(path, headers, None, belongs, packed=size):
+  packed = paths.state(path).size
+  with (
+    paths.opened(path) as source,
+    gzip.open(source) as file,
+    _Headers(file, path) as headers,  # type: ignore[arg-type]
+  ):
+    for entry in _ours(path, _entries(path, headers, None, packed), belongs):
+      member = members.Member(path, entry.name, entry.size, entry.offset)
       try:
         data = headers.data(member.size)
       except _BROKEN as e:
@@ -87,6 +111,8 @@ def at_offset(member: members.Member, file: IO[bytes] | None = None) -> bytes:
     UserError: the archive has become shorter.
   """
   if file is None:
+    if not paths.is_local(member.archive):
+      return at_offset(member, _open_archive(member))
     with open(member.archive, "rb") as file:
       return at_offset(member, file)
   file.seek(member.offset or 0)
@@ -98,12 +124,23 @@ def at_offset(member: members.Member, file: IO[bytes] | None = None) -> bytes:
   return data
 
 
+def _open_archive(member: members.Member) -> IO[bytes]:
+  """A bucket's archive, open in this thread until it has opened another.
+
+  Opening it for each member takes longer than reading the member.
+  """
+  key = member.archive, member.changed
+  if getattr(_open, "key", None) != key:
+    _open.file, _open.key = paths.opened(member.archive), key
+  return _open.file
+
+
 def gunzipped(path: str) -> bytes:
   """A file that gzip compressed, unpacked; see `archives.gunzipped`."""
-  packed = os.path.getsize(path)
+  packed = paths.state(path).size
   out = io.BytesIO()
   try:
-    with gzip.open(path) as file:
+    with paths.opened(path) as source, gzip.open(source) as file:
       while part := file.read(_HEADER_BYTES):
         out.write(part)
         members.check_growth(out.tell(), packed, path)
@@ -116,7 +153,7 @@ def gunzipped(path: str) -> bytes:
 
 def is_gzip(path: str) -> bool:
   """Whether a file is compressed by gzip."""
-  with open(path, "rb") as file:
+  with paths.opened(path) as file:
     return file.read(len(_GZIP)) == _GZIP
 
 
@@ -143,35 +180,39 @@ class _Headers(io.BufferedReader):
     return super().read(size)
 
 
-def _members(
+def _ours(
   path: str,
-  headers: _Headers,
-  size: int | None,
+  entries: Iterable[tar_index.Entry],
   belongs: Callable[[str], bool],
-  packed: int = 0,
-) -> Iterator[members.Member]:
-  """Walks over the headers; `size` is the file's, None where it is not known."""
+) -> Iterator[tar_index.Entry]:
+  """The entries that belong to what is read, once all before are in order."""
   names: set[str] = set()
   fault: errors.UserError | None = None
-  for entry in _entries(path, headers, size, packed):
-    name = members.plain_name(entry.name)
-    ours = belongs(name)
-    what = members.name_fault(entry.name) or _kind_fault(entry)
-    if what and not fault:
-      fault = members.refusal(path, entry.name, what)
+  for entry in entries:
+    ours = belongs(entry.name)
+    if entry.fault and not fault:
+      fault = members.refusal(path, entry.raw_name or entry.name, entry.fault)
     if fault and (ours or names):
       raise fault
     if ours:
-      if name in names:
-        raise members.refusal(path, entry.name, "it is there twice")
-      names.add(name)
-      yield members.Member(path, name, entry.size, entry.offset_data)
+      if entry.name in names:
+        name = entry.raw_name or entry.name
+        raise members.refusal(path, name, "it is there twice")
+      names.add(entry.name)
+      yield entry
 
 
 def _entries(
   path: str, headers: _Headers, size: int | None, packed: int
-) -> Iterator[tarfile.TarInfo]:
-  """The entries but for folders; refuses a tar that does not end properly."""
+) -> Iterator[tar_index.Entry]:
+  """The entries but for folders; refuses a tar that does not end properly.
+
+  Args:
+    path: of the archive.
+    headers: the archive.
+    size: the file's, None where it is not known.
+    packed: size of the compressed file.
+  """
   last = ""
   try:
     with tarfile.open(
@@ -185,13 +226,23 @@ def _entries(
         last = entry.name
         _check_size(path, entry, tar.offset, size, packed)
         if not entry.isdir():
-          yield entry
+          yield _entry(entry)
         if size is not None:
           headers.seek(tar.offset)  # else tarfile reads a byte before it
       end = tar.offset
   except _BROKEN as e:
     raise _not_whole(path, last, str(e)) from e
   _check_end(path, last, end, headers)
+
+
+def _entry(info: tarfile.TarInfo) -> tar_index.Entry:
+  return tar_index.Entry(
+    members.plain_name(info.name),
+    info.size,
+    info.offset_data,
+    members.name_fault(info.name) or _kind_fault(info),
+    info.name,
+  )
 
 
 def _check_size(

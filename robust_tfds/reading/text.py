@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.reading import limits
 
 _SIGNATURES = {
@@ -38,7 +39,7 @@ def file_bytes(path: str | os.PathLike, *, limit: int) -> bytes:
   size = file_size(path)
   limits.check(size, limit, str(path), "bytes")
   try:
-    with open(path, "rb") as file:
+    with paths.opened(path) as file:
       return file.read()
   except OSError as e:
     raise _refusal(path, e) from e
@@ -51,10 +52,12 @@ def file_size(path: str | os.PathLike) -> int:
     UserError: there is no such file, or it is not a file.
   """
   try:
-    if not os.path.isfile(path):
+    if paths.is_local(path) and not os.path.isfile(path):
       os.stat(path)
-      raise errors.UserError(f"{path}: not a file, expected one.")
-    return os.path.getsize(path)
+      raise IsADirectoryError
+    return paths.state(path).size
+  except IsADirectoryError as e:
+    raise errors.UserError(f"{path}: not a file, expected one.") from e
   except (OSError, ValueError) as e:
     if isinstance(e, errors.UserError):
       raise

@@ -38,6 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.reading import limits
 
 Video = bytes | str | os.PathLike
@@ -90,6 +91,7 @@ def frames_at(
   video: Video,
   numbers_of: Callable[[int], Iterable[int]],
   held_bytes: int = 64 << 20,
+  watch: Callable[[np.ndarray], None] | None = None,
 ) -> Iterator[tuple[int, np.ndarray]]:
   """Some frames of a video; only these are brought to RGB.
 
@@ -102,6 +104,8 @@ def frames_at(
     numbers_of: number of frames -> the numbers to yield, each once, in any
       order.
     held_bytes: most that is held.
+    watch: is given every frame of the video in order, before `numbers_of` is
+      called; all are brought to RGB then.
 
   Yields:
     (number, uint8 `[H, W, 3]`) by increasing number.
@@ -114,6 +118,8 @@ def frames_at(
   count = size = 0
   for frame in _decoded(video):
     count += 1
+    if watch is not None:
+      watch(_pixels(frame))
     size += sum(plane.buffer_size for plane in frame.planes)
     if held is not None and size <= held_bytes:
       held.append(frame)
@@ -169,15 +175,15 @@ def opened(video: Video) -> Iterator[Any]:
     FileNotFoundError: no such file.
   """
   av = pyav()
-  if not isinstance(video, bytes) and not os.path.exists(video):
+  if not isinstance(video, bytes) and not paths.of(video).exists():
     raise FileNotFoundError(f"No video at {os.fspath(video)}.")
-  source: Any = (
-    io.BytesIO(video) if isinstance(video, bytes) else os.fspath(video)
-  )
   try:
-    with av.open(
-      source, "r", options={"format_whitelist": _CONTAINERS}
-    ) as container:
+    with (
+      _source(video) as source,
+      av.open(
+        source, "r", options={"format_whitelist": _CONTAINERS}
+      ) as container,
+    ):
       size = _pictures(container, video).codec_context
       if size is None:
         raise BrokenVideoError(
@@ -195,6 +201,18 @@ def opened(video: Video) -> Iterator[Any]:
       f" {_start(video)!r}. Is it cut off, or in a codec that this FFmpeg does"
       " not know?"
     ) from e
+
+
+@contextlib.contextmanager
+def _source(video: Video) -> Iterator[Any]:
+  """What PyAV opens: a name of this machine, else a file."""
+  if isinstance(video, bytes):
+    yield io.BytesIO(video)
+  elif paths.is_local(video):
+    yield os.fspath(video)
+  else:
+    with paths.opened(video) as file:
+      yield file
 
 
 def pyav() -> Any:
@@ -324,7 +342,9 @@ def _lack_of_index(video: Video, stream: Any, count: int) -> _Lack:
 def _index_is_cut(video: Video) -> bool:
   """Whether an MP4 ends inside its `moov`, the index (ISO/IEC 14496-12, 4.2)."""
   size = _size(video)
-  source = io.BytesIO(video) if isinstance(video, bytes) else open(video, "rb")
+  source = (
+    io.BytesIO(video) if isinstance(video, bytes) else paths.opened(video)
+  )
   place = 0
   with source as file:
     while place + 8 <= size:
@@ -427,13 +447,13 @@ def _warn(text: str) -> None:
 
 
 def _size(video: Video) -> int:
-  return len(video) if isinstance(video, bytes) else os.path.getsize(video)
+  return len(video) if isinstance(video, bytes) else paths.state(video).size
 
 
 def _start(video: Video, count: int = 16) -> bytes:
   if isinstance(video, bytes):
     return video[:count]
-  with open(video, "rb") as f:
+  with paths.opened(video) as f:
     return f.read(count)
 
 

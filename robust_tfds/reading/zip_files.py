@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import stat
 import zipfile
 import zlib
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.reading import members
 
 _UTF8, _ENCRYPTED = 0x800, 0x1  # bits of an entry's flags
@@ -100,22 +100,22 @@ def _fault(entry: zipfile.ZipInfo) -> str:
 
 
 def _opened(path: str) -> zipfile.ZipFile:
-  state = os.stat(path)
-  return _archive(path, state.st_size, state.st_mtime_ns)
+  return _archive(path, paths.state(path))
 
 
 @functools.lru_cache(maxsize=4)  # reading the directory of a zip takes 0.1 s
-def _archive(path: str, size: int, changed: int) -> zipfile.ZipFile:
-  del changed  # an archive that was replaced is read again
+def _archive(path: str, state: paths.State) -> zipfile.ZipFile:
+  """Of one state of the file: an archive that was replaced is read again."""
+  file = path if paths.is_local(path) else paths.opened(path)  # stays open
   try:
-    archive = zipfile.ZipFile(path)
+    archive = zipfile.ZipFile(file)
   except _BROKEN as e:
     raise _not_whole(path, str(e)) from e
-  _check_end(path, size, archive)
+  _check_end(path, state.size, archive)
   packed = sum(entry.compress_size for entry in archive.infolist())
-  if packed > size:
+  if packed > state.size:
     raise _not_whole(
-      path, f"its members take {packed:,} bytes of a file of {size:,}"
+      path, f"its members take {packed:,} bytes of a file of {state.size:,}"
     )
   unpacked = sum(entry.file_size for entry in archive.infolist())
   members.check_growth(unpacked, packed, path)
@@ -123,7 +123,7 @@ def _archive(path: str, size: int, changed: int) -> zipfile.ZipFile:
 
 
 def _check_end(path: str, size: int, archive: zipfile.ZipFile) -> None:
-  with open(path, "rb") as file:
+  with paths.opened(path) as file:
     file.seek(max(0, size - _END_BYTES - len(archive.comment)))
     if file.read(len(_END)) != _END:
       raise _not_whole(path, "something follows its directory")

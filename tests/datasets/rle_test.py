@@ -39,6 +39,19 @@ class RleTest(parameterized.TestCase):
       self.assertEqual(list(rle.box(got)), coco.toBbox(want).tolist())
       np.testing.assert_array_equal(rle.decode(got), pixels)
 
+  def test_many_masks_at_once(self):
+    from pycocotools import mask as coco
+
+    masks = [m for m in _masks() if m.size > 1]
+    runs = [rle.counts(rle.encode(m)) for m in masks]
+    firsts = np.cumsum([0, *map(len, runs[:-1])])
+    want = [
+      coco.encode(np.asfortranarray(m, dtype=np.uint8))["counts"].decode()
+      for m in masks
+    ]
+    self.assertEqual(rle.compressed(np.concatenate(runs), firsts), want)
+    self.assertEqual(rle.compressed(np.zeros(0, int), np.zeros(0, int)), [])
+
   def test_runs_of_a_crowd(self):
     got = rle.from_counts([2, 3, 1], [3, 2])
     np.testing.assert_array_equal(

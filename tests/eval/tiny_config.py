@@ -14,7 +14,7 @@ def get_config() -> ml_collections.ConfigDict:
   config.data.corruptions = "gaussian_noise,brightness"
   config.data.severities = (1, 3)
   config.data.limit = 64
-  config.data.cache_gib = 1.0
+  config.data.block_mib = 1
   models = ml_collections.ConfigDict()
   models.digits_cnn = config.models.digits_cnn
   models.digits_cnn.train.steps = 30

@@ -47,7 +47,7 @@ def get_config():
       "name": "{name}", "split": "test", "source": "fly", "codec": "raw",
       "corruptions": "brightness", "severities": {severities}, "limit": 0,
       "data_dir": "", "manual_dir": "{manual}", "frost_dir": "",
-      "file_format": "", "cache_gib": 1.0,
+      "file_format": "", "block_mib": 1,
     }},
     "model": {{"name": "{model}", "label": "mine", "checkpoint": "{checkpoint}"}},
   }}).lock()

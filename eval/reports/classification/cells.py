@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval.reports import base
@@ -18,9 +19,7 @@ _METRIC = "error"
 class Cells(base.Report):
   """Top-1 error; a line a corruption, a column a severity."""
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes cells.md."""
     dataset = markdown.escape(context.dataset)
     parts = [f"# Top-1 error of every cell, {dataset}, in %\n"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -16,9 +17,7 @@ class Gallery(base.Report):
 
   pictures = (("gallery.png", "One example under every corruption"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes gallery.png and .svg; nothing without samples."""
     names = pivot.names(context)
     severities = sorted({s for _, s in context.samples if s})

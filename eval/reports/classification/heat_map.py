@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import pathlib
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -19,9 +19,7 @@ class HeatMap(base.Report):
 
   pictures = (("heat_map.png", "Mean error by model and corruption"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes heat_map.png and .svg; nothing without a mean error."""
     names, models = pivot.names(context), context.models
     if not names:

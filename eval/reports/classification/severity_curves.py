@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -18,9 +19,7 @@ class SeverityCurves(base.Report):
 
   pictures = (("severity_curves.png", "Error against severity"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes severity_curves.png and .svg; nothing without corruptions."""
     names = pivot.names(context)
     if not names:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import pathlib
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -23,9 +23,7 @@ class Bars(base.Report):
 
   pictures = (("detection_bars.png", "AP of every corruption"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes detection_bars.png and .svg; nothing without corruptions."""
     names, metrics = pivot.names(context), pivot.details(context)
     if not names or not metrics:

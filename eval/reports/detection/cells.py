@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval.reports import base
@@ -17,9 +18,7 @@ _ENDINGS = ("/AP", "/AP50", "/AP75")
 class Cells(base.Report):
   """A table a model and kind of AP; severities are columns."""
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes cells.md."""
     metrics = dict.fromkeys(r.metric for r in context.rows if r.config)
     parts = [f"# Every cell of {markdown.escape(context.dataset)}, in %\n"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -29,9 +30,7 @@ class Gallery(base.Report):
 
   pictures = (("detection_gallery.png", "Hits, misses and false alarms"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes detection_gallery.png and .svg; nothing without overlays."""
     conditions = {title: p for title, p in context.overlays.items() if p}
     if not conditions:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -17,9 +18,7 @@ _HEADS = ("Model", "Metric", "Published", "Ours", "Difference", "Source")
 class ComparePublished(base.Report):
   """Published value, ours, difference, a line a number."""
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes published.md; nothing where no number is published."""
     lines = [
       line for model in context.models for line in _lines(context, model)

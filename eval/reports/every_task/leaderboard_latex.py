@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -27,9 +28,7 @@ _ESCAPES = {
 class LeaderboardLatex(base.Report):
   """Headline numbers, then every corruption, in one table."""
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes leaderboard.tex."""
     columns = _columns(context)
     headings = [f"\\rotatebox{{90}}{{{escape(c.heading)}}}" for c in columns]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -14,9 +15,7 @@ from robust_tfds.eval.reports.parts import pivot
 class LeaderboardMarkdown(base.Report):
   """Headline numbers, then a table a metric of the corruptions."""
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes leaderboard.md."""
     parts = [
       f"# {markdown.escape(context.dataset)}\n",

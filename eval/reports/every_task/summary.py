@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -13,9 +14,7 @@ from robust_tfds.eval.reports.parts import pivot
 class Summary(base.Report):
   """Models, then corruptions, as aligned text."""
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes summary.txt."""
     path = folder / "summary.txt"
     path.write_text(render(context), "utf-8")

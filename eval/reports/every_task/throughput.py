@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -14,9 +15,7 @@ from robust_tfds.eval.reports.parts import markdown
 class Throughput(base.Report):
   """The rates of this launch, of its stages, and the verdict."""
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes throughput.md; nothing where this launch ran no cell."""
     timing = context.timing
     if "rate" not in timing:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -24,9 +25,7 @@ class Classes(base.Report):
 
   pictures = (("natural_classes.png", "Accuracy by class"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes natural_classes.png and .svg; nothing without classes."""
     models = [m for m in context.models if _by_class(context, m, "acc_orig")]
     if not models:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -20,9 +21,7 @@ class Distances(base.Report):
 
   pictures = (("natural_distances.png", "Pixel distances from the anchor"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes natural_distances.png and .svg; nothing where none are known."""
     pairs = _all_pairs(context)
     if not pairs:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -15,9 +16,7 @@ class Gallery(base.Report):
 
   pictures = (("natural_gallery.png", "Sets with failing frames"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes natural_gallery.png; nothing where no set fails."""
     titles = {
       t: pictures for t, pictures in context.gallery.items() if pictures

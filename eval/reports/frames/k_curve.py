@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -27,9 +28,7 @@ class KCurve(base.Report):
 
   pictures = (("natural_k_curve.png", "Accuracy by distance"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes natural_k_curve.png and .svg."""
     fig = style.figure(10, 4.2)
     grid = style.axes(fig, 1, 2, sharey=True)

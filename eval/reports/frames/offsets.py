@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -18,9 +19,7 @@ class Offsets(base.Report):
 
   pictures = (("natural_offsets.png", "Errors by offset"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes natural_offsets.png and .svg."""
     fig = style.figure(7, 4)
     ax = style.axes(fig, 1, 1)[0, 0]

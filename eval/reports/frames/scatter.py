@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -28,9 +28,7 @@ class Scatter(base.Report):
 
   pictures = (("natural_scatter.png", "Accuracy on anchors and worst frames"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes natural_scatter.png and .svg."""
     fig = style.figure(6.5, 5.5)
     ax = style.axes(fig, 1, 1)[0, 0]

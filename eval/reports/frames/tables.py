@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -36,9 +37,7 @@ _LINES = (
 class Tables(base.Report):
   """Models, breakdowns, the human review, and fitted lines."""
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes natural_perturbations.md."""
     parts = [
       f"# {markdown.escape(context.dataset)}\n",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.reports.parts.markdown import escape
@@ -41,7 +42,7 @@ class Compared:
     )
 
 
-def write(rows: Sequence[table.Row], folder: pathlib.Path) -> str:
+def write(rows: Sequence[table.Row], folder: epath.Path) -> str:
   """Writes tables.md; returns its text."""
   text = markdown(rows)
   (folder / "tables.md").write_text(text, "utf-8")

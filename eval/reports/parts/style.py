@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import pathlib
+import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from typing import Any
 
 import matplotlib
 import numpy as np
+from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval.results import table
@@ -62,8 +63,8 @@ def axes(fig: Figure, rows: int, columns: int, **options: Any) -> np.ndarray:
 
 
 def save(
-  fig: Figure, folder: pathlib.Path, stem: str, provenance: Sequence[str]
-) -> list[pathlib.Path]:
+  fig: Figure, folder: epath.Path, stem: str, provenance: Sequence[str]
+) -> list[epath.Path]:
   """Writes PNG and SVG with the provenance under the figure."""
   from matplotlib.text import Text
 
@@ -77,9 +78,15 @@ def save(
     if legend:  # drawn outside `_STYLE`
       legend.set_frame_on(False)
   with matplotlib.rc_context(_STYLE):
-    fig.savefig(png, dpi=150, metadata={"Software": None})
-    fig.savefig(svg, metadata={"Date": None, "Creator": None})
+    _draw(fig, png, dpi=150, metadata={"Software": None})
+    _draw(fig, svg, metadata={"Date": None, "Creator": None})
   return [png, svg]
+
+
+def _draw(fig: Figure, path: epath.Path, **options: Any) -> None:
+  out = io.BytesIO()
+  fig.savefig(out, format=path.suffix[1:], **options)
+  path.write_bytes(out.getvalue())
 
 
 def colour(index: int) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -17,9 +18,7 @@ class Bars(base.Report):
 
   pictures = (("stability_bars.png", "Stability of every perturbation"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes stability_bars.png and .svg; nothing without perturbations."""
     names, metrics = pivot.names(context), pivot.main_details(context)
     if not names or not metrics:

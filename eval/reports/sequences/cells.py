@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval.reports import base
@@ -17,9 +18,7 @@ from robust_tfds.eval.results.facts import Metric
 class Cells(base.Report):
   """A line a perturbation and difficulty, a column a number."""
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes cells.md."""
     dataset = markdown.escape(context.dataset)
     parts = [f"# Stability of every model, {dataset}\n"]

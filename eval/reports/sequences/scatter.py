@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -20,9 +21,7 @@ class Scatter(base.Report):
 
   pictures = (("stability_scatter.png", "Stability against clean error"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes stability_scatter.png and .svg; nothing without a mean."""
     present = {r.metric for r in context.rows}
     metric = _MFR if _MFR in present else _PLAIN

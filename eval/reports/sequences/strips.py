@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -29,9 +29,7 @@ class Strips(base.Report):
     ("strips.png", "One example under every perturbation, with the flips"),
   )
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes strips.png and .svg; nothing without sequences."""
     names = [
       n for n in pivot.names(context) if (n, _DIFFICULTY) in context.samples

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -27,9 +27,7 @@ class Confusion(base.Report):
 
   pictures = (("action_confusion.png", "What is taken for what"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes action_confusion.png and .md; nothing without predictions."""
     panels = {model: _panels(context, model) for model in context.models}
     panels = {model: keys for model, keys in panels.items() if keys}
@@ -72,8 +70,8 @@ def _panels(context: Context, model: str) -> list[Key]:
 
 
 def _picture(
-  context: Context, panels: Mapping[str, Sequence[Key]], folder: pathlib.Path
-) -> pathlib.Path:
+  context: Context, panels: Mapping[str, Sequence[Key]], folder: epath.Path
+) -> epath.Path:
   classes = _classes(context)
   columns = max(map(len, panels.values()))
   fig = style.figure(2.3 * columns + 1, 2.5 * len(panels) + 0.7)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -23,9 +23,7 @@ class Drops(base.Report):
     ("action_drops.png", "Drop of accuracy under every perturbation"),
   )
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes action_drops.png and .svg; nothing without perturbations."""
     rows = {
       (r.model, r.corruption): r

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -17,9 +18,7 @@ class Scatter(base.Report):
 
   pictures = (("action_scatter.png", "Robustness against accuracy"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes action_scatter.png and .svg; nothing without a mean gamma_r."""
     points = [
       (model, clean, robust)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -25,9 +25,7 @@ class Shifts(base.Report):
 
   pictures = (("action_shifts.png", "Accuracy by category of shifts"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes action_shifts.png, .svg and .md; nothing without shifts."""
     rows = {(r.model, r.metric): r for r in context.rows}
     names = _names(rows, _CATEGORY)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
@@ -20,9 +20,7 @@ class Strips(base.Report):
 
   pictures = (("action_strips.png", "One video under every perturbation"),)
 
-  def write(
-    self, context: Context, folder: pathlib.Path
-  ) -> Sequence[pathlib.Path]:
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Writes action_strips.png and .svg; nothing without samples."""
     keys = [("", 0), *((n, _SEVERITY) for n in context.corruptions)]
     keys = [key for key in keys if key in context.samples]

@@ -13,7 +13,6 @@ The JSON holds `source`, `source_classes` (number of the model's classes) and
 from __future__ import annotations
 
 import dataclasses
-import pathlib
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -22,9 +21,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pydantic
+from etils import epath
 
 from robust_tfds import datasets
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 
 _FILE = "label_map.json"
@@ -167,7 +168,7 @@ def get(name: str) -> LabelSpace:
   (30, 288, 'bird')
   """
   if name.endswith(".json"):
-    return _read(pathlib.Path(name))
+    return _read(paths.of(name))
   if name not in names():
     raise errors.unknown("label space", name, names())
   return _read(_folder() / name / _FILE, name)
@@ -208,11 +209,11 @@ def subset(
   return make(name, {str(i): [i] for i in indices}, source_classes)
 
 
-def _folder() -> pathlib.Path:
-  return pathlib.Path(datasets.__path__[0])
+def _folder() -> epath.Path:
+  return epath.Path(datasets.__path__[0])
 
 
-def _read(path: pathlib.Path, name: str = "") -> LabelSpace:
+def _read(path: epath.Path, name: str = "") -> LabelSpace:
   if not path.exists():
     raise FileNotFoundError(f"No label map at {path}.")
   record = reading.records(reading.json_file(path), _Record, str(path))

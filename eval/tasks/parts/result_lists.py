@@ -10,7 +10,7 @@ One row per detection, `D` in all:
   category_id  int64        as in the ground truth
   score        float64
   bbox         float64 [4]  x, y, width, height; absent where the list has none
-  segmentation bytes        COCO's mask as JSON; absent where the list has none
+  segmentation strings      COCO's mask as JSON; absent where the list has none
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
       out["bbox"] = detections.bbox
     else:
       texts = [_text(mask) for mask in detections.masks or []]
-      out["segmentation"] = np.array(texts, np.bytes_)
+      out["segmentation"] = np.array(texts, np.dtypes.StringDType())
   return out
 
 
@@ -124,13 +124,11 @@ def _kinds(results: Sequence[Any]) -> list[str]:
   return kinds or ["bbox"]
 
 
-def _text(mask: Mapping[str, Any]) -> bytes:
+def _text(mask: Mapping[str, Any]) -> str:
   """A mask as JSON."""
   height, width = mask["size"]
   counts = mask["counts"].replace("\\", "\\\\")  # the only one JSON escapes
-  return f'{{"size": [{height}, {width}], "counts": "{counts}"}}'.encode(
-    "ascii"
-  )
+  return f'{{"size": [{height}, {width}], "counts": "{counts}"}}'
 
 
 def _results(columns_of_cell: Columns, key: str) -> checks.Detections:
@@ -145,7 +143,7 @@ def _results(columns_of_cell: Columns, key: str) -> checks.Detections:
     box = columns_of_cell["bbox"][order]
     return checks.Detections(image, category, score, bbox=box)
   texts = columns_of_cell["segmentation"][order].tolist()
-  masks = reading.json_text(b"[" + b",".join(texts) + b"]", "segmentation")
+  masks = reading.json_text(f"[{','.join(texts)}]", "segmentation")
   return checks.Detections(image, category, score, masks=masks)
 
 

@@ -36,13 +36,5 @@ def reduce(logits: jax.Array) -> dict[str, jax.Array]:
 def columns(
   batch: inputs.Batch, outputs: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-  """The batch's valid rows: ids, labels and what `reduce` gave."""
-  valid = batch.mask
-  return {
-    "example_id": np.array(batch.example_id, np.str_)[valid],
-    "group_id": np.array(batch.group_id, np.str_)[valid],
-    "frame": batch.frame[valid],
-    "label": batch.label[valid],
-    "top5": outputs["top5"][valid],
-    "score": outputs["score"][valid],
-  }
+  """What `reduce` gave of the batch's valid rows."""
+  return {name: outputs[name][batch.mask] for name in ("top5", "score")}

@@ -6,24 +6,28 @@ exactly on any backend. Black where the source ends; counter-clockwise.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.corruptions import batching
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 
 _ONE = 1 << 16
-# Pixels that an accelerator turns together; at 16 bytes each 512 MiB.
-_PIXELS = 1 << 25
 
 
-def steps(degrees: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def steps(
+  degrees: np.ndarray,
+  shape: tuple[int | np.ndarray, int | np.ndarray],
+) -> np.ndarray:
   """The walk of each angle, on the host in float64.
 
   Args:
     degrees: counter-clockwise, `[N]`.
-    shape: (height, width) of the frames.
+    shape: (height, width) of the frames, of all or `[N]` each.
 
   Returns:
     int32 `[N, 6]`: source column = (a0 x + a1 y + a2) >> 16, source row = (a3 x
@@ -58,24 +62,40 @@ def rotate(video: jax.typing.ArrayLike, walks: np.ndarray) -> jax.Array:
   Returns:
     uint8 `[T, H, W, 3]`.
   """
-  return _rotate(jnp.asarray(video), jnp.asarray(walks, jnp.int32))
+  flat = _rotate(jnp.asarray(video), jnp.asarray(walks, jnp.int32))
+  return flat.reshape(np.shape(video))
 
 
 @jax.jit
 def _rotate(video: jax.Array, walks: jax.Array) -> jax.Array:
-  height, width = video.shape[1:3]
-  y = jnp.arange(height, dtype=jnp.int32)[:, None]
-  x = jnp.arange(width, dtype=jnp.int32)[None]
+  return batching.over_pictures(turned, video, None, walks)
 
-  def turned(frame: jax.Array, walk: jax.Array) -> jax.Array:
-    column = (walk[0] * x + walk[1] * y + walk[2]) >> 16
-    row = (walk[3] * x + walk[4] * y + walk[5]) >> 16
-    inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
-    words = packed.pack(frame).reshape(-1)
-    index = jnp.where(inside, row * width + column, 0)
-    return jnp.where(inside, words[index], 0)
 
-  at_once = max(1, _PIXELS // (height * width))
-  words = batching.over_batch(turned, video, walks, at_once=at_once)
-  wide = jax.lax.bitcast_convert_type(words, jnp.uint8)
-  return wide[..., :3]
+def turned(frame: jax.Array, size: layout.Size, walk: jax.Array) -> jax.Array:
+  """One frame after its walk.
+
+  Args:
+    frame: uint8 `[H, W, 3]`, the picture in the top-left corner.
+    size: valid (height, width), which the walk is of.
+    walk: int32 `[6]`, from `steps`.
+
+  Returns:
+    uint8 `[H, W * 3]`; outside the size undefined.
+  """
+  y, x = (
+    jax.lax.broadcasted_iota(jnp.int32, frame.shape[:2], i) for i in (0, 1)
+  )
+  column = (walk[0] * x + walk[1] * y + walk[2]) >> 16
+  row = (walk[3] * x + walk[4] * y + walk[5]) >> 16
+  inside = (column >= 0) & (column < size.w) & (row >= 0) & (row < size.h)
+  words = packed.pack(frame).reshape(-1)
+  index = jnp.where(inside, row * frame.shape[1] + column, 0)
+  levels = words.at[index].get(mode="promise_in_bounds")
+  return packed.bytes_of(jnp.where(inside, levels, 0))
+
+
+def apply(
+  frame: jax.Array, size: layout.Size, draws: Mapping[str, jax.Array]
+) -> jax.Array:
+  """`turned` by the draws' `walk`, as plugins of videos have it."""
+  return turned(frame, size, draws["walk"])

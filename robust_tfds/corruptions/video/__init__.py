@@ -3,7 +3,7 @@
 Every file of this folder holds one perturbation, as one of
 
   PLUGIN = plugins.OfImage(image, edition)         an image corruption a frame
-  PLUGIN = plugins.OfFrames(frames)                frame by frame
+  PLUGIN = plugins.OfFrames(draws, apply)          frame by frame
   PLUGIN = plugins.OfIndices(indices)              which frames, in order
   PLUGIN = plugins.OfCodec(codec, container, quantiser)   the whole clip, coded
 
@@ -16,8 +16,11 @@ differs (jumbling, box_jumbling, translation).
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +34,7 @@ from robust_tfds.corruptions import image
 from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import mpeg
 
 EDITIONS = ("paper", "code")
@@ -142,32 +146,109 @@ def perturb_frames(
   plugin = _plugin(name, edition)
   key = seeding.single(key)
   if isinstance(plugin, plugins.OfIndices | plugins.OfCodec):
-    raise errors.UserError(
-      f"{name} needs the whole clip at once; use perturb_video, or frame_indices"
-      " for temporal ones."
-    )
-  numbers = np.asarray(first)
-  if numbers.ndim == 0:
-    numbers = numbers + np.arange(len(clip))
-  if (
-    np.shape(numbers) != (len(clip),)
-    or numbers.dtype.kind not in "iu"
-    or numbers.min() < 0
-  ):
-    raise errors.UserError(
-      f"{len(clip)} frames need {len(clip)} whole numbers from 0, got"
-      f" {numbers.dtype}{list(np.shape(numbers))}: {first!r}."
-    )
+    raise _not_frame_by_frame(name)
+  numbers = _numbers(first, len(clip))
+  sizes = np.tile(np.array(clip.shape[1:3]), (len(clip), 1))
   parts = []
   for start in range(0, len(clip), _CHUNK):
     part = clip[start : start + _CHUNK]
     spare = _CHUNK - len(part) if len(clip) > _CHUNK else 0
     full = np.concatenate([part, np.repeat(part[:1], spare, axis=0)])
-    full_numbers = np.resize(numbers[start : start + _CHUNK], len(full))
-    keys = seeding.frame_keys(key, full_numbers)
-    perturbed = _frames(plugin, full, severity, edition, key, keys)
-    parts.append(perturbed[: len(part)])
+    drawn = draws(
+      name,
+      severity,
+      edition=edition,
+      sizes=np.resize(sizes, (len(full), 2)),
+      keys=np.tile(np.asarray(key), (len(full), 1)),
+      numbers=np.resize(numbers[start : start + _CHUNK], len(full)),
+    )
+    parts.append(
+      _whole_frames(full, name, severity, edition, drawn)[: len(part)]
+    )
   return parts[0] if len(parts) == 1 else jnp.concatenate(parts)
+
+
+def draws(
+  name: str,
+  severity: int,
+  *,
+  edition: str,
+  sizes: np.ndarray,
+  keys: np.ndarray,
+  numbers: np.ndarray,
+) -> plugins.Arrays:
+  """What `perturb_canvases` needs to know of frames; made on the host.
+
+  Args:
+    name: a perturbation that works frame by frame.
+    severity: 1-5.
+    edition: `paper` or `code`.
+    sizes: int `[N, 2]`, (height, width) of every frame.
+    keys: uint32 `[N, 2]`, the key of every frame's clip.
+    numbers: int `[N]`, the number of every frame within its clip.
+
+  Returns:
+    Arrays `[N, ...]` by name.
+  """
+  plugin = _plugin(name, edition)
+  frame_keys = seeding.frame_keys(keys.T, numbers)
+  if isinstance(plugin, plugins.OfFrames):
+    return plugin.draws(sizes, severity, edition, keys, frame_keys)
+  return {"key": frame_keys}
+
+
+def perturb_canvases(
+  canvases: batching.Image,
+  name: str,
+  severity: int | jax.Array,
+  drawn: Mapping[str, batching.Image],
+  *,
+  sizes: batching.Image | None,
+) -> jax.Array:
+  """Frames of any clips under one perturbation; nothing leaves the devices.
+
+  Inside somebody else's `jit` hand the result to the next compiled function, see
+  `image.corrupt_flat`.
+
+  Args:
+    canvases: uint8 `[N, H, W, 3]`, every frame in its top-left corner.
+    name: a perturbation that works frame by frame.
+    severity: 1-5, may be traced.
+    drawn: what `draws` gave of these frames.
+    sizes: int32 `[N, 2]`, what `draws` was told; None where the frames fill their
+      canvases.
+
+  Returns:
+    uint8 `[N, H', W' * 3]`; frames have the size that `sizes_after` says, what
+    lies outside is 0 or undefined.
+  """
+  plugin = plugins.video(name)
+  if isinstance(plugin, plugins.OfFrames):
+    return _compiled(name)(canvases, sizes, dict(drawn))
+  if not isinstance(plugin, plugins.OfImage):
+    raise _not_frame_by_frame(name)
+  return image.corrupt_flat(
+    canvases,
+    plugin.image,
+    severity,
+    edition=plugin.edition,
+    keys=jnp.asarray(drawn["key"]),
+    sizes=sizes,
+  )
+
+
+def sizes_after(name: str, edition: str, sizes: np.ndarray) -> np.ndarray:
+  """(height, width) of frames after a perturbation: int `[N, 2]`.
+
+  Args:
+    name: a perturbation that works frame by frame.
+    edition: `paper` or `code`.
+    sizes: before it.
+  """
+  plugin = _plugin(name, edition)
+  if isinstance(plugin, plugins.OfFrames):
+    return plugin.sizes(edition, sizes)
+  return sizes
 
 
 def frame_indices(
@@ -176,7 +257,7 @@ def frame_indices(
   severity: int,
   *,
   edition: str = "paper",
-  key: jax.Array,
+  key: jax.typing.ArrayLike,
 ) -> np.ndarray:
   """A temporal perturbation as an index map: apply it before decoding.
 
@@ -197,7 +278,7 @@ def frame_indices(
   """
   severity = spec.check_severity(severity)
   plugin = _plugin(name, edition)
-  clip_key = seeding.single(key)
+  clip_key = seeding.on_host(key)
   if not isinstance(plugin, plugins.OfIndices):
     raise errors.UserError(
       f"{name} is not temporal; temporal are {', '.join(video_names('temporal'))}."
@@ -229,40 +310,93 @@ def stream(
     UserError: an unknown name or severity, or no codec.
     ImportError: PyAV is not installed.
   """
+  yield from mpeg.stream(frames, *_codec(name, severity), fps)
+
+
+def encoder(name: str, severity: int, fps: float = FPS) -> mpeg.Encoder:
+  """A codec that takes frames one by one; back: `mpeg.frames_at`.
+
+  Args:
+    name: a perturbation of which `is_codec`.
+    severity: 1-5.
+    fps: frames per second, which the encoder is told.
+
+  Raises:
+    UserError: as `stream`.
+  """
+  return mpeg.Encoder(*_codec(name, severity), fps)
+
+
+def _codec(name: str, severity: int) -> tuple[str, str, int]:
+  """FFmpeg's encoder, its container and the quantiser."""
   plugin = plugins.video(name)
   severity = spec.check_severity(severity)
   if not isinstance(plugin, plugins.OfCodec):
     codecs = ", ".join(n for n in video_names() if is_codec(n))
     raise errors.UserError(f"{name} is not a codec; codecs are {codecs}.")
-  quantiser = plugin.quantiser * severity
-  yield from mpeg.stream(frames, plugin.codec, plugin.container, quantiser, fps)
+  return plugin.codec, plugin.container, plugin.quantiser * severity
 
 
-def _frames(
-  plugin: plugins.OfImage | plugins.OfFrames,
+def _not_frame_by_frame(name: str) -> errors.UserError:
+  return errors.UserError(
+    f"{name} needs the whole clip at once; use perturb_video, or frame_indices"
+    " for temporal ones."
+  )
+
+
+def _numbers(first: int | np.ndarray, count: int) -> np.ndarray:
+  """The numbers of `count` frames: int `[count]`."""
+  numbers = np.asarray(first)
+  if numbers.ndim == 0:
+    numbers = numbers + np.arange(count)
+  if (
+    np.shape(numbers) != (count,)
+    or numbers.dtype.kind not in "iu"
+    or numbers.min() < 0
+  ):
+    raise errors.UserError(
+      f"{count} frames need {count} whole numbers from 0, got"
+      f" {numbers.dtype}{list(np.shape(numbers))}: {first!r}."
+    )
+  return numbers
+
+
+@functools.cache
+def _compiled(name: str) -> Callable[..., jax.Array]:
+  plugin = plugins.video(name)
+  assert isinstance(plugin, plugins.OfFrames)
+
+  def of_canvases(
+    canvases: jax.Array, sizes: jax.Array | None, drawn: dict[str, jax.Array]
+  ) -> jax.Array:
+    def of_frame(
+      frame: jax.Array, size: layout.Size, *values: jax.Array
+    ) -> jax.Array:
+      return plugin.apply(frame, size, dict(zip(drawn, values, strict=True)))
+
+    return batching.over_pictures(of_frame, canvases, sizes, *drawn.values())
+
+  return jax.jit(of_canvases)
+
+
+def _whole_frames(
   clip: np.ndarray,
+  name: str,
   severity: int,
   edition: str,
-  key: jax.Array,
-  keys: np.ndarray,
+  drawn: plugins.Arrays,
 ) -> jax.Array:
-  if isinstance(plugin, plugins.OfFrames):
-    clip_key = np.asarray(key)
-    return plugin.frames(clip, severity, edition, clip_key, keys)
-  padded, sizes = canvas.stack(clip)
+  """Frames of one clip: uint8 `[T, H', W', 3]`."""
   height, width = clip.shape[1:3]
+  padded, sizes = canvas.stack(clip)
   same = padded.shape == clip.shape
-  levels = image.corrupt_flat(
-    padded,
-    plugin.image,
-    severity,
-    edition=plugin.edition,
-    keys=jnp.asarray(keys),
-    sizes=None if same else sizes,
+  levels = perturb_canvases(
+    padded, name, severity, drawn, sizes=None if same else sizes
   )
+  after = sizes_after(name, edition, np.array([[height, width]]))[0]
   # Cut on the host: a device slice would compile once a size.
-  cut = np.asarray(levels)[:, :height, : 3 * width]
-  return jnp.asarray(cut.reshape(clip.shape))
+  cut = np.asarray(levels)[:, : after[0], : 3 * after[1]]
+  return jnp.asarray(cut.reshape(len(clip), *after, 3))
 
 
 def _rate(fps: object) -> float:

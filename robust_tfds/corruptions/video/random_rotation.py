@@ -4,7 +4,6 @@ docs/specs/video.md section 1: uniform in -(6 s + 1) .. 6 s + 1, nearest
 neighbour about the centre, black corners.
 """
 
-import jax
 import numpy as np
 
 from robust_tfds.corruptions import plugins
@@ -18,17 +17,17 @@ def degrees(severity: int, keys: np.ndarray) -> np.ndarray:
   return seeding.first_integers(keys, 2 * most + 1) - most
 
 
-def frames(
-  video: np.ndarray,
+def draws(
+  sizes: np.ndarray,
   severity: int,
   edition: str,
-  clip_key: np.ndarray,
+  clip_keys: np.ndarray,
   keys: np.ndarray,
-) -> jax.Array:
-  """uint8 `[T, H, W, 3]`."""
-  del edition, clip_key
-  turns = rotation.steps(degrees(severity, keys), video.shape[1:3])
-  return rotation.rotate(video, turns)
+) -> plugins.Arrays:
+  """The walk of every frame."""
+  del edition, clip_keys
+  shape = sizes[:, 0], sizes[:, 1]
+  return {"walk": rotation.steps(degrees(severity, keys), shape)}
 
 
-PLUGIN = plugins.OfFrames(frames)
+PLUGIN = plugins.OfFrames(draws, rotation.apply)

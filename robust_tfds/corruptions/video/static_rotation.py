@@ -4,7 +4,6 @@ docs/specs/video.md section 1: nearest neighbour about the centre, black
 corners.
 """
 
-import jax
 import numpy as np
 
 from robust_tfds.corruptions import plugins
@@ -13,17 +12,17 @@ from robust_tfds.corruptions.ops import rotation
 DEGREES = (7.5, 15.0, 30.0, 45.0, 90.0)
 
 
-def frames(
-  video: np.ndarray,
+def draws(
+  sizes: np.ndarray,
   severity: int,
   edition: str,
-  clip_key: np.ndarray,
+  clip_keys: np.ndarray,
   keys: np.ndarray,
-) -> jax.Array:
-  """uint8 `[T, H, W, 3]`, every frame turned alike."""
-  del edition, clip_key, keys
-  turn = rotation.steps(np.array([DEGREES[severity - 1]]), video.shape[1:3])
-  return rotation.rotate(video, np.repeat(turn, len(video), axis=0))
+) -> plugins.Arrays:
+  """The walk of every frame, all of one angle."""
+  del edition, clip_keys, keys
+  degrees = np.full(len(sizes), DEGREES[severity - 1])
+  return {"walk": rotation.steps(degrees, (sizes[:, 0], sizes[:, 1]))}
 
 
-PLUGIN = plugins.OfFrames(frames)
+PLUGIN = plugins.OfFrames(draws, rotation.apply)

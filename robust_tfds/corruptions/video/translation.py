@@ -7,95 +7,143 @@ frame has its own crop of 224 px. Edition `code`: one crop for the whole clip, o
 beyond the picture is black.
 """
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Mapping
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import batching
 from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions.ops import resize
+from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import resampling
 
 _SHORT_PX, _CROP_PX = 256, 224
 _WIDE_PX, _WIDE_CROP_PX = 288, 256
-# Pixels that an accelerator resizes together. The first pass keeps three channels
-# of each in float32 and, smaller, two sums and their total: 40 bytes, 640 MiB.
-_PIXELS = 1 << 24
+_REACH_PX = 8 * 5 + _WIDE_CROP_PX  # beyond a frame's first row, and so its last
+_ONE = np.float32(1)
+_HALF = np.float32(0.5)
 
 
 def offsets(
-  severity: int, edition: str, clip_key: np.ndarray, keys: np.ndarray
+  severity: int, edition: str, clip_keys: np.ndarray, keys: np.ndarray
 ) -> np.ndarray:
-  """Rows and columns of every frame's crop: int64 `[T, 2]`."""
-  bound = 8 * severity
-  if edition == "code":
-    pair = [seeding.first_integers(clip_key[None], bound, s)[0] for s in (0, 1)]
-    return np.tile(pair, (len(keys), 1))
-  columns = [seeding.first_integers(keys, bound, s) for s in (0, 1)]
+  """Rows and columns of every frame's crop: int64 `[N, 2]`.
+
+  Args:
+    severity: 1-5.
+    edition: `paper` or `code`.
+    clip_keys: uint32 `[N, 2]`, of every frame's clip.
+    keys: uint32 `[N, 2]`, of every frame.
+  """
+  drawn = clip_keys if edition == "code" else keys
+  columns = [seeding.first_integers(drawn, 8 * severity, s) for s in (0, 1)]
   return np.stack(columns, axis=1)
 
 
-def frames(
-  video: np.ndarray,
+def sizes_after(edition: str, sizes: np.ndarray) -> np.ndarray:
+  """int `[N, 2]`: 224 px; 256 in edition `code` of a wide clip."""
+  side = np.full(len(sizes), _CROP_PX)
+  if edition == "code":
+    side[sizes[:, 1] == _WIDE_PX] = _WIDE_CROP_PX
+  return np.stack([side, side], axis=1)
+
+
+def draws(
+  sizes: np.ndarray,
   severity: int,
   edition: str,
-  clip_key: np.ndarray,
+  clip_keys: np.ndarray,
   keys: np.ndarray,
+) -> plugins.Arrays:
+  """The taps of every frame's crop, see `ops/resampling.py`."""
+  corners = offsets(severity, edition, clip_keys, keys)
+  return crops(sizes, corners, edition, sizes_after(edition, sizes)[:, 0])
+
+
+def crops(
+  sizes: np.ndarray, corners: np.ndarray, edition: str, sides: np.ndarray
+) -> plugins.Arrays:
+  """The taps of squares from given corners.
+
+  Args:
+    sizes: int `[N, 2]`, (height, width) of every frame.
+    corners: int `[N, 2]`, (row, column).
+    edition: `paper` resizes first.
+    sides: int `[N]`, of the squares.
+  """
+  out = _WIDE_CROP_PX if edition == "code" else _CROP_PX
+  arrays: plugins.Arrays = {}
+  for axis, name in enumerate(("down", "across")):
+    rows = []
+    for size, corner in zip(sizes.tolist(), corners[:, axis].tolist()):
+      short = min(size) if edition == "paper" else _SHORT_PX
+      first, weights = _taps(size[axis], short)
+      place = slice(corner, corner + out)
+      rows.append(resampling.Taps(first[place], weights[place]))
+    taps = resampling.stack(rows)
+    seen = np.arange(out) < sides[:, None]
+    arrays[f"{name}_first"] = np.asarray(taps.first)
+    arrays[f"{name}_weights"] = np.asarray(taps.weights) * seen[
+      ..., None
+    ].astype(np.int32)
+  return arrays
+
+
+def apply(
+  frame: jax.Array, size: layout.Size, draws: Mapping[str, jax.Array]
 ) -> jax.Array:
-  """uint8 `[T, S, S, 3]`, S = 224 (256 in edition `code` of a wide clip)."""
-  side = _CROP_PX
-  if edition == "code":
-    side = _WIDE_CROP_PX if video.shape[2] == _WIDE_PX else _CROP_PX
-  else:
-    return crop(
-      _resized(video), offsets(severity, edition, clip_key, keys), side
-    )
-  return crop(video, offsets(severity, edition, clip_key, keys), side)
+  """uint8 `[S, S * 3]`, black beyond the picture."""
+  del size  # the taps know it
+  down, across = (
+    resampling.Taps(draws[f"{n}_first"], draws[f"{n}_weights"])
+    for n in ("down", "across")
+  )
+  return resampling.resample(frame, down, across)
 
 
-def crop(
-  video: jax.typing.ArrayLike, offset: np.ndarray, side: int
-) -> jax.Array:
-  """Each frame's `[S, S]` from its offset, black beyond the picture."""
-  video = jnp.asarray(video)
-  reach = [
-    max(0, side + int(offset[:, i].max()) - video.shape[1 + i]) for i in (0, 1)
-  ]
-  padded = jnp.pad(video, ((0, 0), (0, reach[0]), (0, reach[1]), (0, 0)))
-  return _cropped(padded, jnp.asarray(offset, jnp.int32), side)
+@functools.lru_cache(maxsize=256)
+def _taps(length: int, short: int) -> resampling.Taps:
+  """The taps that bring a frame's shorter side to 256 px, for one of its sides.
 
+  A triangle in float32. The products with reciprocals and the fused product and
+  sum are those of the first versions' compiled code, whose bytes these are:
+  another order of operations changes a weight's last bit.
 
-@functools.partial(jax.jit, static_argnums=2)
-def _cropped(video: jax.Array, offset: jax.Array, side: int) -> jax.Array:
-  def of_frame(frame: jax.Array, corner: jax.Array) -> jax.Array:
-    return jax.lax.dynamic_slice(
-      frame, (corner[0], corner[1], 0), (side, side, 3)
-    )
+  Args:
+    length: of the side, in px.
+    short: length of the frame's shorter side.
 
-  return jax.vmap(of_frame)(video, offset)
-
-
-def _resized(video: np.ndarray) -> jax.Array:
-  height, width = video.shape[1:3]
-  short = min(height, width)
+  Returns:
+    Those of the whole side, then as many without weights as a crop may reach
+    beyond it.
+  """
   if short == _SHORT_PX:
-    return jnp.asarray(video)
-  out = (
-    _SHORT_PX if height == short else _SHORT_PX * height // width,
-    _SHORT_PX if width == short else _SHORT_PX * width // height,
-  )
-  return _resize(jnp.asarray(video), out)
+    ones = np.full((length, 1), 1 << resampling.BITS, np.int32)
+    whole = resampling.Taps(np.arange(length, dtype=np.int32), ones)
+    return whole.part(0, length + _REACH_PX)
+  out = _SHORT_PX * length // short
+  scale = np.float32(length) / np.float32(out)
+  support = max(scale, _ONE)
+  center = (np.arange(out, dtype=np.float32)[:, None] + _HALF) * scale
+  first = np.maximum(np.floor(center - support + _HALF), 0).astype(np.int32)
+  last = np.minimum(np.floor(center + support + _HALF), length)
+  at = first + np.arange((last - first).max(), dtype=np.int32)
+  distance = np.abs(at.astype(np.float32) + _HALF - center)
+  weight = _fused(-distance, _ONE / support, _ONE)
+  weight = np.where(at < last, np.maximum(weight, np.float32(0)), 0)
+  one = np.float32(1 << resampling.BITS)
+  total = (weight * one + _HALF).astype(np.int32).sum(axis=1, keepdims=True)
+  share = weight * (_ONE / total.astype(np.float32)) * one * one
+  whole = resampling.Taps(first[:, 0], (share + _HALF).astype(np.int32))
+  return whole.part(0, out + _REACH_PX)
 
 
-@functools.partial(jax.jit, static_argnums=1)
-def _resize(video: jax.Array, out: tuple[int, int]) -> jax.Array:
-  box = (0, 0, video.shape[1], video.shape[2])
-  at_once = max(1, _PIXELS // (video.shape[1] * video.shape[2]))
-  return batching.over_batch(
-    lambda frame: resize.bilinear(frame, box, out), video, at_once=at_once
-  )
+def _fused(a: np.ndarray, b: np.float32, c: np.float32) -> np.ndarray:
+  """`a * b + c`, rounded to float32 once."""
+  return (a.astype(np.float64) * float(b) + float(c)).astype(np.float32)
 
 
-PLUGIN = plugins.OfFrames(frames)
+PLUGIN = plugins.OfFrames(draws, apply, sizes_after)

@@ -16,7 +16,10 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from etils import epath
+
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.datasets import frames
 from robust_tfds.datasets.sources import anchor_sets
@@ -63,7 +66,7 @@ def anchor_frames(
   pmsets: Mapping[str, Sequence[str]],
   labels: Mapping[str, Sequence[int]],
   *,
-  pictures: pathlib.Path | None = None,
+  pictures: epath.Path | None = None,
   other_labels: Callable[[str], Sequence[int]] | None = None,
 ) -> list[frames.Frame]:
   """Frames of all sets, in the order of the metadata, without pixels.
@@ -91,22 +94,22 @@ def anchor_frames(
 
 def _anchor(anchor: str, near: Sequence[str]) -> anchor_sets.Anchor:
   video, number, digits = _parse(anchor)
-  paths = {0: anchor}
+  at = {0: anchor}
   for path in near:
     other, n, _ = _parse(path)
-    if n - number in paths and n != number:
+    if n - number in at and n != number:
       raise errors.UserError(f"{path} is twice in the set of {anchor}.")
     if other != video or not 0 < abs(n - number) <= frames.K:
       raise errors.UserError(
         f"{path} cannot be in the set of {anchor}: expected another frame of"
         f" that video, at most {frames.K} away."
       )
-    paths[n - number] = path
+    at[n - number] = path
 
   def path_at(offset: int) -> str:
-    return paths.get(offset) or _at(video, number, digits, offset)
+    return at.get(offset) or _at(video, number, digits, offset)
 
-  return anchor_sets.Anchor(anchor, path_at, paths.keys())
+  return anchor_sets.Anchor(anchor, path_at, at.keys())
 
 
 def reviewed(files: folders.SourceFolders) -> list[frames.Frame]:
@@ -131,7 +134,7 @@ def _sets_and_labels(
   return f"{pmsets} with {labels.name}", sets, _json(labels, _Labels)
 
 
-def _json(path: pathlib.Path, kind: Any) -> Any:
+def _json(path: epath.Path, kind: Any) -> Any:
   """A file of metadata, held against a type."""
   return reading.records(
     reading.json_text(folders.text(path), str(path)), kind, str(path)
@@ -191,9 +194,9 @@ def load(
 
 def _filled(
   frame: frames.Frame,
-  pictures: pathlib.Path,
-  annotations: pathlib.Path | None,
-  snippets: pathlib.Path | None,
+  pictures: epath.Path,
+  annotations: epath.Path | None,
+  snippets: epath.Path | None,
 ) -> frames.Frame:
   kind, fps = "", 0.0
   if snippets:
@@ -216,23 +219,23 @@ def _facts(path: str) -> tuple[str, float]:
   return stream.facts(path)
 
 
-def boxes(annotations: pathlib.Path, path: str) -> tuple[frames.Box, ...]:
+def boxes(annotations: epath.Path, path: str) -> tuple[frames.Box, ...]:
   """Objects of a frame from its ILSVRC-VID XML; none without a file.
 
   Boxes are clipped to the frame. Raises UserError for broken XML, an unknown
   wnid or a box without area.
   """
-  file = annotations / pathlib.Path(path).with_suffix(".xml")
+  file = annotations / pathlib.PurePosixPath(path).with_suffix(".xml")
   if not file.exists():
     return ()
-  tree = reading.xml_text(file.read_bytes(), str(file))
+  tree = reading.xml_text(paths.read_bytes(file), str(file))
   w, h = (_number(tree, f"size/{s}", file) for s in ("width", "height"))
   if w <= 0 or h <= 0:
     raise errors.UserError(f"{file}: size: {w} x {h} px is no frame.")
   return tuple(_box(entry, w, h, file) for entry in tree.findall("object"))
 
 
-def _box(entry: Any, w: float, h: float, file: pathlib.Path) -> frames.Box:
+def _box(entry: Any, w: float, h: float, file: epath.Path) -> frames.Box:
   wnid = _text(entry, "name", file)
   if wnid not in _index_of():
     raise errors.UserError(f"{file}: {wnid!r} is not one of the 30 wnids.")
@@ -249,7 +252,7 @@ def _box(entry: Any, w: float, h: float, file: pathlib.Path) -> frames.Box:
   return frames.Box(_index_of()[wnid], **scaled)
 
 
-def _number(node: Any, path: str, file: pathlib.Path) -> float:
+def _number(node: Any, path: str, file: epath.Path) -> float:
   text = _text(node, path, file)
   try:
     value = float(text)
@@ -260,7 +263,7 @@ def _number(node: Any, path: str, file: pathlib.Path) -> float:
   return value
 
 
-def _text(node: Any, path: str, file: pathlib.Path) -> str:
+def _text(node: Any, path: str, file: epath.Path) -> str:
   text = node.findtext(path)
   if text is None:
     raise errors.UserError(

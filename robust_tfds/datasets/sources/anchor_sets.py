@@ -10,12 +10,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import pathlib
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
 from typing import Any
 
+from etils import epath
+
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.datasets import frames
 from robust_tfds.datasets.sources import folders
@@ -42,7 +44,7 @@ class Anchor:
   def members(
     self,
     labels_of: Callable[[str], tuple[int, ...]],
-    pictures: pathlib.Path | None = None,
+    pictures: epath.Path | None = None,
   ) -> list[frames.Frame]:
     """The anchor and its frames in the order of their offsets, without pixels.
 
@@ -66,11 +68,11 @@ class Anchor:
 
 
 def with_pixels(
-  frame: frames.Frame, pictures: pathlib.Path, **facts: Any
+  frame: frames.Frame, pictures: epath.Path, **facts: Any
 ) -> frames.Frame:
   """A frame that is read from a folder, with further fields."""
   read, read_anchor = (
-    functools.partial(_bytes, str(pictures / path))
+    functools.partial(paths.read_bytes, str(pictures / path))
     for path in (frame.example_id, frame.group_id)
   )
   return dataclasses.replace(frame, read=read, read_anchor=read_anchor, **facts)
@@ -84,17 +86,18 @@ def files(
   return folders.SourceFolders(roots, instructions)
 
 
-def check_files(paths: Sequence[str | os.PathLike], advice: str) -> None:
+def check_files(files: Sequence[str | os.PathLike], advice: str) -> None:
   """Refuses a source with missing frames before anything is written.
 
   Raises:
     FileNotFoundError: names the first ones and says how many.
   """
-  absent = [os.fspath(p) for p in paths if not os.path.exists(p)]
+  there = paths.exist(files)
+  absent = [os.fspath(p) for p, is_there in zip(files, there) if not is_there]
   if absent:
     more = f" and {len(absent) - _LISTED} more" if len(absent) > _LISTED else ""
     raise FileNotFoundError(
-      f"{len(absent)} of {len(paths)} frames are missing:"
+      f"{len(absent)} of {len(files)} frames are missing:"
       f" {', '.join(absent[:_LISTED])}{more}.\n{advice}"
     )
 
@@ -109,12 +112,9 @@ def candidates(path_at: Callable[[int], str], folder: os.PathLike) -> list[int]:
   Raises:
     FileNotFoundError: a frame is missing between frames that are there.
   """
-  root = os.fspath(folder)
-  there = [
-    o
-    for o in range(-frames.K, frames.K + 1)
-    if o and path_at(o) and os.path.exists(os.path.join(root, path_at(o)))
-  ]
+  offsets = [o for o in range(-frames.K, frames.K + 1) if o and path_at(o)]
+  files = [paths.of(folder) / path_at(o) for o in offsets]
+  there = [o for o, is_there in zip(offsets, paths.exist(files)) if is_there]
   for sign in (-1, 1):
     side = {abs(o) for o in there if o * sign > 0}
     holes = set(range(1, max(side, default=0))) - side
@@ -125,11 +125,6 @@ def candidates(path_at: Callable[[int], str], folder: os.PathLike) -> list[int]:
   return there
 
 
-def classes(label_map: pathlib.Path) -> list[dict[str, Any]]:
+def classes(label_map: epath.Path) -> list[dict[str, Any]]:
   """A set's classes in the order of their ids: `name`, `members` and so on."""
   return reading.json_file(label_map)["classes"]
-
-
-def _bytes(path: str) -> bytes:
-  with open(path, "rb") as f:
-    return f.read()

@@ -14,7 +14,9 @@ import pathlib
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
+from robust_tfds import paths
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets.sources import folders
 from robust_tfds.reading import archives
@@ -47,8 +49,7 @@ class File:
     """
     if self.member is not None:
       return archives.data(self.member)
-    with open(self.path, "rb") as f:
-      return f.read()
+    return paths.read_bytes(self.path)
 
 
 def find(
@@ -74,7 +75,7 @@ def find(
     FileNotFoundError: in none of the places; says what was looked for, where.
     UserError: an archive that is not whole, see `reading.archives`.
   """
-  root = pathlib.Path(os.fspath(manual_dir))
+  root = paths.of(manual_dir)
   files = _in_folder(root / folder)
   if marker in files or (files and not marker):
     return files
@@ -97,21 +98,16 @@ def picture(file: File) -> np.ndarray:
   return geometry.decode(file.data(), "whole", file.where)
 
 
-def _in_folder(folder: pathlib.Path) -> dict[str, File]:
-  files = {}
-  for path, _, names in os.walk(folder):
-    for name in names:
-      full = os.path.join(path, name)
-      if folders.is_hidden(pathlib.PurePath(name)):
-        continue
-      below = os.path.relpath(full, folder).replace(os.sep, "/")
-      files[below] = File(below, full)
-  return dict(sorted(files.items()))
+def _in_folder(folder: epath.Path) -> dict[str, File]:
+  return {
+    below: File(below, whole)
+    for below, whole in sorted(paths.files_below(folder))
+    if not folders.is_hidden(pathlib.PurePosixPath(below))
+  }
 
 
-def _in_archive(archive: pathlib.Path, folder: str) -> dict[str, File]:
-  state = archive.stat()
-  members = _members(str(archive), state.st_size, state.st_mtime_ns)
+def _in_archive(archive: epath.Path, folder: str) -> dict[str, File]:
+  members = _members(str(archive), paths.state(archive))
   start = f"{folder}/"
   files = {
     m.name.removeprefix(start): File(m.name.removeprefix(start), m.archive, m)
@@ -123,8 +119,6 @@ def _in_archive(archive: pathlib.Path, folder: str) -> dict[str, File]:
 
 
 @functools.lru_cache(maxsize=4)
-def _members(
-  archive: str, size: int, changed: int
-) -> tuple[archives.Member, ...]:
-  del size, changed  # an archive that was replaced is read again
+def _members(archive: str, state: paths.State) -> tuple[archives.Member, ...]:
+  del state  # an archive that was replaced is read again
   return tuple(archives.members(archive))

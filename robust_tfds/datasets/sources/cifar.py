@@ -10,14 +10,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import pathlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from absl import logging
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.datasets import pictures
 from robust_tfds.datasets.sources import folders
 from robust_tfds.reading import archives
@@ -142,7 +143,7 @@ def test_images(
       return prepared
     place = _downloaded(cifar, dl_manager, manual)
   if place.suffix == _RECORDS_SUFFIX:
-    return _records(cifar, place.read_bytes(), str(place))
+    return _records(cifar, paths.read_bytes(place), str(place))
   return _records(cifar, _in_archive(cifar, place), f"{place}: {cifar.batch}")
 
 
@@ -168,13 +169,13 @@ def _records(
   return labels, planes.transpose(0, 2, 3, 1)
 
 
-def _in_manual_dir(cifar: Cifar, root: pathlib.Path) -> pathlib.Path | None:
+def _in_manual_dir(cifar: Cifar, root: epath.Path) -> epath.Path | None:
   """The test batch, or the archive that holds it; None where neither is."""
   places = (root / cifar.batch, root / cifar.archive)
   return next((place for place in places if place.exists()), None)
 
 
-def _in_archive(cifar: Cifar, archive: pathlib.Path) -> bytes:
+def _in_archive(cifar: Cifar, archive: epath.Path) -> bytes:
   batches = archives.contents(archive, lambda name: name == cifar.batch)
   data = [content for _, content in batches]
   if not data:
@@ -208,8 +209,8 @@ def _rows(builder: Any) -> Iterator[tuple[bytes, int, np.ndarray]]:
 
 
 def _downloaded(
-  cifar: Cifar, dl_manager: Any, manual: pathlib.Path | None
-) -> pathlib.Path:
+  cifar: Cifar, dl_manager: Any, manual: epath.Path | None
+) -> epath.Path:
   absent = (
     f"No {cifar.name}: {manual or 'the manual dir'} holds neither {cifar.batch}"
     f" nor {cifar.archive}, and TFDS's {cifar.tfds} is not prepared"
@@ -217,7 +218,7 @@ def _downloaded(
   # Without a network TFDS tries again for minutes before it says so.
   logging.warning("%s; downloading %s.", absent, cifar.url)
   try:
-    return pathlib.Path(os.fspath(dl_manager.download(cifar.url)))
+    return paths.of(dl_manager.download(cifar.url))
   except Exception as e:  # TFDS raises many kinds for a missing network
     raise FileNotFoundError(
       f"{absent}; the archive could not be downloaded ({e})."

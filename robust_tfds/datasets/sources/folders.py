@@ -8,6 +8,9 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+from etils import epath
+
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.reading import archives as archives_lib
 
@@ -23,10 +26,10 @@ class SourceFolders:
     instructions: the end of every error.
   """
 
-  roots: tuple[pathlib.Path, ...]
+  roots: tuple[epath.Path, ...]
   instructions: str
 
-  def file(self, name: str, folders: Sequence[str]) -> pathlib.Path:
+  def file(self, name: str, folders: Sequence[str]) -> epath.Path:
     """A file, plain or gzipped (`.gz`): the first that exists.
 
     Raises:
@@ -39,16 +42,16 @@ class SourceFolders:
 
   def optional_file(
     self, name: str, folders: Sequence[str]
-  ) -> pathlib.Path | None:
+  ) -> epath.Path | None:
     """As `file`; None if there is none."""
-    paths = (
+    candidates = (
       path
       for place in self._places(name, folders)
       for path in (place, place.with_name(f"{name}.gz"))
     )
-    return next((path for path in paths if path.exists()), None)
+    return next((path for path in candidates if path.exists()), None)
 
-  def folder(self, candidates: Sequence[str]) -> pathlib.Path:
+  def folder(self, candidates: Sequence[str]) -> epath.Path:
     """The first folder that exists.
 
     Raises:
@@ -60,15 +63,15 @@ class SourceFolders:
       raise self._absent("folder of frames", looked)
     return folder
 
-  def optional_folder(self, candidates: Sequence[str]) -> pathlib.Path | None:
+  def optional_folder(self, candidates: Sequence[str]) -> epath.Path | None:
     """The first folder that exists, None if none does."""
     looked = (r / c for r in self.roots for c in candidates)
     return next((path for path in looked if path.is_dir()), None)
 
-  def _places(self, name: str, folders: Sequence[str]) -> list[pathlib.Path]:
+  def _places(self, name: str, folders: Sequence[str]) -> list[epath.Path]:
     return [root / f / name for root in self.roots for f in folders]
 
-  def _absent(self, what: str, looked: Sequence[pathlib.Path]) -> OSError:
+  def _absent(self, what: str, looked: Sequence[epath.Path]) -> OSError:
     return FileNotFoundError(
       f"No {what}. Looked for {', '.join(map(str, looked))}."
       f"\n{self.instructions}"
@@ -97,17 +100,17 @@ def is_hidden(path: pathlib.PurePath) -> bool:
   return path.name.startswith(".") or path.name.lower() in _LEFT_BEHIND
 
 
-def manual_dir(dl_manager: Any) -> pathlib.Path | None:
+def manual_dir(dl_manager: Any) -> epath.Path | None:
   """The manual dir of a download manager; None where it has none, or no files."""
   try:
-    return pathlib.Path(os.fspath(dl_manager.manual_dir))
+    return paths.of(dl_manager.manual_dir)
   except AssertionError:  # TFDS's way to say so
     return None
 
 
 def extracted(
   dl_manager: Any, archives: Sequence[str], folder: str
-) -> tuple[pathlib.Path, ...]:
+) -> tuple[epath.Path, ...]:
   """The manual dir, and an archive's contents if its folder is not there.
 
   Args:
@@ -115,18 +118,18 @@ def extracted(
     archives: names of archives in the manual dir, the first that exists counts.
     folder: what the archive holds; if it is there, nothing is extracted.
   """
-  root = pathlib.Path(os.fspath(dl_manager.manual_dir))
+  root = paths.of(dl_manager.manual_dir)
   present = [root / a for a in archives if (root / a).exists()]
   if not present or (root / folder).is_dir():
     return (root,)
   archive = present[0]
-  state = archive.stat()
-  name = f"{archive.name}.{state.st_size}.{state.st_mtime_ns}"
-  place = pathlib.Path(os.fspath(dl_manager.download_dir)) / "extracted" / name
+  state = paths.state(archive)
+  name = f"{archive.name}.{state.size}.{state.changed[0]}"
+  place = paths.of(dl_manager.download_dir) / "extracted" / name
   return root, archives_lib.extract(archive, place)
 
 
-def text(path: pathlib.Path) -> str:
+def text(path: epath.Path) -> str:
   """The text of a file, plain or gzipped (`.gz`).
 
   Raises:

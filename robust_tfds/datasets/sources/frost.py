@@ -9,6 +9,9 @@ import tempfile
 from collections.abc import Iterable
 from typing import Any
 
+from etils import epath
+
+from robust_tfds import paths
 from robust_tfds.datasets.sources import folders
 
 _URL = (
@@ -39,13 +42,33 @@ def find(dl_manager: Any) -> str:
   return _downloaded(dl_manager, frost_pictures.SHA256)
 
 
+def copied(folder: str | os.PathLike, place: epath.Path) -> str:
+  """The frost pictures of a folder, copied to where other machines read them.
+
+  Args:
+    folder: as `find` gives it.
+    place: made if need be.
+
+  Returns:
+    The folder of the copies.
+  """
+  from robust_tfds.corruptions import frost_pictures
+
+  copies = place / "frost"
+  copies.mkdir(parents=True, exist_ok=True)
+  for name in frost_pictures.USED:
+    data = (epath.Path(folder) / name).read_bytes()
+    (copies / name).write_bytes(data)
+  return os.fspath(copies)
+
+
 def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:
   """Fetches the pictures and lays them into one folder under their names.
 
   The folder is gone when the process ends.
   """
   try:
-    paths = dl_manager.download({n: f"{_URL}/{n}" for n in names})
+    files = dl_manager.download({n: f"{_URL}/{n}" for n in names})
   except Exception as e:  # TFDS raises many kinds for a missing network
     raise FileNotFoundError(
       f"The frost pictures could not be downloaded ({e}). Put frost1.png ..."
@@ -54,6 +77,7 @@ def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:
     ) from e
   folder = tempfile.mkdtemp(prefix="frost")
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
-  for name, path in paths.items():
-    shutil.copy(path, f"{folder}/{name}")
+  for name, path in files.items():
+    with open(f"{folder}/{name}", "wb") as copy:
+      copy.write(paths.read_bytes(path))
   return folder

@@ -18,12 +18,15 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets.sources import folders
 from robust_tfds.reading import archives
+from robust_tfds.reading import limits
 
 VALIDATION_TAR = "ILSVRC2012_img_val.tar"
 _DEVKIT_TAR = "ILSVRC2012_devkit_t12.tar.gz"
@@ -65,7 +68,7 @@ class File:
     """The file's bytes."""
     if self.member is not None:
       return archives.data(self.member)
-    return pathlib.Path(self.path).read_bytes()
+    return paths.read_bytes(self.path)
 
   def picture(self, rule: str, *, convert_last: bool = False) -> np.ndarray:
     """uint8 `[H, W, 3]`, cropped by a rule of `geometry.py`."""
@@ -96,7 +99,7 @@ def clean(manual_dir: os.PathLike) -> list[File]:
     FileNotFoundError: none; says what was looked for, where.
     UserError: images without a label, or two of one name.
   """
-  root = pathlib.Path(os.fspath(manual_dir))
+  root = paths.of(manual_dir)
   archive = root / VALIDATION_TAR
   if archive.exists():
     members = archives.members(archive, _is_picture)
@@ -119,13 +122,17 @@ def clean(manual_dir: os.PathLike) -> list[File]:
   )
 
 
-def _images(folder: pathlib.Path) -> list[pathlib.Path]:
+def _images(folder: epath.Path) -> list[epath.Path]:
   if not folder.is_dir():
     return []
+  entries = paths.scan(folder)
   nested = [
-    p for d in folder.iterdir() if _WNID.fullmatch(d.name) for p in d.iterdir()
+    folder / entry.name / name
+    for entry in entries
+    if _WNID.fullmatch(entry.name)
+    for name in paths.names(folder / entry.name)
   ]
-  flat = [p for p in folder.iterdir() if p.is_file()]
+  flat = [folder / entry.name for entry in entries if entry.is_file()]
   return sorted(p for p in [*flat, *nested] if _is_picture(str(p)))
 
 
@@ -135,8 +142,8 @@ def _is_picture(name: str) -> bool:
 
 
 def _labelled(
-  root: pathlib.Path,
-  images: Iterable[tuple[str, pathlib.Path, archives.Member | None]],
+  root: epath.Path,
+  images: Iterable[tuple[str, epath.Path, archives.Member | None]],
 ) -> list[File]:
   """Files of (path below the root, file or archive, member), sorted by name."""
   truth = functools.cache(lambda: _ground_truth(root))
@@ -179,7 +186,7 @@ def _wnid_label(wnid: str, where: object) -> int:
   return _label_of()[wnid]
 
 
-def _ground_truth(root: pathlib.Path) -> list[int]:
+def _ground_truth(root: epath.Path) -> list[int]:
   """Label of each validation image by its number, devkit first."""
   for path in (
     root / _GROUND_TRUTH,
@@ -190,7 +197,8 @@ def _ground_truth(root: pathlib.Path) -> list[int]:
       meta = path.with_name(_META)
       if not meta.exists():
         raise FileNotFoundError(f"{path} needs the devkit's {meta} beside it.")
-      return _from_devkit(ids, meta, str(path))
+      data = reading.file_bytes(meta, limit=limits.TEXT_BYTES)
+      return _from_devkit(ids, io.BytesIO(data), str(path))
   if (root / _DEVKIT_TAR).exists():
     return _from_devkit_tar(root / _DEVKIT_TAR)
   return _from_tfds()
@@ -227,7 +235,7 @@ def _from_devkit(ids: list[int], meta: Any, where: str) -> list[int]:
   return [_wnid_label(by_id[i], where) for i in ids]
 
 
-def _from_devkit_tar(archive: pathlib.Path) -> list[int]:
+def _from_devkit_tar(archive: epath.Path) -> list[int]:
   parts = {
     pathlib.PurePosixPath(member.name).name: data
     for member, data in archives.contents(archive, _is_truth)

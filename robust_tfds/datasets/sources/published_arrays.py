@@ -9,14 +9,15 @@
 from __future__ import annotations
 
 import os
-import pathlib
 from collections.abc import Iterator
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.datasets import pictures
 from robust_tfds.datasets.sources import cifar as cifar_lib
@@ -37,7 +38,7 @@ def corrupted(
     UserError: another shape or dtype than it should have, labels that are no
       classes, or that differ between the severities.
   """
-  folder = pathlib.Path(os.fspath(manual_dir)) / f"{cifar.name}-C"
+  folder = paths.of(manual_dir) / f"{cifar.name}-C"
   length = IMAGES * len(conditions.SEVERITIES)
   array = _mapped(folder / f"{condition.name}.npy", (length, *_PICTURE), cifar)
   labels = _labels(folder / "labels.npy", length, cifar)
@@ -67,7 +68,7 @@ def sequences(
     FileNotFoundError: the array is not there.
     UserError: another shape or dtype than it should have.
   """
-  root = pathlib.Path(os.fspath(manual_dir))
+  root = paths.of(manual_dir)
   path = root / f"{cifar.name}-P" / f"{config}.npy"
   array = _mapped(path, (len(labels), *frames), cifar)
   for row, label in enumerate(labels):
@@ -75,7 +76,7 @@ def sequences(
 
 
 def _labels(
-  path: pathlib.Path, length: int, cifar: cifar_lib.Cifar
+  path: epath.Path, length: int, cifar: cifar_lib.Cifar
 ) -> np.ndarray:
   """The labels of the test images, which every severity has: int `[N]`."""
   labels = np.asarray(_mapped(path, (length,), cifar, kinds="iu"))
@@ -99,7 +100,7 @@ def _labels(
 
 
 def _mapped(
-  path: pathlib.Path,
+  path: epath.Path,
   shape: tuple[int, ...],
   cifar: cifar_lib.Cifar,
   *,

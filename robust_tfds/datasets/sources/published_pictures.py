@@ -14,8 +14,11 @@ import pathlib
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+from etils import epath
+
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets import pictures
 from robust_tfds.datasets.sources import folders
@@ -48,7 +51,7 @@ def find(
       one of another size; names it.
   """
   label_of = {wnid: i for i, wnid in enumerate(wnids)}
-  root = pathlib.Path(os.fspath(manual_dir))
+  root = paths.of(manual_dir)
   class_of: dict[str, str] = {}
   for where, wnid, name, data in _files(root, set_folders, condition):
     if wnid not in label_of:
@@ -82,15 +85,19 @@ def group_tar(corruption: str) -> str:
 
 
 def _files(
-  root: pathlib.Path, names: Sequence[str], condition: conditions.Condition
+  root: epath.Path, names: Sequence[str], condition: conditions.Condition
 ) -> Iterator[_File]:
   below = f"{condition.name}/{condition.level}"
   places = [root / name / below for name in names]
   for place in places:
-    files = sorted(p for p in place.glob("*/*") if not folders.is_hidden(p))
+    files = [
+      place / wnid / name
+      for wnid, name in paths.two_deep(place)
+      if not folders.is_hidden(pathlib.PurePath(name))
+    ]
     if files:
       yield from (
-        (str(p), p.parent.name, p.name, p.read_bytes()) for p in files
+        (str(p), p.parent.name, p.name, paths.read_bytes(p)) for p in files
       )
       return
   tars = [root / f"{name}.tar" for name in names if name]
@@ -109,7 +116,7 @@ def _files(
   )
 
 
-def _members(archive: pathlib.Path, below: str) -> Iterator[_File]:
+def _members(archive: epath.Path, below: str) -> Iterator[_File]:
   """The members `[<folder>/]<corruption>/<severity>/<wnid>/<name>`."""
 
   def belongs(name: str) -> bool:

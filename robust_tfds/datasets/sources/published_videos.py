@@ -14,7 +14,10 @@ import pathlib
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+from etils import epath
+
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.datasets import movie_feature
 from robust_tfds.datasets.sources import folders
 from robust_tfds.reading import archives
@@ -47,7 +50,7 @@ def find(
     video_files.BrokenVideoError: a video that cannot be read or has other frames.
   """
   label_of = {wnid: i for i, wnid in enumerate(wnids)}
-  root = pathlib.Path(os.fspath(manual_dir))
+  root = paths.of(manual_dir)
   roots = [root / set_folder, root]
   ids: dict[str, str] = {}
   for where, wnid, name, data in _files(roots, config):
@@ -66,21 +69,26 @@ def find(
     yield example_id, label_of[wnid], _validated(data, where, shape)
 
 
-def _files(roots: Sequence[pathlib.Path], config: str) -> Iterator[_File]:
+def _files(roots: Sequence[epath.Path], config: str) -> Iterator[_File]:
   for root in roots:
-    files = sorted(p for p in (root / config).glob("*/*") if _is_video(p))
+    place = root / config
+    files = [
+      place / wnid / name
+      for wnid, name in paths.two_deep(place)
+      if _is_video(pathlib.PurePath(name))
+    ]
     if files:
       yield from (
-        (str(p), p.parent.name, p.name, p.read_bytes()) for p in files
+        (str(p), p.parent.name, p.name, paths.read_bytes(p)) for p in files
       )
       return
   yield from _in_archives(roots, config)
 
 
-def _in_archives(roots: Sequence[pathlib.Path], config: str) -> Iterator[_File]:
+def _in_archives(roots: Sequence[epath.Path], config: str) -> Iterator[_File]:
   """The videos of the first archive that holds any."""
   fault: errors.UserError | None = None
-  for archive in (a for root in roots for a in sorted(root.glob("*.tar"))):
+  for archive in _tars(roots):
     try:
       members = _members(archive, config)
     except _Empty as e:  # may be of another set
@@ -99,6 +107,12 @@ def _in_archives(roots: Sequence[pathlib.Path], config: str) -> Iterator[_File]:
   )
 
 
+def _tars(roots: Sequence[epath.Path]) -> Iterator[epath.Path]:
+  for root in roots:
+    names = (pathlib.PurePath(name) for name in paths.names(root))
+    yield from (root / n for n in names if n.match("*.tar"))
+
+
 class _Empty(Exception):
   """An archive without videos of a condition, and what else is wrong with it."""
 
@@ -107,7 +121,7 @@ class _Empty(Exception):
     self.fault = fault
 
 
-def _members(archive: pathlib.Path, config: str) -> list[archives.Member]:
+def _members(archive: epath.Path, config: str) -> list[archives.Member]:
   """An archive's videos of a condition, by wnid and name.
 
   Raises:

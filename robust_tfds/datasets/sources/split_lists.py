@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-import pathlib
 from collections.abc import Iterator
 
+from etils import epath
+
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.datasets import videos
 from robust_tfds.datasets.sources import class_lists
@@ -37,12 +39,12 @@ def ucf101(
     FileNotFoundError: a list or a listed video is not there.
     UserError: a broken line, or a class that classInd.txt does not have.
   """
-  root = pathlib.Path(os.fspath(manual_dir))
+  root = paths.of(manual_dir)
   entries = _ucf101(root, f"testlist0{split}.txt", ucf101_classes(root))
   return video_lists.sources(entries, UCF101_INSTRUCTIONS)
 
 
-def ucf101_classes(root: pathlib.Path) -> dict[str, int]:
+def ucf101_classes(root: epath.Path) -> dict[str, int]:
   """Class -> label, by classInd.txt, which counts from 1.
 
   Raises:
@@ -73,13 +75,13 @@ def hmdb51(
     UserError: a broken line, a list of a class that HMDB51 does not have, or two
       videos of one name.
   """
-  root = pathlib.Path(os.fspath(manual_dir))
+  root = paths.of(manual_dir)
   entries = _hmdb51(root, f"_test_split{split}.txt")
   return video_lists.sources(entries, HMDB51_INSTRUCTIONS)
 
 
 def _ucf101(
-  root: pathlib.Path, name: str, labels: dict[str, int]
+  root: epath.Path, name: str, labels: dict[str, int]
 ) -> Iterator[video_lists.Entry]:
   for where, line in _lines(root / _UCF101_LISTS / name, UCF101_INSTRUCTIONS):
     folder, _, file = line.partition("/")
@@ -93,8 +95,10 @@ def _ucf101(
     yield video_lists.Entry(where, file, labels[folder], [place])
 
 
-def _hmdb51(root: pathlib.Path, suffix: str) -> Iterator[video_lists.Entry]:
-  lists = sorted((root / _HMDB51_LISTS).glob(f"*{suffix}"))
+def _hmdb51(root: epath.Path, suffix: str) -> Iterator[video_lists.Entry]:
+  folder_of_lists = root / _HMDB51_LISTS
+  names = paths.names(folder_of_lists)
+  lists = [folder_of_lists / name for name in names if name.endswith(suffix)]
   if not lists:
     raise FileNotFoundError(
       f"No {root / _HMDB51_LISTS}/*{suffix}.\n{HMDB51_INSTRUCTIONS}"
@@ -119,7 +123,7 @@ def _hmdb51(root: pathlib.Path, suffix: str) -> Iterator[video_lists.Entry]:
         yield video_lists.Entry(where, name, label_of[folder], [place])
 
 
-def _lines(path: pathlib.Path, instructions: str) -> Iterator[tuple[str, str]]:
+def _lines(path: epath.Path, instructions: str) -> Iterator[tuple[str, str]]:
   """(place for errors, line) of the lines that are not empty."""
   if not path.exists():
     raise FileNotFoundError(f"No {path}.\n{instructions}")

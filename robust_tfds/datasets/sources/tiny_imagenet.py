@@ -6,10 +6,14 @@ import dataclasses
 import functools
 import os
 import pathlib
+from collections.abc import Callable
+from collections.abc import Collection
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.datasets import geometry
 from robust_tfds.reading import archives
@@ -41,7 +45,7 @@ class File:
     """The file's bytes."""
     if self.member is not None:
       return archives.data(self.member)
-    return pathlib.Path(self.path).read_bytes()
+    return paths.read_bytes(self.path)
 
   def picture(self, rule: str = "whole") -> np.ndarray:
     """uint8 `[H, W, 3]`, resized by a rule of `geometry.py`."""
@@ -79,6 +83,7 @@ def clean(manual_dir: os.PathLike | str) -> list[File]:
   root = _root(manual_dir)
   label_of = {wnid: i for i, wnid in enumerate(wnids(manual_dir))}
   source, text = _text(root, _ANNOTATIONS)
+  names_in = functools.cache(lambda folder: frozenset(paths.names(folder)))
   files: dict[str, File] = {}
   for number, line in enumerate(text.splitlines(), 1):
     if not line.strip():
@@ -92,12 +97,17 @@ def clean(manual_dir: os.PathLike | str) -> list[File]:
     name, wnid = parts[:2]
     if name in files:
       raise errors.UserError(f"{where}: {name!r} is listed twice.")
-    files[name] = _file(root, name, wnid, label_of[wnid], where)
+    files[name] = _file(root, name, wnid, label_of[wnid], where, names_in)
   return [files[name] for name in sorted(files)]
 
 
 def _file(
-  root: pathlib.Path, name: str, wnid: str, label: int, where: str
+  root: epath.Path,
+  name: str,
+  wnid: str,
+  label: int,
+  where: str,
+  names_in: Callable[[epath.Path], Collection[str]],
 ) -> File:
   if pathlib.PurePath(name).name != name:
     raise errors.UserError(f"{where}: {name!r} leaves its folder.")
@@ -106,17 +116,15 @@ def _file(
     if member is None:
       raise FileNotFoundError(f"{where}: {root} holds no {_PICTURES}/{name}.")
     return File(name, label, str(root), member)
-  crop = root / _CROPS / wnid / name
-  whole = root / _PICTURES / name
-  path = crop if crop.exists() else whole
-  if not path.exists():
-    raise FileNotFoundError(f"{where}: there is no {path}.")
-  return File(name, label, str(path))
+  for folder in (root / _CROPS / wnid, root / _PICTURES):
+    if name in names_in(folder):
+      return File(name, label, str(folder / name))
+  raise FileNotFoundError(f"{where}: there is no {root / _PICTURES / name}.")
 
 
-def _root(manual_dir: os.PathLike | str) -> pathlib.Path:
+def _root(manual_dir: os.PathLike | str) -> epath.Path:
   """The extracted folder, else the archive."""
-  base = pathlib.Path(os.fspath(manual_dir))
+  base = paths.of(manual_dir)
   for root in (base / NAME, base / f"{NAME}.zip"):
     if root.exists():
       return root
@@ -126,7 +134,7 @@ def _root(manual_dir: os.PathLike | str) -> pathlib.Path:
   )
 
 
-def _text(root: pathlib.Path, name: str) -> tuple[str, str]:
+def _text(root: epath.Path, name: str) -> tuple[str, str]:
   """(what messages begin with, text) of a list."""
   if root.suffix != ".zip":
     if not (root / name).exists():
@@ -138,17 +146,14 @@ def _text(root: pathlib.Path, name: str) -> tuple[str, str]:
   return member.where, reading.decode(archives.data(member), member.where)
 
 
-def _members(root: pathlib.Path) -> dict[str, archives.Member]:
+def _members(root: epath.Path) -> dict[str, archives.Member]:
   """The archive's files by their path below its folder."""
-  state = root.stat()
-  return _listed(str(root), state.st_size, state.st_mtime_ns)
+  return _listed(str(root), paths.state(root))
 
 
 @functools.lru_cache(maxsize=1)  # 120,000 names
-def _listed(
-  archive: str, size: int, changed: int
-) -> dict[str, archives.Member]:
-  del size, changed  # an archive that was replaced is read again
+def _listed(archive: str, state: paths.State) -> dict[str, archives.Member]:
+  del state  # an archive that was replaced is read again
   return {
     member.name.removeprefix(f"{NAME}/"): member
     for member in archives.members(archive)

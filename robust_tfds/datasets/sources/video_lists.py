@@ -10,11 +10,15 @@ import dataclasses
 import functools
 import pathlib
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from etils import epath
+
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.datasets import videos
 
 
@@ -33,7 +37,7 @@ class Entry:
   where: str
   example_id: str
   label: int
-  places: Sequence[pathlib.Path]
+  places: Sequence[epath.Path]
   extra: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
@@ -58,7 +62,7 @@ def sources(
         f"{entry.where}: {entry.example_id!r} is listed twice."
       )
     listed[entry.example_id] = entry
-  files = {name: _file(entry) for name, entry in listed.items()}
+  files = dict(zip(listed, _files(list(listed.values())), strict=True))
   absent = [name for name, file in files.items() if file is None]
   if absent and (not partial or len(absent) == len(listed)):
     first = ", ".join(str(listed[n].places[0]) for n in absent[:3])
@@ -70,7 +74,7 @@ def sources(
     videos.Source(
       name,
       listed[name].label,
-      functools.partial(_bytes, str(file)),
+      functools.partial(paths.read_bytes, str(file)),
       extra=listed[name].extra,
     )
     for name, file in files.items()
@@ -84,8 +88,8 @@ def plain(name: str) -> bool:
 
 
 def first_file(
-  root: pathlib.Path, names: Sequence[str], instructions: str
-) -> pathlib.Path:
+  root: epath.Path, names: Sequence[str], instructions: str
+) -> epath.Path:
   """The first list that exists; FileNotFoundError that names all of them."""
   path = next((root / n for n in names if (root / n).exists()), None)
   if path is None:
@@ -95,10 +99,11 @@ def first_file(
   return path
 
 
-def _file(entry: Entry) -> pathlib.Path | None:
-  return next((path for path in entry.places if path.is_file()), None)
-
-
-def _bytes(path: str) -> bytes:
-  with open(path, "rb") as f:
-    return f.read()
+def _files(entries: Sequence[Entry]) -> Iterator[epath.Path | None]:
+  """Where each entry's video lies."""
+  there = iter(paths.exist([place for e in entries for place in e.places]))
+  for entry in entries:
+    places = [place for place in entry.places if next(there)]
+    yield next(
+      (p for p in places if not paths.is_local(p) or p.is_file()), None
+    )

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
 
+from etils import epath
 from typing_extensions import TypedDict
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.datasets import videos
 from robust_tfds.datasets.sources import class_lists
@@ -70,7 +72,7 @@ def kinetics400(manual_dir: os.PathLike | str) -> list[videos.Source]:
     UserError: a list without the columns, a broken row, or a class that
       Kinetics-400 does not have.
   """
-  root = pathlib.Path(os.fspath(manual_dir))
+  root = paths.of(manual_dir)
   return video_lists.sources(
     _kinetics400(root), KINETICS400_INSTRUCTIONS, partial=True
   )
@@ -86,7 +88,7 @@ def ssv2(manual_dir: os.PathLike | str) -> list[videos.Source]:
     UserError: a broken list, labels that are not the 174 classes, or a template
       that is no class.
   """
-  root = pathlib.Path(os.fspath(manual_dir))
+  root = paths.of(manual_dir)
   return video_lists.sources(_ssv2(root), SSV2_INSTRUCTIONS)
 
 
@@ -98,7 +100,7 @@ def ucf101_ds(manual_dir: os.PathLike | str) -> list[videos.Source]:
     UserError: a missing column, an unknown class or kind of file, a clip listed
       twice, or a shift of another category than the paper's.
   """
-  root = pathlib.Path(os.fspath(manual_dir))
+  root = paths.of(manual_dir)
   return video_lists.sources(_ucf101_ds(root), UCF101_DS_INSTRUCTIONS)
 
 
@@ -110,7 +112,7 @@ def category_of() -> dict[str, str]:
   return {shift: name for name, shifts in table.items() for shift in shifts}
 
 
-def _kinetics400(root: pathlib.Path) -> Iterator[video_lists.Entry]:
+def _kinetics400(root: epath.Path) -> Iterator[video_lists.Entry]:
   path = video_lists.first_file(root, _KINETICS_LISTS, KINETICS400_INSTRUCTIONS)
   label_of = class_lists.packaged(class_lists.KINETICS400)
   for where, row in _rows(path, _KINETICS_COLUMNS):
@@ -157,7 +159,7 @@ class _Row(TypedDict):
   template: str
 
 
-def _ssv2(root: pathlib.Path) -> Iterator[video_lists.Entry]:
+def _ssv2(root: epath.Path) -> Iterator[video_lists.Entry]:
   label_of = _ssv2_labels(root)
   path = video_lists.first_file(root, _SSV2_LISTS, SSV2_INSTRUCTIONS)
   rows = reading.records(reading.json_file(path), list[_Row], str(path))
@@ -178,7 +180,7 @@ def _ssv2(root: pathlib.Path) -> Iterator[video_lists.Entry]:
     yield video_lists.Entry(where, file, label_of[template], [place])
 
 
-def _ssv2_labels(root: pathlib.Path) -> dict[str, int]:
+def _ssv2_labels(root: epath.Path) -> dict[str, int]:
   """Template without brackets -> label."""
   path = video_lists.first_file(root, _SSV2_LABELS, SSV2_INSTRUCTIONS)
   table = reading.records(reading.json_file(path), dict[str, Any], str(path))
@@ -193,7 +195,7 @@ def _ssv2_labels(root: pathlib.Path) -> dict[str, int]:
   return class_lists.labels(entries, str(path), _SSV2_CLASSES)
 
 
-def _ucf101_ds(root: pathlib.Path) -> Iterator[video_lists.Entry]:
+def _ucf101_ds(root: epath.Path) -> Iterator[video_lists.Entry]:
   labels = split_lists.ucf101_classes(root)
   places = (_UCF101_DS_LIST, f"{_UCF101_DS}/{_UCF101_DS_LIST}")
   path = video_lists.first_file(root, places, UCF101_DS_INSTRUCTIONS)
@@ -228,7 +230,7 @@ def _category(where: str, row: dict[str, str]) -> str:
 
 
 def _rows(
-  path: pathlib.Path, columns: Sequence[str]
+  path: epath.Path, columns: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, str]]]:
   """(place for errors, row) of a csv that has at least these columns."""
   for number, row in reading.csv_file(path, columns):

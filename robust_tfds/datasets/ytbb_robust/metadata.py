@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 from typing import TypeVar
 
+from etils import epath
 from typing_extensions import TypedDict
 
 from robust_tfds import errors
@@ -230,7 +231,7 @@ def reviewed(files: folders.SourceFolders) -> list[frames.Frame]:
 def _frames(
   anchor: Anchor,
   offsets: Mapping[str, Sequence[int]],
-  pictures: pathlib.Path | None = None,
+  pictures: epath.Path | None = None,
 ) -> list[frames.Frame]:
   """An anchor's frames, whose labels are its own."""
   near = {0, *offsets[anchor.key]} if anchor.key in offsets else set()
@@ -259,7 +260,7 @@ def _annotated(
   return listed, _named(str(pairs), reviewed_offsets, listed, _json(pairs))
 
 
-def _json(path: pathlib.Path) -> Annotations:
+def _json(path: epath.Path) -> Annotations:
   content = reading.json_text(folders.text(path), str(path))
   annotated = reading.records(content, Annotations, str(path))
   names = annotated["labels"]
@@ -307,7 +308,7 @@ def load(
 
 
 def _boxes(
-  path: pathlib.Path,
+  path: epath.Path,
 ) -> dict[tuple[str, int], tuple[frames.Box, ...]]:
   """(ytid, ms) -> boxes; the csv has xmin, xmax, ymin, ymax and no header."""
   index = {c["name"]: i for i, c in enumerate(classes())}
@@ -356,7 +357,7 @@ def _parse(key: str) -> re.Match[str]:
   return parts
 
 
-def _rows(path: pathlib.Path, columns: int) -> list[list[str]]:
+def _rows(path: epath.Path, columns: int) -> list[list[str]]:
   """The rows of a table, all of so many columns."""
   rows = []
   for line, row in reading.csv_text(folders.text(path), str(path)):

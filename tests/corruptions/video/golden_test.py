@@ -158,7 +158,15 @@ class SeededTest(parameterized.TestCase):
         continue
       checked += 1
       offset = np.tile([told["off_h"], told["off_w"]], (8, 1))
-      got = np.asarray(translation.crop(_big(), offset, 224))
+      clip = _big()
+      size = np.tile(np.array(clip.shape[1:3]), (8, 1))
+      drawn = translation.crops(size, offset, "code", np.full(8, 224))
+      frames = [
+        translation.apply(frame, None, {k: v[i] for k, v in drawn.items()})
+        for i, frame in enumerate(clip)
+      ]
+      got = np.stack(frames).reshape(8, 256, 256, 3)[:, :224, :224]
+      got = np.ascontiguousarray(got)
       digest = hashlib.sha256(got.tobytes()).hexdigest()
       self.assertEqual(digest, told["sha256_uint8"], key)
     self.assertGreaterEqual(checked, 9)

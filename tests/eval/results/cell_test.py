@@ -1,8 +1,5 @@
 """A cell's rows and its note."""
 
-import pathlib
-import tempfile
-
 import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -18,8 +15,7 @@ _FOG = cells_lib.Cell(
 
 def _note(cell: cells_lib.Cell) -> note_lib.Note:
   split = note_lib.split_of("test", np.array(["a"]))
-  empty = pathlib.Path(tempfile.mkdtemp())
-  return note_lib.make(cell.note(), split, empty)
+  return note_lib.make(cell.note(), split, {}, note_lib.File.of(b""))
 
 
 class CellTest(parameterized.TestCase):

@@ -15,7 +15,10 @@ from absl.testing import absltest
 from robust_tfds import errors
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import lock
+from robust_tfds.eval.results.process import Process
+from tests import fake_bucket
 
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
 _HOLD = """
 import pathlib, sys, time
 from robust_tfds.eval.results import lock
@@ -23,6 +26,14 @@ with lock.held(pathlib.Path(sys.argv[1]), ["a", "b"]) as held:
   (held.folder / "cells").mkdir()
   print(held.name, flush=True)
   time.sleep(600)
+"""
+_HOLD_IN_BUCKET = """
+import sys
+from etils import epath
+from tests import fake_bucket
+from robust_tfds.eval.results import lock
+with lock.held(epath.Path(sys.argv[1]), ["a", "b"]):
+  print("it goes on")
 """
 # The same, and what runs over other cells need too.
 _HOLD_MORE = _HOLD.replace(
@@ -39,6 +50,83 @@ def _race(root, barrier, results) -> None:
       time.sleep(0.5)
   except errors.UserError:
     results.put("refused")
+
+
+class BucketTest(absltest.TestCase):
+  """Locks where no file has a time that one can set."""
+
+  def setUp(self):
+    super().setUp()
+    self.root = fake_bucket.create(self) / "run"
+
+  def _locks(self) -> list[str]:
+    return sorted(fake_bucket.keys(self.root))
+
+  def test_nothing_is_left(self):
+    with lock.held(self.root, ["a"]) as held:
+      self.assertEqual(self._locks(), [f"running/{held.name}/run.json"])
+    self.assertEmpty(self._locks())
+
+  def test_the_same_cells_are_refused_and_others_are_not(self):
+    with lock.held(self.root, ["a", "b"]):
+      with lock.held(self.root, ["c"]):
+        with self.assertRaisesRegex(errors.UserError, "making 1 .*e.g. b: pro"):
+          with lock.held(self.root, ["b"]):
+            self.fail("two at once")
+      self.assertLen(self._locks(), 1)
+
+  def test_the_killed_are_gone_at_once(self):
+    env = fake_bucket.kill_at("wrote", "*/run.json", after=1)
+    run = [sys.executable, "-c", _HOLD_IN_BUCKET, str(self.root)]
+    ended = subprocess.run(run, env=env, cwd=_ROOT)
+    self.assertEqual(ended.returncode, -signal.SIGKILL)
+    self.assertLen(self._locks(), 1)
+    with lock.held(self.root, ["a"]) as held:
+      self.assertEqual(self._locks(), [f"running/{held.name}/run.json"])
+
+  def test_signs_of_life(self):
+    with mock.patch.object(lock, "BEAT_S", 0.01):
+      with lock.held(self.root, ["a"]) as held:
+        with fake_bucket.counted() as steps:
+          time.sleep(0.2)
+        self.assertGreater(steps["wrote"], 1)
+        text = (held.folder / "run.json").read_text()
+        self.assertEqual(json.loads(text)["cells"], ["a"])
+    time.sleep(0.05)
+    self.assertEmpty(self._locks())
+
+  def test_another_machine_is_stale_by_its_last_sign_of_life(self):
+    with lock.held(self.root, ["x"]) as held:
+      folder = held.folder.with_name("elsewhere-1-2-3")
+      text = (held.folder / "run.json").read_text()
+    (folder / "run.json").write_text(text)
+    with self.assertRaisesRegex(errors.UserError, "another run is making"):
+      with lock.held(self.root, ["x"]):
+        self.fail("two at once")
+    for left in ("run.json", "removed"), ():
+      self._age(folder)
+      with lock.held(self.root, ["x"]):
+        self.assertCountEqual(
+          fake_bucket.keys(folder) if folder.is_dir() else (), left
+        )
+
+  def _age(self, folder) -> None:
+    old = time.time() - lock.STALE_S - 5
+    for key in fake_bucket.keys(folder):
+      os.utime(fake_bucket.local_place(folder / key), (old, old))
+
+  def test_a_lock_that_was_broken_does_not_come_back(self):
+    """It may be writing its sign of life at that moment."""
+    with mock.patch.object(lock, "BEAT_S", 0.01):
+      first = lock.Lock(self.root, ["a"])
+      first.take(breaking=False)
+      with lock.held(self.root, ["a"], breaking=True) as held:
+        time.sleep(0.1)
+        with self.assertRaisesRegex(errors.UserError, "lock was removed"):
+          lock.check(self.root, first.name)
+        lock.check(self.root, held.name)
+      first.release()
+    self.assertEmpty(self._locks())
 
 
 class LockTest(absltest.TestCase):
@@ -82,27 +170,29 @@ class LockTest(absltest.TestCase):
 
   def test_other_cells_go_on_side_by_side(self):
     process, name = self._other()
-    (self.root / ".config.json.0.tmp").touch()  # may be the other's
-    with lock.held(self.root, ["c"]) as held:
-      self.assertFalse(held.alone())
+    temporary = self.root / f".config.json.{name}.tmp"
+    temporary.touch()
+    with lock.held(self.root, ["c"]):
+      self.assertLen(os.listdir(self.root / lock.FOLDER), 2)
     self.assertEqual(os.listdir(self.root / lock.FOLDER), [name])
-    self.assertTrue((self.root / ".config.json.0.tmp").exists())
+    self.assertTrue(temporary.exists())
 
   def test_the_killed_are_gone_at_once(self):
     process, name = self._other()
     process.send_signal(signal.SIGKILL)
     # Not waited for: a zombie is dead as well.
-    while lock.Process.parse(name).alive():
+    while Process.parse(name).alive():
       time.sleep(0.01)
-    (self.root / ".config.json.0.tmp").touch()
+    temporary = self.root / f".config.json.{name}.tmp"
+    temporary.touch()
     with lock.held(self.root, ["a"]) as held:
       self.assertEqual(os.listdir(self.root / lock.FOLDER), [held.name])
-      self.assertFalse((self.root / ".config.json.0.tmp").exists())
+      self.assertFalse(temporary.exists())
     self.assertEmpty(list(self.root.iterdir()))
 
   def test_a_process_of_the_same_number_is_another(self):
     with lock.held(self.root, ["a"]) as held:
-      this = lock.Process.parse(held.name)
+      this = Process.parse(held.name)
       older = f"{this.system}-{this.pid}-{this.started - 60}-0"
       os.rename(held.folder, held.folder.with_name(older))
       with lock.held(self.root, ["a"]) as next_one:
@@ -132,7 +222,7 @@ class LockTest(absltest.TestCase):
         path = held.folder / "run.json"
         os.utime(path, (1, 1))
         time.sleep(0.2)
-        self.assertGreater(path.stat().st_mtime, 1)
+        self.assertGreater(os.stat(path).st_mtime, 1)
 
   def test_breaking(self):
     process, name = self._other(_HOLD_MORE)

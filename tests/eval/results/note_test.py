@@ -21,7 +21,10 @@ class NoteTest(parameterized.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
     (self.folder / "x.npz").write_bytes(b"columns")
     split = note_lib.split_of("test", np.array(["a", "a", "b"]))
-    self.note = note_lib.make(_CELL.note(), split, self.folder)
+    self.file = note_lib.File.of(b"columns")
+    self.note = note_lib.make(
+      _CELL.note(), split, {"x.npz": self.file}, note_lib.File.of(b"ids")
+    )
     self.path = self.folder / note_lib.FILE
     self.path.write_text(note_lib.dumps(self.note))
 
@@ -35,7 +38,7 @@ class NoteTest(parameterized.TestCase):
     self.assertEqual(Cell.of_note(note), _CELL)
     self.assertEqual((note.split.rows, note.split.examples), (3, 2))
     self.assertEqual(note.files["x.npz"].size, 7)
-    note_lib.check_files(self.folder, note)
+    self.assertEqual(note.examples.size, 3)
 
   def test_the_ids_are_told_apart(self):
     ids = [["ab", "c"], ["a", "bc"], ["ab", "c", "d"], ["c", "ab"]]
@@ -46,9 +49,9 @@ class NoteTest(parameterized.TestCase):
     ("", "the file is empty"),
     ("{", "line 1"),
     ("[]", ""),
-    ('{"model": "m"}', "version: got None, expected 1"),
-    ('{"version": 2}', "version: got 2, expected 1"),
-    ('{"version": 1}', "model: missing"),
+    ('{"model": "m"}', "version: got None, expected 2"),
+    ('{"version": 1}', "version: got 1, expected 2"),
+    ('{"version": 2}', "model: missing"),
   )
   def test_other_json(self, text, message):
     self.path.write_text(text)
@@ -77,7 +80,7 @@ class NoteTest(parameterized.TestCase):
     if data is not None:
       path.write_bytes(data)
     with self.assertRaisesRegex(errors.UserError, f"^{path}: "):
-      note_lib.check_files(self.folder, self.note)
+      note_lib.read_file(path, self.file)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import pathlib
 from absl.testing import absltest
 
 from robust_tfds.eval.results import scored_folder
+from tests import fake_bucket
 
 
 class ScoredFolderTest(absltest.TestCase):
@@ -31,6 +32,20 @@ class ScoredFolderTest(absltest.TestCase):
     self._write(table="2")
     self.assertEqual(self._names(), {"table", "notes.txt", "scored.json"})
     self.assertEqual((self.folder / "table").read_text(), "2")
+
+  def test_in_a_bucket(self):
+    """The same; half of a score is no workdir, and is replaced."""
+    self.folder = fake_bucket.create(self) / "out"
+    files = {"cells": "1", "config.json": "{}", "table.csv": "1"}
+    self._write(**files)
+    self.assertEqual(self._names(), {*files, "scored.json"})
+    for step, name in (("copy", "*new/table.csv"), ("copied", "*/cells")):
+      with self.assertRaises(fake_bucket.Killed):
+        with fake_bucket.fault(step, name, fake_bucket.Killed()):
+          self._write(**files)
+      self.assertNotIn("config.json", self._names())
+      self._write(**files)
+      self.assertEqual(self._names(), {*files, "scored.json"})
 
   def test_what_no_score_wrote_stays(self):
     self.folder.mkdir()

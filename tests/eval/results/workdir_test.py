@@ -1,11 +1,14 @@
 """A run's folder: whose it is, its cells, and which it refuses."""
 
 import dataclasses
+import errno
 import json
+import multiprocessing
 import os
 import pathlib
 import re
 import shutil
+from unittest import mock
 
 import ml_collections
 import numpy as np
@@ -14,12 +17,16 @@ from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results import damage
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import lock
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.results.cell import Cell
+from tests import fake_bucket
 
 
 def _config(**data) -> ml_collections.ConfigDict:
@@ -40,6 +47,7 @@ def _columns(*ids: str) -> dict[str, np.ndarray]:
     "example_id": np.array(ids),
     "frame": np.zeros(len(ids), np.int32),
     "label": np.arange(len(ids)),
+    "top5": np.arange(5 * len(ids)).reshape(-1, 5),
   }
 
 
@@ -81,11 +89,11 @@ class ClaimTest(_WorkdirTest):
   def test_a_workdir_without_versions_is_of_version_1(self):
     self.workdir.claim(_config())
     self._edit(versions=None)
-    self._refuses("is a workdir of version 1; this code .* version 3")
+    self._refuses("is a workdir of version 1; this code .* version 4")
     with self.assertRaisesRegex(errors.UserError, "of version 1"):
       self.workdir.config()
 
-  @parameterized.parameters(2, 4)
+  @parameterized.parameters(3, 5)
   def test_another_version(self, version):
     self.workdir.claim(_config())
     pixels = provenance.PIXELS_VERSION
@@ -111,7 +119,7 @@ class ClaimTest(_WorkdirTest):
 
   def test_what_cannot_change_a_number_may_change(self):
     self.workdir.claim(_config())
-    other = _config(data_dir="/b", manual_dir="/m", cache_gib=1.0)
+    other = _config(data_dir="/b", manual_dir="/m", block_mib=1)
     other.batch_size, other.reports = 4, False
     self.workdir.claim(other)
     self.assertEqual(self.workdir.config(), other)
@@ -136,17 +144,6 @@ class CellsTest(_WorkdirTest):
     self.assertTrue(self.workdir.done(asked))
     self.assertEqual(self.workdir.note(asked).fingerprint, "old")
     self.assertFalse(self.workdir.done(_cell("fog_2")))
-
-  def test_hosts_write_shards(self):
-    cell = _cell("clean")
-    self.workdir.write_shard(cell, _columns("b"), 0, 2)
-    self.assertFalse(self.workdir.done(cell))
-    with self.assertRaisesRegex(FileNotFoundError, "process 1 of 2"):
-      self.workdir.merge_shards(cell, 2)
-    self.workdir.write_shard(cell, _columns("a"), 1, 2)
-    self.workdir.write_cell(cell, self.workdir.merge_shards(cell, 2))
-    ids = self.workdir.columns(cell)["example_id"]
-    self.assertEqual(ids.tolist(), ["a", "b"])
 
   def test_a_run_whose_lock_was_broken_finishes_no_cell(self):
     workdir = dataclasses.replace(self.workdir, writer="gone")
@@ -184,6 +181,55 @@ class CellsTest(_WorkdirTest):
         self.workdir.truth()
 
 
+_CONFIGS = ["clean", *(f"fog_{s}" for s in range(1, 6))]
+
+
+def _make_share(root: str, share: int, start, failed) -> None:
+  """Every third cell, as a run makes them."""
+  try:
+    cells = [_cell(config) for config in _CONFIGS[share::3]]
+    start.wait()
+    names_of_cells = ["/".join(cell.place) for cell in cells]
+    with lock.held(paths.of(root), names_of_cells) as held:
+      workdir = workdir_lib.Workdir(paths.of(root), held.name)
+      with lock.waiting(workdir.path, "config", print):
+        workdir.claim(_config())
+        workdir.check_cells()
+      for cell in cells:
+        workdir.write_cell(cell, _columns(*"abc"), "test")
+        workdir.columns(cell)
+  except BaseException as e:
+    failed.put(f"{share}: {e!r}")
+    raise
+
+
+class ManyProcessesTest(_WorkdirTest):
+  @parameterized.parameters("disk", "bucket")
+  def test_of_one_workdir_at_once(self, kind):
+    root = self.workdir.path
+    if kind == "bucket":
+      root = fake_bucket.create(self) / "run"
+    context = multiprocessing.get_context("fork")
+    start, failed = context.Barrier(3), context.SimpleQueue()
+    processes = [
+      context.Process(target=_make_share, args=(str(root), i, start, failed))
+      for i in range(3)
+    ]
+    with mock.patch.object(lock, "_WAIT_S", 0.05):
+      for process in processes:
+        process.start()
+    for process in processes:
+      process.join()
+    self.assertTrue(failed.empty(), failed.empty() or failed.get())
+    workdir = workdir_lib.Workdir(root)
+    self.assertEmpty(workdir.damaged())
+    self.assertEqual(
+      [cell.condition.config for cell in workdir.cells()], _CONFIGS
+    )
+    names_of_files = [name for name, _ in paths.files_below(root)]
+    self.assertLen(names_of_files, 1 + 1 + 2 * len(_CONFIGS))
+
+
 class DamageTest(_WorkdirTest):
   """What the campaign did to cells, at every way to read one."""
 
@@ -193,18 +239,26 @@ class DamageTest(_WorkdirTest):
     for config in ("clean", "fog_1", "fog_2", "fog_3"):
       ids = "abc"
       self.workdir.write_cell(_cell(config), _columns(*ids), "test")
-    self.folder = self.workdir.cell_folder(_cell("fog_2"))
+    self.folder = pathlib.Path(self.workdir.cell_folder(_cell("fog_2")))
     self.npz = self.folder / "predictions.npz"
     self.note = self.folder / note_lib.FILE
 
-  def _damaged(self, *paths: pathlib.Path) -> None:
-    """Holds that `paths` are named, first of all and with what to do."""
+  def _damaged(self, *paths: pathlib.Path, sizes: bool = True) -> None:
+    """Holds that `paths` are named, first of all and with what to do.
+
+    Args:
+      *paths: what is damaged.
+      sizes: whether notes and sizes tell, without reading.
+    """
     damaged = self.workdir.damaged()
     named = [str(reason).split(": ")[0] for reason in damaged.values()]
     self.assertEqual(named, [str(p) for p in paths])
-    with self.assertRaisesRegex(
-      damage.DamagedError, f"^{re.escape(str(paths[0]))}: .*--repair"
-    ):
+    if sizes:
+      with self.assertRaisesRegex(
+        damage.DamagedError, f"^{re.escape(str(paths[0]))}: .*--repair"
+      ):
+        self.workdir.check_cells()
+    else:
       self.workdir.check_cells()
     for folder in damaged:
       self.workdir.move_aside(folder)
@@ -229,7 +283,7 @@ class DamageTest(_WorkdirTest):
       self.npz.write_bytes(new)
     with self.assertRaisesRegex(damage.DamagedError, f"^{self.npz}: "):
       self.workdir.columns(_cell("fog_2"))
-    self._damaged(self.npz)
+    self._damaged(self.npz, sizes=how != "flipped")
 
   @parameterized.parameters("", "{}", "[1]", "null", "{", '{"a": 1, "a": 2}')
   def test_other_notes(self, text):
@@ -237,15 +291,63 @@ class DamageTest(_WorkdirTest):
     self._refused_by_all(self.note)
     self._damaged(self.note)
 
-  def test_no_note(self):
-    self.note.unlink()
-    self._refused_by_all(self.note)
-    self._damaged(self.note)
+  def test_a_cell_without_its_note_is_not_finished(self):
+    written = self._contents()
+    for removed in (self.note, self.npz):
+      removed.unlink()
+      self.assertFalse(self.workdir.done(_cell("fog_2")))
+      self.assertLen(self.workdir.cells(), 3)
+      self.assertEmpty(self.workdir.damaged())
+    self.workdir.write_cell(_cell("fog_2"), _columns(*"abc"), "test")
+    self.assertEqual(self._contents(), written)
+
+  def _contents(self) -> dict[pathlib.Path, bytes]:
+    paths = pathlib.Path(self.workdir.path).rglob("*")
+    return {p: p.read_bytes() for p in paths if p.is_file()}
+
+  @parameterized.parameters("flipped", "cut", "gone")
+  def test_examples(self, how):
+    """What all cells share: named, and made anew with them."""
+    written = self._contents()
+    (path,) = pathlib.Path(self.workdir.examples).iterdir()
+    self.workdir.columns(_cell("fog_2"))
+    data = path.read_bytes()
+    if how == "gone":
+      path.unlink()
+    else:
+      flipped = bytes([*data[:50], data[50] ^ 1, *data[51:]])
+      path.write_bytes(flipped if how == "flipped" else data[:-9])
+    with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .*--repair"):
+      self.workdir.columns(_cell("fog_2"))
+    damaged = self.workdir.damaged()
+    self.assertLen(damaged, 4 if how == "gone" else 5)
+    for place, reason in damaged.items():
+      self.assertStartsWith(reason, f"{path}: ")
+      self.workdir.move_aside(place)
+    self.assertEmpty(self.workdir.cells())
+    for config in ("clean", "fog_1", "fog_2", "fog_3"):
+      self.workdir.write_cell(_cell(config), _columns(*"abc"), "test")
+    moved = self.workdir.path / "damaged"
+    again = {
+      p: d for p, d in self._contents().items() if moved not in p.parents
+    }
+    self.assertEqual(again, written)
+
+  def test_damaged_examples_are_written_again_with_any_cell(self):
+    (path,) = pathlib.Path(self.workdir.examples).iterdir()
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + b"x")
+    self.workdir.write_cell(_cell("fog_4"), _columns(*"abc"), "test")
+    self.assertEqual(path.read_bytes(), data)
+
+  def test_nobody_may_change_examples_that_cells_share(self):
+    columns = self.workdir.columns(_cell("fog_2"))
+    with self.assertRaisesRegex(ValueError, "read-only"):
+      columns["label"] += 1
 
   def test_a_file_in_a_cells_place(self):
     shutil.rmtree(self.folder)
     self.folder.write_text("x")
-    self.assertTrue(self.workdir.done(_cell("fog_2")))
     self._refused_by_all(self.note)
     self._damaged(self.note)
 
@@ -275,14 +377,14 @@ class DamageTest(_WorkdirTest):
 
   def test_columns_of_two_cells_swapped(self):
     columns = _columns(*"abc")
-    columns["label"] += 1
+    columns["top5"] = columns["top5"][:, ::-1]
     shutil.rmtree(self.folder)
     self.workdir.write_cell(_cell("fog_2"), columns, "test")
     other = self.workdir.cell_folder(_cell("fog_3")) / "predictions.npz"
     data = other.read_bytes()
     other.write_bytes(self.npz.read_bytes())
     self.npz.write_bytes(data)
-    self._damaged(self.npz, other)
+    self._damaged(self.npz, other, sizes=False)
 
   def test_other_examples_than_the_cells_beside_it(self):
     for ids in ("ab", "abd"):
@@ -315,7 +417,7 @@ class DamageTest(_WorkdirTest):
     self._refused_by_all(self.npz)
     self._damaged(self.npz)
     link = self.workdir.path.with_name("link")
-    link.symlink_to(self.workdir.path)
+    os.symlink(self.workdir.path, link)
     workdir_lib.Workdir(link).check_cells()
 
   def test_what_others_put_there_is_left_alone(self):
@@ -324,6 +426,73 @@ class DamageTest(_WorkdirTest):
     (self.folder.parent / "seeds").mkdir()
     self.workdir.check_cells()
     self.assertLen(self.workdir.cells(), 4)
+
+
+class BucketTest(_WorkdirTest):
+  """The same in a bucket."""
+
+  def setUp(self):
+    super().setUp()
+    self.bucket = fake_bucket.create(self) / "run"
+    for root in (self.workdir.path, self.bucket):
+      workdir = workdir_lib.Workdir(root)
+      workdir.claim(_config())
+      for config in ("clean", "fog_1", "fog_2"):
+        workdir.write_cell(_cell(config), _columns(*"abc"), "test")
+      workdir.write_truth({"images": [1]})
+    self.local, self.workdir = self.workdir, workdir
+
+  def test_holds_what_a_disk_does(self):
+    copy = pathlib.Path(self.create_tempdir().full_path)
+    fake_bucket.download(self.bucket, copy)
+    for name, whole in paths.files_below(self.local.path):
+      self.assertEqual((copy / name).read_bytes(), paths.read_bytes(whole))
+    self.assertLen(fake_bucket.keys(self.bucket), 10)
+    self.workdir.check(_config())
+    self.assertEqual(self.workdir.config(), _config())
+    self.assertEqual(self.workdir.cells(), self.local.cells())
+    self.assertEqual(self.workdir.truth(), {"images": [1]})
+    columns = self.workdir.columns(_cell("fog_1"))
+    self.assertEqual(columns["example_id"].tolist(), ["a", "b", "c"])
+    self.assertFalse(self.workdir.done(_cell("fog_3")))
+
+  def test_notes_and_sizes_are_checked_without_reading_columns(self):
+    with fake_bucket.counted() as steps:
+      self.workdir.check_cells()
+    self.assertEqual(steps["open"], 3)  # the notes
+    with fake_bucket.counted() as steps:
+      for cell in self.workdir.cells():
+        self.workdir.columns(cell)
+    # Notes and config.json for the list, then each file once.
+    self.assertEqual(steps["open"], 3 + 1 + 2 * 3 + 1)
+
+  def test_damage_is_moved_aside_object_by_object(self):
+    folder = self.workdir.cell_folder(_cell("fog_1"))
+    (folder / "predictions.npz").write_bytes(b"x")
+    with self.assertRaisesRegex(
+      damage.DamagedError, f"^{folder}/predictions.npz: 1 bytes.*--repair"
+    ):
+      self.workdir.check_cells()
+    for step in ("copied", "delete"):  # killed between copying and deleting
+      with self.assertRaises(fake_bucket.Killed):
+        with fake_bucket.fault(step, "*", fake_bucket.Killed()):
+          self._repair()
+    self._repair()
+    self.workdir.write_cell(_cell("fog_1"), _columns(*"abc"), "test")
+    self.workdir.check_cells()
+    left = fake_bucket.keys(self.bucket)
+    self.assertLen([k for k in left if not k.startswith("damaged/")], 10)
+
+  def _repair(self) -> None:
+    for path in self.workdir.damaged():
+      self.workdir.move_aside(path)
+
+  def test_what_a_bucket_refuses_is_said_in_words(self):
+    full = OSError(errno.EDQUOT, "no quota")
+    with fake_bucket.fault("write", "*.npz", full):
+      with self.assertRaisesRegex(disk.DiskError, "could not be .* no quota"):
+        self.workdir.write_cell(_cell("fog_3"), _columns(*"abc"), "test")
+    self.assertFalse(self.workdir.done(_cell("fog_3")))
 
 
 class LayoutTest(_WorkdirTest):

@@ -125,7 +125,7 @@ class RunnerTest(parameterized.TestCase):
         config.data.file_format = "array_record"
         config.data.data_dir = str(self.base / "array_record_data")
       else:
-        config.data.cache_gib = 0.0
+        config.data.block_mib = 3
     runner.Runner(plan_lib.make(config), workdir).run()
     got, want = (
       {(r.config, r.metric): r.value for r in table.read(w / "table.csv")}
@@ -142,7 +142,8 @@ class RunnerTest(parameterized.TestCase):
         predictions.read(
           predictions.folder(
             w / "cells", "digits_cnn", "digits_c", config, "seed0"
-          )
+          ),
+          w / "examples",
         )[0]
         for w in (workdir, self.base / "first")
       ]
@@ -174,7 +175,8 @@ class RunnerTest(parameterized.TestCase):
 
   def test_damaged_cells_are_named_and_repaired(self):
     workdir = self._copy("damaged")
-    shutil.copytree(self.base / "first" / "cells", workdir / "cells")
+    for folder in ("cells", "examples"):
+      shutil.copytree(self.base / "first" / folder, workdir / folder)
     fog, noise = (
       workdir / f"cells/digits_cnn/digits_c/{name}/seed0"
       for name in ("brightness_3", "gaussian_noise_1")
@@ -186,7 +188,7 @@ class RunnerTest(parameterized.TestCase):
     self.assertEqual(done.returncode, 1)
     self.assertNotIn("Traceback", done.stderr)
     self.assertRegex(
-      done.stderr, f"Error: {fog}: holds the cell .*2 cells are .*--repair"
+      done.stderr, f"Error: {fog}: holds the cell .*2 are damaged.*--repair"
     )
     done = _launch(workdir, "--repair")
     self.assertEqual(done.returncode, 0, done.stderr)
@@ -203,7 +205,7 @@ class RunnerTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("config.json", "{"),
-    ("config.json", '{"versions": {"workdir": 3, "pixels": 3}}'),
+    ("config.json", '{"versions": {"workdir": 4, "pixels": 3}}'),
     ("models/digits_cnn/recipe.json", "[]"),
     ("models/digits_cnn/variables/_METADATA", "x"),
   )

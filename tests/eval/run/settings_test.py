@@ -37,7 +37,7 @@ class CheckTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("data.limit", (-1, True, 2.0, "3", None)),
-    ("data.cache_gib", (_NAN, _INF, -1.0, "4")),
+    ("data.block_mib", (0, -1, 1.5, "4")),
     ("data.severities", ((), (1, 1), "3", (1.5,), (True,), None)),
     ("data.corruptions", ("", (), ("fog", "fog"), "fog,fog", 3, (3,), None)),
     ("data.file_format", ("riegeli", 3)),
@@ -91,7 +91,7 @@ class CheckTest(parameterized.TestCase):
     ("data.severities", 3),
     ("data.severities", [1, 3]),
     ("data.corruptions", ["fog"]),
-    ("data.cache_gib", 4),
+    ("data.block_mib", 4),
     ("data.manual_dir", None),
     ("seed", np.int64(3)),
     (f"{_TRAIN}", ml_collections.ConfigDict()),

@@ -54,7 +54,7 @@ class DigitsTest(parameterized.TestCase):
 
   def _cell(self, model: str) -> dict:
     folder = self.base / "first/cells" / model / "digits_vid_robust/clean/seed0"
-    return predictions.read(folder)[0]
+    return predictions.read(folder, self.base / "first/examples")[0]
 
   def test_rows_follow_from_the_predictions(self):
     columns = self._cell("digits_cnn")
@@ -163,7 +163,8 @@ class VidTest(parameterized.TestCase):
   def test_projection(self):
     """By hand: crop, mean level, best member of each class."""
     columns, _ = predictions.read(
-      self.base / "first/cells/level/imagenet_vid_robust/clean/seed0"
+      self.base / "first/cells/level/imagenet_vid_robust/clean/seed0",
+      self.base / "first/examples",
     )
     space = label_space.get("imagenet_vid_robust")
     root = self.base / "manual" / natural_videos.PUBLISHED

@@ -13,8 +13,9 @@ from absl.testing import absltest
 
 from robust_tfds import models
 from robust_tfds.configs import coco_c
+from robust_tfds.eval.pipeline import blocks
+from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results import table
-from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
 from robust_tfds.models.convert import report
@@ -61,18 +62,16 @@ class PublishedDetectorTest(absltest.TestCase):
     )
     for metric in ("p", "segm/p"):
       self.assertLen(table.select(rows, metric=metric), 1)
-    path = next(base.glob("run/cells/*/*/clean/*/predictions.npz"))
-    with np.load(path, allow_pickle=False) as kept:
-      self.assertLen(kept["masks"], 3)
-      shown = (kept["classes"] >= 0).sum(axis=1)
-      self.assertEqual(
-        [len(m.split()) for m in kept["masks"].tolist()], shown.tolist()
-      )
-      self.assertGreater(shown.sum(), 0)
+    cell = next(base.glob("run/cells/*/*/clean/*"))
+    columns, _ = predictions.read(cell, base / "run" / "examples")
+    self.assertLen(columns["masks"], 3)
+    shown = (columns["classes"] >= 0).sum(axis=1)
+    self.assertEqual([len(m.split()) for m in columns["masks"]], shown.tolist())
+    self.assertGreater(shown.sum(), 0)
     truth = json.loads((base / "run" / "truth.json").read_text())
     self.assertLen(truth["annotations"], 3)
 
-    with mock.patch.object(cells_lib.CellMaker, "run") as never:
+    with mock.patch.object(blocks, "Blocks") as never:
       again = runner.Runner(plan_lib.make(_config(base)), base / "run").run()
     never.assert_not_called()
     self.assertEqual(again, rows)

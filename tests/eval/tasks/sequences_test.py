@@ -227,7 +227,7 @@ class RunTest(parameterized.TestCase):
     folder = predictions.folder(
       self.base / name / "cells", "digits_cnn", "digits_p", config, "seed0"
     )
-    return predictions.read(folder)[0]
+    return predictions.read(folder, self.base / name / "examples")[0]
 
   def test_rows(self):
     values = self._values(self.rows)

@@ -1,0 +1,304 @@
+"""Blocks: ranges of a host's examples, decoded once, ahead of their use.
+
+A block is a range of rows that becomes one part on disk (`eval/results/parts.py`).
+A thread reads its rows in the order of the set and makes batches of them; rows
+whose pixels need another canvas go into batches of their own. Two blocks' pixels
+are in memory at most: the one that is shown to the models and the one that is
+being read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import queue
+import threading
+import time
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+from typing import Protocol
+
+from robust_tfds.corruptions import canvas
+from robust_tfds.eval.pipeline import inputs
+
+Range = tuple[int, int]
+# Of pictures of any size, where a plan needs one: COCO's most frequent canvas.
+_USUAL_PX = (480, 640)
+_POLL_S = 0.2
+
+
+class Row(Protocol):
+  """One example, decoded."""
+
+  @property
+  def nbytes(self) -> int:
+    """Of its pixels."""
+    ...
+
+
+class Reader(Protocol):
+  """What rows are and how they become batches; a task may have its own."""
+
+  @property
+  def usual_nbytes(self) -> int:
+    """Pixels' bytes of a usual row, before one is read."""
+    ...
+
+  def rows(self, start: int, stop: int) -> Iterator[Any]:
+    """Rows `start` to `stop` of this host, each decoded once."""
+    ...
+
+  def group(self, row: Any) -> Hashable:
+    """Rows of one group may share a batch."""
+    ...
+
+  def batch(self, rows: Sequence[Any]) -> inputs.Batch:
+    """Rows of one group as a padded batch; of no rows all padding."""
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+  """A row of pictures or sequences."""
+
+  example: dict[str, Any]
+  nbytes: int
+
+
+class PictureReader:
+  """Rows of a source, by canvas where pictures vary in size."""
+
+  def __init__(self, source: inputs.Source):
+    """Reads nothing yet."""
+    self._source = source
+    # The batches of all hosts lie on one canvas, see `inputs.on_larger_canvas`.
+    self._by_canvas = None in source.shape and source.host.count == 1
+
+  @property
+  def usual_nbytes(self) -> int:
+    """See `Reader`."""
+    shape = self._source.shape
+    total = 1
+    for given, usual in zip(shape, (*shape[:-3], *_USUAL_PX, 3)):
+      total *= given or usual or 1
+    return total
+
+  def rows(self, start: int, stop: int) -> Iterator[Picture]:
+    """See `Reader`."""
+    for example in self._source.rows(start, stop):
+      yield Picture(example, example[self._source.pixels].nbytes)
+
+  def group(self, row: Picture) -> Hashable:
+    """The canvas that the picture needs."""
+    if not self._by_canvas:
+      return ()
+    height, width = row.example[self._source.pixels].shape[-3:-1]
+    return canvas.shape(height, width)
+
+  def batch(self, rows: Sequence[Picture]) -> inputs.Batch:
+    """See `Reader`."""
+    return self._source.batch([row.example for row in rows])
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+  """A batch of a block, or its end.
+
+  Attributes:
+    block: the rows' range.
+    batch: None at the end of the block.
+    nbytes: of the rows' pixels, given back by `Blocks.release`.
+  """
+
+  block: Range
+  batch: inputs.Batch | None = None
+  nbytes: int = 0
+
+
+class Blocks:
+  """Steps of all blocks of some ranges; a thread reads ahead of them.
+
+  Attributes:
+    waited_s: how long the steps' consumer waited for the next one.
+    reading_s: how long the thread worked on reading, decoding and stacking.
+  """
+
+  def __init__(
+    self,
+    reader: Reader,
+    ranges: Sequence[Range],
+    *,
+    batch_size: int,
+    block_rows: int,
+    block_nbytes: int,
+    equal_steps: bool = False,
+    check: Callable[[], None] = lambda: None,
+  ):
+    """Starts the thread.
+
+    Args:
+      reader: gives rows and batches.
+      ranges: of this host's rows that are to be read, ascending.
+      batch_size: rows of a batch.
+      block_rows: most rows of a block.
+      block_nbytes: of pixels; twice as many are in memory at most, or one batch.
+      equal_steps: batches are full wherever rows are left, however much room they
+        need, so that hosts whose pictures differ in size take as many steps.
+      check: raises what went wrong where steps are used; asked while the consumer
+        waits, for a step that is never released may be the reason.
+    """
+    self._reader, self._ranges = reader, ranges
+    self._batch_size, self._block_rows = batch_size, block_rows
+    self._equal_steps, self._check = equal_steps, check
+    self._block_nbytes, self._room = block_nbytes, _Room(2 * block_nbytes)
+    self._steps: queue.Queue[Step | BaseException | None] = queue.Queue()
+    self.waited_s = self.reading_s = 0.0
+    self._thread = threading.Thread(
+      target=self._read, name="blocks", daemon=True
+    )
+    self._thread.start()
+
+  def __iter__(self) -> Iterator[Step]:
+    """All steps in order.
+
+    Raises:
+      BaseException: what reading raised, or `check`.
+    """
+    while True:
+      start = time.perf_counter()
+      step = self._next()
+      self.waited_s += time.perf_counter() - start
+      if step is None:
+        return
+      if isinstance(step, BaseException):
+        raise step
+      yield step
+
+  def _next(self) -> Step | BaseException | None:
+    while True:
+      try:
+        return self._steps.get(timeout=_POLL_S)
+      except queue.Empty:
+        self._check()
+
+  def release(self, step: Step) -> None:
+    """Says that a step's pixels are no longer needed."""
+    self._room.give(step.nbytes)
+
+  def __enter__(self) -> Blocks:
+    """Itself."""
+    return self
+
+  def __exit__(
+    self,
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    trace: TracebackType | None,
+  ) -> None:
+    """Stops reading."""
+    self._room.close()
+    self._thread.join()
+
+  def _read(self) -> None:
+    try:
+      for first, last in self._ranges:
+        for start in range(first, last, self._block_rows):
+          self._block((start, min(start + self._block_rows, last)))
+      self._steps.put(None)
+    except _Closed:
+      pass
+    except BaseException as e:  # raised by the consumer
+      self._steps.put(e)
+
+  def _block(self, block: Range) -> None:
+    groups: dict[Hashable, list[Any]] = {}
+    held = 0  # bytes in groups that are no batch yet
+    # Hosts take as many steps each, also those whose share is one row shorter.
+    steps = -(-(block[1] - block[0]) // self._batch_size)
+    for row in self._timed(self._reader.rows(*block)):
+      if held + row.nbytes > self._block_nbytes and not self._equal_steps:
+        steps -= self._put_all(block, groups)
+        held = 0
+      self._room.take(row.nbytes, held)
+      held += row.nbytes
+      group = groups.setdefault(self._reader.group(row), [])
+      group.append(row)
+      if len(group) == self._batch_size:
+        held -= self._put(block, group)
+        steps -= 1
+        group.clear()
+    steps -= self._put_all(block, groups)
+    for _ in range(steps):
+      self._put(block, [])
+    self._steps.put(Step(block))
+
+  def _timed(self, rows: Iterator[Any]) -> Iterator[Any]:
+    while True:
+      start = time.perf_counter()
+      row = next(rows, None)
+      self.reading_s += time.perf_counter() - start
+      if row is None:
+        return
+      yield row
+
+  def _put_all(self, block: Range, groups: dict[Hashable, list[Any]]) -> int:
+    """Batches of what there is; gives their number."""
+    listed = [rows for rows in groups.values() if rows]
+    for rows in listed:
+      self._put(block, rows)
+    groups.clear()
+    return len(listed)
+
+  def _put(self, block: Range, rows: Sequence[Any]) -> int:
+    """One batch; gives the bytes of its rows."""
+    start = time.perf_counter()
+    batch = self._reader.batch(rows)
+    self.reading_s += time.perf_counter() - start
+    nbytes = sum(row.nbytes for row in rows)
+    self._steps.put(Step(block, batch, nbytes))
+    return nbytes
+
+
+class _Closed(Exception):
+  """Nobody needs more rows."""
+
+
+class _Room:
+  """So many bytes may be in use; who needs more waits."""
+
+  def __init__(self, most: int):
+    self._most, self._used = most, 0
+    self._closed = False
+    self._changed = threading.Condition()
+
+  def take(self, count: int, own: int) -> None:
+    """Waits for room while somebody may give some back.
+
+    Args:
+      count: bytes.
+      own: of those in use, what only the one who asks can give back.
+    """
+    with self._changed:
+      self._changed.wait_for(
+        lambda: (
+          self._closed or self._used <= own or self._used + count <= self._most
+        )
+      )
+      if self._closed:
+        raise _Closed
+      self._used += count
+
+  def give(self, count: int) -> None:
+    """Gives room back."""
+    with self._changed:
+      self._used -= count
+      self._changed.notify_all()
+
+  def close(self) -> None:
+    """Lets who waits give up."""
+    with self._changed:
+      self._closed = True
+      self._changed.notify_all()

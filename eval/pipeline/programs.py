@@ -1,0 +1,126 @@
+"""Compiled steps: ahead of their first use, in threads.
+
+A run shows every batch under many conditions to several models, each a program of
+its own. Called with shapes in place of arrays (`jax.ShapeDtypeStruct`) a `Program`
+is compiled in a thread and gives the shapes of its outputs, so that a whole chain
+of steps is compiled by calling it with shapes, in the order of use, while devices
+are busy with what is ready. Called with arrays it runs, and waits for its own
+compilation alone.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+from typing import ParamSpec
+from typing import TypeVar
+
+import jax
+from jax.sharding import Mesh
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec
+
+Key = tuple[tuple[tuple[int, ...], str], ...]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def cached(make: Callable[P, T]) -> Callable[P, T]:
+  """Like `functools.cache`, and makes nothing twice when threads ask at once."""
+  lock, remembered = threading.Lock(), functools.cache(make)
+
+  @functools.wraps(make)
+  def locked(*args: P.args, **kwargs: P.kwargs) -> T:
+    with lock:
+      return remembered(*args, **kwargs)  # type: ignore[arg-type]
+
+  return locked
+
+
+class Program:
+  """A step over sharded rows, compiled once for every set of shapes."""
+
+  def __init__(self, step: Callable, where: Mesh, bound: tuple[Any, ...] = ()):
+    """Compiles nothing yet.
+
+    Args:
+      step: f(*bound, *rows) -> arrays with a leading axis of rows.
+      where: the mesh over which the outputs' rows are sharded.
+      bound: first arguments of every call, such as weights.
+    """
+    self._step, self._bound = jax.jit(step), bound
+    self._rows = NamedSharding(where, PartitionSpec("data"))
+    self._lock = threading.Lock()
+    self._entries: dict[Key, _Entry] = {}
+
+  def __call__(self, *rows: Any) -> Any:
+    """Outputs of arrays, or the shapes of outputs where shapes are given."""
+    key = tuple((tuple(x.shape), str(x.dtype)) for x in rows)
+    with self._lock:
+      entry = self._entries.get(key)
+      if mine := entry is None:
+        entry = self._entries[key] = _Entry()
+    assert entry is not None
+    if mine:
+      with _TRACING:
+        entry.trace(lambda: self._step.lower(*self._bound, *rows))
+    if any(isinstance(x, jax.ShapeDtypeStruct) for x in rows):
+      if mine:
+        _compile_in_pool(entry)
+      return jax.tree.map(self._shape, entry.lowered.result().out_info)
+    if mine:
+      entry.compile()
+    return entry.compiled.result()(*self._bound, *rows)
+
+  def _shape(self, info: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(info.shape, info.dtype, sharding=self._rows)
+
+
+class _Entry:
+  """One compilation: its traced form, then its program, or what went wrong."""
+
+  def __init__(self) -> None:
+    self.lowered: concurrent.futures.Future = concurrent.futures.Future()
+    self.compiled: concurrent.futures.Future = concurrent.futures.Future()
+
+  def trace(self, lower: Callable[[], Any]) -> None:
+    """Traces; an error is that of whoever asks for the outcome."""
+    _settle(self.lowered, lower)
+
+  def compile(self) -> None:
+    """Compiles what was traced."""
+    _settle(self.compiled, lambda: self.lowered.result().compile())
+
+
+def _settle(future: concurrent.futures.Future, make: Callable[[], Any]) -> None:
+  try:
+    future.set_result(make())
+  except BaseException as e:  # raised by `result`
+    future.set_exception(e)
+
+
+def _compile_in_pool(entry: _Entry) -> None:
+  """Compiles beside this thread; waits while all of the pool have work.
+
+  So that a run that ends early has few compilations to wait for.
+  """
+  _ROOM.acquire()
+  _pool().submit(entry.compile).add_done_callback(lambda _: _ROOM.release())
+
+
+# Models and plugins of users need not be ready for two threads at once.
+_TRACING = threading.RLock()
+_WORKERS = min(os.cpu_count() or 1, 8)
+_ROOM = threading.Semaphore(_WORKERS)
+
+
+@cached
+def _pool() -> concurrent.futures.ThreadPoolExecutor:
+  """XLA compiles outside of Python's lock."""
+  return concurrent.futures.ThreadPoolExecutor(
+    _WORKERS, thread_name_prefix="compile"
+  )

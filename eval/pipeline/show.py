@@ -1,0 +1,115 @@
+"""What models are shown of a batch: on the devices, under every condition."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+from typing import Protocol
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec
+
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import predict
+
+Seen = tuple[jax.Array, jax.Array | None]
+
+
+class Show(Protocol):
+  """Puts a batch onto the devices once, then shows it under each condition."""
+
+  def put(self, batch: inputs.Batch) -> Any:
+    """The batch on the devices."""
+    ...
+
+  def shapes(self, batch: inputs.Batch) -> Any:
+    """What `put` gives, as shapes; None: nothing can be compiled ahead."""
+    ...
+
+  def see(self, placed: Any, condition: Condition, spec: Any) -> Seen:
+    """Images, and their sizes for models that are told them; does not wait.
+
+    Args:
+      placed: what `put` or `shapes` gave.
+      condition: which.
+      spec: of the model, where each is shown something of its own; else None.
+    """
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Placed:
+  """Pictures on the devices, or their shapes.
+
+  Attributes:
+    images: uint8 `[B, H, W, 3]` or `[B, T, H, W, 3]`.
+    sizes: int32 `[B, 2]`; None where all pictures have one size and nobody asks.
+    example_id: of every row.
+  """
+
+  images: Any
+  sizes: Any
+  example_id: Sequence[str]
+
+
+class PictureShow:
+  """Pictures, canvases or sequences, the same for every model."""
+
+  def __init__(
+    self,
+    mesh: Mesh,
+    transform: predict.Transform | None,
+    *,
+    seed: int,
+    dataset: str,
+    sized: bool,
+  ):
+    """Compiles nothing yet.
+
+    Args:
+      mesh: all devices.
+      transform: makes a condition of the pictures; None: they are as they are.
+      seed: the run's.
+      dataset: whose examples have the keys.
+      sized: models are told the valid sizes of canvases.
+    """
+    self._mesh, self._transform = mesh, transform
+    self._seed, self._dataset, self._sized = seed, dataset, sized
+
+  def put(self, batch: inputs.Batch) -> Placed:
+    """See `Show`."""
+    sizes = batch.size if batch.any_size or self._sized else None
+    return Placed(
+      devices.put_batch(batch.image, self._mesh),
+      None if sizes is None else devices.put_batch(sizes, self._mesh),
+      batch.example_id,
+    )
+
+  def shapes(self, batch: inputs.Batch) -> Placed:
+    """See `Show`."""
+    sizes = batch.size if batch.any_size or self._sized else None
+    return Placed(
+      self._shape(batch.image),
+      None if sizes is None else self._shape(sizes),
+      batch.example_id,
+    )
+
+  def see(self, placed: Placed, condition: Condition, spec: Any) -> Seen:
+    """See `Show`."""
+    images = placed.images
+    if self._transform is not None:
+      keys = condition.keys(self._seed, self._dataset, placed.example_id)
+      images = self._transform(images, placed.sizes, condition, keys)
+    return images, placed.sizes if self._sized else None
+
+  def _shape(self, array: np.ndarray) -> jax.ShapeDtypeStruct:
+    """Of a host's rows when those of all hosts are together."""
+    shape = (len(array) * jax.process_count(), *array.shape[1:])
+    sharding = NamedSharding(self._mesh, PartitionSpec("data"))
+    return jax.ShapeDtypeStruct(shape, array.dtype, sharding=sharding)

@@ -1,0 +1,82 @@
+"""A process, told from all others of all machines: who holds and who writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import os
+import pathlib
+import secrets
+import socket
+
+_CLOCK_S = 2.0  # two readings of a process's start may differ so much
+
+
+@dataclasses.dataclass(frozen=True)
+class Process:
+  """A process, and one of the things that it makes.
+
+  Attributes:
+    system: of its machine, boot and container.
+    pid: its number there.
+    started: when it began, s since 1970.
+    nonce: of the thing.
+  """
+
+  system: str
+  pid: int
+  started: int
+  nonce: str
+
+  @classmethod
+  def this(cls) -> Process:
+    """This one, with a new nonce."""
+    return cls(_system(), os.getpid(), _started(), secrets.token_hex(4))
+
+  @classmethod
+  def parse(cls, name: str) -> Process | None:
+    """Of its name; None where it is no name of ours."""
+    parts = name.split("-")
+    if len(parts) != 4 or not (parts[1].isdecimal() and parts[2].isdecimal()):
+      return None
+    return cls(parts[0], int(parts[1]), int(parts[2]), parts[3])
+
+  @property
+  def name(self) -> str:
+    """Of its folder or file."""
+    return f"{self.system}-{self.pid}-{self.started}-{self.nonce}"
+
+  @property
+  def here(self) -> bool:
+    """Whether it is of this machine, so that `alive` knows."""
+    return self.system == _system()
+
+  def alive(self) -> bool:
+    """Whether it runs; of this machine alone."""
+    import psutil
+
+    try:
+      process = psutil.Process(self.pid)
+      began, status = process.create_time(), process.status()
+    except psutil.NoSuchProcess:
+      return False
+    # Another process may have its number by now.
+    same = abs(began - self.started) <= _CLOCK_S
+    return same and status != psutil.STATUS_ZOMBIE
+
+
+def _started() -> int:
+  import psutil
+
+  return round(psutil.Process().create_time())
+
+
+@functools.cache
+def _system() -> str:
+  """Of this machine since it was started, and of this container."""
+  parts = [socket.gethostname()]
+  boot = pathlib.Path("/proc/sys/kernel/random/boot_id")
+  if boot.exists():  # Linux
+    parts += [boot.read_text("ascii"), os.readlink("/proc/self/ns/pid")]
+  return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]

@@ -1,0 +1,64 @@
+"""Shards: independent processes that make a run's cells between them.
+
+Unlike hosts of `jax.distributed` they know nothing of each other: each makes every
+n-th cell, in one workdir or in one of its own. They cost about the same, and each
+reads the data for itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+from robust_tfds import errors
+
+T = TypeVar("T")
+_TEXT = re.compile(r"(\d{1,6})/(\d{1,6})")
+
+
+@dataclasses.dataclass(frozen=True)
+class Shard:
+  """Which share of the cells a process makes.
+
+  Attributes:
+    index: from 1.
+    count: how many shards there are.
+  """
+
+  index: int = 1
+  count: int = 1
+
+  @classmethod
+  def parse(cls, text: str) -> Shard:
+    """Of `--shard=i/n`.
+
+    Raises:
+      UserError: not of that form, or i not from 1 to n.
+
+    >>> Shard.parse("2/4")
+    Shard(index=2, count=4)
+    """
+    match = _TEXT.fullmatch(text)
+    index, count = map(int, match.groups()) if match else (0, 0)
+    if not 1 <= index <= count:
+      raise errors.UserError(
+        f"--shard={text}: expected i/n with i from 1 to n, e.g. --shard=2/4."
+      )
+    return cls(index, count)
+
+  def of(self, items: Sequence[T]) -> list[T]:
+    """Every n-th item, from the i-th.
+
+    >>> Shard(2, 3).of("abcdefg")
+    ['b', 'e']
+    """
+    return list(items[self.index - 1 :: self.count])
+
+  def __str__(self) -> str:
+    """As on the command line."""
+    return f"{self.index}/{self.count}"
+
+
+WHOLE = Shard()

@@ -1,0 +1,196 @@
+"""Decoded sources on local disk, for builds of several configs.
+
+TFDS writes one config after another. So that the sources are decoded once and not
+once for each config, their pixels are kept in a folder, raw, until the last config
+is built. The folder is locked while its build lives; what a killed build left is
+removed by the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import math
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterable
+from collections.abc import Iterator
+
+import numpy as np
+
+from robust_tfds import errors
+
+_PREFIX = "robust_tfds_scratch_"
+_LOCK = "lock"
+GIB = 1 << 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Pixels:
+  """Where a picture or a video is kept.
+
+  Attributes:
+    path: of a file of raw bytes.
+    offset: of the first one.
+    shape: `[H, W, 3]`, or `[T, H, W, 3]`.
+  """
+
+  path: str
+  offset: int
+  shape: tuple[int, ...]
+
+  def array(self) -> np.ndarray:
+    """All of it: uint8 of the shape."""
+    return self._read(self.offset, self.shape)
+
+  def frame(self, number: int) -> np.ndarray:
+    """One frame of a video: uint8 `[H, W, 3]`."""
+    shape = self.shape[1:]
+    return self._read(self.offset + number * math.prod(shape), shape)
+
+  def frames(self) -> Iterator[np.ndarray]:
+    """One frame of a video after another."""
+    return map(self.frame, range(self.shape[0]))
+
+  def _read(self, offset: int, shape: tuple[int, ...]) -> np.ndarray:
+    values = np.fromfile(self.path, np.uint8, math.prod(shape), offset=offset)
+    return values.reshape(shape)
+
+
+def keep(folder: str | os.PathLike, frames: Iterable[np.ndarray]) -> Pixels:
+  """Adds a video to this process's file; it is never held whole.
+
+  Args:
+    folder: of a `Scratch`.
+    frames: uint8 `[H, W, 3]`, all of one shape.
+
+  Raises:
+    UserError: no room, or frames of different sizes.
+  """
+  path = f"{os.fspath(folder)}/{os.getpid()}.pixels"
+  count, shape = 0, None
+  try:
+    with open(path, "ab") as file:
+      offset = file.tell()
+      for frame in frames:
+        if shape not in (None, frame.shape):
+          raise errors.UserError(
+            f"frames of different sizes, {shape} and {frame.shape}; a video has"
+            " one size."
+          )
+        shape = frame.shape
+        file.write(np.ascontiguousarray(frame).data)
+        count += 1
+  except OSError as e:
+    if e.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+      raise
+    raise _no_room(folder, str(e)) from e
+  return Pixels(path, offset, (count, *(shape or ())))
+
+
+def keep_picture(folder: str | os.PathLike, image: np.ndarray) -> Pixels:
+  """As `keep`, of one picture: uint8 `[H, W, 3]`."""
+  video = keep(folder, [image])
+  return dataclasses.replace(video, shape=video.shape[1:])
+
+
+class Scratch:
+  """A folder for decoded sources that is gone when its build ends.
+
+  Attributes:
+    folder: its path.
+  """
+
+  def __init__(self, parent: str | os.PathLike | None = None):
+    """Removes what killed builds left, and makes a folder.
+
+    Args:
+      parent: where; the system's folder for temporary files by default.
+
+    Raises:
+      UserError: the parent cannot be written.
+    """
+    above = pathlib.Path(parent or tempfile.gettempdir()).expanduser()
+    try:
+      above.mkdir(parents=True, exist_ok=True)
+      for left in above.glob(f"{_PREFIX}*"):
+        _discard(left)
+      self.folder, self._lock = _locked(above)
+    except OSError as e:
+      raise errors.UserError(
+        f"{above}: decoded sources cannot be kept there ({e}); name another"
+        " folder with --scratch_dir."
+      ) from e
+
+  def used(self) -> int:
+    """Bytes that are kept."""
+    return sum(p.stat().st_size for p in self.folder.glob("*.pixels"))
+
+  def check_room(self, size: float) -> None:
+    """Refuses to begin what the disk cannot hold.
+
+    Args:
+      size: bytes that are still to come.
+
+    Raises:
+      UserError: there is less room.
+    """
+    free = shutil.disk_usage(self.folder).free
+    if size > free:
+      raise _no_room(
+        self.folder,
+        f"about {size / GIB:,.1f} GiB are needed, {free / GIB:,.1f} GiB free",
+      )
+
+  def remove(self) -> None:
+    """Removes the folder; again is no fault."""
+    shutil.rmtree(self.folder, ignore_errors=True)
+    if self._lock is not None:
+      os.close(self._lock)
+      self._lock = None
+
+
+def _locked(above: pathlib.Path) -> tuple[pathlib.Path, int | None]:
+  """A new folder and its lock, which no other build took for a leftover."""
+  while True:
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above))
+    if os.name != "posix":
+      return folder, None
+    import fcntl
+
+    with contextlib.suppress(FileNotFoundError, BlockingIOError):
+      lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT)
+      try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(lock), os.stat(folder / _LOCK)):
+          return folder, lock
+      except OSError:
+        os.close(lock)
+        raise
+      os.close(lock)
+
+
+def _discard(left: pathlib.Path) -> None:
+  """Removes a folder whose build is gone; others are left alone."""
+  if os.name != "posix":
+    return
+  import fcntl
+
+  with contextlib.suppress(OSError):  # another user's, or gone by now
+    lock = os.open(left / _LOCK, os.O_RDWR | os.O_CREAT)
+    try:
+      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+      shutil.rmtree(left, ignore_errors=True)
+    finally:
+      os.close(lock)
+
+
+def _no_room(folder: str | os.PathLike, why: str) -> errors.UserError:
+  return errors.UserError(
+    f"{os.fspath(folder)}: no room for the decoded sources ({why}). Name another"
+    " folder with --scratch_dir, or build one config after another: each then"
+    " decodes them for itself."
+  )

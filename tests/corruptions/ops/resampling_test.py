@@ -1,0 +1,98 @@
+"""Pillow's resize, bit for bit, over many sizes and in any canvas."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+from PIL import Image
+
+from robust_tfds.corruptions.ops import resampling
+
+_PILLOW = {False: Image.Resampling.BILINEAR, True: Image.Resampling.BICUBIC}
+_resample = jax.jit(resampling.resample)
+
+
+def _picture(height: int, width: int, seed: int = 0) -> np.ndarray:
+  """Noise: its edges overshoot, its sums come close to k + 1/2."""
+  rng = np.random.default_rng(seed)
+  return rng.integers(0, 256, (height, width, 3), np.uint8)
+
+
+def _resized(canvas, size, out, bicubic):
+  down, across = (
+    resampling.taps(n, o, bicubic) for n, o in zip(size, out, strict=True)
+  )
+  first = np.array(resampling.down_first(size, out))
+  got = np.asarray(_resample(jnp.asarray(canvas), down, across, first))
+  return got.reshape(*out, 3)
+
+
+class ResamplingTest(parameterized.TestCase):
+  @parameterized.product(
+    sizes=(
+      ((240, 320), (256, 341)),
+      ((240, 320), (182, 242)),
+      ((37, 51), (128, 176)),
+      ((700, 64), (160, 160)),
+      ((97, 131), (224, 224)),
+      ((256, 256), (256, 256)),
+      ((1, 1), (8, 5)),
+      ((60, 2), (3, 2)),
+      ((120, 50), (64, 25)),
+    ),
+    bicubic=(False, True),
+  )
+  def test_is_pillows(self, sizes, bicubic):
+    size, out = sizes
+    picture = _picture(*size)
+    pillow = Image.fromarray(picture).resize(out[::-1], _PILLOW[bicubic])
+    got = _resized(picture, size, out, bicubic)
+    np.testing.assert_array_equal(got, np.asarray(pillow))
+
+  @parameterized.parameters(*range(6))
+  def test_any_size(self, seed):
+    rng = np.random.default_rng(seed)
+    size, out = rng.integers(1, 160, 2).tolist(), rng.integers(20, 99, 2)
+    picture = _picture(*size, seed)
+    pillow = Image.fromarray(picture).resize(
+      out[::-1].tolist(), _PILLOW[bool(seed % 2)]
+    )
+    got = _resized(picture, size, out.tolist(), bool(seed % 2))
+    np.testing.assert_array_equal(got, np.asarray(pillow))
+
+  def test_what_lies_outside_the_picture_is_not_seen(self):
+    picture = _picture(60, 90)
+    plain = _resized(picture, (60, 90), (40, 50), True)
+    canvas = np.full((100, 120, 3), 255, np.uint8)
+    canvas[:60, :90] = picture
+    padded = _resized(canvas, (60, 90), (40, 50), True)
+    np.testing.assert_array_equal(padded, plain)
+
+  def test_a_part_is_a_crop_and_black_beyond(self):
+    picture = _picture(60, 90)
+    whole = _resized(picture, (60, 90), (40, 50), False)
+    down = resampling.taps(60, 40).part(30, 44)
+    across = resampling.taps(90, 50).part(-3, 20)
+    got = np.asarray(_resample(jnp.asarray(picture), down, across))
+    want = np.zeros((14, 23, 3), np.uint8)
+    want[:10, 3:] = whole[30:, :20]
+    np.testing.assert_array_equal(got.reshape(want.shape), want)
+
+  def test_stacked_taps_of_several_sizes(self):
+    pictures = [_picture(60, 90), _picture(100, 80)]
+    canvases = np.zeros((2, 100, 90, 3), np.uint8)
+    want = []
+    for canvas, picture in zip(canvases, pictures, strict=True):
+      canvas[: picture.shape[0], : picture.shape[1]] = picture
+      small = Image.fromarray(picture).resize((16, 24), _PILLOW[False])
+      want.append(np.asarray(small))
+    down = resampling.stack([resampling.taps(n, 24) for n in (60, 100)])
+    across = resampling.stack([resampling.taps(n, 16) for n in (90, 80)])
+    self.assertEqual(down.weights.shape[-1] % 2, 0)
+    got = jax.vmap(resampling.resample)(jnp.asarray(canvases), down, across)
+    np.testing.assert_array_equal(got.reshape(2, 24, 16, 3), want)
+
+
+if __name__ == "__main__":
+  absltest.main()
