@@ -96,7 +96,7 @@ class RunnerTest(parameterized.TestCase):
     self.assertLess(listed[0].value, 0.5)
 
   def test_second_launch_only_reads(self):
-    with mock.patch.object(cells.CellMaker, "run") as never:
+    with mock.patch.object(cells, "_Pass") as never:
       _run(self.base / "first")
     never.assert_not_called()
     self.assertEqual(

@@ -234,6 +234,7 @@ class ReduceTest(absltest.TestCase):
       example_id=["a", ""],
       group_id=["a", ""],
       frame=np.zeros(2, np.int32),
+      label=np.array([-1, -1], np.int32),
       examples=[{"image_id": 4}],
       size=np.array([[4, 4], [4, 4]]),
     )
@@ -244,7 +245,10 @@ class ReduceTest(absltest.TestCase):
     }
     got = _TASK.columns(batch, outputs, Condition())
     self.assertEqual(got["boxes"].shape, (1, 3, 4))
-    self.assertEqual(got["image_id"].tolist(), [4])
+    facts = _TASK.example_columns(batch)
+    self.assertEqual(facts["image_id"].tolist(), [4])
+    self.assertEqual(facts["example_id"].tolist(), ["a"])
+    self.assertNotIn("label", facts)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,11 @@ def _columns(logits, condition):
   padded = np.concatenate([logits, logits[:1]])
   reduced = jax.jit(_TASK.reducer(condition))(padded)
   outputs = {k: np.asarray(v) for k, v in reduced.items()}
-  return _TASK.columns(_batch(len(logits)), outputs, condition)
+  batch = _batch(len(logits))
+  return {
+    **_TASK.example_columns(batch),
+    **_TASK.columns(batch, outputs, condition),
+  }
 
 
 class ReduceTest(parameterized.TestCase):
