@@ -44,7 +44,8 @@ from robust_tfds.eval.run.models import LoadedModel
 from robust_tfds.eval.run.progress import Progress
 from robust_tfds.eval.tasks.base import Task
 
-_IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched
+BLOCK_MIB = 512  # of decoded pixels; two blocks are in memory at most
+IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched
 _CHUNK_BYTES = 32 << 20  # of outputs that wait for the writer
 # Batches whose stages are timed: each waits for the one before.
 _TIMED = (1, 16, 256)
@@ -189,7 +190,7 @@ class _Pass:
     specs = {c.model: self._loaded[c.model].spec for c in cells}
     self._show = self._task.show(self._mesh, specs)
     self._reader = self._task.reader(source, list(self._by_condition), specs)
-    self._free = threading.Semaphore(_IN_FLIGHT * len(specs))
+    self._free = threading.Semaphore(IN_FLIGHT * len(specs))
     self._shapes: set[tuple[int, ...]] = set()
     self._over = threading.Event()
 
