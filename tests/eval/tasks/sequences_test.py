@@ -25,6 +25,7 @@ from robust_tfds.eval.run import rescore
 from robust_tfds.eval.run import runner
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks import sequences
+from tests.eval import read_counts
 from tests.eval import tiny_config
 
 _COMMON = conditions.SEQUENCES.names("common")
@@ -261,6 +262,10 @@ class RunTest(parameterized.TestCase):
   def test_prepared_equals_on_the_fly(self, codec):
     flown = self._run(f"fly_{codec}", codec=codec)
     read = self._run(f"prepared_{codec}", codec=codec, source="prepared")
+    # Every set once: one on the fly, one a condition where they are prepared.
+    for name, sets in (("fly", 1), ("prepared", 3)):
+      reads = read_counts.of(self.base / f"{name}_{codec}")
+      self.assertEqual(list(reads.values()), [1.0] * sets)
     self.assertEqual(self._values(flown), self._values(read))
     for config in ("clean", "shot_noise_2", "motion_blur"):
       one, two = (
