@@ -49,7 +49,10 @@ _CHROMA = (  # table K.2
   *((99,) * 8 for _ in range(4)),
 )
 _SIDE = 16  # px of a 4:2:0 unit
-_LUMA_BLOCKS, _BLOCKS = 4, 6  # of a unit: luma left, left, right, right; blue, red
+_LUMA_BLOCKS, _BLOCKS = (
+  4,
+  6,
+)  # of a unit: luma left, left, right, right; blue, red
 Side = int | jax.Array
 Stored = Callable[..., jax.Array]
 
@@ -197,7 +200,9 @@ def _repeated(
   shape = [1] * values.ndim
   shape[axis], shape[-1] = index.shape
 
-  def chosen(values: jax.Array, edge: jax.Array, inside: jax.Array) -> jax.Array:
+  def chosen(
+    values: jax.Array, edge: jax.Array, inside: jax.Array
+  ) -> jax.Array:
     return jnp.where(inside.reshape(shape), values, edge)
 
   inside = stored(lambda index: index < valid, jnp.asarray(index))
@@ -232,9 +237,7 @@ def _to_blocks(pixels: jax.Array) -> jax.Array:
   luma = []
   for left in (0, 8):
     for top in (0, 8):
-      r, g, b = (
-        v[left : left + 8, top : top + 8] for v in (red, green, blue)
-      )
+      r, g, b = (v[left : left + 8, top : top + 8] for v in (red, green, blue))
       shares = 19595 * (r - g).astype(jnp.int32)
       shares += 7471 * (b - g).astype(jnp.int32) + (1 << 15)
       luma.append(g + (shares >> 16).astype(jnp.int16) - 128)
@@ -292,6 +295,7 @@ def _upsampled(
     int16 `[10, 16, 2, N]`, four times the levels; the first and the last are
     neighbours of the eight columns.
   """
+
   def rows(tall: jax.Array) -> jax.Array:
     tall = tall.astype(jnp.int16)
     own = tall[:, 1:9]
@@ -359,9 +363,7 @@ def _to_rgb(
   levels = []
   for column, side in enumerate(sides):
     sums = (3 * wide[1:9] + side + 8 - column) >> 4
-    blue, red = (
-      sums[:, :, i].reshape(2, 4, 2, 8, count) - 128 for i in (0, 1)
-    )
+    blue, red = (sums[:, :, i].reshape(2, 4, 2, 8, count) - 128 for i in (0, 1))
     levels += _colours(luma[:, :, column].astype(jnp.int16), blue, red)
   levels = [jnp.clip(v, 0, 255).astype(jnp.uint8) for v in levels]
   return jnp.stack(levels, axis=2)
