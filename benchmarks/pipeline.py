@@ -1,290 +1,191 @@
-"""What the evaluator itself costs: reading once, moving, fetching, writing.
+"""Where the host's time goes in a run: read, decode, batch, put, ... write.
 
-  python -m benchmarks.pipeline [--images=1024] [--conditions=20] [--px=224]
-      [--batch=64] [--models=1] [--block_mib=32] [--out=FILE.json]
+  taskset -c 0 python -m benchmarks.pipeline [--pictures=FOLDER] [--out=FILE]
 
-A set of made pictures is written as TFDS writes it (JPEG, TFRecord), and read by
-the evaluator's own loop under so many conditions. Nothing is corrupted and the
-model is a mean over pixels, so that what is left is what the loop costs beyond
-corruption and model. Each stage is also timed alone:
-
-  read       records, without decoding
-  decode     JPEG to pixels, in TensorFlow's threads
-  batch      pixels to a padded batch
-  put        a batch onto the device
-  show       the model and its outputs' way back, of one condition
-  loop       all of a run: ms CPU an image and condition, and what of that is left
-             when a condition more is added (the slope, without the decoding)
-
-The memory is that of a process of its own with 5, 21 and 96 conditions.
+ImageNet-C on the fly, of pictures that are made here (or of a folder's JPEG files,
+again and again), with a model that costs nothing. Stage by stage, each alone and
+warm, the milliseconds an image of this process' CPU and of the clock; then a
+whole run of the evaluator, and what of its CPU time is neither corrupting nor the
+model: the aim is 0.3 ms an image and condition, at most 0.8. How often each
+source was decoded and the peak of the memory are printed beside.
 """
 
 from __future__ import annotations
 
-import argparse
-import io
+import dataclasses
 import json
-import os
 import pathlib
 import resource
-import subprocess
-import sys
+import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-import tensorflow_datasets as tfds
+from absl import flags
 
+from benchmarks import pictures
+from robust_tfds import command
+from robust_tfds import models
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import tasks
+from robust_tfds.configs import imagenet_c
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.run import cells
-from robust_tfds.eval.run import models
-from robust_tfds.eval.run import progress
-from robust_tfds.eval.run import timing
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.classification import Classification
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import runner
+from robust_tfds.models import adapters
+from robust_tfds.models.spec import Spec
 
-_CLASSES = 1000
-_MEMORY = (5, 21, 96)  # conditions
+_REPEATS = 3
 
 
-class _Task(Classification):
-  """Shows the pictures as they are under every condition."""
-
-  def transform(self, mesh: Any) -> predict.Transform:
-    """Nothing is made of them."""
-    return predict.unchanged
-
-
-class _Spec:
-  item_axes = 3
-
-
-class _Model:
-  """Logits from the mean of a picture."""
-
-  spec = _Spec()
-
-  def apply(self, variables: jax.Array, images: jax.Array) -> jax.Array:
-    """[B, H, W, 3] -> [B, classes]."""
-    return images[:, ::64, ::64, 0].mean(axis=(1, 2))[:, None] * variables
+def define_flags() -> None:
+  """The command's flags."""
+  flags.DEFINE_integer("count", 256, "Pictures.")
+  flags.DEFINE_integer("batch_size", 64, "Pictures of a batch.")
+  flags.DEFINE_string("names", "all", "Which corruptions.")
+  flags.DEFINE_string("codec", "raw", "raw or jpeg85.")
+  flags.DEFINE_string("model", "", "A classifier whose time is shown too.")
+  flags.DEFINE_string("pictures", "", "Folder of JPEG files.")
+  flags.DEFINE_string("out", "", "JSON file for the numbers.")
 
 
-def _pictures(count: int, px: int) -> Iterator[tuple[int, dict[str, Any]]]:
-  rng = np.random.default_rng(0)
-  for i in range(count):
-    coarse = rng.integers(0, 256, (px // 16, px // 16, 3), np.uint8)
-    example = {
-      "image": coarse.repeat(16, axis=0).repeat(16, axis=1),
-      "label": i % _CLASSES,
-      "example_id": f"ILSVRC2012_val_{i:08d}.JPEG",
-      "group_id": f"ILSVRC2012_val_{i:08d}.JPEG",
-      "frame": 0,
-    }
-    yield i, example
+def build() -> adapters.Adapted:
+  """`benchmarks.pipeline:build`: a model that looks at one pixel."""
+  spec = Spec(input_px=224, resize_px=256, mean=(0, 0, 0), std=(1, 1, 1))
+
+  def logits(batch: jax.Array) -> jax.Array:
+    return batch[:, 0, 0, :1] * jnp.ones(1000)
+
+  return adapters.get("callable")(logits, spec, name="one_pixel")
 
 
-def _write(folder: pathlib.Path, count: int, px: int) -> None:
-  features = tfds.features.FeaturesDict(
-    {
-      "image": tfds.features.Image(shape=(px, px, 3), encoding_format="jpeg"),
-      "label": tfds.features.ClassLabel(num_classes=_CLASSES),
-      "example_id": tfds.features.Text(),
-      "group_id": tfds.features.Text(),
-      "frame": np.int32,
-    }
-  )
-  tfds.dataset_builders.store_as_tfds_dataset(
-    name="made",
-    version="1.0.0",
-    features=features,
-    split_datasets={"test": _pictures(count, px)},
-    data_dir=folder,
-    disable_shuffling=True,
-  )
+@dataclasses.dataclass(frozen=True)
+class Took:
+  """Seconds, of the process' CPU and of the clock."""
+
+  cpu: float
+  wall: float
+
+  def __truediv__(self, count: float) -> Took:
+    """Of each of `count`."""
+    return Took(self.cpu / count, self.wall / count)
 
 
-def _source(folder: pathlib.Path, batch: int, count: int) -> inputs.Source:
-  builder = tfds.builder_from_directory(folder / "made" / "1.0.0")
-  return inputs.Source(builder, "test", batch_size=batch, limit=count)
-
-
-def _cpu(work: Callable[[], Any]) -> tuple[float, float]:
-  """Seconds of this process's CPU and of the wall."""
+def took(call: Callable[[], object]) -> Took:
+  """How long a call takes, until what it gives is ready."""
   cpu, wall = time.process_time(), time.perf_counter()
-  work()
-  return time.process_time() - cpu, time.perf_counter() - wall
+  jax.block_until_ready(call())
+  return Took(time.process_time() - cpu, time.perf_counter() - wall)
 
 
-def _loop(
-  folder: pathlib.Path, args: argparse.Namespace, conditions: int
-) -> dict[str, float]:
-  """One run of the loop; seconds and the reads of each picture."""
-  source = _source(folder, args.batch, args.images)
-  task = _Task(base.Setting("imagenet_c", "imagenet", "raw"))
-  listed = tasks.get("classification").family.select("all", (1, 2, 3, 4, 5))
-  where, stages = devices.mesh(), timing.Stages()
-  predictor = predict.Predictor(_Model(), np.ones(_CLASSES, np.float32), where)
-  loaded = {
-    f"m{i}": models.LoadedModel(predictor, _Model.spec, "", "float32")
-    for i in range(args.models)
-  }
-  some = [
-    Cell(label, "imagenet_c", condition, 0, "f")
-    for label in loaded
-    for condition in listed[:conditions]
-  ]
-  with tempfile.TemporaryDirectory() as workdir:
-
-    def run() -> None:
-      with cells.CellMaker(
-        task,
-        loaded,
-        Workdir(pathlib.Path(workdir)),
-        where,
-        inputs.Host(),
-        stages,
-        progress.Progress(len(some), 0, 1, stream=io.StringIO()),
-        lambda cell, columns: "",
-        args.block_mib << 20,
-      ) as maker:
-        maker.run(some, some, source)
-
-    cpu, wall = _cpu(run)
-    size = sum(
-      p.stat().st_size for p in pathlib.Path(workdir).rglob("*") if p.is_file()
-    )
-  took = stages.summary({"made": (source.decoded, source.share)})
-  return {
-    "cpu_s": cpu,
-    "wall_s": wall,
-    "reads": source.decoded / args.images,
-    "bytes": size / len(some) / args.images,
-    "idle_share": float(took.get("idle_share", float("nan"))),  # type: ignore[arg-type]
-  }
+def config(root: str, limit: int) -> Any:
+  """The run's config."""
+  given, out = flags.FLAGS, imagenet_c.get_config("unused").unlock()
+  out.batch_size, out.reports = given.batch_size, False
+  out.data.corruptions, out.data.codec = given.names, given.codec
+  out.data.manual_dir, out.data.data_dir = f"{root}/manual", f"{root}/data"
+  out.data.limit = limit
+  out.model.name, out.model.label = "benchmarks.pipeline:build", "one_pixel"
+  return out.lock()
 
 
-def _stages(folder: pathlib.Path, args: argparse.Namespace) -> dict[str, float]:
-  """ms CPU an image of each stage alone."""
-  source, where = _source(folder, args.batch, args.images), devices.mesh()
-  examples: list[dict[str, Any]] = []
-  read, _ = _cpu(lambda: sum(1 for _ in source.metadata(("image",))))
-  both, _ = _cpu(lambda: examples.extend(source.rows()))
-  some = examples[: args.batch]
-  repeats = 20
-  batch = source.batch(some)
-  batching, _ = _cpu(lambda: [source.batch(some) for _ in range(repeats)])
-  put, _ = _cpu(
-    lambda: jax.block_until_ready(
-      [devices.put_batch(batch.image, where) for _ in range(repeats)]
-    )
-  )
-  images = devices.put_batch(batch.image, where)
-  predictor = predict.Predictor(_Model(), jnp.ones(_CLASSES), where)
-  task = _Task(base.Setting("imagenet_c", "imagenet", "raw"))
+def stages(plan: plan_lib.Plan, source: inputs.Source) -> dict[str, Took]:
+  """An image's time in each stage; of `corrupt` the mean of all conditions."""
+  task, size = plan.task, source.batch_size
+  mesh = devices.mesh()
+  rows = list(source.rows(0, size))
+  batch, show = source.batch(rows), task.show(mesh, {})
+  placed = show.put(batch)
+  model = build()
+  variables = model.init(jax.random.key(0))
+  predictor = predict.Predictor(model, variables, mesh)
   reduce = task.reducer(Condition())
-  predictor(images, reduce).fetch()
+  outputs = predictor(placed.images, reduce)
+  fetched = outputs.fetch()
 
-  def show() -> None:
-    for _ in range(repeats):
-      task.columns(batch, predictor(images, reduce).fetch(), Condition())
+  def corrupt() -> None:
+    for condition in plan.conditions:
+      jax.block_until_ready(show.see(placed, condition, None))
 
-  shown, _ = _cpu(show)
-  each = 1e3 / args.batch / repeats
-  return {
-    "read": 1e3 * read / args.images,
-    "decode": 1e3 * (both - read) / args.images,
-    "batch": batching * each,
-    "put": put * each,
-    "show": shown * each,
+  whole, skipped = source.total, (source.pixels,)
+  calls = {
+    "read": (lambda: list(source.rows(skipped=skipped)), whole),
+    "read and decode": (lambda: sum(1 for _ in source.rows()), whole),
+    "batch": (lambda: source.batch(rows), size),
+    "put": (lambda: show.put(batch).images, size),
+    "corrupt": (corrupt, size * len(plan.conditions)),
+    "model": (lambda: predictor(placed.images, reduce), size),
+    "fetch": (lambda: predictor(placed.images, reduce).fetch(), size),
+    "columns": (lambda: task.columns(batch, fetched, Condition()), size),
   }
+  if name := flags.FLAGS.model:
+    other = models.get(name)
+    weights = jax.jit(other.init)(jax.random.key(0))
+    shown = predict.Predictor(other, weights, mesh)
+    calls[name] = (lambda: shown(placed.images, reduce), size)
+  return {name: _median(call) / n for name, (call, n) in calls.items()}
 
 
-def _peak_mib(
-  folder: pathlib.Path, args: argparse.Namespace, count: int
-) -> int:
-  """Peak memory of the loop in a process of its own, MiB."""
-  command = [sys.executable, "-m", "benchmarks.pipeline", f"--folder={folder}"]
-  command += [f"--{k}={getattr(args, k)}" for k in _NUMBERS]
-  done = subprocess.run(
-    [*command, f"--conditions={count}", "--only_memory"],
-    capture_output=True,
-    text=True,
-    check=True,
+def _median(call: Callable[[], object]) -> Took:
+  call()
+  times = [took(call) for _ in range(_REPEATS)]
+  return Took(
+    statistics.median(t.cpu for t in times),
+    statistics.median(t.wall for t in times),
   )
-  return int(done.stdout.split()[-1])
 
 
-_NUMBERS = ("images", "px", "batch", "models", "block_mib")
+def whole_run(root: str, count: int) -> tuple[Took, dict[str, Any]]:
+  """A run of the evaluator, and its `timing.json`."""
+  workdir = pathlib.Path(tempfile.mkdtemp(dir=root))
+  run = runner.Runner(plan_lib.make(config(root, count)), workdir)
+  return took(run.run), json.loads((workdir / "timing.json").read_text())
 
 
-def main() -> None:
-  """Prints the table."""
-  parser = argparse.ArgumentParser(description=__doc__)
-  parser.add_argument("--images", type=int, default=1024)
-  parser.add_argument("--conditions", type=int, default=20)
-  parser.add_argument("--px", type=int, default=224)
-  parser.add_argument("--batch", type=int, default=64)
-  parser.add_argument("--models", type=int, default=1)
-  parser.add_argument("--block_mib", type=int, default=32)
-  parser.add_argument("--out", default="")
-  parser.add_argument("--folder", default="")
-  parser.add_argument("--only_memory", action="store_true")
-  args = parser.parse_args()
-  if args.only_memory:
-    _loop(pathlib.Path(args.folder), args, args.conditions)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
-    return
-  with tempfile.TemporaryDirectory() as place:
-    folder = pathlib.Path(args.folder or place)
-    _write(folder, args.images, args.px)
-    result = _measured(folder, args)
-  if args.out:
-    pathlib.Path(args.out).write_text(json.dumps(result, indent=1))
-
-
-def _measured(folder: pathlib.Path, args: argparse.Namespace) -> dict[str, Any]:
-  stages = _stages(folder, args)
+def main(argv: Sequence[str]) -> None:
+  """Measures, prints, writes."""
+  del argv
+  given = flags.FLAGS
+  with tempfile.TemporaryDirectory() as root:
+    builder = pictures.prepared(root, given.count, given.pictures)
+    source = inputs.Source(builder, "validation", batch_size=given.batch_size)
+    plan = plan_lib.make(config(root, 0))
+    whole_run(root, given.batch_size)  # compiles
+    run, timing = whole_run(root, given.count)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    each = stages(plan, source)
+  shown = given.count * len(plan.conditions)
+  run /= shown
+  beyond = run.cpu - each["corrupt"].cpu - each["model"].cpu
   print(
-    f"{args.images} pictures of {args.px} px, batches of {args.batch},"
-    f" {os.cpu_count()} cores"
+    f"{given.count} pictures, {len(plan.conditions)} conditions, batches of"
+    f" {given.batch_size}, codec {given.codec}; ms an image"
   )
-  for name, value in stages.items():
-    print(f"  {name:<8}{value:8.3f} ms CPU an image")
-  _loop(folder, args, 2)  # compiles
-  few = _loop(folder, args, 2)
-  many = _loop(folder, args, args.conditions)
-  shown = args.images * args.models
-  whole = 1e3 * many["cpu_s"] / shown / args.conditions
-  slope = (many["cpu_s"] - few["cpu_s"]) / (args.conditions - 2) / shown * 1e3
-  print(
-    f"  loop    {whole:8.3f} ms CPU an image and condition"
-    f" ({args.conditions} conditions; one more: {slope:.3f});"
-    f" {many['wall_s']:.1f} s"
-  )
-  print(f"  each picture was decoded {many['reads']:.2f} times")
-  print(f"  {many['bytes']:.1f} bytes an example and cell on disk")
-  memory = {c: _peak_mib(folder, args, c) for c in _MEMORY}
-  for count, mib in memory.items():
-    print(f"  {count:>3} conditions: peak {mib} MiB")
-  return {
-    "stages_ms": stages,
-    "loop_ms": whole,
-    "slope_ms": slope,
-    "run": many,
-    "peak_mib": memory,
-  }
+  print(f"{'':32s}{'CPU':>10s}{'clock':>10s}")
+  lines = {**each, "whole run, image and condition": run}
+  for name, value in lines.items():
+    print(f"{name:32s}{1e3 * value.cpu:10.3f}{1e3 * value.wall:10.3f}")
+  print(f"{'of it not corrupt, not model':32s}{1e3 * beyond:10.3f}")
+  writing = 1e3 * timing["write_s"] / shown
+  print(f"{'of it writing':32s}{'':10s}{writing:10.3f}")
+  reads = ", ".join(f"{k} {v:g}" for k, v in timing["reads"].items())
+  print(f"sets and how often each example was decoded: {reads}")
+  print(f"peak memory {peak:.0f} MiB")
+  if given.out:
+    numbers = {
+      "ms": {k: dataclasses.asdict(v / 1e-3) for k, v in lines.items()},
+      "beyond_ms": 1e3 * beyond,
+      "timing": timing,
+      "peak_mib": peak,
+    }
+    text = json.dumps(numbers, indent=2) + "\n"
+    pathlib.Path(given.out).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-  main()
+  command.run(main, define_flags)

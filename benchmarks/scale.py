@@ -96,7 +96,7 @@ class Work:
     row_bytes: stored of a row.
     decode: of an example, on a core.
     corrupt: of an image, on a core, seconds.
-    extra: more host work an image, on a core, seconds.
+    extra: more work of all cores an image, on a core, seconds.
     flop: of the model, an image.
   """
 
@@ -202,8 +202,10 @@ class Times:
 def times(work: Work, machine: Machine) -> Times:
   """How long each stage of a benchmark takes on a machine."""
   cores = machine.hosts * machine.cores
-  host = work.shown * (HOST.si + work.extra)
-  stages = {"decode": work.examples * work.decode.si / cores}
+  host = work.shown * HOST.si
+  # Decoding and masks use all cores.
+  decode = work.examples * work.decode.si + work.shown * work.extra
+  stages = {"decode": decode / cores}
   if not machine.devices:
     stages["corrupt"] = work.shown * work.corrupt / cores
     stages["model"] = work.shown * RESNET.si * work.flop / 7.95e9 / cores

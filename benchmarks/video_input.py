@@ -23,13 +23,13 @@ from robust_tfds.eval.pipeline import clips
 
 
 def _best(call: Callable[[], object], rounds: int = 3) -> float:
-  """Seconds of the fastest of some calls, after one to warm up."""
+  """CPU seconds of the fastest of some calls, after one to warm up."""
   call()
   times = []
   for _ in range(rounds):
-    start = time.perf_counter()
+    start = time.process_time()
     call()
-    times.append(time.perf_counter() - start)
+    times.append(time.process_time() - start)
   return min(times)
 
 
