@@ -90,11 +90,13 @@ def main(argv: Sequence[str]) -> None:
       settings.coordinator, settings.num_processes, settings.process_id
     )
   plan = plan_lib.make(settings.config)
+  if workdir and not plan.config.data.get("data_dir"):
+    paths.check_records(workdir, "--workdir")  # sets are prepared there
   if settings.plan:
     place = Workdir(workdir) if workdir else None
     if place:
       place.check(plan.config)
-    print(estimate.describe(plan, place))
+    print(estimate.describe(plan, place, shard))
     return
   if workdir is None:
     raise errors.UserError("Say where the run lives: --workdir=FOLDER.")

@@ -23,11 +23,13 @@ from typing import Any
 
 from absl import app
 from absl import flags
+from etils import epath
 
 from robust_tfds import command
 from robust_tfds import conditions
 from robust_tfds import datasets
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.datasets import base
 from robust_tfds.datasets import beam_options
 
@@ -96,8 +98,8 @@ def _options(settings: flags.FlagValues) -> dict[str, Any]:
       " add --beam, or leave them out."
     )
   options = {
-    "data_dir": settings.data_dir,
-    "manual_dir": settings.manual_dir,
+    "data_dir": _path(settings.data_dir, "--data_dir"),
+    "manual_dir": _path(settings.manual_dir, "--manual_dir"),
     "workers": settings.workers,
     "file_format": settings.file_format,
     "limit": settings.limit,
@@ -108,6 +110,10 @@ def _options(settings: flags.FlagValues) -> dict[str, Any]:
     "say": lambda text: print(text, flush=True),
   }
   return options | ({"codec": settings.codec} if settings.codec else {})
+
+
+def _path(text: str | None, flag: str) -> epath.Path | None:
+  return paths.of(text, flag) if text else None
 
 
 def _report(built: base.Builder) -> None:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import os
-import pathlib
 import sys
 import time
 from collections.abc import Iterator
@@ -30,11 +29,13 @@ from typing import Any
 
 from absl import app
 from absl import flags
+from etils import epath
 
 from robust_tfds import command
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds import folder_work
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds import whole_files
 from robust_tfds.reading import picture_folders
@@ -147,8 +148,8 @@ def _cells(names: Sequence[str], severities: Sequence[int]) -> list[_Cell]:
 
 def _folders(
   source: str | os.PathLike, target: str | os.PathLike
-) -> tuple[pathlib.Path, pathlib.Path]:
-  root, out = pathlib.Path(source).resolve(), pathlib.Path(target).resolve()
+) -> tuple[epath.Path, epath.Path]:
+  root, out = paths.resolved(source), paths.resolved(target)
   if not root.is_dir():
     raise FileNotFoundError(f"{root} is no folder.")
   if out.is_relative_to(root) or root.is_relative_to(out):
@@ -159,7 +160,7 @@ def _folders(
 
 
 def _hold_settings(
-  record: pathlib.Path, settings: dict[str, Any], writer: whole_files.Writer
+  record: epath.Path, settings: dict[str, Any], writer: whole_files.Writer
 ) -> None:
   """Writes down what pixels depend on; refuses a folder of other settings."""
   text = json.dumps(settings, indent=1, sort_keys=True)

@@ -11,7 +11,6 @@ import concurrent.futures
 import dataclasses
 import io
 import os
-import pathlib
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -20,8 +19,10 @@ from typing import Any
 from typing import TypeVar
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import whole_files
 from robust_tfds.reading import picture_folders
 from robust_tfds.reading import pictures
@@ -74,8 +75,8 @@ class Notes:
 class Batch:
   """The work on one folder, and what became of it."""
 
-  root: pathlib.Path
-  out: pathlib.Path
+  root: epath.Path
+  out: epath.Path
   cells: Sequence[_Cell]
   seed: int
   file_format: str
@@ -88,14 +89,14 @@ class Batch:
   failed: list[str] = dataclasses.field(default_factory=list)
   notes: Notes = dataclasses.field(default_factory=Notes)
 
-  def run(self, paths: Iterable[pathlib.Path]) -> Iterator[int]:
+  def run(self, files: Iterable[epath.Path]) -> Iterator[int]:
     """Corrupts the pictures; yields how many are done, after each.
 
     Raises:
       UserError: a result cannot be written.
     """
     waiting = _Waiting(self)
-    jobs = ((path, self._missing(path)) for path in paths)
+    jobs = ((path, self._missing(path)) for path in files)
     pairs = _read_ahead(self.pool, self._read, jobs, self.workers)
     for done, ((path, cells), picture) in enumerate(pairs, 1):
       if isinstance(picture, Picture):
@@ -112,7 +113,7 @@ class Batch:
       yield done
     waiting.finish()
 
-  def _note(self, path: pathlib.Path, picture: Picture) -> None:
+  def _note(self, path: epath.Path, picture: Picture) -> None:
     source = picture_folders.shown(path)
     if picture.turned:
       self.notes.add("pictures turned upright as their EXIF data ask", source)
@@ -121,26 +122,21 @@ class Batch:
         "pictures have more frames, of which the first was taken", source
       )
 
-  def _missing(self, path: pathlib.Path) -> list[_Cell]:
+  def _missing(self, path: epath.Path) -> list[_Cell]:
     """What a picture lacks; notes results that are older than it."""
-    missing = []
-    changed = path.stat().st_mtime
-    older = False
-    for cell in self.cells:
-      try:
-        older |= os.stat(self._place(path, *cell)).st_mtime < changed
-      except OSError:
-        missing.append(cell)
-    if older:
+    places = {cell: os.fspath(self._place(path, *cell)) for cell in self.cells}
+    there = paths.states(places.values())
+    changed = paths.state(path).changed[0]
+    if any(state.changed[0] < changed for state in there.values()):
       self.notes.add(
         "pictures are newer than results of theirs, which were left as they are"
         " (delete them to have them made again)",
         picture_folders.shown(path),
       )
-    return missing
+    return [cell for cell, place in places.items() if place not in there]
 
   def _read(
-    self, job: tuple[pathlib.Path, list[_Cell]]
+    self, job: tuple[epath.Path, list[_Cell]]
   ) -> Picture | errors.UserError | None:
     """The picture; None where nothing is missing; the refusal of a bad one."""
     path, cells = job
@@ -156,7 +152,7 @@ class Batch:
       return e
 
   def _corrupt(
-    self, path: pathlib.Path, image: np.ndarray, name: str, severity: int
+    self, path: epath.Path, image: np.ndarray, name: str, severity: int
   ) -> np.ndarray:
     import jax
 
@@ -174,9 +170,7 @@ class Batch:
         f" than there is ({' '.join(str(e).split())[:99]}). Make it smaller."
       ) from e
 
-  def _place(
-    self, path: pathlib.Path, name: str, severity: int
-  ) -> pathlib.Path:
+  def _place(self, path: epath.Path, name: str, severity: int) -> epath.Path:
     relative = path.relative_to(self.root).with_suffix(
       SUFFIXES[self.file_format]
     )
@@ -194,7 +188,7 @@ class _Waiting:
     )
     self._bytes = 0
 
-  def add(self, place: pathlib.Path, pixels: np.ndarray) -> None:
+  def add(self, place: epath.Path, pixels: np.ndarray) -> None:
     """One more; waits while too many are not written."""
     save = self._batch.pool.submit(self._save, place, pixels)
     self._queue.append((pixels.nbytes, save))
@@ -218,7 +212,7 @@ class _Waiting:
     else:
       self._batch.failed.append(refusal)
 
-  def _save(self, place: pathlib.Path, pixels: np.ndarray) -> str | None:
+  def _save(self, place: epath.Path, pixels: np.ndarray) -> str | None:
     """Writes a result; the reason where the format cannot hold it."""
     try:
       data = _encoded(pixels, self._batch.file_format)

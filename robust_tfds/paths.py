@@ -104,6 +104,33 @@ def of(text: str | os.PathLike, name: str = "") -> epath.Path:
     ) from None
 
 
+def check_records(path: str | os.PathLike, name: str = "") -> None:
+  """Refuses a place for prepared sets where TensorFlow opens no file.
+
+  Their TFRecord files are read and written by TensorFlow itself.
+
+  Args:
+    path: of a folder.
+    name: of the flag or key that it comes from, for the refusal.
+
+  Raises:
+    UserError: names the schemes that TensorFlow opens; or as `of`.
+  """
+  text = os.fspath(of(path, name))
+  if is_local(text):
+    return
+  import tensorflow as tf
+
+  known = tf.io.gfile.get_registered_schemes()
+  if text.partition("://")[0] not in known:
+    start = f"{name}={text}" if name else text
+    raise errors.UserError(
+      f"{start}: prepared data sets are read by TensorFlow, which opens"
+      f" {', '.join(f'{k}://' for k in known if k)} and files of this machine."
+      " Name a data_dir there; all else of a run may lie here."
+    )
+
+
 def is_local(path: str | os.PathLike) -> bool:
   """Whether a path is of this machine: `open` and other programs can open it."""
   return "://" not in os.fspath(path)
@@ -133,7 +160,7 @@ class State:
 
   Attributes:
     size: in bytes.
-    changed: times of change, of this machine's files in ns, else in s.
+    changed: times of change in ns, of a bucket's file to the second.
   """
 
   size: int
@@ -153,7 +180,7 @@ def state(path: str | os.PathLike) -> State:
     told = of(path).stat()
   if told.is_directory:
     raise IsADirectoryError(errno.EISDIR, "a folder", os.fspath(path))
-  return State(told.length, (told.mtime,))
+  return State(told.length, (told.mtime * 1_000_000_000,))
 
 
 def opened(path: str | os.PathLike) -> IO[bytes]:
@@ -184,19 +211,22 @@ def read_bytes(path: str | os.PathLike) -> bytes:
     return file.read()
 
 
-def sizes(many: Iterable[str | os.PathLike]) -> dict[str, int]:
-  """Path -> size in bytes, of those that are files; of buckets many at once."""
+def states(many: Iterable[str | os.PathLike]) -> dict[str, State]:
+  """Path -> its state, of those that can be had; of buckets many at once."""
 
-  def size(path: str) -> int | None:
+  def state_of(path: str) -> State | None:
     try:
-      return state(path).size
+      return state(path)
     except (OSError, errors.UserError):
       return None
 
   listed = [os.fspath(path) for path in many]
-  with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
-    known = zip(listed, pool.map(size, listed))
-    return {path: found for path, found in known if found is not None}
+  if all(map(is_local, listed)):
+    known = {path: state_of(path) for path in listed}
+  else:
+    with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
+      known = dict(zip(listed, pool.map(state_of, listed)))
+  return {path: found for path, found in known.items() if found is not None}
 
 
 def write_bytes(path: str | os.PathLike, data: bytes) -> None:

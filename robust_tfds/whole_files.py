@@ -3,7 +3,8 @@
 A file is written into a hidden folder of the writer's own, and linked to its name
 when it is whole; a file that exists is never overwritten. The hidden folder is
 locked while its writer lives: what a killed one left behind is removed by the
-next, and two may write into one folder at once.
+next, and two may write into one folder at once. In a bucket a file is whole when
+it is there, so it needs no hidden folder; of two writers of a file the last stays.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 
+from etils import epath
+
 from robust_tfds import errors
+from robust_tfds import paths
 
 _PREFIX = ".unfinished-"
 
@@ -25,23 +29,28 @@ _PREFIX = ".unfinished-"
 class Writer:
   """Writes whole files; from any number of threads."""
 
-  def __init__(self, hidden: pathlib.Path):
+  def __init__(self, hidden: pathlib.Path | None):
     """A writer.
 
     Args:
-      hidden: a folder for unfinished files, on the file system of the others.
+      hidden: a folder for unfinished files, on the file system of the others;
+        None in a bucket.
     """
     self._hidden = hidden
     self._numbers = itertools.count()
 
-  def write(self, place: pathlib.Path, data: bytes) -> None:
+  def write(self, place: epath.Path, data: bytes) -> None:
     """Writes a file unless there is one; makes the folders above it.
 
     Raises:
       UserError: the file system refuses; names the file.
     """
-    unfinished = self._hidden / str(next(self._numbers))
     try:
+      if self._hidden is None:
+        if not paths.exist([place])[0]:
+          paths.write_bytes(place, data)
+        return
+      unfinished = self._hidden / str(next(self._numbers))
       place.parent.mkdir(parents=True, exist_ok=True)
       unfinished.write_bytes(data)
       # A link, not a rename: it refuses to overwrite.
@@ -50,18 +59,22 @@ class Writer:
       unfinished.unlink()
     except OSError as e:
       raise errors.UserError(
-        f"{place}: cannot be written: {e.strerror}. Make room or choose another"
+        f"{place}: cannot be written: {e.strerror or e}. Make room or choose another"
         " folder, then run the same command again: it continues."
       ) from e
 
 
 @contextlib.contextmanager
-def writer(folder: pathlib.Path) -> Iterator[Writer]:
+def writer(place: epath.Path) -> Iterator[Writer]:
   """A writer of files anywhere below a folder, which is made if need be.
 
   Raises:
     UserError: the folder cannot be made or written.
   """
+  if not paths.is_local(place):
+    yield Writer(None)
+    return
+  folder = pathlib.Path(place)
   try:
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{_PREFIX}*"):

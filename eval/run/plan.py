@@ -100,6 +100,7 @@ def make(config: ml_collections.ConfigDict) -> Plan:
     FileNotFoundError: a checkpoint or the frost pictures are not there.
   """
   settings.check(config)
+  _check_paths(config.data)
   config = _with_crop(config)
   task = task_of(config)
   settings.check_keys(task)
@@ -113,6 +114,15 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   if task.setting.fly and any(c.name == "frost" for c in listed):
     frost_pictures.check(config.data.get("frost_dir") or None)
   return plan
+
+
+def _check_paths(data: ml_collections.ConfigDict) -> None:
+  """Refuses addresses that nothing here opens."""
+  for key in ("data_dir", "manual_dir", "frost_dir"):
+    if data.get(key):
+      paths.of(data[key], f"config.data.{key}")
+  if data.get("data_dir"):
+    paths.check_records(data.data_dir, "config.data.data_dir")
 
 
 def _conditions(task: base.Task) -> list[Condition]:

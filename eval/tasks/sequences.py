@@ -17,7 +17,6 @@ cells are not there is empty, with a note (`parts/missing_cells`).
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -36,6 +35,7 @@ from robust_tfds.eval.metrics import intervals
 from robust_tfds.eval.metrics import stability
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import programs
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
@@ -176,7 +176,7 @@ class Sequences(normalised_task.NormalisedTask):
     return papers.networks(self.setting.dataset, "clean_error", "mfr")
 
 
-@functools.cache
+@programs.cached
 def _reducer(noise: bool) -> predict.Reduce:
   def reduce(logits: jax.Array) -> dict[str, jax.Array]:
     # [B, T, classes]; rankings over all classes never leave the device.

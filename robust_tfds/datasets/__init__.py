@@ -114,14 +114,22 @@ def builder(
       the dataset's README).
 
   Raises:
-    UserError: unknown name, config or option, with a suggestion.
+    UserError: unknown name, config or option, with a suggestion; a data_dir
+      where TensorFlow opens no file, or ArrayRecord in a bucket.
   """
   cls = builder_class(name)
+  if data_dir is not None:
+    paths.check_records(data_dir)
   if not isinstance(config, str):
     raise errors.unknown("config", config, cls.builder_configs)
   text = config.replace("/", "_") or cls.DEFAULT_BUILDER_CONFIG_NAME or ""
   if file_format not in (None, *_FORMATS):
     raise errors.unknown("file format", file_format, _FORMATS)
+  if file_format == "array_record" and not paths.is_local(data_dir or ""):
+    raise errors.UserError(
+      f"{data_dir}: file_format=array_record: its library opens files of this"
+      " machine alone. Use tfrecord, or another data_dir."
+    )
   config_of = functools.partial(cls.config_of, text, **options)
   there = cls(config=config_of(), data_dir=data_dir)
   if file_format in (None, there.info.file_format.value):

@@ -51,6 +51,7 @@ from robust_tfds.datasets.sources import frost
 PUBLISHED = "published"  # the codec of the authors' own files
 SOURCE = "source"  # the variant that holds what conditions are made from
 _SEEDED = re.compile(r"(?P<name>.+)_seed(?P<seed>\d+)")
+_frost_in_use: list[str | int] = []  # by this process: folder and version
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -101,11 +102,14 @@ class Recipe:
     return self.condition.keys(self.config.seed, self.dataset, example_ids)
 
   def use_frost(self) -> None:
-    """Tells this process where the frost pictures lie."""
-    if self.frost_dir:
-      from robust_tfds.corruptions import frost_pictures
+    """Tells this process where the frost pictures lie; once, they are large."""
+    if not self.frost_dir:
+      return
+    from robust_tfds.corruptions import frost_pictures
 
+    if _frost_in_use != [self.frost_dir, frost_pictures.assets_version()]:
       frost_pictures.use_folder(self.frost_dir)
+      _frost_in_use[:] = [self.frost_dir, frost_pictures.assets_version()]
 
 
 class Builder(
@@ -457,7 +461,7 @@ class Builder(
       self._make_by_beam(dl_manager, download_config)
     else:
       super()._download_and_prepare(dl_manager, download_config)
-    if self._note and building.is_local(self.data_path):
+    if self._note:
       source_notes.write(self.data_path, self._note)
 
   def _make_by_beam(self, dl_manager: Any, download_config: Any) -> None:
@@ -489,7 +493,7 @@ class Builder(
 
   def _compare_sources(self, manual_dir: str | os.PathLike) -> None:
     """Refuses a set that was there, if its sources are and have changed."""
-    if self.config.codec == PUBLISHED or not building.is_local(self.data_path):
+    if self.config.codec == PUBLISHED:
       return
     note = source_notes.read(self.data_path)
     if note is None:

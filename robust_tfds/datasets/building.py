@@ -19,16 +19,12 @@ from typing import Any
 from absl import logging
 
 from robust_tfds import errors
+from robust_tfds import paths
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LEFTOVERS = "incomplete.??????_"  # TFDS's file_utils.incomplete_dir
 _FRAME_BYTES = 16  # a TFRecord's length and checksums, beside its data
 _TFRECORD = "tfrecord"
-
-
-def is_local(path: str | os.PathLike) -> bool:
-  """Whether a path is of this machine's file system and not of a bucket."""
-  return "://" not in os.fspath(path)
 
 
 def check_folder(folder: str | os.PathLike) -> None:
@@ -37,7 +33,7 @@ def check_folder(folder: str | os.PathLike) -> None:
   Raises:
     UserError: it is a file, lies below one, or may not be written.
   """
-  if not is_local(folder):
+  if not paths.is_local(folder):
     return
   place = pathlib.Path(folder).expanduser().absolute()
   there = next(p for p in (place, *place.parents) if os.path.lexists(p))
@@ -62,7 +58,7 @@ def alone(data_path: str | os.PathLike) -> Iterator[None]:
   Args:
     data_path: the set's folder, made or not.
   """
-  if not is_local(data_path) or os.name != "posix":
+  if not paths.is_local(data_path) or os.name != "posix":
     yield
     return
   path = pathlib.Path(data_path)
@@ -101,7 +97,7 @@ def _locked(lock: pathlib.Path, path: pathlib.Path) -> int:
 
 def discard_leftovers(data_path: str | os.PathLike) -> None:
   """Removes what killed builds of a set left; with the lock held alone."""
-  if is_local(data_path):
+  if paths.is_local(data_path):
     path = pathlib.Path(data_path)
     for folder in path.parent.glob(f"{_LEFTOVERS}{path.name}"):
       shutil.rmtree(folder, ignore_errors=True)

@@ -120,11 +120,7 @@ class Job:
       return 0, (number, 0)
     sources = pickle.loads(self._index(offset, size))  # of `_write_index`
     try:
-      records = [
-        self._record(row, source)
-        for chunk in chunks.split(sources, self.chunk)
-        for row, source in zip(self.work(chunk), chunk, strict=True)
-      ]
+      records = list(self._made(sources))
     except (errors.UserError, OSError) as e:
       _write_whole(refusal, _in_words(e).encode())
       return 0, (number, 0)
@@ -182,12 +178,16 @@ class Job:
           yield bytes(data[at : at + length])
         at += length
 
-  def _record(self, row: Any, source: Any) -> bytes:
-    key, example = self.example(row)
-    assert key == source.example_id, (key, source.example_id)
-    info = self.features.get_serialized_info()
-    serializer = example_serializer.ExampleSerializer(info)
-    return serializer.serialize_example(self.features.encode_example(example))
+  def _made(self, sources: Sequence[Any]) -> Iterator[bytes]:
+    """The records of sources, in their order."""
+    serialize = example_serializer.ExampleSerializer(
+      self.features.get_serialized_info()
+    ).serialize_example
+    for chunk in chunks.split(sources, self.chunk):
+      for row, source in zip(self.work(chunk), chunk, strict=True):
+        key, example = self.example(row)
+        assert key == source.example_id, (key, source.example_id)
+        yield serialize(self.features.encode_example(example))
 
   def _index(self, offset: int, size: int) -> bytes:
     path = _index_path(self.folder)

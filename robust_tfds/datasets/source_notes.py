@@ -85,7 +85,8 @@ class _Stored(TypedDict):
 
 def of(sources: Sequence[Any]) -> Note:
   """The note of clean examples before decoding, see the kinds of datasets."""
-  sizes = paths.sizes({t for s in sources for t in _remote(s)})
+  remote = paths.states({t for s in sources for t in _remote(s)})
+  sizes = {path: state.size for path, state in remote.items()}
   checksums = np.array(
     [zlib.crc32("\n".join(_facts(s, sizes)).encode()) for s in sources], _CRC
   )
@@ -203,11 +204,11 @@ def _ends(value: Any) -> Iterator[bytes]:
       yield data[:_BLOCK] + data[-_BLOCK:]
   elif isinstance(value, str | os.PathLike):
     path = os.fspath(value)
-    size = paths.sizes([path]).get(path) if _is_place(path) else None
-    if size is not None and (not paths.is_local(path) or os.path.isfile(path)):
+    state = paths.states([path]).get(path) if _is_place(path) else None
+    if state and (not paths.is_local(path) or os.path.isfile(path)):
       with paths.opened(path) as file:
         start = file.read(_BLOCK)
-        file.seek(max(size - _BLOCK, 0))
+        file.seek(max(state.size - _BLOCK, 0))
         yield start + file.read(_BLOCK)
   elif not isinstance(value, np.ndarray | bytes):
     for part in _parts(value):

