@@ -25,6 +25,7 @@ from robust_tfds.eval.run import rescore
 from robust_tfds.eval.run import runner
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks import sequences
+from tests import accelerators
 from tests.eval import tiny_config
 
 _COMMON = conditions.SEQUENCES.names("common")
@@ -79,6 +80,14 @@ class ReduceTest(parameterized.TestCase):
         np.testing.assert_allclose(
           got[column][:, d - 1], expected.mean(1), rtol=2e-6
         )
+
+  def test_on_accelerators_sequences_are_ranked_together(self):
+    logits, condition = _logits(), _condition("translate", 1)
+    in_turn = _columns(logits, condition)
+    with accelerators.branches():
+      together = _columns(logits, condition)
+    for name, values in in_turn.items():
+      np.testing.assert_array_equal(together[name], values, err_msg=name)
 
   def test_fewer_than_five_classes_have_no_top5_distance(self):
     got = _columns(_logits(classes=4), _condition("tilt", 1))

@@ -144,11 +144,7 @@ class TableTest(absltest.TestCase):
       label=np.array([3, -1], np.int32),
       examples=[{"shift": b"old_person", "category": b"Age"}],
     )
-    outputs = {
-      "top5": np.tile(np.arange(5), (2, 1)),
-      "score": np.full((2, 5), 0.2),
-    }
-    got = _task().columns(batch, outputs, Condition())
+    got = _task().example_columns(batch)
     self.assertEqual(got["shift"].tolist(), ["old_person"])
     self.assertEqual(got["category"].tolist(), ["Age"])
 
