@@ -84,6 +84,7 @@ class RunnerTest(parameterized.TestCase):
     new = self.base / name
     shutil.copytree(self.base / "first", new)
     shutil.rmtree(new / "cells")
+    shutil.rmtree(new / "examples")
     (new / "table.csv").unlink()
     return new
 
