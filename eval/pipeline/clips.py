@@ -226,8 +226,9 @@ class Reader:
       }
 
       def code(frame: np.ndarray) -> None:
+        picture = mpeg.picture(frame)
         for encoder in encoders.values():
-          encoder.add(frame)
+          encoder.add(picture)
 
       numbers, frames = [], []
       for number, frame in video_files.frames_at(
