@@ -105,34 +105,23 @@ class Encoder:
     """
     _check_frame(pixels, self._count)
     if self._stream is None:
-      self._open(pixels.shape[:2])
+      self._size = pixels.shape[:2]
+      self._stream = _stream(
+        self._av,
+        self._target,
+        self._codec,
+        self._size,
+        self._fps,
+        self._pixel_format,
+        self._options,
+      )
     elif pixels.shape[:2] != self._size:
       raise errors.UserError(
         f"Frame {self._count} is {pixels.shape[:2]}, the first {self._size}; the"
         " frames of a video have one size."
       )
-    self._encode(picture(pixels, self._pixel_format))
-
-  def add_picture(self, frame: Any) -> None:
-    """`add` of what `picture` made; several encoders may be given it in turn."""
-    if self._stream is None:
-      self._open((frame.height, frame.width))
-    frame.pts = None  # an encoder before this one counted it
-    self._encode(frame)
-
-  def _open(self, size: tuple[int, int]) -> None:
-    self._size = size
-    self._stream = _stream(
-      self._av,
-      self._target,
-      self._codec,
-      size,
-      self._fps,
-      self._pixel_format,
-      self._options,
-    )
-
-  def _encode(self, frame: Any) -> None:
+    frame = self._av.VideoFrame.from_ndarray(pixels, format="rgb24")
+    frame = frame.reformat(format=self._pixel_format)
     self._target.mux(self._stream.encode(frame))
     self._count += 1
 
@@ -143,17 +132,6 @@ class Encoder:
     self._target.mux(self._stream.encode())
     self._target.close()
     return self._out.getvalue()
-
-
-def picture(pixels: np.ndarray, pixel_format: str) -> Any:
-  """A frame as encoders take it: PyAV's `VideoFrame`.
-
-  Args:
-    pixels: uint8 `[H, W, 3]`.
-    pixel_format: RGB becomes BT.601, limited range.
-  """
-  frame = videos.pyav().VideoFrame.from_ndarray(pixels, format="rgb24")
-  return frame.reformat(format=pixel_format)
 
 
 def _stream(

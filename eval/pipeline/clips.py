@@ -226,9 +226,8 @@ class Reader:
       }
 
       def code(frame: np.ndarray) -> None:
-        picture = mpeg.picture(frame)
         for encoder in encoders.values():
-          encoder.add(picture)
+          encoder.add(frame)
 
       numbers, frames = [], []
       for number, frame in video_files.frames_at(

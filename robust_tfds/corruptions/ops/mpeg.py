@@ -11,7 +11,6 @@ import numpy as np
 
 from robust_tfds import errors
 
-_PIXELS = "yuv420p"
 _LAMBDA = 118  # FF_QP2LAMBDA: encoders count quantisers in these units
 _LARGEST = 31  # the formats' largest quantiser; beyond it only decisions change
 # ISO/IEC 13818-2 table 6-4: MPEG-2 writes no others. The rate enters the header
@@ -71,7 +70,7 @@ def stream(
     shape: tuple[int, int] = (0, 0)
     for frame in frames:
       shape = frame.shape[:2]
-      encoder.add(picture(frame))
+      encoder.add(frame)
     data = encoder.finish()
   for frame in video_files.iterate(data):
     yield frame[: shape[0], : shape[1]]
@@ -96,7 +95,7 @@ class Encoder:
         "lmax": weight,
         "i_qfactor": "1",  # `-q:v` is the same for key frames; else 0.8 of it
       },
-      pixel_format=_PIXELS,
+      pixel_format="yuv420p",
       fps=fps,
       container=container,
     )
@@ -109,26 +108,15 @@ class Encoder:
     """Lets go of the encoder."""
     self._encoder.__exit__(*error)
 
-  def add(self, frame: Any) -> None:
-    """The next frame, which `picture` made."""
-    self._encoder.add_picture(frame)
+  def add(self, frame: np.ndarray) -> None:
+    """The next frame: uint8 `[H, W, 3]`."""
+    height, width = frame.shape[:2]
+    margin = ((0, height % 2), (0, width % 2), (0, 0))
+    self._encoder.add(np.pad(frame, margin, mode="edge"))
 
   def finish(self) -> bytes:
     """The coded clip, see `frames_at`."""
     return self._encoder.finish()
-
-
-def picture(frame: np.ndarray) -> Any:
-  """A frame as encoders take it, made once for all of them.
-
-  Args:
-    frame: uint8 `[H, W, 3]`; odd sides are padded by their last row or column.
-  """
-  from robust_tfds import movies
-
-  height, width = frame.shape[:2]
-  margin = ((0, height % 2), (0, width % 2), (0, 0))
-  return movies.picture(np.pad(frame, margin, mode="edge"), _PIXELS)
 
 
 def frames_at(
