@@ -148,7 +148,8 @@ def cover(
   """
   both = (flakes + border.rotate180(flakes, size)).astype(jnp.float32)
   pixel = packed.of_image(image, pale)
-  grey = sum(c * w for c, w in zip(pixel, _GREY, strict=True))
+  parts = (c * w for c, w in zip(pixel, _GREY, strict=True))
+  grey = sum(parts, start=jnp.int32(0))
   glow = grey.astype(jnp.float32) * np.float32(1.5 / 65536) + 127.5
 
   def paler(channel: jax.Array) -> jax.Array:
