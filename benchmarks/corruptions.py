@@ -1,22 +1,34 @@
-"""Our corruptions beside imagecorruptions, in one process on one core.
+"""Our corruptions beside two peers, in one process on one core.
 
   python -m venv peers
-  peers/bin/pip install -e . imagecorruptions 'setuptools<81'
+  peers/bin/pip install -e . imagecorruptions corrupt-tta==0.1.7 'setuptools<81'
   peers/bin/python -m benchmarks.corruptions --size=224
+  peers/bin/python -m benchmarks.corruptions --size=480,640
 
-Prints, per corruption and severity, our ms per image (a batch of 32, warm), the
-peer's, the ratio, and our time in units of one draw of 150,528 normals (numpy's
-PCG64, float32) measured in the same run; then our compile times. Times on shared
-machines are noisy: read the ratios.
+The peers are imagecorruptions 1.1.2 (detection's ImageNet-C code) and corrupt-tta
+0.1.7 (a rewrite in numpy and OpenCV). Neither is needed by this project nor
+installed by it; one that is not there is left out. corrupt-tta returns floats in
+most cells: their conversion to bytes is not counted against it.
+
+Prints, per corruption and severity, our ms per image (a batch of 32, warm), each
+peer's, the ratios, and our time in units of one draw of 150,528 normals (numpy's
+PCG64, float32) measured in the same run; then sums over all cells, what is slower
+than a peer, and our compile times. Ours and the peers' calls alternate and the
+least CPU time of each counts. Times on shared machines are noisy: read the ratios.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 import warnings
 from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from absl import app
@@ -24,45 +36,20 @@ from absl import flags
 
 from robust_tfds import conditions
 
+if TYPE_CHECKING:
+  import jax
+
 _SIZE = flags.DEFINE_list("size", ["224", "224"], "Height and width, px.")
 _BATCH = flags.DEFINE_integer("batch", 32, "Images a call of ours.")
+_ROUNDS = flags.DEFINE_integer("rounds", 3, "Calls of each that are timed.")
+_PEER_IMAGES = flags.DEFINE_integer(
+  "peer_images", 4, "Images of the batch that the peers get; their mean counts."
+)
 _NAMES = flags.DEFINE_string("names", "all", "Which corruptions.")
 _FROST = flags.DEFINE_string("frost_dir", "", "Folder of the frost pictures.")
-_SEVERITIES = (1, 2, 3, 4, 5)
-
-
-def _best(call: Callable[[], object], repeats: int = 3) -> float:
-  """Least wall time of a call in ms, after one that is not counted."""
-  call()
-  times = []
-  for _ in range(repeats):
-    start = time.perf_counter()
-    call()
-    times.append(time.perf_counter() - start)
-  return 1e3 * min(times)
-
-
-def _peer() -> Callable | None:
-  """imagecorruptions' `corrupt`, mended where new scikit-image broke it."""
-  try:
-    import skimage.filters
-    import skimage.util
-
-    gaussian = skimage.filters.gaussian
-
-    def mended(image, *args, multichannel=None, **kwargs):
-      if multichannel:
-        kwargs["channel_axis"] = -1
-      return gaussian(image, *args, **kwargs)
-
-    skimage.filters.gaussian = mended
-    import imagecorruptions
-    from imagecorruptions import corruptions as functions
-  except ImportError as e:
-    print(f"No peer: {e}. See the header of {__file__}.")
-    return None
-  functions.gaussian = mended
-  return imagecorruptions.corrupt
+_BREAK_S = 0.02  # between calls
+# (image uint8 [H, W, 3], name, severity) -> picture
+Peer = Callable[[np.ndarray, str, int], object]
 
 
 def main(argv: Sequence[str]) -> None:
@@ -70,10 +57,7 @@ def main(argv: Sequence[str]) -> None:
   del argv
   os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
   warnings.simplefilter("ignore")
-  peer = _peer()
-  import jax
-
-  from robust_tfds import corruptions
+  peers = _peers()
   from robust_tfds.corruptions import frost_pictures
 
   if _FROST.value:
@@ -81,51 +65,168 @@ def main(argv: Sequence[str]) -> None:
   height, width = (int(n) for n in (_SIZE.value * 2)[:2])
   batch = _pictures(_BATCH.value, height, width)
   edition = "imagenet" if (height, width) == (224, 224) else "any"
-  ids = [str(i) for i in range(len(batch))]
-  keys = jax.numpy.asarray(conditions.raw_keys(0, "bench", "x", 1, ids))
   rng = np.random.default_rng(0)
-  unit = _best(lambda: rng.standard_normal(150528, dtype=np.float32), 20)
+  draw = functools.partial(rng.standard_normal, 150528, dtype=np.float32)
+  unit = min(_ms(draw) for _ in range(20))
   print(
     f"{height}x{width}, edition {edition}, one core; 150,528 normals {unit:.2f} ms"
   )
-  total, others, compile_s, slower = 0.0, 0.0, 0.0, []
+  cells, compile_s = [], 0.0
   for name in conditions.PICTURES.resolve(_NAMES.value):
-    ours, theirs = [], []
-    for severity in _SEVERITIES:
-
-      def own(name=name, severity=severity):
-        return corruptions.corrupt_batch(
-          batch, name, severity, edition=edition, keys=keys
-        ).block_until_ready()
-
-      if severity == 1:
-        start = time.perf_counter()
-        own()
-        compile_s += time.perf_counter() - start
-      ours.append(_best(own) / len(batch))
-      theirs.append(_peer_ms(peer, batch[0], name, severity))
-    total, others = total + sum(ours), others + sum(theirs)
-    ratios = [t / o for o, t in zip(ours, theirs)]
-    slower += [f"{name} {s}" for s, r in zip(_SEVERITIES, ratios) if r < 1]
-    print(
-      f"{name:18s} ours {_row(ours)}  peer {_row(theirs)}"
-      f"  ratio {_row(ratios)}  in draws {_row([o / unit for o in ours])}"
-    )
-  print(
-    f"all severities: ours {total:.1f} ms, peer {others:.1f} ms, ratio"
-    f" {others / total:.1f}; first calls (compilation) {compile_s:.0f} s"
-  )
-  print(f"slower than the peer: {', '.join(slower) or 'none'}")
+    start = time.perf_counter()
+    _own(batch, name, 1, edition, _keys(len(batch)))
+    compile_s += time.perf_counter() - start
+    rows = [
+      _cell(batch, name, severity, edition, peers)
+      for severity in conditions.SEVERITIES
+    ]
+    _print_corruption(name, rows, unit)
+    cells += [(f"{name} {s}", r) for s, r in zip(conditions.SEVERITIES, rows)]
+  _print_sums(cells, list(peers))
+  print(f"first calls (compilation) {compile_s:.0f} s")
 
 
-def _peer_ms(peer, image, name, severity) -> float:
-  if peer is None:
-    return float("nan")
+def _peers() -> dict[str, Peer]:
+  """The peers that are installed, by name."""
+  out = {}
+  for name, load in (
+    ("imagecorruptions", _imagecorruptions),
+    ("corrupt-tta", _corrupt_tta),
+  ):
+    try:
+      out[name] = load()
+    except ImportError as e:
+      print(f"No {name}: {e}. See the header of {__file__}.")
+  return out
+
+
+def _imagecorruptions() -> Peer:
+  """Its `corrupt`, mended where new scikit-image and numpy broke it."""
+  import skimage.filters
+
+  gaussian = skimage.filters.gaussian
+
+  def mended(
+    image: np.ndarray, *args: Any, multichannel: bool = False, **kwargs: Any
+  ) -> np.ndarray:
+    if multichannel:
+      kwargs["channel_axis"] = -1
+    return gaussian(image, *args, **kwargs)
+
+  skimage.filters.gaussian = mended
+  np.float_ = np.float64
   try:
-    return _best(lambda: peer(image, corruption_name=name, severity=severity))
-  except Exception as e:  # the peer's own breakage is a result
-    print(f"  the peer cannot run {name}: {type(e).__name__}: {e}")
-    return float("nan")
+    import imagecorruptions
+    from imagecorruptions import corruptions as functions
+  finally:
+    skimage.filters.gaussian = gaussian
+  functions.gaussian = mended
+  return lambda image, name, severity: imagecorruptions.corrupt(
+    image, corruption_name=name, severity=severity
+  )
+
+
+def _corrupt_tta() -> Peer:
+  import corrupt_tta
+
+  return lambda image, name, severity: corrupt_tta.corrupt(
+    image, corruption_name=name, severity=severity
+  )
+
+
+def _cell(
+  batch: np.ndarray,
+  name: str,
+  severity: int,
+  edition: str,
+  peers: Mapping[str, Peer],
+) -> dict[str, float]:
+  """Ms an image of ours ("") and of every peer, their calls alternating."""
+
+  def of_peer(peer: Peer) -> None:
+    for image in batch[: _PEER_IMAGES.value]:
+      peer(image, name, severity)
+
+  keys = _keys(len(batch))
+  calls = {"": functools.partial(_own, batch, name, severity, edition, keys)}
+  calls |= {k: functools.partial(of_peer, p) for k, p in peers.items()}
+  images = {k: min(_PEER_IMAGES.value, len(batch)) for k in peers} | {
+    "": len(batch)
+  }
+  times = dict.fromkeys(calls, float("inf"))
+  for turn in range(1 + _ROUNDS.value):
+    for label, call in calls.items():
+      try:
+        took = _ms(call) / images[label]
+      except Exception as e:  # a peer's own breakage is a result
+        if not label:
+          raise
+        took = float("nan")
+        if not turn:
+          print(f"  {label} cannot run {name}: {type(e).__name__}: {e}")
+      if turn:  # the first is not counted
+        times[label] = min(times[label], took) if took == took else took
+      time.sleep(_BREAK_S)
+  return times
+
+
+def _own(
+  batch: np.ndarray, name: str, severity: int, edition: str, keys: jax.Array
+) -> None:
+  from robust_tfds import corruptions
+
+  corruptions.corrupt_batch(
+    batch, name, severity, edition=edition, keys=keys
+  ).block_until_ready()
+
+
+@functools.cache
+def _keys(count: int) -> jax.Array:
+  """One key an image, on the device."""
+  import jax
+
+  ids = [str(i) for i in range(count)]
+  return jax.numpy.asarray(conditions.raw_keys(0, "bench", "x", 1, ids))
+
+
+def _ms(call: Callable[[], object]) -> float:
+  """CPU time of one call: what others run on the core does not count."""
+  start = time.process_time()
+  call()
+  return 1e3 * (time.process_time() - start)
+
+
+def _print_corruption(
+  name: str, rows: Sequence[Mapping[str, float]], unit: float
+) -> None:
+  ours = [r[""] for r in rows]
+  print(
+    f"{name:18s} {'ours':16s} {_row(ours)}  in draws {_row(o / unit for o in ours)}"
+  )
+  for peer in list(rows[0])[1:]:
+    ratios = (r[peer] / r[""] for r in rows)
+    print(
+      f"{'':18s} {peer:16s} {_row(r[peer] for r in rows)}  ratio    {_row(ratios)}",
+      flush=True,
+    )
+
+
+def _print_sums(
+  cells: Sequence[tuple[str, Mapping[str, float]]], peers: Sequence[str]
+) -> None:
+  print(f"{len(cells)} cells: ours {sum(c[''] for _, c in cells):.1f} ms")
+  for peer in peers:
+    # A cell that the peer cannot run counts for neither.
+    both = [(label, c) for label, c in cells if c[peer] == c[peer]]
+    theirs = sum(c[peer] for _, c in both)
+    ratio = theirs / sum(c[""] for _, c in both)
+    slower = [
+      f"{n} ({c[peer] / c['']:.2f})" for n, c in both if c[peer] < c[""]
+    ]
+    print(
+      f"{peer}: {len(both)} cells {theirs:.1f} ms, ratio {ratio:.1f}; it is faster"
+      f" in {', '.join(slower) or 'none'}"
+    )
 
 
 def _pictures(count: int, height: int, width: int) -> np.ndarray:
@@ -144,7 +245,7 @@ def _pictures(count: int, height: int, width: int) -> np.ndarray:
   return np.stack(out)
 
 
-def _row(values: Sequence[float]) -> str:
+def _row(values: Iterable[float]) -> str:
   return " ".join(f"{v:6.2f}" for v in values)
 
 

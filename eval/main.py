@@ -96,7 +96,7 @@ def main(argv: Sequence[str]) -> None:
     place = Workdir(workdir) if workdir else None
     if place:
       place.check(plan.config)
-    print(estimate.describe(plan, place))
+    print(estimate.describe(plan, place, shard))
     return
   if workdir is None:
     raise errors.UserError("Say where the run lives: --workdir=FOLDER.")

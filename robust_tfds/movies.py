@@ -52,27 +52,86 @@ def encode(
     UserError: no frames, frames of another dtype or shape, an unknown codec,
       or a size that the pixel format cannot hold.
   """
-  av = videos.pyav()
-  out = io.BytesIO()
-  stream = None
-  with av.open(out, "w", format=container) as target:
-    for index, pixels in enumerate(frames):
-      _check_frame(pixels, index)
-      if stream is None:
-        size = pixels.shape[:2]
-        settings = {**_repeatable(codec), **options, **_quantiser(qscale)}
-        stream = _stream(av, target, codec, size, fps, pixel_format, settings)
-      elif pixels.shape[:2] != size:
-        raise errors.UserError(
-          f"Frame {index} is {pixels.shape[:2]}, the first {size}; the frames of"
-          " a video have one size."
-        )
-      frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
-      target.mux(stream.encode(frame.reformat(format=pixel_format)))
-    if stream is None:
+  encoder = Encoder(
+    codec=codec,
+    options=options,
+    pixel_format=pixel_format,
+    fps=fps,
+    container=container,
+    qscale=qscale,
+  )
+  with encoder:
+    for pixels in frames:
+      encoder.add(pixels)
+    return encoder.finish()
+
+
+class Encoder:
+  """`encode` for frames that come one by one."""
+
+  def __init__(
+    self,
+    *,
+    codec: str,
+    options: Mapping[str, str],
+    pixel_format: str,
+    fps: float,
+    container: str,
+    qscale: int | None = None,
+  ):
+    """See `encode`."""
+    self._av = videos.pyav()
+    self._codec, self._pixel_format, self._fps = codec, pixel_format, fps
+    self._options = {**_repeatable(codec), **options, **_quantiser(qscale)}
+    self._out = io.BytesIO()
+    self._target = self._av.open(self._out, "w", format=container)
+    self._stream: Any = None
+    self._size: tuple[int, int] = (0, 0)
+    self._count = 0
+
+  def __enter__(self) -> Encoder:
+    """Itself."""
+    return self
+
+  def __exit__(self, *error: Any) -> None:
+    """Closes the file."""
+    self._target.close()
+
+  def add(self, pixels: np.ndarray) -> None:
+    """The next frame: uint8 `[H, W, 3]`.
+
+    Raises:
+      UserError: as `encode`.
+    """
+    _check_frame(pixels, self._count)
+    if self._stream is None:
+      self._size = pixels.shape[:2]
+      self._stream = _stream(
+        self._av,
+        self._target,
+        self._codec,
+        self._size,
+        self._fps,
+        self._pixel_format,
+        self._options,
+      )
+    elif pixels.shape[:2] != self._size:
+      raise errors.UserError(
+        f"Frame {self._count} is {pixels.shape[:2]}, the first {self._size}; the"
+        " frames of a video have one size."
+      )
+    frame = self._av.VideoFrame.from_ndarray(pixels, format="rgb24")
+    frame = frame.reformat(format=self._pixel_format)
+    self._target.mux(self._stream.encode(frame))
+    self._count += 1
+
+  def finish(self) -> bytes:
+    """The file's bytes; UserError where there was no frame."""
+    if self._stream is None:
       raise errors.UserError("A video needs at least one frame, got none.")
-    target.mux(stream.encode())
-  return out.getvalue()
+    self._target.mux(self._stream.encode())
+    self._target.close()
+    return self._out.getvalue()
 
 
 def _stream(

@@ -46,7 +46,7 @@ steps of this process, and the bytes that were read.
 
 TensorFlow's own readers and writers know no `fake://`, as they know `gs://`:
 `with fake_bucket.in_tensorflow():` lets TFRecord files of the bucket be read and
-written in this process.
+written in this process; commands that are run as above can, too.
 """
 
 from __future__ import annotations
@@ -542,7 +542,8 @@ if _KILL in os.environ:
 if __name__ == "__main__":
   # The module that others import is not this one but its twin of the full name,
   # in processes that are spawned too.
-  from tests import fake_bucket  # noqa: F401
+  from tests import fake_bucket
 
   sys.argv = sys.argv[1:]
-  runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=False)
+  with fake_bucket.in_tensorflow():
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=False)

@@ -13,6 +13,7 @@ import dataclasses
 import queue
 import threading
 import time
+from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ from robust_tfds.eval.pipeline import inputs
 Range = tuple[int, int]
 # Of pictures of any size, where a plan needs one: COCO's most frequent canvas.
 _USUAL_PX = (480, 640)
+_POLL_S = 0.2
 
 
 class Row(Protocol):
@@ -132,6 +134,8 @@ class Blocks:
     batch_size: int,
     block_rows: int,
     block_nbytes: int,
+    equal_steps: bool = False,
+    check: Callable[[], None] = lambda: None,
   ):
     """Starts the thread.
 
@@ -141,9 +145,14 @@ class Blocks:
       batch_size: rows of a batch.
       block_rows: most rows of a block.
       block_nbytes: of pixels; twice as many are in memory at most, or one batch.
+      equal_steps: batches are full wherever rows are left, however much room they
+        need, so that hosts whose pictures differ in size take as many steps.
+      check: raises what went wrong where steps are used; asked while the consumer
+        waits, for a step that is never released may be the reason.
     """
     self._reader, self._ranges = reader, ranges
     self._batch_size, self._block_rows = batch_size, block_rows
+    self._equal_steps, self._check = equal_steps, check
     self._block_nbytes, self._room = block_nbytes, _Room(2 * block_nbytes)
     self._steps: queue.Queue[Step | BaseException | None] = queue.Queue()
     self.waited_s = self.reading_s = 0.0
@@ -156,17 +165,24 @@ class Blocks:
     """All steps in order.
 
     Raises:
-      BaseException: what reading raised.
+      BaseException: what reading raised, or `check`.
     """
     while True:
       start = time.perf_counter()
-      step = self._steps.get()
+      step = self._next()
       self.waited_s += time.perf_counter() - start
       if step is None:
         return
       if isinstance(step, BaseException):
         raise step
       yield step
+
+  def _next(self) -> Step | BaseException | None:
+    while True:
+      try:
+        return self._steps.get(timeout=_POLL_S)
+      except queue.Empty:
+        self._check()
 
   def release(self, step: Step) -> None:
     """Says that a step's pixels are no longer needed."""
@@ -203,10 +219,10 @@ class Blocks:
     # Hosts take as many steps each, also those whose share is one row shorter.
     steps = -(-(block[1] - block[0]) // self._batch_size)
     for row in self._timed(self._reader.rows(*block)):
-      if held + row.nbytes > self._block_nbytes:
+      if held + row.nbytes > self._block_nbytes and not self._equal_steps:
         steps -= self._put_all(block, groups)
         held = 0
-      self._room.take(row.nbytes)
+      self._room.take(row.nbytes, held)
       held += row.nbytes
       group = groups.setdefault(self._reader.group(row), [])
       group.append(row)
@@ -258,12 +274,17 @@ class _Room:
     self._closed = False
     self._changed = threading.Condition()
 
-  def take(self, count: int) -> None:
-    """Waits for room, unless all of it is free."""
+  def take(self, count: int, own: int) -> None:
+    """Waits for room while somebody may give some back.
+
+    Args:
+      count: bytes.
+      own: of those in use, what only the one who asks can give back.
+    """
     with self._changed:
       self._changed.wait_for(
         lambda: (
-          self._closed or not self._used or self._used + count <= self._most
+          self._closed or self._used <= own or self._used + count <= self._most
         )
       )
       if self._closed:

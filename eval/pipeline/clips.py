@@ -1,228 +1,115 @@
-"""Clips of videos for a model: perturbed, sampled, resized, cropped.
+"""Clips of videos for models: decoded once, then perturbed and cropped on devices.
 
-Views are placed as PySlowFast places them (docs/specs/video.md section 2): a
-clip spans frames * rate / 30 seconds; view v of n starts at v / n of what is
-left of the video, its frames are evenly spaced, truncated and kept inside.
-Temporal perturbations act on the whole video first, as index maps, before any
-pixel is there. Only frames that some view shows are brought to RGB, perturbed
-and cropped, a few at a time: a long video needs no more memory than a short
-one.
+`Reader` decodes every video once a run and keeps of it the frames that any
+condition shows to any model. MPEG perturbations need all frames: these go through
+the encoders while the video is decoded, and the coded videos are kept, which are
+small. So a long video needs no more memory than what is shown of it.
+
+`Show` puts a batch's frames onto the devices once. Under every condition the
+frames that a model sees are perturbed and cropped there, a few at a time
+(`clip_steps.py`). Coded videos are decoded on the host, in threads that run one
+condition ahead.
 """
 
 from __future__ import annotations
 
+import collections
 import concurrent.futures
-import itertools
-from collections.abc import Callable
+import contextlib
+import dataclasses
+import functools
+import os
+from collections.abc import Hashable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
 from robust_tfds import errors
+from robust_tfds.conditions import Condition
+from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import video as perturbations
+from robust_tfds.corruptions.ops import mpeg
+from robust_tfds.corruptions.ops import resampling
 from robust_tfds.datasets import geometry
+from robust_tfds.eval.pipeline import clip_steps
+from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import views as views_lib
 from robust_tfds.reading import videos as video_files
 
-_NATIVE_FPS = 30.0  # what a model's rate counts in
-_PART = 16  # frames perturbed at once
-# Number of frames -> the numbers of those that are needed, ascending.
-_Choose = Callable[[int], list[int]]
-_NumberedFrame = tuple[int, np.ndarray]
+_WORKERS = os.cpu_count() or 1
+_PART = 16  # frames of a video worked on at once, at the most
+_PART_PIXELS = 1 << 25  # of all videos of a device
+# Of videos, where a plan needs one: ten seconds of UCF101.
+_USUAL_FRAMES, _USUAL_PX = 300, (240, 320)
+
+Shown = Mapping[tuple[Condition, views_lib.Clip], np.ndarray]
 
 
-def view_indices(
-  num_frames: int, fps: float, frames: int, rate: int, views: int
-) -> np.ndarray:
-  """Which frames each view shows.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Row:
+  """A video, decoded.
 
-  Args:
+  Attributes:
+    example: its features but the video.
+    frames: uint8 `[N, H, W, 3]`, those that are shown.
+    numbers: int64 `[N]`, their numbers, ascending.
     num_frames: of the video.
-    fps: of the video.
-    frames: of a clip.
-    rate: stride between a clip's frames at 30 fps.
-    views: how many clips, evenly placed.
-
-  Returns:
-    int64 `[views, frames]`, in 0..num_frames-1; short videos repeat their last
-    frame.
-
-  >>> view_indices(20, 30.0, 4, 2, 2).tolist()
-  [[0, 2, 4, 7], [6, 8, 10, 13]]
+    fps: frames per second.
+    shown: (condition, clip) -> numbers of the frames shown, int64 `[views,
+      frames]`; for clean and the temporal conditions.
+    coded: the whole video under each MPEG condition, encoded.
   """
-  span = rate * frames / _NATIVE_FPS * fps
-  left = max(num_frames - span, 0)
-  start = left * np.arange(views) / views
-  at = np.linspace(start, start + span - 1, frames, axis=1)
-  return np.clip(at, 0, num_frames - 1).astype(np.int64)
+
+  example: Mapping[str, Any]
+  frames: np.ndarray
+  numbers: np.ndarray
+  num_frames: int
+  fps: float
+  shown: Shown
+  coded: Mapping[Condition, bytes]
+
+  @property
+  def size(self) -> tuple[int, int]:
+    """(height, width) in px."""
+    return self.frames.shape[1], self.frames.shape[2]
+
+  @property
+  def nbytes(self) -> int:
+    """Of all that is kept."""
+    return self.frames.nbytes + sum(map(len, self.coded.values()))
+
+  @property
+  def plain_numbers(self) -> np.ndarray:
+    """The numbers of the frames that conditions show that choose none."""
+    shown = [x.ravel() for (c, _), x in self.shown.items() if c.clean]
+    return np.unique(np.concatenate(shown))
 
 
-def uniform_indices(num_frames: int, frames: int) -> np.ndarray:
-  """One view over the whole video: the middles of equal parts.
+@dataclasses.dataclass(frozen=True)
+class Batch(inputs.Batch):
+  """`image` is uint8 `[B, F, H, W, 3]`: the frames shown, on canvases.
 
-  How Something-Something v2 is sampled (docs/specs/video.md section 2): parts
-  of (num_frames - 1) / frames, the middle of each.
-
-  Args:
-    num_frames: of the video.
-    frames: of the clip.
-
-  Returns:
-    int64 `[1, frames]`.
-
-  >>> uniform_indices(41, 4).tolist()
-  [[5, 15, 25, 35]]
+  Attributes:
+    videos: the valid rows, without their frames.
   """
-  part = (num_frames - 1) / frames
-  starts = np.round(part * np.arange(frames)).astype(np.int64)
-  ends = np.round(part * np.arange(1, frames + 1)).astype(np.int64)
-  return ((starts + ends) // 2)[None]
+
+  videos: Sequence[Row] = ()
 
 
-def sample_clips(
-  video: bytes | np.ndarray,
-  fps: float,
-  name: str,
-  severity: int,
-  edition: str,
-  key: jax.typing.ArrayLike,
-  spec: Any,
-  views: int,
-  sampling: str = "dense",
-) -> np.ndarray:
-  """The clips of one video under one condition.
-
-  Args:
-    video: a video file's bytes, or its frames, uint8 `[T, H, W, 3]`.
-    fps: of the video.
-    name: of the perturbation; empty for clean.
-    severity: 1-5.
-    edition: of the perturbations.
-    key: JAX key, or its raw words uint32 `[2]`.
-    spec: `models.video.spec.VideoSpec`.
-    views: how many clips.
-    sampling: `dense` (`view_indices`) or `uniform` (`uniform_indices`).
-
-  Returns:
-    uint8 `[views, frames, S, S, 3]`, S the spec's `input_px`.
-
-  Raises:
-    reading.videos.BrokenVideoError: a file that cannot be decoded.
-  """
-  temporal = bool(name) and perturbations.is_temporal(name)
-  clip_frames = np.empty(0, np.int64)
-  key = jnp.asarray(key)
-
-  def choose(count: int) -> list[int]:
-    nonlocal clip_frames
-    order = np.arange(count)
-    if temporal:
-      order = perturbations.frame_indices(
-        count, name, severity, edition=edition, key=key
-      )
-    if sampling == "uniform":
-      view = uniform_indices(len(order), spec.frames)
-    else:
-      view = view_indices(len(order), fps, spec.frames, spec.rate, views)
-    clip_frames = order[view]
-    return np.unique(clip_frames).tolist()
-
-  if name and perturbations.is_codec(name):
-    perturbed = _through_mpeg(video, fps, name, severity, choose)
-  else:
-    perturbed = _frame_by_frame(
-      video, "" if temporal else name, severity, edition, key, choose
-    )
-  cropped = {number: _cropped(frame, spec) for number, frame in perturbed}
-  flat = np.stack([cropped[number] for number in clip_frames.ravel().tolist()])
-  return flat.reshape(*clip_frames.shape, *flat.shape[1:])
-
-
-def _frame_by_frame(
-  video: bytes | np.ndarray,
-  name: str,
-  severity: int,
-  edition: str,
-  key: jax.Array,
-  choose: _Choose,
-) -> Iterator[_NumberedFrame]:
-  """(number, frame) of the chosen frames, perturbed in parts of one length."""
-  frames = _chosen(video, choose)
-  if not name:
-    yield from frames
-    return
-  while part := list(itertools.islice(frames, _PART)):
-    numbers = np.array([number for number, _ in part])
-    spare = _PART - len(part)  # one length: one compilation
-    clip = np.stack([frame for _, frame in part] + [part[0][1]] * spare)
-    perturbed = perturbations.perturb_frames(
-      clip,
-      name,
-      severity,
-      edition=edition,
-      key=key,
-      first=np.resize(numbers, _PART),
-    )
-    yield from zip(numbers.tolist(), np.asarray(perturbed))
-
-
-def _through_mpeg(
-  video: bytes | np.ndarray,
-  fps: float,
-  name: str,
-  severity: int,
-  choose: _Choose,
-) -> Iterator[_NumberedFrame]:
-  """(number, frame) of the chosen frames of the whole video, coded anew."""
-  count = 0
-
-  def counted() -> Iterator[np.ndarray]:
-    nonlocal count
-    for frame in (
-      video_files.iterate(video) if isinstance(video, bytes) else video
-    ):
-      count += 1
-      yield frame
-
-  coded = enumerate(perturbations.stream(counted(), name, severity, fps))
-  first = next(coded)  # the whole video is encoded by now
-  numbers = choose(count)
-  for number, frame in itertools.chain([first], coded):
-    if number in numbers:
-      yield number, frame
-    if number == numbers[-1]:
-      return
-
-
-def _chosen(
-  video: bytes | np.ndarray, choose: _Choose
-) -> Iterator[_NumberedFrame]:
-  if isinstance(video, bytes):
-    yield from video_files.frames_at(video, choose)
-  else:
-    yield from ((number, video[number]) for number in choose(len(video)))
-
-
-def _cropped(frame: np.ndarray, spec: Any) -> np.ndarray:
-  """A frame by the spec's resize rule and centre crop."""
-  from PIL import Image
-
-  return np.asarray(geometry.apply(Image.fromarray(frame), spec.geometry))
-
-
-class Clips:
-  """A source of videos as batches of one model's clips under one condition."""
+class Reader:
+  """Rows of a source of videos, each decoded once for all conditions and models."""
 
   def __init__(
     self,
     source: inputs.Source,
-    condition: Any,
-    spec: Any,
+    conditions: Sequence[Condition],
+    specs: Mapping[str, Any],
     *,
     seed: int,
     dataset: str,
@@ -230,62 +117,529 @@ class Clips:
     views: int,
     sampling: str = "dense",
   ):
-    """See `sample_clips`; the key of a video follows from its id."""
-    self._source, self._condition, self._spec = source, condition, spec
-    self._seed, self._dataset = seed, dataset
-    self._edition, self._views, self._sampling = edition, views, sampling
-    self.steps, self.shape = source.steps, (0,)  # one size for all
+    """Reads nothing yet.
 
-  def batches(self) -> Iterator[inputs.Batch]:
-    """`image` uint8 `[B, views, frames, S, S, 3]`; the last batch is padded."""
-    yield from self._source.prefetch(self._batches())
+    Args:
+      source: of videos.
+      conditions: that are made of them; clean alone of prepared ones.
+      specs: `models.video.spec.VideoSpec` of the models, by label.
+      seed: the run's.
+      dataset: whose videos have the keys.
+      edition: of the perturbations.
+      views: clips of a video.
+      sampling: `dense` or `uniform`, see `views.py`.
+    """
+    self._source, self._seed, self._dataset = source, seed, dataset
+    self._views = views_lib.Views(views, sampling, edition)
+    self._edition = edition
+    self._specs = list(specs.values())
+    self._clips = list(dict.fromkeys(clip_of(s) for s in self._specs))
+    named = [c for c in conditions if c.name]
+    self._codecs = [c for c in named if perturbations.is_codec(c.name)]
+    self._temporal = [c for c in named if perturbations.is_temporal(c.name)]
+    self._moved = [
+      c for c in named if c not in self._codecs and c not in self._temporal
+    ]
 
-  def _batches(self) -> Iterator[inputs.Batch]:
-    size = self._source.batch_size
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-      examples = self._source.examples(skipped=("video",))
-      for _ in range(self.steps):
-        rows = list(itertools.islice(examples, size))
-        yield self._batch(rows, list(pool.map(self._clips, rows)), size)
+  @property
+  def usual_nbytes(self) -> int:
+    """Of a usual video's frames, before one is read."""
+    shown = sum(clip.frames for clip in self._clips) * self._views.count
+    count = min(shown * (1 + len(self._temporal)), _USUAL_FRAMES)
+    return max(count, 1) * _USUAL_PX[0] * _USUAL_PX[1] * 3
 
-  def _clips(self, example: dict[str, Any]) -> np.ndarray:
-    condition, text = self._condition, inputs.text(example["example_id"])
-    key = condition.key(self._seed, self._dataset, text)
-    try:
-      return sample_clips(
-        example["video"],
-        float(example["fps"]),
-        condition.name,
-        condition.level,
-        self._edition,
-        key,
-        self._spec,
-        self._views,
-        self._sampling,
+  def rows(self, start: int, stop: int | None = None) -> Iterator[Row]:
+    """Rows `start` to `stop` of this host, decoded in threads.
+
+    Raises:
+      reading.videos.BrokenVideoError: a file that cannot be decoded.
+      UserError: frames that a model's resize rule cannot be applied to.
+    """
+    examples = self._source.rows(start, stop, skipped=("video",))
+    ahead: collections.deque[concurrent.futures.Future[Row]]
+    ahead = collections.deque()
+    with contextlib.ExitStack() as stack:
+      pool = concurrent.futures.ThreadPoolExecutor(
+        _WORKERS, thread_name_prefix="videos"
       )
-    except errors.UserError as e:
-      raise type(e)(f"{text}: {e}") from e
+      stack.callback(pool.shutdown, cancel_futures=True)
+      for example in examples:
+        ahead.append(pool.submit(self._row, example))
+        if len(ahead) > _WORKERS:
+          yield ahead.popleft().result()
+      while ahead:
+        yield ahead.popleft().result()
 
-  def _batch(
-    self,
-    rows: Sequence[Mapping[str, Any]],
-    clips: Sequence[np.ndarray],
-    size: int,
-  ) -> inputs.Batch:
-    spec, padding = self._spec, size - len(rows)
-    side = spec.input_px
-    image = np.zeros((size, self._views, spec.frames, side, side, 3), np.uint8)
-    for i, clip in enumerate(clips):
-      image[i] = clip
-    ids = [inputs.text(r["example_id"]) for r in rows]
-    groups = [inputs.text(r["group_id"]) for r in rows]
-    return inputs.Batch(
+  def group(self, row: Row) -> Hashable:
+    """The canvas; hosts take as many batches each only if all share one group."""
+    return canvas.shape(*row.size) if self._source.host.count == 1 else ()
+
+  def batch(self, rows: Sequence[Row]) -> Batch:
+    """At most `batch_size` videos, padded; their canvas holds them all."""
+    size = self._source.batch_size
+    padding = size - len(rows)
+    image, sizes = _canvases([r.frames for r in rows], size)
+    examples = [r.example for r in rows]
+    ids = [inputs.text(e["example_id"]) for e in examples]
+    groups = [inputs.text(e["group_id"]) for e in examples]
+    labels = [e["label"] for e in examples]
+    return Batch(
       image=image,
-      size=np.full((size, 2), side, np.int32),
+      size=sizes,
       mask=np.arange(size) < len(rows),
       example_id=ids + [""] * padding,
       group_id=groups + [""] * padding,
       frame=np.zeros(size, np.int32),
-      label=np.array([r["label"] for r in rows] + [-1] * padding, np.int32),
-      examples=[{k: v for k, v in r.items() if k != "video"} for r in rows],
+      label=np.array(labels + [-1] * padding, np.int32),
+      examples=examples,
+      videos=[dataclasses.replace(r, frames=r.frames[:0]) for r in rows],
     )
+
+  def _row(self, example: Mapping[str, Any]) -> Row:
+    text = inputs.text(example["example_id"])
+    try:
+      return self._decoded(example, text)
+    except errors.UserError as e:
+      raise type(e)(f"{text}: {e}") from e
+
+  def _decoded(self, example: Mapping[str, Any], text: str) -> Row:
+    fps = float(example["fps"])
+    shown: dict[tuple[Condition, views_lib.Clip], np.ndarray] = {}
+    num_frames = 0
+
+    def choose(count: int) -> list[int]:
+      nonlocal num_frames
+      num_frames = count
+      for condition in (Condition(), *self._temporal):
+        key = condition.key(self._seed, self._dataset, text)
+        for clip in self._clips:
+          shown[condition, clip] = self._views.numbers(
+            count, fps, condition, key, clip
+          )
+      every = np.concatenate([x.ravel() for x in shown.values()])
+      return np.unique(every).tolist()
+
+    with contextlib.ExitStack() as stack:
+      encoders = {
+        c: stack.enter_context(perturbations.encoder(c.name, c.level, fps))
+        for c in self._codecs
+      }
+
+      def code(frame: np.ndarray) -> None:
+        for encoder in encoders.values():
+          encoder.add(frame)
+
+      numbers, frames = [], []
+      for number, frame in video_files.frames_at(
+        example["video"], choose, watch=code if encoders else None
+      ):
+        numbers.append(number)
+        frames.append(frame)
+      coded = {c: encoder.finish() for c, encoder in encoders.items()}
+    self._check_size(frames[0].shape[:2])
+    return Row(
+      example={k: v for k, v in example.items() if k != "video"},
+      frames=np.stack(frames),
+      numbers=np.array(numbers),
+      num_frames=num_frames,
+      fps=fps,
+      shown=shown,
+      coded=coded,
+    )
+
+  def _check_size(self, shape: tuple[int, int]) -> None:
+    """UserError unless all rules can be applied to frames of this size."""
+    canvas.shape(*shape)
+    for spec in self._specs:
+      _taps(spec.geometry, *shape)
+
+
+def clip_of(spec: Any) -> views_lib.Clip:
+  """What a model's spec says of its clips."""
+  return views_lib.Clip(spec.frames, spec.rate)
+
+
+@dataclasses.dataclass(eq=False)
+class Placed:
+  """A batch on the devices, or its shapes.
+
+  Attributes:
+    batch: what it was.
+    frames: uint8 `[B, F, H, W, 3]` of this host's rows.
+    coded: the frames of coded videos; None where only shapes are asked for.
+    clips: what was seen last under `condition` and is seen again.
+    condition: of `clips`.
+  """
+
+  batch: Batch
+  frames: Any
+  coded: _Coded | None
+  clips: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
+  condition: Condition | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Frames:
+  """Frames on the devices, and which frame of its video each is.
+
+  Attributes:
+    array: uint8 `[B, F, H, W, 3]`.
+    numbers: of the valid rows, int64 `[at most F]` each.
+  """
+
+  array: Any
+  numbers: Sequence[np.ndarray]
+
+
+class Show:
+  """What models see of videos; nothing waits for the devices."""
+
+  def __init__(
+    self,
+    mesh: Mesh,
+    specs: Mapping[str, Any],
+    *,
+    seed: int,
+    dataset: str,
+    edition: str,
+    fly: bool = True,
+  ):
+    """Compiles nothing yet.
+
+    Args:
+      mesh: all devices.
+      specs: of the models, by label.
+      seed: the run's.
+      dataset: whose videos have the keys.
+      edition: of the perturbations.
+      fly: whether videos are perturbed here; else they are shown as they are.
+    """
+    self._mesh, self._here = mesh, devices.here(mesh)
+    self._seed, self._dataset, self._edition = seed, dataset, edition
+    self._fly = fly
+    kinds = collections.Counter(map(_kind, specs.values()))
+    self._again = {kind for kind, count in kinds.items() if count > 1}
+
+  def put(self, batch: inputs.Batch) -> Placed:
+    """The frames of a `Batch` onto the devices, once."""
+    assert isinstance(batch, Batch)
+    frames = devices.put_batch(batch.image, self._here)
+    return Placed(batch, frames, _Coded(batch))
+
+  def shapes(self, batch: inputs.Batch) -> Placed:
+    """What `put` gives, as shapes."""
+    assert isinstance(batch, Batch)
+    return Placed(batch, self._shape(batch.image), None)
+
+  def see(
+    self, placed: Placed, condition: Condition, spec: Any
+  ) -> tuple[jax.Array, None]:
+    """The clips of a model under a condition.
+
+    Args:
+      placed: what `put` or `shapes` gave.
+      condition: which.
+      spec: of the model.
+
+    Returns:
+      uint8 `[B, views, frames, S, S, 3]`, rows of all hosts, and None.
+    """
+    condition = condition if self._fly else Condition()
+    if placed.condition != condition:
+      placed.condition, placed.clips = condition, {}
+    kind = _kind(spec)
+    if kind not in placed.clips:
+      clips = self._clips(placed, condition, spec)
+      if kind not in self._again:
+        return clips, None
+      placed.clips[kind] = clips
+    return placed.clips[kind], None
+
+  def _clips(self, placed: Placed, condition: Condition, spec: Any) -> Any:
+    frames = self._frames(placed, condition)
+    plan = _Plan.of(placed.batch, frames, condition, spec, self._here.size)
+    sizes, taps = placed.batch.size, None
+    parts = []
+    for i in range(plan.parts):
+      index = self._give(placed, plan.index[:, i])
+      part = clip_steps.gather(self._here)(frames.array, index)
+      if _frame_by_frame(condition):
+        part = self._perturbed(placed, condition, part, plan.numbers[:, i])
+        sizes = perturbations.sizes_after(
+          condition.name, self._edition, placed.batch.size
+        )
+      if taps is None:
+        rows = _batch_taps(spec.geometry, sizes, placed.batch.mask)
+        taps = [self._give(placed, x) for x in rows]
+      parts.append(clip_steps.crop(self._here)(part, *taps))
+    step = clip_steps.assemble(self._here, *plan.shape, spec.input_px)
+    clips = step(self._give(placed, plan.order), *parts)
+    return devices.of_all_hosts(clips, self._mesh)
+
+  def _frames(self, placed: Placed, condition: Condition) -> _Frames:
+    """What a condition is made of."""
+    videos = placed.batch.videos
+    if not (condition.name and perturbations.is_codec(condition.name)):
+      return _Frames(placed.frames, [v.numbers for v in videos])
+    numbers = [v.plain_numbers for v in videos]
+    if placed.coded is None:
+      batch, _, *canvas_shape = placed.batch.image.shape
+      count = _room(max(map(len, numbers), default=1))
+      shape = (batch, count, *canvas_shape)
+      frames = np.broadcast_to(np.uint8(0), shape)
+      return _Frames(self._shape(frames), numbers)
+    if placed.coded.condition != condition:
+      placed.coded.load(condition, self._here)
+    return _Frames(placed.coded.frames, numbers)
+
+  def _perturbed(
+    self, placed: Placed, condition: Condition, part: Any, numbers: np.ndarray
+  ) -> Any:
+    """Frames `[B, n, ...]` of some numbers `[B, n]` under a condition."""
+    batch, shape = placed.batch, numbers.shape
+    keys = condition.keys(self._seed, self._dataset, batch.example_id)
+    sizes = np.repeat(batch.size, shape[1], axis=0)
+    drawn = perturbations.draws(
+      condition.name,
+      condition.level,
+      edition=self._edition,
+      sizes=sizes,
+      keys=np.repeat(keys, shape[1], axis=0),
+      numbers=numbers.ravel(),
+    )
+    rows = list(drawn.values())
+    sized = bool((batch.size != batch.image.shape[2:4]).any())
+    if sized:
+      rows.append(sizes)
+    given = [self._give(placed, x.reshape(*shape, *x.shape[1:])) for x in rows]
+    step = clip_steps.perturb(self._here, condition.name, tuple(drawn), sized)
+    return step(np.int32(condition.level), part, *given)
+
+  def _give(self, placed: Placed, rows: np.ndarray) -> Any:
+    """A host's array to its devices, or the shape of it."""
+    if placed.coded is None:
+      return self._shape(rows)
+    return devices.put_batch(rows, self._here)
+
+  def _shape(self, rows: np.ndarray) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(
+      rows.shape, rows.dtype, sharding=devices.rows(self._here)
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+  """Which frames are worked on, a part after the other.
+
+  Attributes:
+    index: int32 `[B, parts, n]`, places among the frames on the devices.
+    numbers: int64 `[B, parts, n]`, the frames' numbers in their videos.
+    order: int32 `[B, views * frames]`, places among all parts' frames.
+    shape: (views, frames).
+  """
+
+  index: np.ndarray
+  numbers: np.ndarray
+  order: np.ndarray
+  shape: tuple[int, int]
+
+  @property
+  def parts(self) -> int:
+    """How many."""
+    return self.index.shape[1]
+
+  @classmethod
+  def of(
+    cls,
+    batch: Batch,
+    frames: _Frames,
+    condition: Condition,
+    spec: Any,
+    num_devices: int,
+  ) -> _Plan:
+    """The plan of a batch; rows beyond the videos repeat frame 0."""
+    temporal = condition.name and perturbations.is_temporal(condition.name)
+    of = condition if temporal else Condition()
+    shown = [v.shown[of, clip_of(spec)] for v in batch.videos]
+    shape = shown[0].shape if shown else (1, spec.frames)
+    distinct = [np.unique(x, return_inverse=True) for x in shown]
+    pixels = batch.image.shape[2] * batch.image.shape[3]
+    part = _part(len(batch.mask) // num_devices * pixels, shape[0] * shape[1])
+    most = max((len(numbers) for numbers, _ in distinct), default=1)
+    parts = -(-most // part)
+    numbers = np.zeros((len(batch.mask), parts * part), np.int64)
+    index = np.zeros(numbers.shape, np.int32)
+    order = np.zeros((len(batch.mask), shape[0] * shape[1]), np.int32)
+    for i, (some, inverse) in enumerate(distinct):
+      numbers[i] = some[0]
+      numbers[i, : len(some)] = some
+      index[i] = np.searchsorted(frames.numbers[i], numbers[i])
+      order[i] = inverse.ravel()
+    split = (len(batch.mask), parts, part)
+    return cls(index.reshape(split), numbers.reshape(split), order, shape)
+
+
+class _Coded:
+  """The frames of a batch's coded videos, decoded one condition ahead.
+
+  Attributes:
+    condition: of `frames`.
+    frames: uint8 `[B, F, H, W, 3]` on the devices.
+  """
+
+  def __init__(self, batch: Batch):
+    """Starts with the first condition."""
+    self.condition: Condition | None = None
+    self.frames: Any = None
+    self._batch = batch
+    listed = list(batch.videos[0].coded) if batch.videos else []
+    self._waiting = collections.deque(listed)
+    self._started: dict[Condition, list[concurrent.futures.Future]] = {}
+    self._start_next()
+
+  def load(self, condition: Condition, where: Mesh) -> None:
+    """Puts a condition's frames onto the devices, and starts with the next.
+
+    Raises:
+      UserError: a codec that gave back another number of frames.
+    """
+    if condition not in self._started:
+      self._start(condition)
+    videos = [f.result() for f in self._started.pop(condition)]
+    self._start_next()
+    size = self._batch.image.shape
+    image, _ = _canvases(videos, size[0], (size[2], size[3]))
+    self.condition = condition
+    self.frames = devices.put_batch(image, where)
+
+  def _start_next(self) -> None:
+    if self._waiting:
+      self._start(self._waiting[0])
+
+  def _start(self, condition: Condition) -> None:
+    if condition in self._waiting:
+      self._waiting.remove(condition)
+    self._started[condition] = [
+      _pool().submit(_decoded, video, condition, size)
+      for video, size in zip(self._batch.videos, self._batch.size.tolist())
+    ]
+
+
+@functools.cache
+def _pool() -> concurrent.futures.ThreadPoolExecutor:
+  """Decodes coded videos; FFmpeg works outside of Python's lock."""
+  return concurrent.futures.ThreadPoolExecutor(
+    _WORKERS, thread_name_prefix="coded videos"
+  )
+
+
+def _decoded(
+  video: Row, condition: Condition, size: tuple[int, int]
+) -> np.ndarray:
+  """The frames of a coded video that are shown."""
+  try:
+    return mpeg.frames_at(
+      video.coded[condition],
+      video.num_frames,
+      size,
+      video.plain_numbers.tolist(),
+    )
+  except errors.UserError as e:
+    text = inputs.text(video.example["example_id"])
+    raise type(e)(f"{text}: {condition.config}: {e}") from e
+
+
+def _kind(spec: Any) -> Hashable:
+  """Models of one kind see the same."""
+  return clip_of(spec), spec.geometry, spec.input_px
+
+
+def _frame_by_frame(condition: Condition) -> bool:
+  name = condition.name
+  return bool(name) and not (
+    perturbations.is_temporal(name) or perturbations.is_codec(name)
+  )
+
+
+def _room(count: int) -> int:
+  """A few numbers of frames that others are padded to: 8, 12, 16, 24, 32, ..."""
+  power = max(1 << (max(count, 1) - 1).bit_length(), 8)
+  return power * 3 // 4 if power > 8 and count <= power * 3 // 4 else power
+
+
+def _part(pixels: int, slots: int) -> int:
+  """How many frames of each video are worked on at once.
+
+  Args:
+    pixels: of one frame of all videos of a device.
+    slots: frames of a model's clips.
+  """
+  most = _PART
+  while most > 1 and most * pixels > _PART_PIXELS:
+    most //= 2
+  return min(most, -(-slots // 4) * 4)
+
+
+def _canvases(
+  videos: Sequence[np.ndarray],
+  size: int,
+  shape: tuple[int, int] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+  """Videos on canvases, padded to a batch.
+
+  Args:
+    videos: uint8 `[n, h, w, 3]` each.
+    size: of the batch.
+    shape: (height, width) of the canvas; None: the least for all.
+
+  Returns:
+    uint8 `[size, F, H, W, 3]` and int32 `[size, 2]`, (height, width) of each; rows
+    beyond the videos are black and fill their canvases.
+  """
+  sizes = np.array([v.shape[1:3] for v in videos], np.int32).reshape(-1, 2)
+  if shape is None:
+    shape = canvas.shape(*sizes.max(axis=0, initial=1).tolist())
+  count = _room(max((len(v) for v in videos), default=1))
+  image = np.zeros((size, count, *shape, 3), np.uint8)
+  for whole, video in zip(image, videos):
+    whole[: len(video), : video.shape[1], : video.shape[2]] = video
+  padding = np.tile(np.array(shape, np.int32), (size - len(videos), 1))
+  return image, np.concatenate([sizes, padding])
+
+
+@functools.lru_cache(maxsize=256)
+def _taps(
+  rule: str, height: int, width: int
+) -> tuple[resampling.Taps, resampling.Taps, bool]:
+  """What a rule takes of frames of a size: down, across, and whether down first.
+
+  Raises:
+    UserError: as `geometry.fit`.
+  """
+  way = geometry.fit(rule, width, height)
+  left, top, right, bottom = way.box
+  across = resampling.taps(right - left, way.size[0], way.bicubic)
+  down = resampling.taps(bottom - top, way.size[1], way.bicubic)
+  first = resampling.down_first((bottom - top, right - left), way.size[::-1])
+  return (
+    down.part(way.crop[1], way.crop[3]).after(top),
+    across.part(way.crop[0], way.crop[2]).after(left),
+    first,
+  )
+
+
+def _batch_taps(
+  rule: str, sizes: np.ndarray, mask: np.ndarray
+) -> list[np.ndarray]:
+  """The taps of a batch, as `clip_steps.crop` takes them; padding is black."""
+  rows = [_taps(rule, *size) for size in sizes.tolist()]
+  down = resampling.stack([row[0] for row in rows])
+  across = resampling.stack([row[1] for row in rows])
+  out = [
+    np.asarray(down.first),
+    np.where(mask[:, None, None], down.weights, 0),
+    np.asarray(across.first),
+    np.where(mask[:, None, None], across.weights, 0),
+  ]
+  first = np.array([row[2] for row in rows])
+  return [*out, first] if first.any() else out

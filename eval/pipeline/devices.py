@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import numpy as np
@@ -37,8 +38,38 @@ def check_batch_size(batch_size: int, where: Mesh) -> None:
 
 def put_batch(array: np.ndarray, where: Mesh) -> jax.Array:
   """A host's part of a batch onto its devices; rows of all hosts together."""
-  sharding = NamedSharding(where, PartitionSpec("data"))
-  return jax.make_array_from_process_local_data(sharding, array)
+  return jax.make_array_from_process_local_data(rows(where), array)
+
+
+def rows(where: Mesh) -> NamedSharding:
+  """How batches lie on a mesh."""
+  return NamedSharding(where, PartitionSpec("data"))
+
+
+def here(where: Mesh) -> Mesh:
+  """This host's devices of a mesh; on one host the mesh itself."""
+  if jax.process_count() == 1:
+    return where
+  index = jax.process_index()
+  return mesh([d for d in where.devices.flat if d.process_index == index])
+
+
+def of_all_hosts(array: Any, where: Mesh) -> Any:
+  """Rows of this host's devices as part of those of all hosts; moves nothing.
+
+  Args:
+    array: over `here(where)`, or its shape.
+    where: the mesh.
+  """
+  if jax.process_count() == 1:
+    return array
+  shape = (array.shape[0] * jax.process_count(), *array.shape[1:])
+  if isinstance(array, jax.ShapeDtypeStruct):
+    return jax.ShapeDtypeStruct(shape, array.dtype, sharding=rows(where))
+  shards = sorted(array.addressable_shards, key=lambda s: s.index[0].start or 0)
+  return jax.make_array_from_single_device_arrays(
+    shape, rows(where), [s.data for s in shards]
+  )
 
 
 def put_replicated(tree: object, where: Mesh) -> object:

@@ -66,7 +66,8 @@ class Program:
         entry = self._entries[key] = _Entry()
     assert entry is not None
     if mine:
-      entry.trace(lambda: self._step.lower(*self._bound, *rows))
+      with _TRACING:
+        entry.trace(lambda: self._step.lower(*self._bound, *rows))
     if any(isinstance(x, jax.ShapeDtypeStruct) for x in rows):
       if mine:
         _compile_in_pool(entry)
@@ -111,6 +112,8 @@ def _compile_in_pool(entry: _Entry) -> None:
   _pool().submit(entry.compile).add_done_callback(lambda _: _ROOM.release())
 
 
+# Models and plugins of users need not be ready for two threads at once.
+_TRACING = threading.RLock()
 _WORKERS = min(os.cpu_count() or 1, 8)
 _ROOM = threading.Semaphore(_WORKERS)
 

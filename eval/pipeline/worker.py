@@ -79,3 +79,4 @@ class Worker:
         self._error = e
       finally:
         self._jobs.task_done()
+        del job  # and what it holds, while there is no other

@@ -163,10 +163,15 @@ def _is_left(path: pathlib.Path, process: Process) -> bool:
 
 
 def exists(path: epath.PathLike) -> bool:
-  """Whether anything has that name, a link to nothing included."""
-  return (
-    os.path.lexists(path) if paths.is_local(path) else epath.Path(path).exists()
-  )
+  """Whether anything has that name, a link to nothing included.
+
+  Raises:
+    OSError: a bucket does not say.
+  """
+  if paths.is_local(path):
+    return os.path.lexists(path)
+  with paths.os_errors(path):
+    return epath.Path(path).exists()
 
 
 def below(folder: epath.Path, depth: int) -> list[epath.Path]:

@@ -207,7 +207,7 @@ class Lock:
     try:
       return reading.records(reading.json_file(path), _Record, str(path))
     except errors.UserError:
-      if not path.exists():
+      if not disk.exists(path):
         return None
       return _Record(
         host="a machine that its damaged lock does not tell",
@@ -248,8 +248,8 @@ class Lock:
 
 def _holds(folder: epath.Path) -> bool:
   """Whether a lock is there and nobody removed it."""
-  there = (folder / _FILE).exists()
-  return there and (paths.is_local(folder) or not (folder / _REMOVED).exists())
+  there = disk.exists(folder / _FILE)
+  return there and not disk.exists(folder / _REMOVED)
 
 
 def _take_away(folder: epath.Path, dead: Process | None = None) -> None:
@@ -261,9 +261,9 @@ def _take_away(folder: epath.Path, dead: Process | None = None) -> None:
   """
   mark = folder / _REMOVED
   with contextlib.suppress(disk.DiskError):
-    if paths.is_local(folder) or dead and (dead.here or mark.exists()):
+    if paths.is_local(folder) or dead and (dead.here or disk.exists(mark)):
       disk.remove(folder)
-    elif not mark.exists():
+    elif not disk.exists(mark):
       disk.write_text(mark, "")
 
 

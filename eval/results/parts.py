@@ -82,6 +82,7 @@ class Parts:
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     self._workdir, self._host, self._hosts = workdir, host, hosts
     self._folder = workdir.path / FOLDER / digest
+    self._places = {"/".join(cell.place) for cell in cells}
 
   def prepare(self, cells: Sequence[Cell]) -> None:
     """Removes what cannot be used; one host does it before all look.
@@ -97,7 +98,26 @@ class Parts:
         name = _parse(path.name)
         usable = name is not None and name.hosts == self._hosts
         if not usable or not expected <= self._cells_of(path):
-          path.unlink()
+          disk.remove(path)
+      whole = self._whole()
+      for name in self._names():
+        if (name.first, name.last) not in whole:
+          # Blocks may have other sizes now: no row may be in two parts.
+          disk.remove(self._folder / str(name))
+      for folder in disk.below(self._folder.parent, 1):
+        if folder != self._folder and self._is_left(folder):
+          disk.remove(folder)
+
+  def _is_left(self, folder: epath.Path) -> bool:
+    """Whether other parts are of these cells too, and so of no run that lives.
+
+    Such as those of a shard that was stopped, where the whole run goes on: who
+    makes a cell holds its lock, see `lock.py`.
+    """
+    return any(
+      not self._places.isdisjoint(key.rpartition("/")[0] for key in keys)
+      for keys in map(self._cells_of, disk.below(folder, 1))
+    )
 
   def remaining(self, rows: int) -> list[Range]:
     """Ranges of this host's rows that some host has no part of.
@@ -105,12 +125,8 @@ class Parts:
     Args:
       rows: of the largest share, from 0.
     """
-    of_hosts = [
-      {(n.first, n.last) for n in self._names() if n.host == host}
-      for host in range(self._hosts)
-    ]
     out, place = [], 0
-    for first, last in sorted(set.intersection(*of_hosts)):
+    for first, last in sorted(self._whole()):
       if first > place:
         out.append((place, first))
       place = max(place, last)
@@ -155,6 +171,15 @@ class Parts:
     disk.remove(self._folder)
     disk.remove_empty(self._folder.parent)
 
+  def _whole(self) -> set[Range]:
+    """Ranges of which every host has a part."""
+    names = self._names()
+    of_hosts = [
+      {(n.first, n.last) for n in names if n.host == host}
+      for host in range(self._hosts)
+    ]
+    return set.intersection(*of_hosts)
+
   def _some(
     self, names: Sequence[_Name], cells: Sequence[Cell]
   ) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
@@ -175,17 +200,18 @@ class Parts:
       subjects = {"examples", *map(str, numbers.values())}
       arrays = reading.npz_file(path, lambda name: _subject(name) in subjects)
     except (errors.UserError, KeyError) as e:
-      path.unlink(missing_ok=True)
+      disk.remove(path)
       raise errors.UserError(
         f"{path}: damaged since it was written ({e}), and removed. Run the same"
         " command again: it makes these examples anew."
       ) from e
     chunks = dict.fromkeys(name.split("/")[0] for name in arrays)
     for chunk in chunks:
-      examples = _columns(arrays, f"{chunk}/examples/")
+      # Once for all cells: wide texts are most of the bytes.
+      examples = packed.unpack(_columns(arrays, f"{chunk}/examples/"))
       for cell, number in numbers.items():
         outputs = _columns(arrays, f"{chunk}/{number}/")
-        yield cell, {**packed.unpack(examples), **packed.unpack(outputs)}
+        yield cell, {**examples, **packed.unpack(outputs)}
 
   def _names(self) -> list[_Name]:
     names = [_parse(path.name) for path in disk.below(self._folder, 1)]

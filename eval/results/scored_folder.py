@@ -85,12 +85,12 @@ def _replace(
 
 def is_table_alone(folder: epath.Path) -> bool:
   """Whether a folder is the score of workdirs, whose cells stayed there."""
-  note = (folder / _NOTE).exists()
-  return note and not Workdir(folder).config_path.exists()
+  note = disk.exists(folder / _NOTE)
+  return note and not disk.exists(Workdir(folder).config_path)
 
 
 def _check(folder: epath.Path, sources: Sequence[epath.Path]) -> None:
-  if folder.exists() and not folder.is_dir():
+  if disk.exists(folder) and not folder.is_dir():
     raise errors.UserError(f"--out={folder} is a file; name a folder.")
   if folder in [_resolved(p) for p in sources]:
     raise errors.UserError(
@@ -102,8 +102,8 @@ def _check(folder: epath.Path, sources: Sequence[epath.Path]) -> None:
         f"--out={folder} lies in {source}, which is scored. Name another folder."
       )
   workdir = Workdir(folder)
-  ours = (folder / _NOTE).exists()
-  if not ours and (workdir.config_path.exists() or workdir.has_cells()):
+  ours = disk.exists(folder / _NOTE)
+  if not ours and (disk.exists(workdir.config_path) or workdir.has_cells()):
     raise errors.UserError(
       f"--out={folder} is the workdir of a run, whose cells stay as they are."
       " Name another folder."
@@ -113,7 +113,7 @@ def _check(folder: epath.Path, sources: Sequence[epath.Path]) -> None:
 def _check_foreign(folder: epath.Path, names: Sequence[str]) -> None:
   """Refuses to replace what no score wrote."""
   for name in names:
-    if (folder / name).exists():
+    if disk.exists(folder / name):
       raise errors.UserError(
         f"--out={folder} holds {name}, which no eval.score wrote and which would"
         " be replaced. Move it away, or name another folder."
@@ -123,7 +123,7 @@ def _check_foreign(folder: epath.Path, names: Sequence[str]) -> None:
 def _written(folder: epath.Path) -> list[str]:
   """Names of what an earlier score wrote."""
   note = folder / _NOTE
-  if note.exists():
+  if disk.exists(note):
     try:
       record = reading.records(reading.json_file(note), _Record, str(note))
     except errors.UserError as e:

@@ -32,6 +32,7 @@ from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import packing
 from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.pipeline import worker
+from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import packed
 from robust_tfds.eval.results import parts as parts_lib
 from robust_tfds.eval.results import predictions
@@ -43,7 +44,8 @@ from robust_tfds.eval.run.models import LoadedModel
 from robust_tfds.eval.run.progress import Progress
 from robust_tfds.eval.tasks.base import Task
 
-_IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched
+BLOCK_MIB = 512  # of decoded pixels; two blocks are in memory at most
+IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched
 _CHUNK_BYTES = 32 << 20  # of outputs that wait for the writer
 # Batches whose stages are timed: each waits for the one before.
 _TIMED = (1, 16, 256)
@@ -106,11 +108,13 @@ class CellMaker:
     Raises:
       UserError: broken sources, models or outputs; finished parts stay.
     """
-    if not lacking:
-      return
     parts = parts_lib.Parts(
       self._workdir, cells, self._host.index, self._host.count
     )
+    if not lacking:
+      if self._host.index == 0:
+        parts.remove()  # of a run that was killed before it did
+      return
     if self._host.index == 0:
       parts.prepare(lacking)
     hosts.barrier(self._host, f"parts {lacking[0].place}")
@@ -186,7 +190,7 @@ class _Pass:
     specs = {c.model: self._loaded[c.model].spec for c in cells}
     self._show = self._task.show(self._mesh, specs)
     self._reader = self._task.reader(source, list(self._by_condition), specs)
-    self._free = threading.Semaphore(_IN_FLIGHT * len(specs))
+    self._free = threading.Semaphore(IN_FLIGHT * len(specs))
     self._shapes: set[tuple[int, ...]] = set()
     self._over = threading.Event()
 
@@ -196,6 +200,7 @@ class _Pass:
     size = self._source.batch_size
     rows = max(self._block_nbytes // self._reader.usual_nbytes, 1)
     with (
+      contextlib.ExitStack() as part,  # left when the threads have ended
       worker.Worker("write", most=2) as writer,
       worker.Worker("fetch") as fetcher,
       worker.Worker("compile ahead") as ahead,
@@ -205,9 +210,11 @@ class _Pass:
         batch_size=size,
         block_rows=-(-rows // size) * size,
         block_nbytes=self._block_nbytes,
+        equal_steps=self._host.count > 1,
+        check=fetcher.check,
       ) as steps,
     ):
-      fetch = _Fetch(self, writer, steps)
+      fetch = part.enter_context(_Fetch(self, writer, steps))
       try:
         for number, step in enumerate(steps):
           if step.batch is None:
@@ -237,7 +244,9 @@ class _Pass:
     shape = batch.image.shape
     if new := shape not in self._shapes:
       self._shapes.add(shape)
-      ahead.do(functools.partial(self._compile_ahead, batch))
+      shapes = self._show.shapes(batch)
+      if shapes is not None:
+        ahead.do(functools.partial(self._compile_ahead, shapes))
     timed = not new and number in _TIMED
     if timed:
       fetcher.wait()
@@ -271,11 +280,8 @@ class _Pass:
     while not self._free.acquire(timeout=0.2):
       fetcher.check()
 
-  def _compile_ahead(self, batch: inputs.Batch) -> None:
-    """All programs that a batch of this shape needs, in the order of use."""
-    shapes = self._show.shapes(batch)
-    if shapes is None:
-      return
+  def _compile_ahead(self, shapes: Any) -> None:
+    """All programs that a batch of these shapes needs, in the order of use."""
     # What goes wrong here goes wrong again, and is said, where it is used.
     with contextlib.suppress(Exception):
       for condition, cells in self._by_condition.items():
@@ -331,6 +337,10 @@ class _Pass:
     return inputs.on_larger_canvas(batch, (height, width))
 
 
+class _GivenUp(Exception):
+  """A part will not be whole."""
+
+
 class _Fetch:
   """What the fetching thread does, in the order in which batches were given."""
 
@@ -343,6 +353,16 @@ class _Fetch:
     self._nbytes = 0
     self._part: contextlib.ExitStack | None = None
     self._open: parts_lib.PartWriter | None = None
+
+  def __enter__(self) -> _Fetch:
+    """Itself."""
+    return self
+
+  def __exit__(self, *error: Any) -> None:
+    """Gives up a part that is not whole; no thread writes any more."""
+    if self._part is not None:
+      with contextlib.suppress(disk.DiskError):  # there is another error
+        self._part.__exit__(_GivenUp, _GivenUp(), None)
 
   def outputs(
     self, cell: Cell, batch: inputs.Batch, outputs: packing.Outputs

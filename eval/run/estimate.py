@@ -1,151 +1,144 @@
-"""What a run would do, and about how long: measured, without touching anything."""
+"""What a run would do, how long, in how much memory and disk: `--plan`."""
 
 from __future__ import annotations
 
-import functools
-import time
-from collections.abc import Callable
 from collections.abc import Sequence
-from typing import Any
 
 import jax
-import numpy as np
 
-from robust_tfds import models
 from robust_tfds.conditions import Condition
-from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.run import data as data_lib
+from robust_tfds.eval.run import cells as cells_lib
+from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import publish
 from robust_tfds.eval.run.progress import duration
+from robust_tfds.eval.run.shards import WHOLE
+from robust_tfds.eval.run.shards import Shard
 
-_PROBED = ("gaussian_noise", "defocus_blur", "zoom_blur", "brightness")
+_PER = 1000  # examples that are told of where their number is not known
 
 
-def describe(plan: plan_lib.Plan, workdir: Workdir | None = None) -> str:
-  """The cells, the work and an estimate as text.
-
-  Compiles each model and a few corruptions and times one batch of random
-  pixels; reads no data set, no checkpoint and writes nothing.
+def describe(
+  plan: plan_lib.Plan, workdir: Workdir | None = None, shard: Shard = WHOLE
+) -> str:
+  """The cells, the work and an estimate as text; writes nothing.
 
   Args:
     plan: of the run.
     workdir: where it would run, whose data folder is looked into.
+    shard: which of the cells.
   """
+  chosen = shard.of(plan.cells)
   lines = [
     f"{plan.dataset}: {len(plan.conditions)} conditions (clean +"
     f" {len(plan.names)} {plan.task.facts.noun}s) x {len(plan.models)} models ="
     f" {len(plan.cells)} cells, edition {plan.task.setting.edition or 'none'},"
     f" {publish.how(plan)}",
   ]
-  for condition in plan.conditions:
-    lines.append(f"  {condition.config}: {', '.join(plan.models)}")
-  per_image = {
-    label: _model_seconds(plan, entry) for label, entry in plan.models.items()
-  }
-  corruption = _corruption_seconds(plan)
-  lines.append(_measured(plan, per_image, corruption))
-  num_images = sum(plan.task.images_per_example(c) for c in plan.conditions)
-  corrupted = sum(not c.clean for c in plan.conditions)
-  seconds = sum(per_image.values()) * num_images
-  seconds += (corruption or 0.0) * corrupted
-  lines.append(_estimate(plan, workdir, num_images, seconds))
+  if shard.count > 1:
+    lines.append(
+      f"shard {shard}: {len(chosen)} of {len(plan.cells)} cells; what follows is"
+      " of this shard"
+    )
+  by_condition: dict[Condition, list[str]] = {}
+  for label, condition in chosen:
+    by_condition.setdefault(condition, []).append(label)
+  lines += [f"  {c.config}: {', '.join(m)}" for c, m in by_condition.items()]
+  costs = costs_lib.measure(plan, workdir, chosen)
+  lines.append(_measured(plan, costs))
+  lines += _estimate(plan, costs, chosen)
   return "\n".join(lines)
 
 
-def _measured(
-  plan: plan_lib.Plan, per_image: dict[str, float], corruption: float | None
-) -> str:
+def _measured(plan: plan_lib.Plan, costs: costs_lib.Costs) -> str:
+  """What one example costs."""
   unit = plan.task.unit
-  text = ", ".join(f"{k} {1e3 * v:.2f} ms" for k, v in per_image.items())
-  if plan.task.per_model:
-    text += "; decoding and perturbing come on top, and were not measured"
-  elif corruption is not None:
-    text += f"; corruption of an example {1e3 * corruption:.2f} ms"
+  parts = [f"{label} {1e3 * s:.2f} ms" for label, s in costs.model_s.items()]
+  corrupted = [s for (_, name), s in costs.corrupt_s.items() if name]
+  if plan.fly and corrupted:
+    parts.append(
+      f"corruption {1e3 * sum(corrupted) / len(corrupted):.2f} ms (mean of"
+      f" {len(corrupted)}, {1e3 * min(corrupted):.2f} to"
+      f" {1e3 * max(corrupted):.2f})"
+    )
+  if costs.decode_s is not None:
+    parts.append(f"decoding an example {1e3 * costs.decode_s:.2f} ms")
+  else:
+    more = " and perturbing" if plan.task.per_model else ""
+    parts.append(f"decoding{more}: known once the data set is prepared")
   return (
-    f"measured here on one batch of {plan.config.batch_size} random {unit}s,"
-    f" per {unit}: {text} ({jax.device_count()} {jax.devices()[0].platform}"
+    f"measured here on one batch of {plan.config.batch_size} {unit}s, per {unit}:"
+    f" {'; '.join(parts)} ({jax.device_count()} {jax.devices()[0].platform}"
     " device(s))"
   )
 
 
 def _estimate(
   plan: plan_lib.Plan,
-  workdir: Workdir | None,
-  num_images: int,
-  seconds: float,
-) -> str:
-  """The line of the whole run.
-
-  Args:
-    plan: of the run.
-    workdir: where it would run.
-    num_images: that one example shows to a model in all conditions.
-    seconds: that one example takes.
-  """
-  examples = data_lib.num_examples(plan, workdir)
-  if examples is None:
-    return (
-      f"estimate: {duration(1000 * seconds)} for every 1,000 examples; their"
-      " number is known once the data set is prepared"
+  costs: costs_lib.Costs,
+  chosen: Sequence[tuple[str, Condition]],
+) -> list[str]:
+  """The lines of the whole run."""
+  examples = costs.examples or _PER
+  known = costs.examples is not None
+  head = f"{examples:,} examples a cell"
+  if not known:
+    head = (
+      f"for every {_PER:,} examples (their number is known once the data set is"
+      " prepared)"
     )
-  work = examples * num_images * len(plan.models)
-  return (
-    f"estimate: {examples:,} examples a cell, {work:,} {plan.task.unit}s in"
-    f" all: about {duration(examples * seconds)} after compilation"
+  listed = list(dict.fromkeys(c for _, c in chosen))
+  images = {c: plan.task.images_per_example(c) for c in listed}
+  reads = 1 if plan.fly else len(listed)
+  decode = (costs.decode_s or 0.0) * reads * examples
+  corrupt = sum(_corrupt_s(plan, costs, listed, chosen)) * examples
+  model = sum(costs.model_s[m] * images[c] for m, c in chosen) * examples
+  # Beside accelerators the host decodes while they work.
+  beside = jax.devices()[0].platform != "cpu"
+  whole = max(decode, corrupt + model) if beside else decode + corrupt + model
+  shown = sum(images[c] for _, c in chosen) * examples
+  disk = sum(costs.cell_bytes[key] for key in chosen) * examples
+  block = plan.config.data.get("block_mib", cells_lib.BLOCK_MIB) << 20
+  flight = (
+    cells_lib.IN_FLIGHT
+    * len(costs.model_s)
+    * max(costs.batch_bytes.values(), default=0)
   )
-
-
-def _seconds(call: Callable[[], object], images: int) -> float:
-  jax.block_until_ready(call())
-  start = time.perf_counter()
-  jax.block_until_ready(call())
-  return (time.perf_counter() - start) / images
-
-
-def _model_seconds(plan: plan_lib.Plan, entry: Any) -> float:
-  model = models.get(entry.name, num_classes=entry.get("num_classes") or None)
-  variables = jax.jit(model.init)(jax.random.key(0))
-  side = plan_lib.image_px(plan)
-  shape = model.spec.batch_shape(plan.config.batch_size, side)
-  rows = [np.random.default_rng(0).integers(0, 256, shape, np.uint8)]
-  if plan.task.sized:
-    rows.append(np.tile(np.array(shape[1:3], np.int32), (shape[0], 1)))
-  step = jax.jit(model.apply)
-  return _seconds(lambda: step(variables, *rows), shape[0])
-
-
-def _corruption_seconds(plan: plan_lib.Plan) -> float | None:
-  """Mean over a few conditions that stand for the others; None: none is made."""
-  corrupted = [c for c in plan.conditions if not c.clean]
-  if not corrupted or not plan.fly or plan.task.per_model:
-    return None
-  side, count = plan_lib.image_px(plan), plan.config.batch_size
-  mesh = devices.mesh()
-  images = np.random.default_rng(0).integers(
-    0, 256, (count, side, side, 3), np.uint8
-  )
-  sizes = np.tile(np.array([side, side], np.int32), (count, 1))
-  batch, valid = (devices.put_batch(a, mesh) for a in (images, sizes))
-  if plan.config.data.get("frost_dir"):
-    frost_pictures.use_folder(plan.config.data.frost_dir)
-  transform = plan.task.transform(mesh)
-  ids = [str(i) for i in range(count)]
-  times = [
-    _seconds(
-      functools.partial(
-        transform, batch, valid, c, c.keys(plan.seed, plan.dataset, ids)
-      ),
-      count,
-    )
-    for c in _probed(corrupted)
+  return [
+    f"estimate: {head}, {shown:,} {plan.task.unit}s in all: about"
+    f" {duration(whole)} after compilation: decoding {duration(decode)},"
+    f" corruption {duration(corrupt)}, models {duration(model)}",
+    f"disk: {_size(disk)} of predictions, as much again until the end",
+    f"memory: about {_size(costs.base_bytes + 2 * block + flight)}:"
+    f" {_size(costs.base_bytes)} that this process needed until now, two blocks"
+    f" of {_size(block)} at most, {_size(flight)} in flight"
+    f"{' (on the devices)' if beside else ''}",
   ]
-  return float(np.mean(times))
 
 
-def _probed(corrupted: Sequence[Condition]) -> list[Condition]:
-  """At most three conditions of different names."""
-  known = [c for c in corrupted if c.name in _PROBED] or list(corrupted)
-  return list({c.name: c for c in known}.values())[:3]
+def _corrupt_s(
+  plan: plan_lib.Plan,
+  costs: costs_lib.Costs,
+  listed: Sequence[Condition],
+  chosen: Sequence[tuple[str, Condition]],
+) -> list[float]:
+  """Seconds an example of every condition, or cell where models differ."""
+  if plan.task.per_model:
+    return [costs.corrupt_s.get((m, c.name), 0.0) for m, c in chosen]
+  if not plan.fly:
+    return []
+  return [costs.corrupt_s.get(("", c.name), 0.0) for c in listed]
+
+
+def _size(count: float) -> str:
+  """Bytes for people.
+
+  >>> _size(3_400_000), _size(720_000_000), _size(5e9)
+  ('3.2 MiB', '687 MiB', '4.7 GiB')
+  """
+  if count < 10 << 20:
+    return f"{count / 2**20:.1f} MiB"
+  if count < 1 << 30:
+    return f"{count / 2**20:.0f} MiB"
+  return f"{count / 2**30:.1f} GiB"

@@ -35,8 +35,6 @@ from robust_tfds.eval.run.progress import Progress
 from robust_tfds.eval.run.shards import WHOLE
 from robust_tfds.eval.run.shards import Shard
 
-_BLOCK_MIB = 512
-
 
 class Runner:
   """One run of one plan in one workdir."""
@@ -253,7 +251,7 @@ class Runner:
       self.stages,
       progress,
       outcome.add,
-      self.plan.config.data.get("block_mib", _BLOCK_MIB) << 20,
+      self.plan.config.data.get("block_mib", cells_lib.BLOCK_MIB) << 20,
     ) as maker:
       for source, conditions in self._by_source(cells).items():
         of_source = [c for c in cells if c.condition in conditions]

@@ -29,7 +29,8 @@ from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.corruptions import canvas
-from robust_tfds.eval.pipeline import clips
+from robust_tfds.datasets import geometry
+from robust_tfds.eval.pipeline import views
 from robust_tfds.eval.results import damage
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import note as note_lib
@@ -338,15 +339,19 @@ def _arrays(name: str, split: str, data_dir: str) -> tuple:
 def _clips(model: Any, name: str, split: str, data_dir: str) -> tuple:
   """One clip of every video, as the model will see them."""
   rows = _examples(name, split, data_dir, ("video", "fps", "label"))
-  none = jax.random.key(0)  # clean clips draw nothing
   return (
-    np.stack(
-      [
-        clips.sample_clips(
-          r["video"], float(r["fps"]), "", 0, "paper", none, model.spec, 1
-        )[0]
-        for r in rows
-      ]
-    ),
+    np.stack([_clip(r["video"], float(r["fps"]), model.spec) for r in rows]),
     np.array([r["label"] for r in rows], np.int32),
   )
+
+
+def _clip(video: np.ndarray, fps: float, spec: Any) -> np.ndarray:
+  """The first view of a clean video: uint8 `[frames, S, S, 3]`."""
+  from PIL import Image
+
+  (numbers,) = views.view_indices(len(video), fps, spec.frames, spec.rate, 1)
+  frames = [
+    geometry.apply(Image.fromarray(frame), spec.geometry)
+    for frame in video[numbers]
+  ]
+  return np.stack([np.asarray(frame) for frame in frames])

@@ -32,7 +32,6 @@ models up) and
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
@@ -51,6 +50,7 @@ from robust_tfds.eval.metrics import natural_trend
 from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import programs
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
@@ -289,7 +289,7 @@ def _default_space(dataset: str) -> str:
   return dataset if dataset in label_space.names() else ""
 
 
-@functools.cache
+@programs.cached
 def _reducer(space_name: str, merge: str) -> predict.Reduce:
   if not space_name:
     return top_k.reduce

@@ -29,6 +29,7 @@ from jax.sharding import Mesh
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.corruptions import batching
 from robust_tfds.corruptions.sequence import frame_count
 from robust_tfds.eval import papers
 from robust_tfds.eval.metrics import corruption_error
@@ -36,6 +37,7 @@ from robust_tfds.eval.metrics import intervals
 from robust_tfds.eval.metrics import stability
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import programs
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
@@ -48,6 +50,9 @@ from robust_tfds.eval.tasks.parts import top_k
 
 Metric = facts_lib.Metric
 _FAMILY = conditions.SEQUENCES
+# Scores (frames x classes) that an accelerator ranks together; two sorts of pairs
+# and three differences keep up to 80 bytes of each, 640 MiB.
+_SCORES_AT_ONCE = 1 << 23
 _NORMALISERS = {"fr": "flip_probability", "t5d": "unnormalised_t5d"}
 _COLUMNS = {  # of the cells' metrics
   "flip_probability": "flips",
@@ -176,11 +181,13 @@ class Sequences(normalised_task.NormalisedTask):
     return papers.networks(self.setting.dataset, "clean_error", "mfr")
 
 
-@functools.cache
+@programs.cached
 def _reducer(noise: bool) -> predict.Reduce:
   def reduce(logits: jax.Array) -> dict[str, jax.Array]:
     # [B, T, classes]; rankings over all classes never leave the device.
-    zipf = jax.lax.map(lambda frames: _zipf_distances(frames, noise), logits)
+    distances = functools.partial(_zipf_distances, noise=noise)
+    at_once = max(1, _SCORES_AT_ONCE // (logits.shape[1] * logits.shape[2]))
+    zipf = batching.over_batch(distances, logits, at_once=at_once)
     return {**top_k.reduce(logits), "zipf": zipf}
 
   return reduce

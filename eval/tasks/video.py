@@ -22,6 +22,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
 from robust_tfds import conditions
 from robust_tfds import corruptions
@@ -114,21 +115,36 @@ class Video(base.Task):
     """Clips that a video shows: one a view."""
     return self._views
 
-  def batches(
-    self, source: inputs.Source, condition: Condition, model_spec: Any
-  ) -> inputs.Batches:
-    """The source as clips of one model, perturbed."""
+  def reader(
+    self,
+    source: inputs.Source,
+    conditions: Sequence[Condition],
+    specs: Mapping[str, Any],
+  ) -> clips.Reader:
+    """Every video decoded once."""
     setting = self.setting
-    return clips.Clips(
+    return clips.Reader(
       source,
       # Prepared videos are perturbed already.
-      condition if setting.fly else Condition(),
-      model_spec,
+      conditions if setting.fly else [Condition()],
+      specs,
       seed=setting.seed,
       dataset=setting.dataset,
       edition=setting.edition,
       views=self._views,
       sampling=self._sampling,
+    )
+
+  def show(self, mesh: Mesh, specs: Mapping[str, Any]) -> clips.Show:
+    """Clips of each model, perturbed and cropped on the devices."""
+    setting = self.setting
+    return clips.Show(
+      mesh,
+      specs,
+      seed=setting.seed,
+      dataset=setting.dataset,
+      edition=setting.edition,
+      fly=setting.fly,
     )
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:

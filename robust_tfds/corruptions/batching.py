@@ -144,7 +144,9 @@ def over_pictures(
 
 
 def over_batch(
-  function: Callable[..., jax.Array], *arrays: Image | None
+  function: Callable[..., jax.Array],
+  *arrays: Image | None,
+  at_once: int | None = None,
 ) -> jax.Array:
   """`function` of every example: together on accelerators, in turn on the CPU.
 
@@ -154,6 +156,8 @@ def over_batch(
   Args:
     function: takes a row of each array, None where that is None.
     *arrays: of one length, or None.
+    at_once: how many examples an accelerator takes together, to bound its
+      memory; all if None.
   """
   present = [a is not None for a in arrays]
 
@@ -161,8 +165,13 @@ def over_batch(
     remaining = iter(rows)
     return function(*(next(remaining) if p else None for p in present))
 
+  def together(xs: list[jax.Array]) -> jax.Array:
+    if at_once is None or len(xs[0]) <= at_once:
+      return jax.vmap(call)(xs)
+    return jax.lax.map(call, xs, batch_size=at_once)
+
   return jax.lax.platform_dependent(
     [a for a in arrays if a is not None],
     cpu=lambda xs: jax.lax.map(call, xs),
-    default=lambda xs: jax.vmap(call)(xs),
+    default=together,
   )

@@ -243,7 +243,7 @@ class OfIndices:
     indices: `(num_frames, severity, edition, key)` -> which frames, in order.
   """
 
-  indices: Callable[[int, int, str, jax.Array], np.ndarray]
+  indices: Callable[[int, int, str, np.ndarray], np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)

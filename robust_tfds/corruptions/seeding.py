@@ -100,6 +100,16 @@ def single(key: jax.typing.ArrayLike) -> jax.Array:
   return words
 
 
+def on_host(key: jax.typing.ArrayLike) -> np.ndarray:
+  """`single` as numpy; words that lie on the host go to no device and back."""
+  if isinstance(key, np.ndarray) and (key.dtype, key.shape) == (
+    np.uint32,
+    (2,),
+  ):
+    return key
+  return np.asarray(single(key))
+
+
 def _no_key(got: str) -> errors.UserError:
   return errors.UserError(
     f"A key must be a JAX key (threefry2x32) or uint32[..., 2], got {got}. Make"

@@ -91,6 +91,7 @@ def frames_at(
   video: Video,
   numbers_of: Callable[[int], Iterable[int]],
   held_bytes: int = 64 << 20,
+  watch: Callable[[np.ndarray], None] | None = None,
 ) -> Iterator[tuple[int, np.ndarray]]:
   """Some frames of a video; only these are brought to RGB.
 
@@ -103,6 +104,8 @@ def frames_at(
     numbers_of: number of frames -> the numbers to yield, each once, in any
       order.
     held_bytes: most that is held.
+    watch: is given every frame of the video in order, before `numbers_of` is
+      called; all are brought to RGB then.
 
   Yields:
     (number, uint8 `[H, W, 3]`) by increasing number.
@@ -115,6 +118,8 @@ def frames_at(
   count = size = 0
   for frame in _decoded(video):
     count += 1
+    if watch is not None:
+      watch(_pixels(frame))
     size += sum(plane.buffer_size for plane in frame.planes)
     if held is not None and size <= held_bytes:
       held.append(frame)

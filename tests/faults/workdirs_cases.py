@@ -27,13 +27,16 @@ def cases() -> Iterator[Case]:
     for door in (_score, _continue):
       names = ("brightness_3|brightness_1",)
       yield _case(f"{door.__name__[1:]}: {kind}", door, damage, names)
+  for kind, damage in _examples():
+    for door in (_score, _continue):
+      yield _case(f"{door.__name__[1:]}: {kind}", door, damage, ("examples/",))
   for kind, damage, names in _settings():
     for door in (_score, _continue):
       yield _case(f"{door.__name__[1:]}: {kind}", door, damage, names)
   for kind, damage in _harmless():
     for door in (_score, _continue):
       yield _case(f"odd: {door.__name__[1:]}: {kind}", door, damage, (), True)
-  for kind, damage in list(_cells())[:6]:
+  for kind, damage in [*list(_cells())[:6], *_examples()]:
     yield _case(f"odd: repaired: {kind}", _repair, damage, (), True)
   yield from _absent()
 
@@ -74,12 +77,25 @@ def _bytes(name: str, change: Callable[[bytes], bytes]) -> Damage:
   return damage
 
 
-def _columns(change: Callable[[dict[str, np.ndarray]], Any]) -> Damage:
+def _columns(
+  change: Callable[[dict[str, np.ndarray]], Any], name: str = _NPZ
+) -> Damage:
   def damage(workdir: pathlib.Path) -> None:
-    with np.load(workdir / _NPZ) as file:
-      columns = dict(file)
-    change(columns)
-    np.savez(workdir / _NPZ, **columns)
+    for path in workdir.glob(name):
+      with np.load(path) as file:
+        columns = dict(file)
+      change(columns)
+      np.savez(path, **columns)
+
+  return damage
+
+
+def _all(
+  name: str, change: Callable[[pathlib.Path], Any]
+) -> Callable[[pathlib.Path], None]:
+  def damage(workdir: pathlib.Path) -> None:
+    for path in workdir.glob(name):
+      change(path)
 
   return damage
 
@@ -145,12 +161,6 @@ def _cells() -> Iterator[tuple[str, Damage]]:
     "a prediction changed",
     _columns(lambda c: c.update({_numbers_of(c): c[_numbers_of(c)] + 1})),
   )
-  yield (
-    "labels changed",
-    _columns(
-      lambda c: c.update({k: v + 1 for k, v in c.items() if k == "label"})
-    ),
-  )
   yield "a column lacks", _columns(lambda c: c.pop(_numbers_of(c)))
   yield (
     "a pickle",
@@ -175,6 +185,24 @@ def _cells() -> Iterator[tuple[str, Damage]]:
     _note(lambda n: n.update(fingerprint="0" * 12)),
   )
   yield "note without model", _note(lambda n: n.pop("model"))
+
+
+def _examples() -> Iterator[tuple[str, Damage]]:
+  """Of the file that all cells share."""
+  files = "examples/*.npz"
+
+  def bytes_of(change: Callable[[bytes], bytes]) -> Damage:
+    return _all(files, lambda p: p.write_bytes(change(p.read_bytes())))
+
+  yield "examples cut", bytes_of(lambda d: d[: len(d) // 2])
+  yield "examples flipped", bytes_of(_flip)
+  yield "examples are text", bytes_of(lambda d: b"hello")
+  yield "examples are absent", _all(files, lambda p: p.unlink())
+  yield "no examples", lambda w: shutil.rmtree(w / "examples")
+  yield (
+    "labels changed",
+    _columns(lambda c: c.update({"label.int32": c["label.int32"] + 1}), files),
+  )
 
 
 def _settings() -> Iterator[tuple[str, Damage, tuple[str, ...]]]:

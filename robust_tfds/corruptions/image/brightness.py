@@ -5,6 +5,8 @@ new pixel is the old one scaled by V'/V; a black pixel becomes grey. Computed as
 an exact quotient of integers: the shifts are multiples of half a level.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import packed
 
 SEVERITIES = {  # added to V in [0, 1]
   "imagenet": (0.1, 0.2, 0.3, 0.4, 0.5),
@@ -40,14 +43,22 @@ def apply(
 ) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
   del draws, size, edition
-  channels = layout.planes(image).astype(jnp.float32)
-  value = channels.max(axis=0)
-  raised = jnp.clip(value * _PARTS + table["shift"], 0.0, 255.0 * _PARTS)
+  natural = table["shift"] + 255.0 * _PARTS
+  pixel = packed.of_image(image, natural)
+  value = functools.reduce(jnp.maximum, pixel)
+  shift = table["shift"].astype(jnp.int32)
+  raised = jnp.clip(value * _PARTS + shift, 0, 255 * _PARTS)
   black = value == 0
+  parts = jnp.where(black, _PARTS, value * _PARTS).astype(jnp.float32)
   # All terms are integers below 2**24; half a unit keeps the quotient clear of
   # rounding, so that truncation is that of the exact fraction.
-  numerator = jnp.where(black, 1.0, channels) * raised + 0.5
-  return layout.interleave(numerator / jnp.where(black, _PARTS, value * _PARTS))
+  levels = [
+    layout.whole(
+      ((jnp.where(black, 1, c) * raised).astype(jnp.float32) + 0.5) / parts
+    )
+    for c in pixel
+  ]
+  return packed.bytes_of(packed.join(*levels), natural)
 
 
 PLUGIN = plugins.Corruption(

@@ -7,7 +7,12 @@ whose centres fall in its window, in Pillow's 22-bit fixed point, rounded to
 bytes between the horizontal and the vertical pass. Which pixels fall in a
 window is decided in float64 as Pillow decides it, rounding errors included:
 they matter wherever a centre lies on a window's edge.
+
+Every severity has a branch of its own: what it gathers grows with its fraction and
+with the pixels of its windows.
 """
+
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +20,7 @@ import numpy as np
 
 from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
+from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 
@@ -24,8 +30,9 @@ SEVERITIES = {  # fraction of the side that is kept
   "tiny_imagenet": (0.9, 0.8, 0.7, 0.6, 0.5),
   "cifar10": (0.95, 0.9, 0.85, 0.75, 0.65),
 }
-# The first pixel and the number of pixels of every small position, and the most.
-Window = tuple[jax.Array, jax.Array, int]
+# The first pixel and the number of pixels of every small position.
+Window = tuple[jax.Array, jax.Array]
+Maps = tuple[Window, jax.Array]
 _BITS = 22  # Resample.c: PRECISION_BITS of 8-bit images
 
 
@@ -57,33 +64,75 @@ def apply(
   maps = table["maps"]
   if not isinstance(size.h, int):
     maps = [_axis(n, m, table, edition) for n, m in zip(size, image.shape)]
-  (down_y, up_y), (down_x, up_x) = maps
-  words = packed.pack(image)
-  small = _shrink(words, down_x, axis=1)
-  small = _shrink(small, down_y, axis=0)
-  large = packed.rows(packed.columns(small, up_x), up_y)
-  return packed.bytes_of(large)
+  branches = [
+    functools.partial(_pixelated, size=size, fraction=fraction)
+    for fraction in edition.row(SEVERITIES)
+  ]
+  severity = table["severity"]
+  return jax.lax.switch(severity - 1, branches, image, maps, severity)
 
 
-def _shrink(words: jax.Array, window: Window, axis: int) -> jax.Array:
+def _pixelated(
+  image: jax.Array,
+  maps: list[Maps],
+  severity: jax.Array,
+  size: layout.Size,
+  fraction: float,
+) -> jax.Array:
+  """Levels, uint8 `[H, W * 3]`; `severity` is the one of `fraction`."""
+
+  def shrunk(words: jax.Array, axis: int) -> jax.Array:
+    small = _small(image.shape[axis], fraction)
+    first, count = (v[:small] for v in maps[axis][0])
+    most = _most(size[axis], image.shape[axis], fraction)
+    shrink = functools.partial(_shrink, most=most, axis=axis)
+    return keep.stored(shrink, severity, words, first, count)
+
+  words = keep.stored(packed.pack, severity, image)
+  words = shrunk(shrunk(words, axis=1), axis=0)
+  words = keep.stored(packed.columns, severity, words, maps[1][1])
+  rows = keep.stored(packed.bytes_of, severity, words)
+  return packed.rows(rows, maps[0][1])
+
+
+def _small(canvas: int, fraction: float) -> int:
+  """The small side of a canvas."""
+  return max(1, int(canvas * fraction))
+
+
+def _most(valid: int | jax.Array, canvas: int, fraction: float) -> int:
+  """A bound on the pixels of a window, for all sizes that `valid` may be.
+
+  A window is as long as the ratio of the sides. A centre on either edge counts
+  once, rounding aside.
+  """
+  sides = [valid] if isinstance(valid, int) else range(1, canvas + 1)
+  return max(side // _small(side, fraction) for side in sides) + 1
+
+
+def _shrink(
+  words: jax.Array, first: jax.Array, count: jax.Array, most: int, axis: int
+) -> jax.Array:
   """Means of `count` pixels from `first` on, rounded as Pillow rounds them.
 
-  One gather of packed words serves three channels.
+  One gather of packed words serves three channels; red and blue are summed
+  together.
   """
-  first, count, taps = window
   last = words.shape[axis] - 1
   along = (slice(None), None) if axis == 0 else (None, slice(None))
-  weights = np.floor(0.5 + (1 << _BITS) / np.arange(1, taps + 1))
-  weight = jnp.asarray(weights, jnp.int32)[jnp.maximum(count, 1) - 1][along]
+  weights = np.floor(0.5 + (1 << _BITS) / np.arange(1, most + 1))
+  weight = jnp.asarray(weights, jnp.uint32)[jnp.maximum(count, 1) - 1][along]
   take = packed.rows if axis == 0 else packed.columns
-  totals = [jnp.int32(0)] * 3
-  for tap in range(taps):
-    pixels = take(words, jnp.minimum(first + tap, last))
-    used = (tap < count)[along]
-    parts = [jnp.where(used, c, 0) for c in packed.channels(pixels)]
-    totals = [t + c for t, c in zip(totals, parts, strict=True)]
-  means = [(t * weight + (1 << (_BITS - 1))) >> _BITS for t in totals]
-  red, green, blue = (m.astype(jnp.uint32) for m in means)
+  red_and_blue = green = jnp.uint32(0)
+  for pixel in range(most):
+    values = take(words, jnp.minimum(first + pixel, last))
+    values = jnp.where((pixel < count)[along], values, jnp.uint32(0))
+    red_and_blue += values & 0xFF00FF
+    green += (values >> 8) & 0xFF
+  totals = red_and_blue & 0xFFFF, green, red_and_blue >> 16
+  red, green, blue = (
+    (t * weight + (1 << (_BITS - 1))) >> _BITS for t in totals
+  )
   return red | (green << 8) | (blue << 16)
 
 
@@ -92,7 +141,7 @@ def _axis(
   canvas: int,
   table: plugins.Table,
   edition: spec.Edition,
-) -> tuple[Window, jax.Array]:
+) -> Maps:
   """`_maps` of one axis in an edition."""
   fractions = edition.row(SEVERITIES)
   return _maps(valid, canvas, table["share"], fractions, edition.michaelis)
@@ -104,30 +153,30 @@ def _maps(
   share: jax.Array,
   fractions: tuple[float, ...],
   accumulate: bool,
-) -> tuple[Window, jax.Array]:
+) -> Maps:
   """How one axis shrinks and grows again.
 
   Returns:
-    ((first, count, taps), up): the window of every small position, the largest
-    possible count, and the small position that each large one shows.
+    ((first, count), up): the window of every small position, and the small
+    position that each large one shows.
   """
-  small = max(1, int(canvas * max(fractions)))
-  taps = int(1 / min(fractions)) + 2
+  small = _small(canvas, max(fractions))
+  most = max(_most(valid, canvas, fraction) for fraction in fractions)
   with jax.enable_x64(True):
     length = jnp.asarray(valid).astype(jnp.float64)
     percent, hundred = share.astype(jnp.float64)
     target = jnp.maximum(jnp.floor(length * (percent / hundred)), 1.0)
-    first, count = _windows(length, target, small, taps)
+    first, count = _windows(length, target, small, most)
     if accumulate:
       up = _accumulated(target / length, canvas)
     else:
       up, _ = _windows(target, length, canvas, 2)
     up = jnp.minimum(up, target.astype(jnp.int32) - 1)
-  return (first, count, taps), up
+  return (first, count), up
 
 
 def _windows(
-  source: jax.Array, target: jax.Array, canvas: int, taps: int
+  source: jax.Array, target: jax.Array, canvas: int, most: int
 ) -> tuple[jax.Array, jax.Array]:
   """Resample.c, precompute_coeffs with the BOX filter: first pixel and count."""
   scale = source / target
@@ -137,11 +186,11 @@ def _windows(
   start = jnp.maximum((centre - support + 0.5).astype(jnp.int32), 0)
   end = (centre + support + 0.5).astype(jnp.int32)
   end = jnp.minimum(end, source.astype(jnp.int32))
-  tap = jnp.arange(taps + 1, dtype=jnp.int32)[:, None]
+  tap = jnp.arange(most + 1, dtype=jnp.int32)[:, None]
   pixel = start + tap
   place = (pixel.astype(jnp.float64) - centre + 0.5) * (1.0 / widened)
   inside = (pixel < end) & (place > -0.5) & (place <= 0.5)
-  skipped = jnp.where(inside, tap, taps + 1).min(axis=0)
+  skipped = jnp.where(inside, tap, most + 1).min(axis=0)
   return start + skipped, inside.sum(axis=0, dtype=jnp.int32)
 
 

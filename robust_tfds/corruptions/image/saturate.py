@@ -3,10 +3,17 @@
 docs/specs/corruptions.md sections 1 and 3, skimage's rgb2hsv and hsv2rgb. In
 exact arithmetic most results of severity 3 are integers, and the authors'
 float64 code lands on either side of them (one level down for 11 % of the
-values, up to 16 % of a picture), so this file computes in float64 and in their
-order. A grey pixel has hue 0 (red), so added saturation turns it reddish, as in
-their code.
+values, up to 16 % of a picture), so this file rounds where they round.
+
+Not in their order, though: of a pixel's channels the largest, V, stays; the
+smallest becomes V (1 - S); the middle one is V - (V - its share of the way up)
+whatever the hue's sector, which only decides how that share was rounded. A grey
+pixel has hue 0 (red), so added saturation turns it reddish, as in their code.
 """
+
+import fractions
+import functools
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -15,12 +22,17 @@ import numpy as np
 from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import packed
 
 SEVERITIES = {  # (factor, added constant)
   "imagenet": ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
   "tiny_imagenet": ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (30, 0.2)),
   "cifar10": ((0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2)),
 }
+# 1 / 255 in two float64: the leading 24 bits, and the rest.
+_PART = float(np.float32(1 / 255))
+_REST = float(fractions.Fraction(1, 255) - fractions.Fraction(_PART))
+_NEXT_TO_0 = 2.0**-100  # changes no other divisor
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
@@ -39,63 +51,78 @@ def apply(
 ) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
   del draws, size, edition
-  channels = layout.planes(image)
+  natural = table["tenths"][0]
+  pixel = packed.of_image(image, natural)
+  largest = functools.reduce(jnp.maximum, pixel)
+  smallest = functools.reduce(jnp.minimum, pixel)
   with jax.enable_x64(True):
     factor, added, one = table["tenths"].astype(jnp.float64)
-    factor, added = factor / one, added / one
-    rgb = _quotient(channels.astype(jnp.float64), 255.0)
-    hue, saturation, value = _rgb_to_hsv(rgb)
-    saturation = jnp.clip(_rounded(saturation * factor) + added, 0.0, 1.0)
-    rgb = _hsv_to_rgb(hue, saturation, value)
-    levels = (jnp.clip(rgb, 0.0, 1.0) * 255.0).astype(jnp.int32)
-  return layout.interleave(levels)
+    low, middle = _moved(pixel, largest, smallest, factor / one, added / one)
+
+  def level(channel: jax.Array, first: bool) -> jax.Array:
+    lower = jnp.where(channel == smallest, low, middle)
+    if first:  # red is the one of a grey pixel that keeps its level
+      return jnp.where(channel == largest, largest, lower)
+    upper = jnp.where(channel == largest, largest, middle)
+    return jnp.where(channel == smallest, low, upper)
+
+  levels = [level(channel, i == 0) for i, channel in enumerate(pixel)]
+  return packed.bytes_of(packed.join(*levels), natural)
 
 
-def _rgb_to_hsv(rgb: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-  red, green, blue = rgb
-  value = rgb.max(axis=0)
-  spread = value - rgb.min(axis=0)
-  grey = spread == 0
-  divisor = jnp.where(grey, 1.0, spread)
-  saturation = spread / jnp.where(value == 0, 1.0, value)
-  # Where channels tie for the maximum the later assignment wins: blue last.
-  hue = (green - blue) / divisor
-  hue = jnp.where(green == value, 2.0 + (blue - red) / divisor, hue)
-  hue = jnp.where(blue == value, 4.0 + (red - green) / divisor, hue)
-  hue = _quotient(jnp.where(grey, 0.0, hue), 6.0)
-  return jnp.where(hue < 0, hue + 1.0, hue), saturation, value
+def _moved(
+  pixel: Sequence[jax.Array],
+  largest: jax.Array,
+  smallest: jax.Array,
+  factor: jax.Array,
+  added: jax.Array,
+) -> tuple[jax.Array, jax.Array]:
+  """The new levels of the smallest and of the middle channel, int32."""
+  value = _unit(largest)
+  spread = value - _unit(smallest)
+  saturation = _rounded(spread / (value + _NEXT_TO_0) * factor) + added
+  saturation = jnp.where(saturation < 1.0, saturation, 1.0)
+  share = _share(pixel, largest, spread)
+  low = value * (1.0 - saturation) * 255.0
+  middle = value * (1.0 - _rounded((1.0 - share) * saturation)) * 255.0
+  # Both in one number: converting a float64 to an integer costs three tests.
+  both = jnp.floor(low) + 256.0 * jnp.floor(middle)
+  both = layout.whole(both.astype(jnp.float32))
+  return both & 0xFF, (both >> 8) & 0xFF
 
 
-def _hsv_to_rgb(
-  hue: jax.Array, saturation: jax.Array, value: jax.Array
+def _share(
+  pixel: Sequence[jax.Array], largest: jax.Array, spread: jax.Array
 ) -> jax.Array:
-  sixths = _rounded(hue * 6.0)
-  sector = jnp.floor(sixths)
-  within = sixths - sector
-  low = value * (1.0 - saturation)
-  falling = value * (1.0 - _rounded(within * saturation))
-  rising = value * (1.0 - _rounded((1.0 - within) * saturation))
-  pick = sector.astype(jnp.int32) % 6
-  # Values of red by sector; green and blue are the same, two and four back.
-  cycle = (value, falling, low, low, rising, value)
+  """How far up from the smallest channel the middle one is, 0..1.
 
-  def channel(back: int) -> jax.Array:
-    chosen = cycle[-back % 6]
-    for i in range(1, 6):
-      chosen = jnp.where(pick == i, cycle[(i - back) % 6], chosen)
-    return chosen
+  It is what is left of the hue, counted in sixths, beyond the corner (red 0 or
+  6, green 2, blue 4) of the largest channel. Where channels tie for that the
+  later assignment of the reference wins: blue last.
+  """
+  red, green, blue = pixel
+  is_blue, is_green = blue == largest, green == largest
+  before = jnp.where(is_blue, red, jnp.where(is_green, blue, green))
+  after = jnp.where(is_blue, green, jnp.where(is_green, red, blue))
+  corner = jnp.where(is_blue, 4, jnp.where(is_green, 2, 0)).astype(jnp.float64)
+  aside = (_unit(before) - _unit(after)) / (spread + _NEXT_TO_0)
+  sixths = corner + aside
+  below = sixths < 0
+  # XLA would multiply by the reciprocal of a plain 6.
+  hue = sixths / jnp.where(sixths < 6.0, 6.0, sixths)
+  sixths = _rounded((hue + jnp.where(below, 1.0, 0.0)) * 6.0)
+  return jnp.abs(sixths - jnp.where(below, 6.0, corner))
 
-  return jnp.stack([channel(0), channel(2), channel(4)])
 
-
-def _quotient(x: jax.Array, divisor: float) -> jax.Array:
-  """x / divisor for x <= divisor; XLA would multiply by a scalar's reciprocal."""
-  return x / jnp.maximum(x, divisor)
+def _unit(level: jax.Array) -> jax.Array:
+  """level / 255, correctly rounded: the first product is exact."""
+  wide = level.astype(jnp.float64)
+  return wide * _PART + wide * _REST
 
 
 def _rounded(product: jax.Array) -> jax.Array:
   """Keeps a product (0 or more) out of a fused multiply-add, which rounds once."""
-  return jnp.maximum(product, 0.0)
+  return jnp.abs(product)
 
 
 PLUGIN = plugins.Corruption(

@@ -1,27 +1,35 @@
 """A JPEG save and load as integer array code, bit for bit that of libjpeg.
 
-Colour conversion, 4:2:0 chroma, libjpeg's `islow` forward and inverse DCT,
-Annex-K quantisation and "fancy" (triangle) chroma upsampling; entropy coding is
-lossless and left out. Facts: the JPEG standard (ITU-T T.81, Annex K) for the
-tables; libjpeg's documented fixed-point arithmetic for the rest. Pillow is the
-oracle of the tests.
+Colour conversion, 4:2:0 chroma, libjpeg's `islow` transforms (`dct.py`), Annex-K
+quantisation and "fancy" (triangle) chroma upsampling; entropy coding is lossless
+and left out. Facts: the JPEG standard (ITU-T T.81, Annex K) for the tables;
+libjpeg's documented fixed-point arithmetic for the rest. Pillow is the oracle of
+the tests.
 
-Blocks are laid out as `[8, 8, N]`: every coefficient is one long vector.
+A picture is cut into units of 16x16 px, JPEG's own at 4:2:0. Every array here has,
+for each place in a unit (or in a block of 8x8), one long row over all N units, so
+that whatever lies side by side in the picture, rows or columns, is added as long
+vectors. Two transpositions of bytes lead there and back; between them values are
+bytes or int16. Stages are stored (`keep.stored`): fusions that recompute them take
+many times as long.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.corruptions import batching
+from robust_tfds.corruptions.ops import dct
 from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
 
 _LUMA = (  # ITU-T T.81, table K.1
   (16, 11, 10, 16, 24, 40, 51, 61),
@@ -40,25 +48,20 @@ _CHROMA = (  # table K.2
   (47, 66, 99, 99, 99, 99, 99, 99),
   *((99,) * 8 for _ in range(4)),
 )
-_BITS, _PASS1 = 13, 2  # fixed point of the DCT, and of its first pass
-_F = {  # the DCT's constants in 13 bits
-  name: int(round(value * (1 << _BITS)))
-  for name, value in {
-    "0.298": 0.298631336,
-    "0.390": 0.390180644,
-    "0.541": 0.541196100,
-    "0.765": 0.765366865,
-    "0.899": 0.899976223,
-    "1.175": 1.175875602,
-    "1.501": 1.501321110,
-    "1.847": 1.847759065,
-    "1.961": 1.961570560,
-    "2.053": 2.053119869,
-    "2.562": 2.562915447,
-    "3.072": 3.072711026,
-  }.items()
-}
 _SIDE = 16  # px of a 4:2:0 unit
+_LUMA_BLOCKS, _BLOCKS = (
+  4,
+  6,
+)  # of a unit: luma left, left, right, right; blue, red
+Side = int | jax.Array
+Stored = Callable[..., jax.Array]
+
+
+class _Units(NamedTuple):
+  """How many units of 16x16 px a canvas has."""
+
+  down: int
+  across: int
 
 
 def tables(qualities: Sequence[int]) -> np.ndarray:
@@ -85,220 +88,300 @@ def roundtrip(
   Args:
     image: uint8 `[H, W, 3]`, the picture in the top-left corner.
     size: valid (height, width), Python ints or traced.
-    table: int32 `[2, 8, 8]`, one row of `tables`.
+    table: int32 `[2, 8, 8]`, one row of `tables`; traced (`keep.hidden`).
 
   Returns:
     uint8 `[H, W * 3]`, undefined outside the picture.
   """
   height, width = image.shape[:2]
-  # Intermediates are stored (`keep`): fusions that recompute them, or that end
-  # in three channels, take five times as long.
-  always = table[0, 0, 0]
-  words = keep.keep(_padded(packed.pack(image), size), always)
-  luma, blue, red = _to_ycc(*packed.channels(words))
+  units = _Units(-(-height // _SIDE), -(-width // _SIDE))
   half = (size[0] + 1) // 2, (size[1] + 1) // 2
-  grids = [luma, *(_downsample(c, half[0]) for c in (blue, red))]
-  grids = [keep.keep(g, always) for g in grids]
-  stacks = [_blocks(g) for g in grids]
-  edges = np.cumsum([s.shape[-1] for s in stacks])
-  stacked = keep.keep(jnp.concatenate(stacks, axis=-1), always)
-  coefficients = _forward(stacked - 128)
-  parts = jnp.split(coefficients, edges[:-1], axis=-1)
-  parts = [_quantise(p, table[min(i, 1)]) for i, p in enumerate(parts)]
-  samples = _inverse(jnp.concatenate(parts, axis=-1))
-  samples = jnp.clip(samples + 128, 0, 255)
-  parts = jnp.split(samples, edges[:-1], axis=-1)
-  luma, blue, red = (
-    _grid(p, g.shape) for p, g in zip(parts, grids, strict=True)
-  )
-  blue, red = (
-    _upsample(keep.keep(c, always), half, always) for c in (blue, red)
-  )
-  words = keep.keep(_to_rgb(luma, blue, red), always)
-  return packed.bytes_of(words[:height, :width])
+  partial = tuple(not _is_whole(v, n) for v, n in zip(size, units))
+  always = jnp.asarray(table)[0, 0, 0]
+
+  def stored(function: Stored, *arrays: jax.Array) -> jax.Array:
+    return keep.stored(function, always, *arrays)
+
+  pixels = _unit_pixels(image, size, units, stored)
+  blocks = stored(_to_blocks, pixels)
+  if partial[0]:
+    # libjpeg repeats the last downsampled row, but full-size columns.
+    chroma = _repeated(stored(_chroma, blocks), half[0], 1, units, stored)
+    blocks = stored(_with_chroma, blocks, chroma)
+  blocks = stored(functools.partial(dct.forward, axis=0), blocks)
+  blocks = stored(functools.partial(dct.forward, axis=1), blocks)
+  blocks = stored(_quantised, blocks, *_steps(table))
+  blocks = stored(functools.partial(dct.inverse, axis=0), blocks)
+  samples = stored(_samples, blocks)
+  chroma = stored(_chroma, samples)
+  for axis, valid in ((1, half[0]), (0, half[1])):
+    if partial[1 - axis]:
+      chroma = _repeated(chroma, valid, axis, units, stored)
+  fancy = half[1] > 2
+  wide = _upsampled(chroma, fancy, units, stored)
+  pixels = stored(functools.partial(_to_rgb, fancy=fancy), wide, samples)
+  pixels = stored(lambda x: x.reshape(3 * _SIDE, -1).T, pixels)
+
+  def in_rows(pixels: jax.Array) -> jax.Array:
+    rows = pixels.reshape(_SIDE, units.down, -1).transpose(1, 0, 2)
+    return rows.reshape(_SIDE * units.down, -1)[:height, : 3 * width]
+
+  return stored(in_rows, pixels)
 
 
 @functools.partial(jax.jit, static_argnums=1)
 def roundtrip_batch(images: jax.Array, quality: int) -> jax.Array:
-  """`roundtrip` of whole pictures: uint8 `[B, H, W, 3]` -> the same shape."""
-  size = layout.valid_size(images.shape[1:], None)
-  table = jnp.asarray(tables([quality])[0])
-  flat = jax.lax.map(lambda image: roundtrip(image, size, table), images)
+  """`roundtrip` of whole pictures: uint8 `[..., H, W, 3]` -> the same shape."""
+  pictures = images.reshape(-1, *images.shape[-3:])
+  size = layout.valid_size(pictures.shape[1:], None)
+  table = keep.hidden(tables([quality])[0], pictures)
+  flat = batching.over_batch(lambda x: roundtrip(x, size, table), pictures)
   return flat.reshape(images.shape)
 
 
-def _padded(words: jax.Array, size: layout.Size) -> jax.Array:
-  """Packed pixels `[H', W']` with sides of whole units, edges replicated."""
-  for axis, valid in ((0, size[0]), (1, size[1])):
-    n = words.shape[axis]
-    whole = n + (-n) % _SIDE
-    if isinstance(valid, int) and valid == whole:
-      continue
-    index = jnp.minimum(jnp.arange(whole), valid - 1)
-    words = jnp.take(words, index, axis=axis, mode="clip")
-  return words
+def _is_whole(valid: Side, units: int) -> bool:
+  """Whether a side is known to fill its units."""
+  return isinstance(valid, int) and valid == _SIDE * units
 
 
-def _to_ycc(
-  r: jax.Array, g: jax.Array, b: jax.Array
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-  luma = (19595 * r + 38470 * g + 7471 * b + 32768) >> 16
-  offset = (128 << 16) + 32767
-  blue = (-11059 * r - 21709 * g + 32768 * b + offset) >> 16
-  red = (32768 * r - 27439 * g - 5329 * b + offset) >> 16
-  return luma, blue, red
-
-
-def _to_rgb(luma: jax.Array, blue: jax.Array, red: jax.Array) -> jax.Array:
-  """Packed words, as `packed.pack` makes them."""
-  blue, red = blue - 128, red - 128
-  levels = (
-    luma + ((91881 * red + 32768) >> 16),
-    luma + ((-22554 * blue - 46802 * red + 32768) >> 16),
-    luma + ((116130 * blue + 32768) >> 16),
-  )
-  r, g, b = (jnp.clip(v, 0, 255).astype(jnp.uint32) for v in levels)
-  return r | (g << 8) | (b << 16)
-
-
-def _downsample(plane: jax.Array, rows: int | jax.Array) -> jax.Array:
-  """2x2 means with libjpeg's alternating bias; below `rows` the last row."""
-  pairs = plane[0::2] + plane[1::2]
-  total = pairs[:, 0::2] + pairs[:, 1::2]
-  bias = 1 + (jnp.arange(total.shape[1]) & 1)
-  small = (total + bias) >> 2
-  # libjpeg repeats the last downsampled row, but full-size columns.
-  if isinstance(rows, int) and rows == small.shape[0]:
-    return small
-  last = jax.lax.dynamic_slice_in_dim(small, rows - 1, 1)
-  return jnp.where(jnp.arange(small.shape[0])[:, None] < rows, small, last)
-
-
-def _upsample(
-  plane: jax.Array,
-  half: tuple[int | jax.Array, int | jax.Array],
-  always: jax.Array,
+def _unit_pixels(
+  image: jax.Array, size: layout.Size, units: _Units, stored: Stored
 ) -> jax.Array:
-  """Twice the size by triangles: 9/16, 3/16, 3/16, 1/16 of the neighbours."""
-  above, below = _neighbours(plane, half[0], 0)
-  rows = jnp.stack([3 * plane + above, 3 * plane + below], axis=1)
-  rows = keep.keep(rows.reshape(2 * plane.shape[0], plane.shape[1]), always)
-  left, right = _neighbours(rows, half[1], 1)
-  columns = jnp.stack(
-    [(3 * rows + left + 8) >> 4, (3 * rows + right + 7) >> 4], axis=2
-  )
-  fancy = columns.reshape(rows.shape[0], -1)
-  plain = jnp.repeat(jnp.repeat(plane, 2, axis=0), 2, axis=1)
-  # libjpeg takes triangles only beyond two columns.
-  return jnp.where(jnp.asarray(half[1]) > 2, fancy, plain)
+  """uint8 `[16 columns * 3, 16 rows * N]`; edges repeated to whole units."""
+  height, width = image.shape[:2]
 
-
-def _neighbours(
-  plane: jax.Array, valid: int | jax.Array, axis: int
-) -> tuple[jax.Array, jax.Array]:
-  """The sample before and the one after, edges repeated."""
-  n = plane.shape[axis]
-  last = jax.lax.dynamic_slice_in_dim(plane, valid - 1, 1, axis)
-  first = jax.lax.slice_in_dim(plane, 0, 1, axis=axis)
-  before = jnp.concatenate(
-    [first, jax.lax.slice_in_dim(plane, 0, n - 1, axis=axis)], axis
-  )
-  after = jnp.concatenate(
-    [jax.lax.slice_in_dim(plane, 1, n, axis=axis), last], axis
-  )
-  index = jnp.arange(n).reshape((n, 1) if axis == 0 else (1, n))
-  return before, jnp.where(index == valid - 1, last, after)
-
-
-def _blocks(plane: jax.Array) -> jax.Array:
-  """`[H, W]` as `[8, 8, H / 8 * W / 8]`."""
-  height, width = plane.shape
-  cut = plane.reshape(height // 8, 8, width // 8, 8)
-  return cut.transpose(1, 3, 0, 2).reshape(8, 8, -1)
-
-
-def _grid(blocks: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-  """`_blocks` undone."""
-  height, width = shape
-  cut = blocks.reshape(8, 8, height // 8, width // 8)
-  return cut.transpose(2, 0, 3, 1).reshape(height, width)
-
-
-def _quantise(coefficients: jax.Array, table: jax.Array) -> jax.Array:
-  """Rounds to multiples of the table, halves away from zero.
-
-  The forward DCT's results carry a factor of 8. The quotient is taken in
-  float32, exact here: both sides are whole numbers below 2**24 and half a unit
-  keeps it clear of rounding.
-  """
-  step = table[..., None]
-  size = jnp.abs(coefficients) + 4 * step
-  quotient = jnp.floor((size.astype(jnp.float32) + 0.5) / (8 * step))
-  whole = quotient.astype(jnp.int32) * step
-  return jnp.where(coefficients < 0, -whole, whole)
-
-
-def _descale(x: jax.Array, bits: int) -> jax.Array:
-  return (x + (1 << (bits - 1))) >> bits
-
-
-def _odd(
-  a: jax.Array, b: jax.Array, c: jax.Array, d: jax.Array
-) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-  """The odd half that both transforms share, before the last additions."""
-  z1, z2, z3, z4 = a + d, b + c, a + c, b + d
-  z5 = (z3 + z4) * _F["1.175"]
-  z1, z2 = z1 * -_F["0.899"], z2 * -_F["2.562"]
-  z3, z4 = z3 * -_F["1.961"] + z5, z4 * -_F["0.390"] + z5
-  return (
-    a * _F["0.298"] + z1 + z3,
-    b * _F["2.053"] + z2 + z4,
-    c * _F["3.072"] + z2 + z3,
-    d * _F["1.501"] + z1 + z4,
-  )
-
-
-def _forward(blocks: jax.Array) -> jax.Array:
-  """Forward DCT of `[8 rows, 8 columns, N]`, results times 8."""
-
-  def one(x: Sequence[jax.Array], bits: int, first: bool) -> list[jax.Array]:
-    sums = [x[i] + x[7 - i] for i in range(4)]
-    tmp7, tmp6, tmp5, tmp4 = (x[i] - x[7 - i] for i in range(4))
-    tmp10, tmp13 = sums[0] + sums[3], sums[0] - sums[3]
-    tmp11, tmp12 = sums[1] + sums[2], sums[1] - sums[2]
-    z1 = (tmp12 + tmp13) * _F["0.541"]
-    o7, o5, o3, o1 = _odd(tmp4, tmp5, tmp6, tmp7)
-    if first:
-      o0, o4 = (tmp10 + tmp11) << _PASS1, (tmp10 - tmp11) << _PASS1
+  def by_row(image: jax.Array) -> jax.Array:
+    rows = image.reshape(height, 3 * width)
+    if _is_whole(size[0], units.down):
+      rows = rows.reshape(units.down, _SIDE, -1).transpose(1, 0, 2)
     else:
-      o0 = _descale(tmp10 + tmp11, _PASS1)
-      o4 = _descale(tmp10 - tmp11, _PASS1)
-    o2 = _descale(z1 + tmp13 * _F["0.765"], bits)
-    o6 = _descale(z1 - tmp12 * _F["1.847"], bits)
-    o1, o3, o5, o7 = (_descale(o, bits) for o in (o1, o3, o5, o7))
-    return [o0, o1, o2, o3, o4, o5, o6, o7]
+      index = np.arange(_SIDE * units.down).reshape(units.down, _SIDE).T
+      index = jnp.minimum(index, size[0] - 1)
+      rows = rows.at[index].get(mode="promise_in_bounds")
+    missing = 3 * (_SIDE * units.across - width)
+    return jnp.pad(rows, ((0, 0), (0, 0), (0, missing))) if missing else rows
 
-  first = one([blocks[:, i] for i in range(8)], _BITS - _PASS1, True)
-  rows = jnp.stack(first, axis=1)
-  columns = one([rows[i] for i in range(8)], _BITS + _PASS1, False)
-  return jnp.stack(columns)
+  rows = stored(by_row, image)
+  pixels = stored(lambda x: x.reshape(-1, 3 * _SIDE).T, rows)
+  if _is_whole(size[1], units.across):
+    return pixels
+  pixels = stored(lambda x: x.reshape(_SIDE, 3, _SIDE, -1), pixels)
+  return _repeated(pixels, size[1], 0, units, stored)
 
 
-def _inverse(blocks: jax.Array) -> jax.Array:
-  """Inverse DCT of `[8 rows, 8 columns, N]`, before the level shift."""
+def _repeated(
+  values: jax.Array, valid: Side, axis: int, units: _Units, stored: Stored
+) -> jax.Array:
+  """Repeats the last valid row or column to the end of the canvas.
 
-  def one(x: Sequence[jax.Array], bits: int) -> list[jax.Array]:
-    z1 = (x[2] + x[6]) * _F["0.541"]
-    tmp2 = z1 - x[6] * _F["1.847"]
-    tmp3 = z1 + x[2] * _F["0.765"]
-    tmp0, tmp1 = (x[0] + x[4]) << _BITS, (x[0] - x[4]) << _BITS
-    even = (tmp0 + tmp3, tmp1 + tmp2, tmp1 - tmp2, tmp0 - tmp3)
-    odd = _odd(x[7], x[5], x[3], x[1])[::-1]
-    low = [_descale(e + o, bits) for e, o in zip(even, odd)]
-    high = [_descale(e - o, bits) for e, o in zip(even, odd)]
-    return low + high[::-1]
+  Args:
+    values: `[places, ..., N]`, or with the places of the axis second.
+    valid: how many are valid.
+    axis: 0: columns, 1: rows.
+    units: how many there are.
+    stored: see `keep.stored`.
+  """
+  places = values.shape[axis]
+  grid = (*values.shape[:-1], *units)
+  among_units = -1 - axis
 
-  first = one([blocks[i] for i in range(8)], _BITS - _PASS1)
-  columns = jnp.stack(first)
-  rows = one([columns[:, i] for i in range(8)], _BITS + _PASS1 + 3)
-  return jnp.stack(rows, axis=1)
+  def edge(values: jax.Array) -> jax.Array:
+    line = values.reshape(grid)
+    for i, where in (
+      (axis, (valid - 1) % places),
+      (among_units, (valid - 1) // places),
+    ):
+      line = jax.lax.dynamic_slice_in_dim(line, where, 1, i)
+    return jnp.broadcast_to(line, (*line.shape[:-2], *units))
+
+  index = np.arange(places * units[among_units]).reshape(-1, places).T
+  index = index[:, None] if axis == 0 else index[..., None]
+  index = np.broadcast_to(index, (places, *units)).reshape(places, -1)
+  shape = [1] * values.ndim
+  shape[axis], shape[-1] = index.shape
+
+  def chosen(
+    values: jax.Array, edge: jax.Array, inside: jax.Array
+  ) -> jax.Array:
+    return jnp.where(inside.reshape(shape), values, edge)
+
+  inside = stored(lambda index: index < valid, jnp.asarray(index))
+  last = stored(edge, values)
+  last = last.reshape(*last.shape[:-2], -1)
+  return stored(chosen, values, last, inside)
+
+
+def _chroma(blocks: jax.Array) -> jax.Array:
+  return blocks[:, :, _LUMA_BLOCKS:]
+
+
+def _with_chroma(blocks: jax.Array, chroma: jax.Array) -> jax.Array:
+  return jnp.concatenate([blocks[:, :, :_LUMA_BLOCKS], chroma], axis=2)
+
+
+def _high(x: jax.Array, weight: int) -> jax.Array:
+  """x * weight / 2**16, rounded down: int16, one instruction."""
+  return ((x.astype(jnp.int32) * weight) >> 16).astype(jnp.int16)
+
+
+def _to_blocks(pixels: jax.Array) -> jax.Array:
+  """Luma and halved chroma around 0: int16 `[8 columns, 8 rows, 6, N]`.
+
+  libjpeg's weights in 16 bits, written for differences of channels: those of a
+  row sum to 0 (chroma) or to 2**16 (luma). Chroma's have a 2**15 among them, which
+  leaves half of a sum whose other term fits `_high`; rounding goes upwards.
+  """
+  # Reshaped here: so the transposition before is one of two dimensions.
+  pixels = pixels.reshape(_SIDE, 3, _SIDE, -1)
+  red, green, blue = (pixels[:, i].astype(jnp.int16) for i in range(3))
+  luma = []
+  for left in (0, 8):
+    for top in (0, 8):
+      r, g, b = (v[left : left + 8, top : top + 8] for v in (red, green, blue))
+      shares = 19595 * (r - g).astype(jnp.int32)
+      shares += 7471 * (b - g).astype(jnp.int32) + (1 << 15)
+      luma.append(g + (shares >> 16).astype(jnp.int16) - 128)
+  # Means of 2x2 with libjpeg's alternating bias.
+  sums = [1 + (jnp.arange(8, dtype=jnp.int16) & 1)[:, None, None]] * 2
+  for column in (0, 1):
+    for row in (0, 1):
+      r, g, b = (v[column::2, row::2] for v in (red, green, blue))
+      sums[0] += (b - g - _high(g - r, -2 * 11059)) >> 1
+      sums[1] += (r - g - _high(b - g, 2 * 5329)) >> 1
+  return jnp.stack([*luma, sums[0] >> 2, sums[1] >> 2], axis=2)
+
+
+def _steps(table: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+  """What `_quantised` takes, each `[8, 8, 6, 1]`."""
+  chroma = _BLOCKS - _LUMA_BLOCKS
+  step = jnp.stack([table[0]] * _LUMA_BLOCKS + [table[1]] * chroma, axis=-1)
+  inverse = 1 / (8 * step[..., None].astype(jnp.float32))
+  return step[..., None], inverse, 0.5 + 0.5 * inverse
+
+
+def _quantised(
+  blocks: jax.Array, step: jax.Array, inverse: jax.Array, half: jax.Array
+) -> jax.Array:
+  """Rounds to multiples of the step, halves away from zero: int16.
+
+  The forward transform's results carry a factor of 8. A product in float32 is
+  exact here: half a unit of the numerator, below 2**14, keeps the quotient
+  further from a whole number than it can be wrong.
+  """
+  value = blocks.astype(jnp.float32)
+  away = jnp.where(value < 0, -half, half)
+  return ((value * inverse + away).astype(jnp.int32) * step).astype(jnp.int16)
+
+
+def _samples(blocks: jax.Array) -> jax.Array:
+  """The inverse transform's last pass, in levels: uint8."""
+  return jnp.clip(dct.inverse(blocks, axis=1) + 128, 0, 255).astype(jnp.uint8)
+
+
+def _upsampled(
+  chroma: jax.Array, fancy: bool | jax.Array, units: _Units, stored: Stored
+) -> jax.Array:
+  """Twice as high; the width is left to `_to_rgb`, which adds the columns.
+
+  By triangles: 9/16, 3/16, 3/16, 1/16 of the neighbours.
+
+  Args:
+    chroma: uint8 `[8, 8, 2, N]`.
+    fancy: see `_near`.
+    units: how many there are.
+    stored: see `keep.stored`.
+
+  Returns:
+    int16 `[10, 16, 2, N]`, four times the levels; the first and the last are
+    neighbours of the eight columns.
+  """
+
+  def rows(tall: jax.Array) -> jax.Array:
+    tall = tall.astype(jnp.int16)
+    own = tall[:, 1:9]
+    above, below = _near(fancy, own, tall[:, :8], tall[:, 2:])
+    return jnp.stack([3 * own + above, 3 * own + below], axis=2)
+
+  def extended(values: jax.Array, axis: int) -> jax.Array:
+    grid = values.reshape(*values.shape[:-1], *units)
+    more = stored(functools.partial(_with_neighbours, axis=axis), grid)
+    return more.reshape(*more.shape[:-2], -1)
+
+  high = stored(rows, extended(chroma, 1))
+  return extended(high.reshape(8, _SIDE, 2, -1), 0)
+
+
+def _near(
+  fancy: bool | jax.Array, own: jax.Array, *sides: jax.Array
+) -> tuple[jax.Array, ...]:
+  """The neighbours on both sides; the sample itself where `fancy` is false.
+
+  libjpeg takes triangles only beyond two columns, and repeats samples otherwise.
+  """
+  if fancy is True:
+    return sides
+  return tuple(jnp.where(fancy, side, own) for side in sides)
+
+
+def _with_neighbours(grid: jax.Array, axis: int) -> jax.Array:
+  """One place more on either side, from the units beside; edges repeated.
+
+  Args:
+    grid: `[places, ..., units down, units across]`, or with the places of the
+      axis second.
+    axis: 0: columns, 1: rows.
+  """
+  among_units = grid.ndim - 1 - axis
+  cut = functools.partial(jax.lax.slice_in_dim, axis=among_units)
+  first = jax.lax.slice_in_dim(grid, 0, 1, axis=axis)
+  last = jax.lax.slice_in_dim(grid, -1, None, axis=axis)
+  before = jnp.concatenate([cut(first, 0, 1), cut(last, 0, -1)], among_units)
+  after = jnp.concatenate(
+    [cut(first, 1, None), cut(last, -1, None)], among_units
+  )
+  return jnp.concatenate([before, grid, after], axis)
+
+
+def _to_rgb(
+  wide: jax.Array, samples: jax.Array, fancy: bool | jax.Array
+) -> jax.Array:
+  """Levels of all pixels.
+
+  Args:
+    wide: from `_upsampled`.
+    samples: uint8 `[8 columns, 8 rows, 6, N]`.
+    fancy: see `_near`.
+
+  Returns:
+    uint8 `[2, 4, 6, 2, 8, N]`: half, pair of columns; column of the pair and
+    channel; half, row.
+  """
+  count = samples.shape[-1]
+  pairs = samples.reshape(4, 2, 8, _BLOCKS, count)[..., :_LUMA_BLOCKS, :]
+  luma = pairs.reshape(4, 2, 8, 2, 2, count).transpose(3, 0, 1, 4, 2, 5)
+  sides = _near(fancy, wide[1:9], wide[:8], wide[2:])
+  levels = []
+  for column, side in enumerate(sides):
+    sums = (3 * wide[1:9] + side + 8 - column) >> 4
+    blue, red = (sums[:, :, i].reshape(2, 4, 2, 8, count) - 128 for i in (0, 1))
+    levels += _colours(luma[:, :, column].astype(jnp.int16), blue, red)
+  levels = [jnp.clip(v, 0, 255).astype(jnp.uint8) for v in levels]
+  return jnp.stack(levels, axis=2)
+
+
+def _colours(
+  luma: jax.Array, blue: jax.Array, red: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+  """Red, green and blue before clipping; all int16.
+
+  libjpeg's weights, 91881, -22554, -46802 and 116130 in 16 bits, less the multiple
+  of 2**16 that leaves the smallest rest; a rest alone is doubled for `_high`, and
+  rounded when halved.
+  """
+  shares = 18734 * red.astype(jnp.int32) - 22554 * blue.astype(jnp.int32)
+  middle = ((shares + (1 << 15)) >> 16).astype(jnp.int16)
+  return (
+    luma + red + ((red + _high(red, -12846) + 1) >> 1),
+    luma - red + middle,
+    luma + 2 * blue + ((_high(blue, -29884) + 1) >> 1),
+  )

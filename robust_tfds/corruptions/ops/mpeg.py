@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -62,33 +64,82 @@ def stream(
     quantiser: what `-q:v` takes.
     fps: frames per second.
   """
-  from robust_tfds import movies
   from robust_tfds.reading import videos as video_files
 
-  shape: list[int] = []
-
-  def even() -> Iterator[np.ndarray]:
+  with Encoder(codec, container, quantiser, fps) as encoder:
+    shape: tuple[int, int] = (0, 0)
     for frame in frames:
-      shape[:] = frame.shape[:2]
-      margin = ((0, shape[0] % 2), (0, shape[1] % 2), (0, 0))
-      yield np.pad(frame, margin, mode="edge")
-
-  weight = str(_LAMBDA * quantiser)
-  if codec == "mpeg2video":
-    fps = min(_MPEG2_FPS, key=lambda known: abs(known - fps))
-  data = movies.encode(
-    even(),
-    codec=codec,
-    options={
-      "qmin": "1",
-      "qmax": str(_LARGEST),
-      "lmin": weight,
-      "lmax": weight,
-      "i_qfactor": "1",  # `-q:v` is the same for key frames; else 0.8 of it
-    },
-    pixel_format="yuv420p",
-    fps=fps,
-    container=container,
-  )
+      shape = frame.shape[:2]
+      encoder.add(frame)
+    data = encoder.finish()
   for frame in video_files.iterate(data):
     yield frame[: shape[0], : shape[1]]
+
+
+class Encoder:
+  """A clip into an encoder, frame by frame."""
+
+  def __init__(self, codec: str, container: str, quantiser: int, fps: float):
+    """See `roundtrip`."""
+    from robust_tfds import movies
+
+    weight = str(_LAMBDA * quantiser)
+    if codec == "mpeg2video":
+      fps = min(_MPEG2_FPS, key=lambda known: abs(known - fps))
+    self._encoder = movies.Encoder(
+      codec=codec,
+      options={
+        "qmin": "1",
+        "qmax": str(_LARGEST),
+        "lmin": weight,
+        "lmax": weight,
+        "i_qfactor": "1",  # `-q:v` is the same for key frames; else 0.8 of it
+      },
+      pixel_format="yuv420p",
+      fps=fps,
+      container=container,
+    )
+
+  def __enter__(self) -> Encoder:
+    """Itself."""
+    return self
+
+  def __exit__(self, *error: Any) -> None:
+    """Lets go of the encoder."""
+    self._encoder.__exit__(*error)
+
+  def add(self, frame: np.ndarray) -> None:
+    """The next frame: uint8 `[H, W, 3]`."""
+    height, width = frame.shape[:2]
+    margin = ((0, height % 2), (0, width % 2), (0, 0))
+    self._encoder.add(np.pad(frame, margin, mode="edge"))
+
+  def finish(self) -> bytes:
+    """The coded clip, see `frames_at`."""
+    return self._encoder.finish()
+
+
+def frames_at(
+  data: bytes, count: int, shape: tuple[int, int], numbers: Sequence[int]
+) -> np.ndarray:
+  """Some frames of a coded clip: uint8 `[len(numbers), H, W, 3]`.
+
+  Args:
+    data: what `Encoder.finish` gave.
+    count: how many frames it was given.
+    shape: (height, width) of these.
+    numbers: of the frames, ascending.
+
+  Raises:
+    UserError: the codec gave back another number of frames.
+  """
+  from robust_tfds.reading import videos as video_files
+
+  def choose(back: int) -> Sequence[int]:
+    if back != count:
+      raise errors.UserError(f"The codec gave back {back} frames of {count}.")
+    return numbers
+
+  height, width = shape
+  frames = video_files.frames_at(data, choose)
+  return np.stack([frame[:height, :width] for _, frame in frames])

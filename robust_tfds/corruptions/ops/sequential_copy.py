@@ -8,7 +8,7 @@ later in raster order, and is not in the frame that is never written) a copied
 one, otherwise its old one. Following the copies leads strictly forward to an
 old value: each pixel's source is the end of a chain, and chains are resolved
 for all pixels at once by pointer doubling in log2(longest chain) rounds of one
-gather.
+gather: 4 or 5 of them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds.corruptions.ops import layout
+
+# Rounds between two looks whether chains are left, on accelerators: there a look
+# is a wait for the device, and a round too many changes nothing.
+_ROUNDS = 5
 
 
 def sources(
@@ -58,4 +62,13 @@ def sources(
     ahead = links.at[jnp.maximum(links, 0)].get(mode="promise_in_bounds")
     return jnp.where(links >= 0, ahead, links)
 
-  return ~jax.lax.while_loop(unresolved, follow, links)
+  def follow_often(links: jax.Array) -> jax.Array:
+    for _ in range(_ROUNDS):
+      links = follow(links)
+    return links
+
+  return ~jax.lax.platform_dependent(
+    links,
+    cpu=lambda links: jax.lax.while_loop(unresolved, follow, links),
+    default=lambda links: jax.lax.while_loop(unresolved, follow_often, links),
+  )

@@ -198,12 +198,12 @@ def draws(
 
 
 def perturb_canvases(
-  canvases: jax.Array,
+  canvases: batching.Image,
   name: str,
   severity: int | jax.Array,
-  drawn: Mapping[str, jax.typing.ArrayLike],
+  drawn: Mapping[str, batching.Image],
   *,
-  sizes: jax.Array | None,
+  sizes: batching.Image | None,
 ) -> jax.Array:
   """Frames of any clips under one perturbation; nothing leaves the devices.
 
@@ -232,7 +232,7 @@ def perturb_canvases(
     plugin.image,
     severity,
     edition=plugin.edition,
-    keys=drawn["key"],
+    keys=jnp.asarray(drawn["key"]),
     sizes=sizes,
   )
 
@@ -257,7 +257,7 @@ def frame_indices(
   severity: int,
   *,
   edition: str = "paper",
-  key: jax.Array,
+  key: jax.typing.ArrayLike,
 ) -> np.ndarray:
   """A temporal perturbation as an index map: apply it before decoding.
 
@@ -278,7 +278,7 @@ def frame_indices(
   """
   severity = spec.check_severity(severity)
   plugin = _plugin(name, edition)
-  clip_key = seeding.single(key)
+  clip_key = seeding.on_host(key)
   if not isinstance(plugin, plugins.OfIndices):
     raise errors.UserError(
       f"{name} is not temporal; temporal are {', '.join(video_names('temporal'))}."
@@ -310,13 +310,31 @@ def stream(
     UserError: an unknown name or severity, or no codec.
     ImportError: PyAV is not installed.
   """
+  yield from mpeg.stream(frames, *_codec(name, severity), fps)
+
+
+def encoder(name: str, severity: int, fps: float = FPS) -> mpeg.Encoder:
+  """A codec that takes frames one by one; back: `mpeg.frames_at`.
+
+  Args:
+    name: a perturbation of which `is_codec`.
+    severity: 1-5.
+    fps: frames per second, which the encoder is told.
+
+  Raises:
+    UserError: as `stream`.
+  """
+  return mpeg.Encoder(*_codec(name, severity), fps)
+
+
+def _codec(name: str, severity: int) -> tuple[str, str, int]:
+  """FFmpeg's encoder, its container and the quantiser."""
   plugin = plugins.video(name)
   severity = spec.check_severity(severity)
   if not isinstance(plugin, plugins.OfCodec):
     codecs = ", ".join(n for n in video_names() if is_codec(n))
     raise errors.UserError(f"{name} is not a codec; codecs are {codecs}.")
-  quantiser = plugin.quantiser * severity
-  yield from mpeg.stream(frames, plugin.codec, plugin.container, quantiser, fps)
+  return plugin.codec, plugin.container, plugin.quantiser * severity
 
 
 def _not_frame_by_frame(name: str) -> errors.UserError:

@@ -6,7 +6,6 @@ disturbs less and a clip of one segment not at all. The last segment may be
 shorter, wherever it lands. As many frames as before.
 """
 
-import jax
 import numpy as np
 
 from robust_tfds.corruptions import plugins
@@ -16,7 +15,7 @@ SEGMENTS = {"paper": (64, 32, 16, 8, 4), "code": (4, 9, 16, 25, 36)}
 
 
 def indices(
-  num_frames: int, severity: int, edition: str, key: jax.Array
+  num_frames: int, severity: int, edition: str, key: np.ndarray
 ) -> np.ndarray:
   """A permutation of whole segments."""
   segment = SEGMENTS[edition][severity - 1]

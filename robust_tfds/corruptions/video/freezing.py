@@ -5,7 +5,6 @@ docs/specs/video.md section 1: k = 0.4 T, 0.2 T, 0.1 T, max(0.05 T, 2), 1 frames
 first of them, so it has T minus that frame's number of frames.
 """
 
-import jax
 import numpy as np
 
 from robust_tfds.corruptions import plugins
@@ -13,7 +12,7 @@ from robust_tfds.corruptions import seeding
 
 
 def indices(
-  num_frames: int, severity: int, edition: str, key: jax.Array
+  num_frames: int, severity: int, edition: str, key: np.ndarray
 ) -> np.ndarray:
   """The drawn frame that is held at every moment."""
   del edition

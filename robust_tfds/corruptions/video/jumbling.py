@@ -5,7 +5,6 @@ docs/specs/video.md section 1: segments of 4, 8, 16, 32, 64 frames (edition
 disturbs less. The last segment may be shorter. As many frames as before.
 """
 
-import jax
 import numpy as np
 
 from robust_tfds.corruptions import plugins
@@ -15,7 +14,7 @@ SEGMENTS = {"paper": (4, 8, 16, 32, 64), "code": (32, 16, 8, 4, 2)}
 
 
 def indices(
-  num_frames: int, severity: int, edition: str, key: jax.Array
+  num_frames: int, severity: int, edition: str, key: np.ndarray
 ) -> np.ndarray:
   """A permutation that keeps every frame in its segment."""
   segment = SEGMENTS[edition][severity - 1]

@@ -4,7 +4,6 @@ docs/specs/video.md section 1: what `sampling` keeps, in reverse. The result is
 shorter: ceil(T / rate) frames.
 """
 
-import jax
 import numpy as np
 
 from robust_tfds.corruptions import plugins
@@ -12,7 +11,7 @@ from robust_tfds.corruptions.video import sampling
 
 
 def indices(
-  num_frames: int, severity: int, edition: str, key: jax.Array
+  num_frames: int, severity: int, edition: str, key: np.ndarray
 ) -> np.ndarray:
   """The frames of `sampling` in reverse."""
   return sampling.indices(num_frames, severity, edition, key)[::-1]

@@ -3,7 +3,6 @@
 docs/specs/video.md section 1. The result is shorter: ceil(T / rate) frames.
 """
 
-import jax
 import numpy as np
 
 from robust_tfds.corruptions import plugins
@@ -12,7 +11,7 @@ RATES = (2, 4, 8, 16, 32)
 
 
 def indices(
-  num_frames: int, severity: int, edition: str, key: jax.Array
+  num_frames: int, severity: int, edition: str, key: np.ndarray
 ) -> np.ndarray:
   """Frames 0, rate, 2 rate, ..."""
   del edition, key

@@ -75,7 +75,7 @@ def crops(
     sides: int `[N]`, of the squares.
   """
   out = _WIDE_CROP_PX if edition == "code" else _CROP_PX
-  arrays = {}
+  arrays: plugins.Arrays = {}
   for axis, name in enumerate(("down", "across")):
     rows = []
     for size, corner in zip(sizes.tolist(), corners[:, axis].tolist()):
@@ -85,8 +85,10 @@ def crops(
       rows.append(resampling.Taps(first[place], weights[place]))
     taps = resampling.stack(rows)
     seen = np.arange(out) < sides[:, None]
-    arrays[f"{name}_first"] = taps.first
-    arrays[f"{name}_weights"] = taps.weights * seen[..., None].astype(np.int32)
+    arrays[f"{name}_first"] = np.asarray(taps.first)
+    arrays[f"{name}_weights"] = np.asarray(taps.weights) * seen[
+      ..., None
+    ].astype(np.int32)
   return arrays
 
 

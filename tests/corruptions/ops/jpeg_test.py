@@ -46,7 +46,13 @@ class TablesTest(parameterized.TestCase):
 
 class RoundtripTest(parameterized.TestCase):
   @parameterized.parameters(
-    ((32, 48), 25), ((23, 37), 10), ((17, 5), 80), ((1, 2), 50)
+    ((32, 48), 25),
+    ((23, 37), 10),
+    ((17, 5), 80),
+    ((1, 2), 50),
+    ((3, 3), 85),  # two columns of chroma: repeated, not triangles
+    ((16, 16), 7),
+    ((10, 33), 100),
   )
   def test_is_pillows_in_a_canvas(self, shape, quality):
     picture = _picture(*shape)
@@ -56,6 +62,13 @@ class RoundtripTest(parameterized.TestCase):
     got = _roundtrip(canvas, layout.Size(*shape), table)
     got = np.asarray(got).reshape(32, 48, 3)[: shape[0], : shape[1]]
     np.testing.assert_array_equal(got, np.asarray(_encoded(picture, quality)))
+
+  @parameterized.parameters((32, 48), (31, 47), (5, 3))
+  def test_is_pillows_where_it_fills_the_canvas(self, height, width):
+    rng = np.random.default_rng(0)
+    picture = rng.integers(0, 256, (height, width, 3), np.uint8)
+    got = jpeg.roundtrip_batch(picture[None], 30)[0]
+    np.testing.assert_array_equal(got, np.asarray(_encoded(picture, 30)))
 
   def test_a_batch_of_whole_pictures(self):
     pictures = np.stack([_picture(16, 24), _picture(24, 16).reshape(16, 24, 3)])

@@ -1,4 +1,4 @@
-"""Batches: every example once, padded, shared among hosts, kept in memory."""
+"""Examples: each once, in order, shared among hosts; batches are padded."""
 
 import numpy as np
 from absl.testing import absltest
@@ -23,7 +23,7 @@ class SourceTest(parameterized.TestCase):
   def test_batches(self):
     source = _source()
     batches = list(source.batches())
-    self.assertLen(batches, source.steps)
+    self.assertLen(batches, 3)
     first, last = batches[0], batches[-1]
     self.assertEqual(first.example_id, ["example_0", "example_1"])
     self.assertEqual(first.image[:, 0, 0, 0].tolist(), [0, 1])
@@ -37,30 +37,40 @@ class SourceTest(parameterized.TestCase):
     self.assertLen(last.examples, 1)
     self.assertEqual(source.decoded, 5)
 
-  @parameterized.parameters(1, 2, 3, 4)
-  def test_hosts_share_the_examples_and_take_as_many_steps(self, count):
+  @parameterized.parameters(1, 2, 3, 4, 9)
+  def test_hosts_share_the_examples(self, count):
     hosts = [
       _source(7, host=inputs.Host(index, count)) for index in range(count)
     ]
-    self.assertLen({source.steps for source in hosts}, 1)
-    ids = [_ids(source) for source in hosts]
-    self.assertLen({len(i) for i in ids}, 1)
-    listed = [i for of_host in ids for i in of_host if i]
-    self.assertCountEqual(listed, [f"example_{i}" for i in range(7)])
+    # The largest share, which all go by.
+    self.assertEqual({source.share for source in hosts}, {-(-7 // count)})
+    ids = [i for source in hosts for i in _ids(source) if i]
+    self.assertEqual(ids, [f"example_{i}" for i in range(7)])
+    decoded = {source.decoded for source in hosts}
+    self.assertLessEqual(decoded, {7 // count, 7 // count + 1})
 
-  def test_kept_in_memory_up_to_a_size(self):
-    source = _source(cache_bytes=10**6)
-    first = _ids(source)
-    self.assertEqual(_ids(source), first)
-    self.assertEqual(source.builder.reads, 5)
-    small = _source(cache_bytes=40)
-    self.assertEqual(_ids(small), _ids(small))
-    self.assertEqual(small.builder.reads, 10)
+  @parameterized.product(count=(1, 2, 3), start=(0, 1, 4), stop=(2, 4, None))
+  def test_a_range_of_a_hosts_rows(self, count, start, stop):
+    for index in range(count):
+      source = _source(7, host=inputs.Host(index, count))
+      whole = [i for i in _ids(source) if i]
+      source.builder.reads = source.decoded = 0
+      rows = list(source.rows(start, stop))
+      got = [inputs.text(row["example_id"]) for row in rows]
+      self.assertEqual(got, whole[start:stop])
+      self.assertEqual(source.decoded, len(got))
+      self.assertEqual(source.builder.reads, len(got))
+
+  def test_a_batch_of_no_rows_is_padding(self):
+    batch = _source().batch([])
+    self.assertEqual(batch.mask.tolist(), [False, False])
+    self.assertEqual(batch.label.tolist(), [-1, -1])
+    self.assertEqual(batch.image.sum(), 0)
 
   def test_limit(self):
     source = _source(limit=3)
-    self.assertEqual((source.total, source.steps), (3, 2))
-    self.assertEqual(_ids(source)[:3], [f"example_{i}" for i in range(3)])
+    self.assertEqual((source.total, source.share), (3, 3))
+    self.assertEqual(_ids(source), [*(f"example_{i}" for i in range(3)), ""])
     self.assertLen(list(source.metadata(["image"])), 3)
 
   def test_refusals(self):
@@ -70,14 +80,17 @@ class SourceTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "no split 'train'; it has t"):
       inputs.Source(builder, "train", batch_size=1)
 
-  def test_one_by_its_id(self):
+  def test_some_by_their_ids(self):
     source = _source()
-    found = source.find("example_3")
-    self.assertEqual(found["image"][0, 0, 0], 3)
+    pixels = source.find(["example_3", "example_9", "example_1"])
+    self.assertEqual(
+      {name: image[0, 0, 0] for name, image in pixels.items()},
+      {"example_1": 1, "example_3": 3},
+    )
     self.assertEqual(inputs.text(source.sample()["example_id"]), "example_0")
-    self.assertIsNone(source.find("example_9"))
+    self.assertEqual(source.decoded, 0)  # of no batch
 
-  def test_an_error_of_the_reading_thread_is_raised_here(self):
+  def test_a_picture_of_another_shape_than_the_set_says(self):
     examples = [stored_examples.example(i) for i in range(4)]
     examples[3]["image"] = np.zeros((5, 5, 3), np.uint8)
     source = inputs.Source(

@@ -56,15 +56,19 @@ class PredictorTest(absltest.TestCase):
     self.mesh = devices.mesh(jax.local_devices()[:1])
     self.variables = {"scale": np.float32(2)}
 
+  def _outputs(self, predictor, images) -> dict[str, np.ndarray]:
+    placed = devices.put_batch(images, self.mesh)
+    return predictor(placed, _whole).fetch()
+
   def test_logits_of_images_and_sequences(self):
     predictor = predict.Predictor(_Model(), self.variables, self.mesh)
     images = _images(2, 4, 5, 3)
-    got = predictor(devices.put_batch(images, self.mesh), _whole)
+    got = self._outputs(predictor, images)
     want = 2 * images.astype(np.float32).mean((1, 2))
     np.testing.assert_allclose(got["logits"], want, rtol=1e-6)
     self.assertEqual(got["finite"].tolist(), [True, True])
     frames = _images(2, 3, 4, 5, 3)
-    got = predictor(devices.put_batch(frames, self.mesh), _whole)
+    got = self._outputs(predictor, frames)
     want = 2 * frames.astype(np.float32).mean((2, 3))
     np.testing.assert_allclose(got["logits"], want, rtol=1e-6)
     self.assertEqual(got["finite"].shape, (2,))
@@ -73,13 +77,25 @@ class PredictorTest(absltest.TestCase):
     predictor = predict.Predictor(_Model(), self.variables, self.mesh)
     before = _Model.traces
     for _ in range(3):
-      predictor(devices.put_batch(_images(2, 4, 5, 3), self.mesh), _whole)
+      self._outputs(predictor, _images(2, 4, 5, 3))
+    self.assertEqual(_Model.traces, before + 1)
+
+  def test_of_shapes_it_is_compiled_ahead(self):
+    predictor = predict.Predictor(_Model(), self.variables, self.mesh)
+    before = _Model.traces
+    images = devices.put_batch(_images(2, 4, 5, 3), self.mesh)
+    shape = jax.ShapeDtypeStruct(
+      images.shape, images.dtype, sharding=images.sharding
+    )
+    predictor(shape, _whole)
+    self.assertEqual(_Model.traces, before + 1)
+    predictor(images, _whole).fetch()
     self.assertEqual(_Model.traces, before + 1)
 
   def test_logits_that_are_not_finite(self):
     variables = {"scale": np.array([1, np.nan, 1], np.float32)}
     predictor = predict.Predictor(_Model(), variables, self.mesh)
-    got = predictor(devices.put_batch(_images(2, 4, 5, 3), self.mesh), _whole)
+    got = self._outputs(predictor, _images(2, 4, 5, 3))
     self.assertEqual(got["finite"].tolist(), [False, False])
 
   def test_detectors_are_told_sizes(self):
@@ -91,7 +107,7 @@ class PredictorTest(absltest.TestCase):
       devices.put_batch(images, self.mesh),
       dict,
       devices.put_batch(sizes, self.mesh),
-    )
+    ).fetch()
     self.assertEqual(got["boxes"][:, 0].tolist(), [[0, 0, 3, 2], [0, 0, 4, 5]])
     self.assertEqual(got["finite"].tolist(), [True, False])
 

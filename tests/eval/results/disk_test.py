@@ -7,13 +7,16 @@ import pathlib
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
+from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import process
+from tests import fake_bucket
 
 
-class DiskTest(absltest.TestCase):
+class DiskTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
@@ -46,6 +49,51 @@ class DiskTest(absltest.TestCase):
     ):
       with disk.writing(self.folder):
         raise OSError(errno.ENOSPC, "No space left", f"{self.path}.x")
+
+  def test_a_whole_file_is_there_when_its_context_ends(self):
+    path = epath.Path(self.path)
+    disk.write_text(path, "old")
+    with disk.whole_file(path) as file:
+      file.write(b"new")
+      file.write(b"er")
+      self.assertEqual(path.read_text(), "old")
+    self.assertEqual(path.read_text(), "newer")
+    self.assertEqual(self._names(), ["a.json"])
+
+  @parameterized.parameters(ValueError("x"), errors.UserError("x"))
+  def test_an_error_while_a_whole_file_is_written(self, error):
+    path = epath.Path(self.path)
+    disk.write_text(path, "old")
+    with self.assertRaises(type(error)):
+      with disk.whole_file(path) as file:
+        file.write(b"new")
+        raise error
+    self.assertEqual(path.read_text(), "old")
+    self.assertEqual(self._names(), ["a.json"])
+
+  @parameterized.parameters("fsync", "replace")
+  def test_a_whole_file_that_cannot_be_written(self, function):
+    path = epath.Path(self.path)
+    broken = OSError(errno.ENOSPC, "No space left on device")
+    with mock.patch.object(os, function, side_effect=broken):
+      with self.assertRaisesRegex(
+        disk.DiskError, f"^{path}: could not be written: No space .*free some"
+      ):
+        with disk.whole_file(path) as file:
+          file.write(b"new")
+    self.assertEmpty(self._names())
+
+  def test_an_object_of_a_bucket_is_there_whole_or_not_at_all(self):
+    path = fake_bucket.create(self) / "part.npz"
+    with self.assertRaises(ValueError):
+      with disk.whole_file(path) as file:
+        file.write(b"new")
+        raise ValueError
+    self.assertFalse(path.exists())
+    with disk.whole_file(path) as file:
+      file.write(b"new")
+      self.assertFalse(path.exists())
+    self.assertEqual(path.read_bytes(), b"new")
 
   def test_a_folder_in_the_way(self):
     self.path.mkdir()

@@ -111,8 +111,16 @@ class PackedTest(parameterized.TestCase):
     self.assertBetween(packed.nbytes(columns), 100_020, 100_100)
 
   def test_equal_columns_are_equal_bytes(self):
-    columns = {"b": np.arange(3), "a": np.array(["x", "yy", "z"])}
-    other = {"a": columns["a"].astype("<U90"), "b": columns["b"]}
+    columns = {
+      "b": np.arange(3),
+      "a": np.array(["x", "yy", "z"]),
+      "c": np.arange(6.0).reshape(3, 2),
+    }
+    other = {
+      "a": columns["a"].astype("<U90"),
+      "c": np.asfortranarray(columns["c"]),
+      "b": columns["b"],
+    }
     self.assertEqual(packed.dumps(columns), packed.dumps(other))
     with zipfile.ZipFile(io.BytesIO(packed.dumps(columns))) as archive:
       self.assertEqual({m.date_time[0] for m in archive.infolist()}, {1980})

@@ -3,10 +3,12 @@
 import dataclasses
 import errno
 import json
+import multiprocessing
 import os
 import pathlib
 import re
 import shutil
+from unittest import mock
 
 import ml_collections
 import numpy as np
@@ -19,6 +21,7 @@ from robust_tfds import paths
 from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results import damage
 from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import lock
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import workdir as workdir_lib
@@ -176,6 +179,55 @@ class CellsTest(_WorkdirTest):
         path.write_text(text)
       with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .*--repair"):
         self.workdir.truth()
+
+
+_CONFIGS = ["clean", *(f"fog_{s}" for s in range(1, 6))]
+
+
+def _make_share(root: str, share: int, start, failed) -> None:
+  """Every third cell, as a run makes them."""
+  try:
+    cells = [_cell(config) for config in _CONFIGS[share::3]]
+    start.wait()
+    names_of_cells = ["/".join(cell.place) for cell in cells]
+    with lock.held(paths.of(root), names_of_cells) as held:
+      workdir = workdir_lib.Workdir(paths.of(root), held.name)
+      with lock.waiting(workdir.path, "config", print):
+        workdir.claim(_config())
+        workdir.check_cells()
+      for cell in cells:
+        workdir.write_cell(cell, _columns(*"abc"), "test")
+        workdir.columns(cell)
+  except BaseException as e:
+    failed.put(f"{share}: {e!r}")
+    raise
+
+
+class ManyProcessesTest(_WorkdirTest):
+  @parameterized.parameters("disk", "bucket")
+  def test_of_one_workdir_at_once(self, kind):
+    root = self.workdir.path
+    if kind == "bucket":
+      root = fake_bucket.create(self) / "run"
+    context = multiprocessing.get_context("fork")
+    start, failed = context.Barrier(3), context.SimpleQueue()
+    processes = [
+      context.Process(target=_make_share, args=(str(root), i, start, failed))
+      for i in range(3)
+    ]
+    with mock.patch.object(lock, "_WAIT_S", 0.05):
+      for process in processes:
+        process.start()
+    for process in processes:
+      process.join()
+    self.assertTrue(failed.empty(), failed.empty() or failed.get())
+    workdir = workdir_lib.Workdir(root)
+    self.assertEmpty(workdir.damaged())
+    self.assertEqual(
+      [cell.condition.config for cell in workdir.cells()], _CONFIGS
+    )
+    names_of_files = [name for name, _ in paths.files_below(root)]
+    self.assertLen(names_of_files, 1 + 1 + 2 * len(_CONFIGS))
 
 
 class DamageTest(_WorkdirTest):

@@ -1,18 +1,27 @@
-"""Batches in, predictions on disk out: each batch once for all models."""
+"""Batches in, cells on disk out: one decode, whatever is stopped or fails."""
 
+import hashlib
 import io
 import pathlib
+import threading
+import time
+from collections.abc import Mapping
+from unittest import mock
 
 import jax
 import ml_collections
 import numpy as np
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.eval import tasks
+from robust_tfds.eval.pipeline import blocks
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import parts
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells as cells_lib
@@ -22,8 +31,23 @@ from robust_tfds.eval.run import timing
 from robust_tfds.eval.tasks import base
 from tests.eval.pipeline import stored_examples
 
-_FOG = conditions.Condition("fog", 2)
-_COUNT, _BATCH = 9, 2  # more batches than are in flight
+_CONDITIONS = [conditions.PICTURES.parse(n) for n in ("clean", "fog_2")]
+_COUNT, _BATCH = 37, 2  # more batches than are in flight, and than are timed
+_PICTURE = 2 * 3 * 3  # bytes
+_THREADS = ("write", "fetch", "compile ahead", "assemble", "blocks")
+
+
+class _Outputs:
+  """Of a device that answers at once."""
+
+  def __init__(self, values: Mapping[str, np.ndarray]):
+    self._values = values
+
+  def block_until_ready(self) -> None:
+    pass
+
+  def fetch(self) -> dict[str, np.ndarray]:
+    return dict(self._values)
 
 
 class _Predictor:
@@ -34,17 +58,25 @@ class _Predictor:
     self.calls = 0
 
   def __call__(self, images, reduce, sizes):
+    if isinstance(images, jax.ShapeDtypeStruct):
+      return _Outputs({})
     self.calls += 1
-    level = images[:, 0, 0, 0].astype(np.int32)
+    level = np.asarray(images)[:, 0, 0, 0].astype(np.int32)
     top = ((level + self._off) % 3)[:, None]
-    return {
-      "top5": jax.numpy.pad(top, [(0, 0), (0, 4)], constant_values=-1),
-      "score": jax.numpy.ones((len(images), 5)),
-      "finite": level != self._broken,
-    }
+    return _Outputs(
+      {
+        "top5": np.pad(top, [(0, 0), (0, 4)], constant_values=-1),
+        "score": np.ones((len(level), 5), np.float32),
+        "finite": level != self._broken,
+      }
+    )
 
 
-class CellMakerTest(absltest.TestCase):
+class _Killed(BaseException):
+  """As if the process had ended here."""
+
+
+class _MakerTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
@@ -55,76 +87,347 @@ class CellMakerTest(absltest.TestCase):
     self.task = tasks.get("classification")(setting)
     self.mesh = devices.mesh(jax.local_devices()[:1])
 
-  def _source(self) -> inputs.Source:
-    examples = [stored_examples.example(i) for i in range(_COUNT)]
-    builder = stored_examples.Builder(examples)
+  def _source(self, sides=(2,)) -> inputs.Source:
+    examples = [
+      stored_examples.example(i, sides[i % len(sides)]) for i in range(_COUNT)
+    ]
+    builder = stored_examples.Builder(examples, any_size=len(sides) > 1)
     return inputs.Source(builder, "test", batch_size=_BATCH)
 
-  def _cells(self, **predictors) -> list[Cell]:
-    source = self._source()
+  def _cells(self, labels) -> list[Cell]:
+    return [
+      Cell(label, "digits_c", condition, 0, "f")
+      for label in labels
+      for condition in _CONDITIONS
+    ]
+
+  def _make(
+    self,
+    source: inputs.Source | None = None,
+    workdir: Workdir | None = None,
+    block_rows: int = 100,
+    **predictors,
+  ) -> list[Cell]:
+    """What a run does with one source: cells that are finished stay."""
+    source, workdir = source or self._source(), workdir or self.workdir
     loaded = {
       label: models_lib.LoadedModel(predictor, None, "", "float32")
       for label, predictor in predictors.items()
     }
-    cells = [Cell(label, "digits_c", _FOG, 0, "f") for label in predictors]
-    cells_lib.CellMaker(
+    cells = self._cells(predictors)
+    lacking = [cell for cell in cells if not workdir.done(cell)]
+    with cells_lib.CellMaker(
       self.task,
       loaded,
-      self.workdir,
+      workdir,
       self.mesh,
       inputs.Host(),
       self.stages,
-      progress.Progress(2, 0, stream=self.stream),
-      None,
-    ).run(cells, source)
-    self.assertEqual(source.decoded, _COUNT)
+      progress.Progress(
+        len(cells), 0, len(lacking) * _COUNT, stream=self.stream
+      ),
+      self._finish,
+      block_rows * _PICTURE,
+    ) as maker:
+      maker.run(cells, lacking, source)
     return cells
 
-  def test_every_model_has_its_cell_of_the_valid_rows(self):
+  def _finish(self, cell: Cell, columns) -> str:
+    error = (columns["top5"][:, 0] != columns["label"]).mean()
+    return f"{cell.model} error {error:.3f}"
+
+  def _hashes(self, workdir: Workdir | None = None) -> dict[str, str]:
+    """What a run leaves: path -> sha256; nothing that is not finished."""
+    root = pathlib.Path((workdir or self.workdir).path)
+    self.assertFalse((root / parts.FOLDER).exists())
+    return {
+      p.relative_to(root).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
+      for p in root.glob("**/*")
+      if p.is_file()
+    }
+
+  def _reference(self) -> dict[str, str]:
+    workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
+    self._make(workdir=workdir, a=_Predictor(), b=_Predictor(1))
+    return self._hashes(workdir)
+
+  def _names(self) -> list[str]:
+    """Of the parts that are there."""
+    folder = pathlib.Path(self.workdir.path) / parts.FOLDER
+    return sorted(p.name for p in folder.glob("*/*"))
+
+
+class CellMakerTest(_MakerTest):
+  def test_every_model_has_its_cells_of_the_valid_rows(self):
     right, wrong = _Predictor(), _Predictor(off=1)
-    one, other = self._cells(right=right, wrong=wrong)
-    columns = self.workdir.columns(one)
-    self.assertEqual(
-      columns["example_id"].tolist(), [f"example_{i}" for i in range(_COUNT)]
-    )
-    np.testing.assert_array_equal(columns["top5"][:, 0], columns["label"])
-    columns = self.workdir.columns(other)
-    self.assertFalse((columns["top5"][:, 0] == columns["label"]).any())
-    self.assertEqual(right.calls, -(-_COUNT // _BATCH))
-    self.assertEqual(Cell.of_note(self.workdir.note(one)), one)
+    source = self._source()
+    cells = self._make(source, right=right, wrong=wrong)
+    for cell in cells:
+      columns = self.workdir.columns(cell)
+      self.assertEqual(
+        columns["example_id"].tolist(),
+        sorted(f"example_{i}" for i in range(_COUNT)),
+      )
+      same = columns["top5"][:, 0] == columns["label"]
+      self.assertEqual(set(same.tolist()), {cell.model == "right"})
+      self.assertEqual(Cell.of_note(self.workdir.note(cell)), cell)
+    steps = -(-_COUNT // _BATCH)
+    self.assertEqual(right.calls, steps * len(_CONDITIONS))
+    self.assertEqual(wrong.calls, steps * len(_CONDITIONS))
+    self.assertEqual(source.builder.reads, _COUNT)
+    self.assertEqual(source.decoded, _COUNT)
     self.assertIn(
       "fog_2: right error 0.000, wrong error 1.000", self.stream.getvalue()
     )
 
-  def test_one_step_of_a_condition_is_timed(self):
-    self._cells(a=_Predictor())
-    took = self.stages.summary(waited_s=0, decoded=0, decoding_s=0)
+  def test_a_few_steps_are_timed(self):
+    self._make(a=_Predictor())
+    took = self.stages.summary({})
     self.assertContainsSubset(
-      {"compile_s", "corrupt_s", "infer a_s", "wall_s", "write_s"}, took
+      {"compile_s", "corrupt_s", "infer a_s", "read_s", "wall_s", "write_s"},
+      took,
     )
-    self.assertEqual(self.stages.images, 10)  # padding is computed too
+    # Padding is computed too.
+    self.assertEqual(self.stages.images, len(_CONDITIONS) * (_COUNT + 1))
 
-  def test_logits_that_are_not_finite_leave_no_cell(self):
-    with self.assertRaisesRegex(
-      errors.UserError,
-      "b gave NaN or infinite logits on 1 examples of fog_2, .* 'example_4'",
-    ):
-      self._cells(b=_Predictor(broken=4))
-    cell = Cell("b", "digits_c", _FOG)
-    self.assertFalse(self.workdir.done(cell))
+  @parameterized.parameters(1, 2, 3, 8, 36, 37)
+  def test_any_size_of_blocks_gives_the_same_bytes(self, rows):
+    want = self._reference()
+    source = self._source()
+    self._make(source, block_rows=rows, a=_Predictor(), b=_Predictor(1))
+    self.assertEqual(self._hashes(), want)
+    self.assertEqual(source.decoded, _COUNT)
+
+  def test_pictures_of_any_size_each_once(self):
+    source = self._source(sides=(2, 300, 5))
+    (cell, *_) = self._make(source, a=_Predictor(), block_rows=10)
+    columns = self.workdir.columns(cell)
+    np.testing.assert_array_equal(columns["top5"][:, 0], columns["label"])
+    self.assertLen(columns["label"], _COUNT)
+    self.assertEqual(source.decoded, _COUNT)
 
   def test_nothing_to_do(self):
-    cells_lib.CellMaker(
-      self.task,
-      {},
-      self.workdir,
-      self.mesh,
-      inputs.Host(),
-      self.stages,
-      progress.Progress(0, 0, stream=self.stream),
-      None,
-    ).run([], self._source())
+    self._make()
     self.assertFalse(self.workdir.has_cells())
+
+  def test_finished_cells_are_not_made_again(self):
+    predictor = _Predictor()
+    self._make(a=predictor)
+    want, calls = self._hashes(), predictor.calls
+    source = self._source()
+    self._make(source, a=predictor)
+    self.assertEqual((predictor.calls, source.decoded), (calls, 0))
+    self.assertEqual(self._hashes(), want)
+
+  def test_examples_of_one_id_make_no_cell(self):
+    source = self._source()
+    source.builder._examples[3] = source.builder._examples[4]
+    with self.assertRaisesRegex(
+      errors.UserError, "predictions of 36 different examples, but .* has 37"
+    ):
+      self._make(source, a=_Predictor())
+    self.assertFalse(self.workdir.has_cells())
+
+  def test_no_thread_is_left(self):
+    self._make(a=_Predictor(), block_rows=4)
+    with self.assertRaises(errors.UserError):
+      self._make(b=_Predictor(broken=30), block_rows=4)
+    left = {t.name for t in threading.enumerate()}
+    self.assertNoCommonElements(left, _THREADS)
+
+
+class FaultTest(_MakerTest):
+  def _goes_on(self, lost: int = _COUNT) -> None:
+    """The same command again ends as if nothing had been.
+
+    Args:
+      lost: most rows that may be read again.
+    """
+    left = {t.name for t in threading.enumerate()}
+    self.assertNoCommonElements(left, _THREADS)
+    open_files = pathlib.Path("/proc/self/fd").iterdir()
+    names = [str(p.readlink()) for p in open_files if p.is_symlink()]
+    root = str(self.workdir.path)
+    self.assertEmpty([n for n in names if n.startswith(root)])
+    source = self._source()
+    self._make(source, block_rows=4, a=_Predictor(), b=_Predictor(1))
+    self.assertEqual(self._hashes(), self._reference())
+    self.assertLessEqual(source.decoded, lost)
+
+  def test_logits_that_are_not_finite_name_the_example(self):
+    with self.assertRaisesRegex(
+      errors.UserError,
+      "b gave NaN or infinite logits on 1 examples of clean, .* 'example_30'",
+    ):
+      self._make(block_rows=4, a=_Predictor(), b=_Predictor(1, broken=30))
+    self.assertFalse(self.workdir.has_cells())
+    self.assertIn("rows-000000000-000000004-host-0-of-1.npz", self._names())
+    self._goes_on(lost=_COUNT - 30 + 4 * 4)
+
+  def test_a_broken_source(self):
+    source = self._source()
+    source.builder._examples[30] = {
+      **source.builder._examples[30],
+      "image": np.zeros((5, 5, 3), np.uint8),
+    }
+    with self.assertRaisesRegex(errors.UserError, "'example_30' has shape"):
+      self._make(source, block_rows=4, a=_Predictor(), b=_Predictor(1))
+    self._goes_on()
+
+  @parameterized.parameters(1, 3, 100)
+  def test_a_fetch_that_fails_while_all_room_is_taken(self, rows):
+    # The reader waits for room, the devices' side for the reader.
+    def fail(*_) -> None:
+      time.sleep(0.3)  # until everybody waits
+      raise errors.UserError("a column is broken")
+
+    with mock.patch.object(self.task, "columns", fail):
+      with self.assertRaisesRegex(errors.UserError, "a column is broken"):
+        self._make(block_rows=rows, a=_Predictor(), b=_Predictor(1))
+    self._goes_on()
+
+  @parameterized.parameters("chunk", "__init__")
+  def test_a_disk_that_fails_while_a_part_is_written(self, function):
+    calls = []
+    original = getattr(parts.PartWriter, function)
+
+    def fail(*args):
+      calls.append(1)
+      if len(calls) > 2:
+        time.sleep(0.1)
+        raise disk.DiskError("parts: could not be written: No space left")
+      return original(*args)
+
+    with mock.patch.object(parts.PartWriter, function, fail):
+      with self.assertRaisesRegex(disk.DiskError, "No space left"):
+        self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
+    self.assertLen(self._names(), 2)
+    self._goes_on(lost=_COUNT - 8)
+
+  @parameterized.parameters(0, 1, 3)
+  def test_a_cell_that_cannot_be_written(self, after):
+    calls = []
+    original = Workdir.write_cell
+
+    def fail(*args):
+      calls.append(1)
+      if len(calls) > after:
+        raise disk.DiskError("cells: could not be written: No space left")
+      return original(*args)
+
+    with mock.patch.object(Workdir, "write_cell", fail):
+      with self.assertRaisesRegex(disk.DiskError, "No space left"):
+        self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
+    self._goes_on(lost=0)
+
+  def test_a_finished_cell_that_cannot_be_measured(self):
+    with mock.patch.object(self, "_finish", side_effect=ValueError("x")):
+      with self.assertRaisesRegex(ValueError, "x"):
+        self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
+    self._goes_on(lost=0)
+
+  def test_killed_before_the_parts_were_removed(self):
+    with mock.patch.object(parts.Parts, "remove"):
+      self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
+    self.assertLen(self._names(), 10)
+    self._goes_on(lost=0)
+
+  @parameterized.parameters(range(5))
+  def test_interrupted_wherever_it_is(self, number):
+    """Ctrl-C comes in the thread that gives batches to the devices."""
+    calls = []
+
+    def interrupt(*_) -> bool:
+      calls.append(1)
+      if len(calls) > 5 * number:
+        raise KeyboardInterrupt
+      return True
+
+    with mock.patch.object(cells_lib._Pass, "_wait_for_room", interrupt):
+      with self.assertRaises(KeyboardInterrupt):
+        self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
+    self._goes_on()
+
+  def test_a_model_of_a_user_that_raises(self):
+    class Own(_Predictor):
+      def __call__(self, images, reduce, sizes):
+        raise ZeroDivisionError("in the user's code")
+
+    loaded = models_lib.LoadedModel
+    with mock.patch.object(
+      models_lib,
+      "LoadedModel",
+      lambda *args: loaded(*args, own=mock.sentinel.own),
+    ):
+      with self.assertRaisesRegex(
+        errors.UserError,
+        "b fails on clean, .*'example_0' to 'example_1': .*in the user's code",
+      ):
+        self._make(a=_Predictor(), b=Own(), block_rows=4)
+    self._goes_on()
+
+
+class MemoryTest(_MakerTest):
+  def test_in_flight_are_three_batches_of_a_model(self):
+    most, flying, lock = [0], [0], threading.Lock()
+
+    class Counting(_Predictor):
+      def __call__(self, images, reduce, sizes):
+        if not isinstance(images, jax.ShapeDtypeStruct):
+          with lock:
+            flying[0] += 1
+            most[0] = max(most[0], flying[0])
+        return super().__call__(images, reduce, sizes)
+
+    class Slow(_Outputs):
+      def fetch(self):
+        time.sleep(0.002)
+        with lock:
+          flying[0] -= 1
+        return super().fetch()
+
+    with mock.patch(f"{__name__}._Outputs", Slow):
+      self._make(a=Counting(), b=Counting(1))
+    self.assertEqual(flying, [0])
+    self.assertBetween(most[0], 2, 2 * cells_lib._IN_FLIGHT + 1)
+
+  def test_pixels_are_given_back_when_all_conditions_saw_them(self):
+    held, most = [0], [0]
+    give, take = blocks._Room.give, blocks._Room.take
+
+    def taking(room, count, own):
+      take(room, count, own)
+      held[0] += count
+      most[0] = max(most[0], held[0])
+
+    def giving(room, count):
+      held[0] -= count
+      give(room, count)
+
+    with (
+      mock.patch.object(blocks._Room, "take", taking),
+      mock.patch.object(blocks._Room, "give", giving),
+    ):
+      self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
+    self.assertEqual(held, [0])
+    self.assertLessEqual(most[0], 2 * 4 * _PICTURE)
+
+  def test_outputs_wait_for_the_writer_up_to_a_size(self):
+    chunks = []
+    original = parts.PartWriter.chunk
+
+    def chunk(self, examples, outputs):
+      chunks.append(len(examples["example_id"]))
+      original(self, examples, outputs)
+
+    with (
+      mock.patch.object(parts.PartWriter, "chunk", chunk),
+      mock.patch.object(cells_lib, "_CHUNK_BYTES", 500),
+    ):
+      self._make(a=_Predictor(), b=_Predictor(1))
+    self.assertEqual(sum(chunks), _COUNT)
+    self.assertLessEqual(max(chunks), 2 * _BATCH + _BATCH)
+    self.assertEqual(self._hashes(), self._reference())
 
 
 class ShowTest(absltest.TestCase):
@@ -148,7 +451,7 @@ class ShowTest(absltest.TestCase):
         **setting,
       )
       task = tasks.get("detection")(setting)
-      return cells_lib.show(task, noise, source, batch, mesh)
+      return cells_lib.show(task, noise, batch, mesh)
 
     self.assertTrue((shown(0) == shown(0)).all())
     self.assertTrue((shown(0) != shown(1)).any())

@@ -80,7 +80,9 @@ class DataTest(absltest.TestCase):
     data = self._data(_plan())
     self.assertIs(data.of(_FOG), data.clean)
     self.assertEqual(self._configs(), ["clean"])
-    self.assertEqual(data.sources, [data.clean])
+    self.assertEqual(data.decoded, {"digits_c/clean/1.0.0": (0, 1)})
+    list(data.clean.batches())
+    self.assertEqual(data.decoded, {"digits_c/clean/1.0.0": (1, 1)})
 
   def test_prepared_each_condition_has_its_own(self):
     data = self._data(_plan(source="prepared"))

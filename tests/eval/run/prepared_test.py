@@ -26,7 +26,6 @@ from robust_tfds.datasets.sources import published_arrays
 from robust_tfds.eval import tasks
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import cells
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.reading import videos as video_files
@@ -126,12 +125,12 @@ class PreparedTest(parameterized.TestCase):
       codec = task.setting.codec
       options["seed"] = seed
       source = self._source(name, condition.config, codec, **options)
-    batches = source
-    if task.per_model:
-      batches = task.batches(source, condition, _CLIP)
-    batch = next(iter(batches.batches()))
-    images = cells.show(task, condition, batches, batch, self.mesh)
-    return batch, images[batch.mask]
+    specs = {"m": _CLIP}
+    reader = task.reader(source, [condition], specs)
+    batch = reader.batch(list(reader.rows(0, source.batch_size)))
+    shown = task.show(self.mesh, specs)
+    images, _ = shown.see(shown.put(batch), condition, _CLIP)
+    return batch, devices.local_rows(images)[batch.mask]
 
   def _loaded(self, source: inputs.Source) -> dict[str, dict]:
     """What `tfds.load` gives of a set, by example."""

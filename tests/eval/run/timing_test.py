@@ -1,5 +1,9 @@
 """Where the time went: sums, medians, rates; what is not measured is absent."""
 
+import concurrent.futures
+import time
+from unittest import mock
+
 from absl.testing import absltest
 
 from robust_tfds.eval.run import timing
@@ -13,6 +17,9 @@ class StagesTest(absltest.TestCase):
       ("prepare", 2.0),
       ("compile", 4.0),
       ("wall", 14.0),
+      ("read", 2.0),
+      ("read", 4.0),
+      ("waited", 0.5),
       ("corrupt", 0.1),
       ("corrupt", 0.3),
       ("corrupt", 9.0),
@@ -21,7 +28,7 @@ class StagesTest(absltest.TestCase):
     ):
       stages.add(stage, seconds)
     stages.images = 50
-    got = stages.summary(waited_s=0.5, decoded=30, decoding_s=6.0)
+    got = stages.summary({"digits_c/clean": (20, 20), "digits_c/b": (10, 20)})
     self.assertEqual(got["prepare_s"], 3.0)
     self.assertEqual(got["corrupt_s"], 0.3)  # the median
     self.assertEqual(got["infer b_s"], 0.3)
@@ -29,10 +36,45 @@ class StagesTest(absltest.TestCase):
     self.assertEqual((got["images"], got["rate"]), (50.0, 5.0))
     self.assertEqual(got["input_rate"], 5.0)
     self.assertAlmostEqual(got["device_rate"], 2 / (0.2 + 0.3 + 0.3))
+    self.assertEqual(got["reads"], {"digits_c/clean": 1.0, "digits_c/b": 0.5})
+    self.assertNotIn("idle_share", got)  # no block was over
 
   def test_nothing_measured(self):
-    got = timing.Stages().summary(waited_s=0.0, decoded=0, decoding_s=0.0)
-    self.assertEqual(got, {"waited_s": 0.0})
+    self.assertEqual(timing.Stages().summary({}), {"reads": {}})
+
+  def test_idle_is_the_time_without_work_after_the_first_block(self):
+    stages = timing.Stages()
+    with mock.patch.object(time, "perf_counter") as clock:
+
+      def at(seconds: float, what) -> None:
+        clock.return_value = seconds
+        what()
+
+      at(1, stages.given)
+      at(9, stages.fetched)
+      at(10, stages.watch)
+      at(12, stages.given)  # idle from 10 to 12
+      at(13, stages.given)
+      at(15, stages.fetched)
+      at(18, stages.fetched)
+      at(19, stages.watch)  # later blocks change nothing
+      at(21, stages.given)  # idle from 18 to 21
+      at(30, stages.fetched)
+    got = stages.summary({})["idle_share"]
+    self.assertAlmostEqual(got, (2 + 3) / (30 - 10))
+
+  def test_threads_report_at_once(self):
+    stages = timing.Stages()
+
+    def report(_) -> None:
+      for _ in range(200):
+        stages.add("write", 1.0)
+        stages.given()
+        stages.fetched()
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+      list(pool.map(report, range(4)))
+    self.assertEqual(stages.summary({})["write_s"], 800.0)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from absl.testing import absltest
 
 from robust_tfds import models
 from robust_tfds.configs import coco_c
+from robust_tfds.eval.pipeline import blocks
 from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results import table
-from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
 from robust_tfds.models.convert import report
@@ -71,7 +71,7 @@ class PublishedDetectorTest(absltest.TestCase):
     truth = json.loads((base / "run" / "truth.json").read_text())
     self.assertLen(truth["annotations"], 3)
 
-    with mock.patch.object(cells_lib.CellMaker, "run") as never:
+    with mock.patch.object(blocks, "Blocks") as never:
       again = runner.Runner(plan_lib.make(_config(base)), base / "run").run()
     never.assert_not_called()
     self.assertEqual(again, rows)

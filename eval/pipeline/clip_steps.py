@@ -1,0 +1,137 @@
+"""What devices do with frames of videos: gather, perturb, crop, put together.
+
+Every step is compiled for each canvas, not for each size: sizes travel as data, and
+so do the taps of the resize (`corruptions/ops/resampling.py`), which give Pillow's
+bytes. B is the videos of a batch, n the frames of each that are worked on at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec
+
+from robust_tfds.corruptions import batching
+from robust_tfds.corruptions import video as perturbations
+from robust_tfds.corruptions.ops import resampling
+from robust_tfds.eval.pipeline import programs
+
+_ROWS, _ALL = PartitionSpec("data"), PartitionSpec()
+
+
+@programs.cached
+def gather(where: Mesh) -> programs.Program:
+  """f(frames uint8 `[B, F, H, W, 3]`, index int32 `[B, n]`) -> `[B, n, H, W, 3]`."""
+
+  def step(frames: jax.Array, index: jax.Array) -> jax.Array:
+    return jax.vmap(
+      lambda video, at: video.at[at].get(mode="promise_in_bounds")
+    )(frames, index)
+
+  return _program(step, where)
+
+
+@programs.cached
+def perturb(
+  where: Mesh, name: str, drawn: tuple[str, ...], sized: bool
+) -> programs.Program:
+  """One perturbation of frames.
+
+  Args:
+    where: the mesh.
+    name: a perturbation that works frame by frame.
+    drawn: names of its draws, see `corruptions.video.draws`.
+    sized: whether frames are smaller than their canvases.
+
+  Returns:
+    f(severity, frames uint8 `[B, n, H, W, 3]`, draws `[B, n, ...]` in the order of
+    their names, sizes int32 `[B, n, 2]` where sized) -> uint8 `[B, n, H', W' * 3]`.
+  """
+
+  def step(
+    severity: jax.Array, frames: jax.Array, *arrays: jax.Array
+  ) -> jax.Array:
+    rows = [x.reshape(-1, *x.shape[2:]) for x in (frames, *arrays)]
+    sizes = rows.pop() if sized else None
+    canvases, *values = rows
+    levels = perturbations.perturb_canvases(
+      canvases,
+      name,
+      severity,
+      dict(zip(drawn, values, strict=True)),
+      sizes=sizes,
+    )
+    return levels.reshape(*frames.shape[:2], *levels.shape[1:])
+
+  return _program(step, where, first=_ALL)
+
+
+@programs.cached
+def crop(where: Mesh) -> programs.Program:
+  """Pillow's resize and a crop of it.
+
+  Returns:
+    f(frames uint8 `[B, n, H, W * 3]` or `[B, n, H, W, 3]`, the taps down and
+    across (first int32 `[B, S]`, weights int32 `[B, S, K]` each), and, where some
+    go down first, bool `[B]`) -> uint8 `[B, n, S, S * 3]`.
+  """
+
+  def step(frames: jax.Array, *taps: jax.Array) -> jax.Array:
+    count = frames.shape[1]
+    canvases = frames.reshape(
+      -1,
+      frames.shape[2],
+      frames.size // (frames.shape[0] * count * frames.shape[2] * 3),
+      3,
+    )
+    each = [jnp.repeat(x, count, axis=0) for x in taps]
+
+    def of_frame(frame: jax.Array, *rows: jax.Array) -> jax.Array:
+      down, across = resampling.Taps(*rows[:2]), resampling.Taps(*rows[2:4])
+      return resampling.resample(frame, down, across, *rows[4:])
+
+    cropped = batching.over_batch(of_frame, canvases, *each)
+    return cropped.reshape(-1, count, *cropped.shape[1:])
+
+  return _program(step, where)
+
+
+@programs.cached
+def assemble(
+  where: Mesh, views: int, frames: int, side: int
+) -> programs.Program:
+  """f(order int32 `[B, views * frames]`, parts uint8 `[B, n, S, S * 3]`).
+
+  Returns:
+    That gives uint8 `[B, views, frames, S, S, 3]`; the order counts the frames of
+    all parts.
+  """
+
+  def step(order: jax.Array, *parts: jax.Array) -> jax.Array:
+    whole = jnp.concatenate(parts, axis=1)
+    clips = jax.vmap(
+      lambda video, at: video.at[at].get(mode="promise_in_bounds")
+    )(whole, order)
+    return clips.reshape(-1, views, frames, side, side, 3)
+
+  return _program(step, where)
+
+
+def _program(
+  step: Callable[..., jax.Array], where: Mesh, first: PartitionSpec = _ROWS
+) -> programs.Program:
+  """A step over rows of any number of arrays."""
+
+  def sharded(*arrays: jax.Array) -> jax.Array:
+    return jax.shard_map(
+      step,
+      mesh=where,
+      in_specs=(first, *[_ROWS] * (len(arrays) - 1)),
+      out_specs=_ROWS,
+      check_vma=False,
+    )(*arrays)
+
+  return programs.Program(sharded, where)

@@ -1,0 +1,125 @@
+"""Which frames of a video a model is shown.
+
+Views are placed as PySlowFast places them (docs/specs/video.md section 2): a
+clip spans frames * rate / 30 seconds; view v of n starts at v / n of what is
+left of the video, its frames are evenly spaced, truncated and kept inside.
+Temporal perturbations act on the whole video first, as index maps, before any
+pixel is there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from robust_tfds.conditions import Condition
+from robust_tfds.corruptions import video as perturbations
+
+_NATIVE_FPS = 30.0  # what a model's rate counts in
+
+
+class Clip(NamedTuple):
+  """What a model's spec says of its clips.
+
+  Attributes:
+    frames: of one clip.
+    rate: stride between them, at 30 fps.
+  """
+
+  frames: int
+  rate: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Views:
+  """How a run samples its videos.
+
+  Attributes:
+    count: clips of a video.
+    sampling: `dense` (`view_indices`) or `uniform` (`uniform_indices`).
+    edition: of the perturbations.
+  """
+
+  count: int
+  sampling: str = "dense"
+  edition: str = "paper"
+
+  def numbers(
+    self,
+    num_frames: int,
+    fps: float,
+    condition: Condition,
+    key: np.ndarray,
+    clip: Clip,
+  ) -> np.ndarray:
+    """The numbers of the frames shown: int64 `[views, frames]`.
+
+    Args:
+      num_frames: of the video.
+      fps: of the video.
+      condition: temporal ones choose frames, others change no number.
+      key: of the video under the condition, uint32 `[2]`.
+      clip: of the model.
+    """
+    order = np.arange(num_frames)
+    if condition.name and perturbations.is_temporal(condition.name):
+      order = perturbations.frame_indices(
+        num_frames,
+        condition.name,
+        condition.level,
+        edition=self.edition,
+        key=key,
+      )
+    if self.sampling == "uniform":
+      return order[uniform_indices(len(order), clip.frames)]
+    return order[view_indices(len(order), fps, *clip, self.count)]
+
+
+def view_indices(
+  num_frames: int, fps: float, frames: int, rate: int, views: int
+) -> np.ndarray:
+  """Which frames each view shows.
+
+  Args:
+    num_frames: of the video.
+    fps: of the video.
+    frames: of a clip.
+    rate: stride between a clip's frames at 30 fps.
+    views: how many clips, evenly placed.
+
+  Returns:
+    int64 `[views, frames]`, in 0..num_frames-1; short videos repeat their last
+    frame.
+
+  >>> view_indices(20, 30.0, 4, 2, 2).tolist()
+  [[0, 2, 4, 7], [6, 8, 10, 13]]
+  """
+  span = rate * frames / _NATIVE_FPS * fps
+  left = max(num_frames - span, 0)
+  start = left * np.arange(views) / views
+  at = np.linspace(start, start + span - 1, frames, axis=1)
+  return np.clip(at, 0, num_frames - 1).astype(np.int64)
+
+
+def uniform_indices(num_frames: int, frames: int) -> np.ndarray:
+  """One view over the whole video: the middles of equal parts.
+
+  How Something-Something v2 is sampled (docs/specs/video.md section 2): parts
+  of (num_frames - 1) / frames, the middle of each.
+
+  Args:
+    num_frames: of the video.
+    frames: of the clip.
+
+  Returns:
+    int64 `[1, frames]`.
+
+  >>> uniform_indices(41, 4).tolist()
+  [[5, 15, 25, 35]]
+  """
+  part = (num_frames - 1) / frames
+  starts = np.round(part * np.arange(frames)).astype(np.int64)
+  ends = np.round(part * np.arange(1, frames + 1)).astype(np.int64)
+  return ((starts + ends) // 2)[None]

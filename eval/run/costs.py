@@ -1,0 +1,285 @@
+"""What the stages of a run cost on this machine: measured on one batch of each."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import resource
+import sys
+import time
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+
+from robust_tfds import datasets
+from robust_tfds import models
+from robust_tfds.conditions import Condition
+from robust_tfds.corruptions import frost_pictures
+from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.results import packed
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import data as data_lib
+from robust_tfds.eval.run import plan as plan_lib
+
+_READ_BATCHES = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+  """Seconds and bytes of one example.
+
+  Attributes:
+    examples: of a cell; None: not known before the data set is prepared.
+    decode_s: reading and decoding; None: not known before.
+    corrupt_s: (label, name) -> corruption of one level; the label is empty where
+      all models are shown the same. A name that is not there was not measured.
+    model_s: label -> one image (of video: one clip).
+    cell_bytes: (label, condition) -> predictions on disk.
+    batch_bytes: condition -> pixels of a batch that models see.
+    base_bytes: most memory that this process needed so far, programs and weights
+      included.
+  """
+
+  examples: int | None
+  decode_s: float | None
+  corrupt_s: Mapping[tuple[str, str], float]
+  model_s: Mapping[str, float]
+  cell_bytes: Mapping[tuple[str, Condition], float]
+  batch_bytes: Mapping[Condition, int]
+  base_bytes: int
+
+
+def measure(
+  plan: plan_lib.Plan,
+  workdir: Workdir | None,
+  chosen: Sequence[tuple[str, Condition]],
+) -> Costs:
+  """Compiles what the cells need and times a batch of each; writes nothing.
+
+  Examples are those of the prepared set; random pixels where it is not prepared.
+
+  Args:
+    plan: of the run.
+    workdir: where it would run, whose data folder is looked into.
+    chosen: (label, condition) of the cells.
+  """
+  source = _source(plan, workdir)
+  networks = {
+    label: models.get(
+      plan.models[label].name,
+      num_classes=plan.models[label].get("num_classes") or None,
+    )
+    for label in dict.fromkeys(label for label, _ in chosen)
+  }
+  listed = list(dict.fromkeys(c for _, c in chosen))
+  decode_s, batch = _decoded(plan, source, listed, networks)
+  shown = None if batch is None else _Shown(plan, batch, networks)
+  corrupt_s = {} if shown is None else shown.corrupt_s(listed)
+  return Costs(
+    examples=data_lib.num_examples(plan, workdir),
+    decode_s=decode_s,
+    corrupt_s=corrupt_s,
+    model_s={
+      label: _model_s(
+        model, _rows(plan, model) if shown is None else shown.rows(model)
+      )
+      for label, model in networks.items()
+    },
+    cell_bytes={
+      (label, c): _cell_bytes(plan, networks[label], c) for label, c in chosen
+    },
+    batch_bytes={
+      c: _batch_bytes(plan, list(networks.values()), c) for c in listed
+    },
+    base_bytes=peak_bytes(),
+  )
+
+
+def peak_bytes() -> int:
+  """Most memory that this process needed so far."""
+  peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+  return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _source(
+  plan: plan_lib.Plan, workdir: Workdir | None
+) -> inputs.Source | None:
+  """The clean set, if it is prepared."""
+  folder = data_lib.data_dir(plan, workdir)
+  if folder is None or not data_lib.num_examples(plan, workdir):
+    return None
+  data = plan.config.data
+  config, codec = plan.stored(Condition())
+  builder = datasets.builder(
+    data.name, config, data_dir=folder, **plan.options(codec)
+  )
+  if data.split not in builder.info.splits:
+    return None
+  return inputs.Source(
+    builder,
+    data.split,
+    batch_size=plan.config.batch_size,
+    limit=data.get("limit", 0),
+  )
+
+
+def _decoded(
+  plan: plan_lib.Plan,
+  source: inputs.Source | None,
+  listed: Sequence[Condition],
+  networks: Mapping[str, Any],
+) -> tuple[float | None, inputs.Batch | None]:
+  """Seconds an example, and a batch."""
+  if source is None:
+    return None, None if plan.task.per_model else _random_batch(plan)
+  specs = {label: model.spec for label, model in networks.items()}
+  reader = plan.task.reader(source, listed, specs)
+  count = min(source.share, _READ_BATCHES * source.batch_size)
+  list(reader.rows(0, 1))  # opens files, starts threads
+  start = time.perf_counter()
+  rows = list(reader.rows(0, count))
+  seconds = (time.perf_counter() - start) / count
+  usual = reader.group(rows[0])
+  same = [row for row in rows if reader.group(row) == usual]
+  repeated = list(itertools.islice(itertools.cycle(same), source.batch_size))
+  return seconds, reader.batch(repeated)
+
+
+def _random_batch(plan: plan_lib.Plan) -> inputs.Batch:
+  side, count = plan_lib.image_px(plan), plan.config.batch_size
+  shape = (count, side, side, 3)
+  ids = [str(i) for i in range(count)]
+  return inputs.Batch(
+    image=np.random.default_rng(0).integers(0, 256, shape, np.uint8),
+    size=np.full((count, 2), side, np.int32),
+    mask=np.ones(count, bool),
+    example_id=ids,
+    group_id=ids,
+    frame=np.zeros(count, np.int32),
+    label=np.zeros(count, np.int32),
+    examples=[{"image_id": i} for i in range(count)],
+    any_size=plan.task.sized,
+  )
+
+
+class _Shown:
+  """A batch as models see it."""
+
+  def __init__(
+    self, plan: plan_lib.Plan, batch: inputs.Batch, networks: Mapping[str, Any]
+  ):
+    if plan.config.data.get("frost_dir"):
+      frost_pictures.use_folder(plan.config.data.frost_dir)
+    self._plan, self._examples = plan, len(batch.mask)
+    self._specs = {label: model.spec for label, model in networks.items()}
+    self._show = plan.task.show(devices.mesh(), self._specs)
+    self._placed = self._show.put(batch)
+
+  def corrupt_s(
+    self, listed: Sequence[Condition]
+  ) -> dict[tuple[str, str], float]:
+    """One level of every name, see `Costs`."""
+    labels = self._specs if self._plan.task.per_model else {"": None}
+    out = {}
+    for condition in {c.name: c for c in listed}.values():
+      for label, spec in labels.items():
+        see = functools.partial(self._see, condition, spec)
+        out[label, condition.name] = _seconds(see, self._examples)
+    return out
+
+  def rows(self, model: Any) -> list[jax.Array]:
+    """What a model is called with, clean."""
+    images, sizes = self._show.see(self._placed, Condition(), model.spec)
+    flat = images.reshape(-1, *images.shape[-model.spec.item_axes :])
+    return [flat] if sizes is None else [flat, sizes]
+
+  def _see(self, condition: Condition, spec: Any) -> jax.Array:
+    return self._show.see(self._placed, condition, spec)[0]
+
+
+def _seconds(call: Callable[[], object], images: int) -> float:
+  jax.block_until_ready(call())
+  start = time.perf_counter()
+  jax.block_until_ready(call())
+  return (time.perf_counter() - start) / images
+
+
+def _model_s(model: Any, rows: Sequence[Any]) -> float:
+  """Seconds an image of a batch."""
+  mesh = devices.mesh()
+  variables = devices.put_replicated(
+    jax.jit(model.init)(jax.random.key(0)), mesh
+  )
+  step = jax.jit(_sharded(model.apply, mesh, len(rows)))
+  return _seconds(lambda: step(variables, *rows), len(rows[0]))
+
+
+def _sharded(apply: Callable, mesh: Mesh, rows: int) -> Callable:
+  spec = jax.sharding.PartitionSpec
+  return jax.shard_map(
+    apply,
+    mesh=mesh,
+    in_specs=(spec(), *[spec("data")] * rows),
+    out_specs=spec("data"),
+    check_vma=False,
+  )
+
+
+def _rows(plan: plan_lib.Plan, model: Any) -> list[np.ndarray]:
+  """A batch of random pixels, and its sizes for models that are told them."""
+  shape = model.spec.batch_shape(
+    plan.config.batch_size, plan_lib.image_px(plan)
+  )
+  rows = [np.random.default_rng(0).integers(0, 256, shape, np.uint8)]
+  if plan.task.sized:
+    rows.append(np.tile(np.array(shape[1:3], np.int32), (shape[0], 1)))
+  return rows
+
+
+def _cell_bytes(plan: plan_lib.Plan, model: Any, condition: Condition) -> float:
+  """Of a batch's predictions as they are stored, from their shapes alone."""
+  count = plan.config.batch_size
+  frames = plan.task.images_per_example(condition)
+  variables = jax.eval_shape(model.init, jax.random.key(0))
+  rows = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _rows(plan, model)]
+
+  def outputs(variables: Any, *rows: jax.Array) -> Any:
+    given = model.apply(variables, *rows)
+    if not plan.task.sized:
+      shape = (count, frames, -1) if frames > 1 else (count, -1)
+      if plan.task.per_model:
+        shape = (count, frames, -1)
+      given = jnp.broadcast_to(
+        given[:, None], (len(given), frames, given.shape[-1])
+      ).reshape(shape)
+    return plan.task.reducer(condition)(given)
+
+  shapes = jax.eval_shape(outputs, variables, *rows)
+  whole = {k: _largest(x, model.spec.num_classes) for k, x in shapes.items()}
+  batch = dataclasses.replace(
+    _random_batch(plan), size=np.full((count, 2), 640, np.int32)
+  )
+  return len(packed.dumps(plan.task.columns(batch, whole, condition))) / count
+
+
+def _largest(x: jax.ShapeDtypeStruct, classes: int) -> np.ndarray:
+  """Numbers that need as many bytes as any class."""
+  if not np.issubdtype(x.dtype, np.integer):
+    return np.full(x.shape, 0.5, x.dtype)
+  down = (classes - 1 - np.arange(x.shape[-1])) % classes  # no class twice
+  return np.broadcast_to(down, x.shape).astype(x.dtype)
+
+
+def _batch_bytes(
+  plan: plan_lib.Plan, networks: Sequence[Any], condition: Condition
+) -> int:
+  frames = plan.task.images_per_example(condition)
+  return max(_rows(plan, model)[0].nbytes for model in networks) * frames

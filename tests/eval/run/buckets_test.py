@@ -1,0 +1,188 @@
+"""Whole runs in a bucket: the bytes of local ones, also after kills."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from unittest import mock
+
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds import paths
+from robust_tfds.corruptions import frost_pictures
+from robust_tfds.eval.readers import base as readers_base
+from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import rescore
+from robust_tfds.eval.run import runner
+from robust_tfds.models import convert
+from robust_tfds.models.convert import report
+from tests import fake_bucket
+from tests import frost_folder
+from tests.eval import tiny_config
+
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
+# Of these the times and names are of a run itself.
+_OF_A_RUN = ("timing.json", "contents.json", "models/")
+
+
+def _run(workdir, **data):
+  config = tiny_config.get_config()
+  with config.unlocked():
+    config.data.update(data)
+  return runner.Runner(plan_lib.make(config), workdir).run()
+
+
+def _files(folder) -> dict[str, bytes]:
+  """What a workdir holds that depends on its run alone."""
+  return {
+    below: paths.read_bytes(whole)
+    for below, whole in paths.files_below(folder)
+    if not below.startswith(_OF_A_RUN)
+    and pathlib.PurePath(below).name != "sources.json"
+  }
+
+
+class RunTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.local = pathlib.Path(tempfile.mkdtemp(prefix="buckets_test")) / "run"
+    cls.addClassCleanup(shutil.rmtree, cls.local.parent)
+    _run(cls.local)
+
+  def setUp(self):
+    super().setUp()
+    self.bucket = fake_bucket.create(self)
+    self.enterContext(fake_bucket.in_tensorflow())
+
+  def test_a_run_in_a_bucket_leaves_the_files_of_a_local_one(self):
+    workdir = self.bucket / "run"
+    _run(workdir)
+    here, there = _files(self.local), _files(workdir)
+    self.assertCountEqual(there, here)
+    self.assertEmpty([name for name in here if here[name] != there[name]])
+    with fake_bucket.counted() as counts:
+      _run(workdir)  # reads only, but for what a start always writes
+    self.assertEqual(there, _files(workdir))
+    self.assertLess(counts["write"], 20)
+
+  def test_a_score_reads_and_writes_buckets(self):
+    workdir = fake_bucket.upload(self.local, self.bucket / "run")
+    tables = []
+    for source, out in (
+      (paths.of(self.local), paths.of(self.create_tempdir().full_path) / "s"),
+      (workdir, self.bucket / "scored"),
+    ):
+      rescore.score([source], out, readers_base.Options())
+      tables.append(_files(out))
+    self.assertCountEqual(tables[0], tables[1])
+    self.assertEqual(tables[0]["table.csv"], tables[1]["table.csv"])
+
+  def test_data_and_checkpoint_lie_in_a_bucket(self):
+    folder = Workdir(paths.of(self.local)).model_folder("digits_cnn")
+    trained = fake_bucket.upload(folder / "variables", self.bucket / "orbax")
+    npz = self.bucket / "digits_cnn.npz"
+    report.write_npz(convert.load("digits_cnn", trained), npz)
+    frost = fake_bucket.upload(frost_folder.drawn(), self.bucket / "frost")
+    published = frost_pictures._check
+    self.enterContext(
+      mock.patch.object(
+        frost_pictures, "_check", lambda place, _: published(place, True)
+      )
+    )
+    self.addCleanup(frost_pictures.use_folder, None)
+    rows = []
+    for place, checkpoint, pictures in (
+      (
+        self.create_tempdir().full_path,
+        folder / "variables",
+        frost_folder.drawn(),
+      ),
+      (self.bucket / "data", trained, frost),
+      (self.bucket / "data", npz, frost),
+    ):
+      config = tiny_config.get_config()
+      with config.unlocked():
+        config.data.update(
+          data_dir=os.fspath(place),
+          frost_dir=os.fspath(pictures),
+          corruptions="frost",
+        )
+        config.models = {
+          "digits_cnn": {
+            "name": "digits_cnn",
+            "checkpoint": os.fspath(checkpoint),
+          }
+        }
+      workdir = self.create_tempdir().full_path
+      rows.append(runner.Runner(plan_lib.make(config), workdir).run())
+      self.assertFalse(os.path.exists(f"{workdir}/data"))
+    self.assertEqual([r.value for r in rows[1]], [r.value for r in rows[0]])
+    self.assertEqual([r.value for r in rows[2]], [r.value for r in rows[0]])
+
+  def test_addresses_are_refused_before_anything_is_made(self):
+    for key in ("data_dir", "manual_dir", "frost_dir"):
+      with self.assertRaisesRegex(
+        errors.UserError, f"config.data.{key}=x://b/c: nothing here opens x://"
+      ):
+        _run(self.bucket / "run", **{key: "x://b/c"})
+    self.assertEmpty(fake_bucket.keys(self.bucket))
+
+
+class CommandTest(parameterized.TestCase):
+  def _main(self, workdir, env=None) -> subprocess.CompletedProcess:
+    config = _ROOT / "tests" / "eval" / "tiny_config.py"
+    return subprocess.run(
+      [
+        sys.executable,
+        *("-m", "tests.fake_bucket", "robust_tfds.eval.main"),
+        f"--config={config}",
+        f"--workdir={workdir}",
+      ],
+      cwd=_ROOT,
+      env=env or dict(os.environ),
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+
+  def test_unknown_and_missing(self):
+    fake_bucket.create(self)
+    for workdir, words in (
+      ("x://b/run", "--workdir=x://b/run: nothing here opens x://"),
+      ("gs:/b/run", "an address has two: gs://b/run"),
+      ("s3://b/run", "--workdir=s3://b/run: TensorFlow has no s3://"),
+    ):
+      ended = self._main(workdir)
+      self.assertIn(words, ended.stderr)
+      self.assertNotIn("Traceback", ended.stderr)
+      self.assertEqual(ended.returncode, 1)
+
+  @parameterized.parameters(
+    ("write", "*/recipe.json"),
+    ("write", "*/cells/*"),
+    ("wrote", "*/cells/*"),
+    ("write", "*/table.csv"),
+  )
+  @pytest.mark.slow
+  def test_killed_and_started_again(self, step, pattern):
+    bucket = fake_bucket.create(self)
+    killed = self._main(bucket / "run", fake_bucket.kill_at(step, pattern))
+    self.assertEqual(killed.returncode, -signal.SIGKILL, killed.stderr)
+    again = self._main(bucket / "run")
+    self.assertEqual(again.returncode, 0, again.stderr)
+    whole = self._main(bucket / "whole")
+    self.assertEqual(whole.returncode, 0, whole.stderr)
+    table = (bucket / "whole/table.csv").read_bytes()
+    self.assertEqual((bucket / "run/table.csv").read_bytes(), table)
+
+
+if __name__ == "__main__":
+  absltest.main()
