@@ -157,7 +157,7 @@ class TogetherTest(parameterized.TestCase):
       *(f"--scratch_dir={scratch}", "--workers=2"),
     ]
     there = [0]
-    for sets in (1, 3, 4):
+    for sets in (1, 3, 5):  # the last leaves one to build
       process = subprocess.Popen(
         command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
       )
