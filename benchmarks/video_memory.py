@@ -19,11 +19,9 @@ import jax
 
 from benchmarks import video_input
 from robust_tfds import conditions
-from robust_tfds import corruptions
 from robust_tfds import models
 from robust_tfds.datasets import base
 from robust_tfds.datasets import videos
-from robust_tfds.eval.pipeline import clips
 
 _CASES = (
   "",
@@ -51,9 +49,12 @@ def _run(way: str, name: str, path: str) -> None:
     for _ in videos.perturbed(data, "v", recipe, 30.0):
       pass
   elif way == "fly":
-    key = corruptions.example_key(0, "ucf101_p", name, 3, "v")
+    condition = conditions.VIDEOS.condition(name, 3 if name else 0)
     spec = models.get("x3d_s").spec
-    clips.sample_clips(data, 30.0, name, 3, "paper", key, spec, 10)
+    batch, _ = video_input.read(data, [condition], spec, 10)
+    shown = video_input.show(spec)
+    images, _ = shown.see(shown.put(batch), condition, spec)
+    images.block_until_ready()
   else:
     jax.devices()
   print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)

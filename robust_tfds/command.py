@@ -25,6 +25,7 @@ from absl import app
 from absl import logging
 
 from robust_tfds import errors
+from robust_tfds import paths
 
 Main = Callable[[Sequence[str]], None]
 
@@ -70,6 +71,10 @@ def run(
       fail(f"Error: memory ran out ({e}). Take fewer examples at a time.")
     except KeyboardInterrupt:
       fail("Stopped. Run the same command again to continue.")
+    except Exception as e:
+      if not paths.is_refusal(e):
+        raise
+      fail(f"Error: a bucket refuses: {str(e).strip()}")
 
   app.run(guarded, flags_parser=parse)
 

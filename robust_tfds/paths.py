@@ -57,6 +57,15 @@ _NUMBERS = {
   "PermissionDeniedError": errno.EACCES,
   "UnauthenticatedError": errno.EACCES,
 }
+# Of TensorFlow's errors, which are of much else, those that buckets raise.
+_REFUSALS = (
+  *_NUMBERS,
+  "AbortedError",
+  "DeadlineExceededError",
+  "FailedPreconditionError",
+  "UnavailableError",
+  "UnimplementedError",
+)
 _LIBRARIES = (
   "tensorflow",
   "gcsfs",
@@ -431,6 +440,14 @@ def os_errors(path: str | os.PathLike) -> Iterator[None]:
 def of_library(error: Exception) -> bool:
   """Whether a bucket's library raised an error, not our own code."""
   return type(error).__module__.split(".")[0] in _LIBRARIES
+
+
+def is_refusal(error: Exception) -> bool:
+  """Whether a bucket's library says no: of rights, of the network, of the name."""
+  if not of_library(error):
+    return False
+  ours = type(error).__module__.startswith("tensorflow")
+  return not ours or type(error).__name__ in _REFUSALS
 
 
 def _check_address(scheme: str, rest: str, start: str) -> None:

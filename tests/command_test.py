@@ -37,11 +37,19 @@ def _run(body, *arguments, more=""):
   )
 
 
+def _raises(module: str, name: str) -> str:
+  """A program that raises an error of a library."""
+  made = f"type({name!r}, (Exception,), dict(__module__={module!r}))"
+  return f'raise {made}("no right")'
+
+
 class RunTest(parameterized.TestCase):
   @parameterized.parameters(
     ('raise errors.UserError("Bad name. Use another.")', "Bad name. Use anot"),
     ('raise errors.missing_package("a", "b", "This")', "This needs a, which"),
     ('open("/nowhere/x")', r"\[Errno 2\] .*/nowhere/x"),
+    (_raises("gcsfs.retry", "HttpError"), "a bucket refuses: no right"),
+    (_raises("tensorflow.x", "PermissionDeniedError"), "a bucket refuses: no"),
   )
   def test_refusals_have_no_traceback(self, body, message):
     done = _run(body)
@@ -52,6 +60,7 @@ class RunTest(parameterized.TestCase):
   @parameterized.parameters(
     ('raise ValueError("a bug")', "ValueError: a bug"),
     ('{}["key"]', "KeyError: 'key'"),
+    (_raises("tensorflow.x", "InvalidArgumentError"), "InvalidArgumentError"),
   )
   def test_bugs_show_theirs(self, body, message):
     done = _run(body)

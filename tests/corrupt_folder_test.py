@@ -19,6 +19,7 @@ from robust_tfds import corrupt_folder
 from robust_tfds import corruptions
 from robust_tfds import errors
 from robust_tfds.reading import limits
+from tests import fake_bucket
 
 
 def _picture(mode="RGB", size=(40, 33)) -> Image.Image:
@@ -64,6 +65,30 @@ class CorruptFolderTest(parameterized.TestCase):
     self.assertEqual(self._run()[0], 1)
     self.assertEqual(kept.read_text(), "mine")
     self.assertEqual(self._run()[0], 0)
+
+  def test_from_a_bucket_into_a_bucket(self):
+    (self.source / "a").mkdir()
+    _picture().save(self.source / "a/x.png")
+    _picture(size=(64, 90)).save(self.source / "y.bmp")
+    (self.source / "notes.txt").write_text("no picture")
+    self.assertEqual(self._run(names=["fog"]), (2, []))
+    local = {
+      path.relative_to(self.target).as_posix(): path.read_bytes()
+      for path in self.target.rglob("*")
+      if path.is_file()
+    }
+    bucket = fake_bucket.create(self)
+    self.source = fake_bucket.upload(self.source, bucket / "in")
+    self.target = bucket / "out"
+    with fake_bucket.fault("write", "*/y.png", OSError("no quota")):
+      with self.assertRaisesRegex(errors.UserError, "y.png: .* no quota"):
+        self._run(names=["fog"])
+    self.assertEmpty(self._run(names=["fog"])[1])
+    self.assertEqual(self._run(names=["fog"]), (0, []))
+    there = fake_bucket.keys(self.target)
+    self.assertEqual(there, {n: len(data) for n, data in local.items()})
+    for name, data in local.items():
+      self.assertEqual((self.target / name).read_bytes(), data)
 
   @parameterized.parameters("L", "P", "1", "I;16", "CMYK")
   def test_modes(self, mode):

@@ -82,6 +82,7 @@ class Parts:
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     self._workdir, self._host, self._hosts = workdir, host, hosts
     self._folder = workdir.path / FOLDER / digest
+    self._places = {"/".join(cell.place) for cell in cells}
 
   def prepare(self, cells: Sequence[Cell]) -> None:
     """Removes what cannot be used; one host does it before all look.
@@ -103,6 +104,20 @@ class Parts:
         if (name.first, name.last) not in whole:
           # Blocks may have other sizes now: no row may be in two parts.
           disk.remove(self._folder / str(name))
+      for folder in disk.below(self._folder.parent, 1):
+        if folder != self._folder and self._is_left(folder):
+          disk.remove(folder)
+
+  def _is_left(self, folder: epath.Path) -> bool:
+    """Whether other parts are of these cells too, and so of no run that lives.
+
+    Such as those of a shard that was stopped, where the whole run goes on: who
+    makes a cell holds its lock, see `lock.py`.
+    """
+    return any(
+      not self._places.isdisjoint(key.rpartition("/")[0] for key in keys)
+      for keys in map(self._cells_of, disk.below(folder, 1))
+    )
 
   def remaining(self, rows: int) -> list[Range]:
     """Ranges of this host's rows that some host has no part of.

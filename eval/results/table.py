@@ -24,13 +24,14 @@ import dataclasses
 import io
 import math
 import os
-import pathlib
 from collections.abc import Iterable
 from collections.abc import Sequence
 
 import numpy as np
+from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import formulas
@@ -160,11 +161,11 @@ def _interval_fault(row: Row) -> str:
   return ""
 
 
-def write(rows: Iterable[Row], path: str | os.PathLike) -> pathlib.Path:
+def write(rows: Iterable[Row], path: str | os.PathLike) -> epath.Path:
   """Writes the CSV whole: under a temporary name, then renamed into place."""
-  path = pathlib.Path(path)
-  disk.write_text(path, dumps(rows))
-  return path
+  place = paths.of(path)
+  disk.write_text(place, dumps(rows))
+  return place
 
 
 def read(path: str | os.PathLike) -> list[Row]:
@@ -177,11 +178,11 @@ def read(path: str | os.PathLike) -> list[Row]:
   """
   lines = reading.csv_text(reading.text_file(path), str(path))
   _, header = next(lines, (1, []))
-  _check_header(pathlib.Path(path), header)
+  _check_header(paths.of(path), header)
   return [_parse(f"{path}: line {line}", cells) for line, cells in lines]
 
 
-def _check_header(path: pathlib.Path, header: Sequence[str]) -> None:
+def _check_header(path: epath.Path, header: Sequence[str]) -> None:
   if tuple(header) == COLUMNS:
     return
   if tuple(header) == _WITHOUT_NOTE:

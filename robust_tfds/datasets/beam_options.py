@@ -121,6 +121,13 @@ def _check_runner(name: str | None) -> None:
   from apache_beam.runners import runner
 
   try:
+    if name == _DASK:
+      import distributed  # noqa: F401
+  except ImportError as e:
+    raise errors.missing_package(
+      "dask's distributed", "dask", "Beam's runner=DaskRunner"
+    ) from e
+  try:
     if name:
       runner.create_runner(name)
   except ImportError as e:

@@ -56,8 +56,16 @@ class Pixels:
     return map(self.frame, range(self.shape[0]))
 
   def _read(self, offset: int, shape: tuple[int, ...]) -> np.ndarray:
-    values = np.fromfile(self.path, np.uint8, math.prod(shape), offset=offset)
-    return values.reshape(shape)
+    values = np.empty(shape, np.uint8)
+    with open(self.path, "rb") as file:
+      file.seek(offset)
+      whole = file.readinto(values.reshape(-1).data) == values.nbytes
+    if not whole:
+      raise errors.UserError(
+        f"{self.path}: shorter than what was kept there. Something else changed"
+        " it; run the same command again."
+      )
+    return values
 
 
 def keep(folder: str | os.PathLike, frames: Iterable[np.ndarray]) -> Pixels:

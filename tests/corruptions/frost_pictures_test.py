@@ -12,6 +12,7 @@ from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.corruptions import frost_pictures
+from tests import fake_bucket
 from tests import frost_folder
 
 
@@ -45,6 +46,23 @@ class FrostPicturesTest(absltest.TestCase):
     self.assertFalse(frost_pictures.available())
     with self.assertRaisesRegex(FileNotFoundError, "pip install --no-deps"):
       frost_pictures.folder()
+
+  def test_in_a_bucket(self):
+    bucket = fake_bucket.create(self)
+    frost_pictures.use_folder(self.pictures)
+    expected = frost_pictures.load()
+    fake_bucket.upload(self.pictures, bucket / "frost")
+    for choose in (
+      lambda: frost_pictures.use_folder(f"{bucket}/frost"),
+      lambda: os.environ.update({frost_pictures.VARIABLE: f"{bucket}/frost"}),
+    ):
+      frost_pictures.use_folder(None)
+      choose()
+      self.assertEqual(os.fspath(frost_pictures.folder()), f"{bucket}/frost")
+      for got, want in zip(frost_pictures.load(), expected, strict=True):
+        np.testing.assert_array_equal(got, want)
+    with self.assertRaisesRegex(FileNotFoundError, "No frost1.png"):
+      frost_pictures.use_folder(bucket / "other")
 
   def test_order(self):
     named, variable = self.temp / "named", self.temp / "variable"

@@ -11,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.configs import video_p
 from robust_tfds.eval import compare
 from robust_tfds.eval import tasks
@@ -18,6 +19,7 @@ from robust_tfds.eval.metrics import action
 from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
+from tests import fake_bucket
 
 _N = 400
 
@@ -58,6 +60,25 @@ class CompareTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.base = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_in_buckets(self):
+    first = _workdir(self.base / "first", 0.9)
+    second = _workdir(self.base / "second", 0.7)
+    bucket = fake_bucket.create(self)
+    pairs = [(first, second, paths.of(self.base / "out"))]
+    there = [
+      fake_bucket.upload(folder, bucket / folder.name)
+      for folder in (first, second)
+    ]
+    pairs.append((*there, bucket / "out"))
+    files = []
+    for one, two, out in pairs:
+      runs = compare.read(one), compare.read(two)
+      compare.write(compare.compare(*runs), ("a", "b"), out)
+      written = dict(paths.files_below(out))
+      files.append({n: paths.read_bytes(p) for n, p in written.items()})
+    self.assertLen(files[0], 4)
+    self.assertEqual(files[0], files[1])
 
   def _compare(self, first, second):
     return compare.compare(compare.read(first), compare.read(second))

@@ -64,7 +64,12 @@ class Program:
   arguments: Callable[[pathlib.Path, pathlib.Path], Sequence[str]]
   prepare: Callable[[pathlib.Path], None]
   same: Sequence[str]
-  never: Sequence[str] = ("**/*.tmp", "**/*unfinished*", "**/running")
+  never: Sequence[str] = (
+    "**/*.tmp",
+    "**/*unfinished*",
+    "**/parts",
+    "**/running",
+  )
 
 
 @dataclasses.dataclass(frozen=True)

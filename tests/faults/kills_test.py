@@ -9,8 +9,10 @@ happened to. To add a command: a row of `_PROGRAMS`.
 import functools
 import pathlib
 import random
+import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -37,7 +39,7 @@ def _run(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
     f"--config.data.data_dir={shared / 'data'}",
     "--config.data.corruptions=brightness",
     "--config.data.severities=(1,)",
-    "--config.data.limit=16",
+    "--config.data.limit=0",  # 359 digits: two blocks of at most 1 MiB
     "--config.batch_size=16",
   ]
 
@@ -104,6 +106,15 @@ def _build(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
 def _nothing(shared: pathlib.Path) -> None:
   """For commands that read nothing, or what they make there themselves."""
 
+
+# Stages of a run -> the operations that write in it.
+_STAGES = {
+  "in a block": r"^(open|write) \S+/parts/",
+  "at the end of a part": r"^(fsync|replace) \S+/parts/",
+  "in the assembly": r" \S+/(cells|examples)/",
+  "parts are removed": r"^(remove|unlink|rmdir) \S+/parts",
+  "at the last write": r" \S+/\.?(table\.csv|timing\.json)",
+}
 
 _PROGRAMS = {
   p.name: p
@@ -192,8 +203,11 @@ class KillsTest(parameterized.TestCase):
     shutil.rmtree(folder.parent)
 
   def _killed_at(self, name: str, count: int) -> None:
+    self._killed_at_these(name, _reference(name).spread(count))
+
+  def _killed_at_these(self, name: str, places: Sequence[int]) -> None:
     reference = _reference(name)
-    for i, at in enumerate(reference.spread(count)):
+    for i, at in enumerate(places):
       kind = ("kill", "kill_half")[i % 2]
       folder = self._folder()
       with self.subTest(name, at=at, operation=reference.operations[at - 1]):
@@ -236,6 +250,19 @@ class KillsTest(parameterized.TestCase):
   @pytest.mark.slow
   def test_killed_at_an_operation(self, name, count):
     self._killed_at(name, count)
+
+  @parameterized.parameters(*_STAGES)
+  @pytest.mark.slow
+  def test_a_run_is_killed_in_a_stage(self, stage):
+    reference = _reference("run")
+    places = [
+      i + 1
+      for i, operation in enumerate(reference.operations)
+      if re.search(_STAGES[stage], operation)
+    ]
+    self.assertNotEmpty(places, reference.operations)
+    picked = np.linspace(0, len(places) - 1, min(4, len(places)))
+    self._killed_at_these("run", [places[int(i)] for i in picked])
 
   @parameterized.parameters(
     ("run", 6),

@@ -13,7 +13,6 @@ import numpy as np
 
 from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 
@@ -45,7 +44,7 @@ def apply(
   """Levels, uint8 `[H, W * 3]`."""
   del draws, size, edition
   natural = table["shift"] + 255.0 * _PARTS
-  pixel = packed.channels(keep.keep(packed.pack(image), natural))
+  pixel = packed.of_image(image, natural)
   value = functools.reduce(jnp.maximum, pixel)
   shift = table["shift"].astype(jnp.int32)
   raised = jnp.clip(value * _PARTS + shift, 0, 255 * _PARTS)

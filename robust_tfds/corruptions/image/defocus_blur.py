@@ -19,6 +19,7 @@ from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import packed
 
 SEVERITIES = {  # (radius in px, sigma of the anti-aliasing blur in px)
   "imagenet": ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
@@ -83,7 +84,7 @@ def apply(
   summed = jnp.fft.irfft2(product, s=shape)
   summed = summed[:, reach : reach + height, reach : reach + width]
   summed = jnp.round(summed) + _GREY * table["total"]
-  return layout.interleave(summed * table["scale"])
+  return packed.interleave(summed * table["scale"], table["total"])
 
 
 def _disk(radius: float, alias_sigma: float) -> np.ndarray:

@@ -104,9 +104,12 @@ def apply(
   if edition.michaelis:
     source = remap.fine(words)
     reach = table["reach"] * jnp.asarray(size[0]).astype(jnp.float32)
+    dx, dy = (keep.keep(field, natural) for field in (dx, dy))
     dx, dy = (_smooth_by_size(field, size) * reach for field in (dx, dy))
   else:
-    source = remap.affine(words, _affine(jitter * table["jitter"], size), size)
+    matrix = _affine(jitter * table["jitter"], size)
+    matrix = keep.keep(matrix, natural)
+    source = remap.affine(words, matrix, size, natural)
     dx, dy = (_smooth(field, size, table) for field in (dx, dy))
     dx, dy = dx * table["reach"], dy * table["reach"]
   source = remap.Fine(*(keep.keep(x, natural) for x in source))
@@ -114,7 +117,7 @@ def apply(
   columns = jnp.arange(image.shape[1], dtype=jnp.float32) + dx
   rows, columns = keep.keep(rows, natural), keep.keep(columns, natural)
   moved = remap.displaced(source, rows, columns, size)
-  return packed.bytes_of(keep.keep(moved, natural))
+  return packed.bytes_of(moved, natural)
 
 
 def _affine(jitter: jax.Array, size: layout.Size) -> jax.Array:

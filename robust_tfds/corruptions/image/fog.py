@@ -13,6 +13,7 @@ from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import packed
 from robust_tfds.corruptions.ops import plasma
 
 SEVERITIES = {  # (strength, decay of the plasma's amplitude)
@@ -68,8 +69,13 @@ def apply(
   scale = top / (top + strength)
   added = jnp.round(fog * (strength * _FINE)).astype(jnp.int32)
   added = keep.keep(added, strength)
-  total = layout.planes(image).astype(jnp.int32) * int(_FINE) + added
-  return layout.interleave(total.astype(jnp.float32) * (scale / _FINE))
+  return packed.interleave(
+    (
+      (channel * int(_FINE) + added).astype(jnp.float32) * (scale / _FINE)
+      for channel in packed.of_image(image, strength)
+    ),
+    strength,
+  )
 
 
 def levels(shape: tuple[int, ...], edition: spec.Edition) -> int:

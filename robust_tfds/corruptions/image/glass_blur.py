@@ -107,7 +107,7 @@ def apply(
     return words.at[source].get(mode="promise_in_bounds")
 
   words = jax.lax.fori_loop(0, table["passes"], shuffle, words)
-  shuffled = packed.bytes_of(words.reshape(height, width))
+  shuffled = packed.bytes_of(words.reshape(height, width), table["delta"])
   return _blur(shuffled, size, table)
 
 
@@ -122,8 +122,9 @@ def _blur(
   """
   half, turns = table["half"], table["turns"]
   edge = taps.margin(half)
-  padded = border.pad(levels, size, (edge, edge), channels=3)
-  padded = keep.keep(padded, table["delta"])
+  natural = table["delta"]
+  padded = border.pad(levels, size, (edge, edge), 3, natural)
+  padded = keep.keep(padded, natural)
   rows = taps.inner(padded, half, 0)
   down = taps.change(padded, half, turns, 0)
   change = (

@@ -62,7 +62,8 @@ def apply(
   if edition.michaelis:
     weights, bias = motion.within(weights, draws, size), 0
   edge = motion.margin(weights)
-  padded = border.pad(layout.flat(image), size, (edge, edge), channels=3)
+  flat = layout.flat(image)
+  padded = border.pad(flat, size, (edge, edge), 3, table["turns"])
   total = motion.blur(padded, weights, table["turns"], draws, channels=3)
   return (total + jnp.int32(bias)) >> BITS
 

@@ -21,7 +21,6 @@ import numpy as np
 
 from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 
@@ -53,7 +52,7 @@ def apply(
   """Levels, uint8 `[H, W * 3]`."""
   del draws, size, edition
   natural = table["tenths"][0]
-  pixel = packed.channels(keep.keep(packed.pack(image), natural))
+  pixel = packed.of_image(image, natural)
   largest = functools.reduce(jnp.maximum, pixel)
   smallest = functools.reduce(jnp.minimum, pixel)
   with jax.enable_x64(True):

@@ -15,8 +15,10 @@ from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import border
 from robust_tfds.corruptions.ops import clipped_zoom
+from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import motion
+from robust_tfds.corruptions.ops import packed
 
 SEVERITIES = {  # (mean, deviation, zoom, threshold, radius, sigma, mix)
   "imagenet": (
@@ -96,6 +98,7 @@ def apply(
   """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
   normals, direction = draws
   layer = table["mean"] + table["deviation"] * normals
+  layer = keep.keep(layer, table["severity"])
   shape = image.shape[:2]
   at = table["severity"] - 1
   zooms = _zooms(edition)
@@ -144,12 +147,17 @@ def cover(
     uint8 `[H, W * 3]`.
   """
   both = (flakes + border.rotate180(flakes, size)).astype(jnp.float32)
-  planes = layout.planes(image).astype(jnp.int32)
-  grey = (planes * jnp.array(_GREY)[:, None, None]).sum(axis=0)
+  pixel = packed.of_image(image, pale)
+  parts = (c * w for c, w in zip(pixel, _GREY, strict=True))
+  grey = sum(parts, start=jnp.int32(0))
   glow = grey.astype(jnp.float32) * np.float32(1.5 / 65536) + 127.5
-  levels = planes.astype(jnp.float32)
-  paler = levels + pale * jnp.maximum(glow - levels, 0.0)
-  return layout.interleave(paler + both)
+
+  def paler(channel: jax.Array) -> jax.Array:
+    level = channel.astype(jnp.float32)
+    lighter = jnp.where(glow > level, glow - level, 0.0)
+    return level + pale * lighter
+
+  return packed.interleave((paler(c) + both for c in pixel), pale)
 
 
 def _byte_flakes(

@@ -19,6 +19,7 @@ from robust_tfds.corruptions.ops import chamfer
 from robust_tfds.corruptions.ops import equalize
 from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import packed
 from robust_tfds.corruptions.ops import stencil
 from robust_tfds.corruptions.ops import taps
 
@@ -109,15 +110,18 @@ def apply(
   """Levels, uint8 `[H, W * 3]`; `draws` are standard normals `[H, W]`."""
   del edition
   layer = table["mean"] + table["deviation"] * draws
+  layer = keep.keep(layer, table["mud"])
   layer = _blur(layer, table["half"], table["turns"], size)
 
   def with_mud() -> jax.Array:
     splash = (layer > table["threshold"]).astype(jnp.int32)
     cover = _blur(splash, table["splash_half"], table["splash_turns"], size)
     cover = jnp.where(cover < 0.8, 0.0, cover)
-    levels = layout.planes(image).astype(jnp.float32)
-    colour = jnp.array(_MUD)[:, None, None]
-    return layout.interleave(levels + cover * (colour - levels))
+    levels = (
+      c.astype(jnp.float32) for c in packed.of_image(image, table["mud"])
+    )
+    mixed = (v + cover * (c - v) for v, c in zip(levels, _MUD, strict=True))
+    return packed.interleave(mixed, table["mud"])
 
   def with_water() -> jax.Array:
     drops = jnp.where(layer < table["threshold"], 0.0, layer)
@@ -146,14 +150,15 @@ def water(
   inside = stencil.inside(layer.shape, size)
   thick = (layer * 255.0).astype(jnp.int32) & 0xFF  # wraps, as the reference
   thick = jnp.where(inside, thick, 0)
-  edges = canny.edges(thick, size, low=50, high=150)
+  edges = canny.edges(thick, size, intensity, low=50, high=150)
   rim = _rim(chamfer.distance(edges, _CAP), size, inside, intensity)
-  shine = (thick * rim).astype(jnp.float32)
-  brightest = jnp.where(inside, shine, 0.0).max()
-  shine = shine * (intensity / jnp.maximum(brightest, 1.0))
-  levels = layout.planes(image).astype(jnp.float32)
-  colour = jnp.array(_WATER)[:, None, None]
-  return layout.interleave(levels + colour * shine)
+  shine = keep.keep(thick * rim, intensity)
+  brightest = jnp.maximum(jnp.where(inside, shine, 0).max(), 1)
+  scale = intensity / brightest.astype(jnp.float32)
+  shine = shine.astype(jnp.float32) * scale
+  levels = (c.astype(jnp.float32) for c in packed.of_image(image, intensity))
+  lit = (v + c * shine for v, c in zip(levels, _WATER, strict=True))
+  return packed.interleave(lit, intensity)
 
 
 def _rim(
@@ -163,17 +168,17 @@ def _rim(
   natural: jax.Array,
 ) -> jax.Array:
   """Distances to edges, made into a relief: int32 0..255."""
-  near = stencil.neighbours(distance, size)
+  near = stencil.neighbours(distance, size, natural)
   mean = sum(near.values()) * np.float32(1 / (9 * chamfer.ONE))
   # Sums of 9 are whole numbers below 2**24; a whisker on top keeps multiples
   # of 9 from falling one level.
   coarse = jnp.floor(mean + np.float32(1e-6)).astype(jnp.int32)
   coarse = keep.keep(jnp.clip(coarse, 0, _CAP), natural)
   spread = keep.keep(equalize.equalize(coarse, inside, _CAP + 1), natural)
-  near = stencil.neighbours(spread, size)
+  near = stencil.neighbours(spread, size, natural)
   parts = (weight * near[at] for at, weight in _EMBOSS.items())
   relief = sum(parts, start=jnp.int32(0))
-  near = stencil.neighbours(keep.keep(jnp.clip(relief, 0, 255), natural), size)
+  near = stencil.neighbours(jnp.clip(relief, 0, 255), size, natural)
   total = sum(near.values(), start=jnp.int32(0))
   smooth = (2 * total + 9) // 18  # rounds: never a tie
   return keep.keep(smooth, natural)

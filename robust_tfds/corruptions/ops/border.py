@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
+from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 
@@ -48,6 +49,7 @@ def pad(
   size: layout.Size,
   margin: tuple[int, int],
   channels: int = 1,
+  natural: jax.Array | None = None,
 ) -> jax.Array:
   """The picture with its edge pixels repeated around it.
 
@@ -56,6 +58,7 @@ def pad(
     size: valid (height, width), Python ints or traced.
     margin: rows and columns to add on every side of the canvas.
     channels: values a pixel.
+    natural: see `keep`; with it each axis is padded once, a third of the time.
 
   Returns:
     `[H + 2 * rows, (W + 2 * columns) * channels]`; the canvas beyond the
@@ -64,10 +67,14 @@ def pad(
   height, width = canvas.shape[0], canvas.shape[1] // channels
   rows, columns = margin
   if isinstance(size[0], int) and tuple(size) == (height, width):
-    canvas = jnp.pad(canvas, ((rows, rows), (0, 0)), mode="edge")
     left = jnp.tile(canvas[:, :channels], (1, columns))
     right = jnp.tile(canvas[:, -channels:], (1, columns))
-    return jnp.concatenate([left, canvas, right], axis=1)
+    if natural is not None:
+      left, right = keep.keep(left, natural), keep.keep(right, natural)
+    canvas = jnp.concatenate([left, canvas, right], axis=1)
+    if natural is not None:
+      canvas = keep.keep(canvas, natural)
+    return jnp.pad(canvas, ((rows, rows), (0, 0)), mode="edge")
   y = nearest(jnp.arange(-rows, height + rows), size[0])
   x = nearest(jnp.arange(-columns, width + columns), size[1])
   x = (x[:, None] * channels + jnp.arange(channels)).reshape(-1)

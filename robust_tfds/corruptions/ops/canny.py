@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds.corruptions.ops import border
+from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import stencil
 
@@ -18,13 +19,18 @@ _TAN22 = 13573  # tan(22.5 degrees) * 2**15
 
 
 def edges(
-  levels: jax.Array, size: layout.Size, low: int, high: int
+  levels: jax.Array,
+  size: layout.Size,
+  natural: jax.Array,
+  low: int,
+  high: int,
 ) -> jax.Array:
   """Edge pixels.
 
   Args:
     levels: int32 `[H, W]`, 0..255.
     size: valid (height, width).
+    natural: see `keep`.
     low: weak edges have a magnitude above it.
     high: strong edges have a magnitude above it.
 
@@ -32,12 +38,13 @@ def edges(
     bool `[H, W]`, False outside the picture.
   """
   inside = stencil.inside(levels.shape, size)
-  near = stencil.neighbours(levels, size, border.nearest)
+  near = stencil.neighbours(levels, size, natural, border.nearest)
   dx = sum(w * (near[y, 1] - near[y, -1]) for y, w in _SMOOTH)
   dy = sum(w * (near[1, x] - near[-1, x]) for x, w in _SMOOTH)
   across, down = jnp.abs(dx), jnp.abs(dy)
   magnitude = jnp.where(inside, across + down, 0)
-  around = stencil.shifts(jnp.pad(magnitude, 1))
+  around = stencil.shifts(keep.keep(jnp.pad(magnitude, 1), natural))
+  magnitude = around[0, 0]
   flat = across * _TAN22
   steep = flat + (across << 16)
   y = down << 15

@@ -7,6 +7,8 @@ What a pixel's channels decide together is computed on words too: `pack` and
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import jax
 import jax.numpy as jnp
 
@@ -17,6 +19,16 @@ def pack(image: jax.Array) -> jax.Array:
   """uint8 `[..., 3]` as uint32 `[...]`: red in the low byte."""
   wide = jnp.pad(image, [(0, 0)] * (image.ndim - 1) + [(0, 1)])
   return jax.lax.bitcast_convert_type(wide, jnp.uint32)
+
+
+def of_image(image: jax.Array, natural: jax.Array) -> list[jax.Array]:
+  """The channels of a picture `[H, W, 3]`, int32 `[H, W]`, not stacked.
+
+  Args:
+    image: uint8.
+    natural: see `keep`.
+  """
+  return channels(keep.keep(pack(image), natural))
 
 
 def channels(words: jax.Array) -> list[jax.Array]:
@@ -37,6 +49,17 @@ def rows(words: jax.Array, index: jax.Array) -> jax.Array:
 def join(red: jax.Array, green: jax.Array, blue: jax.Array) -> jax.Array:
   """Packed words of three channels of levels, integers 0..255: uint32."""
   return (red | (green << 8) | (blue << 16)).astype(jnp.uint32)
+
+
+def interleave(channels: Iterable[jax.Array], natural: jax.Array) -> jax.Array:
+  """uint8 `[H, W * 3]` of three planes of levels, truncated and clipped.
+
+  Args:
+    channels: red, green and blue, numbers of any kind `[H, W]`.
+    natural: see `keep`.
+  """
+  levels = (jnp.clip(c.astype(jnp.int32), 0, 255) for c in channels)
+  return bytes_of(join(*levels), natural)
 
 
 def bytes_of(words: jax.Array, natural: jax.Array | None = None) -> jax.Array:

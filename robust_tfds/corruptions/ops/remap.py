@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds.corruptions.ops import border
+from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import layout
 
 UNIT = 32  # OpenCV places samples on a grid of 1 / 32 px (INTER_BITS = 5)
@@ -41,13 +42,16 @@ def reflect(index: jax.Array, valid: int | jax.Array) -> jax.Array:
   return jnp.minimum(folded, 2 * valid - 1 - folded)
 
 
-def affine(words: jax.Array, matrix: jax.Array, size: layout.Size) -> Fine:
+def affine(
+  words: jax.Array, matrix: jax.Array, size: layout.Size, natural: jax.Array
+) -> Fine:
   """cv2.warpAffine(linear, BORDER_REFLECT_101) on its grid of 1 / 32 px.
 
   Args:
     words: packed RGB, uint32 `[H, W]`.
     matrix: float32 `[2, 3]`, from output (x, y, 1) to input (x, y).
     size: valid (height, width).
+    natural: see `keep`: positions are computed once, not in every gather.
   """
   height, width = words.shape
   x = jnp.arange(width, dtype=jnp.float32)
@@ -58,7 +62,9 @@ def affine(words: jax.Array, matrix: jax.Array, size: layout.Size) -> Fine:
     along = jnp.round(row[0] * x).astype(jnp.int32)
     down = jnp.round(row[1] * y + row[2]).astype(jnp.int32)
     half = _GRID // UNIT // 2
-    return (down[:, None] + along + half) // (_GRID // UNIT)
+    along, down = keep.keep(along, natural), keep.keep(down, natural)
+    at = (down[:, None] + along + half) // (_GRID // UNIT)
+    return keep.keep(at, natural)
 
   columns, rows = position(scaled[0]), position(scaled[1])
   across, down = columns & (UNIT - 1), rows & (UNIT - 1)

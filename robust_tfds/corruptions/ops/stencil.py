@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds.corruptions.ops import border
+from robust_tfds.corruptions.ops import keep
 from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.ops import packed
 
@@ -15,19 +16,36 @@ Offset = tuple[int, int]
 
 
 def neighbours(
-  canvas: jax.Array, size: layout.Size, rule: border.Rule = border.reflect101
+  canvas: jax.Array,
+  size: layout.Size,
+  natural: jax.Array,
+  rule: border.Rule = border.reflect101,
 ) -> Mapping[Offset, jax.Array]:
   """The nine shifted copies of `[H, W]`, by (row, column) offset in -1..1.
 
   Args:
     canvas: any dtype.
     size: valid (height, width); pixels beyond it are never read.
+    natural: see `keep`: the canvas is padded once, not for each of the copies.
     rule: where positions outside lie, one of `ops/border.py`.
   """
+  return shifts(keep.keep(_padded(canvas, size, rule), natural))
+
+
+def _padded(
+  canvas: jax.Array, size: layout.Size, rule: border.Rule
+) -> jax.Array:
+  """`[H + 2, W + 2]`: a margin of one around the picture."""
   height, width = canvas.shape
+  if isinstance(size[0], int) and tuple(size) == canvas.shape:
+    for axis, side in enumerate(size):
+      ends = rule(jnp.array([-1, side], jnp.int32), side)
+      before, after = jnp.split(jnp.take(canvas, ends, axis), 2, axis)
+      canvas = jnp.concatenate([before, canvas, after], axis)
+    return canvas
   rows = rule(jnp.arange(-1, height + 1, dtype=jnp.int32), size[0])
   columns = rule(jnp.arange(-1, width + 1, dtype=jnp.int32), size[1])
-  return shifts(packed.columns(packed.rows(canvas, rows), columns))
+  return packed.columns(packed.rows(canvas, rows), columns)
 
 
 def shifts(padded: jax.Array) -> Mapping[Offset, jax.Array]:

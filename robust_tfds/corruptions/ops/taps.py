@@ -84,6 +84,40 @@ def change(
   return _add(nothing, padded, half, turns, axis, stride)
 
 
+def exact(
+  padded: jax.Array,
+  half: jax.Array,
+  turns: jax.Array,
+  axis: int,
+  stride: int = 1,
+) -> jax.Array:
+  """`blur` with whole weights of whole numbers, whatever they sum to.
+
+  Args:
+    padded: as in `blur`, whole numbers of any kind.
+    half: float32 `[R + 1]`, whole numbers; R even. The weighted sum must stay
+      below 2**24, where float32 is exact.
+    turns: as in `blur`.
+    axis: as in `blur`.
+    stride: as in `blur`.
+  """
+  edge = margin(half) * stride
+  shape = inner(padded, half, axis, stride).shape
+
+  def at(distance: int | jax.Array) -> jax.Array:
+    start: list[int | jax.Array] = [0, 0]
+    start[axis] = edge + distance * stride
+    return jax.lax.dynamic_slice(padded, start, shape).astype(jnp.float32)
+
+  def add(turn: jax.Array, total: jax.Array) -> jax.Array:
+    for k in range(_UNROLL):
+      distance = turn * _UNROLL + 1 + k
+      total = total + half[distance] * (at(-distance) + at(distance))
+    return total
+
+  return jax.lax.fori_loop(0, turns, add, half[0] * at(0))
+
+
 def inner(
   padded: jax.Array, half: jax.Array, axis: int, stride: int = 1
 ) -> jax.Array:

@@ -40,6 +40,11 @@ class LayoutTest(parameterized.TestCase):
     got = layout.to_uint8(jnp.array([-7.0, 256.0, 1e9]))
     np.testing.assert_array_equal(got, [0, 255, 255])
 
+  def test_whole_numbers_of_a_known_range(self):
+    levels = np.array([0, 0.99, 1, 254.999, 255, 65535.5, 2**22], np.float32)
+    got = jax.jit(layout.whole)(levels)
+    np.testing.assert_array_equal(got, levels.astype(np.int32))
+
   def test_outside_the_picture_is_cleared(self):
     flat = layout.flat(jnp.asarray(_picture()))
     self.assertIs(layout.mask(flat, layout.Size(3, 4)), flat)

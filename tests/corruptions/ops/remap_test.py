@@ -56,7 +56,7 @@ class AffineTest(absltest.TestCase):
         axis=-1,
       )
       for margin in (0, 4):
-        got = _levels(affine(_words(margin), matrix, _SIZE))
+        got = _levels(affine(_words(margin), matrix, _SIZE, np.int32(1)))
         got = got[: _SIZE.h, : _SIZE.w]
         np.testing.assert_allclose(got, expected, atol=1 / 256)
 

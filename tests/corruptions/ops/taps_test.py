@@ -47,6 +47,22 @@ class TapsTest(parameterized.TestCase):
     np.testing.assert_array_equal(got, np.full(got.shape, 77, np.float32))
     np.testing.assert_array_equal(_change(flat, half, turns, 1), 0)
 
+  @parameterized.parameters((0, 1), (1, 1), (1, 3))
+  def test_whole_weights_are_exact(self, axis, stride):
+    rng = np.random.default_rng(0)
+    picture = rng.integers(0, 256, (12, 18)).astype(np.uint8)
+    half = np.array([30000, 9000, 500, 18, 0], np.float32)
+    padded = _padded(picture, 4, axis, stride)
+    exact = jax.jit(taps.exact, static_argnums=(3, 4))
+    got = exact(padded, half, np.int32(2), axis, stride)
+    expected = scipy.ndimage.correlate1d(
+      picture.reshape(12, -1, stride).astype(np.int64),
+      np.concatenate([half[:0:-1], half]).astype(np.int64),
+      axis=axis,
+      mode="reflect",
+    )
+    np.testing.assert_array_equal(got, expected.reshape(12, 18))
+
   def test_the_change_is_what_blur_adds(self):
     rng = np.random.default_rng(1)
     padded = rng.integers(0, 256, (30, 8)).astype(np.float32)

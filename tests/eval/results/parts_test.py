@@ -127,15 +127,32 @@ class ResumeTest(PartsTest):
     self.assertEqual(self._remaining(lacking=_CELLS), [(0, 30)])
     self.assertEmpty(self._files())
 
-  def test_other_cells_have_parts_of_their_own(self):
-    others = [_cell("clean", "a", "another fingerprint"), *_CELLS[1:]]
+  def test_cells_in_any_order(self):
     self._parts().prepare(_CELLS)
     self._write((0, 30))
-    self.assertEqual(self._remaining(cells=others), [(0, 30)])
-    self.assertEqual(self._remaining(cells=_CELLS[:2]), [(0, 30)])
-    self.assertEqual(self._remaining(), [])
-    # In whatever order they are listed.
     self.assertEqual(self._remaining(cells=_CELLS[::-1]), [])
+
+  def test_other_cells_have_parts_of_their_own(self):
+    # Two shards in one workdir.
+    for cells in (_CELLS[:2], _CELLS[2:]):
+      of = self._parts(cells)
+      self.assertEqual(self._remaining(cells=cells), [(0, 30)])
+      self._write((0, 8), of, cells)
+    for cells in (_CELLS[:2], _CELLS[2:]):
+      self.assertEqual(self._remaining(cells=cells), [(8, 30)])
+
+  @parameterized.parameters(
+    (_CELLS[1:3],),
+    (([_cell("clean", "a", "another fingerprint"), *_CELLS[1:]]),),
+  )
+  def test_parts_of_the_same_cells_in_another_run_go(self, others):
+    # Two that both make a cell do not live at once.
+    self._parts().prepare(_CELLS)
+    self._write((0, 30))
+    (file,) = self._files()
+    file.with_name("rows-000000000-000000001-host-0-of-1.npz").touch()
+    self.assertEqual(self._remaining(cells=others), [(0, 30)])
+    self.assertFalse(file.parent.exists())
 
   def test_they_are_removed_and_the_folder_with_the_last(self):
     one, other = self._parts(), self._parts(_CELLS[:2])

@@ -16,7 +16,6 @@ from absl.testing import parameterized
 from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval import compare
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
@@ -72,9 +71,9 @@ class RunTest(parameterized.TestCase):
     with fake_bucket.counted() as counts:
       _run(workdir)  # reads only, but for what a start always writes
     self.assertEqual(there, _files(workdir))
-    self.assertLess(counts["write"], 10)
+    self.assertLess(counts["write"], 20)
 
-  def test_score_and_compare_read_and_write_buckets(self):
+  def test_a_score_reads_and_writes_buckets(self):
     workdir = fake_bucket.upload(self.local, self.bucket / "run")
     tables = []
     for source, out in (
@@ -83,12 +82,8 @@ class RunTest(parameterized.TestCase):
     ):
       rescore.score([source], out, readers_base.Options())
       tables.append(_files(out))
-      run = compare.read(source)
-      lines = compare.compare(run, compare.read(workdir))
-      compare.write(lines, (run.model, "other"), out / "compared")
-      self.assertTrue(paths.is_file(out / "compared/comparison.png"))
-    self.assertEqual(tables[0]["table.csv"], tables[1]["table.csv"])
     self.assertCountEqual(tables[0], tables[1])
+    self.assertEqual(tables[0]["table.csv"], tables[1]["table.csv"])
 
   def test_data_and_checkpoint_lie_in_a_bucket(self):
     folder = Workdir(paths.of(self.local)).model_folder("digits_cnn")
@@ -173,7 +168,7 @@ class CommandTest(parameterized.TestCase):
   @parameterized.parameters(
     ("write", "*/recipe.json"),
     ("write", "*/cells/*"),
-    ("wrote", "*/cells/*/note.json"),
+    ("wrote", "*/cells/*"),
     ("write", "*/table.csv"),
   )
   @pytest.mark.slow

@@ -34,17 +34,19 @@ def _loaded(weights="w", dtype="float32", **spec) -> models_lib.LoadedModel:
   return models_lib.LoadedModel(None, changed, weights, dtype)
 
 
-def _cells(plan=None, loaded=None, limit=0, content="abc"):
+def _cells(plan=None, loaded=None, limit=0, content="abc", chosen=None):
   builder = stored_examples.Builder(
     [stored_examples.example(i) for i in range(3)]
   )
   source = inputs.Source(builder, "test", batch_size=1, limit=limit)
   data = types.SimpleNamespace(of=lambda _: source)
+  plan = plan or _plan()
   return fingerprints.cells(
-    plan or _plan(),
+    plan,
     data,
     {"digits_cnn": loaded or _loaded()},
     types.SimpleNamespace(sha256=lambda _: content),
+    plan.cells if chosen is None else chosen,
   )
 
 
@@ -60,8 +62,14 @@ class CellsTest(parameterized.TestCase):
     self.assertLen(set(configs), 5)
     self.assertLen({c.fingerprint for c in cells}, 5)
 
+  def test_of_some_as_of_all(self):
+    chosen = _plan().cells[1::2]
+    self.assertEqual(_cells(chosen=chosen), _cells()[1::2])
+    self.assertEqual([(c.model, c.condition) for c in _cells()], _plan().cells)
+
   def test_models_one_after_the_other(self):
     plan = _plan()
+    chosen = [(label, c) for label in "ab" for c in plan.conditions]
     source = inputs.Source(
       stored_examples.Builder([stored_examples.example(0)]),
       "test",
@@ -69,9 +77,8 @@ class CellsTest(parameterized.TestCase):
     )
     data = types.SimpleNamespace(of=lambda _: source)
     loaded = {"a": _loaded("1"), "b": _loaded("2")}
-    cells = fingerprints.cells(
-      plan, data, loaded, types.SimpleNamespace(sha256=lambda _: "abc")
-    )
+    contents = types.SimpleNamespace(sha256=lambda _: "abc")
+    cells = fingerprints.cells(plan, data, loaded, contents, chosen)
     self.assertEqual([c.model for c in cells], ["a"] * 5 + ["b"] * 5)
 
   def test_what_must_not_matter(self):

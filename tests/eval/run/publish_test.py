@@ -38,23 +38,51 @@ def _scored() -> base.Scored:
   return base.Scored(rows, cells, {cells[1]: np.array([[1, 2]])})
 
 
-class PublishTest(absltest.TestCase):
-  def test_table_and_timing(self):
-    workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
+def _columns(correct: int) -> dict[str, np.ndarray]:
+  label = np.zeros(4, np.int32)
+  top5 = np.tile(np.arange(5, dtype=np.int32), (4, 1))
+  top5[correct:] += 1
+  return {
+    "example_id": np.array(list("abcd")),
+    "label": label,
+    "top5": top5,
+    "score": np.ones((4, 5), np.float32),
+  }
+
+
+class OutcomeTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
+    self.plan = _plan()
+    self.cells = [Cell(m, "digits_c", c) for m, c in self.plan.cells]
+    data = types.SimpleNamespace(decoded={"digits_c/clean/1.0.0": (4, 4)})
+    self.outcome = publish.Outcome(self.plan, self.workdir, data, None)
+
+  def test_table_and_timing_of_cells_in_any_order(self):
     stages = timing.Stages()
     stages.add("wall", 2.0)
-    sources = [
-      types.SimpleNamespace(waited_s=w, decoded=4, decoding_s=1.0)
-      for w in (0.5, 0.25)
-    ]
-    data = types.SimpleNamespace(sources=sources)
-    scored = _scored()
+    for i, cell in enumerate(self.cells[::-1]):
+      said = self.outcome.add(cell, _columns(i))
+      self.assertEqual(said, f"digits_cnn error {1 - i / 4:.3f}")
     with mock.patch.object(reports, "write_all") as write_all:
-      publish.publish(_plan(), workdir, data, stages, scored)
+      rows = self.outcome.publish(self.cells, stages)
     write_all.assert_not_called()  # config.reports is False
-    self.assertEqual(table.read(workdir.table_path), scored.rows)
-    took = json.loads(workdir.timing_path.read_text())
-    self.assertEqual(took, {"waited_s": 0.75, "wall_s": 2.0, "input_rate": 4.0})
+    self.assertEqual(table.read(self.workdir.table_path), rows)
+    listed = [r for r in rows if r.metric == "error"]
+    self.assertEqual(
+      [(r.config, r.value) for r in listed],
+      [(c.condition.config, i / 4) for i, c in enumerate(self.cells)],
+    )
+    took = json.loads(self.workdir.timing_path.read_text())
+    want = {"wall_s": 2.0, "reads": {"digits_c/clean/1.0.0": 1.0}}
+    self.assertEqual(took, want)
+
+  def test_all_cells_have_to_be_added(self):
+    self.outcome.add(self.cells[0], _columns(0))
+    with self.assertRaises(KeyError):
+      self.outcome.publish(self.cells, timing.Stages())
+    self.assertFalse(self.workdir.table_path.exists())
 
 
 class ContextTest(parameterized.TestCase):

@@ -1,11 +1,16 @@
 """What a task has that overrides nothing, and how cells become a table."""
 
+import types
+
 import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.pipeline import blocks
+from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import show
 from robust_tfds.eval.results import facts
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.cell import Summary
@@ -65,8 +70,10 @@ class TaskTest(absltest.TestCase):
   def test_defaults(self):
     task = self.task
     self.assertIs(task.transform(None), predict.unchanged)
-    source = object()
-    self.assertIs(task.batches(source, _FOG, None), source)
+    source = types.SimpleNamespace(shape=(2, 3, 3), host=inputs.Host())
+    reader = task.reader(source, [_FOG], {})
+    self.assertIsInstance(reader, blocks.PictureReader)
+    self.assertIsInstance(task.show(None, {}), show.PictureShow)
     self.assertEqual(task.images_per_example(_FOG), 1)
     self.assertEqual(task.model_classes(10), (10,))
     self.assertEqual(task.label_feature({"label": "l"}), "l")
@@ -79,6 +86,27 @@ class TaskTest(absltest.TestCase):
       with self.assertRaisesRegex(NotImplementedError, "mean has no"):
         method()
 
+  def test_facts_of_examples_are_those_of_valid_rows(self):
+    batch = inputs.Batch(
+      image=np.zeros((3, 1)),
+      size=np.zeros((3, 2)),
+      mask=np.array([True, True, False]),
+      example_id=["a", "long", ""],
+      group_id=["g", "g", ""],
+      frame=np.array([0, 2, 0], np.int32),
+      label=np.array([5, 6, -1], np.int32),
+    )
+    columns = self.task.example_columns(batch)
+    self.assertEqual(
+      {name: values.tolist() for name, values in columns.items()},
+      {
+        "example_id": ["a", "long"],
+        "group_id": ["g", "g"],
+        "frame": [0, 2],
+        "label": [5, 6],
+      },
+    )
+
   def test_no_baseline(self):
     self.task.check_baseline(["a"])
     task = _Mean(base.Setting("d", baseline="alexnet"))
@@ -87,6 +115,21 @@ class TaskTest(absltest.TestCase):
 
   def test_settings_of_other_data_are_one(self):
     self.assertEqual(base.Setting("d", data={"a": 1}), base.Setting("d"))
+
+
+class ScorerTest(absltest.TestCase):
+  def test_cells_in_any_order_make_the_same_table(self):
+    task, cells = _Pairs(base.Setting("d")), list(_cells())
+    scorer = base.Scorer(task, {"add": 1})
+    rows = [scorer.add(cell, columns) for cell, columns in cells[::-1]]
+    self.assertEqual([r.value for (r,) in rows], [7.0, 3.0])
+    listed = [cell for cell, _ in cells]
+    self.assertEqual(
+      scorer.scored(listed).rows, task.score(cells, {"add": 1}).rows
+    )
+    # A table of some.
+    (row, *_) = scorer.scored(listed[1:]).rows
+    self.assertEqual(row.config, "fog_1")
 
 
 class ScoreTest(absltest.TestCase):

@@ -23,6 +23,7 @@ from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks import detection
 from robust_tfds.eval.tasks.parts import masks
 from robust_tfds.models.detection.detector import DetectorSpec
+from tests.eval import read_counts
 
 _TASK = detection.Detection(base.Setting("coco_c"))
 
@@ -119,6 +120,9 @@ class RunTest(absltest.TestCase):
 
   def test_prepared_equals_on_the_fly(self):
     read = self._run("prepared", source="prepared")
+    for name, sets in (("first", 1), ("prepared", 5)):
+      reads = read_counts.of(self.base / name)
+      self.assertEqual(list(reads.values()), [1.0] * sets)  # each once
 
     def values(rows):
       return {(r.config, r.corruption, r.metric): r.value for r in rows}
@@ -234,6 +238,7 @@ class ReduceTest(absltest.TestCase):
       example_id=["a", ""],
       group_id=["a", ""],
       frame=np.zeros(2, np.int32),
+      label=np.array([-1, -1], np.int32),
       examples=[{"image_id": 4}],
       size=np.array([[4, 4], [4, 4]]),
     )
@@ -244,7 +249,10 @@ class ReduceTest(absltest.TestCase):
     }
     got = _TASK.columns(batch, outputs, Condition())
     self.assertEqual(got["boxes"].shape, (1, 3, 4))
-    self.assertEqual(got["image_id"].tolist(), [4])
+    facts = _TASK.example_columns(batch)
+    self.assertEqual(facts["image_id"].tolist(), [4])
+    self.assertEqual(facts["example_id"].tolist(), ["a"])
+    self.assertNotIn("label", facts)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks import frames
 from robust_tfds.eval.tasks.parts import label_space
 from tests.datasets import natural_videos
+from tests.eval import read_counts
 from tests.eval.tasks import level_model
 
 _MODEL = "tests.eval.tasks.level_model:build"
@@ -59,6 +60,8 @@ class DigitsTest(parameterized.TestCase):
   def test_rows_follow_from_the_predictions(self):
     columns = self._cell("digits_cnn")
     self.assertLen(columns["frame"], 2520)
+    reads = read_counts.of(self.base / "first")
+    self.assertEqual(list(reads.values()), [1.0])  # for all models
     kept = columns["reviewed"]
     correct = columns["top5"][:, 0] == columns["label"]
     sets = columns["group_id"], columns["frame"]

@@ -26,6 +26,7 @@ from robust_tfds.eval.run import runner
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks import sequences
 from tests import accelerators
+from tests.eval import read_counts
 from tests.eval import tiny_config
 
 _COMMON = conditions.SEQUENCES.names("common")
@@ -59,7 +60,11 @@ def _columns(logits, condition):
   padded = np.concatenate([logits, logits[:1]])
   reduced = jax.jit(_TASK.reducer(condition))(padded)
   outputs = {k: np.asarray(v) for k, v in reduced.items()}
-  return _TASK.columns(_batch(len(logits)), outputs, condition)
+  batch = _batch(len(logits))
+  return {
+    **_TASK.example_columns(batch),
+    **_TASK.columns(batch, outputs, condition),
+  }
 
 
 class ReduceTest(parameterized.TestCase):
@@ -266,6 +271,10 @@ class RunTest(parameterized.TestCase):
   def test_prepared_equals_on_the_fly(self, codec):
     flown = self._run(f"fly_{codec}", codec=codec)
     read = self._run(f"prepared_{codec}", codec=codec, source="prepared")
+    # Every set once: one on the fly, one a condition where they are prepared.
+    for name, sets in (("fly", 1), ("prepared", 3)):
+      reads = read_counts.of(self.base / f"{name}_{codec}")
+      self.assertEqual(list(reads.values()), [1.0] * sets)
     self.assertEqual(self._values(flown), self._values(read))
     for config in ("clean", "shot_noise_2", "motion_blur"):
       one, two = (

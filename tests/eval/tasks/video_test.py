@@ -24,6 +24,7 @@ from robust_tfds.eval.run import rescore
 from robust_tfds.eval.run import runner
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks import video
+from tests.eval import read_counts
 
 
 def _task(dataset="ucf101_p", **setting):
@@ -144,11 +145,8 @@ class TableTest(absltest.TestCase):
       label=np.array([3, -1], np.int32),
       examples=[{"shift": b"old_person", "category": b"Age"}],
     )
-    outputs = {
-      "top5": np.tile(np.arange(5), (2, 1)),
-      "score": np.full((2, 5), 0.2),
-    }
-    got = _task().columns(batch, outputs, Condition())
+    got = _task().example_columns(batch)
+    self.assertEqual(got["label"].tolist(), [3])
     self.assertEqual(got["shift"].tolist(), ["old_person"])
     self.assertEqual(got["category"].tolist(), ["Age"])
 
@@ -241,6 +239,9 @@ class RunTest(absltest.TestCase):
 
   def test_prepared_equals_on_the_fly(self):
     read = self._run("prepared", source="prepared")
+    for name, sets in (("first", 1), ("prepared", 4)):
+      reads = read_counts.of(self.base / name)
+      self.assertEqual(list(reads.values()), [1.0] * sets)  # each once
 
     def values(rows):
       return {(r.config, r.corruption, r.metric): r.value for r in rows}

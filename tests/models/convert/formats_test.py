@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import pathlib
 import pickle
 import struct
 import sys
@@ -18,8 +19,62 @@ from absl.testing import parameterized
 from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.convert import formats
 from robust_tfds.models.convert import match
+from tests import fake_bucket
 from tests.models.convert import checkpoints
+
+
+class BucketTest(checkpoints.Case):
+  @parameterized.parameters(
+    "npz", "safetensors", "caffemodel", "orbax", "torch"
+  )
+  def test_every_format_is_read_from_a_bucket(self, kind):
+    flat = checkpoints.drawn("digits_linear")
+    local = self._written(kind, flat)
+    there = fake_bucket.upload(
+      local, fake_bucket.create(self) / "checkpoints" / local.name
+    )
+    expected = formats.read(local)
+    self.assertNotEmpty(expected)
+    for path in (there, str(there)):
+      got = formats.read(path)
+      self.assertEqual(list(got), list(expected))
+      for name, array in expected.items():
+        np.testing.assert_array_equal(got[name], array)
+
+  def _written(self, kind, flat) -> pathlib.Path:
+    path = self.folder / f"weights.{kind}"
+    if kind == "npz":
+      return self.npz(checkpoints.as_torch(flat))
+    if kind == "caffemodel":
+      arrays = checkpoints.as_torch(flat)
+      path.write_bytes(checkpoints.caffemodel(arrays, old=False))
+    elif kind == "safetensors":
+      from safetensors import numpy as safetensors
+
+      safetensors.save_file(checkpoints.as_torch(flat), path)
+    elif kind == "orbax":
+      import orbax.checkpoint as ocp
+
+      with ocp.StandardCheckpointer() as checkpointer:
+        checkpointer.save(path, variables_lib.nest(flat))
+    else:
+      torch = pytest.importorskip("torch", reason="the extra `convert`")
+      path = path.with_suffix(".pth")
+      arrays = checkpoints.as_torch(flat)
+      torch.save({k: torch.from_numpy(a) for k, a in arrays.items()}, path)
+    return path
+
+  def test_refusals_name_the_bucket(self):
+    bucket = fake_bucket.create(self)
+    with self.assertRaisesRegex(FileNotFoundError, f"{bucket}/a.npz"):
+      formats.read(bucket / "a.npz")
+    (bucket / "a.npz").write_bytes(b"no archive")
+    with self.assertRaisesRegex(errors.UserError, f"^{bucket}/a.npz: not a"):
+      formats.read(bucket / "a.npz")
+    with self.assertRaisesRegex(errors.UserError, "nothing here opens x://"):
+      formats.read("x://b/a.npz")
 
 
 class FormatTest(checkpoints.Case):

@@ -43,10 +43,7 @@ class ColumnsTest(absltest.TestCase):
       "score": np.ones((3, 5), np.float32),
     }
     got = top_k.columns(batch, outputs)
-    self.assertEqual(got["example_id"].tolist(), ["a", "b"])
-    self.assertEqual(got["group_id"].tolist(), ["g", "h"])
-    self.assertEqual(got["frame"].tolist(), [0, 4])
-    self.assertEqual(got["label"].tolist(), [1, 2])
+    self.assertEqual(got.keys(), {"top5", "score"})
     np.testing.assert_array_equal(got["top5"], outputs["top5"][:2])
     self.assertEqual({len(column) for column in got.values()}, {2})
 
