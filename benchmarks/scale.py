@@ -71,7 +71,7 @@ FETCH = Cost(0.004, "ms", "its outputs back, with columns", _PIPELINE)
 HOST = Cost(
   0.012, "ms", "all else of an image and condition, writing included",
   "what of a run is not corrupting and not the model, 0.013 to 0.035 ms (the same"
-  " command), of it decoding / 96", estimate=True,
+  " command) with its share of decoding", estimate=True,
 )  # fmt: skip
 MASKS = Cost(
   3.4, "ms", "run lengths of a picture's 100 masks", "benchmarks.detection"
