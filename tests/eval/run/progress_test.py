@@ -1,6 +1,7 @@
 """Progress lines."""
 
 import io
+from unittest import mock
 
 from absl.testing import absltest
 
@@ -22,6 +23,23 @@ class ProgressTest(absltest.TestCase):
     out = io.StringIO()
     progress.Progress(1, 0, 5, stream=out, quiet=True).cells(1, "x")
     self.assertEqual(out.getvalue(), "")
+
+  def test_time_left_follows_the_seconds_of_this_starts_work(self):
+    with mock.patch.object(progress.time, "perf_counter") as clock:
+      clock.return_value = 100.0
+      p = progress.Progress(10, 0, 1000, stream=io.StringIO())
+      self.assertIsNone(p.left_s())
+      p.less(400)  # an earlier start's parts
+      p.stood_still(20.0)  # compilation
+      clock.return_value = 130.0
+      p.images(30, "fog_3")
+    # 30 of 600 in 30 - 20 s.
+      self.assertAlmostEqual(p.left_s(), 570 * 10 / 30, places=6)
+
+  def test_nothing_is_left_where_parts_hold_all(self):
+    p = progress.Progress(2, 0, 10, stream=io.StringIO())
+    p.less(10)
+    self.assertEqual(p.left_s(), 0.0)
 
 
 if __name__ == "__main__":
