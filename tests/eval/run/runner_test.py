@@ -428,6 +428,22 @@ class BlocksTest(absltest.TestCase):
     (new / "table.csv").unlink()
     return new
 
+  def test_a_record_that_is_damaged(self):
+    workdir = self._copy("damaged_record")
+    (file,) = (workdir / "data" / "digits_c" / "clean").rglob("*.tfrecord*")
+    data = bytearray(file.read_bytes())
+    data[len(data) * 3 // 4] ^= 255
+    file.write_bytes(data)
+    with self.assertRaisesRegex(
+      errors.UserError,
+      f"^{file.parent}: an example of digits_c/clean.* corrupted record .* remo",
+    ):
+      _run(workdir, limit=0)
+    self.assertFalse((workdir / "parts").exists())
+    shutil.rmtree(file.parent)
+    _run(workdir, limit=0)
+    self.assertEqual(self._result(workdir), self.result)
+
   def test_two_blocks_equal_one_and_each_digit_is_decoded_once(self):
     workdir, decoded = self._copy("two"), []
     read = inputs.Source._read
