@@ -183,6 +183,11 @@ class Parts:
     self._remove_left()
     disk.remove_empty(self._folder.parent)
 
+  def remove_empty(self) -> None:
+    """Removes the folder of a run that stops, if no part is in it."""
+    disk.remove_empty(self._folder)
+    disk.remove_empty(self._folder.parent)
+
   def _whole(self) -> set[Range]:
     """Ranges of which every host has a part; no row is in two of them.
 
