@@ -113,7 +113,7 @@ class Scratch:
   """
 
   def __init__(self, parent: str | os.PathLike | None = None):
-    """Removes what killed builds left, and makes a folder.
+    """Makes a folder.
 
     Args:
       parent: where; the system's folder for temporary files by default.
@@ -121,11 +121,9 @@ class Scratch:
     Raises:
       UserError: the parent cannot be written.
     """
-    above = pathlib.Path(parent or tempfile.gettempdir()).expanduser()
+    above = _above(parent)
     try:
       above.mkdir(parents=True, exist_ok=True)
-      for left in above.glob(f"{_PREFIX}*"):
-        _discard(left)
       self.folder, self._lock = _locked(above)
     except OSError as e:
       raise errors.UserError(
@@ -159,6 +157,21 @@ class Scratch:
     if self._lock is not None:
       os.close(self._lock)
       self._lock = None
+
+
+def discard_leftovers(parent: str | os.PathLike | None = None) -> None:
+  """Removes the folders of builds that were killed.
+
+  Args:
+    parent: as of a `Scratch`; it need not be there.
+  """
+  with contextlib.suppress(OSError):  # a parent that cannot be read
+    for left in _above(parent).glob(f"{_PREFIX}*"):
+      _discard(left)
+
+
+def _above(parent: str | os.PathLike | None) -> pathlib.Path:
+  return pathlib.Path(parent or tempfile.gettempdir()).expanduser()
 
 
 def _locked(above: pathlib.Path) -> tuple[pathlib.Path, int | None]:

@@ -150,7 +150,8 @@ class Series:
     self._scratch: scratch_lib.Scratch | None = None
 
   def __enter__(self) -> Series:
-    """Itself."""
+    """Itself, after what killed builds left was removed."""
+    scratch_lib.discard_leftovers(self._scratch_dir)
     return self
 
   def __exit__(

@@ -65,14 +65,15 @@ class ScratchTest(absltest.TestCase):
     theirs = pathlib.Path(other.stdout.readline().strip())
     (self.parent / "own").mkdir()
     ours = scratch.Scratch(self.parent)
+    scratch.discard_leftovers(self.parent)
     self.assertTrue(theirs.is_dir())  # it lives
     other.send_signal(signal.SIGKILL)
     other.communicate()
-    third = scratch.Scratch(self.parent)
+    scratch.discard_leftovers(self.parent)
     self.assertFalse(theirs.is_dir())
     self.assertTrue(ours.folder.is_dir())
     ours.remove()
-    third.remove()
+    scratch.discard_leftovers(self.parent / "none")
     self.assertEqual(os.listdir(self.parent), ["own"])
 
   def test_no_room(self):

@@ -156,8 +156,8 @@ def _unit_pixels(
       rows = rows.reshape(units.down, _SIDE, -1).transpose(1, 0, 2)
     else:
       index = np.arange(_SIDE * units.down).reshape(units.down, _SIDE).T
-      index = jnp.minimum(index, size[0] - 1)
-      rows = rows.at[index].get(mode="promise_in_bounds")
+      inside = jnp.minimum(index, size[0] - 1)
+      rows = rows.at[inside].get(mode="promise_in_bounds")
     missing = 3 * (_SIDE * units.across - width)
     return jnp.pad(rows, ((0, 0), (0, 0), (0, missing))) if missing else rows
 
@@ -360,7 +360,7 @@ def _to_rgb(
   pairs = samples.reshape(4, 2, 8, _BLOCKS, count)[..., :_LUMA_BLOCKS, :]
   luma = pairs.reshape(4, 2, 8, 2, 2, count).transpose(3, 0, 1, 4, 2, 5)
   sides = _near(fancy, wide[1:9], wide[:8], wide[2:])
-  levels = []
+  levels: list[jax.Array] = []
   for column, side in enumerate(sides):
     sums = (3 * wide[1:9] + side + 8 - column) >> 4
     blue, red = (sums[:, :, i].reshape(2, 4, 2, 8, count) - 128 for i in (0, 1))

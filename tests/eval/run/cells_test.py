@@ -394,7 +394,7 @@ class MemoryTest(_MakerTest):
     with mock.patch(f"{__name__}._Outputs", Slow):
       self._make(a=Counting(), b=Counting(1))
     self.assertEqual(flying, [0])
-    self.assertBetween(most[0], 2, 2 * cells_lib._IN_FLIGHT + 1)
+    self.assertBetween(most[0], 2, 2 * cells_lib.IN_FLIGHT + 1)
 
   def test_pixels_are_given_back_when_all_conditions_saw_them(self):
     held, most = [0], [0]

@@ -163,7 +163,8 @@ class RunnerTest(parameterized.TestCase):
 
   def test_damaged_cells_are_named_and_repaired(self):
     workdir = self._copy("damaged")
-    shutil.copytree(self.base / "first" / "cells", workdir / "cells")
+    for folder in ("cells", "examples"):
+      shutil.copytree(self.base / "first" / folder, workdir / folder)
     fog, noise = (
       workdir / f"cells/digits_cnn/digits_c/{name}/seed0"
       for name in ("brightness_3", "gaussian_noise_1")
