@@ -200,7 +200,15 @@ class Source:
       decoders=decoders,
       read_config=tfds.ReadConfig(interleave_cycle_length=1),
     )
-    return iter(tfds.as_numpy(dataset.prefetch(tf.data.AUTOTUNE)))
+    try:
+      yield from tfds.as_numpy(dataset.prefetch(tf.data.AUTOTUNE))
+    except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as e:
+      reason = (e.message or type(e).__name__).rpartition("}} ")[2]
+      raise errors.UserError(
+        f"{self.builder.data_dir}: an example of {self.builder.info.full_name}"
+        f" cannot be read: {reason}. If it could be before, remove this folder"
+        " and run the same command again: the set is prepared anew."
+      ) from e
 
   def _array_record_examples(
     self, begin: int, end: int, decoders: Any

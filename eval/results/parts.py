@@ -104,9 +104,12 @@ class Parts:
         if (name.first, name.last) not in whole:
           # Blocks may have other sizes now: no row may be in two parts.
           disk.remove(self._folder / str(name))
-      for folder in disk.below(self._folder.parent, 1):
-        if folder != self._folder and self._is_left(folder):
-          disk.remove(folder)
+      self._remove_left()
+
+  def _remove_left(self) -> None:
+    for folder in disk.below(self._folder.parent, 1):
+      if folder != self._folder and self._is_left(folder):
+        disk.remove(folder)
 
   def _is_left(self, folder: epath.Path) -> bool:
     """Whether other parts are of these cells too, and so of no run that lives.
@@ -159,7 +162,12 @@ class Parts:
     Raises:
       UserError: a damaged part, which is removed.
     """
-    names = sorted(n for n in self._names() if n.hosts == self._hosts)
+    whole = self._whole()
+    names = sorted(
+      n
+      for n in self._names()
+      if n.hosts == self._hosts and (n.first, n.last) in whole
+    )
     size = sum(paths.state(self._folder / str(n)).size for n in names)
     each = max(size // max(len(cells), 1), 1)
     step = max(_MOST_BYTES // each, 1)
@@ -167,18 +175,36 @@ class Parts:
       yield from self._some(names, cells[start : start + step])
 
   def remove(self) -> None:
-    """Removes all parts, when the cells are finished."""
+    """Removes all parts, when the cells are finished.
+
+    Those of other runs over these cells too, such as a shard's that was killed.
+    """
     disk.remove(self._folder)
+    self._remove_left()
+    disk.remove_empty(self._folder.parent)
+
+  def remove_empty(self) -> None:
+    """Removes the folder of a run that stops, if no part is in it."""
+    disk.remove_empty(self._folder)
     disk.remove_empty(self._folder.parent)
 
   def _whole(self) -> set[Range]:
-    """Ranges of which every host has a part."""
-    names = self._names()
+    """Ranges of which every host has a part; no row is in two of them.
+
+    A run that lost its lock while it wrote may leave a part that overlaps.
+    """
+    names = [n for n in self._names() if n.hosts == self._hosts]
     of_hosts = [
       {(n.first, n.last) for n in names if n.host == host}
       for host in range(self._hosts)
     ]
-    return set.intersection(*of_hosts)
+    out: set[Range] = set()
+    place = 0
+    for first, last in sorted(set.intersection(*of_hosts)):
+      if first >= place:
+        out.add((first, last))
+        place = last
+    return out
 
   def _some(
     self, names: Sequence[_Name], cells: Sequence[Cell]
@@ -223,6 +249,12 @@ class Parts:
       return set(_about(path))
     except errors.UserError:
       return set()
+
+
+def forget(workdir: Workdir, cells: Sequence[Cell]) -> None:
+  """Removes all parts in which one of some cells is; the run holds their lock."""
+  of = Parts(workdir, cells)
+  of.remove()
 
 
 class PartWriter:

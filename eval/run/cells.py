@@ -124,7 +124,11 @@ class CellMaker:
     images = sum(self._task.images_per_example(c.condition) for c in lacking)
     self._progress.less(images * (source.share - rows_left))
     if ranges:
-      _Pass(self, parts, lacking, source).run(ranges)
+      try:
+        _Pass(self, parts, lacking, source).run(ranges)
+      except BaseException:
+        parts.remove_empty()
+        raise
     hosts.barrier(self._host, f"parts written {lacking[0].place}")
     if self._host.index == 0:
       job = functools.partial(self._assemble, parts, lacking, source)

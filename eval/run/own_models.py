@@ -16,6 +16,7 @@ import dataclasses
 import io
 import json
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -26,6 +27,8 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds import reading
 from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import parts
+from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import likeness
 from robust_tfds.eval.run import probe
@@ -90,14 +93,17 @@ def _is_numbers(leaf: Any) -> bool:
     return False
 
 
-def continue_or_claim(workdir: Workdir, own: Mapping[str, OwnModel]) -> None:
+def continue_or_claim(
+  workdir: Workdir, own: Mapping[str, OwnModel], cells: Sequence[Cell]
+) -> None:
   """Refuses other models than the finished cells are of; notes new ones.
 
-  A model without finished cells is new: nothing can be mixed.
+  A model without finished cells may be another one: what parts hold of it goes.
 
   Args:
     workdir: of the run.
     own: label -> the model as it is now.
+    cells: that the run makes, and whose lock it holds.
 
   Raises:
     UserError: says what changed, or that what to compare with is not there.
@@ -106,21 +112,32 @@ def continue_or_claim(workdir: Workdir, own: Mapping[str, OwnModel]) -> None:
     return
   finished = collections.Counter(cell.model for cell in workdir.cells())
   for label, model in own.items():
-    _continue_or_claim(workdir, label, model, finished[label])
-
-
-def _continue_or_claim(
-  workdir: Workdir, label: str, model: OwnModel, finished: int
-) -> None:
-  folder = workdir.model_folder(label)
-  if not finished:
+    if finished[label]:
+      _continue(workdir, label, model, finished[label])
+      continue
+    folder = workdir.model_folder(label)
+    if not _is_noted(folder, model):
+      # Before the note: a kill between them changes nothing.
+      parts.forget(workdir, [cell for cell in cells if cell.model == label])
     folder.mkdir(parents=True, exist_ok=True)
     disk.write_text(
       _note(folder), json.dumps(model.note(), sort_keys=True) + "\n"
     )
     _write_answers(folder, model.answers)
-    return
-  changes = _changes(folder, model)
+
+
+def _is_noted(folder: epath.Path, model: OwnModel) -> bool:
+  """Whether a folder's note is of this model as it is now."""
+  try:
+    return not _changes(folder, model)
+  except errors.UserError:  # there is none, or it is damaged
+    return False
+
+
+def _continue(
+  workdir: Workdir, label: str, model: OwnModel, finished: int
+) -> None:
+  changes = _changes(workdir.model_folder(label), model)
   if changes:
     raise errors.UserError(
       f"{workdir.path} holds {finished} finished cells of {label}, and"

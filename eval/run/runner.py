@@ -79,23 +79,32 @@ class Runner:
     with self._locked():
       with self._preparing():
         loaded, truth, cells = self._prepare()
-      fingerprints.check_finished(self.workdir, cells)
+        alike = self._comparable(loaded, self._opened())
+      fingerprints.check_finished(self.workdir, [*cells, *alike])
       outcome = publish.Outcome(self.plan, self.workdir, self.data, truth)
       self._make(cells, loaded, outcome)
       rows: list[table.Row] = []
       if self.host.index == 0:
-        rows = self._publish(cells, outcome)
+        rows = self._publish(cells, loaded, outcome)
       hosts.barrier(self.host, "end")
     return rows
 
   def _publish(
-    self, cells: Sequence[Cell], outcome: publish.Outcome
+    self,
+    cells: Sequence[Cell],
+    loaded: Mapping[str, models_lib.LoadedModel],
+    outcome: publish.Outcome,
   ) -> list[table.Row]:
     """Writes the table and the reports, if all cells are there."""
     others = self._others(cells)
     if others is None:
       return []
     with self._alone():
+      # Who opens a set waits for the other hosts, which are not here.
+      alone = self.host.count == 1
+      conditions = self.plan.conditions if alone else self._opened()
+      alike = self._comparable(loaded, conditions)
+      fingerprints.check_finished(self.workdir, alike)
       for cell in others:
         outcome.add(cell, self.workdir.columns(cell))
       place = {chosen: i for i, chosen in enumerate(self.plan.cells)}
@@ -103,13 +112,35 @@ class Runner:
       listed.sort(key=lambda c: place[c.model, c.condition])
       return outcome.publish(listed, self.stages)
 
+  def _comparable(
+    self,
+    loaded: Mapping[str, models_lib.LoadedModel],
+    conditions: Sequence[Condition],
+  ) -> list[Cell]:
+    """Cells of other shards as this one would make them, of its own models.
+
+    Shards that were started with other weights are no parts of one table.
+    """
+    chosen = [c for c in self._elsewhere() if c[0] in loaded]
+    return self._cells(loaded, [c for c in chosen if c[1] in conditions])
+
+  def _opened(self) -> Sequence[Condition]:
+    """Conditions of which this shard has opened the set."""
+    if self.plan.fly:
+      return self.plan.conditions
+    return [condition for _, condition in self._chosen]
+
+  def _elsewhere(self) -> list[tuple[str, Condition]]:
+    """(label, condition) of the cells of other shards."""
+    mine = set(self._chosen)
+    return [chosen for chosen in self.plan.cells if chosen not in mine]
+
   def _others(self, cells: Sequence[Cell]) -> list[Cell] | None:
     """The cells of other shards, if all are finished."""
-    mine, planned = set(self._chosen), self.plan.cells
+    planned = self.plan.cells
     elsewhere = [
       Cell(label, self.plan.dataset, condition, self.plan.seed)
-      for label, condition in planned
-      if (label, condition) not in mine
+      for label, condition in self._elsewhere()
     ]
     missing = sum(not self.workdir.done(cell) for cell in elsewhere)
     if missing:
@@ -186,10 +217,10 @@ class Runner:
       for label in dict.fromkeys(label for label, _ in self._chosen)
     }
     truth = hosts.on_first_host(self.host, "truth", self._truth)
-    cells = self._cells(loaded)
+    cells = self._cells(loaded, self._chosen)
     if self.host.index == 0:
       own = {label: model.own for label, model in loaded.items() if model.own}
-      own_models.continue_or_claim(self.workdir, own)
+      own_models.continue_or_claim(self.workdir, own, cells)
     return loaded, truth, cells
 
   def _say_how_many(self, clean: inputs.Source) -> None:
@@ -201,12 +232,14 @@ class Runner:
         " examples."
       )
 
-  def _cells(self, loaded: Mapping[str, models_lib.LoadedModel]) -> list[Cell]:
-    """All cells of the run, with what they depend on."""
+  def _cells(
+    self,
+    loaded: Mapping[str, models_lib.LoadedModel],
+    chosen: Sequence[tuple[str, Condition]],
+  ) -> list[Cell]:
+    """Cells of the run, with what they depend on."""
     contents = Contents(self.workdir.contents_path)
-    cells = fingerprints.cells(
-      self.plan, self.data, loaded, contents, self._chosen
-    )
+    cells = fingerprints.cells(self.plan, self.data, loaded, contents, chosen)
     if self.host.index == 0:
       contents.save()
     return cells

@@ -111,6 +111,15 @@ class ResumeTest(PartsTest):
     self.assertEqual(self._remaining(), [])
     self._assert_rows(of, _CELLS, range(30))
 
+  def test_a_part_that_came_late_from_a_run_without_its_lock(self):
+    of = self._parts()
+    of.prepare(_CELLS)
+    for block in ((0, 8), (8, 30), (4, 12)):
+      self._write(block)
+    self._assert_rows(of, _CELLS, range(30))
+    self.assertEqual(self._remaining(), [])
+    self.assertLen(self._files(), 2)
+
   def test_cells_that_were_finished_are_not_needed(self):
     # Killed in the assembly: some cells are finished, the parts hold all.
     of = self._parts()
@@ -155,8 +164,8 @@ class ResumeTest(PartsTest):
     self.assertFalse(file.parent.exists())
 
   def test_they_are_removed_and_the_folder_with_the_last(self):
-    one, other = self._parts(), self._parts(_CELLS[:2])
-    for of, cells in ((one, _CELLS), (other, _CELLS[:2])):
+    one, other = self._parts(_CELLS[2:]), self._parts(_CELLS[:2])
+    for of, cells in ((one, _CELLS[2:]), (other, _CELLS[:2])):
       of.prepare(cells)
       self._write((0, 8), of, cells)
     one.remove()

@@ -274,6 +274,11 @@ class FaultTest(_MakerTest):
       self._make(source, block_rows=4, a=_Predictor(), b=_Predictor(1))
     self._goes_on()
 
+  def test_nothing_is_left_of_a_first_block_that_fails(self):
+    with self.assertRaisesRegex(errors.UserError, "NaN"):
+      self._make(block_rows=4, a=_Predictor(broken=2))
+    self.assertFalse((self.workdir.path / parts.FOLDER).exists())
+
   @parameterized.parameters(1, 3, 100)
   def test_a_fetch_that_fails_while_all_room_is_taken(self, rows):
     # The reader waits for room, the devices' side for the reader.

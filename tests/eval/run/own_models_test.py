@@ -6,11 +6,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from unittest import mock
 
 import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import errors
+from robust_tfds.eval.results import parts
 from robust_tfds.eval.results import table
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
@@ -124,6 +126,18 @@ class OwnModelsTest(absltest.TestCase):
     self._write(_MODULE)
     with self.assertRaisesRegex(errors.UserError, "its logits differ"):
       self._run()
+
+  def test_another_model_takes_nothing_of_a_run_that_was_stopped(self):
+    np.save(self.modules / "weights.npy", np.eye(3072, 10, dtype=np.float32))
+    self._write(_MODULE.replace("SEED = 0", "SEED = None"))
+    with mock.patch.object(parts.Parts, "cells", side_effect=KeyboardInterrupt):
+      with self.assertRaises(KeyboardInterrupt):
+        self._run()
+    self.assertLen(list(self.workdir.glob("parts/*/*.npz")), 1)
+    np.save(self.modules / "weights.npy", np.eye(3072, 10, -1, np.float32))
+    got = [r.value for r in self._run()]
+    shutil.rmtree(self.workdir)
+    self.assertEqual([r.value for r in self._run()], got)
 
   def test_a_probe_that_is_gone_or_damaged(self):
     self._run()

@@ -29,6 +29,7 @@ from robust_tfds.eval.run import cells
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
+from robust_tfds.eval.run import shards
 from tests.eval import read_counts
 from tests.eval import tiny_config
 
@@ -63,11 +64,12 @@ def _launch(workdir, *flags, devices: int = 1) -> subprocess.CompletedProcess:
   )
 
 
-def _run(workdir: pathlib.Path, **data) -> list[table.Row]:
+def _run(workdir: pathlib.Path, shard: str = "1/1", **data) -> list[table.Row]:
   config = tiny_config.get_config()
   with config.unlocked():
     config.data.update(data)
-  return runner.Runner(plan_lib.make(config), workdir).run()
+  plan, of = plan_lib.make(config), shards.Shard.parse(shard)
+  return runner.Runner(plan, workdir, shard=of).run()
 
 
 class RunnerTest(parameterized.TestCase):
@@ -246,6 +248,47 @@ class RunnerTest(parameterized.TestCase):
         runner.Runner(plan, workdir, break_lock=True).run()
     self._run_again(workdir)
 
+  @parameterized.parameters("fly", "prepared")
+  def test_shards_of_other_weights_make_no_table(self, source):
+    workdir = self._copy(f"shards_of_two_{source}")
+    (workdir / "config.json").unlink()
+    make = runner.Runner._make
+
+    def after_the_other(*args):
+      # Both began before a cell was finished.
+      with mock.patch.object(
+        models_lib.provenance, "weights_sha256", return_value="another"
+      ):
+        with mock.patch.object(runner.Runner, "_make", make):
+          self.assertEmpty(_run(workdir, "1/2", source=source))
+      make(*args)
+
+    with mock.patch.object(runner.Runner, "_make", after_the_other):
+      with self.assertRaisesRegex(ValueError, "3 finished cells .* other weig"):
+        _run(workdir, "2/2", source=source)
+    self.assertFalse((workdir / "table.csv").exists())
+
+  def test_a_shard_begins_nothing_beside_cells_of_other_weights(self):
+    workdir = self._copy("shard_of_other")
+    _run(workdir, "1/2")
+    with mock.patch.object(
+      models_lib.provenance, "weights_sha256", return_value="another"
+    ):
+      with self.assertRaisesRegex(ValueError, "3 finished cells .* other weig"):
+        _run(workdir, "2/2")
+    self.assertLen(list((workdir / "cells").glob("*/*/*/seed0")), 3)
+    _run(workdir, "2/2")
+    self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
+
+  def test_parts_that_a_killed_shard_left_are_removed_by_the_whole_run(self):
+    workdir = self._copy("left")
+    with mock.patch.object(parts.Parts, "remove"):  # killed just before it
+      _run(workdir, "2/2")
+    _run(workdir, "1/2")
+    self.assertTrue((workdir / "parts").exists())
+    self._run_again(workdir)
+    self.assertFalse((workdir / "parts").exists())
+
   def _two_hosts(self, workdir, port: int) -> list[subprocess.Popen]:
     flags = (
       "--multihost",
@@ -385,6 +428,22 @@ class BlocksTest(absltest.TestCase):
     shutil.rmtree(new / "examples")
     (new / "table.csv").unlink()
     return new
+
+  def test_a_record_that_is_damaged(self):
+    workdir = self._copy("damaged_record")
+    (file,) = (workdir / "data" / "digits_c" / "clean").rglob("*.tfrecord*")
+    data = bytearray(file.read_bytes())
+    data[len(data) * 3 // 4] ^= 255
+    file.write_bytes(data)
+    with self.assertRaisesRegex(
+      errors.UserError,
+      f"^{file.parent}: an example of digits_c/clean.* corrupted record .* remo",
+    ):
+      _run(workdir, limit=0)
+    self.assertFalse((workdir / "parts").exists())
+    shutil.rmtree(file.parent)
+    _run(workdir, limit=0)
+    self.assertEqual(self._result(workdir), self.result)
 
   def test_two_blocks_equal_one_and_each_digit_is_decoded_once(self):
     workdir, decoded = self._copy("two"), []
