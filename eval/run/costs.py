@@ -39,6 +39,7 @@ class Costs:
   Attributes:
     examples: of a cell; None: not known before the data set is prepared.
     decode_s: reading and decoding; None: not known before.
+    pixel_bytes: decoded; None: not known before.
     corrupt_s: (label, name) -> corruption of one level; the label is empty where
       all models are shown the same. A name that is not there was not measured.
     model_s: label -> one image (of video: one clip).
@@ -50,6 +51,7 @@ class Costs:
 
   examples: int | None
   decode_s: float | None
+  pixel_bytes: float | None
   corrupt_s: Mapping[tuple[str, str], float]
   model_s: Mapping[str, float]
   cell_bytes: Mapping[tuple[str, Condition], float]
@@ -80,12 +82,13 @@ def measure(
     for label in dict.fromkeys(label for label, _ in chosen)
   }
   listed = list(dict.fromkeys(c for _, c in chosen))
-  decode_s, batch = _decoded(plan, source, listed, networks)
+  decode_s, pixel_bytes, batch = _decoded(plan, source, listed, networks)
   shown = None if batch is None else _Shown(plan, batch, networks)
   corrupt_s = {} if shown is None else shown.corrupt_s(listed)
   return Costs(
     examples=data_lib.num_examples(plan, workdir),
     decode_s=decode_s,
+    pixel_bytes=pixel_bytes,
     corrupt_s=corrupt_s,
     model_s={
       label: _model_s(
@@ -136,10 +139,10 @@ def _decoded(
   source: inputs.Source | None,
   listed: Sequence[Condition],
   networks: Mapping[str, Any],
-) -> tuple[float | None, inputs.Batch | None]:
-  """Seconds an example, and a batch."""
+) -> tuple[float | None, float | None, inputs.Batch | None]:
+  """Seconds and bytes of an example, and a batch."""
   if source is None:
-    return None, None if plan.task.per_model else _random_batch(plan)
+    return None, None, None if plan.task.per_model else _random_batch(plan)
   specs = {label: model.spec for label, model in networks.items()}
   reader = plan.task.reader(source, listed, specs)
   count = min(source.share, _READ_BATCHES * source.batch_size)
@@ -150,7 +153,8 @@ def _decoded(
   usual = reader.group(rows[0])
   same = [row for row in rows if reader.group(row) == usual]
   repeated = list(itertools.islice(itertools.cycle(same), source.batch_size))
-  return seconds, reader.batch(repeated)
+  nbytes = sum(row.nbytes for row in rows) / count
+  return seconds, nbytes, reader.batch(repeated)
 
 
 def _random_batch(plan: plan_lib.Plan) -> inputs.Batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import jax
@@ -52,25 +53,26 @@ def describe(
 
 
 def _measured(plan: plan_lib.Plan, costs: costs_lib.Costs) -> str:
-  """What one example costs."""
-  unit = plan.task.unit
-  parts = [f"{label} {1e3 * s:.2f} ms" for label, s in costs.model_s.items()]
+  """What one example and one image cost."""
+  models = [f"{label} {1e3 * s:.2f} ms" for label, s in costs.model_s.items()]
+  decode = "known once the data set is prepared"
+  if costs.decode_s is not None:
+    decode = f"{1e3 * costs.decode_s:.2f} ms"
+  of_examples = [f"decoding {decode}"]
   corrupted = [s for (_, name), s in costs.corrupt_s.items() if name]
   if plan.fly and corrupted:
-    parts.append(
+    of_examples.append(
       f"corruption {1e3 * sum(corrupted) / len(corrupted):.2f} ms (mean of"
       f" {len(corrupted)}, {1e3 * min(corrupted):.2f} to"
       f" {1e3 * max(corrupted):.2f})"
     )
-  if costs.decode_s is not None:
-    parts.append(f"decoding an example {1e3 * costs.decode_s:.2f} ms")
-  else:
-    more = " and perturbing" if plan.task.per_model else ""
-    parts.append(f"decoding{more}: known once the data set is prepared")
+  elif plan.fly and plan.names and plan.task.per_model:
+    of_examples.append("corruption known then too")
   return (
-    f"measured here on one batch of {plan.config.batch_size} {unit}s, per {unit}:"
-    f" {'; '.join(parts)} ({jax.device_count()} {jax.devices()[0].platform}"
-    " device(s))"
+    f"measured here on one batch of {plan.config.batch_size} examples, per"
+    f" {plan.task.unit}: {', '.join(models)}; per example:"
+    f" {', '.join(of_examples)} ({jax.device_count()}"
+    f" {jax.devices()[0].platform} device(s))"
   )
 
 
@@ -99,22 +101,36 @@ def _estimate(
   whole = max(decode, corrupt + model) if beside else decode + corrupt + model
   shown = sum(images[c] for _, c in chosen) * examples
   disk = sum(costs.cell_bytes[key] for key in chosen) * examples
-  block = plan.config.data.get("block_mib", cells_lib.BLOCK_MIB) << 20
+  decoding, corruption = duration(decode), duration(corrupt)
+  if costs.decode_s is None:
+    decoding = "unknown and left out"
+    if plan.task.per_model and plan.fly:
+      corruption = decoding
+  return [
+    f"estimate: {head}, {shown:,} {plan.task.unit}s in all: about"
+    f" {duration(whole)} after compilation: decoding {decoding},"
+    f" corruption {corruption}, models {duration(model)}",
+    f"disk: {_size(disk)} of predictions, as much again until the end",
+    _memory(plan, costs, beside),
+  ]
+
+
+def _memory(plan: plan_lib.Plan, costs: costs_lib.Costs, beside: bool) -> str:
+  """The line of the host's memory, and of what is on accelerators."""
+  blocks = 2 * plan.config.data.get("block_mib", cells_lib.BLOCK_MIB) << 20
+  if costs.pixel_bytes is not None and costs.examples:
+    blocks = min(blocks, math.ceil(costs.pixel_bytes * costs.examples))
   flight = (
     cells_lib.IN_FLIGHT
     * len(costs.model_s)
     * max(costs.batch_bytes.values(), default=0)
   )
-  return [
-    f"estimate: {head}, {shown:,} {plan.task.unit}s in all: about"
-    f" {duration(whole)} after compilation: decoding {duration(decode)},"
-    f" corruption {duration(corrupt)}, models {duration(model)}",
-    f"disk: {_size(disk)} of predictions, as much again until the end",
-    f"memory: about {_size(costs.base_bytes + 2 * block + flight)}:"
-    f" {_size(costs.base_bytes)} that this process needed until now, two blocks"
-    f" of {_size(block)} at most, {_size(flight)} in flight"
-    f"{' (on the devices)' if beside else ''}",
-  ]
+  whole = costs.base_bytes + blocks + (0 if beside else flight)
+  return (
+    f"memory: about {_size(whole)}: {_size(costs.base_bytes)} that this process"
+    f" needed until now, {_size(blocks)} of decoded pixels (two blocks) at most,"
+    f" {_size(flight)} in flight{' (on the devices)' if beside else ''}"
+  )
 
 
 def _corrupt_s(

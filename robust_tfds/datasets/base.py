@@ -351,6 +351,9 @@ class Builder(
     path = self.data_path
     self.was_there = path.exists()
     if self.was_there:
+      if not self.info.splits and (path / "dataset_info.json").exists():
+        # Another process built it after this builder had looked.
+        self.info.read_from_directory(path)
       super().download_and_prepare(**options)
     else:
       building.check_folder(self._data_dir_root)

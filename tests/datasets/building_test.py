@@ -84,6 +84,19 @@ class BuildingTest(parameterized.TestCase):
     ):
       self._prepare(file_format="array_record")
 
+  def test_a_set_that_another_builds_after_the_builder_looked(self):
+    folder = self.data / "first_3"
+    late = [
+      datasets.builder("digits_c", "clean", data_dir=folder) for _ in range(2)
+    ]
+    self._prepare()
+    late[0].download_and_prepare()
+    self.assertTrue(late[0].was_there)
+    self.assertEqual(late[0].info.splits["test"].num_examples, 3)
+    _cut(next(late[1].data_path.glob("digits_c-test*")))
+    with self.assertRaisesRegex(errors.UserError, "not a whole set"):
+      late[1].download_and_prepare()
+
   @parameterized.parameters(
     ("tfrecord", lambda path: path.unlink(), "is missing"),
     ("tfrecord", lambda path: _cut(path), "have .* bytes, its 3 records"),

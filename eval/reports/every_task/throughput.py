@@ -45,9 +45,13 @@ def _amounts(timing: Mapping[str, float]) -> list[tuple[str, str]]:
       stage = markdown.escape(key.removesuffix("_s"))
       each = f"{1e3 * seconds:.3f} ms an image"
       amounts.append((f"{stage}, a batch by itself", each))
-  for key, side in (("input_rate", "input"), ("device_rate", "devices")):
-    if key in timing:
-      amounts.append((f"{side} alone", f"{timing[key]:,.1f} images/s"))
+  if "input_rate" in timing:
+    amounts.append(("reading alone", f"{timing['input_rate']:,.1f} examples/s"))
+  if "device_rate" in timing:
+    amounts.append(("devices alone", f"{timing['device_rate']:,.1f} images/s"))
+  if "idle_share" in timing:
+    idle = f"{100 * timing['idle_share']:.1f} % of the time"
+    amounts.append(("devices idle after the first block", idle))
   return amounts
 
 

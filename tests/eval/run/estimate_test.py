@@ -7,9 +7,14 @@ from absl.testing import absltest
 
 from robust_tfds import datasets
 from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import estimate
 from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run.shards import WHOLE
+from robust_tfds.eval.run.shards import Shard
 from tests.eval import tiny_config
+
+_BASE_BYTES = 1 << 30
 
 
 def _plan(**data) -> plan_lib.Plan:
@@ -19,10 +24,29 @@ def _plan(**data) -> plan_lib.Plan:
   return plan_lib.make(config)
 
 
+def _measure(plan, workdir, chosen, examples=64, prepared=True):
+  """An example takes 1 s to read, 0.5 s to corrupt and 0.25 s of the model."""
+  del workdir
+  conditions = {c for _, c in chosen}
+  return costs_lib.Costs(
+    examples=examples,
+    decode_s=1.0 if prepared else None,
+    pixel_bytes=1024.0 if prepared else None,
+    corrupt_s={("", c.name): 0.5 if c.name else 0.0 for c in conditions},
+    model_s=dict.fromkeys(plan.models, 0.25),
+    cell_bytes=dict.fromkeys(chosen, 1 << 14),
+    batch_bytes=dict.fromkeys(conditions, 1 << 20),
+    base_bytes=_BASE_BYTES,
+  )
+
+
 class EstimateTest(absltest.TestCase):
-  def _lines(self, plan, workdir=None, seconds=0.5) -> list[str]:
-    with mock.patch.object(estimate, "_seconds", return_value=seconds):
-      return estimate.describe(plan, workdir).splitlines()
+  def _lines(self, plan, shard=WHOLE, workdir=None, **measured) -> list[str]:
+    def measure(*args):
+      return _measure(*args, **measured)
+
+    with mock.patch.object(costs_lib, "measure", measure):
+      return estimate.describe(plan, workdir, shard).splitlines()
 
   def test_cells_and_work(self):
     lines = self._lines(_plan())
@@ -33,38 +57,65 @@ class EstimateTest(absltest.TestCase):
     )
     self.assertEqual(lines[1], "  clean: digits_cnn")
     self.assertEqual(lines[5], "  brightness_3: digits_cnn")
-    self.assertRegex(lines[6], "digits_cnn 500.* ms; corruption .* 500.* ms")
-    # 64 examples, each 5 times through the model and 4 times corrupted.
-    self.assertStartsWith(
+    self.assertIn(
+      "32 examples, per image: digits_cnn 250.00 ms; per example: decoding"
+      " 1000.00 ms, corruption 500.00 ms (mean of 2, 500.00 to 500.00)",
+      lines[6],
+    )
+    # 64 examples, read once, each 4 times corrupted and 5 times to the model.
+    self.assertEqual(
       lines[7],
-      "estimate: 64 examples a cell, 320 images in all: about 4m48s",
+      "estimate: 64 examples a cell, 320 images in all: about 4m32s after"
+      " compilation: decoding 1m04s, corruption 2m08s, models 1m20s",
+    )
+    self.assertStartsWith(lines[8], "disk: 5.0 MiB of predictions")
+    self.assertEqual(
+      lines[9],
+      "memory: about 1.0 GiB: 1.0 GiB that this process needed until now,"
+      " 0.1 MiB of decoded pixels (two blocks) at most, 3.0 MiB in flight",
     )
 
-  def test_prepared_sets_need_no_corrupting(self):
+  def test_two_blocks_are_the_most_that_is_decoded_at_once(self):
+    lines = self._lines(_plan(block_mib=512, limit=0), examples=1 << 22)
+    self.assertIn("memory: about 2.0 GiB", lines[9])
+    self.assertIn("1.0 GiB of decoded pixels", lines[9])
+
+  def test_prepared_sets_are_each_read_and_need_no_corrupting(self):
     lines = self._lines(_plan(source="prepared"))
-    self.assertNotIn("corruption of", lines[6])
-    self.assertIn("about 2m40s", lines[7])
+    self.assertNotIn("corruption", lines[6])
+    self.assertIn("decoding 5m20s, corruption 0s, models 1m20s", lines[7])
+
+  def test_a_shard_is_told_of_alone(self):
+    lines = self._lines(_plan(), Shard(2, 4))
+    self.assertEqual(
+      lines[1],
+      "shard 2/4: 1 of 5 cells; what follows is of this shard",
+    )
+    self.assertEqual(lines[2], "  gaussian_noise_1: digits_cnn")
+    self.assertIn("decoding 1m04s, corruption 32s, models 16s", lines[4])
+
+  def test_what_is_not_known_is_said(self):
+    lines = self._lines(_plan(limit=0), examples=None, prepared=False)
+    self.assertIn("decoding known once the data set is prepared", lines[6])
+    self.assertIn("estimate: for every 1,000 examples", lines[7])
+    self.assertIn("decoding unknown and left out, corruption 33m20s", lines[7])
+    self.assertIn("2.0 MiB of decoded pixels", lines[9])
 
   def test_number_of_examples_is_that_of_the_set_where_it_lies(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     workdir = Workdir(folder / "run")
-    lines = self._lines(_plan(limit=0), workdir)
-    self.assertIn("estimate: 1h15m for every 1,000 examples", lines[7])
-    with mock.patch.object(
-      datasets, "prepared_examples", return_value=100
-    ) as look:
-      lines = self._lines(_plan(limit=0), workdir)
-    self.assertEqual(look.call_args.kwargs["data_dir"], str(workdir.data))
-    self.assertIn("100 examples a cell", lines[7])
-    self.assertFalse(workdir.path.exists())
-
-  def test_a_model_is_really_run(self):
     config = tiny_config.get_config()
     with config.unlocked():
-      config.data.corruptions = "none"
+      config.data.update(limit=0, corruptions="none")
       config.models.digits_cnn.name = "digits_linear"
-    lines = estimate.describe(plan_lib.make(config)).splitlines()
-    self.assertRegex(lines[2], r"digits_cnn \d+\.\d+ ms")
+    plan = plan_lib.make(config)
+    with mock.patch.object(
+      datasets, "prepared_examples", return_value=None
+    ) as look:
+      lines = estimate.describe(plan, workdir).splitlines()
+    self.assertEqual(look.call_args.kwargs["data_dir"], str(workdir.data))
+    self.assertRegex(lines[2], r"digits_cnn \d+\.\d+ ms; per example: dec")
+    self.assertFalse(workdir.path.exists())
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ class ProgressTest(absltest.TestCase):
       p.stood_still(20.0)  # compilation
       clock.return_value = 130.0
       p.images(30, "fog_3")
-    # 30 of 600 in 30 - 20 s.
+      # 30 of 600 in 30 - 20 s.
       self.assertAlmostEqual(p.left_s(), 570 * 10 / 30, places=6)
 
   def test_nothing_is_left_where_parts_hold_all(self):

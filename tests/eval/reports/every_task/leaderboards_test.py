@@ -93,6 +93,15 @@ class LeaderboardsTest(absltest.TestCase):
     self.assertIn("Input-bound: 80 % of the time", text)
     self.assertIn("| images/s, without compilation | 2.0 |", text)
 
+  def test_throughput_reads_examples_and_shows_images(self):
+    timing = {"rate": 2.0, "images": 10.0, "waited_s": 0.0, "wall_s": 5.0}
+    timing |= {"input_rate": 3.0, "device_rate": 40.0, "idle_share": 0.125}
+    context = contexts.of_task("video", timing=timing)
+    text = self._text(throughput.Throughput(), context)
+    self.assertIn("| reading alone | 3.0 examples/s |", text)
+    self.assertIn("| devices alone | 40.0 images/s |", text)
+    self.assertIn("| devices idle after the first block | 12.5 % ", text)
+
 
 if __name__ == "__main__":
   absltest.main()
