@@ -129,6 +129,7 @@ def _cells(
           f" {cell.condition.config}, made from other weights, data or code."
         )
       home.setdefault(cell, workdir)
+  _check_one_model(home)
   labels = list(
     dict.fromkeys(
       [label for c in configs for label in workdir_lib.labels_of(c)]
@@ -146,6 +147,22 @@ def _cells(
     )
 
   return {cell: home[cell] for cell in sorted(home, key=position)}
+
+
+def _check_one_model(home: Mapping[Cell, Workdir]) -> None:
+  """Refuses shards of one label that were made by different models."""
+  first: dict[str, Cell] = {}
+  for cell, workdir in home.items():
+    if not cell.of_model:  # of predictions that another program made
+      continue
+    other = first.setdefault(cell.model, cell)
+    if other.of_model != cell.of_model:
+      raise errors.UserError(
+        f"{home[other].path} and {workdir.path} both hold cells of"
+        f" {cell.model}, e.g. {other.condition.config} and"
+        f" {cell.condition.config}, made from other weights, preprocessing or"
+        " code. They are no shards of one run: score them apart."
+      )
 
 
 def _check_labels(

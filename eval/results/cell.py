@@ -28,6 +28,8 @@ class Cell:
     fingerprint: see `eval/results/provenance.py`.
     random: whether the model answers otherwise when it is asked again; every
       row of the cell says so.
+    of_model: the part of the fingerprint that is of the model alone; empty where
+      nothing is known of it.
   """
 
   model: str
@@ -36,6 +38,7 @@ class Cell:
   seed: int = 0
   fingerprint: str = ""
   random: bool = False
+  of_model: str = ""
 
   @property
   def name(self) -> str:
@@ -96,6 +99,7 @@ class Cell:
       "seed": self.seed,
       "fingerprint": self.fingerprint,
       **({"random": True} if self.random else {}),
+      **({"of_model": self.of_model} if self.of_model else {}),
     }
 
   @property
@@ -118,6 +122,7 @@ class Cell:
       seed=note.seed,
       fingerprint=note.fingerprint,
       random=note.random,
+      of_model=note.of_model,
     )
 
 

@@ -77,6 +77,8 @@ class Note(_Record):
     kind: the condition's family.
     seed: the run's.
     fingerprint: see `eval/results/provenance.py`.
+    of_model: the part of the fingerprint that is of the model alone, the same in
+      all its cells; empty where nothing is known of it.
     random: whether the model answers otherwise when it is asked again.
     split: the examples.
     files: name -> the files beside the note.
@@ -93,6 +95,7 @@ class Note(_Record):
   kind: str
   seed: int
   fingerprint: str
+  of_model: str = ""
   random: bool = False
   split: Split
   files: dict[str, File]

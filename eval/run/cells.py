@@ -148,6 +148,7 @@ class CellMaker:
     missing = {c.condition: 0 for c in cells}
     for cell in cells:
       missing[cell.condition] += 1
+    began = time.perf_counter()
     for cell, rows in parts.cells(cells):
       start = time.perf_counter()
       _check_whole(cell, rows, source)
@@ -158,7 +159,9 @@ class CellMaker:
       if len(said[cell.condition]) == missing[cell.condition]:
         of_condition = said[cell.condition]
         line = f"{cell.condition.config}: {', '.join(of_condition)}"
-        self._progress.cells(len(of_condition), line)
+        now = time.perf_counter()
+        self._progress.cells(len(of_condition), line, now - began)
+        began = now
     parts.remove()
 
   def _split(self, condition: conditions.Condition, split: str) -> str:
@@ -272,12 +275,12 @@ class _Pass:
             start = self._time(f"infer {cell.model}", start, outputs, seen[0])
         self._stages.given()
         if new:
-          still = time.perf_counter() - begin
-          self._stages.add("compile", still)
-          self._progress.stood_still(still)
+          self._stages.add("compile", time.perf_counter() - begin)
         self._stages.images += self._count(seen[0])
         fetcher.do(functools.partial(fetch.outputs, cell, batch, outputs))
     fetcher.do(functools.partial(fetch.end_batch, step, batch))
+    if new:
+      fetcher.do(self._progress.steady)
 
   def _wait_for_room(self, fetcher: worker.Worker) -> None:
     """Until few enough batches are on the devices, or fetching failed."""

@@ -52,6 +52,7 @@ def cells(
         {**facts[condition], **_model_facts(loaded[label])}
       ),
       random=_is_random(loaded[label]),
+      of_model=provenance.fingerprint(_model_facts(loaded[label])),
     )
     for label, condition in chosen
   ]

@@ -25,6 +25,7 @@ class Stages:
     self._given = self._fetched = 0  # batches' outputs
     self._ready_at = 0.0
     self._idle_s = self._busy_from = 0.0
+    self._watched = 0  # outputs since then
     self.images = 0
 
   def add(self, stage: str, seconds: float) -> None:
@@ -41,8 +42,10 @@ class Stages:
   def given(self) -> None:
     """The devices were given work whose outputs will be fetched."""
     with self._lock:
-      if self._busy_from and self._given == self._fetched:
-        self._idle_s += time.perf_counter() - self._ready_at
+      if self._busy_from:
+        self._watched += 1
+        if self._given == self._fetched:
+          self._idle_s += time.perf_counter() - self._ready_at
       self._given += 1
 
   def fetched(self) -> None:
@@ -87,7 +90,7 @@ class Stages:
       out["device_rate"] = len(models) / (
         sum(models) + totals.get("corrupt", 0.0)
       )
-    if self._busy_from and self._ready_at > self._busy_from:
+    if self._watched and self._ready_at > self._busy_from:
       out["idle_share"] = self._idle_s / (self._ready_at - self._busy_from)
     out["reads"] = {name: n / total for name, (n, total) in decoded.items()}
     return out

@@ -11,6 +11,7 @@ from robust_tfds import errors
 from robust_tfds.eval import main
 from robust_tfds.eval.run import estimate
 from robust_tfds.eval.run import runner
+from robust_tfds.eval.run import shards
 from tests.eval import tiny_config
 
 
@@ -25,6 +26,7 @@ def _settings(**changes) -> types.SimpleNamespace:
     "process_id": None,
     "repair": False,
     "break_lock": False,
+    "shard": "1/1",
   }
   return types.SimpleNamespace(**{**settings, **changes})
 
@@ -45,21 +47,30 @@ class MainTest(absltest.TestCase):
   def test_runs_in_the_workdir(self):
     self._main(workdir=self.workdir.full_path)
     plan, workdir = self.run.call_args.args
-    self.assertEqual((plan.cells, str(workdir)), (5, self.workdir.full_path))
+    self.assertLen(plan.cells, 5)
+    self.assertEqual(str(workdir), self.workdir.full_path)
     self.assertEqual(
-      self.run.call_args.kwargs, {"repair": False, "break_lock": False}
+      self.run.call_args.kwargs,
+      {"repair": False, "break_lock": False, "shard": shards.WHOLE},
     )
     self.run.return_value.run.assert_called_once_with()
 
   def test_repair_and_break_lock(self):
     self._main(workdir=self.workdir.full_path, repair=True, break_lock=True)
     self.assertEqual(
-      self.run.call_args.kwargs, {"repair": True, "break_lock": True}
+      self.run.call_args.kwargs,
+      {"repair": True, "break_lock": True, "shard": shards.WHOLE},
     )
+
+  def test_a_shard(self):
+    self._main(workdir=self.workdir.full_path, shard="2/4")
+    self.assertEqual(self.run.call_args.kwargs["shard"], shards.Shard(2, 4))
+    with self.assertRaisesRegex(errors.UserError, "--shard=5/4: expected i/n"):
+      self._main(workdir=self.workdir.full_path, shard="5/4")
 
   def test_a_plan_knows_the_workdir_and_runs_nothing(self):
     self._main(plan=True, workdir=self.workdir.full_path)
-    _, workdir = self.describe.call_args.args
+    _, workdir, _ = self.describe.call_args.args
     self.assertEqual(str(workdir.path), self.workdir.full_path)
     self._main(plan=True)
     self.assertIsNone(self.describe.call_args.args[1])

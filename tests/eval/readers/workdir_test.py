@@ -7,6 +7,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import conditions
+from robust_tfds import errors
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers import workdir as workdir_reader
 from robust_tfds.eval.results.cell import Cell
@@ -35,7 +36,11 @@ def config_of(*labels, **data) -> ml_collections.ConfigDict:
 
 
 def write(
-  folder, config, configs=("clean", "fog_1", "fog_3"), mark="0"
+  folder,
+  config,
+  configs=("clean", "fog_1", "fog_3"),
+  mark="0",
+  of_model="",
 ) -> None:
   """A workdir with these cells of all its models."""
   workdir = Workdir(folder)
@@ -43,7 +48,14 @@ def write(
   for label in config.models:
     for name in configs:
       condition = conditions.parse(name)
-      cell = Cell(label, config.data.name, condition, config.seed, mark)
+      cell = Cell(
+        label,
+        config.data.name,
+        condition,
+        config.seed,
+        mark,
+        of_model=of_model,
+      )
       wrong = np.arange(10) < condition.level
       ids = np.array([f"x{i}" for i in range(10)])
       workdir.write_cell(
@@ -108,6 +120,17 @@ class WorkdirReaderTest(absltest.TestCase):
       ValueError, "both hold a clean, made from other"
     ):
       self._read("one", "three")
+
+  def test_parts_of_one_run_by_other_weights(self):
+    config = config_of("a")
+    write(self.root / "one", config, ["clean", "fog_1"], of_model="1")
+    write(self.root / "two", config, ["fog_3"], of_model="1")
+    self.assertLen(self._cells("one", "two"), 3)
+    write(self.root / "three", config, ["fog_3"], of_model="2")
+    with self.assertRaisesRegex(
+      errors.UserError, "one and .*three both hold cells of a, .* other weights"
+    ):
+      self._cells("one", "three")
 
   def test_runs_side_by_side(self):
     write(self.root / "one", config_of("b"))

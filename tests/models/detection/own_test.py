@@ -30,7 +30,7 @@ class OwnTest(absltest.TestCase):
     runs = predict.Predictor(
       model, model.init(jax.random.key(0)), devices.mesh()
     )
-    got = runs(IMAGES, detection.reduce, SIZES)
+    got = runs(IMAGES, detection.reduce, SIZES).fetch()
     np.testing.assert_array_equal(
       got["scores"], [[0.5, 0.25, 0]] * 3 + [[0, 0, 0]]
     )
