@@ -8,6 +8,7 @@ import types
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
@@ -118,6 +119,7 @@ class RunTest(absltest.TestCase):
       names,
     )
 
+  @pytest.mark.slow
   def test_prepared_equals_on_the_fly(self):
     read = self._run("prepared", source="prepared")
     for name, sets in (("first", 1), ("prepared", 5)):

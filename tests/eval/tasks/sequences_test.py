@@ -10,6 +10,7 @@ import tempfile
 import jax
 import ml_collections
 import numpy as np
+import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -267,8 +268,14 @@ class RunTest(parameterized.TestCase):
       stability.flip_probability(cell["top5"][..., 0], False, 2),
     )
 
-  @parameterized.parameters("png", "h264")
-  def test_prepared_equals_on_the_fly(self, codec):
+  def test_prepared_equals_on_the_fly(self):
+    self._check_prepared("png")
+
+  @pytest.mark.slow
+  def test_prepared_equals_on_the_fly_through_h264(self):
+    self._check_prepared("h264")
+
+  def _check_prepared(self, codec):
     flown = self._run(f"fly_{codec}", codec=codec)
     read = self._run(f"prepared_{codec}", codec=codec, source="prepared")
     # Every set once: one on the fly, one a condition where they are prepared.

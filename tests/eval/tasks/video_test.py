@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import ml_collections
 import numpy as np
+import pytest
 from absl.testing import absltest
 
 from robust_tfds import conditions
@@ -237,6 +238,7 @@ class RunTest(absltest.TestCase):
     # One severity is no mean over five, which these bars are of.
     self.assertNotIn("action_drops.png", names)
 
+  @pytest.mark.slow
   def test_prepared_equals_on_the_fly(self):
     read = self._run("prepared", source="prepared")
     for name, sets in (("first", 1), ("prepared", 4)):
