@@ -76,7 +76,7 @@ def main(argv: Sequence[str]) -> None:
   from robust_tfds.eval.results.workdir import Workdir
   from robust_tfds.eval.run import estimate
   from robust_tfds.eval.run import plan as plan_lib
-  from robust_tfds.eval.run.shards import Shard
+  from robust_tfds.shards import Shard
 
   settings = flags.FLAGS
   shard = Shard.parse(settings.shard)

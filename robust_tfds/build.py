@@ -17,7 +17,6 @@ made in an Apache Beam pipeline (extra `beam`), for clusters: docs/BUILDING.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,10 +29,9 @@ from robust_tfds import conditions
 from robust_tfds import datasets
 from robust_tfds import errors
 from robust_tfds import paths
+from robust_tfds import shards
 from robust_tfds.datasets import base
 from robust_tfds.datasets import beam_options
-
-_SHARD = re.compile(r"(\d+)/(\d+)")
 
 
 def define_flags() -> None:
@@ -173,13 +171,7 @@ def shard(names: Sequence[str], text: str) -> list[str]:
   Raises:
     UserError: not i/n with i from 1 to n.
   """
-  numbers = _SHARD.fullmatch(text)
-  number, count = map(int, numbers.groups()) if numbers else (0, 0)
-  if not 1 <= number <= count:
-    raise errors.UserError(
-      f"--shard={text}: expected i/n with i from 1 to n, e.g. 2/4."
-    )
-  return list(names[number - 1 :: count])
+  return shards.Shard.parse(text).of(names)
 
 
 if __name__ == "__main__":

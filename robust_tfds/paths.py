@@ -21,6 +21,7 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import errno
+import hashlib
 import importlib.util
 import io
 import os
@@ -218,6 +219,19 @@ def read_bytes(path: str | os.PathLike) -> bytes:
   """
   with opened(path) as file:
     return file.read()
+
+
+def sha256(path: str | os.PathLike) -> str:
+  """Of a file's bytes, of which few are held at a time.
+
+  Raises:
+    OSError: it cannot be read.
+  """
+  digest = hashlib.sha256()
+  with opened(path) as file:
+    while block := file.read(_BLOCK):
+      digest.update(block)
+  return digest.hexdigest()
 
 
 def states(many: Iterable[str | os.PathLike]) -> dict[str, State]:

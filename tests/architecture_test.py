@@ -12,9 +12,11 @@ from tools import import_graph
 # at any depth. Every area may import itself.
 _ANYBODY = (
   "robust_tfds.conditions",
+  "robust_tfds.durations",
   "robust_tfds.errors",
   "robust_tfds.paths",
   "robust_tfds.reading",
+  "robust_tfds.shards",
   "robust_tfds.version",
   "robust_tfds.short_names",  # in the __init__.py of linked folders
 )
@@ -26,6 +28,8 @@ _ALLOWED = {
   "robust_tfds.paths": ("robust_tfds.errors",),
   "robust_tfds.reading": ("robust_tfds.errors", "robust_tfds.paths"),
   "robust_tfds.command": (),
+  "robust_tfds.durations": (),
+  "robust_tfds.shards": ("robust_tfds.errors",),
   "robust_tfds.version": (),
   "robust_tfds.short_names": (),
   "robust_tfds.corruptions": (),

@@ -25,7 +25,6 @@ from robust_tfds.reading import limits
 
 FILE = "provenance.json"
 VERSION: Literal[2] = 2
-_BLOCK = 1 << 20  # bytes
 
 _Sha256 = Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")]
 _Count = Annotated[int, pydantic.Field(ge=0)]
@@ -210,19 +209,15 @@ def read_file(path: epath.Path, file: File) -> bytes:
 
 
 def file_sha256(path: epath.Path) -> str:
-  """Of a file's bytes, of which few are held at a time.
+  """Of a file's bytes.
 
   Raises:
     UserError: it cannot be read.
   """
-  digest = hashlib.sha256()
   try:
-    with paths.opened(path) as file:
-      while block := file.read(_BLOCK):
-        digest.update(block)
+    return paths.sha256(path)
   except OSError as e:
     raise errors.UserError(f"{path}: cannot be read: {e.strerror}.") from e
-  return digest.hexdigest()
 
 
 def _checksum(note: Note) -> str:

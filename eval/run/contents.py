@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable
 from typing import Any
 
 import pydantic
@@ -21,8 +20,6 @@ from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results import disk
-
-_BLOCK = 1 << 22  # bytes
 
 
 class _Record(pydantic.BaseModel):
@@ -74,18 +71,10 @@ class Contents:
     changed = list(state.changed)
     known = self._known.get(path)
     if known is None or known.size != state.size or known.changed != changed:
-      with paths.opened(path) as file:
-        sha256 = _sha256(iter(lambda: file.read(_BLOCK), b""))
+      sha256 = paths.sha256(path)
       known = _File(size=state.size, changed=changed, sha256=sha256)
       self._known[path] = known
     return known.sha256
-
-
-def _sha256(blocks: Iterable[bytes]) -> str:
-  digest = hashlib.sha256()
-  for block in blocks:
-    digest.update(block)
-  return digest.hexdigest()
 
 
 def _read(path: epath.Path) -> dict[str, _File]:

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import jax
 
+from robust_tfds import durations
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import publish
-from robust_tfds.eval.run.progress import duration
-from robust_tfds.eval.run.shards import WHOLE
-from robust_tfds.eval.run.shards import Shard
+from robust_tfds.shards import WHOLE
+from robust_tfds.shards import Shard
 
 _PER = 1000  # examples that are told of where their number is not known
 
@@ -101,15 +101,15 @@ def _estimate(
   whole = max(decode, corrupt + model) if beside else decode + corrupt + model
   shown = sum(images[c] for _, c in chosen) * examples
   disk = sum(costs.cell_bytes[key] for key in chosen) * examples
-  decoding, corruption = duration(decode), duration(corrupt)
+  decoding, corruption = durations.text(decode), durations.text(corrupt)
   if costs.decode_s is None:
     decoding = "unknown and left out"
     if plan.task.per_model and plan.fly:
       corruption = decoding
   return [
     f"estimate: {head}, {shown:,} {plan.task.unit}s in all: about"
-    f" {duration(whole)} after compilation: decoding {decoding},"
-    f" corruption {corruption}, models {duration(model)}",
+    f" {durations.text(whole)} after compilation: decoding {decoding},"
+    f" corruption {corruption}, models {durations.text(model)}",
     f"disk: {_size(disk)} of predictions, as much again until the end",
     _memory(plan, costs, beside),
   ]

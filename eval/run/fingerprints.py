@@ -35,13 +35,18 @@ def cells(
     contents: hashes of the data's files.
     chosen: (label, condition) of each cell.
   """
-  facts = {}
-  for condition in dict.fromkeys(c for _, c in chosen):
-    source = data.of(condition)
-    facts[condition] = {
+  listed = dict.fromkeys(condition for _, condition in chosen)
+  sources = {condition: data.of(condition) for condition in listed}
+  content = {s: contents.sha256(s) for s in dict.fromkeys(sources.values())}
+  of_data = {
+    condition: {
       **_data_facts(plan, source, condition),
-      "content": contents.sha256(source),
+      "content": content[source],
     }
+    for condition, source in sources.items()
+  }
+  of_model = {label: _model_facts(model) for label, model in loaded.items()}
+  marks = {k: provenance.fingerprint(facts) for k, facts in of_model.items()}
   return [
     Cell(
       model=label,
@@ -49,10 +54,10 @@ def cells(
       condition=condition,
       seed=plan.seed,
       fingerprint=provenance.fingerprint(
-        {**facts[condition], **_model_facts(loaded[label])}
+        {**of_data[condition], **of_model[label]}
       ),
       random=_is_random(loaded[label]),
-      of_model=provenance.fingerprint(_model_facts(loaded[label])),
+      of_model=marks[label],
     )
     for label, condition in chosen
   ]

@@ -7,21 +7,7 @@ import threading
 import time
 from typing import TextIO
 
-
-def duration(seconds: float) -> str:
-  """A short duration, as CLU writes it.
-
-  >>> duration(5023), duration(83), duration(7.4)
-  ('1h23m', '1m23s', '7s')
-  """
-  whole = max(int(round(seconds)), 0)
-  if whole >= 86400:
-    return f"{whole // 86400}d{whole % 86400 // 3600}h"
-  if whole >= 3600:
-    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
-  if whole >= 60:
-    return f"{whole // 60}m{whole % 60:02d}s"
-  return f"{whole}s"
+from robust_tfds import durations
 
 
 class Progress:
@@ -118,10 +104,10 @@ class Progress:
     self._last = now
     elapsed = now - self._start
     left = self.left_s()
-    eta = "?" if left is None else duration(left)
+    eta = "?" if left is None else durations.text(left)
     rate = self._images / elapsed if elapsed else 0.0
     width = len(str(self._cells))
     self.note(
       f"[{self._done:{width}d}/{self._cells}] {rate:8,.0f} images/s"
-      f"  {duration(elapsed):>6} elapsed  ETA {eta:>6}  {what}"
+      f"  {durations.text(elapsed):>6} elapsed  ETA {eta:>6}  {what}"
     )

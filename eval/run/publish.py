@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -219,15 +220,19 @@ class _Pictures:
 
     In batches of the shapes that the run had, so that nothing is compiled anew.
     """
-    source = self._data.clean
-    reader, out = blocks.PictureReader(source), []
-    for row in self._first_rows[:count]:
-      batch = reader.batch([row])
-      image = cells_lib.show(self._plan.task, condition, batch, self._mesh)[0]
-      if batch.any_size and self._plan.task.sized:
-        image = image[: batch.size[0, 0], : batch.size[0, 1]]
-      out.append(image)
-    return out
+    rows = self._first_rows[:count]
+    reader = blocks.PictureReader(self._data.clean)
+    places: dict[Hashable, list[int]] = {}
+    for place, row in enumerate(rows):
+      places.setdefault(reader.group(row), []).append(place)
+    out: dict[int, np.ndarray] = {}
+    for group in places.values():
+      batch = reader.batch([rows[place] for place in group])
+      images = cells_lib.show(self._plan.task, condition, batch, self._mesh)
+      for place, image, (height, width) in zip(group, images, batch.size):
+        whole = batch.any_size and self._plan.task.sized
+        out[place] = image[:height, :width] if whole else image
+    return [out[place] for place in range(len(rows))]
 
   def _gallery(self) -> dict[str, Any]:
     """What the task picks to show of a run of one condition."""

@@ -32,8 +32,8 @@ from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.run.progress import Progress
-from robust_tfds.eval.run.shards import WHOLE
-from robust_tfds.eval.run.shards import Shard
+from robust_tfds.shards import WHOLE
+from robust_tfds.shards import Shard
 
 
 class Runner:
@@ -264,15 +264,15 @@ class Runner:
 
     Finished ones are read first: damage is said before hours of work.
     """
-    lacking = [c for c in cells if not self.workdir.done(c)]
+    done = {c for c in cells if self.workdir.done(c)}
     if self.host.index == 0:
       for cell in cells:
-        if cell not in lacking:
+        if cell in done:
           outcome.add(cell, self.workdir.columns(cell))
     progress = Progress(
       len(cells),
-      len(cells) - len(lacking),
-      sum(self._images(cell) for cell in lacking),
+      len(done),
+      sum(self._images(cell) for cell in cells if cell not in done),
       quiet=self.host.index > 0,
     )
     with cells_lib.CellMaker(
@@ -286,9 +286,8 @@ class Runner:
       outcome.add,
       self.plan.config.data.get("block_mib", cells_lib.BLOCK_MIB) << 20,
     ) as maker:
-      for source, conditions in self._by_source(cells).items():
-        of_source = [c for c in cells if c.condition in conditions]
-        maker.run(of_source, [c for c in of_source if c in lacking], source)
+      for source, of_source in self._by_source(cells).items():
+        maker.run(of_source, [c for c in of_source if c not in done], source)
 
   def _images(self, cell: Cell) -> int:
     """That a cell's model is shown on this host."""
@@ -297,11 +296,9 @@ class Runner:
 
   def _by_source(
     self, cells: Sequence[Cell]
-  ) -> dict[inputs.Source, list[Condition]]:
-    """The sets that are read, and what is made of each."""
-    needed = {cell.condition for cell in cells}
-    out: dict[inputs.Source, list[Condition]] = {}
-    for condition in self.plan.conditions:
-      if condition in needed:
-        out.setdefault(self.data.of(condition), []).append(condition)
+  ) -> dict[inputs.Source, list[Cell]]:
+    """The sets that are read, and the cells that are made of each."""
+    out: dict[inputs.Source, list[Cell]] = {}
+    for cell in cells:
+      out.setdefault(self.data.of(cell.condition), []).append(cell)
     return out

@@ -90,4 +90,4 @@ def _parity(
 def _sha256(path: epath.Path) -> str:
   if path.is_dir():
     return "directory"
-  return hashlib.sha256(paths.read_bytes(path)).hexdigest()
+  return paths.sha256(path)

@@ -207,4 +207,4 @@ def _check(place: epath.Path, allow_other_pictures: bool) -> None:
 @functools.cache
 def _sha256(path: str, state: paths.State) -> str:
   del state  # part of the cache's key
-  return hashlib.sha256(paths.read_bytes(path)).hexdigest()
+  return paths.sha256(path)

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
+from robust_tfds import durations
 from robust_tfds.datasets import chunks
 from robust_tfds.datasets import scratch as scratch_lib
 from robust_tfds.datasets import source_notes
@@ -74,7 +75,7 @@ class Clock:
       if now - self._said > _EVERY_S:
         left = (now - begin) / number * (of - number)
         self._line(
-          f"{number:,} of {of:,} sources decoded, {duration(left)} left"
+          f"{number:,} of {of:,} sources decoded, {durations.text(left)} left"
         )
 
   def left_s(self, here: int, each: int) -> float | None:
@@ -100,14 +101,14 @@ class Clock:
     left = self.left_s(0, each)
     if self._left and left is not None:
       done = self._all - len(self._left)
-      self._line(f"{done} of {self._all} configs, {duration(left)} left")
+      self._line(f"{done} of {self._all} configs, {durations.text(left)} left")
 
   def _tell(self, text: str, here: int, each: int) -> None:
     if time.monotonic() - self._said <= _EVERY_S:
       return
     left = self.left_s(here, each)
     number = self._all - len(self._left)
-    rest = f", {duration(left)} left" if left is not None else ""
+    rest = f", {durations.text(left)} left" if left is not None else ""
     self._line(f"config {number} of {self._all}, {self._now}: {text}{rest}")
 
   def _line(self, text: str) -> None:
@@ -238,22 +239,6 @@ class Series:
 
 def _decode(keep: Keep, folder: str, sources: Sequence[Any]) -> Sequence[Any]:
   return keep(sources, folder)
-
-
-def duration(seconds: float) -> str:
-  """A duration in words.
-
-  >>> duration(5023), duration(83), duration(7.4), duration(200_000)
-  ('1h23m', '1m23s', '7s', '2d07h')
-  """
-  whole = max(round(seconds), 0)
-  if whole >= 86400:
-    return f"{whole // 86400}d{whole % 86400 // 3600:02d}h"
-  if whole >= 3600:
-    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
-  if whole >= 60:
-    return f"{whole // 60}m{whole % 60:02d}s"
-  return f"{whole}s"
 
 
 def _size(size: float) -> str:

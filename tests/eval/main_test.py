@@ -8,10 +8,10 @@ from absl import flags
 from absl.testing import absltest
 
 from robust_tfds import errors
+from robust_tfds import shards
 from robust_tfds.eval import main
 from robust_tfds.eval.run import estimate
 from robust_tfds.eval.run import runner
-from robust_tfds.eval.run import shards
 from tests.eval import tiny_config
 
 

@@ -9,6 +9,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
+from robust_tfds import paths as paths_lib
 from robust_tfds.eval.run import contents
 
 
@@ -42,7 +43,7 @@ class ContentsTest(absltest.TestCase):
     known = contents.Contents(self.note)
     first = known.sha256(_source(*self.files))
     known.save()
-    with mock.patch.object(contents, "_sha256") as never:
+    with mock.patch.object(paths_lib, "sha256") as never:
       self.assertEqual(self._sha256(*self.files), first)
     never.assert_not_called()
 

@@ -20,6 +20,7 @@ from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds import shards
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results import lock
 from robust_tfds.eval.results import parts
@@ -29,7 +30,6 @@ from robust_tfds.eval.run import cells
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
-from robust_tfds.eval.run import shards
 from tests.eval import read_counts
 from tests.eval import tiny_config
 

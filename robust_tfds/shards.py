@@ -1,8 +1,8 @@
-"""Shards: independent processes that make a run's cells between them.
+"""Shards: independent processes that do a command's work between them.
 
 Unlike hosts of `jax.distributed` they know nothing of each other: each makes every
-n-th cell, in one workdir or in one of its own. They cost about the same, and each
-reads the data for itself.
+n-th cell of a run, or config of a set, in one folder or in one of its own. They
+cost about the same, and each reads the data for itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TEXT = re.compile(r"(\d{1,6})/(\d{1,6})")
 
 @dataclasses.dataclass(frozen=True)
 class Shard:
-  """Which share of the cells a process makes.
+  """Which share of the work a process does.
 
   Attributes:
     index: from 1.

@@ -4,7 +4,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.run import shards
+from robust_tfds import shards
 
 
 class ShardTest(parameterized.TestCase):
