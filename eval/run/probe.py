@@ -94,35 +94,122 @@ def answers(
 
   Raises:
     UserError: the model fails, gives other shapes, dtypes or classes than its
-      spec says, or NaN or infinite numbers.
+      spec says, or NaN or infinite numbers, or its answer to an input depends
+      on the others of the batch.
   """
-  first = _traced(label, model, variables, rows)
-  second = _traced(label, model, variables, rows)
-  with _explained(label, model, rows):
-    program = first.lower().compile()
-    again = program if _same(first, second) else second.lower().compile()
-    one, two = (
-      {key: np.asarray(value) for key, value in outputs.items()}
-      for outputs in (
-        each(variables, *map(jnp.asarray, rows)) for each in (program, again)
-      )
-    )
+  with _explained(label, model, variables, rows):
+    first, second = _twice(model, variables, rows)
+    one, two = first(rows), second(rows)
   _check_values(label, model, one)
-  return one, bool(likeness.difference(one, two))
+  random = bool(likeness.difference(one, two))
+  if not random:
+    with _explained(label, model, variables, rows):
+      words = _neighbours(model, first, rows, one)
+    if words:
+      raise errors.UserError(
+        f"{label} {words}. Every picture is to be answered by itself alone:"
+        " batch norm or dropout is in train mode, or something else is computed"
+        f" over the batch. {train_mode.remedy(model)}"
+      )
+  return one, random
 
 
-def _traced(
-  label: str, model: Model, variables: Any, rows: list[np.ndarray]
-) -> Any:
-  """The model's program for these inputs, traced anew."""
+def _neighbours(
+  model: Model, ask: Ask, rows: list[np.ndarray], one: Answers
+) -> str:
+  """How the answer to a picture depends on the others of its batch, in words.
 
-  def step(variables: Any, *rows: jax.Array) -> dict[str, jax.Array]:
-    answer = model.apply(variables, *rows)
-    return dict(answer) if isinstance(answer, Mapping) else {"logits": answer}
+  Args:
+    model: is asked.
+    ask: it.
+    rows: what it was shown.
+    one: what it answered.
+  """
+  count = len(rows[0])
+  order = np.roll(np.arange(count), 1)
+  permuted = ask([part[order] for part in rows])
+  words = likeness.difference(
+    {key: value[order] for key, value in one.items()}, permuted
+  )
+  if words:
+    return f"answers otherwise to the same pictures in another order: {words}"
+  first = {key: value[:1] for key, value in one.items()}
+  alone = None
+  if model.batch_rows is None:
+    alone = ask([part[:1] for part in rows])
+    if not likeness.difference(first, alone):
+      return ""
+  # Another size of a batch may be another order of sums; the same size is not.
+  words = likeness.difference(
+    first, ask([part[:1].repeat(count, 0) for part in rows])
+  )
+  if words:
+    return f"answers otherwise to a picture alone than among others: {words}"
+  if alone is not None:
+    words = likeness.difference(first, alone, OTHER_SIZE)
+  return words and f"answers otherwise to a batch of one: {words}"
 
-  # True float32 on every device: answers of two devices are to be alike.
-  with jax.default_matmul_precision("highest"), _explained(label, model, rows):
-    return jax.jit(step).trace(variables, *map(jnp.asarray, rows))
+
+def _twice(
+  model: Model, variables: Any, rows: list[np.ndarray]
+) -> tuple[Ask, Ask]:
+  """The model as it is asked, built twice where JAX builds it."""
+  if model.on_host:
+
+    def call(rows: Sequence[np.ndarray]) -> Answers:
+      answer = _by_name(model.apply(variables, *rows))
+      return {key: np.asarray(value) for key, value in answer.items()}
+
+    return call, call
+  one, two = _Program(model, variables, rows), _Program(model, variables, rows)
+  return one, one if one.same(two) else two
+
+
+class _Program:
+  """A model as JAX builds it, one program for each size of batches."""
+
+  def __init__(self, model: Model, variables: Any, rows: list[np.ndarray]):
+    """Traces it for these inputs."""
+    self._model, self._variables = model, variables
+    self._trace = self._traced(rows)
+    self._compiled: dict[int, Any] = {}
+
+  def __call__(self, rows: Sequence[np.ndarray]) -> Answers:
+    """The answers to some inputs."""
+    count = len(rows[0])
+    if count not in self._compiled:
+      first = not self._compiled
+      trace = self._trace if first else self._traced(rows)
+      self._compiled[count] = trace.lower().compile()
+    out = self._compiled[count](self._variables, *map(jnp.asarray, rows))
+    return {key: np.asarray(value) for key, value in out.items()}
+
+  def _traced(self, rows: Sequence[np.ndarray]) -> Any:
+    def step(variables: Any, *rows: jax.Array) -> dict[str, jax.Array]:
+      return _by_name(self._model.apply(variables, *rows))
+
+    # True float32 on every device: answers of two devices are to be alike.
+    with jax.default_matmul_precision("highest"):
+      return jax.jit(step).trace(self._variables, *map(jnp.asarray, rows))
+
+  def same(self, other: _Program) -> bool:
+    """Whether two traces are one program, constants included."""
+    one, two = self._trace.jaxpr, other._trace.jaxpr
+    if str(one) != str(two) or len(one.consts) != len(two.consts):
+      return False
+    pairs = zip(one.consts, two.consts)
+    return all(a is b or np.array_equal(_bytes(a), _bytes(b)) for a, b in pairs)
+
+
+def _by_name(answer: Any) -> dict[str, Any]:
+  """Logits under their name; a detector's arrays have names."""
+  return dict(answer) if isinstance(answer, Mapping) else {"logits": answer}
+
+
+def _bytes(constant: Any) -> np.ndarray:
+  if jnp.issubdtype(constant.dtype, jax.dtypes.prng_key):
+    constant = jax.random.key_data(constant)
+  return np.asarray(constant)
 
 
 @contextlib.contextmanager
@@ -141,21 +228,6 @@ def _explained(
       f"{label} fails on a batch of {len(rows[0])}, before the run:"
       f" {errors.of_user(error)}.{hint} Try its `apply` by hand first."
     ) from error
-
-
-def _same(first: Any, second: Any) -> bool:
-  """Whether two traces are one program, constants included."""
-  one, two = first.jaxpr, second.jaxpr
-  if str(one) != str(two) or len(one.consts) != len(two.consts):
-    return False
-  pairs = zip(one.consts, two.consts)
-  return all(a is b or np.array_equal(_bytes(a), _bytes(b)) for a, b in pairs)
-
-
-def _bytes(constant: Any) -> np.ndarray:
-  if jnp.issubdtype(constant.dtype, jax.dtypes.prng_key):
-    constant = jax.random.key_data(constant)
-  return np.asarray(constant)
 
 
 def _check_values(label: str, model: Model, answer: Answers) -> None:
