@@ -13,9 +13,10 @@ from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.eval.run import probe
 from robust_tfds.models import adapters
-from robust_tfds.models.detection import own
+from robust_tfds.models.detection.detector import DetectorSpec
 
 SPEC = models.get("digits_cnn").spec
+_BOXES = DetectorSpec(num_classes=2, short_px=0, label_space="custom")
 _WEIGHTS = np.random.default_rng(0).normal(size=(3072, 10)).astype(np.float32)
 
 
@@ -118,7 +119,7 @@ class AnswersTest(parameterized.TestCase):
       boxes = {"boxes": [[0, 0, w, h]], "scores": [0.5], "classes": [1]}
       return {**boxes, **change}
 
-    model = own.on_host(predict, 2, name="mine")
+    model = adapters.get("on_host")(predict, _BOXES, name="mine")
     rows = probe.batch(model, _clean(None, None, 3), 0)
     return probe.answers("mine", model, {}, rows)
 
@@ -128,12 +129,12 @@ class AnswersTest(parameterized.TestCase):
     self.assertEqual(answers["valid"].sum(axis=1).tolist(), [1] * 4)
 
   @parameterized.parameters(
-    ({"classes": [2]}, "Got classes 2..2, expected 0..1"),
-    ({"classes": [0.5]}, "Got classes 0.5 for a picture, expected whole"),
+    ({"classes": [2]}, "gave classes 2..2, expected 0..1"),
+    ({"classes": [0.5]}, "gave classes 0.5 for a picture, expected whole"),
     ({"scores": [np.nan]}, "scores for a picture with NaN"),
-    ({"boxes": [[0, 0], [1, 1]]}, r"Got boxes of int64 \[2, 2\]"),
-    ({"scores": [0.5, 0.2]}, "Got 1 boxes, 2 scores"),
-    ({"scores": ["high"]}, "Got scores of <U4"),
+    ({"boxes": [[0, 0], [1, 1]]}, r"gave boxes of int64 \[2, 2\]"),
+    ({"scores": [0.5, 0.2]}, "gave 1 boxes, 2 scores"),
+    ({"scores": ["high"]}, "gave scores of <U4"),
   )
   def test_wrong_detections(self, change, words):
     with self.assertRaisesRegex(errors.UserError, words):
@@ -149,7 +150,7 @@ class AnswersTest(parameterized.TestCase):
         "valid": jnp.ones(shape, bool),
       }
 
-    model = own.traced(predict, 2)
+    model = adapters.get("callable")(predict, _BOXES)
     rows = probe.batch(model, _clean(None, None, 3), 0)
     with self.assertRaisesRegex(
       errors.UserError, "classes -1..-1 on the set's"
