@@ -139,6 +139,11 @@ def _advice(shape: tuple[int, ...], rows: int, classes: int) -> str:
       "if one of them is a background, leave it out ([:, 1:] where it is the"
       " first), else give the spec its num_classes"
     )
+  if shape[1:] == (classes,):
+    return (
+      "return a row a picture, of batches of any size, or give the adapter rows=,"
+      " the size that it takes"
+    )
   return (
     "return one logit per class of the spec, or give the spec its num_classes"
   )

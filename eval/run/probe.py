@@ -45,25 +45,19 @@ _GRAINS = (1, 4, 16, 64)
 Answers = Mapping[str, np.ndarray]
 
 
-def batch(
-  model: Model,
-  clean: inputs.Source,
-  side_px: int,
-  rows: int | None = None,
-) -> list[np.ndarray]:
+def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
   """What the model is shown: uint8 inputs, and of detectors their sizes too.
 
   Args:
     model: whose spec says the shape.
     clean: the run's clean set.
     side_px: of the pictures that the run shows, where it is not the set's own.
-    rows: how many inputs a classifier sees; `ROWS` by default.
   """
   if model.kind == "detection":
     examples = clean.metadata(())
     pictures = [np.asarray(e["image"]) for _, e in zip(range(ROWS), examples)]
     return list(canvas.stack(pictures))
-  shape = list(model.spec.batch_shape(rows or ROWS, side_px))
+  shape = list(model.spec.batch_shape(ROWS, side_px))
   known = clean.shape[-3:-1]
   if not model.spec.clip_frames and None not in known:
     shape[1:3] = known
@@ -109,14 +103,17 @@ def answers(
       spec says, or NaN or infinite numbers, or its answer to an input depends
       on the others of the batch.
   """
-  with _explained(label, model, rows):
+  with _explained(label, len(rows[0])):
     first, second = _twice(model, variables, rows)
     one, two = first(rows), second(rows)
   _check_values(label, model, one)
   random = bool(likeness.difference(one, two))
   if not random:
-    with _explained(label, model, rows):
-      words = _in_another_order(first, rows, one) or _alone(first, rows, one)
+    with _explained(label, 1):
+      alone = first.alone([part[:1] for part in rows])
+    with _explained(label, len(rows[0])):
+      words = _in_another_order(first, rows, one)
+      words = words or _without_others(first, rows, one, alone)
     if words:
       raise errors.UserError(
         f"{label} {words}. Every input is to be answered by itself alone: batch"
@@ -136,10 +133,21 @@ def _in_another_order(
   return words and f"answers otherwise to the same inputs reordered: {words}"
 
 
-def _alone(ask: _Traced | _Called, rows: list[np.ndarray], one: Answers) -> str:
-  """How an answer depends on the others of the batch, in words; else empty."""
+def _without_others(
+  ask: _Traced | _Called,
+  rows: list[np.ndarray],
+  one: Answers,
+  alone: Answers | None,
+) -> str:
+  """How an answer depends on the others of the batch, in words; else empty.
+
+  Args:
+    ask: the model.
+    rows: what it was shown.
+    one: what it answered.
+    alone: to the first input alone, where that was computed.
+  """
   expected = {key: value[:1] for key, value in one.items()}
-  alone = ask.alone([part[:1] for part in rows])
   if alone and not likeness.difference(expected, alone):
     return ""
   # Another size of a batch may be another order of sums; the same size is not.
@@ -202,8 +210,7 @@ class _Traced:
     Raises:
       UserError: it gives another shape then.
     """
-    if self._model.batch_rows is None:
-      self._traced(rows)
+    self._traced(rows)
 
   def _traced(self, rows: Sequence[np.ndarray]) -> Any:
     def step(variables: Any, *rows: jax.Array) -> dict[str, jax.Array]:
@@ -234,9 +241,8 @@ def _bytes(constant: Any) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def _explained(
-  label: str, model: Model, rows: list[np.ndarray]
-) -> Iterator[None]:
+def _explained(label: str, count: int) -> Iterator[None]:
+  """What a model raises on a batch of `count` inputs, in words."""
   try:
     yield
   except errors.UserError as error:
@@ -245,10 +251,13 @@ def _explained(
     raise errors.UserError(f"{label}: {error}") from error
   except Exception as error:
     hint = ""
-    if model.batch_rows not in (None, len(rows[0])):
-      hint = f" It was made for batches of {model.batch_rows}."
+    if count == 1:
+      hint = (
+        " It answers to more at once: let it take batches of any size, or give"
+        " the adapter rows=, the size that it takes."
+      )
     raise errors.UserError(
-      f"{label} fails on batches of {len(rows[0])} and of 1, before the run:"
+      f"{label} fails on a batch of {count}, before the run:"
       f" {errors.of_user(error)}.{hint} Try its `apply` by hand first."
     ) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
+from collections.abc import Iterator
 from typing import Any
 
 # Package of a class -> what its user writes.
@@ -30,7 +31,7 @@ def remedy(code: Any) -> str:
   Args:
     code: a model's `code`: a module, its class, or a function that uses one.
   """
-  for thing in (code, *_used(code)):
+  for thing in _used(code, []):
     kind = thing if isinstance(thing, type) else type(thing)
     for base in kind.__mro__:
       for package, words in _REMEDIES.items():
@@ -39,14 +40,20 @@ def remedy(code: Any) -> str:
   return f"{_UNKNOWN}."
 
 
-def _used(code: Any) -> list[Any]:
-  """What a function takes from around it."""
+def _used(code: Any, seen: list[Any]) -> Iterator[Any]:
+  """What a function takes from around it, and what its neighbours do."""
   if isinstance(code, types.MethodType):
-    return [code.__self__, *_used(code.__func__)]
+    yield code.__self__
+    code = code.__func__
   if not isinstance(code, types.FunctionType):
-    return []
+    yield code
+    return
+  if code in seen or (seen and code.__module__ != seen[0].__module__):
+    return
+  seen.append(code)
   try:
     around = inspect.getclosurevars(code)
   except ValueError:  # a name that has no value yet
-    return []
-  return [*around.nonlocals.values(), *around.globals.values()]
+    return
+  for thing in (*around.nonlocals.values(), *around.globals.values()):
+    yield from _used(thing, seen)

@@ -11,6 +11,7 @@ folder is a kind; folders in it hold what kinds need.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import dataclasses
 import importlib
@@ -74,7 +75,7 @@ class FromElsewhere(Model):
   def __post_init__(self) -> None:
     """Refuses a function, spec or name that is none."""
     # `callable` is a file of this folder.
-    if not isinstance(self.function, Callable):
+    if not builtins.callable(self.function):
       raise errors.UserError(
         f"{self.name}: got a {type(self.function).__name__}, expected a"
         " function."
@@ -182,7 +183,10 @@ class Adapted(FromElsewhere):
   def _called(self, variables: Any, *batch: jax.Array) -> Any:
     try:
       return self.function(variables, *batch)
-    except _NOT_TRACEABLE as error:
+    except Exception as error:
+      # Other frameworks raise what they like at an array without numbers.
+      if not (isinstance(error, _NOT_TRACEABLE) or "Tracer" in str(error)):
+        raise
       raise errors.UserError(
         f"{self.name} cannot be traced by JAX: {errors.of_user(error)}. It is"
         " made of numpy or of another framework, or asks for the numbers while"

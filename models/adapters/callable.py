@@ -20,6 +20,7 @@ def adapt(
   name: str = "callable",
   channels_first: bool = False,
   output: str | int | None = None,
+  rows: int | None = None,
 ) -> Adapted:
   """Wraps `function(batch) -> logits`, or a detector's function.
 
@@ -36,6 +37,7 @@ def adapt(
     name: what reports call it.
     channels_first: give it `[B, 3, H, W]`.
     output: which of several outputs are the logits.
+    rows: give it so many inputs at once, always; the last are padded.
 
   Raises:
     UserError: not callable, or no spec.
@@ -50,5 +52,6 @@ def adapt(
     lambda _, *batch: function(*batch),
     channels_first=channels_first,
     output=output,
+    rows=rows,
     code=function,
   )
