@@ -98,7 +98,7 @@ class FromElsewhere(Model):
     del key
     return self.variables
 
-  def _alternatives(self) -> tuple[dict[str, bool], ...]:
+  def _alternatives(self) -> tuple[dict[str, Any], ...]:
     """How it could be called instead, the nearest first."""
     return ({"channels_first": not self.channels_first},)
 
@@ -225,7 +225,7 @@ class OnHost(FromElsewhere):
     self.spec.check_shape(self.name, images.shape)
     return self._advised(lambda model: model._logits(images))
 
-  def _alternatives(self) -> tuple[dict[str, bool], ...]:
+  def _alternatives(self) -> tuple[dict[str, Any], ...]:
     first, prepared = not self.channels_first, not self.preprocessed
     return (
       {"channels_first": first},
