@@ -134,7 +134,8 @@ class ModelSpec:
     pixels = batch.astype(np.float32)
     if self.channel_order == "bgr":
       pixels = pixels[..., ::-1]
-    mean, std = np.float32(self.mean), np.float32(self.std)
+    mean = np.asarray(self.mean, np.float32)
+    std = np.asarray(self.std, np.float32)
     out: np.ndarray = (pixels * np.float32(self.scale) - mean) / std
     return out
 

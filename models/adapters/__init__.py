@@ -11,6 +11,7 @@ folder is a kind; folders in it hold what kinds need.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import dataclasses
 import importlib
@@ -64,7 +65,7 @@ class FromElsewhere(Model):
 
   def __post_init__(self) -> None:
     """Refuses a function, spec or name that is none."""
-    if not isinstance(self.function, Callable):
+    if not builtins.callable(self.function):
       raise errors.UserError(
         f"{self.name}: got a {type(self.function).__name__}, expected a"
         " function."
