@@ -10,6 +10,7 @@ labels the outputs stand for. `ModelSpec` holds what every kind of model has;
 from __future__ import annotations
 
 import dataclasses
+import fractions
 import math
 import numbers
 from collections.abc import Mapping
@@ -28,9 +29,11 @@ from robust_tfds.models import arguments
 
 Kind = Literal["classification", "detection", "video"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-_RESIZE_RULES = ("squash", "short_side", "fraction")
+_FRACTIONS = ("fraction", "centre_fraction")
+_RESIZE_RULES = ("squash", "short_side", *_FRACTIONS)
 _ORDERS = ("rgb", "bgr")
 _INTERPOLATIONS = ("bilinear", "bicubic")
+_LARGEST_DENOMINATOR = 10_000  # of shares of a side in px
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -183,9 +186,11 @@ class Spec(ModelSpec):
     resize: `short_side` (the shorter side becomes `resize_px`, then a centre
       crop of `input_px`), `squash` (both sides become `resize_px`, then the
       crop), `fraction` (a centre crop of `crop_fraction` of each side, then
-      both sides become `input_px`).
-    resize_px: see `resize`; unused for `fraction`.
-    crop_fraction: see `resize`; used for `fraction` alone.
+      both sides become `input_px`), `centre_fraction` (a centre square of
+      `crop_fraction` of the shorter side, then both sides become `input_px`:
+      EfficientNet's, whose fraction is `input_px / (input_px + 32)`).
+    resize_px: see `resize`; unused for the two fractions.
+    crop_fraction: see `resize`; used for the two fractions alone.
     interpolation: `bilinear` or `bicubic`.
     flexible: whether the network accepts other sizes than `input_px`.
   """
@@ -213,7 +218,7 @@ class Spec(ModelSpec):
         f"Got interpolation {self.interpolation!r}, expected one of"
         f" {_INTERPOLATIONS}."
       )
-    if self.resize == "fraction":
+    if self.resize in _FRACTIONS:
       _numbers("crop_fraction", (self.crop_fraction,), 1)
       if not 0 < self.crop_fraction <= 1:
         raise errors.UserError(
@@ -239,6 +244,10 @@ class Spec(ModelSpec):
     end = "_bicubic" if self.interpolation == "bicubic" else ""
     if self.resize == "fraction":
       return f"fraction{self.crop_fraction}_{self.input_px}{end}"
+    if self.resize == "centre_fraction":
+      share = _ratio(self.crop_fraction)
+      part = f"{share.numerator}of{share.denominator}"
+      return f"centre{part}_{self.input_px}{end}"
     rule = {"squash": "squash", "short_side": "short"}[self.resize]
     return f"{rule}{self.resize_px}_crop{self.input_px}{end}"
 
@@ -280,6 +289,12 @@ def _numbers(name: str, values: Any, count: int) -> tuple[float, ...]:
       f"{', e.g. (0.5, 0.5, 0.5)' * (count == 3)}."
     )
   return tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
+
+
+def _ratio(value: float) -> fractions.Fraction:
+  """What a float was meant as: 240 / 272 is 15/17, 0.9 is 9/10."""
+  near = fractions.Fraction(value).limit_denominator(_LARGEST_DENOMINATOR)
+  return near if float(near) == value else fractions.Fraction(str(value))
 
 
 @dataclasses.dataclass(frozen=True)

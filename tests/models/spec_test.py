@@ -6,6 +6,7 @@ from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds.datasets import geometry
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.spec import Spec
 from robust_tfds.models.video.spec import VideoSpec
@@ -39,6 +40,7 @@ class SpecTest(parameterized.TestCase):
     ({"interpolation": "nearest"}, "Got interpolation 'nearest'"),
     ({"resize": "fraction", "crop_fraction": 0}, "Got crop_fraction 0"),
     ({"resize": "fraction", "crop_fraction": 1.5}, "Got crop_fraction 1.5"),
+    ({"resize": "centre_fraction", "crop_fraction": 0}, "Got crop_fraction 0"),
   )
   def test_refuses_odd_values_by_name(self, fields, words):
     with self.assertRaisesRegex(errors.UserError, words):
@@ -67,10 +69,25 @@ class SpecTest(parameterized.TestCase):
       "squash256_crop224_bicubic",
     ),
     (Spec(resize="fraction", crop_fraction=0.875), "fraction0.875_224"),
+    (
+      Spec(
+        resize="centre_fraction",
+        crop_fraction=240 / 272,
+        input_px=240,
+        interpolation="bicubic",
+      ),
+      "centre15of17_240_bicubic",
+    ),
+    (
+      Spec(resize="centre_fraction", crop_fraction=0.123456789),
+      "centre123456789of1000000000_224",
+    ),
+    (Spec(resize="centre_fraction"), "centre1of1_224"),
     (VideoSpec(), "short256_crop224"),
   )
   def test_geometry_is_a_name_of_the_datasets(self, spec, name):
     self.assertEqual(spec.geometry, name)
+    self.assertEqual(geometry.shape(name), (spec.input_px, spec.input_px, 3))
 
   def test_detectors_have_no_geometry(self):
     with self.assertRaisesRegex(ValueError, "kind detection resizes its pic"):
