@@ -197,6 +197,58 @@ class ParityTest(_Parity):
     self.check(name, side)
 
 
+def _weights_of(torchvision, name: str):
+  """torchvision's entry of the weights that a spec's `source` names."""
+  member = catalogue.family_of(name).oracles[name].partition(":")[2]
+  _, _, tag = models.get(name).spec.source.rpartition(", ")
+  entries = torchvision.models.get_model_weights(member)
+  return entries[tag if tag in entries.__members__ else "IMAGENET1K_V1"]
+
+
+class PublishedSpecTest(parameterized.TestCase):
+  """Specs against torchvision's own table of weights."""
+
+  def setUp(self):
+    super().setUp()
+    _import_torch()
+    import torchvision
+
+    self.torchvision = torchvision
+
+  def test_preprocessing_is_that_of_the_weights(self):
+    names = [
+      n
+      for n in _listed()
+      if models.get(n).spec.weights == "torchvision"
+      and models.get(n).kind == "classification"
+    ]
+    self.assertGreater(len(names), 70)
+    for name in names:
+      spec = models.get(name).spec
+      theirs = _weights_of(self.torchvision, name).transforms()
+      with self.subTest(name):
+        self.assertEqual([spec.input_px], theirs.crop_size)
+        self.assertEqual([spec.resize_px], theirs.resize_size)
+        self.assertEqual(spec.interpolation, theirs.interpolation.value)
+        # These two read usual statistics and make 0.5 of them (transform_input).
+        if name not in ("googlenet", "inceptionv3"):
+          self.assertSequenceEqual(spec.mean, theirs.mean)
+          self.assertSequenceEqual(spec.std, theirs.std)
+
+  def test_published_sizes(self):
+    for name in _listed():
+      spec = models.get(name).spec
+      if spec.weights != "torchvision" or spec.kind != "classification":
+        continue
+      meta = _weights_of(self.torchvision, name).meta
+      with self.subTest(name):
+        # torchvision counts Inception's auxiliary classifier.
+        if name != "inceptionv3":
+          self.assertEqual(spec.parameters, meta["num_params"])
+        if spec.gflops is not None:
+          self.assertAlmostEqual(spec.gflops, meta["_ops"], 2)
+
+
 class ReportTest(absltest.TestCase):
   def test_command_measures_parity(self):
     torch = _import_torch()
