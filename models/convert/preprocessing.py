@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from robust_tfds import errors
+from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known
 from robust_tfds.models.convert.beside import Said
 from robust_tfds.models.model import NetworkModel
@@ -243,15 +244,21 @@ def _several(
   ways: Mapping[str, Mapping[Prepared, str]],
 ) -> str:
   """The doubt where names fit several ways of preprocessing."""
-  whose = " and ".join(f"{label}'s" for label in ways)
-  every = {way: name for label in ways.values() for way, name in label.items()}
+  ours = model.spec.weights
+  ordered = sorted(ways, key=lambda label: label != ours)
+  every: dict[Prepared, str] = {}
+  for label in ordered:  # one of each first
+    every |= dict(list(ways[label].items())[:1])
+  for label in ordered:
+    every |= ways[label]
+  whose = " and ".join(f"{label}'s" for label in ordered)
   return (
     f"{origin}: its arrays have the names of {whose} files, which are prepared in"
     f" {len(every)} ways ({_shown(every)}), and nothing says which. Load it by"
     " its name (torchvision:WEIGHTS, timm:NAME.TAG), lay its config.json or"
     " preprocessor_config.json beside it, or say it in the config:"
-    f" config.model.spec.weights={model.spec.weights} where {model.name}'s own"
-    " is right, else the fields of config.model.spec."
+    f" config.model.spec.weights={ours} where {model.name}'s own is right, else"
+    " the fields of config.model.spec."
   )
 
 
@@ -273,7 +280,13 @@ def _words(way: Mapping[str, Any]) -> str:
 
 def _other_family(model: NetworkModel, label: str) -> str:
   """The doubt where names say another family than the model's."""
-  fitting = [name for name, _ in _of_family(model, label)]
+  shapes = model.shapes()
+  fitting = [
+    name
+    for name, variant in model.family.variants.items()
+    if variant.spec.weights == label
+    and catalogue.network(name, model.spec.num_classes).shapes() == shapes
+  ]
   remedy = "Give `apply` preprocessed pixels"
   if fitting:
     remedy = f"Load it into {' or '.join(fitting)}, or give `apply` such pixels"
