@@ -43,6 +43,52 @@ def check(name: str, spec: ModelSpec, answer: Any, rows: int) -> Any:
   return logits(name, answer, rows, spec.num_classes)
 
 
+def output_of(name: str, answer: Any, output: str | int | None) -> Any:
+  """The one of a model's outputs that was named, or its only one.
+
+  Args:
+    name: the model's, for errors.
+    answer: an array; or a mapping, tuple or list of several.
+    output: a key or a place; None: there is one.
+
+  Raises:
+    UserError: several and none was named, or none of that name.
+  """
+  if isinstance(answer, Mapping):
+    known: list[Any] = list(answer)
+  elif isinstance(answer, (tuple, list)):
+    known = list(range(len(answer)))
+  elif output is None:
+    return answer
+  else:
+    raise errors.UserError(
+      f"{name} answered with one {type(answer).__name__}, and output={output!r}"
+      " was named: leave it out."
+    )
+  if output not in known:
+    got = "none was named" if output is None else f"got output={output!r}"
+    raise errors.UserError(
+      f"{name} answered with the outputs {', '.join(map(repr, known))}, and"
+      f" {got}: say which are the logits, e.g. output={known[0]!r}."
+      if known
+      else f"{name} answered with nothing, expected logits."
+    )
+  return answer[output]
+
+
+def numpy_logits(name: str, answer: Any, rows: int, classes: int) -> np.ndarray:
+  """As `logits`, in numpy."""
+  try:
+    array = np.asarray(answer)
+  except (TypeError, ValueError, RuntimeError) as e:
+    raise errors.UserError(
+      f"{name} answered with a {type(answer).__name__}, which is no array of"
+      f" numbers: {errors.of_user(e)}"
+    ) from e
+  _check_logits(name, array, rows, classes)
+  return array.astype(np.float32)
+
+
 def logits(name: str, answer: Any, rows: int, classes: int) -> jax.Array:
   """float32 `[rows, classes]`.
 
@@ -50,6 +96,11 @@ def logits(name: str, answer: Any, rows: int, classes: int) -> jax.Array:
     UserError: another shape, or numbers that are not real.
   """
   array = _array(name, "", answer)
+  _check_logits(name, array, rows, classes)
+  return array.astype(jnp.float32)
+
+
+def _check_logits(name: str, array: Any, rows: int, classes: int) -> None:
   if array.shape != (rows, classes):
     raise errors.UserError(
       f"{name} answered with shape {array.shape}, expected {(rows, classes)}:"
@@ -61,7 +112,6 @@ def logits(name: str, answer: Any, rows: int, classes: int) -> jax.Array:
       f"{name} answered with {array.dtype} numbers, expected float logits: if"
       " they are scores of the classes, convert them (astype(float32))."
     )
-  return array.astype(jnp.float32)
 
 
 def detections(name: str, answer: Any, rows: int) -> dict[str, jax.Array]:

@@ -69,6 +69,18 @@ def batch(name: str, value: Any) -> jax.Array:
   return array
 
 
+def numpy_batch(name: str, value: Any) -> np.ndarray:
+  """A batch of uint8 pictures or clips on the host; as `batch`."""
+  array = np.asarray(value)
+  if array.dtype != np.uint8 or not array.size:
+    raise errors.UserError(
+      f"{name} got {array.dtype} {list(array.shape)}, expected uint8 RGB pixels"
+      " [B, ..., 3] in 0..255: it runs on the host, and prepares its pixels"
+      " itself."
+    )
+  return array
+
+
 def sizes(name: str, value: Any, rows: int) -> jax.Array:
   """The valid (height, width) of each canvas: integers `[B, 2]`.
 

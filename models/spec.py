@@ -129,6 +129,32 @@ class ModelSpec:
     std = jnp.asarray(self.std, jnp.float32)
     return (pixels * jnp.float32(self.scale) - mean) / std
 
+  def normalize_on_host(self, batch: np.ndarray) -> np.ndarray:
+    """As `normalize`, in numpy."""
+    pixels = batch.astype(np.float32)
+    if self.channel_order == "bgr":
+      pixels = pixels[..., ::-1]
+    mean = np.asarray(self.mean, np.float32)
+    std = np.asarray(self.std, np.float32)
+    out: np.ndarray = (pixels * np.float32(self.scale) - mean) / std
+    return out
+
+  def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
+    """Refuses batches of a shape that the model does not take.
+
+    Args:
+      name: the model's, for the error.
+      shape: of the batch.
+
+    Raises:
+      UserError: says what was got and what is expected.
+    """
+    axes = "[B, H, W, 3]" if self.item_axes == 3 else "[B, T, H, W, 3]"
+    if len(shape) != self.item_axes + 1 or shape[-1] != 3:
+      raise errors.UserError(
+        f"{name} got a batch of shape {shape}, expected {axes}."
+      )
+
   def batch_shape(self, count: int, side_px: int) -> tuple[int, ...]:
     """Shape of a batch as the model is shown it.
 
@@ -243,20 +269,12 @@ class Spec(ModelSpec):
     return f"{rule}{self.resize_px}_crop{self.input_px}{end}"
 
   def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
-    """Refuses batches of a shape that the network does not take.
-
-    Args:
-      name: the model's, for the error.
-      shape: of the batch.
+    """As `ModelSpec.check_shape`, and refuses pictures of another size.
 
     Raises:
       UserError: says what was got and what is expected.
     """
-    axes = "[B, H, W, 3]" if self.item_axes == 3 else "[B, T, H, W, 3]"
-    if len(shape) != self.item_axes + 1 or shape[-1] != 3:
-      raise errors.UserError(
-        f"{name} got a batch of shape {shape}, expected {axes}."
-      )
+    super().check_shape(name, shape)
     high, wide, _ = shape[-3:]
     side = self.fixed_px
     if side is not None and (high, wide) != (side, side):
