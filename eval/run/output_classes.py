@@ -96,16 +96,21 @@ def _labels(
 ) -> list[int]:
   """By name; `relabel.NONE` for what is no class."""
   exact, small = _known(names, _key), _known(names, _small)
+  meant = [
+    exact.get(_key(line)) or small.get(_small(line), []) for line in lines
+  ]
+  certain = {labels[0] for labels in meant if len(labels) == 1}
   out = []
-  for number, line in enumerate(lines, 1):
-    labels = exact.get(_key(line)) or small.get(_small(line), [])
-    if len(labels) > 1:
+  for number, (line, labels) in enumerate(zip(lines, meant), 1):
+    # "crane" is the machine where another line is "crane bird".
+    left = [label for label in labels if label not in certain] or labels
+    if len(labels) > 1 and len(left) > 1:
       listed = ", ".join(names[label][0] for label in labels)
       raise errors.UserError(
         f"{where}: line {number}: {line.strip()!r} is the name of"
         f" {len(labels)} classes: write {listed}, whichever it is."
       )
-    out.append(labels[0] if labels else relabel.NONE)
+    out.append(left[0] if left else relabel.NONE)
   if set(out) == {relabel.NONE}:
     few = ", ".join(n[0] for n in names[:3])
     expected = (
