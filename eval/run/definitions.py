@@ -8,6 +8,7 @@ from typing import Any
 
 from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds.eval.run import model_keys
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.model import Model
 
@@ -54,7 +55,7 @@ def _define(
   if given is None:
     model = models.get(
       entry.name,
-      num_classes=entry.get("num_classes") or None,
+      num_classes=model_keys.num_classes(label, entry),
       dtype=entry.get("dtype") or "float32",
       kind=kind,
     )
@@ -65,6 +66,8 @@ def _define(
     )
   else:
     model = given.model
+  if entry.get("spec"):
+    model = model.with_fields(entry.spec.to_dict())
   if entry.get("short_px"):  # another resize rule than the published one
     rule = {"short_px": entry.short_px, "long_px": entry.long_px}
     spec: Any = model.spec

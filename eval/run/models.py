@@ -15,10 +15,12 @@ from robust_tfds.corruptions import spec as corruption_spec
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import on_host
 from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import relabel
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import hosts
+from robust_tfds.eval.run import output_classes
 from robust_tfds.eval.run import own_models
 from robust_tfds.eval.run import probe
 from robust_tfds.eval.run import train
@@ -40,13 +42,15 @@ class LoadedModel:
     weights: sha256 of its variables.
     dtype: that it computes in.
     own: what else tells a user's own model from another; None of others.
+    outputs: what its outputs stand for; None: the classes, in their order.
   """
 
-  predictor: predict.Predictor | on_host.HostPredictor
+  predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
   spec: Any
   weights: str
   dtype: str
   own: own_models.OwnModel | None = None
+  outputs: output_classes.OutputClasses | None = None
 
 
 def load(
@@ -76,12 +80,15 @@ def load(
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
     )
+  outputs = plan.outputs.get(label)
+  predictor = on_host.predictor(model, variables, mesh)
   return LoadedModel(
-    on_host.predictor(model, variables, mesh),
+    relabel.Predictor(predictor, outputs.relabelling) if outputs else predictor,
     model.spec,
     weights,
     entry.get("dtype") or "float32",
     own,
+    outputs,
   )
 
 

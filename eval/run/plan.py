@@ -17,6 +17,7 @@ from robust_tfds.corruptions import spec
 from robust_tfds.eval import tasks
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.run import definitions as definitions_lib
+from robust_tfds.eval.run import output_classes
 from robust_tfds.eval.run import settings
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.model import Model
@@ -35,6 +36,7 @@ class Plan:
     definitions: label -> the model, without its weights.
     given: label -> what was handed over, of models that are no names.
     config: the resolved config.
+    outputs: label -> what a model's outputs stand for, where a file says it.
   """
 
   task: base.Task
@@ -43,6 +45,9 @@ class Plan:
   definitions: Mapping[str, Model]
   given: Mapping[str, definitions_lib.Given]
   config: ml_collections.ConfigDict
+  outputs: Mapping[str, output_classes.OutputClasses] = dataclasses.field(
+    default_factory=dict
+  )
 
   @property
   def dataset(self) -> str:
@@ -133,6 +138,7 @@ def make(
   for label in labelled:
     _check_weights(plan, label)
   _check_sets(plan)
+  plan = dataclasses.replace(plan, outputs=_outputs(plan))
   _check_label_spaces(plan)
   if task.setting.fly and any(c.name == "frost" for c in listed):
     frost_pictures.check(config.data.get("frost_dir") or None)
@@ -267,6 +273,35 @@ def _clean_builder(plan: Plan) -> Any:
   return datasets.builder(plan.dataset, config, **plan.options(codec))
 
 
+def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
+  """Of the models whose entries name a file of classes."""
+  from robust_tfds import datasets
+
+  files = {k: e.classes for k, e in plan.models.items() if e.get("classes")}
+  if files and "label_space" in plan.task.own_keys:
+    raise errors.UserError(
+      f"{next(iter(files))}: config.model.classes is not read by task"
+      f" {plan.task.facts.task}, which groups a model's outputs by a label map:"
+      " set config.data.label_space to a JSON file whose members are your"
+      " model's outputs."
+    )
+  if not files:
+    return {}
+  feature = plan.task.label_feature(_clean_builder(plan).info.features)
+  names = datasets.builder_class(plan.dataset).class_names(
+    plan.config.data.get("manual_dir") or ""
+  )
+  return {
+    label: output_classes.read(
+      file,
+      names,
+      feature.num_classes,
+      plan.definitions[label].spec.num_classes,
+    )
+    for label, file in files.items()
+  }
+
+
 def _check_label_spaces(plan: Plan) -> None:
   """Refuses models of other classes than the data's."""
   builder = _clean_builder(plan)
@@ -329,12 +364,15 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
   Raises:
     UserError: says both counts.
   """
+  if label in plan.outputs:
+    return
   classes = plan.task.label_feature(builder.info.features).num_classes
   if spec.num_classes not in plan.task.model_classes(classes):
     raise errors.UserError(
       f"Wrong label space: {label} has {spec.num_classes} classes"
       f" ({spec.label_space}), {builder.info.name} has {classes}. Use a model of"
-      " that label space."
+      " that label space, or say in a file what its outputs stand for"
+      " (config.model.classes)."
     )
 
 
