@@ -66,7 +66,16 @@ _BOOLS = np.array([[True, False, True]])
 _PICTURE = _x(2, 4, 7, 8)
 _UNARY = (
   *("Abs", "Atan", "Asinh", "Ceil", "Cos", "Cosh", "Erf", "Exp", "Floor"),
-  *("HardSwish", "Identity", "IsNaN", "Mish", "Neg", "Round", "Sigmoid", "Sign"),
+  *(
+    "HardSwish",
+    "Identity",
+    "IsNaN",
+    "Mish",
+    "Neg",
+    "Round",
+    "Sigmoid",
+    "Sign",
+  ),
   *("Sin", "Sinh", "Softplus", "Softsign", "Tan", "Tanh", "Relu"),
 )
 _BINARY = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Mean")
@@ -276,7 +285,9 @@ _CASES: dict[str, _Case] = {
   "SequenceAt": _Case((_x(2, 4),), {}, operator="split"),
   "Shape": _c(_x(2, 3, 4), start=1),
   "Size": _c(_x(2, 3, 4)),
-  "Slice": _c(_x(6, 5, 4), _i(1, -1), _i(2**63 - 1, -(2**63)), _i(0, 1), _i(2, -2)),
+  "Slice": _c(
+    _x(6, 5, 4), _i(1, -1), _i(2**63 - 1, -(2**63)), _i(0, 1), _i(2, -2)
+  ),
   "Slice plain": _c(_x(6, 5), _i(-3), _i(9)),
   "Slice 9": _c(_x(6, 5), opset=9, starts=[1], ends=[-1], axes=[1]),
   "SpaceToDepth": _c(_x(1, 2, 4, 6), blocksize=2),
@@ -298,18 +309,19 @@ _COORDINATES = (
   *("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"),
   "half_pixel_symmetric",
 )
-for _mode in ("nearest", "linear", "cubic"):
-  for _place in _COORDINATES:
-    for _what, _inputs in (
-      ("scales", (None, _f(1, 1, 0.55, 2.5))),
-      ("sizes", (None, None, _i(2, 4, 10, 5))),
-    ):
-      _CASES[f"Resize {_mode} {_place} {_what}"] = _c(
-        *(_PICTURE, *_inputs),
-        opset=19,
-        mode=_mode,
-        coordinate_transformation_mode=_place,
-      )
+for _place in _COORDINATES:
+  for _mode, *_inputs in (
+    ("nearest", None, _f(1, 1, 0.55, 2.5)),
+    ("linear", None, None, _i(2, 4, 10, 5)),
+    ("linear", None, _f(1, 1, 0.55, 2.5)),
+    ("cubic", None, None, _i(2, 4, 10, 5)),
+  ):
+    _CASES[f"Resize {_mode} {_place} {len(_inputs)}"] = _c(
+      *(_PICTURE, *_inputs),
+      opset=19,
+      mode=_mode,
+      coordinate_transformation_mode=_place,
+    )
 for _rounding in ("round_prefer_ceil", "floor", "ceil"):
   _CASES[f"Resize {_rounding}"] = _c(
     *(_PICTURE, None, _f(1, 1, 2, 0.5)), nearest_mode=_rounding
@@ -377,8 +389,9 @@ def _model(name: str, case: _Case) -> onnx.ModelProto:
       ],
     ),
     opset_imports=[helper.make_opsetid("", case.opset)],
-    ir_version=min(helper.find_min_ir_version_for(
-      [helper.make_opsetid("", case.opset)]), 10),
+    ir_version=min(
+      helper.find_min_ir_version_for([helper.make_opsetid("", case.opset)]), 10
+    ),
   )
 
 
