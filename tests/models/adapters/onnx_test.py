@@ -5,9 +5,12 @@ from unittest import mock
 
 import jax
 import numpy as np
-import pytest
+import onnx
+import onnxruntime
 from absl.testing import absltest
 from absl.testing import parameterized
+from onnx import helper
+from onnx import numpy_helper
 
 from robust_tfds import errors
 from robust_tfds.models import adapters
@@ -15,14 +18,6 @@ from robust_tfds.models.adapters.onnx_graph.operators import TABLE
 from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
 from robust_tfds.models.spec import Spec
 from robust_tfds.models.video.spec import VideoSpec
-
-pytest.importorskip("onnx", reason="the extra `onnx`")
-onnxruntime = pytest.importorskip(
-  "onnxruntime", reason="the extra `onnxruntime`"
-)
-import onnx
-from onnx import helper
-from onnx import numpy_helper
 
 _SPEC = Spec(
   input_px=16,

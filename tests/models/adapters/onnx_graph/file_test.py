@@ -4,14 +4,12 @@ import pathlib
 import tracemalloc
 
 import numpy as np
-import pytest
+import onnx
 from absl.testing import absltest
-
-from robust_tfds.models.adapters.onnx_graph import file
-
-onnx = pytest.importorskip("onnx", reason="the extra `onnx`")
 from onnx import helper
 from onnx import numpy_helper
+
+from robust_tfds.models.adapters.onnx_graph import file
 
 
 def _write(folder, nodes, weights, **options):

@@ -4,15 +4,13 @@ import pathlib
 
 import jax
 import numpy as np
-import pytest
+import onnx
 from absl.testing import absltest
+from onnx import helper
+from onnx import numpy_helper
 
 from robust_tfds.models.adapters.onnx_graph import file
 from robust_tfds.models.adapters.onnx_graph import graph as graph_lib
-
-onnx = pytest.importorskip("onnx", reason="the extra `onnx`")
-from onnx import helper
-from onnx import numpy_helper
 
 _WEIGHTS = {
   "w": np.float32([[1, 2], [3, 4]]),

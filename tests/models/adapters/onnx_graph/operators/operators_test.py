@@ -7,27 +7,20 @@ from typing import Any
 
 import jax
 import numpy as np
-import pytest
+import onnx
+import onnxruntime
 from absl.testing import absltest
 from absl.testing import parameterized
+from onnx import helper
+from onnx import numpy_helper
 
+from robust_tfds.models.adapters.onnx_graph import file
 from robust_tfds.models.adapters.onnx_graph import graph as graph_lib
 from robust_tfds.models.adapters.onnx_graph.operators import TABLE
 from robust_tfds.models.adapters.onnx_graph.operators.node import Node
 from robust_tfds.models.adapters.onnx_graph.operators.node import (
   UntraceableError,
 )
-
-pytest.importorskip("onnx", reason="the extra `onnx`")
-onnxruntime = pytest.importorskip(
-  "onnxruntime", reason="the extra `onnxruntime`"
-)
-
-import onnx
-from onnx import helper
-from onnx import numpy_helper
-
-from robust_tfds.models.adapters.onnx_graph import file
 
 _RNG = np.random.default_rng(0)
 
