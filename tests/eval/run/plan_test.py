@@ -11,6 +11,7 @@ from robust_tfds import datasets
 from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.corruptions import spec
+from robust_tfds.eval.run import definitions
 from robust_tfds.eval.run import plan as plan_lib
 from tests.eval import tiny_config
 
@@ -126,10 +127,8 @@ class GeometryTest(parameterized.TestCase):
     config.data.update({"geometry": "model", "source": source})
     if dataset == "imagenet_c":
       config.data.corruptions = "fog"
-    weights = self.create_tempfile().full_path
-    config.model.checkpoint = weights
-    config.model.num_classes = 1000
-    return plan_lib.make(config.lock())
+    given = definitions.Given(models.get(model, 1000), {})
+    return plan_lib.make(config.lock(), {model: given})
 
 
 class CodecTest(absltest.TestCase):
