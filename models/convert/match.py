@@ -54,12 +54,14 @@ class Loaded:
       our names in torch's words, `own` for our paths.
     sources: name in the file -> our path, in the file's order.
     ignored: names in the file that evaluation does not need.
+    notes: what was done to arrays of other shapes, a sentence each.
   """
 
   variables: Variables
   style: str
   sources: Mapping[str, str]
   ignored: tuple[str, ...]
+  notes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +110,8 @@ def load(
   enhancements.wrap(model, *enhancing)  # refuses what does not suit it
   loaded = match_arrays(model, formats.read(checkpoint), str(checkpoint))
   _warn_of_other_weights(model, loaded.style)
+  for note in loaded.notes:
+    warnings.warn(note, stacklevel=3)
   return loaded
 
 
@@ -136,17 +140,18 @@ def match_arrays(
   style, paths = _best_style(used, shapes, family.checkpoints)
   if family.drops_background:
     used = _without_background(model, used, paths)
-  matched = _Matched(model, origin, used, style, paths, shapes)
+  matched, notes = _fitted(_Matched(model, origin, used, style, paths, shapes))
   sources = _checked_sources(matched)
   flat = {}
   for source, path in sources.items():
-    _check_values(source, used[source], origin)
-    flat[path] = _to_layout(used[source], path, matched)
+    _check_values(source, matched.arrays[source], origin)
+    flat[path] = _to_layout(matched.arrays[source], path, matched)
   return Loaded(
     variables_lib.nest(flat),
     style,
     {source: "/".join(path) for source, path in sources.items()},
     skipped,
+    notes=notes,
   )
 
 
@@ -161,6 +166,23 @@ def file_shape(shape: Shape, path: Path, in_our_layout: bool) -> Shape:
   if in_our_layout or path[-1] != "kernel":
     return tuple(shape)
   return (shape[-1], shape[-2], *shape[:-2])
+
+
+def _fitted(matched: _Matched) -> tuple[_Matched, tuple[str, ...]]:
+  """Arrays of other shapes as the family brings them, and what it says."""
+  fit = matched.model.family.fit
+  arrays, notes = dict(matched.arrays), []
+  for source, path in matched.paths.items():
+    if fit is None or path is None:
+      continue
+    array, shape = arrays[source], matched.file_shape(path)
+    fitted = (
+      None if _same_shape(array.shape, shape) else fit(path, array, shape)
+    )
+    if fitted is not None:
+      arrays[source], said = fitted
+      notes.append(f"{matched.origin}: {said} for {matched.model.name}.")
+  return dataclasses.replace(matched, arrays=arrays), tuple(notes)
 
 
 def _without_background(
