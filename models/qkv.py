@@ -16,7 +16,7 @@ from robust_tfds.models.family import Rules
 
 # HF's names of transformers 4 and 5, and CLIP's.
 _HF = re.compile(
-  r"(?P<stem>.*\.)(?:attention\.attention|attention|self_attn)\."
+  r"(?P<stem>.*?\.)(?:attention\.attention|attention|self_attn)\."
   r"(?P<which>query|key|value|q_proj|k_proj|v_proj)\.(?P<leaf>weight|bias)"
 )
 _FLAX = re.compile(
