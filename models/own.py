@@ -27,6 +27,11 @@ class OwnModel(Model):
 
   thing: Any
 
+  @property
+  def code(self) -> Any:
+    """The class of the object."""
+    return type(self.thing)
+
   def init(self, key: jax.Array) -> Any:
     """The object's."""
     return self.thing.init(key)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
 import ml_collections
 
 from robust_tfds import errors
-from robust_tfds import models
 from robust_tfds import paths
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import spec
 from robust_tfds.eval import tasks
 from robust_tfds.eval.results import workdir as workdir_lib
+from robust_tfds.eval.run import definitions as definitions_lib
 from robust_tfds.eval.run import settings
 from robust_tfds.eval.tasks import base
+from robust_tfds.models.model import Model
 
 _SOURCES = ("fly", "prepared")
 
@@ -30,12 +32,16 @@ class Plan:
     task: bound to this run's setting.
     conditions: clean first, then the corruptions in paper order.
     models: label -> its part of the config (`name`, `checkpoint`, `train`, ...).
+    definitions: label -> the model, without its weights.
+    given: label -> what was handed over, of models that are no names.
     config: the resolved config.
   """
 
   task: base.Task
   conditions: Sequence[Condition]
   models: dict[str, Any]
+  definitions: Mapping[str, Model]
+  given: Mapping[str, definitions_lib.Given]
   config: ml_collections.ConfigDict
 
   @property
@@ -52,6 +58,11 @@ class Plan:
   def fly(self) -> bool:
     """Whether corrupted pixels are made on the fly."""
     return self.task.setting.fly
+
+  def own(self, label: str) -> bool:
+    """Whether a model is the user's, not one of the catalogue."""
+    name = self.models[label].name
+    return ":" in name or self.definitions[label].elsewhere
 
   @property
   def cells(self) -> list[tuple[str, Condition]]:
@@ -90,8 +101,15 @@ class Plan:
     return tuple(dict.fromkeys(c.name for c in self.conditions if c.name))
 
 
-def make(config: ml_collections.ConfigDict) -> Plan:
+def make(
+  config: ml_collections.ConfigDict,
+  given: Mapping[str, definitions_lib.Given] | None = None,
+) -> Plan:
   """Resolves and checks a config.
+
+  Args:
+    config: of the run.
+    given: label -> model, of those that are handed over as objects.
 
   Raises:
     UserError: a key or value that the schema refuses, an unknown dataset,
@@ -101,14 +119,19 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   """
   settings.check(config)
   _check_paths(config.data)
-  config = _with_crop(config)
+  given = given or {}
+  kind = tasks.get(config.get("task", "classification")).model_kind
+  defined = definitions_lib.define(_entries(config), given, kind)
+  config = _with_crop(config, defined)
   task = task_of(config)
   settings.check_keys(task)
   listed = _conditions(task)
-  labelled = _models(config, task)
+  labelled = _entries(config)
   task.check_baseline(list(labelled))
   _check_codec(task)
-  plan = Plan(task, listed, labelled, config)
+  plan = Plan(task, listed, labelled, defined, given, config)
+  for label in labelled:
+    _check_weights(plan, label)
   _check_sets(plan)
   _check_label_spaces(plan)
   if task.setting.fly and any(c.name == "frost" for c in listed):
@@ -167,15 +190,16 @@ def _check_set_kind(config: ml_collections.ConfigDict) -> None:
     )
 
 
-def _with_crop(config: ml_collections.ConfigDict) -> ml_collections.ConfigDict:
+def _with_crop(
+  config: ml_collections.ConfigDict, defined: Mapping[str, Model]
+) -> ml_collections.ConfigDict:
   """The config with the models' crop rule in place of `geometry=model`.
 
   Edition, sets, notes and the run's config.json follow from the rule itself.
   """
   if config.data.get("geometry") != "model":
     return config
-  entries = _entries(config).values()
-  rules = {models.get(e.name).spec.geometry for e in entries}
+  rules = {model.spec.geometry for model in defined.values()}
   if len(rules) != 1:
     raise errors.UserError(
       "config.data.geometry=model needs models of one geometry, got"
@@ -221,26 +245,33 @@ def _check_sets(plan: Plan) -> None:
       raise errors.UserError(f"config.data: {e}") from e
 
 
-def _check_label_spaces(plan: Plan) -> None:
-  """Of the models of the catalogue; a user's own are built by the run alone."""
+def model_classes(config: ml_collections.ConfigDict) -> tuple[int, ...]:
+  """Class counts of models that a config's run takes, before any is known.
+
+  Raises:
+    UserError: an unknown dataset or task, or settings that they refuse.
+  """
+  config = ml_collections.ConfigDict(config.to_dict())
+  if config.data.get("geometry") == "model":
+    config.data.geometry = ""
+  task = task_of(config)
+  builder = _clean_builder(Plan(task, [Condition()], {}, {}, {}, config))
+  classes = task.label_feature(builder.info.features).num_classes
+  return task.model_classes(classes)
+
+
+def _clean_builder(plan: Plan) -> Any:
   from robust_tfds import datasets
 
   config, codec = plan.stored(plan.conditions[0])
-  builder = datasets.builder(plan.dataset, config, **plan.options(codec))
-  for label, entry in plan.models.items():
-    if ":" not in entry.name:
-      classes = entry.get("num_classes") or None
-      spec = models.get(entry.name, num_classes=classes).spec
-      check_classes(plan, label, spec, builder)
+  return datasets.builder(plan.dataset, config, **plan.options(codec))
 
 
-def _models(
-  config: ml_collections.ConfigDict, task: base.Task
-) -> dict[str, Any]:
-  entries = _entries(config)
-  for label, entry in entries.items():
-    _check_model(label, entry, task)
-  return entries
+def _check_label_spaces(plan: Plan) -> None:
+  """Refuses models of other classes than the data's."""
+  builder = _clean_builder(plan)
+  for label, model in plan.definitions.items():
+    check_classes(plan, label, model.spec, builder)
 
 
 def _entries(config: ml_collections.ConfigDict) -> dict[str, Any]:
@@ -254,17 +285,9 @@ def _entries(config: ml_collections.ConfigDict) -> dict[str, Any]:
   }
 
 
-def _check_model(label: str, entry: Any, task: base.Task) -> None:
-  sides = [key for key in ("short_px", "long_px") if key in entry]
-  if sides and (task.model_kind != "detection" or len(sides) == 1):
-    raise errors.UserError(
-      f"Model {label}: {sides[0]} is of detectors, which take"
-      " short_px and long_px together."
-    )
-  # Refuses unknown names and dtypes, and models of another kind.
-  models.get(
-    entry.name, dtype=entry.get("dtype") or "float32", kind=task.model_kind
-  )
+def _check_weights(plan: Plan, label: str) -> None:
+  """Refuses a model whose weights are nowhere."""
+  entry, given = plan.models[label], plan.given.get(label)
   if entry.get("train"):
     _check_train(label, entry.train)
   checkpoint = entry.get("checkpoint", "")
@@ -272,8 +295,8 @@ def _check_model(label: str, entry: Any, task: base.Task) -> None:
     raise FileNotFoundError(
       f"Checkpoint of {label}: {checkpoint} does not exist."
     )
-  from_user = ":" in entry.name  # my_module:build brings its own weights
-  if not checkpoint and not entry.get("train") and not from_user:
+  brought = plan.own(label) or (given and given.variables is not None)
+  if not checkpoint and not entry.get("train") and not brought:
     raise errors.UserError(
       f"Model {label} has neither a checkpoint nor a training recipe; set"
       " --config.model.checkpoint=FILE (see models/convert)."

@@ -45,7 +45,7 @@ def adapt(
     def forward(variables: Any, batch: jax.Array) -> Any:
       return module.apply(variables, batch, **options)
 
-    return Adapted(name, spec, forward, variables)
+    return Adapted(name, spec, forward, variables, code=type(module))
   if not isinstance(module, nnx.Module):
     raise errors.UserError(
       f"Got {type(module).__name__}, expected a Flax module."
@@ -60,4 +60,4 @@ def adapt(
     network: Any = nnx.merge(graph, state)
     return network(batch, **options)
 
-  return Adapted(name, spec, merged, state)
+  return Adapted(name, spec, merged, state, code=type(module))

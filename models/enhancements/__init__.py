@@ -60,9 +60,24 @@ class Enhanced(Model):
   enhancements: tuple[str, ...]
 
   @property
-  def batch_rows(self) -> int | None:
+  def elsewhere(self) -> bool:
+    """As the inner model."""
+    return self.model.elsewhere
+
+  @property
+  def route(self) -> str:
     """The inner model's."""
-    return self.model.batch_rows
+    return self.model.route
+
+  @property
+  def code(self) -> Any:
+    """The inner model's; enhancements are in `source` of the spec."""
+    return self.model.code
+
+  @property
+  def program(self) -> str:
+    """The inner model's."""
+    return self.model.program
 
   def init(self, key: jax.Array) -> Any:
     """The inner model's variables."""
@@ -131,6 +146,11 @@ def wrap(model: Model, *enhancements: str) -> Model:
       )
   if not enhancements:
     return model
+  if model.on_host:
+    raise errors.UserError(
+      f"{model.name} runs on the host, where no enhancement runs: apply"
+      f" {'+'.join(enhancements)} inside your function."
+    )
   source = " + ".join((model.spec.source, *enhancements))
   spec = dataclasses.replace(model.spec, source=source)
   name = "+".join((model.name, *enhancements))

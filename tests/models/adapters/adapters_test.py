@@ -20,6 +20,7 @@ from flax import nnx
 from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.models import adapters
+from robust_tfds.models import model
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import Spec
 
@@ -77,7 +78,7 @@ class AdaptersTest(parameterized.TestCase):
     (name,) = [p for p in others if p.name == "name"]
     self.assertEqual(name.kind, name.KEYWORD_ONLY)
     self.assertTrue(
-      issubclass(typing.get_type_hints(adapt)["return"], adapters.Adapted)
+      issubclass(typing.get_type_hints(adapt)["return"], model.Model)
     )
 
   def test_callable(self):
