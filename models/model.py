@@ -12,6 +12,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import Any
+from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -97,6 +98,17 @@ class Model(abc.ABC):
   def preprocess(self, batch: jax.typing.ArrayLike) -> jax.Array:
     """uint8 RGB in 0..255 -> float32, as the spec says."""
     return self.spec.normalize(batch)
+
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """This model with other values of its spec.
+
+    Args:
+      fields: name -> value, see `ModelSpec.with_fields`.
+
+    Raises:
+      UserError: a field that the spec does not have, or a value that cannot be.
+    """
+    return dataclasses.replace(self, spec=self.spec.with_fields(fields))
 
   def pixels(self, batch: jax.typing.ArrayLike) -> jax.Array:
     """A batch of pictures or clips as the network takes it.

@@ -57,6 +57,7 @@ def cells(
         {**of_data[condition], **of_model[label]}
       ),
       random=_is_random(loaded[label]),
+      without_output=_without_output(loaded[label]),
       of_model=marks[label],
     )
     for label, condition in chosen
@@ -65,6 +66,11 @@ def cells(
 
 def _is_random(model: LoadedModel) -> bool:
   return model.own is not None and model.own.random
+
+
+def _without_output(model: LoadedModel) -> int:
+  outputs = model.outputs
+  return outputs.relabelling.without_output if outputs else 0
 
 
 def _data_facts(
@@ -96,6 +102,7 @@ def _model_facts(model: LoadedModel) -> dict[str, Any]:
     "preprocessing": dataclasses.asdict(model.spec),
     "dtype": model.dtype,
     "code": provenance.code_version(),
+    **({"classes": model.outputs.sha256} if model.outputs else {}),
     **(model.own.facts() if model.own else {}),
   }
 
