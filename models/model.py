@@ -183,8 +183,11 @@ class NetworkModel(Model):
 
   def build(self, rngs: nnx.Rngs) -> nnx.Module:
     """The network with initial weights."""
+    options = dict(self.variant.options)
+    if self.family.sized and isinstance(self.spec, Spec):
+      options["side"] = self.spec.input_px
     return self.family.network(
-      **self.variant.options, num_classes=self.spec.num_classes, rngs=rngs
+      **options, num_classes=self.spec.num_classes, rngs=rngs
     )
 
   def shapes(self) -> dict[Path, tuple[int, ...]]:
