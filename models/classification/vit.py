@@ -160,4 +160,12 @@ class Network(nnx.Module):
     return self.head(self.norm(x[:, 0]))
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  paper=(
+    "Dosovitskiy et al. 2021, An Image is Worth 16x16 Words, arXiv:2010.11929"
+  ),
+)
