@@ -40,6 +40,9 @@ class Family:
       background, before the others; it is dropped.
     regroup: joins or parts arrays of a checkpoint before names are compared;
       None: they are taken as they are.
+    flax_styles: styles whose arrays lie as ours do (HWIO, IO), as JAX programs
+      write them; their rules bring names to torch's words all the same. Kernels
+      of heads apart, `[width, heads, n]`, are joined by `regroup`.
     alike: groups of styles whose weights want the same preprocessing and
       constants, so that loading one into a model of another needs no warning.
     oracles: name -> reference in torch for parity reports, e.g.
@@ -54,6 +57,7 @@ class Family:
   ignored: tuple[str, ...] = ()
   drops_background: bool = False
   regroup: Regroup | None = None
+  flax_styles: tuple[str, ...] = ()
   alike: tuple[tuple[str, ...], ...] = ()
   oracles: Mapping[str, str] = dataclasses.field(default_factory=dict)
   paper: str | Mapping[str, str] = ""

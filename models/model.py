@@ -59,11 +59,6 @@ class Model(abc.ABC):
     return False
 
   @property
-  def batch_rows(self) -> int | None:
-    """How many inputs a batch has that it was exported for; None: any."""
-    return None
-
-  @property
   def elsewhere(self) -> bool:
     """Whether it is no network of the catalogue: it is probed before a run."""
     return True

@@ -84,7 +84,12 @@ class _Matched:
 
   def file_shape(self, path: Path) -> Shape:
     """A variable's shape as the file writes it."""
-    return file_shape(self.shapes[path], path, self.style)
+    return file_shape(self.shapes[path], path, self.in_our_layout)
+
+  @property
+  def in_our_layout(self) -> bool:
+    """Whether kernels lie in the file as ours do."""
+    return self.style in (OWN, *self.model.family.flax_styles)
 
 
 def load(
@@ -136,7 +141,7 @@ def match_arrays(
   flat = {}
   for source, path in sources.items():
     _check_values(source, used[source], origin)
-    flat[path] = _to_layout(used[source], path, shapes[path], style)
+    flat[path] = _to_layout(used[source], path, matched)
   return Loaded(
     variables_lib.nest(flat),
     style,
@@ -151,9 +156,9 @@ def torch_name(path: Path) -> str:
   return ".".join([*parents, _LEAVES.get(leaf, leaf)])
 
 
-def file_shape(shape: Shape, path: Path, style: str) -> Shape:
-  """A variable's shape as a file of a style writes it."""
-  if style == OWN or path[-1] != "kernel":
+def file_shape(shape: Shape, path: Path, in_our_layout: bool) -> Shape:
+  """A variable's shape as a file writes it, in our layout or in torch's."""
+  if in_our_layout or path[-1] != "kernel":
     return tuple(shape)
   return (shape[-1], shape[-2], *shape[:-2])
 
@@ -299,12 +304,10 @@ def _same_shape(one: Shape, other: Shape) -> bool:
   return [n for n in one if n != 1] == [n for n in other if n != 1]
 
 
-def _to_layout(
-  array: np.ndarray, path: Path, shape: Shape, style: str
-) -> np.ndarray:
+def _to_layout(array: np.ndarray, path: Path, matched: _Matched) -> np.ndarray:
   """The file's layout (OIHW, OITHW, OI) to ours (HWIO, THWIO, IO)."""
-  array = array.reshape(file_shape(shape, path, style))
-  if style != OWN and path[-1] == "kernel":
+  array = array.reshape(matched.file_shape(path))
+  if not matched.in_our_layout and path[-1] == "kernel":
     array = np.moveaxis(array, (0, 1), (-1, -2))
   return np.ascontiguousarray(array, np.float32)
 

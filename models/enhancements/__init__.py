@@ -62,11 +62,6 @@ class Enhanced(Model):
   enhancements: tuple[str, ...]
 
   @property
-  def batch_rows(self) -> int | None:
-    """The inner model's."""
-    return self.model.batch_rows
-
-  @property
   def elsewhere(self) -> bool:
     """As the inner model."""
     return self.model.elsewhere
