@@ -66,7 +66,8 @@ def _axes(
   if scales is not None and scales.size:
     factors = [float(s) for s in scales]
     return [
-      _Axis(n, math.floor(n * f), f) for n, f in zip(sides, factors, strict=True)
+      _Axis(n, math.floor(n * f), f)
+      for n, f in zip(sides, factors, strict=True)
     ]
   target = node.integers("sizes", sizes)
   policy = node.attributes.get("keep_aspect_ratio_policy", "stretch")
@@ -108,8 +109,8 @@ def _taps(node: Node, axis: _Axis) -> tuple[np.ndarray, np.ndarray]:
   weights = np.maximum(1 - distance, 0)
   if mode == "cubic":
     weights = _cubic(distance, node.attributes.get("cubic_coeff_a", -0.75))
-  outside = (places < 0) | (places >= axis.old)
-  if node.attributes.get("exclude_outside") or shrinks:
+  if node.attributes.get("exclude_outside"):
+    outside = (places < 0) | (places >= axis.old)
     weights = np.where(outside, 0, weights)
   weights = weights / weights.sum(0)
   used = (weights != 0).any(1)
@@ -144,7 +145,9 @@ def _centres(node: Node, axis: _Axis) -> np.ndarray:
   if mode == "half_pixel_symmetric":
     adjustment = axis.new / (axis.factor * axis.old)
     return centres + axis.old / 2 * (1 - adjustment)
-  raise node.refuse(f"mode {mode!r} of its coordinates is not known to JAX here.")
+  raise node.refuse(
+    f"mode {mode!r} of its coordinates is not known to JAX here."
+  )
 
 
 def _nearest(node: Node, centres: np.ndarray) -> np.ndarray:
