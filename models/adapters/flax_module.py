@@ -69,7 +69,8 @@ def adapt(
       f"{name} is an nnx module and carries its variables."
     )
   # Keys of dropout are no weights: nothing draws in evaluation.
-  graph, keys, state = nnx.split(module, nnx.RngState, ...)
+  graph, *states = nnx.split(module, nnx.RngState, ...)
+  keys, state = states
 
   def merged(state: Any, batch: jax.Array) -> Any:
     network: Any = nnx.merge(graph, keys, state)
