@@ -145,8 +145,7 @@ def timm_rows() -> Iterator[dict[str, str]]:
     ours = [
       model
       for model in ours
-      if _takes(model, preprocessing["input_px"])
-      and _fits(model, architecture)
+      if _takes(model, preprocessing["input_px"]) and _fits(model, architecture)
     ]
     if not ours:
       continue
