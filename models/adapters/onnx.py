@@ -69,7 +69,9 @@ def adapt(
   from robust_tfds.models.adapters.onnx_graph import file
 
   with adapters.reading_model(path, "an ONNX model") as place:
-    model = _Model(str(path), place, file.read(place), spec, name, channels_first)
+    model = _Model(
+      str(path), place, file.read(place), spec, name, channels_first
+    )
     model.check()
     answer = model.output(output)
     if route == "host":

@@ -55,9 +55,7 @@ def _turned(kernel: Array, group: int) -> jax.Array:
   """`[I, O / group, ...]` -> `[O, I / group, ...]`, mirrored in space."""
   inputs, outputs, *sides = kernel.shape
   parts = jnp.reshape(kernel, (group, inputs // group, outputs, *sides))
-  whole = parts.swapaxes(1, 2).reshape(
-    group * outputs, inputs // group, *sides
-  )
+  whole = parts.swapaxes(1, 2).reshape(group * outputs, inputs // group, *sides)
   return jnp.flip(whole, tuple(range(2, whole.ndim)))
 
 

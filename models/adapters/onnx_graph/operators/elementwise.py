@@ -144,7 +144,9 @@ def _cast_like(node: Node, x: Array, target: Array) -> Array:
 
 def _to(x: Array, dtype: Any) -> Array:
   """Known numbers keep 64 bits; JAX's have at most 32 here."""
-  return x.astype(dtype if is_static(x) else jax.dtypes.canonicalize_dtype(dtype))
+  return x.astype(
+    dtype if is_static(x) else jax.dtypes.canonicalize_dtype(dtype)
+  )
 
 
 def _identity(node: Node, x: Any, *others: Any) -> Any:

@@ -73,8 +73,8 @@ def _cumulative_sum(node: Node, x: Array, axis: Array) -> Array:
 
 def _top(node: Node, x: Array, count: Array | None = None) -> Any:
   """The largest or smallest along an axis; of equals the first come first."""
-  (k,) = node.integers("k", count) if count is not None else (
-    node.attributes["k"],
+  (k,) = (
+    node.integers("k", count) if count is not None else (node.attributes["k"],)
   )
   axis = node.attributes.get("axis", -1)
   rows = jnp.moveaxis(x, axis, -1)

@@ -66,7 +66,8 @@ def _axes(
   if scales is not None and scales.size:
     factors = [float(s) for s in scales]
     return [
-      _Axis(n, math.floor(n * f), f) for n, f in zip(sides, factors, strict=True)
+      _Axis(n, math.floor(n * f), f)
+      for n, f in zip(sides, factors, strict=True)
     ]
   target = node.integers("sizes", sizes)
   policy = node.attributes.get("keep_aspect_ratio_policy", "stretch")
@@ -144,7 +145,9 @@ def _centres(node: Node, axis: _Axis) -> np.ndarray:
   if mode == "half_pixel_symmetric":
     adjustment = axis.new / (axis.factor * axis.old)
     return centres + axis.old / 2 * (1 - adjustment)
-  raise node.refuse(f"mode {mode!r} of its coordinates is not known to JAX here.")
+  raise node.refuse(
+    f"mode {mode!r} of its coordinates is not known to JAX here."
+  )
 
 
 def _nearest(node: Node, centres: np.ndarray) -> np.ndarray:

@@ -190,9 +190,7 @@ def _depth_to_space(node: Node, x: Array) -> Array:
   else:
     parts = x.reshape(rows, depth // n**2, n, n, high, wide)
     order = (0, 1, 4, 2, 5, 3)
-  return parts.transpose(order).reshape(
-    rows, depth // n**2, high * n, wide * n
-  )
+  return parts.transpose(order).reshape(rows, depth // n**2, high * n, wide * n)
 
 
 def _space_to_depth(node: Node, x: Array) -> Array:

@@ -114,9 +114,7 @@ def elu(
 
 def softplus(x: jax.Array, beta: float = 1, threshold: float = 20) -> jax.Array:
   """`log(1 + exp(beta x)) / beta`; x itself above the threshold."""
-  return jnp.where(
-    x * beta > threshold, x, jnp.logaddexp(x * beta, 0) / beta
-  )
+  return jnp.where(x * beta > threshold, x, jnp.logaddexp(x * beta, 0) / beta)
 
 
 def mish(x: jax.Array) -> jax.Array:
@@ -169,7 +167,9 @@ def rounded(x: jax.Array, *, decimals: int = 0) -> jax.Array:
   return jnp.round(x, decimals)
 
 
-def _of_floats(function: Callable[[Any], jax.Array]) -> Callable[..., jax.Array]:
+def _of_floats(
+  function: Callable[[Any], jax.Array],
+) -> Callable[..., jax.Array]:
   """Of whole numbers and bools too, as float32."""
 
   def on_floats(x: jax.Array) -> jax.Array:

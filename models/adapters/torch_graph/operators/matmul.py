@@ -59,7 +59,9 @@ def attention(
   factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
   # Scaled before the product, each side by the root, as torch's own does.
   root = math.sqrt(abs(factor))
-  scores = (query * root) @ jnp.swapaxes(key * math.copysign(root, factor), -1, -2)
+  scores = (query * root) @ jnp.swapaxes(
+    key * math.copysign(root, factor), -1, -2
+  )
   scores = scores.astype(jnp.float32)
   if is_causal:
     mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))

@@ -144,9 +144,7 @@ def vector_norm(
   return norm.astype(dtype or x.dtype)
 
 
-def _standard(
-  x: jax.Array, axes: tuple[int, ...], epsilon: float
-) -> jax.Array:
+def _standard(x: jax.Array, axes: tuple[int, ...], epsilon: float) -> jax.Array:
   """Mean 0 and variance 1 over the axes, in float32."""
   wide = x.astype(jnp.float32)
   centred = wide - wide.mean(axes, keepdims=True)

@@ -22,7 +22,11 @@ def _over(axes: Axes) -> int | tuple[int, ...] | None:
 
 
 def mean(
-  x: jax.Array, axes: Axes = None, keepdims: bool = False, *, dtype: Dtype = None
+  x: jax.Array,
+  axes: Axes = None,
+  keepdims: bool = False,
+  *,
+  dtype: Dtype = None,
 ) -> jax.Array:
   """The mean, computed in float32."""
   wide = x.astype(jnp.float32).mean(_over(axes), keepdims=keepdims)
@@ -35,14 +39,21 @@ def mean_all(x: jax.Array, *, dtype: Dtype = None) -> jax.Array:
 
 
 def total(
-  x: jax.Array, axes: Axes = None, keepdims: bool = False, *, dtype: Dtype = None
+  x: jax.Array,
+  axes: Axes = None,
+  keepdims: bool = False,
+  *,
+  dtype: Dtype = None,
 ) -> jax.Array:
   """The sum."""
   return jnp.sum(x, _over(axes), dtype=dtype, keepdims=keepdims)
 
 
 def product(
-  x: jax.Array, axis: int | None = None, keepdims: bool = False, *,
+  x: jax.Array,
+  axis: int | None = None,
+  keepdims: bool = False,
+  *,
   dtype: Dtype = None,
 ) -> jax.Array:
   """The product."""
@@ -130,12 +141,16 @@ def variance_and_mean(
   return spread, mean(x, axes, keepdim)
 
 
-def any_of(x: jax.Array, axes: Axes = None, keepdims: bool = False) -> jax.Array:
+def any_of(
+  x: jax.Array, axes: Axes = None, keepdims: bool = False
+) -> jax.Array:
   """Whether one is not 0."""
   return jnp.any(x, _over(axes), keepdims=keepdims)
 
 
-def all_of(x: jax.Array, axes: Axes = None, keepdims: bool = False) -> jax.Array:
+def all_of(
+  x: jax.Array, axes: Axes = None, keepdims: bool = False
+) -> jax.Array:
   """Whether none is 0."""
   return jnp.all(x, _over(axes), keepdims=keepdims)
 
@@ -170,9 +185,7 @@ def safe_softmax(x: jax.Array, axis: int, dtype: Dtype = None) -> jax.Array:
   return jnp.where(empty, 0, softmax_of(x, axis, dtype))
 
 
-def logsumexp(
-  x: jax.Array, axes: Axes, keepdims: bool = False
-) -> jax.Array:
+def logsumexp(x: jax.Array, axes: Axes, keepdims: bool = False) -> jax.Array:
   """log(sum(exp(x)))."""
   return jax.nn.logsumexp(x, _over(axes), keepdims=keepdims)
 

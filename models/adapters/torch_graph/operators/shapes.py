@@ -51,9 +51,7 @@ def swapped(x: jax.Array, a: int, b: int) -> jax.Array:
   return jnp.swapaxes(x, a, b) if x.ndim else x
 
 
-def squeeze(
-  x: jax.Array, axes: int | Sequence[int] | None = None
-) -> jax.Array:
+def squeeze(x: jax.Array, axes: int | Sequence[int] | None = None) -> jax.Array:
   """Without axes of size 1: all of them, or those that are named."""
   if axes is None:
     return jnp.squeeze(x)
@@ -114,9 +112,7 @@ def unbind(x: jax.Array, axis: int = 0) -> list[jax.Array]:
   return [jnp.take(x, i, axis) for i in range(x.shape[axis])]
 
 
-def padded(
-  x: jax.Array, pads: Sequence[int], value: float = 0.0
-) -> jax.Array:
+def padded(x: jax.Array, pads: Sequence[int], value: float = 0.0) -> jax.Array:
   """Constant values around; pads are (before, after) from the last axis on.
 
   Negative ones cut off.

@@ -64,7 +64,9 @@ class FileTest(local_server.Case):
 
   def test_limits(self):
     with mock.patch.object(download.limits, "CHECKPOINT_BYTES", 1000):
-      with self.assertRaisesRegex(errors.UserError, "bytes, the limit is 1,000"):
+      with self.assertRaisesRegex(
+        errors.UserError, "bytes, the limit is 1,000"
+      ):
         download.file(self.address, self.part)
     usage = mock.Mock(free=5)
     with mock.patch.object(download.shutil, "disk_usage", return_value=usage):
