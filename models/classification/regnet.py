@@ -16,6 +16,7 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import inverted
 from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
 from robust_tfds.models.spec import Spec
 from robust_tfds.models.spec import Variant
 
@@ -90,6 +91,32 @@ VARIANTS = {
     644_812_894, 374.57, (2, 7, 17, 1), (528, 1056, 2904, 7392), 264, spec=_SWAG
   ),
 }
+
+
+def _timm_names() -> Rules:
+  """timm counts the blocks of a stage from 1, torchvision from 0."""
+  longest = max(max(v.options["depths"]) for v in VARIANTS.values())
+  blocks = [
+    (rf"^s(\d)\.b{i + 1}\.", rf"trunk_output.block\1.block\1-{i}.")
+    for i in range(longest)
+  ]
+  return (
+    *blocks,
+    (r"^stem\.conv\.", "stem.0."),
+    (r"^stem\.bn\.", "stem.1."),
+    (r"\.conv1\.", ".f.a."),
+    (r"\.conv2\.", ".f.b."),
+    (r"\.conv3\.", ".f.c."),
+    (r"\.se\.", ".f.se."),
+    (r"\.downsample\.", ".proj."),
+    (r"\.conv\.", ".0."),
+    (r"\.bn\.", ".1."),
+    (r"^head\.fc\.", "fc."),
+  )
+
+
+# torchvision's names are ours.
+CHECKPOINTS: dict[str, Rules] = {"timm": _timm_names()}
 ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 _STEM = 32
 
@@ -166,4 +193,4 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(self.trunk_output(self.stem(x))))
 
 
-FAMILY = Family(Network, VARIANTS, oracles=ORACLES)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
