@@ -149,7 +149,8 @@ class Block(nnx.Module):
     """`row` is of the stage; `inputs` and `stride` of this block."""
     conv = functools.partial(inverted.conv_norm, epsilon=epsilon, rngs=rngs)
     curved = functools.partial(conv, activation=jax.nn.silu)
-    inner, steps = inputs * row.expand, []
+    inner = inputs * row.expand
+    steps: list[nnx.Module] = []
     if row.kind == "fused":
       first = row.outputs if row.expand == 1 else inner
       steps.append(curved(inputs, first, row.kernel, stride))

@@ -15,6 +15,7 @@ from robust_tfds.models import layers
 from robust_tfds.models.classification import inverted
 from robust_tfds.models.family import Family
 from robust_tfds.models.family import Rules
+from robust_tfds.models.layers import Step
 from robust_tfds.models.spec import Spec
 from robust_tfds.models.spec import Variant
 
@@ -113,7 +114,7 @@ class Network(nnx.Module):
     """`width` is a factor on all channels but the last 1280."""
     conv = functools.partial(inverted.plain, rngs=rngs)
     stem, inputs = (inverted.round_channels(n * width) for n in (32, 16))
-    steps = [
+    steps: list[Step] = [
       *conv(3, stem, 3, 2),
       layers.relu,
       *conv(stem, stem, 3, groups=stem),

@@ -108,7 +108,8 @@ class Network(nnx.Module):
     curved = functools.partial(
       inverted.conv_norm, activation=jax.nn.relu6, rngs=rngs
     )
-    features, inputs = [curved(3, 32, 3, 2)], 32
+    features: list[nnx.Module] = [curved(3, 32, 3, 2)]
+    inputs = 32
     for expand, outputs, depth, first in _STAGES:
       for i in range(depth):
         stride = 1 if i else first

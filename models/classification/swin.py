@@ -13,6 +13,7 @@ import functools
 import math
 from collections.abc import Mapping
 from typing import Any
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -57,7 +58,7 @@ def _variant(
 _v1 = functools.partial(_variant, _TORCHVISION)
 _v2 = functools.partial(_v1, window=8, second=True, input_px=256)
 _timm = functools.partial(_variant, _TIMM)
-_384 = {"window": 12, "input_px": 384, "resize_px": 384}
+_384: dict[str, Any] = {"window": 12, "input_px": 384, "resize_px": 384}
 VARIANTS = {
   "swin_t": _v1(28_288_354, 96, _SHALLOW, resize_px=232, gflops=4.491),
   "swin_s": _v1(49_606_258, 96, _DEEP, resize_px=246, gflops=8.741),
@@ -234,7 +235,8 @@ class CosineAttention(Attention):
 
   def _project(self, x: jax.Array) -> jax.Array:
     """Keys have no bias: what stands in its place is not read."""
-    bias = jnp.reshape(self.qkv.bias[...], (3, -1)).at[1].set(0).ravel()
+    bias = cast(nnx.Param, self.qkv.bias)[...]
+    bias = bias.reshape(3, -1).at[1].set(0).ravel()
     return x @ self.qkv.kernel[...].astype(x.dtype) + bias.astype(x.dtype)
 
   def _score(self, query: jax.Array, key: jax.Array) -> jax.Array:
@@ -327,7 +329,7 @@ class Network(nnx.Module):
     """
     embed = layers.conv(3, width, 4, 4, rngs=rngs)
     norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
-    steps = [layers.Stack((embed, layers.identity, norm))]
+    steps: list[nnx.Module] = [layers.Stack((embed, layers.identity, norm))]
     for stage, depth in enumerate(depths):
       if stage:
         steps.append(Merge(width, second, rngs=rngs))
