@@ -20,23 +20,20 @@ from robust_tfds.models.spec import Spec
 from robust_tfds.models.spec import Variant
 
 
-def _variant(
-  width: float, parameters: int, gflops: float, resize_px: int
-) -> Variant:
+def _variant(width: float, parameters: int, resize_px: int) -> Variant:
   spec = Spec(
     resize_px=resize_px,
     parameters=parameters,
-    gflops=gflops,
     source="torchvision 0.28 models/mnasnet.py, IMAGENET1K_V1",
   )
   return Variant(spec, {"width": width})
 
 
 VARIANTS = {
-  "mnasnet0_5": _variant(0.5, 2_218_512, 0.104, 256),
-  "mnasnet0_75": _variant(0.75, 3_170_208, 0.215, 232),
-  "mnasnet1_0": _variant(1.0, 4_383_312, 0.314, 256),
-  "mnasnet1_3": _variant(1.3, 6_282_256, 0.526, 232),
+  "mnasnet0_5": _variant(0.5, 2_218_512, 256),
+  "mnasnet0_75": _variant(0.75, 3_170_208, 232),
+  "mnasnet1_0": _variant(1.0, 4_383_312, 256),
+  "mnasnet1_3": _variant(1.3, 6_282_256, 232),
 }
 # Channels, kernel, stride, expansion, blocks of each stage after the first two
 # convolutions (figure 7 of the paper without excitation).

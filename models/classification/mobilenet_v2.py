@@ -16,7 +16,6 @@ from robust_tfds.models.spec import Variant
 
 _SPEC = Spec(
   parameters=3_504_872,
-  gflops=0.301,
   source="torchvision 0.28 models/mobilenetv2.py, IMAGENET1K_V1",
 )
 VARIANTS = {"mobilenet_v2": Variant(_SPEC)}

@@ -60,12 +60,12 @@ _v2 = functools.partial(_v1, window=8, second=True, input_px=256)
 _timm = functools.partial(_variant, _TIMM)
 _384: dict[str, Any] = {"window": 12, "input_px": 384, "resize_px": 384}
 VARIANTS = {
-  "swin_t": _v1(28_288_354, 96, _SHALLOW, resize_px=232, gflops=4.491),
-  "swin_s": _v1(49_606_258, 96, _DEEP, resize_px=246, gflops=8.741),
-  "swin_b": _v1(87_768_224, 128, _DEEP, resize_px=238, gflops=15.431),
-  "swin_v2_t": _v2(28_351_570, 96, _SHALLOW, resize_px=260, gflops=5.94),
-  "swin_v2_s": _v2(49_737_442, 96, _DEEP, resize_px=260, gflops=11.546),
-  "swin_v2_b": _v2(87_930_848, 128, _DEEP, resize_px=272, gflops=20.325),
+  "swin_t": _v1(28_288_354, 96, _SHALLOW, resize_px=232),
+  "swin_s": _v1(49_606_258, 96, _DEEP, resize_px=246),
+  "swin_b": _v1(87_768_224, 128, _DEEP, resize_px=238),
+  "swin_v2_t": _v2(28_351_570, 96, _SHALLOW, resize_px=260),
+  "swin_v2_s": _v2(49_737_442, 96, _DEEP, resize_px=260),
+  "swin_v2_b": _v2(87_930_848, 128, _DEEP, resize_px=272),
   "swin_tiny_patch4_window7_224": _timm(28_288_354, 96, _SHALLOW),
   "swin_small_patch4_window7_224": _timm(49_606_258, 96, _DEEP),
   "swin_base_patch4_window7_224": _timm(87_768_224, 128, _DEEP),
