@@ -25,6 +25,8 @@ if __name__ == "models":  # in a clone: a second name of the same modules
 
   short_names.alias(__name__)
 
+from robust_tfds.models import adapters as adapters
 from robust_tfds.models import convert as convert
+from robust_tfds.models import spec as spec
 from robust_tfds.models.catalogue import get as get
 from robust_tfds.models.catalogue import names as names

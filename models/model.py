@@ -12,6 +12,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import Any
+from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -58,9 +59,29 @@ class Model(abc.ABC):
     return False
 
   @property
-  def batch_rows(self) -> int | None:
-    """How many inputs a batch has that it was exported for; None: any."""
-    return None
+  def elsewhere(self) -> bool:
+    """Whether it is no network of the catalogue: it is probed before a run."""
+    return True
+
+  @property
+  def on_host(self) -> bool:
+    """Whether `apply` takes and gives numpy arrays, outside of programs."""
+    return False
+
+  @property
+  def route(self) -> str:
+    """Which of several ways it runs, and why, in words; empty: there is one."""
+    return ""
+
+  @property
+  def code(self) -> Any:
+    """A function, class or module whose source says what it computes."""
+    return type(self)
+
+  @property
+  def program(self) -> str:
+    """What it computes besides, as text: a graph, a module's description."""
+    return ""
 
   @abc.abstractmethod
   def init(self, key: jax.Array) -> Any:
@@ -77,6 +98,34 @@ class Model(abc.ABC):
   def preprocess(self, batch: jax.typing.ArrayLike) -> jax.Array:
     """uint8 RGB in 0..255 -> float32, as the spec says."""
     return self.spec.normalize(batch)
+
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """This model with other values of its spec.
+
+    Args:
+      fields: name -> value, see `ModelSpec.with_fields`.
+
+    Raises:
+      UserError: a field that the spec does not have, or a value that cannot be.
+    """
+    return dataclasses.replace(self, spec=self.spec.with_fields(fields))
+
+  def pixels(self, batch: jax.typing.ArrayLike) -> jax.Array:
+    """A batch of pictures or clips as the network takes it.
+
+    Args:
+      batch: uint8 RGB in 0..255, which is preprocessed, or float pixels that
+        already are.
+
+    Raises:
+      UserError: of another shape than the spec says, or another dtype.
+    """
+    pixels = arguments.batch(self.name, batch)
+    self.spec.check_shape(self.name, pixels.shape)
+    if pixels.dtype == jnp.uint8:
+      return self.preprocess(pixels)
+    arguments.check_pixels(self.name, pixels.dtype)
+    return pixels
 
   def loss(self, variables: Any, batch: Mapping[str, jax.Array]) -> jax.Array:
     """The training loss of a batch, where a model brings its own.
@@ -113,6 +162,11 @@ class NetworkModel(Model):
         f"Got dtype {self.dtype!r}, expected one of {_DTYPES}."
       )
 
+  @property
+  def elsewhere(self) -> bool:
+    """It is of the catalogue."""
+    return False
+
   def init(self, key: jax.Array) -> Variables:
     """Random variables drawn from a JAX key, as one trains from.
 
@@ -125,8 +179,11 @@ class NetworkModel(Model):
 
   def build(self, rngs: nnx.Rngs) -> nnx.Module:
     """The network with initial weights."""
+    options = dict(self.variant.options)
+    if self.family.sized and isinstance(self.spec, Spec):
+      options["side"] = self.spec.input_px
     return self.family.network(
-      **self.variant.options, num_classes=self.spec.num_classes, rngs=rngs
+      **options, num_classes=self.spec.num_classes, rngs=rngs
     )
 
   def shapes(self) -> dict[Path, tuple[int, ...]]:
@@ -189,7 +246,7 @@ class Classifier(NetworkModel):
     Raises:
       UserError: the batch or the variables do not fit this model.
     """
-    pixels = self._pixels(batch)  # refused before the variables are
+    pixels = self.pixels(batch)  # refused before the variables are
     return self._logits(self.merge(variables), pixels)
 
   def train(
@@ -207,26 +264,13 @@ class Classifier(NetworkModel):
     Raises:
       UserError: the batch or the variables do not fit this model.
     """
-    pixels = self._pixels(batch)
+    pixels = self.pixels(batch)
     network = self.merge(variables)
     # Not `network.train()`, which would ask for dropout's keys as well.
     network.set_attributes(use_running_average=False, raise_if_not_found=False)
     logits = self._logits(network, pixels)
     moved = nnx.to_flat_state(nnx.state(network, nnx.Not(nnx.Param)))
     return logits, {variables_lib.as_text(p): v[...] for p, v in moved}
-
-  def _pixels(self, batch: jax.typing.ArrayLike) -> jax.Array:
-    """A batch as the network takes it."""
-    pixels = arguments.batch(self.name, batch)
-    self.spec.check_shape(self.name, pixels.shape)
-    if pixels.dtype == jnp.uint8:
-      pixels = self.preprocess(pixels)
-    elif not jnp.issubdtype(pixels.dtype, jnp.floating):
-      raise errors.UserError(
-        f"{self.name} got {pixels.dtype} pixels, expected uint8 (RGB 0..255)"
-        " or preprocessed floats."
-      )
-    return pixels
 
   def _logits(self, network: Any, pixels: jax.Array) -> jax.Array:
     precision = "highest" if self.dtype == "float32" else "default"

@@ -10,12 +10,15 @@ imported for it, so that two starts see the same files whatever else is loaded.
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import importlib.util
+import inspect
 import pathlib
 import sys
 import sysconfig
 from collections.abc import Iterator
+from typing import Any
 
 from robust_tfds import errors
 
@@ -41,6 +44,37 @@ def hashes(name: str) -> dict[str, str]:
     if path.suffix == ".py":
       waiting += _imported(data, module, path.name == "__init__.py")
   return dict(sorted(seen.items()))
+
+
+def of(code: Any) -> dict[str, str]:
+  """As `hashes`, of the module in which something is written.
+
+  Of what is written in the program that was started (`__main__`, a notebook),
+  its own text alone: the rest of it may change between two starts.
+
+  Args:
+    code: a function, class, module or object; partial functions are unwrapped.
+  """
+  while isinstance(code, functools.partial):
+    code = code.func
+  module = inspect.getmodule(code)
+  if module is None:
+    return {}
+  if module.__name__ != "__main__" or inspect.ismodule(code):
+    return hashes(module.__name__)
+  thing = code if _has_text(code) else type(code)
+  try:
+    text = inspect.getsource(thing)
+  except (OSError, TypeError):  # typed in, and not remembered
+    return {}
+  name = f"__main__.{thing.__qualname__}"
+  return {name: hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _has_text(code: Any) -> bool:
+  return (
+    inspect.isclass(code) or inspect.isfunction(code) or inspect.ismethod(code)
+  )
 
 
 def _file(module: str) -> pathlib.Path | None:

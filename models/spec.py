@@ -19,6 +19,7 @@ from typing import ClassVar
 from typing import Literal
 from typing import Self
 from typing import get_args
+from typing import get_type_hints
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +27,7 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.models import arguments
+from robust_tfds.models.field_type import FieldType
 
 Kind = Literal["classification", "detection", "video"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -33,6 +35,7 @@ _FRACTIONS = ("fraction", "centre_fraction")
 _RESIZE_RULES = ("squash", "short_side", *_FRACTIONS)
 _ORDERS = ("rgb", "bgr")
 _INTERPOLATIONS = ("bilinear", "bicubic")
+_SIZES = {"input_px", "frames", "short_px", "long_px"}
 _LARGEST_DENOMINATOR = 10_000  # of shares of a side in px
 
 
@@ -58,8 +61,8 @@ class ModelSpec:
       `torchvision`, `caffe`, `cadene`, `timm`; `own` if trained here.
     parameters: published count of trainable numbers with `num_classes` classes;
       None where there is none.
-    gflops: published multiply-adds of one input, in billions; None where there
-      are none.
+    gflops: multiply-adds of one input in billions, counted by one rule for all
+      models (`models/multiply_adds.py`); None where nobody counted them.
     source: where these values are written down.
   """
 
@@ -132,6 +135,32 @@ class ModelSpec:
     std = jnp.asarray(self.std, jnp.float32)
     return (pixels * jnp.float32(self.scale) - mean) / std
 
+  def normalize_on_host(self, batch: np.ndarray) -> np.ndarray:
+    """As `normalize`, in numpy."""
+    pixels = batch.astype(np.float32)
+    if self.channel_order == "bgr":
+      pixels = pixels[..., ::-1]
+    mean = np.asarray(self.mean, np.float32)
+    std = np.asarray(self.std, np.float32)
+    out: np.ndarray = (pixels * np.float32(self.scale) - mean) / std
+    return out
+
+  def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
+    """Refuses batches of a shape that the model does not take.
+
+    Args:
+      name: the model's, for the error.
+      shape: of the batch.
+
+    Raises:
+      UserError: says what was got and what is expected.
+    """
+    axes = "[B, H, W, 3]" if self.item_axes == 3 else "[B, T, H, W, 3]"
+    if len(shape) != self.item_axes + 1 or shape[-1] != 3:
+      raise errors.UserError(
+        f"{name} got a batch of shape {shape}, expected {axes}."
+      )
+
   def batch_shape(self, count: int, side_px: int) -> tuple[int, ...]:
     """Shape of a batch as the model is shown it.
 
@@ -156,6 +185,43 @@ class ModelSpec:
     return dataclasses.replace(
       self, num_classes=num_classes, label_space="custom", parameters=None
     )
+
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """This spec with some values of the user's own.
+
+    Args:
+      fields: name of a field -> its value, as a config has it.
+
+    Raises:
+      UserError: an unknown field (with the nearest one), a value of another
+        type or that cannot be, or another size than the network takes.
+    """
+    types = type(self).field_types()
+    for name, value in fields.items():
+      if name not in types:
+        what = f"field of a {type(self).__name__}"
+        raise errors.unknown(what, name, types)
+      if not types[name].fits(value):
+        raise errors.UserError(
+          f"Got {name} {value!r}, expected {types[name].words}."
+        )
+    rest = {k: v for k, v in fields.items() if k != "num_classes"}
+    self._check_sizes(rest)
+    if _SIZES & rest.keys():
+      rest.setdefault("gflops", None)  # counted at another size
+    spec = self.with_classes(fields.get("num_classes"))
+    return dataclasses.replace(spec, **rest)
+
+  @classmethod
+  def field_types(cls) -> dict[str, FieldType]:
+    """Name -> type of every field, in their order."""
+    hints = get_type_hints(cls)
+    return {
+      f.name: FieldType.of(hints[f.name]) for f in dataclasses.fields(cls)
+    }
+
+  def _check_sizes(self, fields: Mapping[str, Any]) -> None:
+    """Refuses sizes that the network does not take; here it takes all."""
 
   def _check_counts(self, **least: int) -> None:
     """Refuses sizes and counts that are no whole numbers, or too small.
@@ -251,21 +317,21 @@ class Spec(ModelSpec):
     rule = {"squash": "squash", "short_side": "short"}[self.resize]
     return f"{rule}{self.resize_px}_crop{self.input_px}{end}"
 
-  def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
-    """Refuses batches of a shape that the network does not take.
+  def _check_sizes(self, fields: Mapping[str, Any]) -> None:
+    px = fields.get("input_px", self.input_px)
+    if not self.flexible and (px != self.input_px or fields.get("flexible")):
+      raise errors.UserError(
+        f"Got {listed(fields, 'input_px', 'flexible')}, and this network takes"
+        f" pictures of {self.input_px} px alone. Choose a model of that size."
+      )
 
-    Args:
-      name: the model's, for the error.
-      shape: of the batch.
+  def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
+    """As `ModelSpec.check_shape`, and refuses pictures of another size.
 
     Raises:
       UserError: says what was got and what is expected.
     """
-    axes = "[B, H, W, 3]" if self.item_axes == 3 else "[B, T, H, W, 3]"
-    if len(shape) != self.item_axes + 1 or shape[-1] != 3:
-      raise errors.UserError(
-        f"{name} got a batch of shape {shape}, expected {axes}."
-      )
+    super().check_shape(name, shape)
     high, wide, _ = shape[-3:]
     side = self.fixed_px
     if side is not None and (high, wide) != (side, side):
@@ -273,6 +339,11 @@ class Spec(ModelSpec):
         f"{name} got pictures of {high} x {wide}, expected {side} x {side}:"
         " resize them by its spec first."
       )
+
+
+def listed(fields: Mapping[str, Any], *names: str) -> str:
+  """Fields and their values, for errors."""
+  return " and ".join(f"{n} {fields[n]}" for n in names if n in fields)
 
 
 def _numbers(name: str, values: Any, count: int) -> tuple[float, ...]:

@@ -83,6 +83,9 @@ class Predictor:
     rows = [images] if sizes is None else [images, sizes]
     return self._packed(reduce, len(rows))(*rows)
 
+  def give_up(self) -> None:
+    """Nothing: devices finish what they were given."""
+
   def _new_packed(self, reduce: Reduce, rows: int) -> packing.Packed:
     step = self._logits if rows == 1 else self._detections
     whole = functools.partial(step, reduce)
@@ -94,16 +97,28 @@ class Predictor:
     flat = images.reshape(-1, *images.shape[-self._item :])
     logits = self._model.apply(variables, flat).astype(jnp.float32)
     logits = logits.reshape(*images.shape[: -self._item], -1)
-    inner = tuple(range(1, logits.ndim))
-    return {**reduce(logits), "finite": jnp.isfinite(logits).all(axis=inner)}
+    return of_logits(reduce, logits)
 
   def _detections(
     self, reduce: Reduce, variables: Any, images: jax.Array, sizes: jax.Array
   ) -> Mapping[str, jax.Array]:
-    outputs = reduce(self._model.apply(variables, images, sizes))
-    finite = jnp.isfinite(outputs["scores"]).all(axis=1)
-    finite &= jnp.isfinite(outputs["boxes"]).all((1, 2))
-    return {**outputs, "finite": finite}
+    return of_detections(reduce, self._model.apply(variables, images, sizes))
+
+
+def of_logits(reduce: Reduce, logits: jax.Array) -> Mapping[str, jax.Array]:
+  """What is kept of logits `[B, (T,) classes]`, and `finite` bool `[B]`."""
+  inner = tuple(range(1, logits.ndim))
+  return {**reduce(logits), "finite": jnp.isfinite(logits).all(axis=inner)}
+
+
+def of_detections(
+  reduce: Reduce, detections: Mapping[str, jax.Array]
+) -> Mapping[str, jax.Array]:
+  """What is kept of a detector's outputs, and `finite` bool `[B]`."""
+  outputs = reduce(detections)
+  finite = jnp.isfinite(outputs["scores"]).all(axis=1)
+  finite &= jnp.isfinite(outputs["boxes"]).all((1, 2))
+  return {**outputs, "finite": finite}
 
 
 def unchanged(

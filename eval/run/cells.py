@@ -29,6 +29,7 @@ from robust_tfds import errors
 from robust_tfds.eval.pipeline import blocks
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import on_host
 from robust_tfds.eval.pipeline import packing
 from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.pipeline import worker
@@ -233,6 +234,8 @@ class _Pass:
         writer.wait()
       finally:
         self._over.set()
+        for model in self._loaded.values():
+          model.predictor.give_up()
     self._stages.add("waited", steps.waited_s)
     self._stages.add("read", steps.reading_s)
     self._stages.add("wall", time.perf_counter() - begin)
@@ -372,7 +375,10 @@ class _Fetch:
         self._part.__exit__(_GivenUp, _GivenUp(), None)
 
   def outputs(
-    self, cell: Cell, batch: inputs.Batch, outputs: packing.Outputs
+    self,
+    cell: Cell,
+    batch: inputs.Batch,
+    outputs: packing.Outputs | on_host.Outputs,
   ) -> None:
     """Waits for the outputs of a batch and keeps what the task says."""
     of = self._of

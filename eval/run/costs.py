@@ -19,7 +19,6 @@ import numpy as np
 from jax.sharding import Mesh
 
 from robust_tfds import datasets
-from robust_tfds import models
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.pipeline import devices
@@ -75,10 +74,7 @@ def measure(
   """
   source = _source(plan, workdir)
   networks = {
-    label: models.get(
-      plan.models[label].name,
-      num_classes=plan.models[label].get("num_classes") or None,
-    )
+    label: plan.model(label)
     for label in dict.fromkeys(label for label, _ in chosen)
   }
   listed = list(dict.fromkeys(c for _, c in chosen))
@@ -218,6 +214,10 @@ def _seconds(call: Callable[[], object], images: int) -> float:
 
 def _model_s(model: Any, rows: Sequence[Any]) -> float:
   """Seconds an image of a batch."""
+  if model.on_host:
+    there = [np.asarray(row) for row in rows]
+    variables = model.init(jax.random.key(0))
+    return _seconds(lambda: model.apply(variables, *there), len(rows[0]))
   mesh = devices.mesh()
   variables = devices.put_replicated(
     jax.jit(model.init)(jax.random.key(0)), mesh
@@ -256,7 +256,7 @@ def _cell_bytes(plan: plan_lib.Plan, model: Any, condition: Condition) -> float:
   rows = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _rows(plan, model)]
 
   def outputs(variables: Any, *rows: jax.Array) -> Any:
-    given = model.apply(variables, *rows)
+    given = _answer(model, variables, rows)
     if not plan.task.sized:
       shape = (count, frames, -1) if frames > 1 else (count, -1)
       if plan.task.per_model:
@@ -272,6 +272,22 @@ def _cell_bytes(plan: plan_lib.Plan, model: Any, condition: Condition) -> float:
     _random_batch(plan), size=np.full((count, 2), 640, np.int32)
   )
   return len(packed.dumps(plan.task.columns(batch, whole, condition))) / count
+
+
+def _answer(model: Any, variables: Any, rows: Sequence[jax.Array]) -> Any:
+  """A traced answer; of models on the host, of the shapes it must have."""
+  if not model.on_host:
+    return model.apply(variables, *rows)
+  count, spec = len(rows[0]), model.spec
+  if spec.kind != "detection":
+    return jnp.zeros((count, spec.num_classes), jnp.float32)
+  shape = (count, spec.detections)
+  return {
+    "boxes": jnp.zeros((*shape, 4), jnp.float32),
+    "scores": jnp.zeros(shape, jnp.float32),
+    "classes": jnp.zeros(shape, jnp.int32),
+    "valid": jnp.zeros(shape, jnp.bool_),
+  }
 
 
 def _largest(x: jax.ShapeDtypeStruct, classes: int) -> np.ndarray:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from typing import Any
 
 import jax
 from jax.sharding import Mesh
 
 from robust_tfds import errors
-from robust_tfds import models
 from robust_tfds.corruptions import spec as corruption_spec
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import on_host
 from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import relabel
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import hosts
+from robust_tfds.eval.run import output_classes
 from robust_tfds.eval.run import own_models
 from robust_tfds.eval.run import probe
 from robust_tfds.eval.run import train
@@ -38,13 +41,15 @@ class LoadedModel:
     weights: sha256 of its variables.
     dtype: that it computes in.
     own: what else tells a user's own model from another; None of others.
+    outputs: what its outputs stand for; None: the classes, in their order.
   """
 
-  predictor: predict.Predictor
+  predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
   spec: Any
   weights: str
   dtype: str
   own: own_models.OwnModel | None = None
+  outputs: output_classes.OutputClasses | None = None
 
 
 def load(
@@ -61,12 +66,44 @@ def load(
     UserError: a model of another label space, or a checkpoint that does not fit;
       a user's own that fails, answers otherwise than its spec says, or at random.
   """
-  entry = plan.models[label]
-  dtype = entry.get("dtype") or "float32"
-  model = _definition(entry, dtype)
+  entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
+  variables = _variables(plan, label, model, workdir, host)
+  weights = provenance.weights_sha256(variables)
+  own = None
+  if plan.own(label):
+    pictures = probe.batch(model, clean, _side_px(plan, model))
+    answers, random = probe.answers(label, model, variables, pictures)
+    if random and not entry.get("allow_random"):
+      raise errors.UserError(_random(label))
+    own = own_models.OwnModel(
+      entry.name, weights, _source(entry.name, model), random, answers
+    )
+  outputs = plan.outputs.get(label)
+  predictor = on_host.predictor(model, variables, mesh)
+  return LoadedModel(
+    relabel.Predictor(predictor, outputs.relabelling) if outputs else predictor,
+    model.spec,
+    weights,
+    entry.get("dtype") or "float32",
+    own,
+    outputs,
+  )
+
+
+def _variables(
+  plan: Plan,
+  label: str,
+  model: Model,
+  workdir: Workdir,
+  host: inputs.Host,
+) -> Any:
+  """A model's weights: given, trained, brought along or from a checkpoint."""
+  entry, given = plan.models[label], plan.given.get(label)
+  if given and given.variables is not None:
+    return given.variables
   if entry.get("train"):
-    variables = hosts.on_first_host(
+    return hosts.on_first_host(
       host,
       f"train {label}",
       lambda: train.load_or_train(
@@ -76,28 +113,21 @@ def load(
         data_dir=str(data_lib.data_dir(plan, workdir)),
       ),
     )
-  elif ":" in entry.name and not entry.get("checkpoint"):
-    variables = own_models.variables(label, model, jax.random.key(plan.seed))
-  else:
-    variables = models.convert.load(
-      entry.name,
-      entry.checkpoint,
-      num_classes=entry.get("num_classes") or None,
-    )
-  weights = provenance.weights_sha256(variables)
-  own = None
-  if ":" in entry.name:
-    # One that was exported for some batch size: as many as the run shows it.
-    rows = plan.config.batch_size // mesh.size if model.batch_rows else None
-    pictures = probe.batch(model, clean, _side_px(plan, model), rows)
-    answers, random = probe.answers(label, model, variables, pictures)
-    if random and not entry.get("allow_random"):
-      raise errors.UserError(_random(label))
-    source = own_source.hashes(entry.name)
-    own = own_models.OwnModel(entry.name, weights, source, random, answers)
-  return LoadedModel(
-    predict.Predictor(model, variables, mesh), model.spec, weights, dtype, own
-  )
+  if plan.own(label):
+    return own_models.variables(label, model, jax.random.key(plan.seed))
+  checkpoint = plan.definitions[label].checkpoint
+  assert checkpoint is not None  # plans have no model without weights
+  return checkpoint.variables
+
+
+def _source(name: str, model: Model) -> dict[str, str]:
+  """sha256 of what a model from elsewhere computes, by name."""
+  source = own_source.of(model.code)
+  if ":" in name:
+    source |= own_source.hashes(name)
+  if model.program:
+    source["program"] = hashlib.sha256(model.program.encode()).hexdigest()
+  return dict(sorted(source.items()))
 
 
 def _side_px(plan: Plan, model: Model) -> int:
@@ -115,14 +145,3 @@ def _random(label: str) -> str:
     " --config.model.allow_random=True (of several models: in its entry), and its"
     " cells will say so."
   )
-
-
-def _definition(entry: Any, dtype: str) -> Any:
-  model: Any = models.get(
-    entry.name, num_classes=entry.get("num_classes") or None, dtype=dtype
-  )
-  if entry.get("short_px"):  # another resize rule than the published one
-    rule = {"short_px": entry.short_px, "long_px": entry.long_px}
-    resized = dataclasses.replace(model.spec, **rule)
-    model = dataclasses.replace(model, spec=resized)
-  return model

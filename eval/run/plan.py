@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
 import ml_collections
 
 from robust_tfds import errors
-from robust_tfds import models
 from robust_tfds import paths
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import spec
 from robust_tfds.eval import tasks
 from robust_tfds.eval.results import workdir as workdir_lib
+from robust_tfds.eval.run import definitions as definitions_lib
+from robust_tfds.eval.run import output_classes
 from robust_tfds.eval.run import settings
 from robust_tfds.eval.tasks import base
+from robust_tfds.models.model import Model
 
 _SOURCES = ("fly", "prepared")
 
@@ -30,13 +33,21 @@ class Plan:
     task: bound to this run's setting.
     conditions: clean first, then the corruptions in paper order.
     models: label -> its part of the config (`name`, `checkpoint`, `train`, ...).
+    definitions: label -> the model, and the weights of its checkpoint.
+    given: label -> what was handed over, of models that are no names.
     config: the resolved config.
+    outputs: label -> what a model's outputs stand for, where a file says it.
   """
 
   task: base.Task
   conditions: Sequence[Condition]
   models: dict[str, Any]
+  definitions: Mapping[str, definitions_lib.Definition]
+  given: Mapping[str, definitions_lib.Given]
   config: ml_collections.ConfigDict
+  outputs: Mapping[str, output_classes.OutputClasses] = dataclasses.field(
+    default_factory=dict
+  )
 
   @property
   def dataset(self) -> str:
@@ -52,6 +63,15 @@ class Plan:
   def fly(self) -> bool:
     """Whether corrupted pixels are made on the fly."""
     return self.task.setting.fly
+
+  def own(self, label: str) -> bool:
+    """Whether a model is the user's, not one of the catalogue."""
+    name = self.models[label].name
+    return ":" in name or self.model(label).elsewhere
+
+  def model(self, label: str) -> Model:
+    """A model of the run, as it is shown pictures."""
+    return self.definitions[label].model
 
   @property
   def cells(self) -> list[tuple[str, Condition]]:
@@ -90,8 +110,15 @@ class Plan:
     return tuple(dict.fromkeys(c.name for c in self.conditions if c.name))
 
 
-def make(config: ml_collections.ConfigDict) -> Plan:
+def make(
+  config: ml_collections.ConfigDict,
+  given: Mapping[str, definitions_lib.Given] | None = None,
+) -> Plan:
   """Resolves and checks a config.
+
+  Args:
+    config: of the run.
+    given: label -> model, of those that are handed over as objects.
 
   Raises:
     UserError: a key or value that the schema refuses, an unknown dataset,
@@ -101,15 +128,23 @@ def make(config: ml_collections.ConfigDict) -> Plan:
   """
   settings.check(config)
   _check_paths(config.data)
-  config = _with_crop(config)
+  given = given or {}
+  early = task_of(_before_crop(config))
+  settings.check_keys(early)
+  _conditions(early)  # refused before a checkpoint is read
+  kind = tasks.get(config.get("task", "classification")).model_kind
+  defined = definitions_lib.define(_entries(config), given, kind)
+  config = _with_crop(config, defined)
   task = task_of(config)
-  settings.check_keys(task)
   listed = _conditions(task)
-  labelled = _models(config, task)
+  labelled = _entries(config)
   task.check_baseline(list(labelled))
   _check_codec(task)
-  plan = Plan(task, listed, labelled, config)
+  plan = Plan(task, listed, labelled, defined, given, config)
+  for label in labelled:
+    _check_weights(plan, label)
   _check_sets(plan)
+  plan = dataclasses.replace(plan, outputs=_outputs(plan))
   _check_label_spaces(plan)
   if task.setting.fly and any(c.name == "frost" for c in listed):
     frost_pictures.check(config.data.get("frost_dir") or None)
@@ -167,15 +202,27 @@ def _check_set_kind(config: ml_collections.ConfigDict) -> None:
     )
 
 
-def _with_crop(config: ml_collections.ConfigDict) -> ml_collections.ConfigDict:
+def _before_crop(
+  config: ml_collections.ConfigDict,
+) -> ml_collections.ConfigDict:
+  """The config with the set's own crop in place of `geometry=model`."""
+  early = ml_collections.ConfigDict(config.to_dict())
+  if early.data.get("geometry") == "model":
+    early.data.geometry = ""
+  return early
+
+
+def _with_crop(
+  config: ml_collections.ConfigDict,
+  defined: Mapping[str, definitions_lib.Definition],
+) -> ml_collections.ConfigDict:
   """The config with the models' crop rule in place of `geometry=model`.
 
   Edition, sets, notes and the run's config.json follow from the rule itself.
   """
   if config.data.get("geometry") != "model":
     return config
-  entries = _entries(config).values()
-  rules = {models.get(e.name).spec.geometry for e in entries}
+  rules = {each.model.spec.geometry for each in defined.values()}
   if len(rules) != 1:
     raise errors.UserError(
       "config.data.geometry=model needs models of one geometry, got"
@@ -221,26 +268,60 @@ def _check_sets(plan: Plan) -> None:
       raise errors.UserError(f"config.data: {e}") from e
 
 
-def _check_label_spaces(plan: Plan) -> None:
-  """Of the models of the catalogue; a user's own are built by the run alone."""
+def model_classes(config: ml_collections.ConfigDict) -> tuple[int, ...]:
+  """Class counts of models that a config's run takes, before any is known.
+
+  Raises:
+    UserError: an unknown dataset or task, or settings that they refuse.
+  """
+  config = _before_crop(config)
+  task = task_of(config)
+  builder = _clean_builder(Plan(task, [Condition()], {}, {}, {}, config))
+  classes = task.label_feature(builder.info.features).num_classes
+  return task.model_classes(classes)
+
+
+def _clean_builder(plan: Plan) -> Any:
   from robust_tfds import datasets
 
   config, codec = plan.stored(plan.conditions[0])
-  builder = datasets.builder(plan.dataset, config, **plan.options(codec))
-  for label, entry in plan.models.items():
-    if ":" not in entry.name:
-      classes = entry.get("num_classes") or None
-      spec = models.get(entry.name, num_classes=classes).spec
-      check_classes(plan, label, spec, builder)
+  return datasets.builder(plan.dataset, config, **plan.options(codec))
 
 
-def _models(
-  config: ml_collections.ConfigDict, task: base.Task
-) -> dict[str, Any]:
-  entries = _entries(config)
-  for label, entry in entries.items():
-    _check_model(label, entry, task)
-  return entries
+def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
+  """Of the models whose entries name a file of classes."""
+  from robust_tfds import datasets
+
+  files = {k: e.classes for k, e in plan.models.items() if e.get("classes")}
+  if files and "label_space" in plan.task.own_keys:
+    raise errors.UserError(
+      f"{next(iter(files))}: config.model.classes is not read by task"
+      f" {plan.task.facts.task}, which groups a model's outputs by a label map:"
+      " set config.data.label_space to a JSON file whose members are your"
+      " model's outputs."
+    )
+  if not files:
+    return {}
+  feature = plan.task.label_feature(_clean_builder(plan).info.features)
+  names = datasets.builder_class(plan.dataset).class_names(
+    plan.config.data.get("manual_dir") or ""
+  )
+  return {
+    label: output_classes.read(
+      file,
+      names,
+      feature.num_classes,
+      plan.model(label).spec.num_classes,
+    )
+    for label, file in files.items()
+  }
+
+
+def _check_label_spaces(plan: Plan) -> None:
+  """Refuses models of other classes than the data's."""
+  builder = _clean_builder(plan)
+  for label in plan.models:
+    check_classes(plan, label, plan.model(label).spec, builder)
 
 
 def _entries(config: ml_collections.ConfigDict) -> dict[str, Any]:
@@ -254,29 +335,17 @@ def _entries(config: ml_collections.ConfigDict) -> dict[str, Any]:
   }
 
 
-def _check_model(label: str, entry: Any, task: base.Task) -> None:
-  sides = [key for key in ("short_px", "long_px") if key in entry]
-  if sides and (task.model_kind != "detection" or len(sides) == 1):
-    raise errors.UserError(
-      f"Model {label}: {sides[0]} is of detectors, which take"
-      " short_px and long_px together."
-    )
-  # Refuses unknown names and dtypes, and models of another kind.
-  models.get(
-    entry.name, dtype=entry.get("dtype") or "float32", kind=task.model_kind
-  )
+def _check_weights(plan: Plan, label: str) -> None:
+  """Refuses a model whose weights are nowhere."""
+  entry, given = plan.models[label], plan.given.get(label)
   if entry.get("train"):
     _check_train(label, entry.train)
-  checkpoint = entry.get("checkpoint", "")
-  if checkpoint and not paths.exist([paths.of(checkpoint)])[0]:
-    raise FileNotFoundError(
-      f"Checkpoint of {label}: {checkpoint} does not exist."
-    )
-  from_user = ":" in entry.name  # my_module:build brings its own weights
-  if not checkpoint and not entry.get("train") and not from_user:
+  brought = plan.own(label) or (given and given.variables is not None)
+  if not entry.get("checkpoint") and not entry.get("train") and not brought:
     raise errors.UserError(
       f"Model {label} has neither a checkpoint nor a training recipe; set"
-      " --config.model.checkpoint=FILE (see models/convert)."
+      " --config.model.checkpoint=FILE (see models/convert), or give evaluate"
+      " checkpoint= or variables=."
     )
 
 
@@ -306,12 +375,15 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
   Raises:
     UserError: says both counts.
   """
+  if label in plan.outputs:
+    return
   classes = plan.task.label_feature(builder.info.features).num_classes
   if spec.num_classes not in plan.task.model_classes(classes):
     raise errors.UserError(
       f"Wrong label space: {label} has {spec.num_classes} classes"
       f" ({spec.label_space}), {builder.info.name} has {classes}. Use a model of"
-      " that label space."
+      " that label space, or say in a file what its outputs stand for"
+      " (config.model.classes)."
     )
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import jax
 import numpy as np
+from etils import epath
 
-from robust_tfds import models
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
 from robust_tfds.eval import reports
@@ -55,6 +55,7 @@ class Outcome:
     """
     self._plan, self._workdir, self._data = plan, workdir, data
     self._scorer = base.Scorer(plan.task, truth)
+    self._published: tuple[base.Scored, dict[str, Any]] | None = None
     self._pictures = None
     if plan.config.get("reports", True):
       self._pictures = _Pictures(plan, data, truth)
@@ -69,35 +70,44 @@ class Outcome:
   def publish(
     self, cells: Sequence[Cell], stages: timing.Stages
   ) -> list[table.Row]:
-    """Writes table.csv, timing.json and the reports; gives the table.
+    """Writes table.csv and timing.json; gives the table.
 
     Args:
       cells: all, in the order of the table.
       stages: where the time went.
     """
-    plan, workdir = self._plan, self._workdir
-    scored = self._scorer.scored(cells)
+    workdir, scored = self._workdir, self._scorer.scored(cells)
     workdir.write_table(scored.rows)
     took = stages.summary(self._data.decoded)
     text = json.dumps(took, indent=1, sort_keys=True)
     disk.write_text(workdir.timing_path, text + "\n")
-    if self._pictures:
-      told = context(
-        plan.task,
-        scored,
-        **self._pictures.all(),
-        class_names=self._pictures.class_names,
-        published={
-          label: papers.printed(entry.name, plan.dataset)
-          for label, entry in plan.models.items()
-        },
-        gflops=_gflops(plan),
-        provenance=_provenance(plan, self._data.clean),
-        timing={k: v for k, v in took.items() if isinstance(v, float)},
-      )
-      with disk.writing(workdir.reports):
-        reports.write_all(told, workdir.reports)
+    self._published = scored, took
     return scored.rows
+
+  def report(self, folder: epath.Path) -> None:
+    """Writes the reports of what was published, where the config says so.
+
+    Args:
+      folder: made where it is not there.
+    """
+    if not self._pictures or not self._published:
+      return
+    plan, (scored, took) = self._plan, self._published
+    told = context(
+      plan.task,
+      scored,
+      **self._pictures.all(),
+      class_names=self._pictures.class_names,
+      published={
+        label: papers.printed(entry.name, plan.dataset)
+        for label, entry in plan.models.items()
+      },
+      gflops=_gflops(plan),
+      provenance=_provenance(plan, self._data.clean),
+      timing={k: v for k, v in took.items() if isinstance(v, float)},
+    )
+    with disk.writing(folder):
+      reports.write_all(told, folder)
 
 
 def context(
@@ -264,9 +274,7 @@ class _Pictures:
 
 def _gflops(plan: Plan) -> dict[str, float]:
   """Of the models whose specs know."""
-  specs = {
-    label: models.get(entry.name).spec for label, entry in plan.models.items()
-  }
+  specs = {label: plan.model(label).spec for label in plan.models}
   return {label: s.gflops for label, s in specs.items() if s.gflops}
 
 

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from etils import epath
+
+from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.pipeline import devices
@@ -47,6 +50,7 @@ class Runner:
     repair: bool = False,
     break_lock: bool = False,
     shard: Shard = WHOLE,
+    report: bool = True,
   ):
     """Prepares devices; writes nothing yet.
 
@@ -56,10 +60,13 @@ class Runner:
       repair: move aside what is damaged there, and make it anew.
       break_lock: take cells that another run says it is making.
       shard: which of the cells are made.
+      report: write the reports, where the config says so; else `report` does.
     """
     self.plan, self.workdir = plan, Workdir(workdir)
     self._repair, self._break_lock = repair, break_lock
     self._shard, self._chosen = shard, shard.of(plan.cells)
+    self._reports = report
+    self._outcome: publish.Outcome | None = None
     self.mesh = devices.mesh()
     devices.check_batch_size(plan.config.batch_size, self.mesh)
     self.host = hosts.this_host()
@@ -82,6 +89,7 @@ class Runner:
         alike = self._comparable(loaded, self._opened())
       fingerprints.check_finished(self.workdir, [*cells, *alike])
       outcome = publish.Outcome(self.plan, self.workdir, self.data, truth)
+      self._outcome = outcome
       self._make(cells, loaded, outcome)
       rows: list[table.Row] = []
       if self.host.index == 0:
@@ -110,7 +118,22 @@ class Runner:
       place = {chosen: i for i, chosen in enumerate(self.plan.cells)}
       listed = [*cells, *others]
       listed.sort(key=lambda c: place[c.model, c.condition])
-      return outcome.publish(listed, self.stages)
+      rows = outcome.publish(listed, self.stages)
+      if self._reports:
+        outcome.report(self.workdir.reports)
+      return rows
+
+  def report(self, folder: epath.Path) -> None:
+    """Writes the reports of a finished run.
+
+    Raises:
+      UserError: the run was not finished here, or makes no reports.
+    """
+    if self._outcome is None:
+      raise errors.UserError(
+        "Reports are of a run that is finished: run it first."
+      )
+    self._outcome.report(folder)
 
   def _comparable(
     self,
@@ -210,12 +233,13 @@ class Runner:
       )
     clean = self.data.clean
     self._say_how_many(clean)
-    loaded = {
-      label: models_lib.load(
+    loaded = {}
+    for label in dict.fromkeys(label for label, _ in self._chosen):
+      loaded[label] = models_lib.load(
         self.plan, label, clean, self.workdir, self.mesh, self.host
       )
-      for label in dict.fromkeys(label for label, _ in self._chosen)
-    }
+      for words in self.plan.definitions[label].said:
+        self._say(f"{label}: {words}")
     truth = hosts.on_first_host(self.host, "truth", self._truth)
     cells = self._cells(loaded, self._chosen)
     if self.host.index == 0:

@@ -1,15 +1,17 @@
 """Bring your own model: one file per kind, each importing its package lazily.
 
   from robust_tfds.models import adapters
-  model = adapters.get("onnx")("net.onnx", spec)
+  model = adapters.get("onnx")("net.onnx", spec, name="mine")
 
-An adapter returns an `Adapted`, which the evaluator takes as it takes a model
-of the registry. Kinds: `callable`, `flax_module`, `savedmodel`, `tfm` (models
-of TensorFlow in memory), `keras`, `onnx`.
+An adapter returns a `Model`, which the evaluator takes as it takes a model of
+the catalogue: an `Adapted`, which JAX traces into the run's sharded programs, or
+an `OnHost`, a Python function that is called beside them. A plain file of this
+folder is a kind; folders in it hold what kinds need.
 """
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import dataclasses
 import importlib
@@ -17,81 +19,267 @@ import os
 import pkgutil
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
+from typing import Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds.models import answers
 from robust_tfds.models import arguments
+from robust_tfds.models.detection import by_picture
+from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import ModelSpec
 
-Forward = Callable[[Any, jax.Array], jax.typing.ArrayLike]
+# What JAX raises where a function needs the numbers that it has not yet.
+_NOT_TRACEABLE = (
+  jax.errors.ConcretizationTypeError,
+  jax.errors.NonConcreteBooleanIndexError,
+  jax.errors.TracerArrayConversionError,
+  jax.errors.TracerIntegerConversionError,
+)
+_PREPROCESSING = ("channel_order", "scale", "mean", "std")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Adapted(Model):
-  """A model from elsewhere, behind the contract of `models`.
+class FromElsewhere(Model):
+  """What all adapters' models have in common.
 
   Attributes:
     name: what reports call it.
     spec: preprocessing and labels.
-    forward: (variables, float32 `[B, H, W, 3]` preprocessed) -> `[B, classes]`;
-      must be traceable by jax.
+    function: what is called, see the subclasses.
     variables: its weights, a pytree of arrays; None if it closes over them.
-    rows: of the batches that it was exported for; None: any number.
+    rows: of the batches that it was exported for; None: any number. Other
+      batches are split, and the last part is padded.
+    channels_first: whether it takes `[B, 3, H, W]` (clips `[B, 3, T, H, W]`).
+    output: which of several outputs are the logits: a key, or a place; None
+      where there is one.
+    code: see `Model.code`; the function by default.
+    route: see `Model.route`.
+    program: see `Model.program`.
   """
 
-  forward: Forward
+  function: Callable[..., Any]
   variables: Any = None
   rows: int | None = None
+  channels_first: bool = False
+  output: str | int | None = None
+  code: Any = None
+  route: str = ""
+  program: str = ""
 
   def __post_init__(self) -> None:
-    """Refuses a spec or a name that is none."""
+    """Refuses a function, spec or name that is none."""
+    # `callable` is a file of this folder.
+    if not builtins.callable(self.function):
+      raise errors.UserError(
+        f"{self.name}: got a {type(self.function).__name__}, expected a"
+        " function."
+      )
     if not isinstance(self.spec, ModelSpec):
       raise errors.UserError(
         f"Got a spec of type {type(self.spec).__name__}, expected a"
-        " models.spec.Spec or models.video.spec.VideoSpec."
+        " models.spec.Spec, models.video.spec.VideoSpec or"
+        " models.detection.detector.DetectorSpec."
       )
     if not isinstance(self.name, str) or not self.name:
       raise errors.UserError(
         f"Got {self.name!r} as the name of a model, expected text."
       )
-
-  @property
-  def batch_rows(self) -> int | None:
-    """`rows`."""
-    return self.rows
+    if self.code is None:
+      object.__setattr__(self, "code", self.function)
 
   def init(self, key: jax.Array) -> Any:
     """The weights that it came with; `key` is not needed."""
     del key
     return self.variables
 
-  def apply(self, variables: Any, batch: jax.typing.ArrayLike) -> jax.Array:
-    """Logits of a batch.
+  def _alternatives(self) -> tuple[dict[str, Any], ...]:
+    """How it could be called instead, the nearest first."""
+    return ({"channels_first": not self.channels_first},)
+
+  def _advised(self, call: Callable[[Self], Any]) -> Any:
+    """What a call of it gives.
+
+    Raises:
+      UserError: it fails, or its answer is refused, and called in another way
+        it would answer: says which.
+      Exception: whatever else it raised.
+    """
+    try:
+      return call(self)
+    except OSError:  # a service that is gone: no matter of how it is called
+      raise
+    except Exception as error:
+      for change in self._alternatives():
+        if _answers(call, dataclasses.replace(self, **change)):
+          options = ", ".join(f"{key}={value}" for key, value in change.items())
+          raise errors.UserError(
+            f"{self.name}: {errors.of_user(error)}. It answers as it should with"
+            f" {options}: give that to the adapter."
+          ) from error
+      raise
+
+
+class Adapted(FromElsewhere):
+  """A model that JAX traces: `function(variables, pixels)`.
+
+  Pixels are float32 `[B, H, W, 3]`, preprocessed by the spec; detectors get
+  `(variables, images, sizes)`, see `apply`.
+  """
+
+  def apply(
+    self, variables: Any, batch: jax.typing.ArrayLike, sizes: Any = None
+  ) -> Any:
+    """Logits of a batch; of detectors, detections.
 
     Args:
       variables: usually `.variables`.
-      batch: `[B, H, W, 3]`; uint8 RGB in 0..255, which is preprocessed first,
-        or float pixels that already are.
+      batch: `[B, H, W, 3]`, of clips `[B, T, H, W, 3]`; uint8 RGB in 0..255,
+        which is preprocessed first, or float pixels that already are. Of
+        detectors uint8 canvases.
+      sizes: of detectors int32 `[B, 2]`, the valid (height, width) of each
+        canvas; None: all of it.
 
     Returns:
-      float32 `[B, num_classes]`.
+      float32 `[B, num_classes]`; of detectors `boxes`, `scores`, `classes`,
+      `valid` and perhaps `masks`, see `models.detection.detector.Detector.apply`.
 
     Raises:
-      UserError: the forward answers with another shape or dtype.
+      UserError: a batch that the spec does not fit, a function that JAX cannot
+        trace, or an answer of another shape or dtype.
     """
-    pixels = arguments.batch(self.name, batch)
-    if pixels.dtype == jnp.uint8:
-      pixels = self.preprocess(pixels)
-    answer = self.forward(variables, pixels)
-    return answers.logits(
-      self.name, answer, pixels.shape[0], self.spec.num_classes
+    if self.kind == "detection":
+      if sizes is None:
+        sizes = np.tile(np.shape(batch)[1:3], (len(batch), 1))
+      canvases = arguments.canvases(self.name, batch, sizes)
+      answer = self._called(variables, *canvases)
+      return answers.detections(self.name, answer, len(canvases[0]))
+    pixels = self.pixels(batch)
+    return self._advised(lambda model: model._logits(variables, pixels))
+
+  def _logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
+    """Of preprocessed pixels, checked; `rows` at once."""
+    if self.channels_first:
+      pixels = jnp.moveaxis(pixels, -1, 1)
+    count = len(pixels)
+    if self.rows is None or self.rows == count:
+      return self._of_part(variables, pixels)
+    parts = -(-count // self.rows)
+    # Repeated pictures, as blank ones might be what a model cannot scale.
+    places = np.arange(parts * self.rows) % count
+    split = pixels[places].reshape(parts, self.rows, *pixels.shape[1:])
+    whole = jax.lax.map(lambda part: self._of_part(variables, part), split)
+    return whole.reshape(-1, *whole.shape[2:])[:count]
+
+  def _of_part(self, variables: Any, pixels: jax.Array) -> jax.Array:
+    answer = self._called(variables, pixels)
+    answer = answers.output_of(self.name, answer, self.output)
+    return answers.logits(self.name, answer, len(pixels), self.spec.num_classes)
+
+  def _called(self, variables: Any, *batch: jax.Array) -> Any:
+    try:
+      return self.function(variables, *batch)
+    except Exception as error:
+      # Other frameworks raise what they like at an array without numbers.
+      if not (isinstance(error, _NOT_TRACEABLE) or "Tracer" in str(error)):
+        raise
+      raise errors.UserError(
+        f"{self.name} cannot be traced by JAX: {errors.of_user(error)}. It is"
+        " made of numpy or of another framework, or asks for the numbers while"
+        " it is built. Wrap it with adapters.get('on_host')(function, spec),"
+        " which gives it uint8 numpy arrays."
+      ) from error
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OnHost(FromElsewhere):
+  """A model that is a Python function of numpy arrays: `function(batch)`.
+
+  The batch is uint8 `[B, H, W, 3]` (clips `[B, T, H, W, 3]`). Detectors get one
+  uint8 picture `[h, w, 3]` of its own size and answer with `boxes`, `scores`,
+  `classes`, see `models.detection.by_picture`.
+
+  Attributes:
+    preprocessed: whether it takes float32 pixels, preprocessed by the spec.
+  """
+
+  preprocessed: bool = False
+
+  @property
+  def on_host(self) -> bool:
+    """It is."""
+    return True
+
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """As of any model, but refuses what the function would not see.
+
+    Raises:
+      UserError: a field of the preprocessing, which the function does itself.
+    """
+    unseen = [name for name in _PREPROCESSING if name in fields]
+    if unseen and not self.preprocessed:
+      raise errors.UserError(
+        f"{self.name} takes uint8 pixels and preprocesses them itself: spec."
+        f"{unseen[0]} would change nothing. Change your function, or make it one"
+        " of preprocessed pixels (preprocessed=True)."
+      )
+    return super().with_fields(fields)
+
+  def apply(self, variables: Any, batch: Any, sizes: Any = None) -> Any:
+    """As `Adapted.apply`, in numpy, of uint8 alone."""
+    del variables
+    images = arguments.numpy_batch(self.name, batch)
+    if isinstance(self.spec, DetectorSpec):
+      return by_picture.detections(
+        self.name, self.spec, self.function, images, sizes
+      )
+    self.spec.check_shape(self.name, images.shape)
+    return self._advised(lambda model: model._logits(images))
+
+  def _alternatives(self) -> tuple[dict[str, Any], ...]:
+    first, prepared = not self.channels_first, not self.preprocessed
+    return (
+      {"channels_first": first},
+      {"preprocessed": prepared},
+      {"channels_first": first, "preprocessed": prepared},
     )
+
+  def _logits(self, images: np.ndarray) -> np.ndarray:
+    """Of uint8 pixels, checked; `rows` at once."""
+    pixels = (
+      self.spec.normalize_on_host(images) if self.preprocessed else images
+    )
+    if self.channels_first:
+      pixels = np.ascontiguousarray(np.moveaxis(pixels, -1, 1))
+    count = len(pixels)
+    if self.rows is None or self.rows == count:
+      return self._of_part(pixels)
+    places = np.arange(-(-count // self.rows) * self.rows) % count
+    parts = places.reshape(-1, self.rows)
+    return np.concatenate([self._of_part(pixels[p]) for p in parts])[:count]
+
+  def _of_part(self, pixels: np.ndarray) -> np.ndarray:
+    answer = self.function(pixels)
+    answer = answers.output_of(self.name, answer, self.output)
+    return answers.numpy_logits(
+      self.name, answer, len(pixels), self.spec.num_classes
+    )
+
+
+def _answers(call: Callable[[Any], Any], model: FromElsewhere) -> bool:
+  """Whether a model that is called otherwise answers as it should."""
+  try:
+    call(model)
+  except Exception:  # a guess that did not fit: the first error is said
+    return False
+  return True
 
 
 @contextlib.contextmanager
@@ -133,18 +321,19 @@ def in_words(path: str | os.PathLike, what: str) -> Iterator[None]:
 
 def names() -> tuple[str, ...]:
   """The kinds of models that can be brought."""
-  return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__)))
+  kinds = (m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg)
+  return tuple(sorted(kinds))
 
 
-def get(kind: str) -> Callable[..., Adapted]:
-  """The `adapt` function of a kind.
+def get(kind: str) -> Callable[..., Model]:
+  """The `adapt` function of a kind: (thing, spec, *, name, ...) -> model.
 
   Raises:
     UserError: an unknown kind.
   """
   if kind not in names():
     raise errors.unknown("kind of adapter", kind, names())
-  adapt: Callable[..., Adapted] = importlib.import_module(
+  adapt: Callable[..., Model] = importlib.import_module(
     f"{__name__}.{kind}"
   ).adapt
   return adapt

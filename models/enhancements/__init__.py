@@ -14,7 +14,9 @@ import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
+from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -60,9 +62,31 @@ class Enhanced(Model):
   enhancements: tuple[str, ...]
 
   @property
-  def batch_rows(self) -> int | None:
+  def elsewhere(self) -> bool:
+    """As the inner model."""
+    return self.model.elsewhere
+
+  @property
+  def route(self) -> str:
     """The inner model's."""
-    return self.model.batch_rows
+    return self.model.route
+
+  @property
+  def code(self) -> Any:
+    """The inner model's; enhancements are in `source` of the spec."""
+    return self.model.code
+
+  @property
+  def program(self) -> str:
+    """The inner model's."""
+    return self.model.program
+
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """As the inner model's: it is what preprocesses."""
+    model = self.model.with_fields(fields)
+    source = self.spec.source if "source" not in fields else fields["source"]
+    spec = dataclasses.replace(model.spec, source=source)
+    return dataclasses.replace(self, model=model, spec=spec)
 
   def init(self, key: jax.Array) -> Any:
     """The inner model's variables."""
@@ -131,6 +155,11 @@ def wrap(model: Model, *enhancements: str) -> Model:
       )
   if not enhancements:
     return model
+  if model.on_host:
+    raise errors.UserError(
+      f"{model.name} runs on the host, where no enhancement runs: apply"
+      f" {'+'.join(enhancements)} inside your function."
+    )
   source = " + ".join((model.spec.source, *enhancements))
   spec = dataclasses.replace(model.spec, source=source)
   name = "+".join((model.name, *enhancements))

@@ -89,6 +89,51 @@ class SpecTest(parameterized.TestCase):
     self.assertEqual(spec.geometry, name)
     self.assertEqual(geometry.shape(name), (spec.input_px, spec.input_px, 3))
 
+  @parameterized.parameters(
+    (Spec(), {"mean": [0.5, 0.5, 0.5], "interpolation": "bicubic"}),
+    (Spec(), {"input_px": 288, "resize_px": 320, "weights": "timm"}),
+    (VideoSpec(), {"frames": 16, "rate": 4}),
+    (DetectorSpec(), {"short_px": 600, "long_px": 1000}),
+  )
+  def test_with_fields(self, spec, fields):
+    changed = spec.with_fields(fields)
+    for name, value in fields.items():
+      self.assertEqual(
+        getattr(changed, name),
+        tuple(value) if isinstance(value, list) else value,
+      )
+    self.assertEqual(spec.with_fields({}), spec)
+    self.assertIs(type(changed), type(spec))
+
+  def test_with_another_number_of_classes(self):
+    spec = Spec(parameters=7, gflops=2.0).with_fields({"num_classes": 10})
+    self.assertEqual((spec.num_classes, spec.label_space), (10, "custom"))
+    self.assertEqual((spec.parameters, spec.gflops), (None, 2.0))
+
+  def test_gflops_are_of_the_published_size(self):
+    self.assertIsNone(Spec(gflops=2.0).with_fields({"input_px": 192}).gflops)
+
+  @parameterized.parameters(
+    (
+      Spec(),
+      {"meen": 1},
+      "Unknown field of a Spec 'meen'. Did you mean 'mean'",
+    ),
+    (Spec(), {"frames": 8}, "Unknown field of a Spec 'frames'"),
+    (Spec(), {"kind": "video"}, "Unknown field of a Spec 'kind'"),
+    (Spec(), {"mean": "0.5"}, "Got mean '0.5', expected three numbers"),
+    (Spec(), {"std": (0, 1, 1)}, "a positive value per channel"),
+    (Spec(), {"scale": None}, "Got scale None, expected a number"),
+    (Spec(), {"input_px": 300}, "Got resize_px 256, expected at least"),
+    (Spec(flexible=False), {"input_px": 192}, "pictures of 224 px alone"),
+    (Spec(flexible=False), {"flexible": True}, "Got flexible True, and this"),
+    (VideoSpec(any_length=False), {"frames": 9}, "clips of 8 frames alone"),
+    (DetectorSpec(), {"short_px": 2000}, "cannot be below"),
+  )
+  def test_fields_that_cannot_be(self, spec, fields, words):
+    with self.assertRaisesRegex(errors.UserError, words):
+      spec.with_fields(fields)
+
   def test_detectors_have_no_geometry(self):
     with self.assertRaisesRegex(ValueError, "kind detection resizes its pic"):
       _ = DetectorSpec().geometry

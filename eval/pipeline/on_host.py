@@ -1,0 +1,145 @@
+"""Models that are called on the host: a loop beside the devices.
+
+This host's rows of a corrupted batch come back once; one thread, for all such
+models, calls them in the order in which batches were given; their answers return
+to the devices for the reduction. The devices make the next batches meanwhile.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.pipeline import packing
+from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import programs
+
+_LOGITS = ("logits",)
+
+
+def predictor(
+  model: Any, variables: Any, where: Mesh
+) -> predict.Predictor | HostPredictor:
+  """What runs a model: on the devices, or on the host where it says so."""
+  if model.on_host:
+    return HostPredictor(model, variables, where)
+  return predict.Predictor(model, variables, where)
+
+
+class Outputs:
+  """Outputs of a model that is being called; as `packing.Outputs`."""
+
+  def __init__(self, future: concurrent.futures.Future[packing.Outputs]):
+    """`future` is of what the reduction gives."""
+    self._future = future
+
+  def block_until_ready(self) -> None:
+    """Waits until the model has answered and the answer is reduced."""
+    self._future.result().block_until_ready()
+
+  def fetch(self) -> dict[str, np.ndarray]:
+    """This host's rows of every output; raises whatever the model raised."""
+    return self._future.result().fetch()
+
+
+class HostPredictor:
+  """A model on the host; called as `predict.Predictor`."""
+
+  def __init__(self, model: Any, variables: Any, where: Mesh):
+    """Calls nothing yet.
+
+    Args:
+      model: its `apply(variables, uint8 [B, ..., 3])` takes and gives numpy.
+      variables: its weights.
+      where: the mesh of all hosts.
+    """
+    self._model, self._variables = model, variables
+    # Each host reduces its own rows: nothing crosses hosts.
+    self._here = devices.here(where)
+    self._reduction = programs.cached(self._new_reduction)
+    self._item = model.spec.item_axes
+    self._waiting: set[concurrent.futures.Future[packing.Outputs]] = set()
+
+  def __call__(
+    self, images: Any, reduce: predict.Reduce, sizes: Any = None
+  ) -> Outputs:
+    """See `predict.Predictor`; does not wait for the model.
+
+    Of shapes: outputs that cannot be fetched; the reduction is compiled ahead
+    where its shapes are known.
+    """
+    if isinstance(images, jax.ShapeDtypeStruct):
+      if sizes is None:
+        self._reduction(reduce, _LOGITS)(self._logits_shape(images))
+      return Outputs(concurrent.futures.Future())
+    rows = [images] if sizes is None else [images, sizes]
+    for array in rows:
+      for shard in array.addressable_shards:
+        shard.data.copy_to_host_async()
+    future = _thread().submit(self._call, reduce, rows)
+    self._waiting.add(future)
+    future.add_done_callback(self._waiting.discard)
+    return Outputs(future)
+
+  def give_up(self) -> None:
+    """Calls no more of what was given: the run ends."""
+    for future in list(self._waiting):
+      future.cancel()
+
+  def _call(
+    self, reduce: predict.Reduce, rows: Sequence[jax.Array]
+  ) -> packing.Outputs:
+    """Runs in the thread."""
+    images, *sizes = (devices.local_rows(array) for array in rows)
+    if sizes:
+      answer = self._model.apply(self._variables, images, *sizes)
+      return self._reduced(reduce, answer)
+    flat = images.reshape(-1, *images.shape[-self._item :])
+    logits = self._model.apply(self._variables, flat)
+    logits = logits.reshape(*images.shape[: -self._item], -1)
+    return self._reduced(reduce, {"logits": logits})
+
+  def _reduced(
+    self, reduce: predict.Reduce, answer: Mapping[str, np.ndarray]
+  ) -> packing.Outputs:
+    arrays = [devices.put_batch(x, self._here) for x in answer.values()]
+    return self._reduction(reduce, tuple(answer))(*arrays)
+
+  def _logits_shape(self, images: jax.ShapeDtypeStruct) -> Any:
+    """Of this host's logits, for a batch of all hosts."""
+    rows = images.shape[0] // jax.process_count()
+    inner = images.shape[1 : -self._item]
+    shape = (rows, *inner, self._model.spec.num_classes)
+    sharding = devices.rows(self._here)
+    return jax.ShapeDtypeStruct(shape, np.float32, sharding=sharding)
+
+  def _new_reduction(
+    self, reduce: predict.Reduce, names: tuple[str, ...]
+  ) -> packing.Packed:
+    step = functools.partial(_reduce, reduce, names)
+    return packing.Packed(step, self._here, (), len(names))
+
+
+def _reduce(
+  reduce: predict.Reduce, names: Sequence[str], _: Any, *arrays: jax.Array
+) -> Mapping[str, jax.Array]:
+  answer = dict(zip(names, arrays, strict=True))
+  if names == _LOGITS:
+    return predict.of_logits(reduce, answer["logits"])
+  return predict.of_detections(reduce, answer)
+
+
+@programs.cached
+def _thread() -> concurrent.futures.ThreadPoolExecutor:
+  """One for all models: their frameworks need not stand several."""
+  return concurrent.futures.ThreadPoolExecutor(
+    1, thread_name_prefix="models on the host"
+  )
