@@ -66,13 +66,12 @@ def _define(
     )
   else:
     model = given.model
-  if entry.get("spec"):
-    model = model.with_fields(entry.spec.to_dict())
-  if entry.get("short_px"):  # another resize rule than the published one
-    rule = {"short_px": entry.short_px, "long_px": entry.long_px}
-    spec: Any = model.spec
-    model = dataclasses.replace(model, spec=dataclasses.replace(spec, **rule))
-  return model
+  sides = {k: entry[k] for k in ("short_px", "long_px") if k in entry}
+  fields = {**sides, **model_keys.fields(entry)}
+  try:
+    return model.with_fields(fields) if fields else model
+  except errors.UserError as e:
+    raise errors.UserError(f"Model {label}: spec: {e}") from e
 
 
 def _check_sides(label: str, entry: Any, kind: base.ModelKind) -> None:
