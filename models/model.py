@@ -124,11 +124,7 @@ class Model(abc.ABC):
     self.spec.check_shape(self.name, pixels.shape)
     if pixels.dtype == jnp.uint8:
       return self.preprocess(pixels)
-    if not jnp.issubdtype(pixels.dtype, jnp.floating):
-      raise errors.UserError(
-        f"{self.name} got {pixels.dtype} pixels, expected uint8 (RGB 0..255)"
-        " or preprocessed floats."
-      )
+    arguments.check_pixels(self.name, pixels.dtype)
     return pixels
 
   def loss(self, variables: Any, batch: Mapping[str, jax.Array]) -> jax.Array:
@@ -183,8 +179,11 @@ class NetworkModel(Model):
 
   def build(self, rngs: nnx.Rngs) -> nnx.Module:
     """The network with initial weights."""
+    options = dict(self.variant.options)
+    if self.family.sized and isinstance(self.spec, Spec):
+      options["side"] = self.spec.input_px
     return self.family.network(
-      **self.variant.options, num_classes=self.spec.num_classes, rngs=rngs
+      **options, num_classes=self.spec.num_classes, rngs=rngs
     )
 
   def shapes(self) -> dict[Path, tuple[int, ...]]:

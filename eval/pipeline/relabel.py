@@ -85,5 +85,9 @@ class Predictor:
     """See `predict.Predictor`."""
     return self._predictor(images, self._reduce(reduce), sizes)
 
+  def give_up(self) -> None:
+    """See `on_host.HostPredictor.give_up`."""
+    self._predictor.give_up()
+
   def _new_reduce(self, reduce: predict.Reduce) -> predict.Reduce:
     return lambda answer: reduce(self._relabelling(answer))

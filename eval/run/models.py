@@ -10,7 +10,6 @@ import jax
 from jax.sharding import Mesh
 
 from robust_tfds import errors
-from robust_tfds import models
 from robust_tfds.corruptions import spec as corruption_spec
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import on_host
@@ -67,7 +66,7 @@ def load(
     UserError: a model of another label space, or a checkpoint that does not fit;
       a user's own that fails, answers otherwise than its spec says, or at random.
   """
-  entry, model = plan.models[label], plan.definitions[label]
+  entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
   variables = _variables(plan, label, model, workdir, host)
   weights = provenance.weights_sha256(variables)
@@ -114,13 +113,11 @@ def _variables(
         data_dir=str(data_lib.data_dir(plan, workdir)),
       ),
     )
-  if plan.own(label) and not entry.get("checkpoint"):
+  if plan.own(label):
     return own_models.variables(label, model, jax.random.key(plan.seed))
-  return models.convert.load(
-    entry.name,
-    entry.checkpoint,
-    num_classes=model.spec.num_classes,
-  )
+  checkpoint = plan.definitions[label].checkpoint
+  assert checkpoint is not None  # plans have no model without weights
+  return checkpoint.variables
 
 
 def _source(name: str, model: Model) -> dict[str, str]:

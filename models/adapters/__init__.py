@@ -36,7 +36,6 @@ from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import ModelSpec
 
-_PREPROCESSING = ("channel_order", "scale", "mean", "std")
 # What JAX raises where a function needs the numbers that it has not yet.
 _NOT_TRACEABLE = (
   jax.errors.ConcretizationTypeError,
@@ -44,6 +43,7 @@ _NOT_TRACEABLE = (
   jax.errors.TracerArrayConversionError,
   jax.errors.TracerIntegerConversionError,
 )
+_PREPROCESSING = ("channel_order", "scale", "mean", "std")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -156,10 +156,11 @@ class Adapted(FromElsewhere):
         trace, or an answer of another shape or dtype.
     """
     if self.kind == "detection":
+      if sizes is None:
+        sizes = np.tile(np.shape(batch)[1:3], (len(batch), 1))
       canvases = arguments.canvases(self.name, batch, sizes)
-      return answers.detections(
-        self.name, self._called(variables, *canvases), len(canvases[0])
-      )
+      answer = self._called(variables, *canvases)
+      return answers.detections(self.name, answer, len(canvases[0]))
     pixels = self.pixels(batch)
     return self._advised(lambda model: model._logits(variables, pixels))
 

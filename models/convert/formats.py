@@ -32,14 +32,14 @@ from robust_tfds.reading import limits
 
 Arrays = dict[str, np.ndarray]
 
-_INDEX = ".index.json"
+INDEX = ".index.json"
 # huggingface_hub's and timm's names for the checkpoint of a repository.
 _HUB_NAMES = (
   "model.safetensors",
-  f"model.safetensors{_INDEX}",
+  f"model.safetensors{INDEX}",
   "open_clip_model.safetensors",
   "pytorch_model.bin",
-  f"pytorch_model.bin{_INDEX}",
+  f"pytorch_model.bin{INDEX}",
   "open_clip_pytorch_model.bin",
 )
 
@@ -61,7 +61,7 @@ def read(checkpoint: str | os.PathLike[str]) -> Arrays:
     UserError: its ending is not known, or it is damaged or refused.
     ImportError: its reader is not installed.
   """
-  path = _path(checkpoint)
+  path = existing(checkpoint)
   try:
     with paths.local_copy(path) as place:
       return _read_local(pathlib.Path(place), path)
@@ -99,9 +99,11 @@ def metadata(checkpoint: str | os.PathLike[str]) -> Mapping[str, str]:
 
 def _read(path: pathlib.Path) -> Arrays:
   if path.is_dir():
-    inside = _of_hub(path)
-    return _read(inside) if inside else _plain(path, _orbax(path))
-  if path.name.endswith(_INDEX):
+    inside = file_of(epath.Path(path))
+    if inside is None:
+      return _plain(path, _orbax(path))
+    return _read(pathlib.Path(inside))
+  if path.name.endswith(INDEX):
     return _shards(path)
   suffix = path.suffix.lower()
   if suffix not in _READERS:
@@ -116,8 +118,13 @@ def _read(path: pathlib.Path) -> Arrays:
   return _plain(path, _READERS[suffix](path))
 
 
-def _path(checkpoint: str | os.PathLike[str]) -> epath.Path:
-  """A path at which something is."""
+def existing(checkpoint: str | os.PathLike[str]) -> epath.Path:
+  """A path at which something is.
+
+  Raises:
+    FileNotFoundError: nothing is there.
+    UserError: it is no path.
+  """
   if not isinstance(checkpoint, (str, os.PathLike)) or not str(checkpoint):
     raise errors.UserError(
       f"Got {checkpoint!r} as a checkpoint, expected a path."
@@ -154,10 +161,12 @@ def hub_order(names: Iterable[str]) -> list[str]:
   return [name for name in _HUB_NAMES if name in present]
 
 
-def _of_hub(folder: pathlib.Path) -> pathlib.Path | None:
-  """The checkpoint of a folder as hubs keep it; None of other folders."""
-  present = hub_order(paths.names(folder))
-  return folder / present[0] if present else None
+def file_of(checkpoint: epath.Path) -> epath.Path | None:
+  """The file that holds a checkpoint, or its index; None of orbax folders."""
+  if not checkpoint.is_dir():
+    return checkpoint
+  present = hub_order(paths.names(checkpoint))
+  return checkpoint / present[0] if present else None
 
 
 def _shards(path: pathlib.Path) -> Arrays:

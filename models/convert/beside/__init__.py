@@ -46,17 +46,22 @@ class Said:
   trouble: str = ""
 
 
-def said(checkpoint: epath.Path) -> Said:
+def said(checkpoint: epath.Path, *, alone: bool = False) -> Said:
   """What the files beside a checkpoint, or its own metadata, say.
 
   Args:
-    checkpoint: a file, or a folder as orbax writes it.
+    checkpoint: a file, or a folder as orbax or a hub writes it.
+    alone: whether files beside it can be of no other checkpoint; else that is
+      told by their names.
 
   Raises:
     UserError: one of them is no JSON object.
   """
+  file = formats.file_of(checkpoint)
+  if file is None:
+    return Said()
   try:
-    return _said(checkpoint)
+    return _said(file, alone)
   except _Trouble as e:
     return Said(origin=e.origin, trouble=str(e))
 
@@ -69,7 +74,7 @@ class _Trouble(Exception):
     self.origin = origin
 
 
-def _said(checkpoint: epath.Path) -> Said:
+def _said(checkpoint: epath.Path, alone: bool) -> Said:
   report = checkpoint.with_name(checkpoint.name + REPORT)
   if paths.is_file(report):
     return _of_report(checkpoint, report)
@@ -82,7 +87,9 @@ def _said(checkpoint: epath.Path) -> Said:
       origin = f"{checkpoint}: its metadata: {key}"
       facts = _object(reading.json_text(metadata[key], origin), origin)
       return Said(_expressed(read, facts, origin), origin)
-  return _of_folder(checkpoint) if _is_alone(checkpoint) else Said()
+  if alone or _is_alone(checkpoint):
+    return _of_folder(checkpoint)
+  return Said()
 
 
 def _of_folder(checkpoint: epath.Path) -> Said:

@@ -14,9 +14,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import pathlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from etils import epath
+
+from robust_tfds import paths
 from robust_tfds import reading
 
 TABLES = ("packages", "torchvision", "timm")
@@ -42,6 +46,8 @@ COLUMNS = (
   "std",
   "source",
 )
+# `resnet50-0676ba61.pth`: the first digits of the file's sha256.
+_DIGITS = re.compile(r"-([0-9a-f]{8})\.\w+$")
 _WHOLE = ("input_px", "resize_px")
 _REAL = ("crop_fraction", "scale")
 _WORDS = ("resize", "interpolation", "channel_order")
@@ -89,7 +95,7 @@ class Known:
   def file(self) -> str:
     """Name of the file at its source; empty where `where` is a page."""
     last = self.where.rpartition("/")[2]
-    return last if "." in last and not self.where.endswith("/") else ""
+    return last if _DIGITS.search(last) else ""
 
   @property
   def says_sha256(self) -> str:
@@ -118,6 +124,31 @@ def named(name: str) -> Known | None:
   return _by_name().get(name)
 
 
+def of_file(path: epath.Path) -> Known | None:
+  """The known checkpoint that a file is, by the digits in its name.
+
+  Only where the file's own sha256 begins with these digits: a name alone says
+  nothing.
+
+  Raises:
+    OSError: it cannot be read.
+  """
+  match = _DIGITS.search(path.name)
+  row = _by_digits().get(match[1]) if match else None
+  if row is None or not paths.is_file(path):
+    return None
+  return row if is_of(row, path) else None
+
+
+def is_of(row: Known, path: epath.Path) -> bool:
+  """Whether a file's sha256 begins with the digits that are known.
+
+  Raises:
+    OSError: it cannot be read.
+  """
+  return not row.sha256 or paths.sha256(path).startswith(row.sha256)
+
+
 @functools.cache
 def every() -> tuple[Known, ...]:
   """All checkpoints of the tables."""
@@ -132,6 +163,12 @@ def every() -> tuple[Known, ...]:
 @functools.cache
 def _by_name() -> Mapping[str, Known]:
   return {known.name: known for known in every()}
+
+
+@functools.cache
+def _by_digits() -> Mapping[str, Known]:
+  """The first 8 digits of a sha256 -> checkpoint."""
+  return {known.sha256[:8]: known for known in every() if known.sha256}
 
 
 def _of_row(row: Mapping[str, str]) -> Known:
