@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import math
 import pathlib
 import sys
 from collections.abc import Iterator
@@ -83,7 +84,7 @@ def of(name: str) -> Card:
   """
   part_of = catalogue.family_of(name)
   base, _ = catalogue.split(name)
-  reference, parity = _parities().get(base, ("", ""))
+  reference, parity = parities().get(base, ("", ""))
   return Card(
     base,
     catalogue.network(base).spec,
@@ -103,6 +104,11 @@ def prepared(card: Card, checkpoint: known.Known) -> Card:
     card.spec.with_classes(classes), **checkpoint.spec_fields
   )
   return dataclasses.replace(card, spec=spec)
+
+
+def percent(share: float | None) -> str:
+  """A printed share of right answers; empty where none is printed."""
+  return "" if share is None or math.isnan(share) else f"{100 * share:.2f}"
 
 
 def text(card: Card) -> str:
@@ -135,7 +141,7 @@ def _facts(card: Card) -> Iterator[tuple[str, str]]:
 
 
 def _of_checkpoint(card: Card, checkpoint: known.Known) -> dict[str, str]:
-  top1 = checkpoint.top1
+  top1 = percent(checkpoint.top1)
   own = prepared(card, checkpoint)
   return {
     "own crop": own.geometry if own.geometry != card.geometry else "",
@@ -144,7 +150,7 @@ def _of_checkpoint(card: Card, checkpoint: known.Known) -> dict[str, str]:
     "sha256": checkpoint.says_sha256,
     "licence": checkpoint.licence or "not known here",
     "trained on": checkpoint.trained_on or "not known here",
-    "printed top-1": "" if top1 is None else f"{100 * top1:.2f} %",
+    "printed top-1": f"{top1} %" if top1 else "",
   }
 
 
@@ -183,7 +189,7 @@ def _run(card: Card) -> str:
 
 
 @functools.cache
-def _parities() -> dict[str, tuple[str, str]]:
+def parities() -> dict[str, tuple[str, str]]:
   """Model -> (reference, parity), of those that were compared."""
   path = pathlib.Path(__file__).with_name("parity.tsv")
   lines = path.read_text("utf-8").splitlines()[1:]

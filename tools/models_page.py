@@ -23,14 +23,15 @@ FILE = pathlib.Path(__file__).parents[1] / "docs" / "MODELS.md"
 _HEAD = """\
 # Models of the catalogue
 
-Made by `python -m tools.models_page`; `python -m models.card NAME` prints what is here of one model, and the lines to load and
-to run it. How models are checked: models/README.md.
+Made by `python -m tools.models_page`. `python -m models.card NAME` prints what is here of
+one model, and the lines to load and to run it. How models are checked: models/README.md.
 
-GFLOPs are multiply-adds of convolutions and matrix products of one input (a picture, a clip; of detectors 800 x 800 px), in
-billions, counted by one rule for all (`models/multiply_adds.py`). Pixels: the letter of a row of "Pixels". Names: whose names of
-arrays `models.convert.load` knows, besides the model's own in torch's words. Parity: how far our float32 logits are from the
-reference's over their scale, all weights random; empty where nothing was compared. Top-1 is what the source prints, not measured
-here. What is not known here is empty, or said to be.
+GFLOPs: multiply-adds of convolutions and matrix products of one input (a picture, a clip;
+of detectors 800 x 800 px), in billions, counted by one rule for all
+(`models/multiply_adds.py`). Pixels: a letter of the list of that name below. Names: whose
+names of arrays `models.convert.load` knows, besides our own in torch's words. Parity: how
+far our float32 logits are from the reference's, over their scale, all weights random.
+Top-1: as its source prints it, not measured here. What is empty is not known here.
 """
 _COLUMNS = (
   "model",
@@ -116,7 +117,7 @@ def _checkpoint_rows(
       one.sha256 if len(one.sha256) != 8 else f"{one.sha256}...",
       one.licence,
       one.trained_on,
-      "" if one.top1 is None else f"{100 * one.top1:.2f}",
+      card_lib.percent(one.top1),
       own.geometry,
       pixels[own.pixels],
     ]
