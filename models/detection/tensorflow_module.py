@@ -38,8 +38,7 @@ def function(
   """A detector's function of one picture, for `adapters.OnHost`.
 
   Args:
-    model: (float32 `[1, S, S, 3]`, image_shape=`[1, 2]`, the resized picture's
-      height and width) -> a dict of the above, boxes (y1, x1, y2, x2) in px of
+    model: (float32 `[1, S, S, 3]`, image_shape=`[[S, S]]`) -> a dict of the above, boxes (y1, x1, y2, x2) in px of
       the canvas.
     spec: its `long_px` is S; and the normalisation.
     name: of the model, for errors.
@@ -57,10 +56,10 @@ def function(
   known = label_ids.classes(name, spec, labels)
 
   def detect(picture: np.ndarray) -> outputs.Detections:
-    canvas, size, scale = _prepared(picture, spec)
-    answer = model(
-      tf.constant(canvas[None]), image_shape=tf.constant(size[None]), **options
-    )
+    canvas, scale = _prepared(picture, spec)
+    # Its tasks give the canvas' size too (image_info[1] of the parser).
+    shape = tf.constant(np.int32(canvas[None].shape[1:3])[None])
+    answer = model(tf.constant(canvas[None]), image_shape=shape, **options)
     arrays = _arrays(name, answer)
     count = int(arrays["num_detections"])
     boxes = arrays["detection_boxes"][:count] / np.tile(scale, 2)
@@ -76,8 +75,8 @@ def function(
 
 def _prepared(
   picture: np.ndarray, spec: DetectorSpec
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-  """(canvas, size of the picture on it, its scale along each axis)."""
+) -> tuple[np.ndarray, np.ndarray]:
+  """(canvas, the picture's scale along each axis)."""
   import tensorflow as tf
 
   side = spec.long_px
@@ -87,7 +86,7 @@ def _prepared(
   resized = tf.image.resize(spec.normalize_on_host(picture), size)
   canvas = np.zeros((side, side, 3), np.float32)
   canvas[: size[0], : size[1]] = resized.numpy()
-  return canvas, size, size / old
+  return canvas, size / old
 
 
 def _arrays(name: str, answer: Any) -> dict[str, np.ndarray]:

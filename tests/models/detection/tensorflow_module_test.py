@@ -39,7 +39,7 @@ class TensorflowModuleTest(absltest.TestCase):
     got = model.apply(None, picture, np.int32([[100, 200]]))
     images, size, options = self.shown[0]
     self.assertEqual(options, {"training": False})
-    np.testing.assert_array_equal(size, [[32, 64]])
+    np.testing.assert_array_equal(size, [[64, 64]])
     np.testing.assert_allclose(images[0, :32], 1)
     np.testing.assert_array_equal(images[0, 32:], 0)
     # 64 / 200: a px of the canvas is 3.125 px of the picture.
