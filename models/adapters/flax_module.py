@@ -79,7 +79,8 @@ def adapt(
   if not options:
     _check_evaluation(name, module)
   # Keys of dropout are no weights: nothing draws in evaluation.
-  graph, keys, state = nnx.split(module, nnx.RngState, ...)
+  graph, *states = nnx.split(module, nnx.RngState, ...)
+  keys, state = states
 
   def merged(state: Any, batch: jax.Array) -> Any:
     network: Any = nnx.merge(graph, keys, state)
