@@ -69,7 +69,7 @@ class HostPredictor:
     self._here = devices.here(where)
     self._reduction = programs.cached(self._new_reduction)
     self._item = model.spec.item_axes
-    self._waiting: set[concurrent.futures.Future[packing.Outputs]] = set()
+    self._waiting: set[concurrent.futures.Future[_Answer]] = set()
 
   def __call__(
     self, images: Any, reduce: predict.Reduce, sizes: Any = None
