@@ -87,15 +87,28 @@ def numpy_batch(name: str, value: Any) -> np.ndarray:
   return array
 
 
+def check_pixels(name: str, dtype: Any) -> None:
+  """Refuses pixels that are neither uint8 nor preprocessed floats.
+
+  Raises:
+    UserError: says what was got.
+  """
+  if dtype != np.uint8 and not jnp.issubdtype(dtype, jnp.floating):
+    raise errors.UserError(
+      f"{name} got {dtype} pixels, expected uint8 (RGB 0..255) or preprocessed"
+      " floats."
+    )
+
+
 def canvases(
-  name: str, batch_: Any, sizes_: Any = None
+  name: str, batch_: Any, sizes_: Any
 ) -> tuple[jax.Array, jax.Array]:
   """A detector's batch: uint8 `[B, H, W, 3]`, and int32 sizes `[B, 2]`.
 
   Args:
     name: of the model, for the error.
     batch_: canvases.
-    sizes_: valid (height, width) of each; None: all of it.
+    sizes_: valid (height, width) of each.
 
   Raises:
     UserError: other dtypes or shapes.
@@ -105,8 +118,6 @@ def canvases(
     raise errors.UserError(
       f"{name} got {images.dtype} {images.shape}, expected uint8 [B, H, W, 3]."
     )
-  if sizes_ is None:
-    sizes_ = jnp.tile(jnp.array(images.shape[1:3], jnp.int32), (len(images), 1))
   return images, sizes(name, sizes_, len(images))
 
 

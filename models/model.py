@@ -12,6 +12,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import Any
+from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -98,6 +99,17 @@ class Model(abc.ABC):
     """uint8 RGB in 0..255 -> float32, as the spec says."""
     return self.spec.normalize(batch)
 
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """This model with other values of its spec.
+
+    Args:
+      fields: name -> value, see `ModelSpec.with_fields`.
+
+    Raises:
+      UserError: a field that the spec does not have, or a value that cannot be.
+    """
+    return dataclasses.replace(self, spec=self.spec.with_fields(fields))
+
   def pixels(self, batch: jax.typing.ArrayLike) -> jax.Array:
     """A batch of pictures or clips as the network takes it.
 
@@ -112,11 +124,7 @@ class Model(abc.ABC):
     self.spec.check_shape(self.name, pixels.shape)
     if pixels.dtype == jnp.uint8:
       return self.preprocess(pixels)
-    if not jnp.issubdtype(pixels.dtype, jnp.floating):
-      raise errors.UserError(
-        f"{self.name} got {pixels.dtype} pixels, expected uint8 (RGB 0..255)"
-        " or preprocessed floats."
-      )
+    arguments.check_pixels(self.name, pixels.dtype)
     return pixels
 
   def loss(self, variables: Any, batch: Mapping[str, jax.Array]) -> jax.Array:
@@ -171,8 +179,11 @@ class NetworkModel(Model):
 
   def build(self, rngs: nnx.Rngs) -> nnx.Module:
     """The network with initial weights."""
+    options = dict(self.variant.options)
+    if self.family.sized and isinstance(self.spec, Spec):
+      options["side"] = self.spec.input_px
     return self.family.network(
-      **self.variant.options, num_classes=self.spec.num_classes, rngs=rngs
+      **options, num_classes=self.spec.num_classes, rngs=rngs
     )
 
   def shapes(self) -> dict[Path, tuple[int, ...]]:

@@ -66,6 +66,7 @@ class HostPredictor:
     self._here = devices.here(where)
     self._reduction = programs.cached(self._new_reduction)
     self._item = model.spec.item_axes
+    self._waiting: set[concurrent.futures.Future[packing.Outputs]] = set()
 
   def __call__(
     self, images: Any, reduce: predict.Reduce, sizes: Any = None
@@ -83,7 +84,15 @@ class HostPredictor:
     for array in rows:
       for shard in array.addressable_shards:
         shard.data.copy_to_host_async()
-    return Outputs(_thread().submit(self._call, reduce, rows))
+    future = _thread().submit(self._call, reduce, rows)
+    self._waiting.add(future)
+    future.add_done_callback(self._waiting.discard)
+    return Outputs(future)
+
+  def give_up(self) -> None:
+    """Calls no more of what was given: the run ends."""
+    for future in list(self._waiting):
+      future.cancel()
 
   def _call(
     self, reduce: predict.Reduce, rows: Sequence[jax.Array]

@@ -54,6 +54,22 @@ def check(entry: Mapping[str, Any], path: str) -> None:
       )
 
 
+def num_classes(label: str, entry: Mapping[str, Any]) -> int | None:
+  """Of a model's head; None: the published one.
+
+  Raises:
+    UserError: `num_classes` and `spec.num_classes` differ.
+  """
+  stated = entry.get("num_classes") or None
+  of_spec: int | None = entry.get(_SPEC, {}).get("num_classes")
+  if stated and of_spec and stated != of_spec:
+    raise errors.UserError(
+      f"Model {label}: num_classes is {stated} and spec.num_classes {of_spec}:"
+      " set one of them."
+    )
+  return stated or of_spec
+
+
 def allows(config: ml_collections.ConfigDict, keys: Sequence[str]) -> bool:
   """Whether a command may set a key that a config does not name.
 

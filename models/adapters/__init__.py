@@ -19,6 +19,7 @@ import os
 import pkgutil
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 from typing import Self
 
@@ -42,6 +43,7 @@ _NOT_TRACEABLE = (
   jax.errors.TracerArrayConversionError,
   jax.errors.TracerIntegerConversionError,
 )
+_PREPROCESSING = ("channel_order", "scale", "mean", "std")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -154,10 +156,11 @@ class Adapted(FromElsewhere):
         trace, or an answer of another shape or dtype.
     """
     if self.kind == "detection":
+      if sizes is None:
+        sizes = np.tile(np.shape(batch)[1:3], (len(batch), 1))
       canvases = arguments.canvases(self.name, batch, sizes)
-      return answers.detections(
-        self.name, self._called(variables, *canvases), len(canvases[0])
-      )
+      answer = self._called(variables, *canvases)
+      return answers.detections(self.name, answer, len(canvases[0]))
     pixels = self.pixels(batch)
     return self._advised(lambda model: model._logits(variables, pixels))
 
@@ -213,6 +216,21 @@ class OnHost(FromElsewhere):
   def on_host(self) -> bool:
     """It is."""
     return True
+
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """As of any model, but refuses what the function would not see.
+
+    Raises:
+      UserError: a field of the preprocessing, which the function does itself.
+    """
+    unseen = [name for name in _PREPROCESSING if name in fields]
+    if unseen and not self.preprocessed:
+      raise errors.UserError(
+        f"{self.name} takes uint8 pixels and preprocesses them itself: spec."
+        f"{unseen[0]} would change nothing. Change your function, or make it one"
+        " of preprocessed pixels (preprocessed=True)."
+      )
+    return super().with_fields(fields)
 
   def apply(self, variables: Any, batch: Any, sizes: Any = None) -> Any:
     """As `Adapted.apply`, in numpy, of uint8 alone."""

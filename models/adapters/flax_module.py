@@ -5,12 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+from flax import errors as flax_errors
 from flax import linen
 from flax import nnx
 
 from robust_tfds import errors
 from robust_tfds.models.adapters import Adapted
 from robust_tfds.models.spec import Spec
+
+# What a linen module raises that moves statistics, or asks for keys of dropout.
+_TRAINING = (
+  flax_errors.ModifyScopeVariableError,
+  flax_errors.InvalidRngError,
+)
 
 
 def adapt(
@@ -43,7 +50,14 @@ def adapt(
       )
 
     def forward(variables: Any, batch: jax.Array) -> Any:
-      return module.apply(variables, batch, **options)
+      try:
+        return module.apply(variables, batch, **options)
+      except _TRAINING as error:
+        raise errors.UserError(
+          f"{name} is in train mode: {errors.of_user(error)}. Give the adapter"
+          " what the module's `__call__` takes for evaluation, e.g."
+          " `train=False` (`use_running_average=True`, `deterministic=True`)."
+        ) from error
 
     return Adapted(name, spec, forward, variables, code=type(module))
   if not isinstance(module, nnx.Module):
@@ -54,10 +68,11 @@ def adapt(
     raise errors.UserError(
       f"{name} is an nnx module and carries its variables."
     )
-  graph, state = nnx.split(module)
+  # Keys of dropout are no weights: nothing draws in evaluation.
+  graph, keys, state = nnx.split(module, nnx.RngState, ...)
 
   def merged(state: Any, batch: jax.Array) -> Any:
-    network: Any = nnx.merge(graph, state)
+    network: Any = nnx.merge(graph, keys, state)
     return network(batch, **options)
 
   return Adapted(name, spec, merged, state, code=type(module))

@@ -47,7 +47,7 @@ _SIZES = {
 def _variant(wide: float, deep: float, side: int, parameters: int) -> Variant:
   spec = Spec(
     input_px=side,
-    resize="fraction",
+    resize="centre_fraction",
     crop_fraction=side / (side + _BORDER_PX),
     interpolation="bicubic",
     scale=1.0,

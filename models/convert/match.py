@@ -65,6 +65,7 @@ class Loaded:
     doubt: a sentence where the names fit several families of preprocessing, or
       another one than the model's, and nothing says which; else empty.
     said_by: what says `spec_fields`.
+    notes: what was done to arrays of other shapes, a sentence each.
   """
 
   variables: Variables
@@ -75,6 +76,7 @@ class Loaded:
   spec_fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   doubt: str = ""
   said_by: str = ""
+  notes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,6 +152,8 @@ def warn(name: str, loaded: Loaded) -> None:
     name: of the model.
     loaded: the checkpoint brought to it.
   """
+  for note in loaded.notes:
+    warnings.warn(note, stacklevel=3)
   if loaded.doubt:
     warnings.warn(loaded.doubt, stacklevel=3)
   spec = catalogue.network(catalogue.split(name)[0]).spec
@@ -190,18 +194,19 @@ def match_arrays(
   style, paths, others = _best_style(used, shapes, family.checkpoints)
   if family.drops_background:
     used = _without_background(model, used, paths)
-  matched = _Matched(model, origin, used, style, paths, shapes)
+  matched, notes = _fitted(_Matched(model, origin, used, style, paths, shapes))
   places = _checked_sources(matched)
   flat = {}
   for source, path in places.items():
-    _check_values(source, used[source], origin)
-    flat[path] = _to_layout(used[source], path, matched)
+    _check_values(source, matched.arrays[source], origin)
+    flat[path] = _to_layout(matched.arrays[source], path, matched)
   return Loaded(
     variables_lib.nest(flat),
     style,
     {source: "/".join(path) for source, path in places.items()},
     skipped,
     _labels(model, style, others),
+    notes=notes,
   )
 
 
@@ -216,6 +221,23 @@ def file_shape(shape: Shape, path: Path, in_our_layout: bool) -> Shape:
   if in_our_layout or path[-1] != "kernel":
     return tuple(shape)
   return (shape[-1], shape[-2], *shape[:-2])
+
+
+def _fitted(matched: _Matched) -> tuple[_Matched, tuple[str, ...]]:
+  """Arrays of other shapes as the family brings them, and what it says."""
+  fit = matched.model.family.fit
+  arrays, notes = dict(matched.arrays), []
+  for source, path in matched.paths.items():
+    if fit is None or path is None:
+      continue
+    array, shape = arrays[source], matched.file_shape(path)
+    fitted = (
+      None if _same_shape(array.shape, shape) else fit(path, array, shape)
+    )
+    if fitted is not None:
+      arrays[source], said = fitted
+      notes.append(f"{matched.origin}: {said} for {matched.model.name}.")
+  return dataclasses.replace(matched, arrays=arrays), tuple(notes)
 
 
 def _without_background(

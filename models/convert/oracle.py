@@ -41,6 +41,8 @@ def build(model: NetworkModel, **options: Any) -> Any:
     library = importlib.import_module("torchvision.models")
     if name in ("inception_v3", "googlenet"):
       options = {"init_weights": False, **options}
+    if name.startswith("vit_"):
+      options = {"image_size": model.spec.fixed_px, **options}
     module = getattr(library, name)(
       weights=None, num_classes=classes, **options
     )

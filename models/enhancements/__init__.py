@@ -14,7 +14,9 @@ import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
+from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -78,6 +80,13 @@ class Enhanced(Model):
   def program(self) -> str:
     """The inner model's."""
     return self.model.program
+
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """As the inner model's: it is what preprocesses."""
+    model = self.model.with_fields(fields)
+    source = self.spec.source if "source" not in fields else fields["source"]
+    spec = dataclasses.replace(model.spec, source=source)
+    return dataclasses.replace(self, model=model, spec=spec)
 
   def init(self, key: jax.Array) -> Any:
     """The inner model's variables."""

@@ -25,7 +25,7 @@ from robust_tfds.models.adapters.onnx_graph.operators.node import is_static
 _IF = "If"  # whose branches are graphs: not an operator of the table
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Program:
   """What a graph's output needs.
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.models.adapters.torch_graph import modules
 from robust_tfds.models.adapters.torch_graph import program
 from robust_tfds.models.adapters.torch_graph.operators import OPERATORS
 
@@ -29,13 +30,14 @@ _TORCH_ALONE = frozenset(
 
 
 def export(
-  net: torch.nn.Module, shape: Sequence[int]
+  net: Any, shape: Sequence[int], output: str | int | None = None
 ) -> torch.export.ExportedProgram:
   """The graph of a module, for batches of any number of rows.
 
   Args:
-    net: in evaluation mode.
+    net: a module in evaluation mode; or what torch.export made of one.
     shape: of a batch of two or more rows.
+    output: which of the module's outputs is wanted.
 
   Raises:
     UserError: torch cannot export it: its Python code depends on pixels, or on
@@ -43,20 +45,62 @@ def export(
   """
   import torch
 
-  first = next(iter(net.parameters()), torch.zeros(()))
-  batch = torch.zeros(tuple(shape), device=first.device)
-  rows = torch.export.Dim("rows")
+  if isinstance(net, torch.export.ExportedProgram):
+    size = tuple(_batch(net).meta["val"].shape[1:])
+    if size != tuple(shape[1:]):
+      raise errors.UserError(
+        f"It was exported for inputs of {size}, and got {tuple(shape[1:])}."
+      )
+    return net
+  batch = torch.zeros(tuple(shape), device=modules.place(net)[0])
+  dynamic = ({0: torch.export.Dim("rows")},)
+  called = net if output is None else _single(net, output)
   reasons = []
   with _plain_attention():
     # Strict reads the bytecode: slower, and right where Python has side effects.
     for strict in (False, True):
       try:
         return torch.export.export(
-          net, (batch,), dynamic_shapes=({0: rows},), strict=strict
+          called, (batch,), dynamic_shapes=dynamic, strict=strict
         )
       except Exception as error:  # whatever the module's own code raises
         reasons.append(errors.of_user(error))
   raise errors.UserError(f"torch.export cannot export it: {reasons[0]}")
+
+
+def rows(exported: torch.export.ExportedProgram) -> int | None:
+  """Of the only batches that a graph takes; None: any number."""
+  count = _batch(exported).meta["val"].shape[0]
+  return count if isinstance(count, int) else None
+
+
+def _batch(exported: torch.export.ExportedProgram) -> torch.fx.Node:
+  """The graph's input.
+
+  Raises:
+    UserError: it has several.
+  """
+  names = exported.graph_signature.user_inputs
+  if len(names) != 1:
+    raise errors.UserError(f"It has {len(names)} inputs, expected one batch.")
+  (node,) = [n for n in exported.graph.nodes if n.name == names[0]]
+  return node
+
+
+def _single(net: torch.nn.Module, output: str | int) -> torch.nn.Module:
+  """A module that answers with one of another's outputs."""
+  import torch
+
+  class Single(torch.nn.Module):
+    def __init__(self) -> None:
+      super().__init__()
+      self.net = net
+
+    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+      answer = modules.plain(self.net(batch), lambda tensor: tensor)
+      return answer[output]
+
+  return Single().eval()
 
 
 @contextlib.contextmanager
@@ -88,11 +132,7 @@ def read(
   if signature.buffers_to_mutate:
     changed = ", ".join(sorted(set(signature.buffers_to_mutate.values())))
     raise errors.UserError(f"It changes its buffers ({changed}) as it runs.")
-  if len(signature.user_inputs) != 1:
-    raise errors.UserError(
-      f"It has {len(signature.user_inputs)} inputs, expected one batch."
-    )
-  (batch,) = signature.user_inputs
+  batch = _batch(exported)
   steps = [_step(n) for n in exported.graph.nodes if n.op == "call_function"]
   answer = _answer(exported)
   needed = _needed(steps, answer)
@@ -106,29 +146,17 @@ def read(
   with torch.no_grad():
     arrays = {name: _array(name, tensors[name]) for name in sources.values()}
   weights = {*signature.parameters, *signature.buffers}
-  size = _input_rows(exported, batch)
   return (
     program.Program(
       steps=tuple(step for step in steps if step.result in needed),
-      batch=batch,
+      batch=batch.name,
       variables=sources,
       constants={n: a for n, a in arrays.items() if n not in weights},
       answer=answer,
-      rows=size,
+      rows=rows(exported),
     ),
     {n: a for n, a in arrays.items() if n in weights},
   )
-
-
-def _input_rows(
-  exported: torch.export.ExportedProgram, batch: str
-) -> int | None:
-  """The rows of the only batches that a graph takes."""
-  for node in exported.graph.nodes:
-    if node.op == "placeholder" and node.name == batch:
-      rows = node.meta["val"].shape[0]
-      return rows if isinstance(rows, int) else None
-  raise KeyError(batch)
 
 
 def _decompositions() -> Any:
@@ -137,7 +165,8 @@ def _decompositions() -> Any:
 
   table = torch.export.default_decompositions()
   for operator in list(table):
-    if str(operator) in OPERATORS:
+    # What changes its input (`aten.relu_.default`) becomes what does not.
+    if str(operator).replace("_.", ".") in OPERATORS:
       table.pop(operator)
   return table
 
@@ -232,8 +261,8 @@ def _array(name: str, tensor: torch.Tensor) -> np.ndarray:
       raise errors.UserError(
         f"Its {name} holds whole numbers of more than 32 bits."
       )
-  copy: np.ndarray = np.array(array, dtype)
-  return copy
+  copied: np.ndarray = np.array(array, dtype)
+  return copied
 
 
 def _answer(exported: torch.export.ExportedProgram) -> Any:

@@ -1,5 +1,6 @@
 """Models on the host: in order, one thread, equal to what devices would give."""
 
+import concurrent.futures
 import threading
 import types
 from unittest import mock
@@ -122,6 +123,26 @@ class HostPredictorTest(absltest.TestCase):
     )
     with self.assertRaises(KeyError):
       outputs.fetch()
+
+  def test_given_up_calls_are_not_made(self):
+    model, begun, go_on = _Model(), threading.Event(), threading.Event()
+
+    def wait(variables, images):
+      begun.set()
+      go_on.wait(10)
+      return _Model.apply(model, variables, images)
+
+    model.apply = wait
+    predictor = on_host.predictor(model, 1.0, self.mesh)
+    batch = self._put(_images(2, 4, 4, 3))
+    first, second = (predictor(batch, _whole) for _ in range(2))
+    begun.wait(10)
+    predictor.give_up()
+    go_on.set()
+    first.fetch()
+    with self.assertRaises(concurrent.futures.CancelledError):
+      second.fetch()
+    self.assertLen(model.calls, 1)
 
   def test_the_reduction_is_compiled_ahead(self):
     model = _Model()

@@ -109,8 +109,8 @@ def _taps(node: Node, axis: _Axis) -> tuple[np.ndarray, np.ndarray]:
   weights = np.maximum(1 - distance, 0)
   if mode == "cubic":
     weights = _cubic(distance, node.attributes.get("cubic_coeff_a", -0.75))
-  outside = (places < 0) | (places >= axis.old)
-  if node.attributes.get("exclude_outside") or shrinks:
+  if node.attributes.get("exclude_outside"):
+    outside = (places < 0) | (places >= axis.old)
     weights = np.where(outside, 0, weights)
   weights = weights / weights.sum(0)
   used = (weights != 0).any(1)

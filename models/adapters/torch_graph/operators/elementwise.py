@@ -179,7 +179,7 @@ def _of_floats(
   return on_floats
 
 
-_FLOATS = {
+_FLOATS: dict[str, Callable[..., Any]] = {
   "acos": jnp.arccos,
   "asin": jnp.arcsin,
   "atan": jnp.arctan,
@@ -202,7 +202,7 @@ _FLOATS = {
   "tan": jnp.tan,
   "tanh": jnp.tanh,
 }
-_SINGLE = {
+_SINGLE: dict[str, Callable[..., Any]] = {
   "abs": jnp.abs,
   "bitwise_not": jnp.bitwise_not,
   "ceil": jnp.ceil,
@@ -223,7 +223,7 @@ _SINGLE = {
   "square": jnp.square,
   "trunc": jnp.trunc,
 }
-_OPTIONS = {
+_OPTIONS: dict[str, Callable[..., Any]] = {
   "addcdiv": addcdiv,
   "addcmul": addcmul,
   "clamp": clamp,
@@ -242,7 +242,7 @@ _OPTIONS = {
   "threshold": threshold,
 }
 # Of two arrays, or an array and a number.
-_PAIRS = {
+_PAIRS: dict[str, Callable[..., Any]] = {
   "add": add,
   "atan2": jnp.arctan2,
   "bitwise_and": jnp.bitwise_and,

@@ -1,0 +1,282 @@
+"""A torch module: traced into JAX, or run by torch on the host.
+
+Traced, torch exports its graph once and JAX computes it: under jit, sharded, its
+weights as variables. On the host torch computes batch by batch, on the module's
+own device. Needs torch, which the extra `torch` brings.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from typing import Any
+
+import jax
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.models.adapters import Adapted
+from robust_tfds.models.adapters import OnHost
+from robust_tfds.models.adapters.torch_graph import export
+from robust_tfds.models.adapters.torch_graph import modules
+from robust_tfds.models.adapters.torch_graph import program as program_lib
+from robust_tfds.models.model import Model
+from robust_tfds.models.spec import Spec
+
+if TYPE_CHECKING:
+  import torch
+
+_ROUTES = ("auto", "traced", "host")
+_DTYPES = ("float32", "bfloat16")
+_TOLERANCE = 1e-5  # of the logits' scale
+_PROBE_ROWS = (3, 1)  # neither is the number that the graph is exported with
+_EXPORT_ROWS = 2
+
+Output = str | int | None
+
+
+def adapt(
+  net: Any,
+  spec: Spec,
+  *,
+  name: str = "",
+  route: str = "auto",
+  channels_first: bool = True,
+  output: Output = None,
+  dtype: str = "float32",
+) -> Model:
+  """Wraps a module that maps preprocessed pictures to logits.
+
+  Args:
+    net: a `torch.nn.Module` in evaluation mode; or a
+      `torch.export.ExportedProgram`, or a `torch.jit.ScriptModule` (host route
+      alone).
+    spec: what it expects and answers. Of a `DetectorSpec` the module is a
+      detector of torchvision's kind, which is given a list of pictures.
+    name: what reports call it; the class's name by default.
+    route: `traced`: JAX computes it, and what cannot be is refused; `host`:
+      torch does, one batch after the other; `auto`: traced where all operators
+      are known and a probe of both agrees to 1e-5 of the logits' scale, else
+      host. `Model.route` says which, and why.
+    channels_first: whether it takes `[B, 3, H, W]`, clips as `[B, 3, T, H, W]`.
+    output: which of several outputs are the logits: the key of a dict, the
+      field of a dataclass (`logits` of Hugging Face's), the place in a tuple.
+    dtype: `bfloat16` multiplies matrices in bfloat16.
+
+  Raises:
+    ImportError: torch is not installed.
+    UserError: no module, one in train mode, answers of another shape than the
+      spec's classes; `traced` where that cannot be.
+  """
+  try:
+    import torch
+  except ImportError as error:
+    raise errors.missing_package("torch", "torch", "A torch module") from error
+  _check_choice("route", route, _ROUTES)
+  _check_choice("dtype", dtype, _DTYPES)
+  modules.check(net)
+  net = modules.unwrapped(net)
+  rows = None
+  if isinstance(net, torch.export.ExportedProgram):
+    rows = export.rows(net)
+  host = OnHost(
+    name or type(net).__name__,
+    spec,
+    _on_host(net, dtype),
+    variables=_state(net),
+    rows=rows,
+    channels_first=channels_first,
+    output=output,
+    code=type(net),
+    program=modules.description(net),
+    preprocessed=True,
+    route="host",
+  )
+  answered = {
+    count: host.apply(None, _pictures(spec, count)) for count in _PROBE_ROWS
+  }
+  if route == "host":
+    return host
+  try:
+    return _traced(net, host, dtype, answered)
+  except errors.UserError as error:
+    if route == "traced":
+      raise errors.UserError(
+        f"{host.name} cannot be traced: {error} Use route='host' or 'auto'."
+      ) from error
+    return dataclasses.replace(host, route=f"host: {error}")
+
+
+def _check_choice(key: str, value: Any, known: tuple[str, ...]) -> None:
+  if value not in known:
+    raise errors.unknown(key, value, known)
+
+
+def _state(net: Any) -> dict[str, np.ndarray]:
+  """A module's numbers by name: the record of which weights it has."""
+  import torch
+
+  arrays = {}
+  for name, value in modules.state(net).items():
+    value = value.dequantize() if value.is_quantized else value
+    value = value.float() if value.dtype == torch.bfloat16 else value
+    arrays[name] = value.detach().cpu().numpy()
+  return arrays
+
+
+def _on_host(net: Any, dtype: str) -> Callable[[np.ndarray], Any]:
+  """Preprocessed float32 pixels -> the module's answer, in numpy."""
+  import torch
+
+  device, kind = modules.place(net)
+  call = net.module() if isinstance(net, torch.export.ExportedProgram) else net
+
+  def answer(batch: np.ndarray) -> Any:
+    pixels = torch.from_numpy(batch).to(device, kind)
+    low = torch.autocast(
+      device.type, torch.bfloat16, enabled=dtype == "bfloat16"
+    )
+    with torch.inference_mode(), low:
+      given = call(pixels)
+    return modules.plain(given, _numpy)
+
+  return answer
+
+
+def _numpy(tensor: torch.Tensor) -> np.ndarray:
+  """On the host; real numbers of any precision as float32."""
+  tensor = tensor.detach().cpu()
+  tensor = tensor.float() if tensor.dtype.is_floating_point else tensor
+  array: np.ndarray = tensor.numpy()
+  return array
+
+
+def _pictures(spec: Spec, count: int) -> np.ndarray:
+  """uint8 pictures or clips for the probe: seeded, smooth as photographs are."""
+  shape = spec.batch_shape(count, spec.input_px)
+  rng = np.random.default_rng(count)
+  coarse = rng.integers(0, 256, (*shape[:-3], 8, 8, 3), np.uint8)
+  places = np.arange(shape[-2]) * 8 // shape[-2]
+  return coarse[..., places, :, :][..., places, :]
+
+
+def _traced(
+  net: Any,
+  host: OnHost,
+  dtype: str,
+  answered: Mapping[int, np.ndarray],
+) -> Adapted:
+  """The module as a program of JAX.
+
+  Args:
+    net: the module.
+    host: it on the host.
+    dtype: in which matrices are multiplied.
+    answered: rows of a batch of the probe -> the module's answer.
+
+  Raises:
+    UserError: why it cannot be.
+  """
+  reason = modules.obstacle(net)
+  if reason:
+    raise errors.UserError(f"{reason}.")
+  forward = _Forward(host, net)
+  model = Adapted(
+    host.name,
+    host.spec,
+    forward,
+    variables=forward.variables,
+    rows=forward.main.rows,
+    channels_first=host.channels_first,
+    code=host.code,
+    route="traced",
+    program=f"{dtype}\n{forward.main.text()}",
+  )
+  call = jax.jit(model.apply)
+  for count, expected in answered.items():
+    got = call(model.variables, _pictures(host.spec, count))
+    _compare(np.asarray(got), expected)
+  return dataclasses.replace(model, function=forward.in_dtype(dtype))
+
+
+def _shape(host: OnHost) -> tuple[int, ...]:
+  """Of the batch that a module is exported with."""
+  shape = host.spec.batch_shape(host.rows or _EXPORT_ROWS, host.spec.input_px)
+  if host.channels_first:
+    return (shape[0], shape[-1], *shape[1:-1])
+  return shape
+
+
+def _compare(got: np.ndarray, expected: np.ndarray) -> None:
+  """Refuses answers that are not the module's own.
+
+  Raises:
+    UserError: says how far they are from them.
+  """
+  scale = float(np.abs(expected).max())
+  if not scale:
+    raise errors.UserError(
+      "all its logits are 0, as of a head that was never trained, so that"
+      " nothing can be compared."
+    )
+  difference = float(np.abs(got - expected).max()) / scale
+  if not difference <= _TOLERANCE:
+    raise errors.UserError(
+      f"in JAX its answers to a probe are {difference:.1e} of the logits' scale"
+      f" away from torch's, more than {_TOLERANCE:.0e}."
+    )
+
+
+class _Forward:
+  """A traced module: `(variables, pixels)` -> logits.
+
+  Pictures of another size than the spec's have a program of their own, which is
+  exported when they are first traced.
+  """
+
+  def __init__(self, host: OnHost, net: Any, dtype: str = "float32"):
+    """Exports the program for the spec's pictures.
+
+    Args:
+      host: the module on the host, which says how it is called.
+      net: the module.
+      dtype: in which matrices are multiplied.
+
+    Raises:
+      UserError: it cannot be exported, or has unknown operators.
+    """
+    self._net = net
+    self._output = host.output
+    self._dtype = dtype
+    shape = _shape(host)
+    program, weights = self._exported(shape)
+    # Of the first program all arrays are variables, of others the weights.
+    self.variables = {**weights, **program.constants}
+    self.main = dataclasses.replace(program, constants={})
+    self._programs = {shape[1:]: self.main}
+
+  def in_dtype(self, dtype: str) -> _Forward:
+    """The same with matrices multiplied in another dtype."""
+    other = copy.copy(self)
+    other._dtype = dtype
+    return other
+
+  def __call__(self, variables: Any, pixels: jax.Array) -> Any:
+    """What the module answers."""
+    size = pixels.shape[1:]
+    if size not in self._programs:
+      self._programs[size], _ = self._exported((_EXPORT_ROWS, *size))
+    return self._programs[size](variables, pixels, self._dtype)
+
+  def _exported(
+    self, shape: tuple[int, ...]
+  ) -> tuple[program_lib.Program, dict[str, np.ndarray]]:
+    exported = export.export(self._net, shape, self._output)
+    program, weights = export.read(exported)
+    if program.unknown():
+      names = ", ".join(program.unknown())
+      raise errors.UserError(f"JAX has no {names} here.")
+    return program, weights
