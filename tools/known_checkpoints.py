@@ -122,6 +122,8 @@ def _of_presets(transforms: Any) -> dict[str, str]:
     "resize": "short_side",
     "resize_px": str(preset.resize_size[0]),
     "interpolation": preset.interpolation.value,
+    "channel_order": "rgb",
+    "scale": repr(1 / 255),
     "mean": _triple(preset.mean),
     "std": _triple(preset.std),
   }
@@ -145,8 +147,7 @@ def timm_rows() -> Iterator[dict[str, str]]:
     ours = [
       model
       for model in ours
-      if _takes(model, preprocessing["input_px"])
-      and _fits(model, architecture)
+      if _takes(model, preprocessing["input_px"]) and _fits(model, architecture)
     ]
     if not ours:
       continue

@@ -42,6 +42,7 @@ FIELDS = (
   "mean",
   "std",
 )
+_SIDES = ("input_px", "resize", "resize_px", "crop_fraction")
 _BY_FRACTION = ("fraction", "centre_fraction")
 _SHOWN = 3  # ways of preprocessing that a doubt shows
 
@@ -142,7 +143,10 @@ def _of_said(model: NetworkModel, said: Said) -> Verdict:
       said.origin,
     )
   side = fields.get("input_px", spec.input_px)
-  if spec.fixed_px is not None and side != spec.fixed_px:
+  asked = spec.fixed_px != model.variant.spec.fixed_px
+  if asked:  # of a user: positions are interpolated, other pixels stay
+    fields = {k: v for k, v in fields.items() if k not in _SIDES}
+  elif spec.fixed_px is not None and side != spec.fixed_px:
     return Verdict(
       {},
       f"{said.origin} says pictures of {side} px, {model.name} takes"
