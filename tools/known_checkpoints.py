@@ -59,6 +59,10 @@ _SAME_NETWORK = {
   "vit_large_patch32_224": "vit_l_32",
   "resnext101_64x4d": "resnext101_64x4d_torchvision",
 }
+# Of these torchvision brings pixels from the usual statistics to 0.5 itself
+# (`transform_input`); our networks do not.
+_TRANSFORMS_INPUT = ("googlenet", "inception_v3")
+_HALF = (0.5, 0.5, 0.5)
 # Of equal names whose networks differ: none of our models takes timm's file.
 _OTHER_NETWORK = ("inception_v3",)
 
@@ -84,11 +88,14 @@ def _torchvision_row(builder: str, weights: Any) -> dict[str, str]:
   if "SWAG" in weights.name:
     data = f"swag, {data}"
   preprocessing = _of_presets(weights.transforms)
+  if builder in _TRANSFORMS_INPUT:
+    preprocessing |= {"mean": _triple(_HALF), "std": _triple(_HALF)}
   side = preprocessing.get("input_px", "")
-  ours = [m for m in _ours("torchvision", builder) if _takes(m, side)]
+  named = _ours("torchvision", builder)
+  ours = [model for model in named if _takes(model, side)]
   return {
     "name": f"torchvision:{name}",
-    "models": " ".join(ours) if builder in models.names() else builder,
+    "models": " ".join(ours) or ("" if named else builder),
     "where": weights.url,
     "sha256": digits[1] if digits else "",
     "licence": _licence(meta),
