@@ -58,6 +58,28 @@ _SAME_NETWORK = {
   "vit_large_patch16_224": "vit_l_16",
   "vit_large_patch32_224": "vit_l_32",
   "resnext101_64x4d": "resnext101_64x4d_torchvision",
+  "mnasnet_050": "mnasnet0_5",
+  "mnasnet_075": "mnasnet0_75",
+  "mnasnet_100": "mnasnet1_0",
+  "mobilenetv2_100": "mobilenet_v2",
+  "regnetx_004_tv": "regnet_x_400mf",
+  "regnetx_008": "regnet_x_800mf",
+  "regnetx_016": "regnet_x_1_6gf",
+  "regnetx_032": "regnet_x_3_2gf",
+  "regnetx_080": "regnet_x_8gf",
+  "regnetx_160": "regnet_x_16gf",
+  "regnetx_320": "regnet_x_32gf",
+  "regnety_004": "regnet_y_400mf",
+  "regnety_008_tv": "regnet_y_800mf",
+  "regnety_016": "regnet_y_1_6gf",
+  "regnety_032": "regnet_y_3_2gf",
+  "regnety_080_tv": "regnet_y_8gf",
+  "regnety_160": "regnet_y_16gf",
+  "regnety_320": "regnet_y_32gf",
+  "regnety_1280": "regnet_y_128gf",
+  "swinv2_tiny_window8_256": "swin_v2_t",
+  "swinv2_small_window8_256": "swin_v2_s",
+  "swinv2_base_window8_256": "swin_v2_b",
 }
 # Of equal names whose networks differ: none of our models takes timm's file.
 _OTHER_NETWORK = ("inception_v3",)
@@ -145,8 +167,7 @@ def timm_rows() -> Iterator[dict[str, str]]:
     ours = [
       model
       for model in ours
-      if _takes(model, preprocessing["input_px"])
-      and _fits(model, architecture)
+      if _takes(model, preprocessing["input_px"]) and _fits(model, architecture)
     ]
     if not ours:
       continue

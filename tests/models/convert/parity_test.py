@@ -268,8 +268,10 @@ class PublishedSpecTest(parameterized.TestCase):
         # torchvision counts Inception's auxiliary classifier.
         if name != "inceptionv3":
           self.assertEqual(spec.parameters, meta["num_params"])
+        # One counts a few cheap things more than the other.
         if spec.gflops is not None:
-          self.assertAlmostEqual(spec.gflops, meta["_ops"], 2)
+          allowed = max(0.001, 0.01 * meta["_ops"])
+          self.assertAlmostEqual(spec.gflops, meta["_ops"], delta=allowed)
 
 
 class ReportTest(absltest.TestCase):
