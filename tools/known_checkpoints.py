@@ -144,6 +144,8 @@ def _of_presets(transforms: Any) -> dict[str, str]:
     "resize": "short_side",
     "resize_px": str(preset.resize_size[0]),
     "interpolation": preset.interpolation.value,
+    "channel_order": "rgb",
+    "scale": repr(1 / 255),
     "mean": _triple(preset.mean),
     "std": _triple(preset.std),
   }

@@ -28,6 +28,7 @@ from robust_tfds.models.convert import sources
 from robust_tfds.models.convert.formats import Arrays
 from robust_tfds.models.family import Rules
 from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.spec import Spec
 from robust_tfds.models.variables import Path
 from robust_tfds.models.variables import Variables
 
@@ -114,6 +115,7 @@ def load(
   checkpoint: str | os.PathLike[str] | sources.Located,
   *,
   num_classes: int | None = None,
+  input_px: int | None = None,
   weights: str = "",
 ) -> Loaded:
   """`models.convert.load` with the account of where each array went.
@@ -122,6 +124,7 @@ def load(
     name: one of `models.names()`.
     checkpoint: as `models.convert.load`, or already located.
     num_classes: as `models.convert.load`.
+    input_px: as `models.convert.load`.
     weights: the family of preprocessing that the user says it is of, where
       names fit several; empty: nothing is said.
   """
@@ -130,7 +133,7 @@ def load(
     raise errors.UserError(
       f"{base} brings its own variables: use its init, not a checkpoint."
     )
-  model = catalogue.network(base, num_classes)
+  model = _of_side(catalogue.network(base, num_classes), input_px)
   enhancements.wrap(model, *enhancing)  # refuses what does not suit it
   located = sources.locate(checkpoint)
   loaded = match_arrays(model, formats.read(located.path), located.name)
@@ -143,6 +146,23 @@ def load(
     doubt=verdict.doubt,
     said_by=verdict.origin,
   )
+
+
+def _of_side(model: NetworkModel, input_px: int | None) -> NetworkModel:
+  """A model whose pictures have another side.
+
+  Raises:
+    UserError: its network does not depend on the side.
+  """
+  if input_px is None or input_px == model.spec.fixed_px:
+    return model
+  if not isinstance(model.spec, Spec) or not model.family.sized:
+    raise errors.UserError(
+      f"Got input_px={input_px} for {model.name}, whose variables are the same"
+      " at every side of its pictures. Leave it out."
+    )
+  resize_px = max(input_px, model.spec.resize_px)
+  return model.with_fields({"input_px": input_px, "resize_px": resize_px})
 
 
 def warn(name: str, loaded: Loaded) -> None:

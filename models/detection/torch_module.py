@@ -54,7 +54,7 @@ def function(
 def _of_torchvision(
   net: Any, name: str, known: dict[int, int], picture: np.ndarray
 ) -> outputs.Detections:
-  pixels = np.float32(picture.transpose(2, 0, 1)) / np.float32(255)
+  pixels = picture.transpose(2, 0, 1).astype(np.float32) / np.float32(255)
   answer = _call(net, lambda tensor: net([tensor]), pixels)
   listed = isinstance(answer, (list, tuple)) and len(answer) == 1
   if not listed or not isinstance(answer[0], Mapping):
