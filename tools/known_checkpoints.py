@@ -81,6 +81,9 @@ _SAME_NETWORK = {
   "swinv2_small_window8_256": "swin_v2_s",
   "swinv2_base_window8_256": "swin_v2_b",
 }
+# torchvision's presets give these the usual statistics, which their modules turn
+# into 0.5 (`transform_input`); our networks do not.
+_TRANSFORMS_INPUT = ("googlenet", "inception_v3")
 # Of equal names whose networks differ: none of our models takes timm's file.
 _OTHER_NETWORK = ("inception_v3",)
 
@@ -106,11 +109,13 @@ def _torchvision_row(builder: str, weights: Any) -> dict[str, str]:
   if "SWAG" in weights.name:
     data = f"swag, {data}"
   preprocessing = _of_presets(weights.transforms)
+  if builder in _TRANSFORMS_INPUT:
+    preprocessing |= {"mean": "0.5 0.5 0.5", "std": "0.5 0.5 0.5"}
   side = preprocessing.get("input_px", "")
   ours = [m for m in _ours("torchvision", builder) if _takes(m, side)]
   return {
     "name": f"torchvision:{name}",
-    "models": " ".join(ours) if builder in models.names() else builder,
+    "models": " ".join(ours) or builder,
     "where": weights.url,
     "sha256": digits[1] if digits else "",
     "licence": _licence(meta),
