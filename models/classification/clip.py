@@ -3,9 +3,9 @@
 `clip_vit_b_32` and its like are OpenAI's, `openclip_vit_b_32` and its like
 OpenCLIP's (Cherti et al. 2022, arXiv:2212.07143), without QuickGELU. They answer
 by given texts: `exp(logit_scale)` times the cosine between a picture and each
-class's text. The texts' embeddings, `[num_classes, n]`, come from a second file
-beside the tower's, in an array `text`; `load` takes both in a list. A class may
-have several texts: average their normalised embeddings.
+class's text. The texts' embeddings, `[num_classes, n]`, come from a second file,
+in an array `text`, which `load` takes as `head`. A class may have several texts:
+average their normalised embeddings.
 
 `vit_base_patch32_clip_224` and its like are timm's fine-tuned towers with a
 linear head on the class token.

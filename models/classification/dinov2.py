@@ -5,9 +5,9 @@ The head of `..._linear` reads the class token beside the mean of the patches'
 tokens; that of `..._linear4` the class tokens after each of the last four
 blocks. The giant's MLPs are gated (SwiGLU; Shazeer 2020, arXiv:2002.05202).
 
-Backbone and head are published as two files; `load` takes both in a list. One
-file may hold both: HF's `dinov2-small-imagenet1k-1-layer`, or the state dict of
-torch.hub's `dinov2_vits14_lc`.
+Backbone and head are published as two files; `load` takes the second as `head`.
+One file may hold both: HF's `dinov2-small-imagenet1k-1-layer`, or the state dict
+of torch.hub's `dinov2_vits14_lc`.
 
 Positions are of 37 x 37 patches (518 px) and are interpolated in the network,
 as the authors do, to the patches of any other picture.
