@@ -144,7 +144,7 @@ class FilesTest(checkpoints.Case):
     arrays["mask_token"] = np.zeros((1, 384), np.float32)
     backbone, linear = self.npz(arrays), self.npz(head, "head.npz")
     self.same(models.convert.load(name, backbone, head=linear), flat)
-    with self.assertRaisesRegex(ValueError, "head.npz has .* \(175 names"):
+    with self.assertRaisesRegex(ValueError, r"head.npz has .* \(175 names"):
       models.convert.load(name, backbone, head=self.npz(arrays, "head.npz"))
 
   def test_the_hub_s_state_dict(self):
