@@ -26,7 +26,9 @@ _DETECTION: dict[str, tuple[tuple[int, ...], Any]] = {
 }
 
 
-def check(name: str, spec: ModelSpec, answer: Any, rows: int) -> Any:
+def check(
+  name: str, spec: ModelSpec, answer: Any, rows: int, *, on_host: bool = False
+) -> Any:
   """A model's answer to a batch: logits, or detections of detectors.
 
   Args:
@@ -34,13 +36,16 @@ def check(name: str, spec: ModelSpec, answer: Any, rows: int) -> Any:
     spec: the model's.
     answer: what it gave.
     rows: how many inputs the batch has.
+    on_host: whether numpy arrays are expected.
 
   Raises:
     UserError: see `logits` and `detections`.
   """
-  if spec.kind == "detection":
-    return detections(name, answer, rows)
-  return logits(name, answer, rows, spec.num_classes)
+  if spec.kind != "detection":
+    of_kind = numpy_logits if on_host else logits
+    return of_kind(name, answer, rows, spec.num_classes)
+  arrays = detections(name, answer, rows)
+  return jax.tree.map(np.asarray, arrays) if on_host else arrays
 
 
 def output_of(name: str, answer: Any, output: str | int | None) -> Any:

@@ -87,6 +87,19 @@ def numpy_batch(name: str, value: Any) -> np.ndarray:
   return array
 
 
+def check_pixels(name: str, dtype: Any) -> None:
+  """Refuses pixels that are neither uint8 nor preprocessed floats.
+
+  Raises:
+    UserError: says what was got.
+  """
+  if dtype != np.uint8 and not jnp.issubdtype(dtype, jnp.floating):
+    raise errors.UserError(
+      f"{name} got {dtype} pixels, expected uint8 (RGB 0..255) or preprocessed"
+      " floats."
+    )
+
+
 def canvases(
   name: str, batch_: Any, sizes_: Any
 ) -> tuple[jax.Array, jax.Array]:

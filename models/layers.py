@@ -17,6 +17,8 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from robust_tfds.models import grouped
+
 Pair = int | tuple[int, int]
 Pads = Sequence[tuple[int, int]]
 # A layer, or a plain function: of one array, or of what the one before gives.
@@ -37,6 +39,7 @@ def conv(
 ) -> nnx.Conv:
   """torch.nn.Conv2d; the kernel is `[h, w, inputs / groups, outputs]`."""
   high, wide = _pair(padding)
+  few = groups > 1 and inputs // groups <= grouped.MOST_INPUTS
   return nnx.Conv(
     inputs,
     outputs,
@@ -46,6 +49,9 @@ def conv(
     feature_group_count=groups,
     use_bias=bias,
     kernel_init=jax.nn.initializers.he_normal(),
+    conv_general_dilated=(
+      grouped.convolve if few else jax.lax.conv_general_dilated
+    ),
     promote_dtype=_as_input,
     rngs=rngs,
   )

@@ -124,11 +124,7 @@ class Model(abc.ABC):
     self.spec.check_shape(self.name, pixels.shape)
     if pixels.dtype == jnp.uint8:
       return self.preprocess(pixels)
-    if not jnp.issubdtype(pixels.dtype, jnp.floating):
-      raise errors.UserError(
-        f"{self.name} got {pixels.dtype} pixels, expected uint8 (RGB 0..255)"
-        " or preprocessed floats."
-      )
+    arguments.check_pixels(self.name, pixels.dtype)
     return pixels
 
   def loss(self, variables: Any, batch: Mapping[str, jax.Array]) -> jax.Array:

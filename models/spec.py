@@ -61,8 +61,8 @@ class ModelSpec:
       `torchvision`, `caffe`, `cadene`, `timm`; `own` if trained here.
     parameters: published count of trainable numbers with `num_classes` classes;
       None where there is none.
-    gflops: published multiply-adds of one input, in billions; None where there
-      are none.
+    gflops: multiply-adds of one input in billions, counted by one rule for all
+      models (`models/multiply_adds.py`); None where nobody counted them.
     source: where these values are written down.
   """
 

@@ -12,6 +12,7 @@ may get under torchvision's names; of timm those whose network is one of ours.
 from __future__ import annotations
 
 import csv
+import functools
 import pathlib
 import re
 from collections.abc import Iterable
@@ -19,9 +20,13 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known
+from robust_tfds.models.convert import match
 from robust_tfds.models.convert.beside import timm_config
 
 _FOLDER = pathlib.Path(known.__file__).parent
@@ -66,6 +71,8 @@ def torchvision_rows() -> Iterator[dict[str, str]]:
     if _UNLISTED.match(builder):
       continue
     for weights in library.get_model_weights(builder):
+      if weights.name.endswith("_FEATURES"):
+        continue  # a backbone: its head was never trained
       yield _torchvision_row(builder, weights)
 
 
@@ -115,6 +122,8 @@ def _of_presets(transforms: Any) -> dict[str, str]:
     "resize": "short_side",
     "resize_px": str(preset.resize_size[0]),
     "interpolation": preset.interpolation.value,
+    "channel_order": "rgb",
+    "scale": repr(1 / 255),
     "mean": _triple(preset.mean),
     "std": _triple(preset.std),
   }
@@ -135,7 +144,11 @@ def timm_rows() -> Iterator[dict[str, str]]:
     if not ours or not facts.get("num_classes") or not facts.get("hf_hub_id"):
       continue
     preprocessing = _of_timm(facts)
-    ours = [m for m in ours if _takes(m, preprocessing["input_px"])]
+    ours = [
+      model
+      for model in ours
+      if _takes(model, preprocessing["input_px"]) and _fits(model, architecture)
+    ]
     if not ours:
       continue
     yield {
@@ -190,6 +203,28 @@ def _takes(model: str, side: str) -> bool:
   """Whether a model takes pictures of a side in px, or side is empty."""
   fixed = catalogue.network(model).spec.fixed_px
   return not side or fixed in (None, int(side))
+
+
+@functools.cache
+def _fits(model: str, architecture: str) -> bool:
+  """Whether timm's arrays, which need not be drawn for it, are a model's."""
+  import timm
+  import torch
+
+  with torch.device("meta"):
+    module = timm.create_model(architecture, pretrained=False)
+  nothing = np.zeros((), np.float32)
+  arrays = {
+    name: np.broadcast_to(nothing, tuple(value.shape))
+    for name, value in module.state_dict().items()
+    if not name.endswith("num_batches_tracked")
+  }
+  try:
+    match.match_arrays(catalogue.network(model), arrays)
+  except errors.UserError as error:
+    print(f"{architecture} is no {model}: {str(error)[:150]}")
+    return False
+  return True
 
 
 def _with_same_network(name: str) -> Iterator[str]:

@@ -82,12 +82,18 @@ def _define(
       model = model.with_fields(checkpoint.spec_fields)
       said.append(_words(checkpoint))
     said += checkpoint.notes
-  if entry.get("spec"):
-    model = model.with_fields(entry.spec.to_dict())
-  if entry.get("short_px"):  # another resize rule than the published one
-    rule = {"short_px": entry.short_px, "long_px": entry.long_px}
-    model = model.with_fields(rule)
+  model = _with_fields(label, entry, model)
   return Definition(model, checkpoint, tuple(said))
+
+
+def _with_fields(label: str, entry: Any, model: Model) -> Model:
+  """With what the config says of its spec."""
+  sides = {k: entry[k] for k in ("short_px", "long_px") if k in entry}
+  fields = {**sides, **model_keys.fields(entry)}
+  try:
+    return model.with_fields(fields) if fields else model
+  except errors.UserError as e:
+    raise errors.UserError(f"Model {label}: spec: {e}") from e
 
 
 def _model(

@@ -99,12 +99,19 @@ def _data_facts(
 def _model_facts(model: LoadedModel) -> dict[str, Any]:
   return {
     "weights": model.weights,
-    "preprocessing": dataclasses.asdict(model.spec),
+    "preprocessing": _preprocessing(model),
     "dtype": model.dtype,
     "code": provenance.code_version(),
     **({"classes": model.outputs.sha256} if model.outputs else {}),
     **(model.own.facts() if model.own else {}),
   }
+
+
+def _preprocessing(model: LoadedModel) -> dict[str, Any]:
+  """The spec but for what another count of the same network may change."""
+  spec = dataclasses.asdict(model.spec)
+  del spec["gflops"]
+  return spec
 
 
 def check_finished(workdir: Workdir, listed: list[Cell]) -> None:

@@ -85,7 +85,7 @@ def adapt(
   host = OnHost(
     name or type(net).__name__,
     spec,
-    _on_host(net, dtype),
+    _on_host(net, "float32"),
     variables=_state(net),
     rows=rows,
     channels_first=channels_first,
@@ -98,8 +98,9 @@ def adapt(
   answered = {
     count: host.apply(None, _pictures(spec, count)) for count in _PROBE_ROWS
   }
+  low = dataclasses.replace(host, function=_on_host(net, dtype))
   if route == "host":
-    return host
+    return low
   try:
     return _traced(net, host, dtype, answered)
   except errors.UserError as error:
@@ -107,7 +108,7 @@ def adapt(
       raise errors.UserError(
         f"{host.name} cannot be traced: {error} Use route='host' or 'auto'."
       ) from error
-    return dataclasses.replace(host, route=f"host: {error}")
+    return dataclasses.replace(low, route=f"host: {error}")
 
 
 def _check_choice(key: str, value: Any, known: tuple[str, ...]) -> None:
@@ -139,8 +140,15 @@ def _on_host(net: Any, dtype: str) -> Callable[[np.ndarray], Any]:
     low = torch.autocast(
       device.type, torch.bfloat16, enabled=dtype == "bfloat16"
     )
-    with torch.inference_mode(), low:
-      given = call(pixels)
+    try:
+      with torch.inference_mode(), low:
+        given = call(pixels)
+    except Exception as error:  # whatever the module's own code raises
+      raise errors.UserError(
+        f"{type(net).__name__} fails on pixels of shape {batch.shape}:"
+        f" {errors.of_user(error)} Its spec and channels_first= say what it is"
+        " given."
+      ) from error
     return modules.plain(given, _numpy)
 
   return answer

@@ -24,7 +24,6 @@ _SPEC = Spec(
   interpolation="bicubic",
   flexible=False,
   parameters=30_919_624,
-  gflops=5.558,
   source="torchvision 0.28 models/maxvit.py, IMAGENET1K_V1",
 )
 VARIANTS = {

@@ -371,4 +371,7 @@ FAMILY = Family(
   # timm ported the checkpoints of big_vision.
   alike=(("timm", "big_vision"),),
   oracles=ORACLES,
+  paper=(
+    "Dosovitskiy et al. 2021, An Image is Worth 16x16 Words, arXiv:2010.11929"
+  ),
 )

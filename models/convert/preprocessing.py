@@ -16,6 +16,7 @@ what the model's spec says. Else there is a doubt: a sentence.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -250,11 +251,11 @@ def _several(
   """The doubt where names fit several ways of preprocessing."""
   ours = model.spec.weights
   ordered = sorted(ways, key=lambda label: label != ours)
+  firsts = [list(ways[label].items())[:1] for label in ordered]
+  listed = [*firsts, *(ways[label].items() for label in ordered)]
   every: dict[Prepared, str] = {}
-  for label in ordered:  # one of each first
-    every |= dict(list(ways[label].items())[:1])
-  for label in ordered:
-    every |= ways[label]
+  for way, name in itertools.chain.from_iterable(listed):
+    every.setdefault(way, name)
   whose = " and ".join(f"{label}'s" for label in ordered)
   return (
     f"{origin}: its arrays have the names of {whose} files, which are prepared in"

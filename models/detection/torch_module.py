@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,10 @@ def function(
 def _of_torchvision(
   net: Any, name: str, known: dict[int, int], picture: np.ndarray
 ) -> outputs.Detections:
-  pixels = np.float32(picture.transpose(2, 0, 1)) / np.float32(255)
+  pixels = picture.transpose(2, 0, 1).astype(np.float32) / np.float32(255)
   answer = _call(net, lambda tensor: net([tensor]), pixels)
-  if not isinstance(answer, (list, tuple)) or len(answer) != 1:
+  listed = isinstance(answer, (list, tuple)) and len(answer) == 1
+  if not listed or not isinstance(answer[0], Mapping):
     raise errors.UserError(
       f"{name} answered with a {type(answer).__name__} to a list of one picture"
       " [3, h, w] in 0..1, expected a list of one dict of boxes, scores and"
@@ -95,7 +97,7 @@ def _call(net: Any, call: Callable[[Any], Any], pixels: np.ndarray) -> Any:
   """What it answers to a picture, on its device and in its dtype."""
   import torch
 
-  weight = next(net.parameters())
+  weight = next(net.parameters(), torch.zeros(0))
   tensor = torch.from_numpy(np.ascontiguousarray(pixels))
   with torch.inference_mode():
     return call(tensor.to(weight.device, weight.dtype))

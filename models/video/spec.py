@@ -25,7 +25,6 @@ class VideoSpec(Spec):
     frames: of one clip, as the network is given them.
     rate: stride between them in source frames, at 30 fps.
     any_length: whether the network takes clips of other lengths too.
-    gflops: of one clip at the published crop.
     label_space: `kinetics400` is the 400 classes in alphabetical order.
   """
 

@@ -35,7 +35,7 @@ def _smallest() -> dict:
 
 
 # A network of many small layers takes seconds to trace.
-_DEEP = ("inceptionresnetv2", "nasnetamobile", "polynet")
+_DEEP = ("inceptionresnetv2", "maxvit_t", "nasnetamobile", "polynet")
 _QUICK = tuple(n for n, _ in _smallest().values() if n not in _DEEP)
 
 
