@@ -26,7 +26,9 @@ _DETECTION: dict[str, tuple[tuple[int, ...], Any]] = {
 }
 
 
-def check(name: str, spec: ModelSpec, answer: Any, rows: int) -> Any:
+def check(
+  name: str, spec: ModelSpec, answer: Any, rows: int, *, on_host: bool = False
+) -> Any:
   """A model's answer to a batch: logits, or detections of detectors.
 
   Args:
@@ -34,13 +36,16 @@ def check(name: str, spec: ModelSpec, answer: Any, rows: int) -> Any:
     spec: the model's.
     answer: what it gave.
     rows: how many inputs the batch has.
+    on_host: whether numpy arrays are expected.
 
   Raises:
     UserError: see `logits` and `detections`.
   """
-  if spec.kind == "detection":
-    return detections(name, answer, rows)
-  return logits(name, answer, rows, spec.num_classes)
+  if spec.kind != "detection":
+    of_kind = numpy_logits if on_host else logits
+    return of_kind(name, answer, rows, spec.num_classes)
+  arrays = detections(name, answer, rows)
+  return jax.tree.map(np.asarray, arrays) if on_host else arrays
 
 
 def output_of(name: str, answer: Any, output: str | int | None) -> Any:
@@ -48,7 +53,8 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
 
   Args:
     name: the model's, for errors.
-    answer: an array; or a mapping, tuple or list of several.
+    answer: an array, or lists of numbers; or a mapping, tuple or list of
+      several arrays.
     output: a key or a place; None: there is one.
 
   Raises:
@@ -56,7 +62,7 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
   """
   if isinstance(answer, Mapping):
     known: list[Any] = list(answer)
-  elif isinstance(answer, (tuple, list)):
+  elif isinstance(answer, (tuple, list)) and not _is_one_array(answer):
     known = list(range(len(answer)))
   elif output is None:
     return answer
@@ -65,28 +71,23 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
       f"{name} answered with one {type(answer).__name__}, and output={output!r}"
       " was named: leave it out."
     )
-  if output not in known:
-    got = "none was named" if output is None else f"got output={output!r}"
+  if output in known:
+    return answer[output]
+  if not known:
     raise errors.UserError(
-      f"{name} answered with the outputs {', '.join(map(repr, known))}, and"
-      f" {got}: say which are the logits, e.g. output={known[0]!r}."
-      if known
-      else f"{name} answered with nothing, expected logits."
+      f"{name} answered with an empty {type(answer).__name__}, expected logits."
     )
-  return answer[output]
+  got = "none was named" if output is None else f"got output={output!r}"
+  raise errors.UserError(
+    f"{name} answered with a {type(answer).__name__} of the outputs"
+    f" {', '.join(map(repr, known))}, and {got}: say which are the logits, e.g."
+    f" output={known[0]!r}."
+  )
 
 
-def numpy_logits(name: str, answer: Any, rows: int, classes: int) -> np.ndarray:
-  """As `logits`, in numpy."""
-  try:
-    array = np.asarray(answer)
-  except (TypeError, ValueError, RuntimeError) as e:
-    raise errors.UserError(
-      f"{name} answered with a {type(answer).__name__}, which is no array of"
-      f" numbers: {errors.of_user(e)}"
-    ) from e
-  _check_logits(name, array, rows, classes)
-  return array.astype(np.float32)
+def _is_one_array(parts: tuple[Any, ...] | list[Any]) -> bool:
+  """Whether they are rows of numbers, not several arrays with rows each."""
+  return all(isinstance(p, (tuple, list)) or np.ndim(p) < 2 for p in parts)
 
 
 def logits(name: str, answer: Any, rows: int, classes: int) -> jax.Array:
@@ -100,18 +101,57 @@ def logits(name: str, answer: Any, rows: int, classes: int) -> jax.Array:
   return array.astype(jnp.float32)
 
 
+def numpy_logits(name: str, answer: Any, rows: int, classes: int) -> np.ndarray:
+  """As `logits`, in numpy."""
+  try:
+    array = np.asarray(answer)
+  except (TypeError, ValueError, RuntimeError) as e:
+    # Lists of unequal length; tensors of a device, or with a gradient.
+    raise errors.UserError(
+      f"{_no_array(name, '', answer)} {errors.of_user(e)}"
+    ) from e
+  if array.dtype == np.object_:
+    raise errors.UserError(_no_array(name, "", answer))
+  _check_logits(name, array, rows, classes)
+  return array.astype(np.float32)
+
+
 def _check_logits(name: str, array: Any, rows: int, classes: int) -> None:
   if array.shape != (rows, classes):
     raise errors.UserError(
       f"{name} answered with shape {array.shape}, expected {(rows, classes)}:"
-      " return one logit per class of the spec, or give the spec its"
-      " num_classes."
+      f" {_advice(array.shape, rows, classes)}."
     )
   if not jnp.issubdtype(array.dtype, jnp.floating):
     raise errors.UserError(
       f"{name} answered with {array.dtype} numbers, expected float logits: if"
       " they are scores of the classes, convert them (astype(float32))."
     )
+
+
+def _advice(shape: tuple[int, ...], rows: int, classes: int) -> str:
+  """What to do about logits of another shape than `(rows, classes)`."""
+  if shape in ((rows,), (rows, 1)):
+    return "return the logits of all classes, not one number a picture"
+  if shape == (classes,):
+    return "keep the axis of the batch (no squeeze), also for one picture"
+  if tuple(n for n in shape if n != 1) == (rows, classes):
+    return "drop the axes of length 1"
+  if len(shape) > 2:
+    return "pool over the pixels (and frames), and return a row a picture"
+  if shape == (rows, classes + 1):
+    return (
+      "if one of them is a background, leave it out ([:, 1:] where it is the"
+      " first), else give the spec its num_classes"
+    )
+  if shape[1:] == (classes,):
+    return (
+      "return a row a picture, of batches of any size, or give the adapter rows=,"
+      " the size that it takes"
+    )
+  return (
+    "return one logit per class of the spec, or give the spec its num_classes"
+  )
 
 
 def detections(name: str, answer: Any, rows: int) -> dict[str, jax.Array]:
@@ -165,8 +205,12 @@ def _array(name: str, key: str, value: Any) -> jax.Array:
   try:
     return jnp.asarray(value)
   except (TypeError, ValueError) as e:
-    what = f"{key} as a" if key else "a"
-    raise errors.UserError(
-      f"{name} answered with {what} {type(value).__name__}, which is no array of"
-      " numbers."
-    ) from e
+    raise errors.UserError(_no_array(name, key, value)) from e
+
+
+def _no_array(name: str, key: str, value: Any) -> str:
+  what = f"{key} as a" if key else "a"
+  return (
+    f"{name} answered with {what} {type(value).__name__}, which is no array of"
+    " numbers."
+  )

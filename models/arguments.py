@@ -71,7 +71,13 @@ def batch(name: str, value: Any) -> jax.Array:
 
 def numpy_batch(name: str, value: Any) -> np.ndarray:
   """A batch of uint8 pictures or clips on the host; as `batch`."""
-  array = np.asarray(value)
+  try:
+    array = np.asarray(value)
+  except ValueError as e:  # lists of unequal length
+    raise errors.UserError(
+      f"{name} got a {type(value).__name__} as a batch, expected an array of"
+      " uint8 pixels [B, ..., 3]."
+    ) from e
   if array.dtype != np.uint8 or not array.size:
     raise errors.UserError(
       f"{name} got {array.dtype} {list(array.shape)}, expected uint8 RGB pixels"
@@ -79,6 +85,40 @@ def numpy_batch(name: str, value: Any) -> np.ndarray:
       " itself."
     )
   return array
+
+
+def check_pixels(name: str, dtype: Any) -> None:
+  """Refuses pixels that are neither uint8 nor preprocessed floats.
+
+  Raises:
+    UserError: says what was got.
+  """
+  if dtype != np.uint8 and not jnp.issubdtype(dtype, jnp.floating):
+    raise errors.UserError(
+      f"{name} got {dtype} pixels, expected uint8 (RGB 0..255) or preprocessed"
+      " floats."
+    )
+
+
+def canvases(
+  name: str, batch_: Any, sizes_: Any
+) -> tuple[jax.Array, jax.Array]:
+  """A detector's batch: uint8 `[B, H, W, 3]`, and int32 sizes `[B, 2]`.
+
+  Args:
+    name: of the model, for the error.
+    batch_: canvases.
+    sizes_: valid (height, width) of each.
+
+  Raises:
+    UserError: other dtypes or shapes.
+  """
+  images = batch(name, batch_)
+  if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != jnp.uint8:
+    raise errors.UserError(
+      f"{name} got {images.dtype} {images.shape}, expected uint8 [B, H, W, 3]."
+    )
+  return images, sizes(name, sizes_, len(images))
 
 
 def sizes(name: str, value: Any, rows: int) -> jax.Array:

@@ -6,8 +6,11 @@ A file of `models/classification`, `models/detection` or `models/video` with a
 
 from __future__ import annotations
 
+import dataclasses
+import fnmatch
 import functools
 import importlib
+import pathlib
 import pkgutil
 from typing import TYPE_CHECKING
 
@@ -20,22 +23,42 @@ if TYPE_CHECKING:
   from robust_tfds.models.spec import Kind
 
 
-def names(*, kind: Kind | None = None) -> tuple[str, ...]:
-  """All models, in alphabetical order.
+def names(
+  pattern: str = "*", *, kind: Kind | None = None, weights: str | None = None
+) -> tuple[str, ...]:
+  """Models, in alphabetical order; all of them by default.
+
+  >>> names("resnet*", weights="torchvision")[:2]
+  ('resnet101', 'resnet152')
 
   Args:
+    pattern: of names, as a shell's: `resnet*`, `vit_?_16`, `*_[ab]`.
     kind: `classification`, `detection` or `video`; None for all of them.
+    weights: whose public checkpoints they expect, `ModelSpec.weights`:
+      `torchvision`, `timm`, ...; None for all.
 
   Raises:
-    UserError: no such kind.
+    UserError: no such kind or weights.
   """
   from robust_tfds.models.spec import KINDS
 
-  if kind is None:
-    return tuple(sorted(_families()))
-  if kind not in KINDS:
+  if not isinstance(pattern, str):
+    raise errors.UserError(
+      f"Got {pattern!r} as a pattern of names, expected text such as 'resnet*'."
+    )
+  if kind is not None and kind not in KINDS:
     raise errors.unknown("kind of models", kind, KINDS)
-  return tuple(name for name in names() if kind_of(name) == kind)
+  specs = {n: f.variants[n].spec for n, f in _families().items()}
+  known = sorted({spec.weights for spec in specs.values()})
+  if weights is not None and weights not in known:
+    raise errors.unknown("weights of models", weights, known)
+  return tuple(
+    name
+    for name, spec in sorted(specs.items())
+    if fnmatch.fnmatchcase(name, pattern)
+    and kind in (None, spec.kind)
+    and weights in (None, spec.weights)
+  )
 
 
 def get(
@@ -96,7 +119,8 @@ def network(
 
   part_of = family_of(name)
   variant = part_of.variants[name]
-  spec = variant.spec.with_classes(num_classes)
+  counted = dataclasses.replace(variant.spec, gflops=gflops().get(name))
+  spec = counted.with_classes(num_classes)
   if isinstance(spec, DetectorSpec):
     return Detector(name, spec, variant, part_of, dtype)
   if isinstance(spec, Spec):
@@ -140,6 +164,18 @@ def split(name: str) -> tuple[str, tuple[str, ...]]:
     )
   base, *enhancing = name.split("+")
   return base, tuple(enhancing)
+
+
+@functools.cache
+def gflops() -> dict[str, float]:
+  """Model -> multiply-adds of one input in billions, by one rule for all.
+
+  `python -m tools.count_models` counts them (`models/multiply_adds.py`).
+  """
+  path = pathlib.Path(__file__).with_name("gflops.tsv")
+  lines = path.read_text("utf-8").splitlines()
+  pairs = (line.split("\t") for line in lines)
+  return {name: float(count) for name, count in pairs}
 
 
 def _check_name(name: str, kind: Kind | None = None) -> None:

@@ -7,6 +7,7 @@ ends in `FAMILY = Family(...)` is a family; the catalogue finds it.
 from __future__ import annotations
 
 import dataclasses
+import fnmatch
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -19,9 +20,15 @@ from robust_tfds.models.spec import Variant
 if TYPE_CHECKING:
   import numpy as np
 
+  from robust_tfds.models.variables import Path
+
 # (pattern, replacement) on the names of a checkpoint's arrays, in this order.
 Rules = Sequence[tuple[str, str]]
 Regroup = Callable[[Mapping[str, "np.ndarray"]], Mapping[str, "np.ndarray"]]
+# (our path, the file's array, the model's shape) -> (array, what was done).
+Fit = Callable[
+  ["Path", "np.ndarray", tuple[int, ...]], "tuple[np.ndarray, str] | None"
+]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,10 +46,19 @@ class Family:
       background, before the others; it is dropped.
     regroup: joins or parts arrays of a checkpoint before names are compared;
       None: they are taken as they are.
+    flax_styles: styles whose arrays lie as ours do (HWIO, IO), as JAX programs
+      write them; their rules bring names to torch's words all the same. Kernels
+      of heads apart, `[width, heads, n]`, are joined by `regroup`.
+    fit: brings an array of another shape to the model's, as positions of another
+      grid; None from it, or in its place: the file is of another network.
+    sized: whether the network's option `side` is the spec's `input_px`, so that
+      a spec with another side makes a network of that side.
     alike: groups of styles whose weights want the same preprocessing and
       constants, so that loading one into a model of another needs no warning.
     oracles: name -> reference in torch for parity reports, e.g.
       `torchvision:resnet18` (see `models.convert.oracle`).
+    paper: authors, year, title, arXiv number or where it appeared; of several,
+      pattern of names -> paper, the first that fits. Empty where there is none.
   """
 
   network: Callable[..., nnx.Module]
@@ -51,5 +67,16 @@ class Family:
   ignored: tuple[str, ...] = ()
   drops_background: bool = False
   regroup: Regroup | None = None
+  flax_styles: tuple[str, ...] = ()
+  fit: Fit | None = None
+  sized: bool = False
   alike: tuple[tuple[str, ...], ...] = ()
   oracles: Mapping[str, str] = dataclasses.field(default_factory=dict)
+  paper: str | Mapping[str, str] = ""
+
+  def paper_of(self, name: str) -> str:
+    """The paper that a model of this family is from; empty: none."""
+    if isinstance(self.paper, str):
+      return self.paper
+    fitting = (p for k, p in self.paper.items() if fnmatch.fnmatchcase(name, k))
+    return next(fitting, "")

@@ -17,6 +17,8 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from robust_tfds.models import grouped
+
 Pair = int | tuple[int, int]
 Pads = Sequence[tuple[int, int]]
 # A layer, or a plain function: of one array, or of what the one before gives.
@@ -37,6 +39,7 @@ def conv(
 ) -> nnx.Conv:
   """torch.nn.Conv2d; the kernel is `[h, w, inputs / groups, outputs]`."""
   high, wide = _pair(padding)
+  few = groups > 1 and inputs // groups <= grouped.MOST_INPUTS
   return nnx.Conv(
     inputs,
     outputs,
@@ -46,6 +49,9 @@ def conv(
     feature_group_count=groups,
     use_bias=bias,
     kernel_init=jax.nn.initializers.he_normal(),
+    conv_general_dilated=(
+      grouped.convolve if few else jax.lax.conv_general_dilated
+    ),
     promote_dtype=_as_input,
     rngs=rngs,
   )
@@ -177,25 +183,29 @@ class Mlp(nnx.Module):
 
 
 class Stack(nnx.Module):
-  """torch.nn.Sequential: layers and plain functions, addressed by position.
+  """torch.nn.Sequential: layers and plain functions, by position or by name.
 
-  Only the layers are children (named "0", "1", ...); functions such as `relu`
-  take a position, as they do in torch, and hold nothing.
+  Only the layers are children (named "0", "1", ... where no names are given);
+  functions such as `relu` take a position, as they do in torch, and hold
+  nothing.
   """
 
-  def __init__(self, steps: Sequence[Step]):
+  def __init__(self, steps: Sequence[Step] | Mapping[str, Step]):
     """`steps` are modules or functions; each takes what the one before gives."""
+    if not isinstance(steps, Mapping):
+      steps = {str(i): step for i, step in enumerate(steps)}
     self.steps = tuple(
-      None if isinstance(step, nnx.Module) else step for step in steps
+      (name, None if isinstance(step, nnx.Module) else step)
+      for name, step in steps.items()
     )
-    for i, step in enumerate(steps):
+    for name, step in steps.items():
       if isinstance(step, nnx.Module):
-        setattr(self, str(i), step)
+        setattr(self, name, step)
 
   def __call__(self, x: Any) -> Any:
     """Applies the steps in order."""
-    for i, step in enumerate(self.steps):
-      x = getattr(self, str(i))(x) if step is None else step(x)
+    for name, step in self.steps:
+      x = getattr(self, name)(x) if step is None else step(x)
     return x
 
 

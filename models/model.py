@@ -12,6 +12,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import Any
+from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -58,11 +59,6 @@ class Model(abc.ABC):
     return False
 
   @property
-  def batch_rows(self) -> int | None:
-    """How many inputs a batch has that it was exported for; None: any."""
-    return None
-
-  @property
   def elsewhere(self) -> bool:
     """Whether it is no network of the catalogue: it is probed before a run."""
     return True
@@ -103,6 +99,17 @@ class Model(abc.ABC):
     """uint8 RGB in 0..255 -> float32, as the spec says."""
     return self.spec.normalize(batch)
 
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """This model with other values of its spec.
+
+    Args:
+      fields: name -> value, see `ModelSpec.with_fields`.
+
+    Raises:
+      UserError: a field that the spec does not have, or a value that cannot be.
+    """
+    return dataclasses.replace(self, spec=self.spec.with_fields(fields))
+
   def pixels(self, batch: jax.typing.ArrayLike) -> jax.Array:
     """A batch of pictures or clips as the network takes it.
 
@@ -117,11 +124,7 @@ class Model(abc.ABC):
     self.spec.check_shape(self.name, pixels.shape)
     if pixels.dtype == jnp.uint8:
       return self.preprocess(pixels)
-    if not jnp.issubdtype(pixels.dtype, jnp.floating):
-      raise errors.UserError(
-        f"{self.name} got {pixels.dtype} pixels, expected uint8 (RGB 0..255)"
-        " or preprocessed floats."
-      )
+    arguments.check_pixels(self.name, pixels.dtype)
     return pixels
 
   def loss(self, variables: Any, batch: Mapping[str, jax.Array]) -> jax.Array:
@@ -164,6 +167,15 @@ class NetworkModel(Model):
     """It is of the catalogue."""
     return False
 
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """As `Model.with_fields`; a network made for one side is made for another."""
+    sized = self.family.sized and fields.get("input_px") != self.spec.fixed_px
+    if not sized or "input_px" not in fields or "flexible" in fields:
+      return super().with_fields(fields)
+    spec = dataclasses.replace(self.spec, flexible=True).with_fields(fields)
+    spec = dataclasses.replace(spec, flexible=False, parameters=None)
+    return dataclasses.replace(self, spec=spec)
+
   def init(self, key: jax.Array) -> Variables:
     """Random variables drawn from a JAX key, as one trains from.
 
@@ -176,8 +188,11 @@ class NetworkModel(Model):
 
   def build(self, rngs: nnx.Rngs) -> nnx.Module:
     """The network with initial weights."""
+    options = dict(self.variant.options)
+    if self.family.sized and isinstance(self.spec, Spec):
+      options["side"] = self.spec.input_px
     return self.family.network(
-      **self.variant.options, num_classes=self.spec.num_classes, rngs=rngs
+      **options, num_classes=self.spec.num_classes, rngs=rngs
     )
 
   def shapes(self) -> dict[Path, tuple[int, ...]]:

@@ -10,6 +10,7 @@ import jax
 
 from robust_tfds import errors
 from robust_tfds.models import answers
+from robust_tfds.models import arguments
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import ModelSpec
 
@@ -22,7 +23,8 @@ class OwnModel(Model):
 
   Attributes:
     thing: has `.name`, `.spec`, `.init(key)` and `.apply(variables, batch)`, of
-      detectors `.apply(variables, batch, sizes)`.
+      detectors `.apply(variables, batch, sizes)`; and `.on_host = True` where
+      `apply` takes and gives numpy arrays.
   """
 
   thing: Any
@@ -36,14 +38,26 @@ class OwnModel(Model):
     """The object's."""
     return self.thing.init(key)
 
+  @property
+  def on_host(self) -> bool:
+    """Whether it says so."""
+    return "on_host" in dir(self.thing) and bool(self.thing.on_host)
+
   def apply(self, variables: Any, batch: Any, *args: Any, **kwargs: Any) -> Any:
     """The object's answer, checked.
 
     Raises:
-      UserError: an answer of another shape or dtype than the spec's; says which.
+      UserError: a batch that its spec does not fit, or an answer of another
+        shape or dtype; says which.
     """
+    take = arguments.numpy_batch if self.on_host else arguments.batch
+    batch = take(self.name, batch)
+    self.spec.check_shape(self.name, batch.shape)
+    arguments.check_pixels(self.name, batch.dtype)
     answer = self.thing.apply(variables, batch, *args, **kwargs)
-    return answers.check(self.name, self.spec, answer, len(batch))
+    return answers.check(
+      self.name, self.spec, answer, len(batch), on_host=self.on_host
+    )
 
 
 def from_user(name: str, num_classes: int | None = None) -> Model:

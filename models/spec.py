@@ -10,6 +10,7 @@ labels the outputs stand for. `ModelSpec` holds what every kind of model has;
 from __future__ import annotations
 
 import dataclasses
+import fractions
 import math
 import numbers
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from typing import ClassVar
 from typing import Literal
 from typing import Self
 from typing import get_args
+from typing import get_type_hints
 
 import jax
 import jax.numpy as jnp
@@ -25,12 +27,16 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.models import arguments
+from robust_tfds.models.field_type import FieldType
 
 Kind = Literal["classification", "detection", "video"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-_RESIZE_RULES = ("squash", "short_side", "fraction")
+_FRACTIONS = ("fraction", "centre_fraction")
+_RESIZE_RULES = ("squash", "short_side", *_FRACTIONS)
 _ORDERS = ("rgb", "bgr")
 _INTERPOLATIONS = ("bilinear", "bicubic")
+_SIZES = {"input_px", "frames", "short_px", "long_px"}
+_LARGEST_DENOMINATOR = 10_000  # of shares of a side in px
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,8 +61,8 @@ class ModelSpec:
       `torchvision`, `caffe`, `cadene`, `timm`; `own` if trained here.
     parameters: published count of trainable numbers with `num_classes` classes;
       None where there is none.
-    gflops: published multiply-adds of one input, in billions; None where there
-      are none.
+    gflops: multiply-adds of one input in billions, counted by one rule for all
+      models (`models/multiply_adds.py`); None where nobody counted them.
     source: where these values are written down.
   """
 
@@ -180,6 +186,43 @@ class ModelSpec:
       self, num_classes=num_classes, label_space="custom", parameters=None
     )
 
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """This spec with some values of the user's own.
+
+    Args:
+      fields: name of a field -> its value, as a config has it.
+
+    Raises:
+      UserError: an unknown field (with the nearest one), a value of another
+        type or that cannot be, or another size than the network takes.
+    """
+    types = type(self).field_types()
+    for name, value in fields.items():
+      if name not in types:
+        what = f"field of a {type(self).__name__}"
+        raise errors.unknown(what, name, types)
+      if not types[name].fits(value):
+        raise errors.UserError(
+          f"Got {name} {value!r}, expected {types[name].words}."
+        )
+    rest = {k: v for k, v in fields.items() if k != "num_classes"}
+    self._check_sizes(rest)
+    if _SIZES & rest.keys():
+      rest.setdefault("gflops", None)  # counted at another size
+    spec = self.with_classes(fields.get("num_classes"))
+    return dataclasses.replace(spec, **rest)
+
+  @classmethod
+  def field_types(cls) -> dict[str, FieldType]:
+    """Name -> type of every field, in their order."""
+    hints = get_type_hints(cls)
+    return {
+      f.name: FieldType.of(hints[f.name]) for f in dataclasses.fields(cls)
+    }
+
+  def _check_sizes(self, fields: Mapping[str, Any]) -> None:
+    """Refuses sizes that the network does not take; here it takes all."""
+
   def _check_counts(self, **least: int) -> None:
     """Refuses sizes and counts that are no whole numbers, or too small.
 
@@ -209,9 +252,11 @@ class Spec(ModelSpec):
     resize: `short_side` (the shorter side becomes `resize_px`, then a centre
       crop of `input_px`), `squash` (both sides become `resize_px`, then the
       crop), `fraction` (a centre crop of `crop_fraction` of each side, then
-      both sides become `input_px`).
-    resize_px: see `resize`; unused for `fraction`.
-    crop_fraction: see `resize`; used for `fraction` alone.
+      both sides become `input_px`), `centre_fraction` (a centre square of
+      `crop_fraction` of the shorter side, then both sides become `input_px`:
+      EfficientNet's, whose fraction is `input_px / (input_px + 32)`).
+    resize_px: see `resize`; unused for the two fractions.
+    crop_fraction: see `resize`; used for the two fractions alone.
     interpolation: `bilinear` or `bicubic`.
     flexible: whether the network accepts other sizes than `input_px`.
   """
@@ -239,7 +284,7 @@ class Spec(ModelSpec):
         f"Got interpolation {self.interpolation!r}, expected one of"
         f" {_INTERPOLATIONS}."
       )
-    if self.resize == "fraction":
+    if self.resize in _FRACTIONS:
       _numbers("crop_fraction", (self.crop_fraction,), 1)
       if not 0 < self.crop_fraction <= 1:
         raise errors.UserError(
@@ -265,8 +310,20 @@ class Spec(ModelSpec):
     end = "_bicubic" if self.interpolation == "bicubic" else ""
     if self.resize == "fraction":
       return f"fraction{self.crop_fraction}_{self.input_px}{end}"
+    if self.resize == "centre_fraction":
+      share = _ratio(self.crop_fraction)
+      part = f"{share.numerator}of{share.denominator}"
+      return f"centre{part}_{self.input_px}{end}"
     rule = {"squash": "squash", "short_side": "short"}[self.resize]
     return f"{rule}{self.resize_px}_crop{self.input_px}{end}"
+
+  def _check_sizes(self, fields: Mapping[str, Any]) -> None:
+    px = fields.get("input_px", self.input_px)
+    if not self.flexible and (px != self.input_px or fields.get("flexible")):
+      raise errors.UserError(
+        f"Got {listed(fields, 'input_px', 'flexible')}, and this network takes"
+        f" pictures of {self.input_px} px alone. Choose a model of that size."
+      )
 
   def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
     """As `ModelSpec.check_shape`, and refuses pictures of another size.
@@ -284,6 +341,11 @@ class Spec(ModelSpec):
       )
 
 
+def listed(fields: Mapping[str, Any], *names: str) -> str:
+  """Fields and their values, for errors."""
+  return " and ".join(f"{n} {fields[n]}" for n in names if n in fields)
+
+
 def _numbers(name: str, values: Any, count: int) -> tuple[float, ...]:
   """Finite numbers, as many as there should be."""
   try:
@@ -298,6 +360,12 @@ def _numbers(name: str, values: Any, count: int) -> tuple[float, ...]:
       f"{', e.g. (0.5, 0.5, 0.5)' * (count == 3)}."
     )
   return tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
+
+
+def _ratio(value: float) -> fractions.Fraction:
+  """What a float was meant as: 240 / 272 is 15/17, 0.9 is 9/10."""
+  near = fractions.Fraction(value).limit_denominator(_LARGEST_DENOMINATOR)
+  return near if float(near) == value else fractions.Fraction(str(value))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import corruptions
+from robust_tfds import eval as eval_lib
 from robust_tfds import models
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.metrics import corruption_error
@@ -64,7 +65,13 @@ _SURFACE = (
   ),
   (action.robustness, "(accuracy, clean_accuracy)"),
   (intervals.clopper_pearson, "(successes, n, level)"),
-  (models.names, "()"),
+  (
+    eval_lib.evaluate,
+    "(predict, dataset, *, conditions, severities, limit, workdir, batch_size,"
+    " variables, checkpoint, seed, baseline, data)",
+  ),
+  (models.names, "(pattern)"),
+  (models.adapters.get, "(kind)"),
   (models.get, "(name, num_classes)"),
   (convert.load, "(name, checkpoint)"),
 )

@@ -37,6 +37,9 @@ _CONTRACTS = {
   "eval/reports/sequences": "tests/eval/reports/reports_test.py",
   "eval/reports/video": "tests/eval/reports/reports_test.py",
   "models/adapters": "tests/models/adapters/adapters_test.py",
+  "models/adapters/onnx_graph/operators": (
+    "tests/models/adapters/onnx_graph/operators/operators_test.py"
+  ),
   "models/classification": "tests/models/catalogue_test.py",
   "models/detection": "tests/models/catalogue_test.py",
   "models/enhancements": "tests/models/enhancements/enhancements_test.py",

@@ -83,6 +83,9 @@ class Predictor:
     rows = [images] if sizes is None else [images, sizes]
     return self._packed(reduce, len(rows))(*rows)
 
+  def give_up(self) -> None:
+    """Nothing: devices finish what they were given."""
+
   def _new_packed(self, reduce: Reduce, rows: int) -> packing.Packed:
     step = self._logits if rows == 1 else self._detections
     whole = functools.partial(step, reduce)

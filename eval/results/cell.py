@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Sequence
 
 from robust_tfds import conditions
@@ -13,7 +14,9 @@ from robust_tfds.eval.results import table
 
 Interval = tuple[float | None, float | None]
 _NONE: Interval = (None, None)
-RANDOM = "random model"  # in the note of its rows
+# In the note of every row of a model of which it is true.
+RANDOM = "random model"
+_WITHOUT_OUTPUT = re.compile(r"(\d+) classes? without an output")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Cell:
     fingerprint: see `eval/results/provenance.py`.
     random: whether the model answers otherwise when it is asked again; every
       row of the cell says so.
+    without_output: how many of the data set's classes the model has no output
+      for, so that it never answers them; every row of the cell says so.
     of_model: the part of the fingerprint that is of the model alone; empty where
       nothing is known of it.
   """
@@ -38,6 +43,7 @@ class Cell:
   seed: int = 0
   fingerprint: str = ""
   random: bool = False
+  without_output: int = 0
   of_model: str = ""
 
   @property
@@ -83,9 +89,17 @@ class Cell:
       hi=_float(interval[1]),
       n=n,
       seed=self.seed,
-      note=_with_random(note or _reason(number), self.random),
+      note=_joined(note or _reason(number), self.remarks),
       fingerprint=self.fingerprint,
     )
+
+  @property
+  def remarks(self) -> tuple[str, ...]:
+    """What every row has to say of the model."""
+    count = self.without_output
+    plural = "es" * (count != 1)
+    lacking = f"{count} class{plural} without an output" if count else ""
+    return tuple(filter(None, (RANDOM * self.random, lacking)))
 
   def note(self) -> dict[str, object]:
     """The cell as its note on disk says it."""
@@ -99,6 +113,9 @@ class Cell:
       "seed": self.seed,
       "fingerprint": self.fingerprint,
       **({"random": True} if self.random else {}),
+      **(
+        {"without_output": self.without_output} if self.without_output else {}
+      ),
       **({"of_model": self.of_model} if self.of_model else {}),
     }
 
@@ -122,6 +139,7 @@ class Cell:
       seed=note.seed,
       fingerprint=note.fingerprint,
       random=note.random,
+      without_output=note.without_output,
       of_model=note.of_model,
     )
 
@@ -134,7 +152,7 @@ class Summary:
   dataset: str
   seed: int
   fingerprint: str
-  random: bool = False
+  remarks: tuple[str, ...] = ()
 
   @classmethod
   def of(cls, rows: Sequence[table.Row], baseline: str = "") -> Summary:
@@ -145,8 +163,9 @@ class Summary:
       "baseline": baseline,
     }
     mark = provenance.fingerprint(facts)
-    random = any(RANDOM in r.note for r in rows)
-    return cls(first.model, first.dataset, first.seed, mark, random)
+    said = dict.fromkeys(p for r in rows for p in r.note.split("; "))
+    remarks = tuple(filter(_is_remark, said))
+    return cls(first.model, first.dataset, first.seed, mark, remarks)
 
   def row(
     self,
@@ -183,13 +202,17 @@ class Summary:
       hi=_float(interval[1]),
       n=n,
       seed=self.seed,
-      note=_with_random(note or _reason(number), self.random),
+      note=_joined(note or _reason(number), self.remarks),
       fingerprint=self.fingerprint,
     )
 
 
-def _with_random(note: str, random: bool) -> str:
-  return "; ".join([*([note] if note else []), *([RANDOM] if random else [])])
+def _joined(note: str, remarks: Sequence[str]) -> str:
+  return "; ".join(filter(None, (note, *remarks)))
+
+
+def _is_remark(part: str) -> bool:
+  return part == RANDOM or bool(_WITHOUT_OUTPUT.fullmatch(part))
 
 
 def _reason(value: float) -> str:

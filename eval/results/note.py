@@ -79,6 +79,7 @@ class Note(_Record):
     of_model: the part of the fingerprint that is of the model alone, the same in
       all its cells; empty where nothing is known of it.
     random: whether the model answers otherwise when it is asked again.
+    without_output: how many classes of the data set the model has no output for.
     split: the examples.
     files: name -> the files beside the note.
     examples: the file of the examples' facts.
@@ -96,6 +97,7 @@ class Note(_Record):
   fingerprint: str
   of_model: str = ""
   random: bool = False
+  without_output: _Count = 0
   split: Split
   files: dict[str, File]
   examples: File
@@ -154,7 +156,7 @@ def split_of(name: str, example_id: np.ndarray) -> Split:
 
 def dumps(note: Note) -> str:
   """The note as the text of its file."""
-  return json.dumps(note.model_dump(), indent=1, sort_keys=True) + "\n"
+  return json.dumps(_facts(note), indent=1, sort_keys=True) + "\n"
 
 
 def read(folder: epath.Path) -> Note:
@@ -221,6 +223,15 @@ def file_sha256(path: epath.Path) -> str:
 
 
 def _checksum(note: Note) -> str:
-  facts = note.model_dump(exclude={"checksum"})
+  facts = _facts(note)
+  del facts["checksum"]
   text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
   return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _facts(note: Note) -> dict[str, Any]:
+  """All fields; notes from before models were relabelled have one less."""
+  facts = note.model_dump()
+  if not note.without_output:
+    del facts["without_output"]
+  return facts

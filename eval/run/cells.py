@@ -234,6 +234,8 @@ class _Pass:
         writer.wait()
       finally:
         self._over.set()
+        for model in self._loaded.values():
+          model.predictor.give_up()
     self._stages.add("waited", steps.waited_s)
     self._stages.add("read", steps.reading_s)
     self._stages.add("wall", time.perf_counter() - begin)

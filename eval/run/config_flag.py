@@ -11,23 +11,56 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import pathlib
+import sys
 from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
 
 import ml_collections
+from absl import flags
 from ml_collections import config_flags
 
 from robust_tfds import errors
+from robust_tfds.eval.run import model_keys
 
 _FLAG = "config"
 
 
-def define() -> None:
-  """Defines `--config`."""
+def define(
+  values: flags.FlagValues = flags.FLAGS, argv: Sequence[str] | None = None
+) -> None:
+  """Defines `--config`.
+
+  Args:
+    values: the flags that it joins.
+    argv: the command's arguments; the program's own if None.
+  """
   config_flags.DEFINE_config_file(
-    _FLAG, None, "A file of configs/, e.g. configs/quickstart.py."
+    _FLAG,
+    None,
+    "A file of configs/, e.g. configs/quickstart.py.",
+    values,
+    sys_argv=None if argv is None else list(argv),
   )
+  flag = values[_FLAG]
+  flag.parser = _WithModelKeys(flag.parser, argv)
+
+
+class _WithModelKeys(flags.ArgumentParser):
+  """Reads a config, and makes room for what a command sets beyond its file."""
+
+  def __init__(self, parser: flags.ArgumentParser, argv: Sequence[str] | None):
+    """Wraps what reads the config."""
+    super().__init__()
+    self._parser, self._argv = parser, argv
+
+  def parse(self, argument: str) -> Any:
+    """The config of a file."""
+    config = self._parser.parse(argument)
+    if isinstance(config, ml_collections.ConfigDict):
+      for key in _overridden(sys.argv if self._argv is None else self._argv):
+        model_keys.declare(config, key.split("."))
+    return config
 
 
 def check(argv: Sequence[str]) -> None:
@@ -127,11 +160,14 @@ def _of_user(path: str, call: Callable[[], Any]) -> Any:
 def _check_key(config: ml_collections.ConfigDict, key: str) -> None:
   place: Any = config
   path = [_FLAG]
+  if model_keys.allows(config, key.split(".")):
+    return
   for part in key.split("."):
     name = part.partition("[")[0]  # `severities[0]`
     if not isinstance(place, ml_collections.ConfigDict) or name not in place:
       keys = list(place) if isinstance(place, ml_collections.ConfigDict) else []
-      unknown = errors.unknown("key", name, keys)
+      known = [*keys, *model_keys.names(config, [*path[1:], name])]
+      unknown = errors.unknown("key", name, dict.fromkeys(known))
       raise errors.UserError(f"--{'.'.join([*path, name])}: {unknown}")
     place = place[name]
     path.append(name)

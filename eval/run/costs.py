@@ -74,7 +74,7 @@ def measure(
   """
   source = _source(plan, workdir)
   networks = {
-    label: plan.definitions[label]
+    label: plan.model(label)
     for label in dict.fromkeys(label for label, _ in chosen)
   }
   listed = list(dict.fromkeys(c for _, c in chosen))

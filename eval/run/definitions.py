@@ -1,4 +1,4 @@
-"""The models of a run as objects, each made once, before their weights."""
+"""The models of a run, each made once: what they are, and their checkpoints."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import Any
 
 from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds.eval.run import model_keys
 from robust_tfds.eval.tasks import base
+from robust_tfds.models.convert import match
+from robust_tfds.models.convert import preprocessing
 from robust_tfds.models.model import Model
+from robust_tfds.models.model import NetworkModel
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,12 +29,28 @@ class Given:
   variables: Any = None
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Definition:
+  """A model of a run.
+
+  Attributes:
+    model: with the spec that the run prepares its pictures by: its own, then
+      what the checkpoint's source says, then what the config says.
+    checkpoint: its weights from a file; None where it has none.
+    said: what a run prints of it: its route, and who said its preprocessing.
+  """
+
+  model: Model
+  checkpoint: match.Loaded | None = None
+  said: tuple[str, ...] = ()
+
+
 def define(
   entries: Mapping[str, Any],
   given: Mapping[str, Given],
   kind: base.ModelKind,
-) -> dict[str, Model]:
-  """Label -> model.
+) -> dict[str, Definition]:
+  """Label -> definition.
 
   Args:
     entries: label -> the model's part of the config.
@@ -38,8 +58,10 @@ def define(
     kind: what the task needs.
 
   Raises:
-    UserError: an unknown name or dtype, a model of another kind, or settings
-      that do not suit it.
+    FileNotFoundError: a checkpoint is not there.
+    UserError: an unknown name or dtype, a model of another kind, settings that
+      do not suit it, a checkpoint that does not fit, or whose preprocessing
+      nobody says.
   """
   return {
     label: _define(label, entry, given.get(label), kind)
@@ -49,27 +71,86 @@ def define(
 
 def _define(
   label: str, entry: Any, given: Given | None, kind: base.ModelKind
-) -> Model:
+) -> Definition:
   _check_sides(label, entry, kind)
+  model = _model(label, entry, given, kind)
+  said = [model.route] if model.route else []
+  checkpoint = None
+  if entry.get("checkpoint"):
+    checkpoint = _checkpoint(label, entry, model)
+    if checkpoint.spec_fields and _is_as_published(model):
+      model = model.with_fields(checkpoint.spec_fields)
+      said.append(_words(checkpoint))
+    said += checkpoint.notes
+  model = _with_fields(label, entry, model)
+  return Definition(model, checkpoint, tuple(said))
+
+
+def _with_fields(label: str, entry: Any, model: Model) -> Model:
+  """With what the config says of its spec."""
+  sides = {k: entry[k] for k in ("short_px", "long_px") if k in entry}
+  fields = {**sides, **model_keys.fields(entry)}
+  try:
+    return model.with_fields(fields) if fields else model
+  except errors.UserError as e:
+    raise errors.UserError(f"Model {label}: spec: {e}") from e
+
+
+def _model(
+  label: str, entry: Any, given: Given | None, kind: base.ModelKind
+) -> Model:
+  """As it is by itself."""
   if given is None:
-    model = models.get(
+    return models.get(
       entry.name,
-      num_classes=entry.get("num_classes") or None,
+      num_classes=model_keys.num_classes(label, entry),
       dtype=entry.get("dtype") or "float32",
       kind=kind,
     )
-  elif given.model.kind != kind:
+  if given.model.kind != kind:
     raise errors.UserError(
       f"{label} is a model of kind {given.model.kind}, expected {kind}: the"
       " task needs another kind of answers. The class of its spec says the kind."
     )
-  else:
-    model = given.model
-  if entry.get("short_px"):  # another resize rule than the published one
-    rule = {"short_px": entry.short_px, "long_px": entry.long_px}
-    spec: Any = model.spec
-    model = dataclasses.replace(model, spec=dataclasses.replace(spec, **rule))
-  return model
+  return given.model
+
+
+def _checkpoint(label: str, entry: Any, model: Model) -> match.Loaded:
+  """The weights of a model of the catalogue.
+
+  Raises:
+    UserError: see `define`.
+  """
+  spec = entry.get("spec") or {}
+  loaded = match.load(
+    entry.name,
+    entry.checkpoint,
+    num_classes=model.spec.num_classes,
+    input_px=_side(model, spec),
+    weights=spec.get("weights") or "",
+  )
+  stated = set(spec) & {"weights", *preprocessing.FIELDS}
+  if loaded.doubt and not stated and _is_as_published(model):
+    raise errors.UserError(f"Model {label}: {loaded.doubt}")
+  return loaded
+
+
+def _side(model: Model, spec: Mapping[str, Any]) -> int | None:
+  """The side that a config asks for, where variables depend on it."""
+  sized = isinstance(model, NetworkModel) and model.family.sized
+  return spec.get("input_px") if sized else None
+
+
+def _is_as_published(model: Model) -> bool:
+  """Whether nobody changed how a model of the catalogue prepares pictures."""
+  own = models.get(model.name).spec
+  differ = preprocessing.differences(own, dataclasses.asdict(model.spec))
+  return not differ
+
+
+def _words(checkpoint: match.Loaded) -> str:
+  fields = ", ".join(f"{k} {v}" for k, v in checkpoint.spec_fields.items())
+  return f"preprocessing as {checkpoint.said_by} says: {fields}"
 
 
 def _check_sides(label: str, entry: Any, kind: base.ModelKind) -> None:

@@ -127,7 +127,7 @@ def _without_baseline(
   """Normalised metrics that nothing normalises."""
   known = {row.metric for row in rows}
   return {
-    metric.name: f"needs a baseline: {task.baseline}"
+    metric.name: f"needs a baseline; it has {task.baseline}"
     for metric in task.facts.headlines
     if metric.normalises and metric.name not in known
   }
@@ -137,19 +137,27 @@ def evaluate(
   predict: str | Model | Callable[..., Any], dataset: str, options: Options
 ) -> Result:
   """See `eval.evaluate`."""
-  config = _config(dataset, options)
-  given = _given(predict, config, options)
-  config.model = _entry(predict, given, config, options)
-  if "models" in config:
-    del config["models"]
-  label = config.model.get("label") or config.model.name
-  plan = plan_lib.make(config.lock(), {} if given is None else {label: given})
+  config, given = config_of(predict, dataset, options)
+  label = config.model.name
+  plan = plan_lib.make(config, {} if given is None else {label: given})
   temporary, folder = None, options.workdir
   if folder is None:
     temporary = tempfile.TemporaryDirectory(prefix="robust_tfds_")
     folder = temporary.name
   run = runner.Runner(plan, paths.of(folder, "workdir"), report=False)
   return Result(run.run(), run, temporary)
+
+
+def config_of(
+  predict: Any, dataset: str, options: Options
+) -> tuple[ml_collections.ConfigDict, Given | None]:
+  """The config that the command would have, and the model where it is an object."""
+  config = _config(dataset, options)
+  given = _given(predict, config, options)
+  config.model = _entry(predict, given, config, options)
+  if "models" in config:
+    del config["models"]
+  return config.lock(), given
 
 
 def _config(dataset: str, options: Options) -> ml_collections.ConfigDict:

@@ -57,6 +57,7 @@ def cells(
         {**of_data[condition], **of_model[label]}
       ),
       random=_is_random(loaded[label]),
+      without_output=_without_output(loaded[label]),
       of_model=marks[label],
     )
     for label, condition in chosen
@@ -65,6 +66,11 @@ def cells(
 
 def _is_random(model: LoadedModel) -> bool:
   return model.own is not None and model.own.random
+
+
+def _without_output(model: LoadedModel) -> int:
+  outputs = model.outputs
+  return outputs.relabelling.without_output if outputs else 0
 
 
 def _data_facts(
@@ -93,11 +99,19 @@ def _data_facts(
 def _model_facts(model: LoadedModel) -> dict[str, Any]:
   return {
     "weights": model.weights,
-    "preprocessing": dataclasses.asdict(model.spec),
+    "preprocessing": _preprocessing(model),
     "dtype": model.dtype,
     "code": provenance.code_version(),
+    **({"classes": model.outputs.sha256} if model.outputs else {}),
     **(model.own.facts() if model.own else {}),
   }
+
+
+def _preprocessing(model: LoadedModel) -> dict[str, Any]:
+  """The spec but for what another count of the same network may change."""
+  spec = dataclasses.asdict(model.spec)
+  del spec["gflops"]
+  return spec
 
 
 def check_finished(workdir: Workdir, listed: list[Cell]) -> None:

@@ -18,33 +18,36 @@ _EDGE = 25
 Answers = Mapping[str, np.ndarray]
 
 
-def difference(one: Answers, other: Answers) -> str:
+def difference(
+  one: Answers, other: Answers, tolerance: float = TOLERANCE
+) -> str:
   """How two answers differ, as words; empty where they are alike.
 
   Args:
     one: `logits` `[B, classes]`, or a detector's `boxes` `[B, N, 4]`, `scores`
       `[B, N]`, `classes` `[B, N]`, `valid` `[B, N]`.
     other: of the same inputs. Where it has fewer rows these alone are compared.
+    tolerance: share of the range, or of the largest, that may lie between them.
   """
   if one.keys() != other.keys():
     return f"it gave {', '.join(one)}, and now {', '.join(other)}"
   if "logits" in one:
-    return _of_logits(one["logits"], other["logits"])
+    return _of_logits(one["logits"], other["logits"], tolerance)
   for i, (first, second) in enumerate(zip(_pictures(one), _pictures(other))):
-    words = _of_detections(first, second)
+    words = _of_detections(first, second, tolerance)
     if words:
       return f"of picture {i + 1}, {words}"
   return ""
 
 
-def _of_logits(one: np.ndarray, other: np.ndarray) -> str:
+def _of_logits(one: np.ndarray, other: np.ndarray, tolerance: float) -> str:
   if one.shape[1:] != other.shape[1:]:
     return f"it gave {one.shape[1:]} logits, and now {other.shape[1:]}"
   rows = min(len(one), len(other))
   one, other = one[:rows].astype(np.float64), other[:rows].astype(np.float64)
   scale = np.ptp(one)
   # A model of one answer has no range: then its size, to rounding.
-  allowed = max(TOLERANCE * scale, 1e-6 * float(np.abs(one).max()))
+  allowed = max(tolerance * scale, 1e-6 * float(np.abs(one).max()))
   apart = float(np.abs(one - other).max())
   if apart <= allowed:
     return ""
@@ -61,10 +64,10 @@ def _pictures(answer: Answers) -> list[dict[str, np.ndarray]]:
   ]
 
 
-def _of_detections(one: Answers, other: Answers) -> str:
+def _of_detections(one: Answers, other: Answers, tolerance: float) -> str:
   """How the detections of one picture differ."""
   for first, second, when in ((one, other, "before"), (other, one, "now")):
-    lonely = np.asarray(~_partners(first, second).any(axis=1))
+    lonely = np.asarray(~_partners(first, second, tolerance).any(axis=1))
     if lonely.sum() > len(lonely) // _EDGE:
       i = int(np.argmax(lonely))
       return (
@@ -74,15 +77,15 @@ def _of_detections(one: Answers, other: Answers) -> str:
   return ""
 
 
-def _partners(one: Answers, other: Answers) -> np.ndarray:
+def _partners(one: Answers, other: Answers, tolerance: float) -> np.ndarray:
   """Which detections of two lists are alike: bool `[len(one), len(other)]`."""
   alike = one["classes"][:, None] == other["classes"][None]
   for key, axes in (("boxes", (2,)), ("scores", ())):
     size = max(float(np.abs(d[key]).max(initial=0)) for d in (one, other))
     apart = np.abs(one[key][:, None] - other[key][None]).max(axes)
-    alike &= apart <= TOLERANCE * size
+    alike &= apart <= tolerance * size
   if "masks" in one:
     for i, k in zip(*np.nonzero(alike)):
       apart = np.abs(one["masks"][i] - other["masks"][k]).mean()
-      alike[i, k] = apart <= TOLERANCE
+      alike[i, k] = apart <= tolerance
   return alike

@@ -10,15 +10,16 @@ import jax
 from jax.sharding import Mesh
 
 from robust_tfds import errors
-from robust_tfds import models
 from robust_tfds.corruptions import spec as corruption_spec
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import on_host
 from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import relabel
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import hosts
+from robust_tfds.eval.run import output_classes
 from robust_tfds.eval.run import own_models
 from robust_tfds.eval.run import probe
 from robust_tfds.eval.run import train
@@ -40,13 +41,15 @@ class LoadedModel:
     weights: sha256 of its variables.
     dtype: that it computes in.
     own: what else tells a user's own model from another; None of others.
+    outputs: what its outputs stand for; None: the classes, in their order.
   """
 
-  predictor: predict.Predictor | on_host.HostPredictor
+  predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
   spec: Any
   weights: str
   dtype: str
   own: own_models.OwnModel | None = None
+  outputs: output_classes.OutputClasses | None = None
 
 
 def load(
@@ -63,7 +66,7 @@ def load(
     UserError: a model of another label space, or a checkpoint that does not fit;
       a user's own that fails, answers otherwise than its spec says, or at random.
   """
-  entry, model = plan.models[label], plan.definitions[label]
+  entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
   variables = _variables(plan, label, model, workdir, host)
   weights = provenance.weights_sha256(variables)
@@ -76,12 +79,15 @@ def load(
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
     )
+  outputs = plan.outputs.get(label)
+  predictor = on_host.predictor(model, variables, mesh)
   return LoadedModel(
-    on_host.predictor(model, variables, mesh),
+    relabel.Predictor(predictor, outputs.relabelling) if outputs else predictor,
     model.spec,
     weights,
     entry.get("dtype") or "float32",
     own,
+    outputs,
   )
 
 
@@ -107,13 +113,11 @@ def _variables(
         data_dir=str(data_lib.data_dir(plan, workdir)),
       ),
     )
-  if plan.own(label) and not entry.get("checkpoint"):
+  if plan.own(label):
     return own_models.variables(label, model, jax.random.key(plan.seed))
-  return models.convert.load(
-    entry.name,
-    entry.checkpoint,
-    num_classes=model.spec.num_classes,
-  )
+  checkpoint = plan.definitions[label].checkpoint
+  assert checkpoint is not None  # plans have no model without weights
+  return checkpoint.variables
 
 
 def _source(name: str, model: Model) -> dict[str, str]:

@@ -17,6 +17,7 @@ from robust_tfds.corruptions import spec
 from robust_tfds.eval import tasks
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.run import definitions as definitions_lib
+from robust_tfds.eval.run import output_classes
 from robust_tfds.eval.run import settings
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.model import Model
@@ -32,17 +33,21 @@ class Plan:
     task: bound to this run's setting.
     conditions: clean first, then the corruptions in paper order.
     models: label -> its part of the config (`name`, `checkpoint`, `train`, ...).
-    definitions: label -> the model, without its weights.
+    definitions: label -> the model, and the weights of its checkpoint.
     given: label -> what was handed over, of models that are no names.
     config: the resolved config.
+    outputs: label -> what a model's outputs stand for, where a file says it.
   """
 
   task: base.Task
   conditions: Sequence[Condition]
   models: dict[str, Any]
-  definitions: Mapping[str, Model]
+  definitions: Mapping[str, definitions_lib.Definition]
   given: Mapping[str, definitions_lib.Given]
   config: ml_collections.ConfigDict
+  outputs: Mapping[str, output_classes.OutputClasses] = dataclasses.field(
+    default_factory=dict
+  )
 
   @property
   def dataset(self) -> str:
@@ -62,7 +67,11 @@ class Plan:
   def own(self, label: str) -> bool:
     """Whether a model is the user's, not one of the catalogue."""
     name = self.models[label].name
-    return ":" in name or self.definitions[label].elsewhere
+    return ":" in name or self.model(label).elsewhere
+
+  def model(self, label: str) -> Model:
+    """A model of the run, as it is shown pictures."""
+    return self.definitions[label].model
 
   @property
   def cells(self) -> list[tuple[str, Condition]]:
@@ -120,11 +129,13 @@ def make(
   settings.check(config)
   _check_paths(config.data)
   given = given or {}
+  early = task_of(_before_crop(config))
+  settings.check_keys(early)
+  _conditions(early)  # refused before a checkpoint is read
   kind = tasks.get(config.get("task", "classification")).model_kind
   defined = definitions_lib.define(_entries(config), given, kind)
   config = _with_crop(config, defined)
   task = task_of(config)
-  settings.check_keys(task)
   listed = _conditions(task)
   labelled = _entries(config)
   task.check_baseline(list(labelled))
@@ -133,6 +144,7 @@ def make(
   for label in labelled:
     _check_weights(plan, label)
   _check_sets(plan)
+  plan = dataclasses.replace(plan, outputs=_outputs(plan))
   _check_label_spaces(plan)
   if task.setting.fly and any(c.name == "frost" for c in listed):
     frost_pictures.check(config.data.get("frost_dir") or None)
@@ -190,8 +202,19 @@ def _check_set_kind(config: ml_collections.ConfigDict) -> None:
     )
 
 
+def _before_crop(
+  config: ml_collections.ConfigDict,
+) -> ml_collections.ConfigDict:
+  """The config with the set's own crop in place of `geometry=model`."""
+  early = ml_collections.ConfigDict(config.to_dict())
+  if early.data.get("geometry") == "model":
+    early.data.geometry = ""
+  return early
+
+
 def _with_crop(
-  config: ml_collections.ConfigDict, defined: Mapping[str, Model]
+  config: ml_collections.ConfigDict,
+  defined: Mapping[str, definitions_lib.Definition],
 ) -> ml_collections.ConfigDict:
   """The config with the models' crop rule in place of `geometry=model`.
 
@@ -199,7 +222,7 @@ def _with_crop(
   """
   if config.data.get("geometry") != "model":
     return config
-  rules = {model.spec.geometry for model in defined.values()}
+  rules = {each.model.spec.geometry for each in defined.values()}
   if len(rules) != 1:
     raise errors.UserError(
       "config.data.geometry=model needs models of one geometry, got"
@@ -251,9 +274,7 @@ def model_classes(config: ml_collections.ConfigDict) -> tuple[int, ...]:
   Raises:
     UserError: an unknown dataset or task, or settings that they refuse.
   """
-  config = ml_collections.ConfigDict(config.to_dict())
-  if config.data.get("geometry") == "model":
-    config.data.geometry = ""
+  config = _before_crop(config)
   task = task_of(config)
   builder = _clean_builder(Plan(task, [Condition()], {}, {}, {}, config))
   classes = task.label_feature(builder.info.features).num_classes
@@ -267,11 +288,40 @@ def _clean_builder(plan: Plan) -> Any:
   return datasets.builder(plan.dataset, config, **plan.options(codec))
 
 
+def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
+  """Of the models whose entries name a file of classes."""
+  from robust_tfds import datasets
+
+  files = {k: e.classes for k, e in plan.models.items() if e.get("classes")}
+  if files and "label_space" in plan.task.own_keys:
+    raise errors.UserError(
+      f"{next(iter(files))}: config.model.classes is not read by task"
+      f" {plan.task.facts.task}, which groups a model's outputs by a label map:"
+      " set config.data.label_space to a JSON file whose members are your"
+      " model's outputs."
+    )
+  if not files:
+    return {}
+  feature = plan.task.label_feature(_clean_builder(plan).info.features)
+  names = datasets.builder_class(plan.dataset).class_names(
+    plan.config.data.get("manual_dir") or ""
+  )
+  return {
+    label: output_classes.read(
+      file,
+      names,
+      feature.num_classes,
+      plan.model(label).spec.num_classes,
+    )
+    for label, file in files.items()
+  }
+
+
 def _check_label_spaces(plan: Plan) -> None:
   """Refuses models of other classes than the data's."""
   builder = _clean_builder(plan)
-  for label, model in plan.definitions.items():
-    check_classes(plan, label, model.spec, builder)
+  for label in plan.models:
+    check_classes(plan, label, plan.model(label).spec, builder)
 
 
 def _entries(config: ml_collections.ConfigDict) -> dict[str, Any]:
@@ -290,16 +340,12 @@ def _check_weights(plan: Plan, label: str) -> None:
   entry, given = plan.models[label], plan.given.get(label)
   if entry.get("train"):
     _check_train(label, entry.train)
-  checkpoint = entry.get("checkpoint", "")
-  if checkpoint and not paths.exist([paths.of(checkpoint)])[0]:
-    raise FileNotFoundError(
-      f"Checkpoint of {label}: {checkpoint} does not exist."
-    )
   brought = plan.own(label) or (given and given.variables is not None)
-  if not checkpoint and not entry.get("train") and not brought:
+  if not entry.get("checkpoint") and not entry.get("train") and not brought:
     raise errors.UserError(
       f"Model {label} has neither a checkpoint nor a training recipe; set"
-      " --config.model.checkpoint=FILE (see models/convert)."
+      " --config.model.checkpoint=FILE (see models/convert), or give evaluate"
+      " checkpoint= or variables=."
     )
 
 
@@ -329,12 +375,15 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
   Raises:
     UserError: says both counts.
   """
+  if label in plan.outputs:
+    return
   classes = plan.task.label_feature(builder.info.features).num_classes
   if spec.num_classes not in plan.task.model_classes(classes):
     raise errors.UserError(
       f"Wrong label space: {label} has {spec.num_classes} classes"
       f" ({spec.label_space}), {builder.info.name} has {classes}. Use a model of"
-      " that label space."
+      " that label space, or say in a file what its outputs stand for"
+      " (config.model.classes)."
     )
 
 

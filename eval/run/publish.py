@@ -274,7 +274,7 @@ class _Pictures:
 
 def _gflops(plan: Plan) -> dict[str, float]:
   """Of the models whose specs know."""
-  specs = {label: model.spec for label, model in plan.definitions.items()}
+  specs = {label: plan.model(label).spec for label in plan.models}
   return {label: s.gflops for label, s in specs.items() if s.gflops}
 
 

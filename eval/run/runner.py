@@ -238,8 +238,8 @@ class Runner:
       loaded[label] = models_lib.load(
         self.plan, label, clean, self.workdir, self.mesh, self.host
       )
-      if route := self.plan.definitions[label].route:
-        self._say(f"{label}: {route}")
+      for words in self.plan.definitions[label].said:
+        self._say(f"{label}: {words}")
     truth = hosts.on_first_host(self.host, "truth", self._truth)
     cells = self._cells(loaded, self._chosen)
     if self.host.index == 0:

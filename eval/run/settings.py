@@ -26,6 +26,7 @@ from typing_extensions import is_typeddict
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.run import model_keys
 from robust_tfds.eval.tasks import base
 
 
@@ -103,6 +104,10 @@ _Levels = Annotated[
   pydantic.AfterValidator(_listed),
   pydantic.Field(description="whole numbers, at least one and none twice"),
 ]
+_Spec = Annotated[
+  dict[str, Any],
+  pydantic.Field(description="fields of the model's spec"),
+]
 # Keys of `data` that not every task reads: `Task.condition_keys`, `own_keys`.
 _OF_SOME_TASKS = frozenset(
   {
@@ -146,6 +151,8 @@ class _Model(TypedDict, total=False):
   allow_random: _Flag
   short_px: _Positive
   long_px: _Positive
+  spec: _Spec
+  classes: _Path
   train: _Train
 
 
@@ -211,11 +218,21 @@ def check(config: ml_collections.ConfigDict) -> None:
   except pydantic.ValidationError as e:
     first = e.errors(include_url=False, include_context=False)[0]
     raise _refusal(first["type"], _keys(first["loc"]), values) from e
+  _check_specs(values)
   if values.get("model") and values.get("models"):
     raise errors.UserError(
       "config.model and config.models are both set, and a run reads one of them:"
       " put all models into config.models."
     )
+
+
+def _check_specs(values: Mapping[str, Any]) -> None:
+  """Of every model: its spec's fields."""
+  entries = {"config.model": values.get("model", {})}
+  for label, entry in values.get("models", {}).items():
+    entries[f"config.models.{label}"] = entry
+  for path, entry in entries.items():
+    model_keys.check(entry, path)
 
 
 def check_keys(task: base.Task) -> None:

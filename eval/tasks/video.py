@@ -242,7 +242,9 @@ def reduce(logits: jax.Array) -> dict[str, jax.Array]:
     logits: float32 `[B, views, classes]`.
   """
   chance = jax.nn.softmax(logits, axis=-1).mean(axis=1)
-  return top_k.reduce(jnp.log(jnp.maximum(chance, 1e-30)))
+  mean = jnp.log(jnp.maximum(chance, 1e-30))
+  never = jnp.isneginf(logits).all(axis=1)
+  return top_k.reduce(jnp.where(never, -jnp.inf, mean))
 
 
 def _shift_rows(

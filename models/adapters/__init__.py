@@ -19,7 +19,9 @@ import os
 import pkgutil
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
+from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -29,10 +31,19 @@ from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds.models import answers
 from robust_tfds.models import arguments
+from robust_tfds.models.detection import by_picture
+from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import ModelSpec
 
-Forward = Callable[[Any, jax.Array], Any]
+# What JAX raises where a function needs the numbers that it has not yet.
+_NOT_TRACEABLE = (
+  jax.errors.ConcretizationTypeError,
+  jax.errors.NonConcreteBooleanIndexError,
+  jax.errors.TracerArrayConversionError,
+  jax.errors.TracerIntegerConversionError,
+)
+_PREPROCESSING = ("channel_order", "scale", "mean", "std")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -65,6 +76,7 @@ class FromElsewhere(Model):
 
   def __post_init__(self) -> None:
     """Refuses a function, spec or name that is none."""
+    # `callable` is a file of this folder.
     if not builtins.callable(self.function):
       raise errors.UserError(
         f"{self.name}: got a {type(self.function).__name__}, expected a"
@@ -83,15 +95,38 @@ class FromElsewhere(Model):
     if self.code is None:
       object.__setattr__(self, "code", self.function)
 
-  @property
-  def batch_rows(self) -> int | None:
-    """`rows`."""
-    return self.rows
-
   def init(self, key: jax.Array) -> Any:
     """The weights that it came with; `key` is not needed."""
     del key
     return self.variables
+
+  def _alternatives(self) -> tuple[dict[str, Any], ...]:
+    """How it could be called instead, the nearest first."""
+    return ({"channels_first": not self.channels_first},)
+
+  def _advised(self, call: Callable[[Self], Any]) -> Any:
+    """What a call of it gives.
+
+    Raises:
+      UserError: it fails, or its answer is refused, and called in another way
+        it would answer: says which.
+      Exception: whatever else it raised.
+    """
+    try:
+      return call(self)
+    except OSError:  # a service that is gone: no matter of how it is called
+      raise
+    except Exception as error:
+      for change in self._alternatives():
+        if _answers(call, dataclasses.replace(self, **change)):
+          options = ", ".join(f"{key}={value}" for key, value in change.items())
+          kind = "on_host" if self.on_host else "callable"
+          raise errors.UserError(
+            f"{self.name}: {errors.of_user(error)}. It answers as it should with"
+            f" {options}: give that to its adapter, of a function"
+            f" adapters.get({kind!r})(function, spec, {options})."
+          ) from error
+      raise
 
 
 class Adapted(FromElsewhere):
@@ -102,7 +137,7 @@ class Adapted(FromElsewhere):
   """
 
   def apply(
-    self, variables: Any, batch: jax.typing.ArrayLike, *sizes: Any
+    self, variables: Any, batch: jax.typing.ArrayLike, sizes: Any = None
   ) -> Any:
     """Logits of a batch; of detectors, detections.
 
@@ -111,45 +146,59 @@ class Adapted(FromElsewhere):
       batch: `[B, H, W, 3]`, of clips `[B, T, H, W, 3]`; uint8 RGB in 0..255,
         which is preprocessed first, or float pixels that already are. Of
         detectors uint8 canvases.
-      *sizes: of detectors int32 `[B, 2]`, the valid (height, width) of each
-        canvas.
+      sizes: of detectors int32 `[B, 2]`, the valid (height, width) of each
+        canvas; None: all of it.
 
     Returns:
       float32 `[B, num_classes]`; of detectors `boxes`, `scores`, `classes`,
       `valid` and perhaps `masks`, see `models.detection.detector.Detector.apply`.
 
     Raises:
-      UserError: a batch that the spec does not fit, or an answer of another
-        shape or dtype.
+      UserError: a batch that the spec does not fit, a function that JAX cannot
+        trace, or an answer of another shape or dtype.
     """
     if self.kind == "detection":
       images = arguments.batch(self.name, batch)
-      answer = self.function(variables, images, jnp.asarray(*sizes))
-      return answers.detections(self.name, answer, len(images))
+      if sizes is None:
+        sizes = np.tile(images.shape[1:3], (len(images), 1))
+      canvases = arguments.canvases(self.name, images, sizes)
+      answer = self._called(variables, *canvases)
+      return answers.detections(self.name, answer, len(canvases[0]))
     pixels = self.pixels(batch)
-    answer = self._in_rows(variables, pixels)
-    return answers.logits(
-      self.name, answer, pixels.shape[0], self.spec.num_classes
-    )
+    return self._advised(lambda model: model._logits(variables, pixels))
 
-  def _in_rows(self, variables: Any, pixels: jax.Array) -> Any:
-    """The answer to batches of `rows` each, put together."""
+  def _logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
+    """Of preprocessed pixels, checked; `rows` at once."""
     if self.channels_first:
       pixels = jnp.moveaxis(pixels, -1, 1)
     count = len(pixels)
     if self.rows is None or self.rows == count:
-      return self._answer(variables, pixels)
+      return self._of_part(variables, pixels)
     parts = -(-count // self.rows)
     # Repeated pictures, as blank ones might be what a model cannot scale.
-    padding = [(0, parts * self.rows - count), *[(0, 0)] * (pixels.ndim - 1)]
-    padded = jnp.pad(pixels, padding, mode="wrap")
-    split = padded.reshape(parts, self.rows, *pixels.shape[1:])
-    whole = jax.lax.map(lambda part: self._answer(variables, part), split)
+    places = np.arange(parts * self.rows) % count
+    split = pixels[places].reshape(parts, self.rows, *pixels.shape[1:])
+    whole = jax.lax.map(lambda part: self._of_part(variables, part), split)
     return whole.reshape(-1, *whole.shape[2:])[:count]
 
-  def _answer(self, variables: Any, pixels: jax.Array) -> Any:
-    answer = self.function(variables, pixels)
-    return answers.output_of(self.name, answer, self.output)
+  def _of_part(self, variables: Any, pixels: jax.Array) -> jax.Array:
+    answer = self._called(variables, pixels)
+    answer = answers.output_of(self.name, answer, self.output)
+    return answers.logits(self.name, answer, len(pixels), self.spec.num_classes)
+
+  def _called(self, variables: Any, *batch: jax.Array) -> Any:
+    try:
+      return self.function(variables, *batch)
+    except Exception as error:
+      # Other frameworks raise what they like at an array without numbers.
+      if not (isinstance(error, _NOT_TRACEABLE) or "Tracer" in str(error)):
+        raise
+      raise errors.UserError(
+        f"{self.name} cannot be traced by JAX: {errors.of_user(error)}. It is"
+        " made of numpy or of another framework, or asks for the numbers while"
+        " it is built. Wrap it with adapters.get('on_host')(function, spec),"
+        " which gives it uint8 numpy arrays."
+      ) from error
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -158,7 +207,7 @@ class OnHost(FromElsewhere):
 
   The batch is uint8 `[B, H, W, 3]` (clips `[B, T, H, W, 3]`). Detectors get one
   uint8 picture `[h, w, 3]` of its own size and answer with `boxes`, `scores`,
-  `classes`.
+  `classes`, see `models.detection.by_picture`.
 
   Attributes:
     preprocessed: whether it takes float32 pixels, preprocessed by the spec.
@@ -171,34 +220,69 @@ class OnHost(FromElsewhere):
     """It is."""
     return True
 
-  def apply(self, variables: Any, batch: Any, *sizes: Any) -> Any:
-    """As `Adapted.apply`, in numpy."""
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """As of any model, but refuses what the function would not see.
+
+    Raises:
+      UserError: a field of the preprocessing, which the function does itself.
+    """
+    unseen = [name for name in _PREPROCESSING if name in fields]
+    if unseen and not self.preprocessed:
+      raise errors.UserError(
+        f"{self.name} takes uint8 pixels and preprocesses them itself: spec."
+        f"{unseen[0]} would change nothing. Change your function, or make it one"
+        " of preprocessed pixels (preprocessed=True)."
+      )
+    return super().with_fields(fields)
+
+  def apply(self, variables: Any, batch: Any, sizes: Any = None) -> Any:
+    """As `Adapted.apply`, in numpy, of uint8 alone."""
     del variables
-    images = np.asarray(arguments.numpy_batch(self.name, batch))
+    images = arguments.numpy_batch(self.name, batch)
+    if isinstance(self.spec, DetectorSpec):
+      return by_picture.detections(
+        self.name, self.spec, self.function, images, sizes
+      )
     self.spec.check_shape(self.name, images.shape)
+    return self._advised(lambda model: model._logits(images))
+
+  def _alternatives(self) -> tuple[dict[str, Any], ...]:
+    first, prepared = not self.channels_first, not self.preprocessed
+    return (
+      {"channels_first": first},
+      {"preprocessed": prepared},
+      {"channels_first": first, "preprocessed": prepared},
+    )
+
+  def _logits(self, images: np.ndarray) -> np.ndarray:
+    """Of uint8 pixels, checked; `rows` at once."""
     pixels = (
       self.spec.normalize_on_host(images) if self.preprocessed else images
     )
     if self.channels_first:
       pixels = np.ascontiguousarray(np.moveaxis(pixels, -1, 1))
-    return answers.numpy_logits(
-      self.name, self._in_rows(pixels), len(images), self.spec.num_classes
-    )
-
-  def _in_rows(self, pixels: np.ndarray) -> Any:
     count = len(pixels)
     if self.rows is None or self.rows == count:
-      return self._answer(pixels)
+      return self._of_part(pixels)
     places = np.arange(-(-count // self.rows) * self.rows) % count
-    parts = [
-      np.asarray(self._answer(pixels[part]))
-      for part in places.reshape(-1, self.rows)
-    ]
-    return np.concatenate(parts)[:count]
+    parts = places.reshape(-1, self.rows)
+    return np.concatenate([self._of_part(pixels[p]) for p in parts])[:count]
 
-  def _answer(self, pixels: np.ndarray) -> Any:
+  def _of_part(self, pixels: np.ndarray) -> np.ndarray:
     answer = self.function(pixels)
-    return answers.output_of(self.name, answer, self.output)
+    answer = answers.output_of(self.name, answer, self.output)
+    return answers.numpy_logits(
+      self.name, answer, len(pixels), self.spec.num_classes
+    )
+
+
+def _answers(call: Callable[[Any], Any], model: FromElsewhere) -> bool:
+  """Whether a model that is called otherwise answers as it should."""
+  try:
+    call(model)
+  except Exception:  # a guess that did not fit: the first error is said
+    return False
+  return True
 
 
 @contextlib.contextmanager

@@ -24,16 +24,18 @@ def adapt(
   output: str | int | None = None,
   rows: int | None = None,
 ) -> OnHost:
-  """Wraps `function(batch) -> logits`.
+  """Wraps `function(batch) -> logits`, or a detector's function of a picture.
 
   It is called in one thread, in the order of the data, while the devices make
   the next batch. Batches have one size.
 
   Args:
-    function: uint8 `[B, H, W, 3]` RGB -> real `[B, classes]`, larger for
-      likelier classes; of a `VideoSpec` clips `[B, T, H, W, 3]`; of a
-      `DetectorSpec` one picture uint8 `[h, w, 3]` -> `boxes`, `scores`,
-      `classes`.
+    function: uint8 `[B, H, W, 3]` RGB -> float `[B, classes]`, larger for
+      likelier classes; of a `VideoSpec` clips `[B, T, H, W, 3]`. Of a
+      `DetectorSpec` one uint8 picture `[h, w, 3]` of its own size -> a dict of
+      `boxes` `[n, 4]` (x1, y1, x2, y2 in px), `scores` `[n]` and `classes`
+      `[n]` in 0..num_classes-1; n may differ from picture to picture and be 0,
+      and of more than `spec.detections` the best are taken.
     spec: what it expects and answers.
     name: what reports call it.
     preprocessed: give it float32 pixels as the spec says, not uint8.

@@ -117,4 +117,10 @@ class Network(nnx.Module):
     return jnp.concatenate(parts, axis=-1)
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  paper="Ioffe & Szegedy 2015, Batch Normalization, arXiv:1502.03167",
+)

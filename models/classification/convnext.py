@@ -160,4 +160,10 @@ class Network(nnx.Module):
     return self.head(self.stages(self.stem(x)))
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  paper="Liu et al. 2022, A ConvNet for the 2020s, arXiv:2201.03545",
+)

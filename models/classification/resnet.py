@@ -213,4 +213,22 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(x))
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  paper={
+    "wide_resnet*": (
+      "Zagoruyko & Komodakis 2016, Wide Residual Networks, arXiv:1605.07146"
+    ),
+    "resnext*": (
+      "Xie et al. 2017, Aggregated Residual Transformations for "
+      "Deep Neural Networks, arXiv:1611.05431"
+    ),
+    "*": (
+      "He et al. 2016, Deep Residual Learning for Image "
+      "Recognition, arXiv:1512.03385"
+    ),
+  },
+)

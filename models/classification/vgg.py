@@ -97,4 +97,13 @@ class Network(nnx.Module):
     return self.classifier(layers.flatten_as_torch(x))
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  paper=(
+    "Simonyan & Zisserman 2015, Very Deep Convolutional Networks "
+    "for Large-Scale Image Recognition, arXiv:1409.1556"
+  ),
+)

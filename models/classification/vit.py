@@ -1,19 +1,27 @@
-"""Vision transformers (Dosovitskiy et al. 2021, arXiv:2010.11929).
+"""Vision transformers (Dosovitskiy et al. 2021, arXiv:2010.11929) and DeiT.
 
 `vit_b_16` and its like are torchvision's; `vit_base_patch16_224` and its like
-timm's. The networks are the same but for the preprocessing.
+timm's, ported from the checkpoints of "How to train your ViT" (Steiner et al.
+2022, arXiv:2106.10270). `deit_...` are Touvron et al. 2021 (arXiv:2012.12877),
+with a second token and head where `distilled`; `deit3_...` Touvron et al. 2022
+(arXiv:2204.07118), with layer scale. The networks differ in little else.
+
+A model takes pictures of one size, `spec.input_px`. Positions of a checkpoint
+of another size are interpolated when it is loaded (`positions.fit`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds.models import layers
+from robust_tfds.models import positions
+from robust_tfds.models import qkv
 from robust_tfds.models.family import Family
 from robust_tfds.models.family import Rules
 from robust_tfds.models.spec import Spec
@@ -22,36 +30,129 @@ from robust_tfds.models.spec import Variant
 _TORCHVISION = Spec(
   flexible=False, source="torchvision 0.28 vision_transformer.py"
 )
-_TIMM = Spec(
-  # timm 1.0.31: crop_pct 0.9 of 224, bicubic, statistics 0.5.
+# torchvision's SWAG weights (Singh et al. 2022, arXiv:2201.08371).
+_SWAG = dataclasses.replace(
+  _TORCHVISION, resize_px=224, interpolation="bicubic"
+)
+# timm 1.0.31: crop_pct 0.9 of 224 px, 1.0 of 384 px.
+_DEIT = Spec(
   resize_px=248,
   interpolation="bicubic",
+  flexible=False,
+  weights="deit",
+  source="timm 1.0.31 deit.py (fb_in1k)",
+)
+_TIMM = dataclasses.replace(
+  _DEIT,
   mean=(0.5, 0.5, 0.5),
   std=(0.5, 0.5, 0.5),
-  flexible=False,
   weights="timm",
   source="timm 1.0.31 vision_transformer.py (augreg)",
 )
+# Width, blocks, heads.
+_TINY, _SMALL, _MEDIUM = (192, 12, 3), (384, 12, 6), (512, 12, 8)
+_BASE, _LARGE, _HUGE = (768, 12, 12), (1024, 24, 16), (1280, 32, 16)
+_WIDE_PX = 384
 
 
 def _variant(
-  spec: Spec, parameters: int, patch: int, width: int, depth: int, heads: int
+  spec: Spec,
+  size: tuple[int, int, int],
+  patch: int,
+  parameters: int,
+  side: int = 224,
+  **others: bool,
 ) -> Variant:
+  if side != spec.input_px:
+    spec = dataclasses.replace(spec, input_px=side, resize_px=side)
   spec = dataclasses.replace(spec, parameters=parameters)
+  width, depth, heads = size
   options = {"patch": patch, "width": width, "depth": depth, "heads": heads}
-  return Variant(spec, {"side": spec.input_px, **options})
+  return Variant(spec, {"side": side, **options, **others})
+
+
+def _both(
+  stem: str,
+  spec: Spec,
+  size: tuple[int, int, int],
+  patch: int,
+  parameters: tuple[int, int],
+  **others: bool,
+) -> dict[str, Variant]:
+  """A network for pictures of 224 px and of 384 px."""
+  return {
+    f"{stem}_patch{patch}_{side}": _variant(
+      spec, size, patch, count, side, **others
+    )
+    for side, count in zip((224, _WIDE_PX), parameters, strict=True)
+  }
 
 
 _L16 = dataclasses.replace(_TORCHVISION, resize_px=242)
+_DEIT3 = {"layer_scale": True, "class_position": False}
 VARIANTS = {
-  "vit_b_16": _variant(_TORCHVISION, 86_567_656, 16, 768, 12, 12),
-  "vit_b_32": _variant(_TORCHVISION, 88_224_232, 32, 768, 12, 12),
-  "vit_l_16": _variant(_L16, 304_326_632, 16, 1024, 24, 16),
-  "vit_l_32": _variant(_TORCHVISION, 306_535_400, 32, 1024, 24, 16),
-  "vit_tiny_patch16_224": _variant(_TIMM, 5_717_416, 16, 192, 12, 3),
-  "vit_small_patch16_224": _variant(_TIMM, 22_050_664, 16, 384, 12, 6),
-  "vit_base_patch16_224": _variant(_TIMM, 86_567_656, 16, 768, 12, 12),
+  "vit_b_16": _variant(_TORCHVISION, _BASE, 16, 86_567_656),
+  "vit_b_16_384": _variant(_SWAG, _BASE, 16, 86_859_496, 384),
+  "vit_b_32": _variant(_TORCHVISION, _BASE, 32, 88_224_232),
+  "vit_l_16": _variant(_L16, _LARGE, 16, 304_326_632),
+  "vit_l_16_512": _variant(_SWAG, _LARGE, 16, 305_174_504, 512),
+  "vit_l_32": _variant(_TORCHVISION, _LARGE, 32, 306_535_400),
+  "vit_h_14": _variant(_SWAG, _HUGE, 14, 632_045_800),
+  "vit_h_14_518": _variant(_SWAG, _HUGE, 14, 633_470_440, 518),
+  **_both("vit_tiny", _TIMM, _TINY, 16, (5_717_416, 5_790_376)),
+  **_both("vit_small", _TIMM, _SMALL, 32, (22_878_952, 22_915_432)),
+  **_both("vit_small", _TIMM, _SMALL, 16, (22_050_664, 22_196_584)),
+  "vit_small_patch8_224": _variant(_TIMM, _SMALL, 8, 22_055_272),
+  **_both("vit_base", _TIMM, _BASE, 32, (88_224_232, 88_297_192)),
+  **_both("vit_base", _TIMM, _BASE, 16, (86_567_656, 86_859_496)),
+  "vit_base_patch8_224": _variant(_TIMM, _BASE, 8, 86_576_872),
+  **_both("vit_large", _TIMM, _LARGE, 32, (306_535_400, 306_632_680)),
+  **_both("vit_large", _TIMM, _LARGE, 16, (304_326_632, 304_715_752)),
+  "vit_large_patch14_224": _variant(_TIMM, _LARGE, 14, 304_203_752),
+  "vit_huge_patch14_224": _variant(_TIMM, _HUGE, 14, 632_045_800),
+  "deit_tiny_patch16_224": _variant(_DEIT, _TINY, 16, 5_717_416),
+  "deit_small_patch16_224": _variant(_DEIT, _SMALL, 16, 22_050_664),
+  **_both("deit_base", _DEIT, _BASE, 16, (86_567_656, 86_859_496)),
+  "deit_tiny_distilled_patch16_224": _variant(
+    _DEIT, _TINY, 16, 5_910_800, distilled=True
+  ),
+  "deit_small_distilled_patch16_224": _variant(
+    _DEIT, _SMALL, 16, 22_436_432, distilled=True
+  ),
+  **_both(
+    "deit_base_distilled",
+    _DEIT,
+    _BASE,
+    16,
+    (87_338_192, 87_630_032),
+    distilled=True,
+  ),
+  **_both("deit3_small", _DEIT, _SMALL, 16, (22_059_496, 22_205_416), **_DEIT3),
+  "deit3_medium_patch16_224": _variant(
+    _DEIT, _MEDIUM, 16, 38_849_512, **_DEIT3
+  ),
+  **_both("deit3_base", _DEIT, _BASE, 16, (86_585_320, 86_877_160), **_DEIT3),
+  **_both(
+    "deit3_large", _DEIT, _LARGE, 16, (304_374_760, 304_763_880), **_DEIT3
+  ),
+  "deit3_huge_patch14_224": _variant(_DEIT, _HUGE, 14, 632_126_440, **_DEIT3),
 }
+# HF's names are of transformers 4; transformers 5 calls some otherwise in
+# memory. Both with q, k and v already joined.
+HF_BLOCKS: Rules = (
+  (r"\.layernorm_before\.", ".norm1."),
+  (r"\.layernorm_after\.", ".norm2."),
+  (r"\.attention\.(?:output\.dense|o_proj)\.", ".attn.proj."),
+  (r"\.intermediate\.dense\.", ".mlp.fc1."),
+  (r"\.output\.dense\.", ".mlp.fc2."),
+)
+HF_EMBEDDINGS: Rules = (
+  (r"^embeddings\.patch_embeddings\.projection\.", "patch_embed.proj."),
+  (r"^embeddings\.cls_token$", "cls_token"),
+  (r"^embeddings\.position_embeddings$", "pos_embed"),
+  (r"^(?:encoder\.layer|layers)\.", "blocks."),
+  (r"^layernorm\.", "norm."),
+)
 CHECKPOINTS: dict[str, Rules] = {
   "torchvision": (
     (r"^class_token$", "cls_token"),
@@ -67,11 +168,39 @@ CHECKPOINTS: dict[str, Rules] = {
     (r"^heads\.head\.", "head."),
   ),
   "timm": (),
+  # The authors' own files too; they call layer scale `gamma_1`.
+  "deit": ((r"\.gamma_([12])$", r".ls\1.gamma"),),
+  "hf": (
+    (r"^(?:vit|deit)\.", ""),
+    *HF_EMBEDDINGS,
+    *HF_BLOCKS,
+    (r"^embeddings\.distillation_token$", "dist_token"),
+    (r"^(?:cls_)?classifier\.", "head."),
+    (r"^distillation_classifier\.", "head_dist."),
+  ),
+  # google-research/vision_transformer ("augreg") and big_vision.
+  "big_vision": (
+    *qkv.FLAX_NAMES,
+    (r"^cls$", "cls_token"),
+    (r"^(?:Transformer\.posembed_input\.)?pos_embedding$", "pos_embed"),
+    (r"^embedding\.", "patch_embed.proj."),
+    (r"^Transformer\.encoder_norm\.", "norm."),
+    (r"^Transformer\.encoderblock_(\d+)\.", r"blocks.\1."),
+    (r"\.LayerNorm_0\.", ".norm1."),
+    (r"\.LayerNorm_[12]\.", ".norm2."),
+    (r"\.MultiHeadDotProductAttention_\d\.qkv\.", ".attn.qkv."),
+    (r"\.MultiHeadDotProductAttention_\d\.out\.", ".attn.proj."),
+    (r"\.MlpBlock_\d\.Dense_0\.", ".mlp.fc1."),
+    (r"\.MlpBlock_\d\.Dense_1\.", ".mlp.fc2."),
+  ),
 }
 ORACLES = {
-  name: f"{variant.spec.weights}:{name}" for name, variant in VARIANTS.items()
+  name: f"torchvision:{'_'.join(name.split('_')[:3])}"
+  if variant.spec.weights == "torchvision"
+  else f"timm:{name}"
+  for name, variant in VARIANTS.items()
 }
-_EPSILON = 1e-6  # of every layer norm, in both libraries
+EPSILON = 1e-6  # of every layer norm, in both libraries
 
 
 class Attention(nnx.Module):
@@ -86,8 +215,8 @@ class Attention(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, tokens, width]` -> the same."""
     batch, tokens, width = x.shape
-    qkv = self.qkv(x).reshape(batch, tokens, 3, self.heads, -1)
-    query, key, value = qkv[:, :, 0], qkv[:, :, 1], qkv[:, :, 2]
+    parts = self.qkv(x).reshape(batch, tokens, 3, self.heads, -1)
+    query, key, value = parts[:, :, 0], parts[:, :, 1], parts[:, :, 2]
     scale = (width // self.heads) ** -0.5
     scores = jnp.einsum("bqhd,bkhd->bhqk", query * scale, key)
     weights = jax.nn.softmax(scores.astype(jnp.float32)).astype(x.dtype)
@@ -95,28 +224,56 @@ class Attention(nnx.Module):
     return self.proj(mixed.reshape(batch, tokens, width))
 
 
+class Scale(nnx.Module):
+  """A factor per channel (Touvron et al. 2021, arXiv:2103.17239)."""
+
+  def __init__(self, width: int):
+    """As the published networks begin: 1e-5."""
+    self.gamma = nnx.Param(jnp.full(width, 1e-5))
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[..., width]` -> the same."""
+    return x * self.gamma[...].astype(x.dtype)
+
+
 class Block(nnx.Module):
   """Attention and MLP, each on the normalised residual stream."""
 
-  def __init__(self, width: int, heads: int, *, rngs: nnx.Rngs):
-    """The MLP is four times as wide."""
-    norm = functools.partial(layers.LayerNorm, rngs=rngs)
-    self.norm1, self.norm2 = norm(width, _EPSILON), norm(width, _EPSILON)
+  def __init__(
+    self,
+    width: int,
+    heads: int,
+    *,
+    layer_scale: bool = False,
+    epsilon: float = EPSILON,
+    mlp: Callable[..., nnx.Module] = layers.Mlp,
+    rngs: nnx.Rngs,
+  ):
+    """`mlp` takes the widths before, inside (four times as wide) and after."""
+    self.norm1 = layers.LayerNorm(width, epsilon, rngs=rngs)
     self.attn = Attention(width, heads, rngs=rngs)
-    self.mlp = layers.Mlp(width, 4 * width, width, rngs=rngs)
+    self.norm2 = layers.LayerNorm(width, epsilon, rngs=rngs)
+    self.mlp = mlp(width, 4 * width, width, rngs=rngs)
+    self.scales = layer_scale
+    if layer_scale:
+      self.ls1, self.ls2 = Scale(width), Scale(width)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, tokens, width]` -> the same."""
-    x = x + self.attn(self.norm1(x))
-    return x + self.mlp(self.norm2(x))
+    step = self.attn(self.norm1(x))
+    x = x + (self.ls1(step) if self.scales else step)
+    step = self.mlp(self.norm2(x))
+    return x + (self.ls2(step) if self.scales else step)
 
 
 class Embed(nnx.Module):
   """Cuts a picture into patches and projects each."""
 
-  def __init__(self, patch: int, width: int, *, rngs: nnx.Rngs):
+  def __init__(
+    self, patch: int, width: int, *, bias: bool = True, rngs: nnx.Rngs
+  ):
     """`patch` is a patch's side in pixels."""
-    self.proj = layers.conv(3, width, patch, patch, rngs=rngs)
+    self.proj = layers.conv(3, width, patch, patch, bias=bias, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, 3]` -> `[B, patches, width]`, row by row."""
@@ -125,7 +282,7 @@ class Embed(nnx.Module):
 
 
 class Network(nnx.Module):
-  """Patches and a class token through `depth` blocks; a head on the token."""
+  """Patches and one or two tokens through `depth` blocks; a head on each."""
 
   def __init__(
     self,
@@ -135,29 +292,86 @@ class Network(nnx.Module):
     width: int,
     depth: int,
     heads: int,
+    distilled: bool = False,
+    layer_scale: bool = False,
+    class_position: bool = True,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`side` and `patch` in pixels; `heads` share `width`."""
-    tokens = (side // patch) ** 2 + 1
+    """Builds the blocks.
+
+    Args:
+      side: of a picture, in px.
+      patch: side of a patch, in px.
+      width: numbers of a token, shared by the heads.
+      depth: how many blocks.
+      heads: of an attention.
+      distilled: whether there is DeiT's second token, with a head of its own.
+      layer_scale: whether what a block adds is scaled.
+      class_position: whether the class token has a position.
+      num_classes: of each head.
+      rngs: of the first weights.
+    """
+    patches = positions.grid(side, patch) ** 2
+    tokens = patches + (1 + distilled if class_position else 0)
     draw = jax.nn.initializers.normal(0.02)  # timm: std 0.02
     self.patch_embed = Embed(patch, width, rngs=rngs)
     self.cls_token = nnx.Param(jnp.zeros((1, 1, width)))
+    if distilled:
+      self.dist_token = nnx.Param(jnp.zeros((1, 1, width)))
     self.pos_embed = nnx.Param(draw(rngs.params(), (1, tokens, width)))
     self.blocks = layers.Stack(
-      [Block(width, heads, rngs=rngs) for _ in range(depth)]
+      [
+        Block(width, heads, layer_scale=layer_scale, rngs=rngs)
+        for _ in range(depth)
+      ]
     )
-    self.norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
+    self.norm = layers.LayerNorm(width, EPSILON, rngs=rngs)
     self.head = layers.linear(width, num_classes, rngs=rngs)
+    if distilled:
+      self.head_dist = layers.linear(width, num_classes, rngs=rngs)
+    self.distilled, self.class_position = distilled, class_position
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, side, side, 3]` -> logits `[B, num_classes]`."""
-    x = self.patch_embed(x)
-    token = self.cls_token[...].astype(x.dtype)
-    token = jnp.broadcast_to(token, (x.shape[0], *token.shape[1:]))
-    x = jnp.concatenate([token, x], axis=1)
-    x = self.blocks(x + self.pos_embed[...].astype(x.dtype))
-    return self.head(self.norm(x[:, 0]))
+    x, places = self.patch_embed(x), self.pos_embed[...].astype(x.dtype)
+    tokens = [self.cls_token]
+    if self.distilled:
+      tokens.append(self.dist_token)
+    if self.class_position:
+      x = with_tokens(x, *tokens) + places
+    else:
+      x = with_tokens(x + places, *tokens)
+    x = self.blocks(x)
+    logits = self.head(self.norm(x[:, 0]))
+    if self.distilled:
+      logits = (logits + self.head_dist(self.norm(x[:, 1]))) / 2
+    return logits
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+def with_tokens(x: jax.Array, *tokens: nnx.Param) -> jax.Array:
+  """Tokens `[1, n, width]` before those of each picture `[B, n, width]`."""
+  rows = [
+    jnp.broadcast_to(
+      token[...].astype(x.dtype), (len(x), *token[...].shape[1:])
+    )
+    for token in tokens
+  ]
+  return jnp.concatenate([*rows, x], axis=1)
+
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  regroup=qkv.join,
+  flax_styles=("big_vision",),
+  fit=positions.fit,
+  sized=True,
+  # timm ported the checkpoints of big_vision.
+  alike=(("timm", "big_vision"),),
+  oracles=ORACLES,
+  paper=(
+    "Dosovitskiy et al. 2021, An Image is Worth 16x16 Words, arXiv:2010.11929"
+  ),
+)

@@ -113,4 +113,13 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(x))
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  paper=(
+    "Chollet 2017, Xception: Deep Learning with Depthwise "
+    "Separable Convolutions, arXiv:1610.02357"
+  ),
+)

@@ -3,8 +3,12 @@
   variables = models.convert.load("squeezenet1_1", "squeezenet1_1.npz")
   variables = models.convert.load("slow_r50", "SLOW_8x8_R50.pyth")
 
+  variables = models.convert.load(
+      "resnet50", "torchvision:ResNet50_Weights.IMAGENET1K_V1")
+
 reads `.npz`, `.safetensors`, `.pth`/`.pt`/`.pyth`/`.bin`, `.caffemodel` and orbax
-directories. Every array of the file is used exactly once, shapes are checked,
+directories, at a path or at a place of the public world (`sources`). Every
+array of the file is used exactly once, shapes are checked,
 and nothing of the file is ever executed. What a family's files need (names,
 layout, a background class) its `models.family.Family` says. `python -m
 models.convert NAME FILE OUT` writes the result as an npz of ours, with its
@@ -25,17 +29,27 @@ def load(
   checkpoint: str | os.PathLike[str],
   *,
   num_classes: int | None = None,
+  input_px: int | None = None,
 ) -> Variables:
   """Variables of a model from a checkpoint.
 
   Args:
     name: one of `models.names()`; enhancements in it change nothing.
-    checkpoint: a file, or an orbax directory.
+    checkpoint: a file or an orbax directory, at a path of etils.epath or by a
+      name: `https://...#sha256=...`, `hf:owner/repo[@revision][:file]`,
+      `timm:name.tag`, `torchvision:Weights.NAME`, `package:module[:file]`.
     num_classes: number of logits of the checkpoint, or of its classes of
       objects; the published one if None.
+    input_px: side of the pictures that the model is to take, where its
+      variables depend on it (transformers); the published one if None.
+      Positions of another side are interpolated, which is warned of.
 
   Returns:
     Nested dict of float32 numpy arrays, for the model's `apply`.
+
+  Warns:
+    UserWarning: nothing says with which preprocessing it was trained, or files
+      beside it say another one than the model's spec.
 
   Raises:
     FileNotFoundError: no such checkpoint.
@@ -46,4 +60,8 @@ def load(
   """
   from robust_tfds.models.convert import match
 
-  return match.load(name, checkpoint, num_classes=num_classes).variables
+  loaded = match.load(
+    name, checkpoint, num_classes=num_classes, input_px=input_px
+  )
+  match.warn(name, loaded)
+  return loaded.variables

@@ -1,6 +1,7 @@
 """Converts a checkpoint: python -m models.convert NAME FILE OUT.npz
 
-NAME is one of `models.names()`. Writes OUT.npz (our paths and layout, no
+NAME is one of `models.names()`, FILE a path or a name as `models.convert.load`
+takes. Writes OUT.npz (our paths and layout, no
 pickles), OUT.npz.sha256 and OUT.npz.report.json: where every array went, and
 when torch and torchvision or timm are installed and know the model, how far our
 logits are from theirs.
@@ -16,6 +17,7 @@ from robust_tfds import paths
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import match
 from robust_tfds.models.convert import report
+from robust_tfds.models.convert import sources
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,19 +26,21 @@ def main(arguments: list[str] | None = None) -> int:
     prog="python -m models.convert", description=__doc__
   )
   parser.add_argument("name", help="of a model")
-  parser.add_argument("checkpoint", help="a file or an orbax directory")
+  parser.add_argument(
+    "checkpoint", help="a file, an orbax directory, or a name such as timm:..."
+  )
   parser.add_argument("out", help="the npz to write")
   parser.add_argument("--num_classes", type=int, default=None)
   options = parser.parse_args(arguments)
   try:
-    checkpoint, out = paths.of(options.checkpoint), paths.of(options.out)
-    loaded = match.load(
-      options.name, checkpoint, num_classes=options.num_classes
-    )
+    out = paths.of(options.out)
+    located = sources.locate(options.checkpoint)
+    loaded = match.load(options.name, located, num_classes=options.num_classes)
+    match.warn(options.name, loaded)
     base, _ = catalogue.split(options.name)
     model = catalogue.network(base, options.num_classes)
     digest = report.write_npz(loaded.variables, out)
-    summary = report.write_report(model, checkpoint, loaded, digest, out)
+    summary = report.write_report(model, located, loaded, digest, out)
   except (errors.UserError, OSError) as error:
     print(f"models.convert: {error}", file=sys.stderr)
     return 1

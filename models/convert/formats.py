@@ -1,7 +1,9 @@
 """Reads checkpoint files as name -> float32 numpy array, in the file's order.
 
-The endings decide. No reader executes anything of the file: npz without
-pickles, torch with `weights_only`, the rest are plain formats.
+The endings decide. Of a checkpoint in several files the index is named
+(`model.safetensors.index.json`), or the folder that holds it. No reader
+executes anything of the file: npz without pickles, torch with `weights_only`,
+the rest are plain formats.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import re
 import sys
 import time
 import warnings
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
@@ -28,6 +31,17 @@ from robust_tfds import reading
 from robust_tfds.reading import limits
 
 Arrays = dict[str, np.ndarray]
+
+INDEX = ".index.json"
+# huggingface_hub's and timm's names for the checkpoint of a repository.
+_HUB_NAMES = (
+  "model.safetensors",
+  f"model.safetensors{INDEX}",
+  "open_clip_model.safetensors",
+  "pytorch_model.bin",
+  f"pytorch_model.bin{INDEX}",
+  "open_clip_pytorch_model.bin",
+)
 
 # Where training scripts put the weights among other things.
 _WRAPPERS = (
@@ -47,7 +61,7 @@ def read(checkpoint: str | os.PathLike[str]) -> Arrays:
     UserError: its ending is not known, or it is damaged or refused.
     ImportError: its reader is not installed.
   """
-  path = _path(checkpoint)
+  path = existing(checkpoint)
   try:
     with paths.local_copy(path) as place:
       return _read_local(pathlib.Path(place), path)
@@ -68,9 +82,29 @@ def _read_local(place: pathlib.Path, path: epath.Path) -> Arrays:
     raise type(e)(str(e).replace(str(place), str(path))) from e
 
 
+def metadata(checkpoint: str | os.PathLike[str]) -> Mapping[str, str]:
+  """What a `.safetensors` file says of itself; nothing of other files.
+
+  Raises:
+    UserError: its header is damaged.
+  """
+  path = paths.of(checkpoint)
+  if path.suffix.lower() != ".safetensors" or not paths.is_file(path):
+    return {}
+  texts = _header(path).get("__metadata__") or {}
+  if not isinstance(texts, dict):
+    raise _damaged(path, ValueError("its metadata is no JSON object"))
+  return {str(key): str(value) for key, value in texts.items()}
+
+
 def _read(path: pathlib.Path) -> Arrays:
   if path.is_dir():
-    return _plain(path, _orbax(path))
+    inside = file_of(epath.Path(path))
+    if inside is None:
+      return _plain(path, _orbax(path))
+    return _read(pathlib.Path(inside))
+  if path.name.endswith(INDEX):
+    return _shards(path)
   suffix = path.suffix.lower()
   if suffix not in _READERS:
     raise errors.UserError(
@@ -84,8 +118,13 @@ def _read(path: pathlib.Path) -> Arrays:
   return _plain(path, _READERS[suffix](path))
 
 
-def _path(checkpoint: str | os.PathLike[str]) -> epath.Path:
-  """A path at which something is."""
+def existing(checkpoint: str | os.PathLike[str]) -> epath.Path:
+  """A path at which something is.
+
+  Raises:
+    FileNotFoundError: nothing is there.
+    UserError: it is no path.
+  """
   if not isinstance(checkpoint, (str, os.PathLike)) or not str(checkpoint):
     raise errors.UserError(
       f"Got {checkpoint!r} as a checkpoint, expected a path."
@@ -110,6 +149,64 @@ def _path(checkpoint: str | os.PathLike[str]) -> epath.Path:
   raise FileNotFoundError(f"No checkpoint at {path.resolve()}{linked}.")
 
 
+def hub_order(names: Iterable[str]) -> list[str]:
+  """Names of a hub's files for one checkpoint, the one to read first.
+
+  Safetensors before torch's, one file before the index of several.
+
+  >>> hub_order(["pytorch_model.bin", "model.safetensors", "README.md"])
+  ['model.safetensors', 'pytorch_model.bin']
+  """
+  present = set(names)
+  return [name for name in _HUB_NAMES if name in present]
+
+
+def file_of(checkpoint: epath.Path) -> epath.Path | None:
+  """The file that holds a checkpoint, or its index; None of orbax folders."""
+  if not checkpoint.is_dir():
+    return checkpoint
+  present = hub_order(paths.names(checkpoint))
+  return checkpoint / present[0] if present else None
+
+
+def _shards(path: pathlib.Path) -> Arrays:
+  """The arrays of all files that an index names."""
+  arrays: Arrays = {}
+  for name in shard_names(path):
+    part = _read(path.with_name(name))
+    twice = sorted(set(part) & set(arrays))
+    if twice:
+      raise errors.UserError(
+        f"{path}: {twice[0]} stands in two of its files, once more in {name}."
+      )
+    arrays |= part
+  return arrays
+
+
+def shard_names(index: str | os.PathLike[str]) -> list[str]:
+  """Names of the files that an index lists; they lie beside it.
+
+  Raises:
+    UserError: no index of files, or a name that leaves the folder.
+  """
+  facts = reading.json_file(index)
+  places = facts.get("weight_map") if isinstance(facts, dict) else None
+  if not isinstance(places, dict) or not places:
+    raise errors.UserError(
+      f"{index}: no index of a checkpoint's files, expected a weight_map: name"
+      " of an array -> file."
+    )
+  names = list(dict.fromkeys(places.values()))
+  for name in names:
+    plain = isinstance(name, str) and name == pathlib.PurePath(name).name
+    if not plain or not name.endswith((".safetensors", ".bin")):
+      raise errors.UserError(
+        f"{index}: weight_map: got {str(name)[:80]!r}, expected the name of a"
+        " .safetensors or .bin file in its own folder."
+      )
+  return names
+
+
 def _npz(path: pathlib.Path) -> Mapping[str, Any]:
   return reading.npz_file(path)
 
@@ -131,10 +228,10 @@ def _safetensors(path: pathlib.Path) -> Mapping[str, Any]:
     raise _damaged(path, e) from e
 
 
-def _offsets(path: pathlib.Path) -> dict[str, int]:
-  """Where each array starts: the order of writing is the network's order."""
+def _header(path: pathlib.Path | epath.Path) -> dict[str, Any]:
+  """The JSON object before the arrays of a `.safetensors` file."""
   size = reading.file_size(path)
-  with path.open("rb") as file:
+  with paths.opened(path) as file:
     head = file.read(8)
     length = int.from_bytes(head, "little")
     if len(head) < 8 or length > size - 8:
@@ -142,8 +239,13 @@ def _offsets(path: pathlib.Path) -> dict[str, int]:
     header = reading.json_text(file.read(length), f"{path}: its header")
   if not isinstance(header, dict):
     raise _damaged(path, ValueError("its header is no JSON object"))
+  return header
+
+
+def _offsets(path: pathlib.Path) -> dict[str, int]:
+  """Where each array starts: the order of writing is the network's order."""
   starts = {}
-  for name, entry in header.items():
+  for name, entry in _header(path).items():
     if name == "__metadata__":
       continue
     places = entry.get("data_offsets") if isinstance(entry, dict) else None
@@ -312,6 +414,7 @@ _READERS = {
   ".tar": _torch,  # .pth.tar, as the ImageNet training scripts name it
   ".caffemodel": _caffemodel,
 }
+ENDINGS = tuple(_READERS)
 
 
 def _plain(path: pathlib.Path, arrays: Mapping[str, Any]) -> Arrays:
@@ -332,11 +435,13 @@ def _plain(path: pathlib.Path, arrays: Mapping[str, Any]) -> Arrays:
   return out
 
 
-def _format(path: pathlib.Path) -> str:
+def _format(path: pathlib.Path | epath.Path) -> str:
   return "orbax" if path.is_dir() else path.suffix
 
 
-def _damaged(path: pathlib.Path, error: Exception) -> errors.UserError:
+def _damaged(
+  path: pathlib.Path | epath.Path, error: Exception
+) -> errors.UserError:
   size = "directory"
   if path.is_file():
     size = f"{path.stat().st_size:,} bytes"

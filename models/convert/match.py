@@ -14,6 +14,7 @@ import re
 import warnings
 from collections.abc import Iterable
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,12 @@ from robust_tfds.models import catalogue
 from robust_tfds.models import enhancements
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import formats
+from robust_tfds.models.convert import preprocessing
+from robust_tfds.models.convert import sources
 from robust_tfds.models.convert.formats import Arrays
 from robust_tfds.models.family import Rules
 from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.spec import Spec
 from robust_tfds.models.variables import Path
 from robust_tfds.models.variables import Variables
 
@@ -54,12 +58,26 @@ class Loaded:
       our names in torch's words, `own` for our paths.
     sources: name in the file -> our path, in the file's order.
     ignored: names in the file that evaluation does not need.
+    labels: families of preprocessing (as `ModelSpec.weights`) whose files have
+      such names; none of a file with our own paths.
+    spec_fields: fields of `models.spec.Spec` that the checkpoint's source, or
+      files beside it, say of its preprocessing; empty where nothing says more
+      than the model's own spec.
+    doubt: a sentence where the names fit several families of preprocessing, or
+      another one than the model's, and nothing says which; else empty.
+    said_by: what says `spec_fields`.
+    notes: what was done to arrays of other shapes, a sentence each.
   """
 
   variables: Variables
   style: str
   sources: Mapping[str, str]
   ignored: tuple[str, ...]
+  labels: tuple[str, ...] = ()
+  spec_fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  doubt: str = ""
+  said_by: str = ""
+  notes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,26 +102,91 @@ class _Matched:
 
   def file_shape(self, path: Path) -> Shape:
     """A variable's shape as the file writes it."""
-    return file_shape(self.shapes[path], path, self.style)
+    return file_shape(self.shapes[path], path, self.in_our_layout)
+
+  @property
+  def in_our_layout(self) -> bool:
+    """Whether kernels lie in the file as ours do."""
+    return self.style in (OWN, *self.model.family.flax_styles)
 
 
 def load(
   name: str,
-  checkpoint: str | os.PathLike[str],
+  checkpoint: str | os.PathLike[str] | sources.Located,
   *,
   num_classes: int | None = None,
+  input_px: int | None = None,
+  weights: str = "",
 ) -> Loaded:
-  """`models.convert.load` with the account of where each array went."""
+  """`models.convert.load` with the account of where each array went.
+
+  Args:
+    name: one of `models.names()`.
+    checkpoint: as `models.convert.load`, or already located.
+    num_classes: as `models.convert.load`.
+    input_px: as `models.convert.load`.
+    weights: the family of preprocessing that the user says it is of, where
+      names fit several; empty: nothing is said.
+  """
   base, enhancing = catalogue.split(name)
   if ":" in base:
     raise errors.UserError(
       f"{base} brings its own variables: use its init, not a checkpoint."
     )
-  model = catalogue.network(base, num_classes)
+  model = _of_side(catalogue.network(base, num_classes), input_px)
   enhancements.wrap(model, *enhancing)  # refuses what does not suit it
-  loaded = match_arrays(model, formats.read(checkpoint), str(checkpoint))
-  _warn_of_other_weights(model, loaded.style)
-  return loaded
+  located = sources.locate(checkpoint)
+  loaded = match_arrays(model, formats.read(located.path), located.name)
+  verdict = preprocessing.judge(
+    model, located.name, loaded.labels, located.said(), weights
+  )
+  return dataclasses.replace(
+    loaded,
+    spec_fields=verdict.spec_fields,
+    doubt=verdict.doubt,
+    said_by=verdict.origin,
+  )
+
+
+def _of_side(model: NetworkModel, input_px: int | None) -> NetworkModel:
+  """A model whose pictures have another side.
+
+  Raises:
+    UserError: its network does not depend on the side.
+  """
+  if input_px is None or input_px == model.spec.fixed_px:
+    return model
+  if not isinstance(model.spec, Spec) or not model.family.sized:
+    raise errors.UserError(
+      f"Got input_px={input_px} for {model.name}, whose variables are the same"
+      " at every side of its pictures. Leave it out."
+    )
+  resize_px = max(input_px, model.spec.resize_px)
+  return model.with_fields({"input_px": input_px, "resize_px": resize_px})
+
+
+def warn(name: str, loaded: Loaded) -> None:
+  """Says what variables alone cannot carry: a doubt, another preprocessing.
+
+  Args:
+    name: of the model.
+    loaded: the checkpoint brought to it.
+  """
+  for note in loaded.notes:
+    warnings.warn(note, stacklevel=3)
+  if loaded.doubt:
+    warnings.warn(loaded.doubt, stacklevel=3)
+  spec = catalogue.network(catalogue.split(name)[0]).spec
+  differ = preprocessing.differences(spec, loaded.spec_fields)
+  if differ:
+    listed = ", ".join(f"{k} {s} (here {h})" for k, (s, h) in differ.items())
+    warnings.warn(
+      f"{loaded.said_by} says other preprocessing than {name}'s spec: {listed}."
+      " Variables cannot carry it: a run takes it over, `apply` of"
+      " models.get does not. Give `apply` such pixels, or a spec with these"
+      " fields.",
+      stacklevel=3,
+    )
 
 
 def match_arrays(
@@ -128,20 +211,22 @@ def match_arrays(
   skipped = tuple(name for name in arrays if _matches_any(ignored, name))
   used = {n: a for n, a in arrays.items() if n not in set(skipped)}
   shapes = model.shapes()
-  style, paths = _best_style(used, shapes, family.checkpoints)
+  style, paths, others = _best_style(used, shapes, family.checkpoints)
   if family.drops_background:
     used = _without_background(model, used, paths)
-  matched = _Matched(model, origin, used, style, paths, shapes)
-  sources = _checked_sources(matched)
+  matched, notes = _fitted(_Matched(model, origin, used, style, paths, shapes))
+  places = _checked_sources(matched)
   flat = {}
-  for source, path in sources.items():
-    _check_values(source, used[source], origin)
-    flat[path] = _to_layout(used[source], path, shapes[path], style)
+  for source, path in places.items():
+    _check_values(source, matched.arrays[source], origin)
+    flat[path] = _to_layout(matched.arrays[source], path, matched)
   return Loaded(
     variables_lib.nest(flat),
     style,
-    {source: "/".join(path) for source, path in sources.items()},
+    {source: "/".join(path) for source, path in places.items()},
     skipped,
+    _labels(model, style, others),
+    notes=notes,
   )
 
 
@@ -151,11 +236,28 @@ def torch_name(path: Path) -> str:
   return ".".join([*parents, _LEAVES.get(leaf, leaf)])
 
 
-def file_shape(shape: Shape, path: Path, style: str) -> Shape:
-  """A variable's shape as a file of a style writes it."""
-  if style == OWN or path[-1] != "kernel":
+def file_shape(shape: Shape, path: Path, in_our_layout: bool) -> Shape:
+  """A variable's shape as a file writes it, in our layout or in torch's."""
+  if in_our_layout or path[-1] != "kernel":
     return tuple(shape)
   return (shape[-1], shape[-2], *shape[:-2])
+
+
+def _fitted(matched: _Matched) -> tuple[_Matched, tuple[str, ...]]:
+  """Arrays of other shapes as the family brings them, and what it says."""
+  fit = matched.model.family.fit
+  arrays, notes = dict(matched.arrays), []
+  for source, path in matched.paths.items():
+    if fit is None or path is None:
+      continue
+    array, shape = arrays[source], matched.file_shape(path)
+    fitted = (
+      None if _same_shape(array.shape, shape) else fit(path, array, shape)
+    )
+    if fitted is not None:
+      arrays[source], said = fitted
+      notes.append(f"{matched.origin}: {said} for {matched.model.name}.")
+  return dataclasses.replace(matched, arrays=arrays), tuple(notes)
 
 
 def _without_background(
@@ -174,8 +276,12 @@ def _best_style(
   arrays: Mapping[str, np.ndarray],
   shapes: Mapping[Path, Shape],
   styles: Mapping[str, Rules],
-) -> tuple[str, dict[str, Path | None]]:
-  """The style with the most hits, and name in the file -> our path."""
+) -> tuple[str, dict[str, Path | None], tuple[str, ...]]:
+  """The style with the most hits, name in the file -> our path, and its equals.
+
+  Of styles that fit alike one whose rules are empty is taken, which says that
+  the family's names are its own; then our names in torch's words.
+  """
   by_path = {"/".join(path): path for path in shapes}
   by_name = {torch_name(path): path for path in shapes}
   candidates: dict[str, dict[str, Path | None]] = {}
@@ -184,12 +290,24 @@ def _best_style(
       n: by_name.get(_rename((*_WRAPPED, *rules), n)) for n in arrays
     }
   candidates[OWN] = {n: by_path.get(n) for n in arrays}
+  hits = {s: len(set(c.values()) - {None}) for s, c in candidates.items()}
+  best = [style for style in candidates if hits[style] == max(hits.values())]
+  if TORCH in best:
+    best = [style for style in best if not styles.get(style)]
+    best = [style for style in best if style != OWN]
+    best.sort(key=lambda style: style == TORCH)  # last, the others in order
+  return best[0], candidates[best[0]], tuple(best)
 
-  def hits(style: str) -> int:
-    return len(set(candidates[style].values()) - {None})
 
-  best = max(candidates, key=hits)
-  return best, candidates[best]
+def _labels(
+  model: NetworkModel, style: str, equals: tuple[str, ...]
+) -> tuple[str, ...]:
+  """Families of preprocessing whose files have such names."""
+  if style == OWN:
+    return ()
+  if TORCH in equals:
+    return tuple(preprocessing.plain_labels(model))
+  return tuple(dict.fromkeys(s.split(" ")[0] for s in equals if s != OWN))
 
 
 def _checked_sources(matched: _Matched) -> dict[str, Path]:
@@ -299,12 +417,10 @@ def _same_shape(one: Shape, other: Shape) -> bool:
   return [n for n in one if n != 1] == [n for n in other if n != 1]
 
 
-def _to_layout(
-  array: np.ndarray, path: Path, shape: Shape, style: str
-) -> np.ndarray:
+def _to_layout(array: np.ndarray, path: Path, matched: _Matched) -> np.ndarray:
   """The file's layout (OIHW, OITHW, OI) to ours (HWIO, THWIO, IO)."""
-  array = array.reshape(file_shape(shape, path, style))
-  if style != OWN and path[-1] == "kernel":
+  array = array.reshape(matched.file_shape(path))
+  if not matched.in_our_layout and path[-1] == "kernel":
     array = np.moveaxis(array, (0, 1), (-1, -2))
   return np.ascontiguousarray(array, np.float32)
 
@@ -317,26 +433,3 @@ def _rename(rules: Rules, name: str) -> str:
 
 def _matches_any(patterns: Iterable[str], name: str) -> bool:
   return any(re.search(pattern, name) for pattern in patterns)
-
-
-def _warn_of_other_weights(model: NetworkModel, style: str) -> None:
-  """Says so where a checkpoint wants other preprocessing than the model's."""
-  theirs, ours = style.split(" ")[0], model.spec.weights
-  alike = [group for group in model.family.alike if ours in group]
-  if theirs in (OWN, TORCH, ours) or any(theirs in group for group in alike):
-    return
-  fitting = [
-    name
-    for name, variant in model.family.variants.items()
-    if variant.spec.weights == theirs
-    and catalogue.network(name).shapes()
-    == catalogue.network(model.name).shapes()
-  ]
-  remedy = "Give `apply` preprocessed pixels"
-  if fitting:
-    remedy = f"Load it into {' or '.join(fitting)}, or give `apply` such pixels"
-  warnings.warn(
-    f"This checkpoint is {theirs}'s, and {model.name} prepares uint8 pixels as"
-    f" {ours}'s weights want them. {remedy}.",
-    stacklevel=4,
-  )

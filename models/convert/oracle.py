@@ -39,8 +39,10 @@ def build(model: NetworkModel, **options: Any) -> Any:
   classes = model.spec.num_classes
   if package == "torchvision":
     library = importlib.import_module("torchvision.models")
-    if name == "inception_v3":
+    if name in ("inception_v3", "googlenet"):
       options = {"init_weights": False, **options}
+    if name.startswith("vit_"):
+      options = {"image_size": model.spec.fixed_px, **options}
     module = getattr(library, name)(
       weights=None, num_classes=classes, **options
     )

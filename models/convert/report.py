@@ -14,6 +14,7 @@ from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
+from robust_tfds.models.convert import sources
 from robust_tfds.models.model import Classifier
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.variables import Variables
@@ -40,7 +41,7 @@ def write_npz(variables: Variables, out: epath.Path) -> str:
 
 def write_report(
   model: NetworkModel,
-  checkpoint: epath.Path,
+  located: sources.Located,
   loaded: match.Loaded,
   digest: str,
   out: epath.Path,
@@ -48,15 +49,18 @@ def write_report(
   """Writes OUT.report.json and returns its summary in words."""
   facts: dict[str, Any] = {
     "model": model.name,
-    "checkpoint": checkpoint.name,
-    "checkpoint_sha256": _sha256(checkpoint),
+    "checkpoint": located.path.name,
+    "checkpoint_source": located.name,
+    "checkpoint_sha256": _sha256(located.path),
     "style": loaded.style,
     "arrays": len(loaded.sources),
     "ignored": list(loaded.ignored),
     "parameters": model.count_parameters(),
     "published_parameters": model.spec.parameters,
     "npz_sha256": digest,
-    "parity": _parity(model, checkpoint, loaded),
+    "spec_fields": dict(loaded.spec_fields),
+    "doubt": loaded.doubt,
+    "parity": _parity(model, located.path, loaded),
     "sources": dict(loaded.sources),
   }
   out.with_name(f"{out.name}.report.json").write_text(

@@ -89,13 +89,7 @@ class Detector(NetworkModel):
       UserError: a batch of another dtype or shape, or variables that do not
         fit.
     """
-    images = arguments.batch(self.name, batch)
-    if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != jnp.uint8:
-      raise errors.UserError(
-        f"{self.name} got {images.dtype} {images.shape}, expected uint8"
-        " [B, H, W, 3]."
-      )
-    valid_px = arguments.sizes(self.name, sizes, len(images))
+    images, valid_px = arguments.canvases(self.name, batch, sizes)
     pixels, seen_px, factor = resize.to_network(images, valid_px, self.spec)
     network: DetectorNetwork = self.merge(variables)
     with jax.default_matmul_precision("highest"):

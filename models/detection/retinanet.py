@@ -225,4 +225,11 @@ class Network(DetectorNetwork):
     )
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  paper=(
+    "Lin et al. 2017, Focal Loss for Dense Object Detection, arXiv:1708.02002"
+  ),
+)

@@ -14,7 +14,9 @@ import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
+from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -60,11 +62,6 @@ class Enhanced(Model):
   enhancements: tuple[str, ...]
 
   @property
-  def batch_rows(self) -> int | None:
-    """The inner model's."""
-    return self.model.batch_rows
-
-  @property
   def elsewhere(self) -> bool:
     """As the inner model."""
     return self.model.elsewhere
@@ -83,6 +80,13 @@ class Enhanced(Model):
   def program(self) -> str:
     """The inner model's."""
     return self.model.program
+
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """As the inner model's: it is what preprocesses."""
+    model = self.model.with_fields(fields)
+    source = self.spec.source if "source" not in fields else fields["source"]
+    spec = dataclasses.replace(model.spec, source=source)
+    return dataclasses.replace(self, model=model, spec=spec)
 
   def init(self, key: jax.Array) -> Any:
     """The inner model's variables."""

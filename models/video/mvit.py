@@ -29,12 +29,10 @@ _SPEC = VideoSpec(
   any_length=False,
   flexible=False,
   parameters=36_610_672,
-  gflops=70.80,  # pytorchvideo's model zoo
   source="pytorchvideo 0.1.5 model zoo, Kinetics-400",
 )
 _TORCHVISION = dataclasses.replace(
   _SPEC,
-  gflops=70.599,
   weights="torchvision",
   source="torchvision 0.28 models/video/mvit.py, KINETICS400_V1",
 )
@@ -313,4 +311,5 @@ FAMILY = Family(
   CHECKPOINTS,
   regroup=regroup,
   alike=(("pytorchvideo", "pyslowfast"),),
+  paper="Fan et al. 2021, Multiscale Vision Transformers, arXiv:2104.11227",
 )

@@ -33,16 +33,16 @@ _SPEC = VideoSpec(
 )
 
 
-def _variant(kinds: tuple[str, ...], parameters: int, gflops: float) -> Variant:
-  spec = dataclasses.replace(_SPEC, parameters=parameters, gflops=gflops)
+def _variant(kinds: tuple[str, ...], parameters: int) -> Variant:
+  spec = dataclasses.replace(_SPEC, parameters=parameters)
   return Variant(spec, {"kinds": kinds})
 
 
 # Kinds of the convolutions of the four stages.
 VARIANTS = {
-  "r3d_18": _variant(("full",) * 4, 33_371_472, 40.697),
-  "mc3_18": _variant(("full",) + ("space",) * 3, 11_695_440, 43.343),
-  "r2plus1d_18": _variant(("split",) * 4, 31_505_325, 40.519),
+  "r3d_18": _variant(("full",) * 4, 33_371_472),
+  "mc3_18": _variant(("full",) + ("space",) * 3, 11_695_440),
+  "r2plus1d_18": _variant(("split",) * 4, 31_505_325),
 }
 CHECKPOINTS: dict[str, Rules] = {"torchvision": ()}
 
@@ -172,4 +172,12 @@ def _stem(split: bool, rngs: nnx.Rngs) -> tuple:
   )
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  paper=(
+    "Tran et al. 2018, A Closer Look at Spatiotemporal "
+    "Convolutions for Action Recognition, arXiv:1711.11248"
+  ),
+)

@@ -27,13 +27,10 @@ from robust_tfds.models.video.spec import VideoSpec
 _SPEC = VideoSpec(source="pytorchvideo 0.1.5 model zoo, Kinetics-400")
 
 
-def _variant(
-  parameters: int, gflops: float, clip: tuple[int, int], **options: Any
-) -> Variant:
+def _variant(parameters: int, clip: tuple[int, int], **options: Any) -> Variant:
   spec = dataclasses.replace(
     _SPEC,
     parameters=parameters,
-    gflops=gflops,
     frames=clip[0],
     rate=clip[1],
   )
@@ -41,17 +38,14 @@ def _variant(
 
 
 VARIANTS = {
-  # GFLOPs: pytorchvideo's model zoo, one view.
   "slow_r50": _variant(
     32_454_096,
-    54.52,
     (8, 8),
     a_frames=((1,), (1,), (3,), (3,)),
     window=(8, 7, 7),
   ),
   "i3d_r50": _variant(
     28_043_472,
-    37.53,
     (8, 8),
     stem_frames=5,
     a_frames=((3,), (3, 1), (3, 1), (1, 3)),
@@ -60,7 +54,6 @@ VARIANTS = {
   ),
   "r2plus1d_r50": _variant(
     28_107_600,
-    76.45,
     (16, 4),
     a_frames=((1,),) * 4,
     window=(4, 7, 7),
@@ -154,4 +147,18 @@ FAMILY = Family(
   CHECKPOINTS,
   ignored=bottleneck.TRAINING,
   alike=(("pytorchvideo", "pyslowfast"),),
+  paper={
+    "slow*": (
+      "Feichtenhofer et al. 2019, SlowFast Networks for Video "
+      "Recognition, arXiv:1812.03982"
+    ),
+    "i3d*": (
+      "Carreira & Zisserman 2017, Quo Vadis, Action Recognition?, "
+      "arXiv:1705.07750"
+    ),
+    "r2plus1d*": (
+      "Tran et al. 2018, A Closer Look at Spatiotemporal "
+      "Convolutions for Action Recognition, arXiv:1711.11248"
+    ),
+  },
 )

@@ -24,7 +24,6 @@ _SPEC = VideoSpec(
   frames=32,
   rate=2,
   parameters=34_566_488,
-  gflops=65.71,  # pytorchvideo's model zoo, one view
   source="pytorchvideo 0.1.5 model zoo, Kinetics-400",
 )
 _ALPHA = 4  # frames of the fast pathway per frame of the slow one
@@ -185,4 +184,8 @@ FAMILY = Family(
   CHECKPOINTS,
   ignored=bottleneck.TRAINING,
   alike=(("pytorchvideo", "pyslowfast"),),
+  paper=(
+    "Feichtenhofer et al. 2019, SlowFast Networks for Video "
+    "Recognition, arXiv:1812.03982"
+  ),
 )

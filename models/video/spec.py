@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 from typing import ClassVar
 
 from robust_tfds import errors
 from robust_tfds.models.spec import Kind
 from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import listed
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -22,7 +25,6 @@ class VideoSpec(Spec):
     frames: of one clip, as the network is given them.
     rate: stride between them in source frames, at 30 fps.
     any_length: whether the network takes clips of other lengths too.
-    gflops: of one clip at the published crop.
     label_space: `kinetics400` is the 400 classes in alphabetical order.
   """
 
@@ -54,6 +56,17 @@ class VideoSpec(Spec):
     """`[count, frames, S, S, 3]`; clips are always cut to `input_px`."""
     del side_px
     return (count, self.frames, self.input_px, self.input_px, 3)
+
+  def _check_sizes(self, fields: Mapping[str, Any]) -> None:
+    super()._check_sizes(fields)
+    frames = fields.get("frames", self.frames)
+    if not self.any_length and (
+      frames != self.frames or fields.get("any_length")
+    ):
+      raise errors.UserError(
+        f"Got {listed(fields, 'frames', 'any_length')}, and this network takes"
+        f" clips of {self.frames} frames alone. Choose a model of that length."
+      )
 
   def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
     """As `Spec.check_shape`, and refuses clips of another length.

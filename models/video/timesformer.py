@@ -25,7 +25,6 @@ _SPEC = VideoSpec(
   flexible=False,
   weights="timesformer",
   parameters=121_566_352,
-  gflops=196.0,  # Schiappa et al., Table 1
   source="facebookresearch/TimeSformer, TimeSformer_divST_8x32_224_K400",
 )
 VARIANTS = {
@@ -148,4 +147,8 @@ FAMILY = Family(
   VARIANTS,
   CHECKPOINTS,
   alike=(("timesformer", "transformers"),),
+  paper=(
+    "Bertasius et al. 2021, Is Space-Time Attention All You Need "
+    "for Video Understanding?, arXiv:2102.05095"
+  ),
 )

@@ -30,7 +30,6 @@ def _variant(
   frames: int,
   rate: int,
   side: tuple[int, int],
-  gflops: float,
   *,
   pyslowfast: bool = False,
 ) -> Variant:
@@ -40,7 +39,6 @@ def _variant(
     rate=rate,
     resize_px=side[0],
     input_px=side[1],
-    gflops=gflops,
   )
   if pyslowfast:
     spec = dataclasses.replace(
@@ -54,11 +52,10 @@ def _variant(
   return Variant(spec, {"window": window, "norms_all": pyslowfast})
 
 
-# GFLOPs: pytorchvideo's model zoo, one view.
 _CLIPS = {
-  "x3d_xs": (4, 12, (182, 160), 0.91),
-  "x3d_s": (13, 6, (182, 160), 2.96),
-  "x3d_m": (16, 5, (256, 224), 6.72),
+  "x3d_xs": (4, 12, (182, 160)),
+  "x3d_s": (13, 6, (182, 160)),
+  "x3d_m": (16, 5, (256, 224)),
 }
 VARIANTS = {
   **{name: _variant(*clip) for name, clip in _CLIPS.items()},
@@ -329,4 +326,8 @@ FAMILY = Family(
   CHECKPOINTS,
   ignored=bottleneck.TRAINING,
   alike=(("pytorchvideo", "pyslowfast"),),
+  paper=(
+    "Feichtenhofer 2020, X3D: Expanding Architectures for "
+    "Efficient Video Recognition, arXiv:2004.04730"
+  ),
 )

@@ -370,6 +370,16 @@ class Builder(
     if self.was_there and download and download.manual_dir:
       self._compare_sources(download.manual_dir)
 
+  @classmethod
+  def class_names(cls, manual_dir: str = "") -> Sequence[Sequence[str]]:
+    """What each class is called, in label order; empty where nobody knows.
+
+    Args:
+      manual_dir: of the sources, for data sets whose classes are listed there.
+    """
+    del manual_dir
+    return () if isinstance(cls.CLASSES, int) else [(n,) for n in cls.CLASSES]
+
   def example_features(self) -> Mapping[str, Any]:
     """What an example holds beside its keys; implemented by the kinds."""
     raise NotImplementedError

@@ -9,6 +9,10 @@ A rule is a name, recorded in configs and fingerprints:
   short256_crop224    the shorter side to 256, then a centre crop
   squash256_crop227   both sides to 256, then a centre crop: Caffe's
   fraction0.875_299   the centre 0.875 of each side, then both sides to 299
+  centre7of8_224      the centre square of 7/8 of the shorter side, rounded down,
+                      then both sides to 224: EfficientNet's, for which the
+                      share is px / (px + 32); odd margins are larger at the left
+                      and the top
   whole               as it is
 
 with any numbers, and `_bicubic` at the end for bicubic resampling. Pillow's own
@@ -18,6 +22,7 @@ antialiased resampling is the published one (docs/specs/corruptions.md section
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +38,9 @@ _LARGEST_PX = 8192
 _ALIASES = {"imagenet": "short256_crop224", "inception": "fraction0.875_299"}
 _RULE = re.compile(
   r"(?:(?P<kind>short|squash)(?P<resize>\d+)(?:_crop(?P<crop>\d+))?"
-  r"|fraction(?P<fraction>0?\.\d+|1(?:\.0)?)_(?P<side>\d+)|(?P<whole>whole))"
+  r"|(?:fraction(?P<fraction>0?\.\d+|1(?:\.0)?)"
+  r"|centre(?P<part>\d{1,40})of(?P<of>\d{1,40}))_(?P<side>\d+)"
+  r"|(?P<whole>whole))"
   r"(?P<bicubic>_bicubic)?"
 )
 
@@ -83,6 +90,9 @@ def fit(rule: str, width: int, height: int) -> Fit:
     half = _half_to_even if rule == "inception" else _half_down
     box = _fraction(width, height, float(parts["fraction"]), half)
     size = (int(parts["side"]), int(parts["side"]))
+  elif parts["part"]:
+    box = _centre(width, height, int(parts["part"]), int(parts["of"]))
+    size = (int(parts["side"]), int(parts["side"]))
   elif parts["kind"] == "squash":
     size = (int(parts["resize"]), int(parts["resize"]))
   elif parts["kind"] == "short":
@@ -121,8 +131,11 @@ def _parse(rule: str) -> dict[str, Any]:
   if not parts:
     raise errors.UserError(
       f"Unknown geometry {rule!r}. Known: {', '.join(_ALIASES)}, whole, or the"
-      " like of short256_crop224, squash256_crop227, fraction0.875_299."
+      " like of short256_crop224, squash256_crop227, fraction0.875_299,"
+      " centre7of8_224."
     )
+  if parts["part"]:
+    _check_share(rule, int(parts["part"]), int(parts["of"]))
   sizes = {k: int(parts[k]) for k in ("resize", "crop", "side") if parts[k]}
   if not all(1 <= size <= _LARGEST_PX for size in sizes.values()):
     raise errors.UserError(
@@ -133,6 +146,15 @@ def _parse(rule: str) -> dict[str, Any]:
       f"Geometry {rule!r}: the crop does not lie inside the resized picture."
     )
   return parts.groupdict()
+
+
+def _check_share(rule: str, part: int, of: int) -> None:
+  """Refuses shares above 1 or of nothing, and a second name of the same share."""
+  if not 1 <= part <= of or math.gcd(part, of) > 1:
+    raise errors.UserError(
+      f"Geometry {rule!r}: expected a share of the shorter side in lowest terms,"
+      " above 0 and at most 1, e.g. centre7of8_224."
+    )
 
 
 def decode(
@@ -191,6 +213,22 @@ def _fraction(
     )
   left, top = half(w - cw), half(h - ch)
   return left, top, left + cw, top + ch
+
+
+def _centre(w: int, h: int, part: int, of: int) -> tuple[int, int, int, int]:
+  """(left, top, right, bottom) of a centre square.
+
+  As EfficientNet's crop: tensorflow/tpu, models/official/efficientnet,
+  preprocessing.py, `_decode_and_center_crop`.
+  """
+  side = min(w, h) * part // of
+  if not side:
+    raise _SizeError(
+      f"{w} x {h} px are too few for a centre square of {part}/{of} of the"
+      " shorter side. Remove the picture."
+    )
+  left, top = (w - side + 1) // 2, (h - side + 1) // 2
+  return left, top, left + side, top + side
 
 
 def _half_to_even(margin: int) -> int:

@@ -22,6 +22,7 @@ JSON_BYTES = 4 * GIB  # a results file of COCO with masks is below 1 GiB
 XML_BYTES = 16 * MIB  # an annotation of VOC has about 1 KiB
 XML_DEPTH = 64  # elements within each other; VOC has 4
 ARRAY_BYTES = 64 * GIB  # of one file's arrays, and never more than the memory
+CHECKPOINT_BYTES = 64 * GIB  # of a file of weights that is fetched
 UNPACKED_RATIO = (
   1100  # what deflate can shrink at the most, 1032, and some room
 )

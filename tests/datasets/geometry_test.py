@@ -25,6 +25,7 @@ class GeometryTest(parameterized.TestCase):
     ("imagenet", (224, 224, 3)),
     ("inception", (299, 299, 3)),
     ("squash256_crop227", (227, 227, 3)),
+    ("centre7of8_224_bicubic", (224, 224, 3)),
     ("short256", (256, 341, 3)),
     ("whole", (375, 500, 3)),
   )
@@ -37,6 +38,7 @@ class GeometryTest(parameterized.TestCase):
   @parameterized.parameters(
     ("short256_crop224", (30_000, 1), "x.JPEG: 30000 x 1 px become 7680000"),
     ("fraction0.875_299", (1, 1), "x.JPEG: 1 x 1 px are too few"),
+    ("centre7of8_224", (500, 1), "x.JPEG: 500 x 1 px are too few"),
   )
   def test_sides_that_a_rule_cannot_take(self, rule, size, text):
     with self.assertRaisesRegex(errors.UserError, text):
@@ -76,6 +78,39 @@ class GeometryTest(parameterized.TestCase):
     np.testing.assert_array_equal(
       geometry.apply(image, rule), np.asarray(expected)
     )
+
+  @parameterized.parameters(
+    # int(px / (px + 32) * shorter side); left and top (side - part + 1) // 2.
+    ("centre7of8_224", (500, 375), (86, 24, 414, 352)),
+    ("centre7of8_224", (375, 500), (24, 86, 352, 414)),
+    ("centre15of17_240", (500, 375), (85, 23, 415, 353)),
+    ("centre65of73_260", (500, 333), (102, 19, 398, 315)),
+    ("centre35of39_280", (640, 480), (105, 25, 535, 455)),
+    ("centre75of83_300", (332, 400), (16, 50, 316, 350)),
+    ("centre1of1_224", (300, 299), (1, 0, 300, 299)),
+  )
+  def test_centre_squares(self, rule, size, box):
+    way = geometry.fit(rule, *size)
+    self.assertEqual(way.box, box)
+    side = int(rule.rpartition("_")[2])
+    self.assertEqual(way.size, (side, side))
+
+  def test_a_centre_square_is_resized_by_pillow(self):
+    rng = np.random.default_rng(0)
+    image = Image.fromarray(rng.integers(0, 256, (301, 400, 3), np.uint8))
+    expected = image.crop((69, 19, 332, 282)).resize(
+      (224, 224), Image.Resampling.BICUBIC
+    )
+    np.testing.assert_array_equal(
+      geometry.apply(image, "centre7of8_224_bicubic"), np.asarray(expected)
+    )
+
+  @parameterized.parameters(
+    "centre0of8_224", "centre9of8_224", "centre224of256_224", "centre1of0_224"
+  )
+  def test_shares_have_one_name(self, rule):
+    with self.assertRaisesRegex(errors.UserError, "share .* in lowest terms"):
+      geometry.shape(rule)
 
 
 if __name__ == "__main__":

@@ -110,6 +110,15 @@ class LayersTest(parameterized.TestCase):
     x = jnp.ones((1, 2))
     np.testing.assert_array_equal(stack(x), last(layers.relu(first(x))))
 
+  def test_stack_by_names_keeps_their_order(self):
+    b = layers.linear(2, 3, rngs=nnx.Rngs(0))
+    a = layers.linear(3, 4, rngs=nnx.Rngs(0))
+    stack = layers.Stack({"block1-0": b, "relu": layers.relu, "a": a})
+    paths = {p[0] for p, _ in nnx.to_flat_state(nnx.state(stack))}
+    self.assertEqual(paths, {"block1-0", "a"})
+    x = jnp.ones((1, 2))
+    np.testing.assert_array_equal(stack(x), a(layers.relu(b(x))))
+
   def test_flatten_is_channel_major(self):
     x = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
     want = np.moveaxis(x, -1, 1).reshape(2, -1)

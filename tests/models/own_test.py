@@ -1,8 +1,10 @@
 """A user's own models, named module:function, and what is refused of them."""
 
 import jax.numpy as jnp
+import numpy as np
 from absl.testing import absltest
 
+from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.models import adapters
 from robust_tfds.models import own
@@ -87,11 +89,32 @@ class OwnTest(absltest.TestCase):
     images, sizes = jnp.zeros((1, 8, 8, 3), jnp.uint8), jnp.array([[5, 6]])
     scores = model.apply({}, images, sizes)["scores"]
     self.assertEqual(scores.tolist(), [[5, 5]])
+    for wrong in (images.astype(jnp.int16), images[0]):
+      with self.assertRaisesRegex(errors.UserError, "^theirs got .*, expected"):
+        model.apply({}, wrong, sizes)
     model.thing.apply = lambda variables, images, sizes: {"boxes": sizes}
     with self.assertRaisesRegex(
       ValueError, "theirs gave boxes, without scores"
     ):
       model.apply({}, images, sizes)
+
+  def test_an_object_on_the_host(self):
+    detector = _Detector()
+    detector.on_host = True
+    detector.apply = lambda variables, images, sizes: {
+      "boxes": np.zeros((len(images), 2, 4), np.float32),
+      "scores": np.zeros((len(images), 2), np.float32),
+      "classes": np.zeros((len(images), 2), np.int32),
+      "valid": np.zeros((len(images), 2), bool),
+    }
+    model = own.OwnModel("theirs", detector.spec, detector)
+    self.assertTrue(model.on_host)
+    images, sizes = np.zeros((1, 8, 8, 3), np.uint8), np.array([[5, 6]])
+    got = model.apply({}, images, sizes)
+    self.assertEqual({type(value) for value in got.values()}, {np.ndarray})
+    for wrong in (images.astype(np.int16), images[0]):
+      with self.assertRaisesRegex(errors.UserError, "^theirs got .*, expected"):
+        model.apply({}, wrong, sizes)
 
   def test_refusals(self):
     for name, message in (

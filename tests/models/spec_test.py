@@ -6,6 +6,7 @@ from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds.datasets import geometry
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.spec import Spec
 from robust_tfds.models.video.spec import VideoSpec
@@ -39,6 +40,7 @@ class SpecTest(parameterized.TestCase):
     ({"interpolation": "nearest"}, "Got interpolation 'nearest'"),
     ({"resize": "fraction", "crop_fraction": 0}, "Got crop_fraction 0"),
     ({"resize": "fraction", "crop_fraction": 1.5}, "Got crop_fraction 1.5"),
+    ({"resize": "centre_fraction", "crop_fraction": 0}, "Got crop_fraction 0"),
   )
   def test_refuses_odd_values_by_name(self, fields, words):
     with self.assertRaisesRegex(errors.UserError, words):
@@ -67,10 +69,70 @@ class SpecTest(parameterized.TestCase):
       "squash256_crop224_bicubic",
     ),
     (Spec(resize="fraction", crop_fraction=0.875), "fraction0.875_224"),
+    (
+      Spec(
+        resize="centre_fraction",
+        crop_fraction=240 / 272,
+        input_px=240,
+        interpolation="bicubic",
+      ),
+      "centre15of17_240_bicubic",
+    ),
+    (
+      Spec(resize="centre_fraction", crop_fraction=0.123456789),
+      "centre123456789of1000000000_224",
+    ),
+    (Spec(resize="centre_fraction"), "centre1of1_224"),
     (VideoSpec(), "short256_crop224"),
   )
   def test_geometry_is_a_name_of_the_datasets(self, spec, name):
     self.assertEqual(spec.geometry, name)
+    self.assertEqual(geometry.shape(name), (spec.input_px, spec.input_px, 3))
+
+  @parameterized.parameters(
+    (Spec(), {"mean": [0.5, 0.5, 0.5], "interpolation": "bicubic"}),
+    (Spec(), {"input_px": 288, "resize_px": 320, "weights": "timm"}),
+    (VideoSpec(), {"frames": 16, "rate": 4}),
+    (DetectorSpec(), {"short_px": 600, "long_px": 1000}),
+  )
+  def test_with_fields(self, spec, fields):
+    changed = spec.with_fields(fields)
+    for name, value in fields.items():
+      self.assertEqual(
+        getattr(changed, name),
+        tuple(value) if isinstance(value, list) else value,
+      )
+    self.assertEqual(spec.with_fields({}), spec)
+    self.assertIs(type(changed), type(spec))
+
+  def test_with_another_number_of_classes(self):
+    spec = Spec(parameters=7, gflops=2.0).with_fields({"num_classes": 10})
+    self.assertEqual((spec.num_classes, spec.label_space), (10, "custom"))
+    self.assertEqual((spec.parameters, spec.gflops), (None, 2.0))
+
+  def test_gflops_are_of_the_published_size(self):
+    self.assertIsNone(Spec(gflops=2.0).with_fields({"input_px": 192}).gflops)
+
+  @parameterized.parameters(
+    (
+      Spec(),
+      {"meen": 1},
+      "Unknown field of a Spec 'meen'. Did you mean 'mean'",
+    ),
+    (Spec(), {"frames": 8}, "Unknown field of a Spec 'frames'"),
+    (Spec(), {"kind": "video"}, "Unknown field of a Spec 'kind'"),
+    (Spec(), {"mean": "0.5"}, "Got mean '0.5', expected three numbers"),
+    (Spec(), {"std": (0, 1, 1)}, "a positive value per channel"),
+    (Spec(), {"scale": None}, "Got scale None, expected a number"),
+    (Spec(), {"input_px": 300}, "Got resize_px 256, expected at least"),
+    (Spec(flexible=False), {"input_px": 192}, "pictures of 224 px alone"),
+    (Spec(flexible=False), {"flexible": True}, "Got flexible True, and this"),
+    (VideoSpec(any_length=False), {"frames": 9}, "clips of 8 frames alone"),
+    (DetectorSpec(), {"short_px": 2000}, "cannot be below"),
+  )
+  def test_fields_that_cannot_be(self, spec, fields, words):
+    with self.assertRaisesRegex(errors.UserError, words):
+      spec.with_fields(fields)
 
   def test_detectors_have_no_geometry(self):
     with self.assertRaisesRegex(ValueError, "kind detection resizes its pic"):

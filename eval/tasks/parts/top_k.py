@@ -20,11 +20,13 @@ def reduce(logits: jax.Array) -> dict[str, jax.Array]:
     logits: float32 `[..., classes]`.
 
   Returns:
-    `top5` and `score`, `[..., 5]`, -1 and 0 where there are fewer classes.
+    `top5` and `score`, `[..., 5]`, -1 and 0 where there are fewer classes, or
+    logits of -inf: those are never an answer.
   """
   ranks = min(SIZE, logits.shape[-1])
   # top_k of the logits, not of the softmax: float32 softmax makes new ties.
   best, ids = jax.lax.top_k(logits, ranks)
+  ids = jnp.where(jnp.isneginf(best), -1, ids)
   score = jnp.exp(best - jax.nn.logsumexp(logits, axis=-1, keepdims=True))
   pad = [(0, 0)] * (logits.ndim - 1) + [(0, SIZE - ranks)]
   return {

@@ -1,10 +1,12 @@
 """HMDB51-P: HMDB51's test videos under 18 perturbations."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow_datasets as tfds
 
 from robust_tfds.datasets import videos
+from robust_tfds.datasets.sources import class_lists
 from robust_tfds.datasets.sources import split_lists
 
 
@@ -18,6 +20,12 @@ class Builder(videos.Builder):
   CLASSES = 51
   PUBLISHED_EXAMPLES = 1_530
   HOMEPAGE = "https://serre-lab.clps.brown.edu/resource/hmdb-a-large-human-motion-database/"
+
+  @classmethod
+  def class_names(cls, manual_dir: str = "") -> Sequence[Sequence[str]]:
+    """As in the list that lies here."""
+    del manual_dir
+    return [(name,) for name in class_lists.packaged(class_lists.HMDB51)]
 
   def _sources(self, dl_manager: Any) -> list[videos.Source]:
     return split_lists.hmdb51(dl_manager.manual_dir)

@@ -1,10 +1,12 @@
 """Kinetics400-P: Kinetics-400's validation videos, perturbed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow_datasets as tfds
 
 from robust_tfds.datasets import videos
+from robust_tfds.datasets.sources import class_lists
 from robust_tfds.datasets.sources import video_tables
 
 
@@ -17,6 +19,12 @@ class Builder(videos.Builder):
   SPLIT = "validation"
   CLASSES = 400
   HOMEPAGE = "https://github.com/cvdfoundation/kinetics-dataset"
+
+  @classmethod
+  def class_names(cls, manual_dir: str = "") -> Sequence[Sequence[str]]:
+    """As in the list that lies here."""
+    del manual_dir
+    return [(name,) for name in class_lists.packaged(class_lists.KINETICS400)]
 
   def _sources(self, dl_manager: Any) -> list[videos.Source]:
     return video_tables.kinetics400(dl_manager.manual_dir)

@@ -88,6 +88,17 @@ def wnids() -> list[str]:
 
 
 @functools.cache
+def names() -> dict[str, tuple[str, ...]]:
+  """Wnid -> English names; two of them are names of two classes."""
+  path = pathlib.Path(__file__).with_name("imagenet_names.txt")
+  lines = path.read_text("utf-8").splitlines()
+  return {
+    wnid: tuple(line.split("\t"))
+    for wnid, line in zip(wnids(), lines, strict=True)
+  }
+
+
+@functools.cache
 def _label_of() -> dict[str, int]:
   return {wnid: i for i, wnid in enumerate(wnids())}
 

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow_datasets as tfds
@@ -32,6 +33,12 @@ of {tiny_imagenet.NAME} beside it.
   SIDE_PX = 64
   PUBLISHED_EXAMPLES = 10_000
   HOMEPAGE = "https://github.com/hendrycks/robustness"
+
+  @classmethod
+  def class_names(cls, manual_dir: str = "") -> Sequence[Sequence[str]]:
+    """The wnids, which the archive lists."""
+    wnids = tiny_imagenet.wnids(manual_dir) if manual_dir else []
+    return [(wnid,) for wnid in wnids]
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     # make_tinyimagenet_c.py: Resize((64, 64)), which squashes larger crops.

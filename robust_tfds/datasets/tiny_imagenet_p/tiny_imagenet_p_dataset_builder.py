@@ -1,6 +1,7 @@
 """Tiny-ImageNet-P: the validation set of Tiny ImageNet as sequences."""
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow_datasets as tfds
@@ -27,6 +28,12 @@ they are, or extracted to <perturbation>/<wnid>/<name>.mp4."""
   SIDE_PX = 64
   PUBLISHED_EXAMPLES = 10_000
   HOMEPAGE = "https://github.com/hendrycks/robustness"
+
+  @classmethod
+  def class_names(cls, manual_dir: str = "") -> Sequence[Sequence[str]]:
+    """The wnids, which the archive lists."""
+    wnids = tiny_imagenet.wnids(manual_dir) if manual_dir else []
+    return [(wnid,) for wnid in wnids]
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     return [

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -21,6 +22,8 @@ class CheckTest(parameterized.TestCase):
     ((_QUICKSTART, "--config.models.digits_cnn.train.steps=3", "--workdir=x"),),
     ((_QUICKSTART, "--noconfig.reports"),),
     (("--config=configs/video_p.py:ssv2_p,mvit_base_16x4",),),
+    (("--config=configs/imagenet_c.py", "--config.model.spec.mean=(1,2,3)"),),
+    ((_QUICKSTART, "--config.models.digits_cnn.classes=names.txt"),),
   )
   def test_accepted(self, words):
     config_flag.check(["main", *words])
@@ -42,6 +45,8 @@ class CheckTest(parameterized.TestCase):
     ("dta.limit", "--config.dta: .*Did you mean 'data'"),
     ("batch_size.x", "--config.batch_size.x: Unknown key"),
     ("models.digits_cnn.train.stepz", "Did you mean 'steps'"),
+    ("models.digits_cnn.spec.men", "spec.men: .*Did you mean 'mean'"),
+    ("models.digits_cnn.clases", "Did you mean 'classes'"),
   )
   def test_keys(self, key, message):
     with self.assertRaisesRegex(errors.UserError, message):
@@ -57,6 +62,31 @@ class CheckTest(parameterized.TestCase):
     file = self.create_tempfile("mine.py", text).full_path
     with self.assertRaisesRegex(errors.UserError, message):
       config_flag.check(["main", f"--config={file}"])
+
+  def test_fields_of_a_spec_that_the_file_does_not_name(self):
+    words = [
+      "main",
+      "--config=configs/imagenet_c.py",
+      "--config.model.spec.mean=(0.5,0.5,0.5)",
+      "--config.model.spec.scale=1",
+      "--config.model.spec.resize=centre_fraction",
+      "--noconfig.model.spec.flexible",
+      "--config.model.classes=names.txt",
+    ]
+    values = flags.FlagValues()
+    config_flag.define(values, words)
+    values(words)
+    model = values.config.model
+    self.assertEqual(model.classes, "names.txt")
+    self.assertEqual(
+      model.spec.to_dict(),
+      {
+        "mean": (0.5, 0.5, 0.5),
+        "scale": 1.0,
+        "resize": "centre_fraction",
+        "flexible": False,
+      },
+    )
 
   def test_the_command_prints_words(self):
     run = subprocess.run(

@@ -8,14 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
+from flax import nnx
 
 from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.eval.run import probe
 from robust_tfds.models import adapters
-from robust_tfds.models.detection import own
+from robust_tfds.models.detection.detector import DetectorSpec
+from robust_tfds.models.video.spec import VideoSpec
 
 SPEC = models.get("digits_cnn").spec
+_BOXES = DetectorSpec(num_classes=2, short_px=0, label_space="custom")
 _WEIGHTS = np.random.default_rng(0).normal(size=(3072, 10)).astype(np.float32)
 
 
@@ -43,8 +46,8 @@ def _clean(*shape):
   return types.SimpleNamespace(shape=shape, metadata=lambda _: iter(examples))
 
 
-def _ask(function, name="callable"):
-  model = adapters.get(name)(function, SPEC)
+def _ask(function, kind="callable", **options):
+  model = adapters.get(kind)(function, SPEC, **options)
   rows = probe.batch(model, _clean(32, 32, 3), 224)
   return probe.answers("mine", model, None, rows)
 
@@ -69,10 +72,6 @@ class BatchTest(parameterized.TestCase):
     self.assertEqual(images.shape, (4, 32, 32, 3))
     self.assertEqual(images[:, 0, 0, 0].tolist(), [0, 1, 2, 3])
     self.assertEqual(sizes.tolist(), [[20, 30]] * 4)
-
-  def test_as_many_rows_as_asked_for(self):
-    (rows,) = probe.batch(models.get("digits_cnn"), _clean(32, 32, 3), 224, 7)
-    self.assertLen(rows, 7)
 
 
 class AnswersTest(parameterized.TestCase):
@@ -112,13 +111,99 @@ class AnswersTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, f"(mine|callable) .*{words}"):
       _ask(function)
 
+  @parameterized.named_parameters(
+    ("mean_of_the_batch", lambda x: _linear(x - x.mean(0)), "without the oth"),
+    ("softmax_over_it", lambda x: jax.nn.softmax(_linear(x), 0), "without the"),
+    (
+      "unless_alone",
+      lambda x: _linear(x - x.mean(0) if len(x) > 1 else x),
+      "without the others: its logits differ",
+    ),
+    (
+      "its_place",
+      lambda x: _linear(x) * jnp.arange(1.0, 1 + len(x))[:, None],
+      "answers otherwise to the same inputs reordered",
+    ),
+    (
+      "four_at_once",
+      lambda x: x.reshape(4, -1) @ _WEIGHTS,
+      "callable: TypeError: cannot reshape|fails on a batch of 1, .*rows=",
+    ),
+    (
+      "squeezed",
+      lambda x: _linear(x).squeeze(),
+      r"shape \(10,\), expected \(1, 10\): keep the axis of the batch",
+    ),
+  )
+  def test_what_depends_on_the_batch(self, function, words):
+    for kind in ("callable", "on_host"):
+      with self.assertRaisesRegex(errors.UserError, f"mine.*({words})"):
+        _ask(function, kind)
+
+  def test_another_rounding_alone_is_none(self):
+    def rounded(x):
+      return _linear(x) * (1 + 4e-3 * (len(x) == 1))
+
+    self.assertFalse(_ask(rounded, "on_host")[1])
+    with self.assertRaisesRegex(errors.UserError, "without the others"):
+      _ask(lambda x: _linear(x) / len(x), "on_host")
+
+  @parameterized.parameters("callable", "on_host")
+  def test_a_fixed_batch_is_padded(self, kind):
+    function = lambda x: x.reshape(6, -1) @ _WEIGHTS  # noqa: E731
+    self.assertFalse(_ask(function, kind, rows=6)[1])
+    with self.assertRaisesRegex(errors.UserError, "answers otherwise"):
+      _ask(lambda x: function(x - x.mean(0)), kind, rows=6)
+
+  def test_on_the_host(self):
+    answers, random = _ask(_linear, "on_host")
+    self.assertFalse(random)
+    (rows,) = probe.batch(models.get("digits_cnn"), _clean(32, 32, 3), 0)
+    np.testing.assert_array_equal(answers["logits"], _linear(rows))
+    noisy = lambda x: _linear(x) + np.random.rand(10) * 1e5  # noqa: E731
+    self.assertTrue(_ask(noisy, "on_host")[1])
+
+  @parameterized.parameters("callable", "on_host")
+  def test_clips(self, kind):
+    spec = VideoSpec(input_px=8, resize_px=8, frames=2, num_classes=3)
+
+    def ask(function):
+      model = adapters.get(kind)(function, spec)
+      rows = probe.batch(model, _clean(None, 90, 120, 3), 224)
+      return probe.answers("mine", model, None, rows)
+
+    self.assertFalse(ask(lambda x: x.mean((1, 2, 3)) + 0.0)[1])
+    with self.assertRaisesRegex(errors.UserError, "without the others"):
+      ask(lambda x: (x - x.mean(0)).mean((1, 2, 3)))
+
+  def test_a_module_in_train_mode(self):
+    class Net(nnx.Module):
+      def __init__(self, rngs):
+        self.norm = nnx.BatchNorm(3, rngs=rngs)
+        self.head = nnx.Linear(3, 10, rngs=rngs)
+
+      def __call__(self, x):
+        return self.head(self.norm(x).max((1, 2)))
+
+    net = Net(nnx.Rngs(0))
+    model = adapters.get("flax_module")(net, SPEC)
+    rows = probe.batch(model, _clean(32, 32, 3), 224)
+    with self.assertRaisesRegex(
+      errors.UserError, r"train mode.* `module.eval\(\)`"
+    ):
+      probe.answers("mine", model, model.init(jax.random.key(0)), rows)
+    net.eval()
+    model = adapters.get("flax_module")(net, SPEC)
+    variables = model.init(jax.random.key(0))
+    self.assertFalse(probe.answers("mine", model, variables, rows)[1])
+
   def _detect(self, **change):
     def predict(picture):
       h, w = picture.shape[:2]
       boxes = {"boxes": [[0, 0, w, h]], "scores": [0.5], "classes": [1]}
       return {**boxes, **change}
 
-    model = own.on_host(predict, 2, name="mine")
+    model = adapters.get("on_host")(predict, _BOXES, name="mine")
     rows = probe.batch(model, _clean(None, None, 3), 0)
     return probe.answers("mine", model, {}, rows)
 
@@ -128,12 +213,12 @@ class AnswersTest(parameterized.TestCase):
     self.assertEqual(answers["valid"].sum(axis=1).tolist(), [1] * 4)
 
   @parameterized.parameters(
-    ({"classes": [2]}, "Got classes 2..2, expected 0..1"),
-    ({"classes": [0.5]}, "Got classes 0.5 for a picture, expected whole"),
+    ({"classes": [2]}, "gave classes 2..2, expected 0..1"),
+    ({"classes": [0.5]}, "gave classes 0.5 for a picture, expected whole"),
     ({"scores": [np.nan]}, "scores for a picture with NaN"),
-    ({"boxes": [[0, 0], [1, 1]]}, r"Got boxes of int64 \[2, 2\]"),
-    ({"scores": [0.5, 0.2]}, "Got 1 boxes, 2 scores"),
-    ({"scores": ["high"]}, "Got scores of <U4"),
+    ({"boxes": [[0, 0], [1, 1]]}, r"gave boxes of int64 \[2, 2\]"),
+    ({"scores": [0.5, 0.2]}, "gave 1 boxes, 2 scores"),
+    ({"scores": ["high"]}, "gave scores of <U4"),
   )
   def test_wrong_detections(self, change, words):
     with self.assertRaisesRegex(errors.UserError, words):
@@ -149,7 +234,7 @@ class AnswersTest(parameterized.TestCase):
         "valid": jnp.ones(shape, bool),
       }
 
-    model = own.traced(predict, 2)
+    model = adapters.get("callable")(predict, _BOXES)
     rows = probe.batch(model, _clean(None, None, 3), 0)
     with self.assertRaisesRegex(
       errors.UserError, "classes -1..-1 on the set's"

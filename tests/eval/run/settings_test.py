@@ -73,6 +73,17 @@ class CheckTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, message):
       settings.check(_changed(key, 1))
 
+  def test_fields_of_a_spec(self):
+    key = "models.digits_cnn.spec"
+    settings.check(_changed(key, ml_collections.ConfigDict({"scale": 1})))
+    for value, message in (
+      (3, f"config.{key}: got 3, expected fields of the model's spec"),
+      ({"scal": 1}, f"config.{key}.scal: .*Did you mean 'scale'"),
+      ({"scale": "1"}, f"config.{key}.scale: got '1', expected a number"),
+    ):
+      with self.assertRaisesRegex(errors.UserError, message):
+        settings.check(_changed(key, value))
+
   def test_missing_keys(self):
     config = tiny_config.get_config().unlock()
     del config.models.digits_cnn.train.steps

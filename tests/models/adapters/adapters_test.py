@@ -109,7 +109,7 @@ class AdaptersTest(parameterized.TestCase):
   @parameterized.parameters("onnx", "keras", "savedmodel")
   def test_files_that_are_no_models(self, kind):
     packages = {
-      "onnx": ("onnx", "jaxonnxruntime"),
+      "onnx": ("onnx",),
       "keras": ("keras",),
       "savedmodel": ("tensorflow", "tf2jax"),
     }
@@ -204,71 +204,8 @@ class AdaptersTest(parameterized.TestCase):
     model = adapters.get("tfm")(net, _SPEC, training=False)
     self._check(model, lambda x: net(x, False).numpy())
 
-  def test_onnx(self):
-    pytest.importorskip("jaxonnxruntime", reason="the extra `onnx`")
-    import onnx
-    from onnx import helper
-    from onnx import numpy_helper
-
-    rng = np.random.default_rng(0)
-    kernel = rng.standard_normal((4, 3, 3, 3), np.float32)
-    graph = helper.make_graph(
-      [
-        helper.make_node(
-          "Conv", ["images", "kernel"], ["y"], kernel_shape=[3, 3]
-        ),
-        helper.make_node("Relu", ["y"], ["z"]),
-        helper.make_node("GlobalAveragePool", ["z"], ["pooled"]),
-        helper.make_node("Flatten", ["pooled"], ["logits"]),
-      ],
-      "net",
-      [helper.make_tensor_value_info("images", 1, ["n", 3, 16, 16])],
-      [helper.make_tensor_value_info("logits", 1, ["n", 4])],
-      [numpy_helper.from_array(kernel, "kernel")],
-    )
-    opset = [helper.make_opsetid("", 17)]
-    path = os.path.join(self.create_tempdir().full_path, "net.onnx")
-    onnx.save(helper.make_model(graph, opset_imports=opset), path)
-
-    def want(x):
-      y = jax.lax.conv_general_dilated(
-        x.transpose(0, 3, 1, 2), kernel, (1, 1), "VALID"
-      )
-      return np.maximum(y, 0).mean((2, 3))
-
-    self._check(adapters.get("onnx")(path, _SPEC), want)
-
-  def test_onnx_exported_by_torch(self):
-    pytest.importorskip("jaxonnxruntime", reason="the extra `onnx`")
-    torch = pytest.importorskip("torch", reason="the extra `convert`")
-    pytest.importorskip("onnxscript", reason="torch's exporter")
-    torch.manual_seed(0)
-    net = torch.nn.Sequential(
-      torch.nn.Conv2d(3, 8, 3, padding=1),
-      torch.nn.BatchNorm2d(8),
-      torch.nn.ReLU(),
-      torch.nn.MaxPool2d(2),
-      torch.nn.AdaptiveAvgPool2d(1),
-      torch.nn.Flatten(),
-      torch.nn.Linear(8, 4),
-    ).eval()
-    path = os.path.join(self.create_tempdir().full_path, "net.onnx")
-    torch.onnx.export(
-      net,
-      (torch.zeros(2, 3, 16, 16),),
-      path,
-      dynamo=True,
-      dynamic_shapes=({0: torch.export.Dim("batch")},),
-    )
-
-    def want(x):
-      with torch.no_grad():
-        return net(torch.from_numpy(x.transpose(0, 3, 1, 2).copy())).numpy()
-
-    self._check(adapters.get("onnx")(path, _SPEC), want)
-
   @parameterized.parameters(
-    ("onnx", "jaxonnxruntime"), ("savedmodel", "tf2jax"), ("keras", "keras")
+    ("onnx", "onnx"), ("savedmodel", "tf2jax"), ("keras", "keras")
   )
   def test_missing_package_is_said(self, kind, package):
     import sys

@@ -9,6 +9,7 @@ and unit statistics would make the comparison vacuous. Inputs are real
 photographs where they are there, else smooth seeded pictures.
 """
 
+import dataclasses
 import functools
 import json
 import pathlib
@@ -29,16 +30,34 @@ from tests import shared_data
 from tests.models.convert import torchvision_cpu
 
 _TOLERANCE = 1e-5  # of the logits' scale
-# Quick to build and compile, and between them every kind of layer.
-_FAST = (
-  "alexnet",
-  "convnext_tiny",
-  "densenet121",
-  "resnet18",
-  "resnet50",
-  "se_resnet50",
-  "squeezenet1_1_torchvision",
-  "vit_tiny_patch16_224",
+# Quick to build and compile, and between them every kind of layer: name -> px.
+_FAST = {
+  "alexnet": 224,
+  "convnext_tiny": 224,
+  "densenet121": 224,
+  "efficientnet_b0": 64,
+  "googlenet": 64,
+  "mnasnet0_5": 64,
+  "mobilenet_v2": 64,
+  "mobilenet_v3_small": 64,
+  "regnet_y_400mf": 64,
+  "resnet18": 224,
+  "resnet50": 224,
+  "se_resnet50": 224,
+  "shufflenet_v2_x0_5": 64,
+  "squeezenet1_1_torchvision": 224,
+  "swin_t": 72,  # its windows need padding at every stage
+  "swin_v2_t": 72,
+  "vit_tiny_patch16_224": 224,
+}
+# Networks whose files other libraries write under names of their own: name, px,
+# that library's.
+_ELSEWHERE = (
+  ("mnasnet0_5", 64, "timm:mnasnet_050"),
+  ("mobilenet_v2", 64, "timm:mobilenetv2_100"),
+  ("regnet_y_400mf", 64, "timm:regnety_004"),
+  ("swin_t", 224, "timm:swin_tiny_patch4_window7_224"),
+  ("swin_v2_t", 256, "timm:swinv2_tiny_window8_256"),
 )
 
 
@@ -92,8 +111,10 @@ def _randomise(torch, module, seed: int, batch: np.ndarray) -> None:
   def draw(shape):
     return torch.randn(shape, generator=generator)
 
+  # Statistics follow below; tables of positions are no weights.
+  buffers = {name for name, _ in module.named_buffers()}
   for name, value in module.state_dict().items():
-    if "running_" in name or name.endswith("num_batches_tracked"):
+    if name in buffers:
       continue
     if value.ndim <= 1 or name.endswith("layer_scale"):
       new = 0.1 * draw(value.shape) + (0.8 if _is_gain(name) else 0.0)
@@ -127,12 +148,25 @@ def _reference(model):
     raise absltest.unittest.SkipTest(f"Not installed: {error}") from error
 
 
-def parity(name: str) -> dict:
-  """max |d|, the logits' scale and both parameter counts of one model."""
+def parity(
+  name: str, side: int | None = None, reference: str | None = None
+) -> dict:
+  """max |d|, the logits' scale and both parameter counts of one model.
+
+  Args:
+    name: of the catalogue.
+    side: of the pictures in pixels; None for the model's own.
+    reference: as in a family's `oracles`; None for what stands there.
+  """
   torch = _import_torch()
   model = models.get(name)
+  if reference:
+    family = dataclasses.replace(model.family, oracles={name: reference})
+    model = dataclasses.replace(model, family=family)
   module = _reference(model)
-  batch = np.asarray(model.preprocess(_photographs(model.spec.input_px)))
+  batch = np.asarray(
+    model.preprocess(_photographs(side or model.spec.input_px))
+  )
   _randomise(torch, module, zlib.crc32(name.encode()), batch)
   arrays = {n: t.numpy() for n, t in module.state_dict().items()}
   loaded = match.match_arrays(model, arrays)
@@ -157,8 +191,8 @@ def parity(name: str) -> dict:
 
 
 class _Parity(parameterized.TestCase):
-  def check(self, name):
-    got = parity(name)
+  def check(self, name, side=None, reference=None):
+    got = parity(name, side, reference)
     print(
       f"{name}: {got['style']}, max |d| {got['difference']:.1e} at scale"
       f" {got['scale']:.2f} (allowed {got['allowed']:.1e}),"
@@ -169,14 +203,73 @@ class _Parity(parameterized.TestCase):
     self.assertGreater(got["spread"], 1e-3 * got["scale"])
     self.assertLess(got["allowed"], 1e-3)
     self.assertLessEqual(got["difference"], got["allowed"] * got["scale"])
-    self.assertEqual(got["ours"], got["theirs"])
     self.assertEqual(got["ours"], models.get(name).spec.parameters)
+    if reference:
+      self.assertEqual(got["style"], reference.partition(":")[0])
+    else:
+      self.assertEqual(got["ours"], got["theirs"])
 
 
 class ParityTest(_Parity):
-  @parameterized.parameters(*_FAST)
-  def test_fast(self, name):
-    self.check(name)
+  @parameterized.parameters(*_FAST.items())
+  def test_fast(self, name, side):
+    self.check(name, side)
+
+  @parameterized.parameters(*_ELSEWHERE)
+  def test_names_of_other_libraries(self, name, side, reference):
+    self.check(name, side, reference)
+
+
+def _weights_of(torchvision, name: str):
+  """torchvision's entry of the weights that a spec's `source` names."""
+  member = catalogue.family_of(name).oracles[name].partition(":")[2]
+  _, _, tag = models.get(name).spec.source.rpartition(", ")
+  entries = torchvision.models.get_model_weights(member)
+  return entries[tag if tag in entries.__members__ else "IMAGENET1K_V1"]
+
+
+class PublishedSpecTest(parameterized.TestCase):
+  """Specs against torchvision's own table of weights."""
+
+  def setUp(self):
+    super().setUp()
+    _import_torch()
+    import torchvision
+
+    self.torchvision = torchvision
+
+  def test_preprocessing_is_that_of_the_weights(self):
+    names = [
+      n
+      for n in _listed()
+      if models.get(n).spec.weights == "torchvision"
+      and models.get(n).kind == "classification"
+    ]
+    self.assertGreater(len(names), 70)
+    for name in names:
+      spec = models.get(name).spec
+      theirs = _weights_of(self.torchvision, name).transforms()
+      with self.subTest(name):
+        self.assertEqual([spec.input_px], theirs.crop_size)
+        self.assertEqual([spec.resize_px], theirs.resize_size)
+        self.assertEqual(spec.interpolation, theirs.interpolation.value)
+        # These two read usual statistics and make 0.5 of them (transform_input).
+        if name not in ("googlenet", "inceptionv3"):
+          self.assertSequenceEqual(spec.mean, theirs.mean)
+          self.assertSequenceEqual(spec.std, theirs.std)
+
+  def test_published_sizes(self):
+    for name in _listed():
+      spec = models.get(name).spec
+      if spec.weights != "torchvision" or spec.kind != "classification":
+        continue
+      meta = _weights_of(self.torchvision, name).meta
+      with self.subTest(name):
+        # torchvision counts Inception's auxiliary classifier.
+        if name != "inceptionv3":
+          self.assertEqual(spec.parameters, meta["num_params"])
+        if spec.gflops is not None:
+          self.assertAlmostEqual(spec.gflops, meta["_ops"], 2)
 
 
 class ReportTest(absltest.TestCase):

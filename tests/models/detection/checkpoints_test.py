@@ -12,7 +12,7 @@ def arrays(name):
   shapes = models.get(name).shapes()
   return {
     match.torch_name(path): np.full(
-      match.file_shape(shape, path, match.TORCH), i, np.float32
+      match.file_shape(shape, path, False), i, np.float32
     )
     for i, (path, shape) in enumerate(shapes.items())
   }

@@ -73,7 +73,7 @@ class NamesTest(parameterized.TestCase):
       key = match.torch_name(path)
       for ours, theirs in _MMDET:
         key = re.sub(ours, theirs, key)
-      shape = match.file_shape(shape, path, match.TORCH)
+      shape = match.file_shape(shape, path, False)
       # Views: a checkpoint of gigabytes that holds one number an array.
       given[key] = np.broadcast_to(np.float32(i), shape)
     loaded = match.match_arrays(models.get(name), given)

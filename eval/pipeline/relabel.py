@@ -1,0 +1,93 @@
+"""Answers of a model whose outputs are not the data set's classes, as its answers.
+
+Outputs are put in the order of the classes before anything is reduced; outputs that
+are no class are left out, and a class without an output is never answered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.eval.pipeline import on_host
+from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import programs
+
+NONE = -1  # the class of an output that is none
+
+
+@dataclasses.dataclass(frozen=True)
+class Relabelling:
+  """Which class each output is.
+
+  Attributes:
+    class_of: of every output, a class of the data set or `NONE`; no class twice.
+    classes: number of the data set's classes.
+  """
+
+  class_of: tuple[int, ...]
+  classes: int
+
+  @property
+  def without_output(self) -> int:
+    """Number of classes that no output is."""
+    return self.classes - len(set(self.class_of) - {NONE})
+
+  def logits(self, logits: jax.Array) -> jax.Array:
+    """`[..., outputs]` -> `[..., classes]`, -inf where there is no output."""
+    output_of = np.full(self.classes, NONE)
+    for output, label in enumerate(self.class_of):
+      if label != NONE:
+        output_of[label] = output
+    taken = jnp.asarray(logits)[..., np.maximum(output_of, 0)]
+    return jnp.where(output_of == NONE, -jnp.inf, taken)
+
+  def detections(
+    self, outputs: Mapping[str, jax.Array]
+  ) -> dict[str, jax.Array]:
+    """A detector's outputs; objects of other classes are not there."""
+    known = jnp.asarray(np.array(self.class_of, np.int32))
+    given = outputs["classes"]
+    inside = (given >= 0) & (given < len(self.class_of))
+    label = known[jnp.where(inside, given, 0)]
+    label = jnp.where(inside, label, given)  # what is wrong stays wrong
+    dropped = inside & (label == NONE)
+    valid = outputs["valid"] & ~dropped
+    return {**outputs, "classes": label, "valid": valid}
+
+  def __call__(self, answer: Any) -> Any:
+    """Of logits or of a detector's outputs."""
+    if isinstance(answer, Mapping):
+      return self.detections(answer)
+    return self.logits(answer)
+
+
+class Predictor:
+  """A predictor whose answers are relabelled; called as `predict.Predictor`."""
+
+  def __init__(
+    self,
+    predictor: predict.Predictor | on_host.HostPredictor,
+    relabelling: Relabelling,
+  ):
+    """Of a predictor of the outputs as they are."""
+    self._predictor, self._relabelling = predictor, relabelling
+    self._reduce = programs.cached(self._new_reduce)
+
+  def __call__(
+    self, images: Any, reduce: predict.Reduce, sizes: Any = None
+  ) -> Any:
+    """See `predict.Predictor`."""
+    return self._predictor(images, self._reduce(reduce), sizes)
+
+  def give_up(self) -> None:
+    """See `on_host.HostPredictor.give_up`."""
+    self._predictor.give_up()
+
+  def _new_reduce(self, reduce: predict.Reduce) -> predict.Reduce:
+    return lambda answer: reduce(self._relabelling(answer))

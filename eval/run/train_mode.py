@@ -1,0 +1,59 @@
+"""How a model is brought from train mode to evaluation, in its framework's words."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Any
+
+# Package of a class -> what its user writes.
+_REMEDIES = {
+  "torch": "Call `net.eval()` before you wrap it",
+  "flax.nnx": "Call `module.eval()` before you wrap it",
+  "flax.linen": (
+    "Give the adapter what the module's `__call__` takes for it, e.g."
+    " `train=False` (`use_running_average=True`, `deterministic=True`)"
+  ),
+  "keras": "Call it with `training=False`",
+  "tensorflow": "Call it with `training=False`",
+}
+_UNKNOWN = (
+  "Switch it to evaluation (torch: `net.eval()`; nnx: `module.eval()`; Keras and"
+  " TensorFlow: `training=False`; linen: `train=False`; of a file: export it"
+  " anew after that)"
+)
+
+
+def remedy(code: Any) -> str:
+  """What to do, as a sentence; for all frameworks where it is not known which.
+
+  Args:
+    code: a model's `code`: a module, its class, or a function that uses one.
+  """
+  for thing in _used(code, []):
+    kind = thing if isinstance(thing, type) else type(thing)
+    for base in kind.__mro__:
+      for package, words in _REMEDIES.items():
+        if f"{base.__module__}.".startswith(f"{package}."):
+          return f"{words}."
+  return f"{_UNKNOWN}."
+
+
+def _used(code: Any, seen: list[Any]) -> Iterator[Any]:
+  """What a function takes from around it, and what its neighbours do."""
+  if isinstance(code, types.MethodType):
+    yield code.__self__
+    code = code.__func__
+  if not isinstance(code, types.FunctionType):
+    yield code
+    return
+  if code in seen or (seen and code.__module__ != seen[0].__module__):
+    return
+  seen.append(code)
+  try:
+    around = inspect.getclosurevars(code)
+  except ValueError:  # a name that has no value yet
+    return
+  for thing in (*around.nonlocals.values(), *around.globals.values()):
+    yield from _used(thing, seen)

@@ -1,0 +1,1 @@
+"""ONNX graphs: read from a file (`file`), run in JAX (`graph`, `operators`)."""

@@ -1,0 +1,37 @@
+"""ONNX's operators in JAX: a table, a file for each kind of them.
+
+Standard operators of opsets 7 to 23 as networks of vision use them, held equal to
+onnxruntime one by one. Those whose outputs' shapes depend on numbers (`NonZero` of
+pixels, `NonMaxSuppression`) cannot be traced and are not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from robust_tfds.models.adapters.onnx_graph.operators import activations
+from robust_tfds.models.adapters.onnx_graph.operators import convolution
+from robust_tfds.models.adapters.onnx_graph.operators import elementwise
+from robust_tfds.models.adapters.onnx_graph.operators import indexing
+from robust_tfds.models.adapters.onnx_graph.operators import linear
+from robust_tfds.models.adapters.onnx_graph.operators import normalisation
+from robust_tfds.models.adapters.onnx_graph.operators import pooling
+from robust_tfds.models.adapters.onnx_graph.operators import quantisation
+from robust_tfds.models.adapters.onnx_graph.operators import reductions
+from robust_tfds.models.adapters.onnx_graph.operators import resize
+from robust_tfds.models.adapters.onnx_graph.operators import shapes
+from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
+
+TABLE: Mapping[str, Operator] = {
+  **activations.OPERATORS,
+  **convolution.OPERATORS,
+  **elementwise.OPERATORS,
+  **indexing.OPERATORS,
+  **linear.OPERATORS,
+  **normalisation.OPERATORS,
+  **pooling.OPERATORS,
+  **quantisation.OPERATORS,
+  **reductions.OPERATORS,
+  **resize.OPERATORS,
+  **shapes.OPERATORS,
+}

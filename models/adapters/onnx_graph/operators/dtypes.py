@@ -1,0 +1,40 @@
+"""ONNX's numbers for types of elements (onnx.proto3, TensorProto.DataType)."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.models.adapters.onnx_graph.operators.node import (
+  UntraceableError,
+)
+
+_TYPES: dict[int, type] = {
+  1: np.float32,
+  2: np.uint8,
+  3: np.int8,
+  4: np.uint16,
+  5: np.int16,
+  6: np.int32,
+  7: np.int64,
+  9: np.bool_,
+  10: np.float16,
+  11: np.float64,
+  12: np.uint32,
+  13: np.uint64,
+  16: jnp.bfloat16,
+}
+
+
+def of(number: int) -> np.dtype:
+  """The type of a number.
+
+  Raises:
+    UntraceableError: text, complex numbers, or fewer than eight bits.
+  """
+  if number not in _TYPES:
+    raise UntraceableError(
+      f"Type {number} of elements (onnx.TensorProto.DataType) is not known to"
+      " JAX here."
+    )
+  return np.dtype(_TYPES[number])

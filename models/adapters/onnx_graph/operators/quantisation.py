@@ -1,0 +1,50 @@
+"""Numbers in eight bits, and what they stand for: (q - zero point) * scale."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.models.adapters.onnx_graph.operators import dtypes
+from robust_tfds.models.adapters.onnx_graph.operators.node import Array
+from robust_tfds.models.adapters.onnx_graph.operators.node import Node
+from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
+
+
+def _beside(values: Array, node: Node, x: Array) -> Array:
+  """One for all, or one for each element of an axis."""
+  if values.ndim == 0 or values.size == 1:
+    return values.reshape(())
+  if node.attributes.get("block_size"):
+    raise node.refuse("in blocks is not known to JAX here.")
+  axis = node.attributes.get("axis", 1) % x.ndim
+  return values.reshape(-1, *(1,) * (x.ndim - 1 - axis))
+
+
+def _dequantize(
+  node: Node, x: Array, scale: Array, zero: Array | None = None
+) -> jax.Array:
+  steps = jnp.asarray(x).astype(jnp.int32)
+  if zero is not None:
+    steps = steps - _beside(zero, node, x).astype(jnp.int32)
+  return steps.astype(scale.dtype) * _beside(scale, node, x)
+
+
+def _quantize(
+  node: Node, x: Array, scale: Array, zero: Array | None = None
+) -> jax.Array:
+  number = node.attributes.get("output_dtype", 0)
+  dtype = dtypes.of(number) if number else np.dtype(np.uint8)
+  steps = jnp.round(x / _beside(scale, node, x))
+  if zero is not None:
+    dtype = zero.dtype
+    steps = steps + _beside(zero, node, x).astype(x.dtype)
+  limits = np.iinfo(dtype)
+  return jnp.clip(steps, limits.min, limits.max).astype(dtype)
+
+
+OPERATORS = {
+  "DequantizeLinear": Operator(_dequantize),
+  "QuantizeLinear": Operator(_quantize),
+}

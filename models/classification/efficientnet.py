@@ -1,0 +1,210 @@
+"""EfficientNet B0-B7 and V2 (Tan and Le, arXiv:1905.11946, 2104.00298).
+
+torchvision's weights. B0-B4 were trained in torch, whose norms add 1e-5; B5-B7
+are TensorFlow's, ported, and with V2 add 1e-3. Convolutions pad as torch pads:
+TensorFlow's own files want its SAME padding and do not belong here.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+from typing import NamedTuple
+
+import jax
+from flax import nnx
+
+from robust_tfds.models import layers
+from robust_tfds.models.classification import inverted
+from robust_tfds.models.family import Family
+from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import Variant
+
+
+class Row(NamedTuple):
+  """A stage, as a row of the papers' tables.
+
+  Attributes:
+    kind: `mbconv`, or `fused`: one full convolution instead of a 1 x 1 and a
+      depthwise one, and no excitation.
+    expand: inner channels per input channel.
+    kernel: side of the kernels.
+    stride: of the first block.
+    outputs: channels.
+    depth: blocks.
+  """
+
+  kind: str
+  expand: int
+  kernel: int
+  stride: int
+  outputs: int
+  depth: int
+
+
+_B0 = (  # table 1 of EfficientNet
+  Row("mbconv", 1, 3, 1, 16, 1),
+  Row("mbconv", 6, 3, 2, 24, 2),
+  Row("mbconv", 6, 5, 2, 40, 2),
+  Row("mbconv", 6, 3, 2, 80, 3),
+  Row("mbconv", 6, 5, 1, 112, 3),
+  Row("mbconv", 6, 5, 2, 192, 4),
+  Row("mbconv", 6, 3, 1, 320, 1),
+)
+_V2_S = (  # table 4 of EfficientNetV2
+  Row("fused", 1, 3, 1, 24, 2),
+  Row("fused", 4, 3, 2, 48, 4),
+  Row("fused", 4, 3, 2, 64, 4),
+  Row("mbconv", 4, 3, 2, 128, 6),
+  Row("mbconv", 6, 3, 1, 160, 9),
+  Row("mbconv", 6, 3, 2, 256, 15),
+)
+_V2_M = (  # the authors' effnetv2_configs.py
+  Row("fused", 1, 3, 1, 24, 3),
+  Row("fused", 4, 3, 2, 48, 5),
+  Row("fused", 4, 3, 2, 80, 5),
+  Row("mbconv", 4, 3, 2, 160, 7),
+  Row("mbconv", 6, 3, 1, 176, 14),
+  Row("mbconv", 6, 3, 2, 304, 18),
+  Row("mbconv", 6, 3, 1, 512, 5),
+)
+_V2_L = (
+  Row("fused", 1, 3, 1, 32, 4),
+  Row("fused", 4, 3, 2, 64, 7),
+  Row("fused", 4, 3, 2, 96, 7),
+  Row("mbconv", 4, 3, 2, 192, 10),
+  Row("mbconv", 6, 3, 1, 224, 19),
+  Row("mbconv", 6, 3, 2, 384, 25),
+  Row("mbconv", 6, 3, 1, 640, 7),
+)
+
+
+def _spec(parameters: int, input_px: int, resize_px: int, **facts: Any) -> Spec:
+  return Spec(
+    input_px=input_px,
+    resize_px=resize_px,
+    parameters=parameters,
+    source="torchvision 0.28 models/efficientnet.py, IMAGENET1K_V1",
+    **facts,
+  )
+
+
+def _scaled(width: float, depth: float, epsilon: float, *facts: Any) -> Variant:
+  """B0 by factors on its channels and blocks; `facts` are `_spec`'s."""
+  options = {
+    "stem": inverted.round_channels(32 * width),
+    "stages": tuple(
+      row._replace(
+        outputs=inverted.round_channels(row.outputs * width),
+        depth=math.ceil(row.depth * depth),
+      )
+      for row in _B0
+    ),
+    "last": 4 * inverted.round_channels(320 * width),
+    "epsilon": epsilon,
+  }
+  return Variant(_spec(*facts, interpolation="bicubic"), options)
+
+
+def _v2(stages: tuple[Row, ...], *facts: Any, **more: Any) -> Variant:
+  """V2; `facts` and `more` are `_spec`'s."""
+  options = {
+    "stem": stages[0].outputs,
+    "stages": stages,
+    "last": 1280,
+    "epsilon": 1e-3,
+  }
+  return Variant(_spec(*facts, **more), options)
+
+
+_HALVES = {"mean": (0.5, 0.5, 0.5), "std": (0.5, 0.5, 0.5)}
+VARIANTS = {
+  "efficientnet_b0": _scaled(1.0, 1.0, 1e-5, 5_288_548, 224, 256),
+  "efficientnet_b1": _scaled(1.0, 1.1, 1e-5, 7_794_184, 240, 256),
+  "efficientnet_b2": _scaled(1.1, 1.2, 1e-5, 9_109_994, 288, 288),
+  "efficientnet_b3": _scaled(1.2, 1.4, 1e-5, 12_233_232, 300, 320),
+  "efficientnet_b4": _scaled(1.4, 1.8, 1e-5, 19_341_616, 380, 384),
+  "efficientnet_b5": _scaled(1.6, 2.2, 1e-3, 30_389_784, 456, 456),
+  "efficientnet_b6": _scaled(1.8, 2.6, 1e-3, 43_040_704, 528, 528),
+  "efficientnet_b7": _scaled(2.0, 3.1, 1e-3, 66_347_960, 600, 600),
+  "efficientnet_v2_s": _v2(_V2_S, 21_458_488, 384, 384),
+  "efficientnet_v2_m": _v2(_V2_M, 54_139_356, 480, 480),
+  "efficientnet_v2_l": _v2(
+    _V2_L, 118_515_272, 480, 480, interpolation="bicubic", **_HALVES
+  ),
+}
+ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
+
+
+class Block(nnx.Module):
+  """Expand, filter, excite, project; added where the shape stays."""
+
+  def __init__(
+    self, inputs: int, stride: int, row: Row, epsilon: float, *, rngs: nnx.Rngs
+  ):
+    """`row` is of the stage; `inputs` and `stride` of this block."""
+    conv = functools.partial(inverted.conv_norm, epsilon=epsilon, rngs=rngs)
+    curved = functools.partial(conv, activation=jax.nn.silu)
+    inner = inputs * row.expand
+    steps: list[nnx.Module] = []
+    if row.kind == "fused":
+      first = row.outputs if row.expand == 1 else inner
+      steps.append(curved(inputs, first, row.kernel, stride))
+    else:
+      if row.expand != 1:
+        steps.append(curved(inputs, inner, 1))
+      steps.append(curved(inner, inner, row.kernel, stride, groups=inner))
+      steps.append(
+        # Section 5: a quarter of the block's inputs.
+        inverted.Excite(
+          inner, max(1, inputs // 4), activation=jax.nn.silu, rngs=rngs
+        )
+      )
+    if row.kind != "fused" or row.expand != 1:
+      steps.append(conv(inner, row.outputs, 1))
+    self.block = layers.Stack(steps)
+    self.adds = stride == 1 and inputs == row.outputs
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    y = self.block(x)
+    return x + y if self.adds else y
+
+
+class Network(nnx.Module):
+  """A 3 x 3 stem, stages of blocks, a 1 x 1, a mean, a linear head."""
+
+  def __init__(
+    self,
+    *,
+    stem: int,
+    stages: tuple[Row, ...],
+    last: int,
+    epsilon: float,
+    num_classes: int,
+    rngs: nnx.Rngs,
+  ):
+    """`stem` and `last` are channels, `epsilon` every batch norm's."""
+    conv = functools.partial(
+      inverted.conv_norm, activation=jax.nn.silu, epsilon=epsilon, rngs=rngs
+    )
+    features, inputs = [conv(3, stem, 3, 2)], stem
+    for row in stages:
+      blocks = []
+      for i in range(row.depth):
+        stride = 1 if i else row.stride
+        blocks.append(Block(inputs, stride, row, epsilon, rngs=rngs))
+        inputs = row.outputs
+      features.append(layers.Stack(blocks))
+    features.append(conv(inputs, last, 1))
+    self.features = layers.Stack(features)
+    head = layers.linear(last, num_classes, rngs=rngs)
+    self.classifier = layers.Stack((layers.identity, head))
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    return self.classifier(layers.global_mean(self.features(x)))
+
+
+FAMILY = Family(Network, VARIANTS, oracles=ORACLES)

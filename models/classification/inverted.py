@@ -1,0 +1,96 @@
+"""Parts of networks made of inverted residuals (arXiv:1801.04381, 1905.11946).
+
+MobileNet, MnasNet, EfficientNet, RegNet and MaxViT share them; names follow
+torchvision's, where a convolution, its norm and its activation are "0", "1"
+and nothing.
+"""
+
+from __future__ import annotations
+
+import jax
+from flax import nnx
+
+from robust_tfds.models import layers
+from robust_tfds.models.layers import Step
+
+
+def plain(
+  inputs: int,
+  outputs: int,
+  kernel: int,
+  stride: int = 1,
+  *,
+  groups: int = 1,
+  epsilon: float = 1e-5,
+  rngs: nnx.Rngs,
+) -> tuple[nnx.Module, nnx.Module]:
+  """A convolution without bias, padded by half its kernel, and a norm.
+
+  Args:
+    inputs: channels.
+    outputs: channels.
+    kernel: its side, odd.
+    stride: along both sides.
+    groups: of the convolution.
+    epsilon: the norm's.
+    rngs: for the initial weights.
+  """
+  pad = kernel // 2
+  conv = layers.conv(
+    inputs, outputs, kernel, stride, pad, groups=groups, bias=False, rngs=rngs
+  )
+  return conv, layers.BatchNorm(outputs, epsilon, rngs=rngs)
+
+
+def conv_norm(
+  inputs: int,
+  outputs: int,
+  kernel: int,
+  stride: int = 1,
+  *,
+  activation: Step = layers.identity,
+  groups: int = 1,
+  epsilon: float = 1e-5,
+  rngs: nnx.Rngs,
+) -> layers.Stack:
+  """`plain` and a function of one array, in one stack."""
+  pair = plain(
+    inputs, outputs, kernel, stride, groups=groups, epsilon=epsilon, rngs=rngs
+  )
+  return layers.Stack((*pair, activation))
+
+
+class Excite(nnx.Module):
+  """Scales channels by a gate computed from their means (arXiv:1709.01507)."""
+
+  def __init__(
+    self,
+    channels: int,
+    inner: int,
+    *,
+    activation: Step = layers.relu,
+    gate: Step = jax.nn.sigmoid,
+    rngs: nnx.Rngs,
+  ):
+    """`inner` channels lie between the two layers; `gate` ends in 0..1."""
+    self.fc1 = layers.conv(channels, inner, 1, rngs=rngs)
+    self.fc2 = layers.conv(inner, channels, 1, rngs=rngs)
+    self.activation, self.gate = activation, gate
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, channels]` -> the same."""
+    inner = self.activation(self.fc1(x.mean((1, 2), keepdims=True)))
+    return x * self.gate(self.fc2(inner))
+
+
+def round_channels(channels: float, divisor: int = 8) -> int:
+  """The nearest multiple of `divisor` that is at least 0.9 of `channels`.
+
+  TensorFlow's slim/nets/mobilenet: scaled widths suit the hardware, and
+  rounding down never takes more than a tenth.
+
+  >>> round_channels(1.1 * 16), round_channels(1.3 * 16), round_channels(11)
+  (16, 24, 16)
+  """
+  rounded = max(divisor, int(channels + divisor / 2) // divisor * divisor)
+  return rounded + divisor if rounded < 0.9 * channels else rounded

@@ -1,0 +1,356 @@
+"""Swin transformers and Swin V2 (Liu et al., arXiv:2103.14030, 2111.09883).
+
+`swin_t` and its like are torchvision's; `swin_tiny_patch4_window7_224` and its
+like timm's, whose weights are the authors'. The networks are the same but for
+the preprocessing. Maps whose sides are no multiples of the window are padded
+with zeros for attention, so that any size is taken.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any
+from typing import cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from robust_tfds.models import layers
+from robust_tfds.models.classification import windows
+from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
+from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import Variant
+
+_TORCHVISION = Spec(
+  interpolation="bicubic",
+  source="torchvision 0.28 models/swin_transformer.py, IMAGENET1K_V1",
+)
+_TIMM = Spec(
+  resize_px=248,  # 224 / 0.9
+  interpolation="bicubic",
+  weights="timm",
+  source="timm 1.0.31 swin_transformer.py",
+)
+_SHALLOW, _DEEP = (2, 2, 6, 2), (2, 2, 18, 2)  # blocks per stage
+
+
+def _variant(
+  spec: Spec,
+  parameters: int,
+  width: int,
+  depths: tuple[int, ...],
+  window: int = 7,
+  *,
+  second: bool = False,
+  **facts: Any,
+) -> Variant:
+  spec = dataclasses.replace(spec, parameters=parameters, **facts)
+  options = {"width": width, "depths": depths, "window": window}
+  return Variant(spec, {**options, "second": second})
+
+
+_v1 = functools.partial(_variant, _TORCHVISION)
+_v2 = functools.partial(_v1, window=8, second=True, input_px=256)
+_timm = functools.partial(_variant, _TIMM)
+_384: dict[str, Any] = {"window": 12, "input_px": 384, "resize_px": 384}
+VARIANTS = {
+  "swin_t": _v1(28_288_354, 96, _SHALLOW, resize_px=232),
+  "swin_s": _v1(49_606_258, 96, _DEEP, resize_px=246),
+  "swin_b": _v1(87_768_224, 128, _DEEP, resize_px=238),
+  "swin_v2_t": _v2(28_351_570, 96, _SHALLOW, resize_px=260),
+  "swin_v2_s": _v2(49_737_442, 96, _DEEP, resize_px=260),
+  "swin_v2_b": _v2(87_930_848, 128, _DEEP, resize_px=272),
+  "swin_tiny_patch4_window7_224": _timm(28_288_354, 96, _SHALLOW),
+  "swin_small_patch4_window7_224": _timm(49_606_258, 96, _DEEP),
+  "swin_base_patch4_window7_224": _timm(87_768_224, 128, _DEEP),
+  "swin_large_patch4_window7_224": _timm(196_532_476, 192, _DEEP),
+  "swin_base_patch4_window12_384": _timm(87_903_584, 128, _DEEP, **_384),
+  "swin_large_patch4_window12_384": _timm(196_735_516, 192, _DEEP, **_384),
+}
+
+
+def _authors_names(merging: int) -> Rules:
+  """Names of the authors and of timm, but for the head.
+
+  Args:
+    merging: 0 where `layers.1.downsample` merges before stage 1, as in timm; 1
+      where `layers.0.downsample` does, as the authors wrote it.
+  """
+  rules = [(r"^patch_embed\.proj\.", "features.0.0.")]
+  rules.append((r"^patch_embed\.norm\.", "features.0.2."))
+  for stage in range(4):
+    place = 2 * (stage + merging)
+    rules.append((rf"^layers\.{stage}\.downsample\.", f"features.{place}."))
+    rules.append(
+      (rf"^layers\.{stage}\.blocks\.(\d+)\.", rf"features.{2 * stage + 1}.\1.")
+    )
+  return (*rules, (r"\.mlp\.fc1\.", ".mlp.0."), (r"\.mlp\.fc2\.", ".mlp.3."))
+
+
+# torchvision's names are ours.
+CHECKPOINTS: dict[str, Rules] = {
+  "timm": (*_authors_names(0), (r"^head\.fc\.", "head.")),
+  "microsoft": _authors_names(1),
+}
+
+
+def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+  """Swin V2's biases of queries and values as one, with none for keys."""
+  out = {}
+  for name, array in arrays.items():
+    stem, _, last = name.rpartition(".")
+    values = arrays.get(f"{stem}.v_bias")
+    if last == "q_bias" and values is not None:
+      parts = (array, np.zeros_like(array), values)
+      out[f"{stem}.qkv.bias"] = np.concatenate(parts)
+    elif last != "v_bias" or f"{stem}.q_bias" not in arrays:
+      out[name] = array
+  return out
+
+
+# Tables of positions and masks that files hold; here they are computed.
+IGNORED = (
+  r"\.relative_position_index$",
+  r"\.relative_coords_table$",
+  r"\.attn_mask$",
+)
+ORACLES = {
+  name: f"{variant.spec.weights}:{name}" for name, variant in VARIANTS.items()
+}
+_EPSILON = 1e-5  # of every layer norm
+_HEAD = 32  # channels of an attention head
+
+
+class Attention(nnx.Module):
+  """Attention inside windows that may be shifted; Swin's form.
+
+  The softmax is computed in float32.
+  """
+
+  def __init__(self, width: int, window: int, shift: int, *, rngs: nnx.Rngs):
+    """`window` is a window's side, `shift` how far it is moved, in tokens."""
+    self.window, self.shift = window, shift
+    self.heads = width // _HEAD
+    self.qkv = layers.linear(width, 3 * width, rngs=rngs)
+    self.proj = layers.linear(width, width, rngs=rngs)
+    self._define_bias(rngs)
+
+  def _define_bias(self, rngs: nnx.Rngs) -> None:
+    """The learned table: a number per offset and head."""
+    shape = ((2 * self.window - 1) ** 2, self.heads)
+    draw = jax.nn.initializers.normal(0.02)
+    self.relative_position_bias_table = nnx.Param(draw(rngs.params(), shape))
+
+  def _bias(self) -> jax.Array:
+    """Bias of each offset: `[(2 * window - 1)**2, heads]`."""
+    return self.relative_position_bias_table[...]
+
+  def _project(self, x: jax.Array) -> jax.Array:
+    """`[..., width]` -> queries, keys and values `[..., 3 * width]`."""
+    return self.qkv(x)
+
+  def _score(self, query: jax.Array, key: jax.Array) -> jax.Array:
+    """`[B, windows, tokens, heads, width]` -> `[.., heads, tokens, tokens]`."""
+    return jnp.einsum("bnqhd,bnkhd->bnhqk", query * _HEAD**-0.5, key)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, width]` -> the same."""
+    high, wide = x.shape[1:3]
+    down, right = -high % self.window, -wide % self.window
+    x = jnp.pad(x, ((0, 0), (0, down), (0, right), (0, 0)))
+    shifts = tuple(
+      self.shift if side > self.window else 0 for side in x.shape[1:3]
+    )
+    padded = x.shape[1:3]
+    x = jnp.roll(x, [-shift for shift in shifts], (1, 2))
+    x = self._attend(windows.part(x, self.window), self._mask(padded, shifts))
+    x = jnp.roll(windows.join(x, *padded), shifts, (1, 2))
+    return x[:, :high, :wide]
+
+  def _attend(self, x: jax.Array, mask: np.ndarray) -> jax.Array:
+    """`[B, windows, tokens, width]` -> the same, each window by itself."""
+    qkv = self._project(x).reshape(*x.shape[:3], 3, self.heads, _HEAD)
+    query, key, value = (qkv[..., i, :, :] for i in range(3))
+    pairs = windows.relative_positions(self.window)
+    bias = self._bias()[pairs].transpose(2, 0, 1)
+    scores = self._score(query, key) + bias + mask[:, None]
+    weights = jax.nn.softmax(scores.astype(jnp.float32)).astype(x.dtype)
+    mixed = jnp.einsum("bnhqk,bnkhd->bnqhd", weights, value)
+    return self.proj(mixed.reshape(x.shape))
+
+  def _mask(
+    self, sides: tuple[int, ...], shifts: tuple[int, ...]
+  ) -> np.ndarray:
+    """-100 between tokens that a shift brought together, else 0.
+
+    Args:
+      sides: of the map.
+      shifts: along both.
+
+    Returns:
+      `[windows, tokens, tokens]`.
+    """
+    rows, columns = (
+      np.searchsorted(
+        (side - self.window, side - shift), np.arange(side), "right"
+      )
+      if shift
+      else np.zeros(side, int)
+      for side, shift in zip(sides, shifts, strict=True)
+    )
+    regions = (3 * rows[:, None] + columns)[None, ..., None]
+    parts = np.asarray(windows.part(regions, self.window))[0, ..., 0]
+    apart = parts[:, :, None] != parts[:, None]
+    return np.where(apart, -100.0, 0.0).astype(np.float32)
+
+
+class CosineAttention(Attention):
+  """Swin V2's: scores are scaled cosines, biases come from a small network."""
+
+  def _define_bias(self, rngs: nnx.Rngs) -> None:
+    """Section 3.2 and 3.3 of the second paper."""
+    self.logit_scale = nnx.Param(jnp.full((self.heads, 1, 1), math.log(10)))
+    self.cpb_mlp = layers.Stack(
+      (
+        layers.linear(2, 512, rngs=rngs),
+        layers.relu,
+        layers.linear(512, self.heads, bias=False, rngs=rngs),
+      )
+    )
+
+  def _bias(self) -> jax.Array:
+    """From offsets in log space, brought to 0..16."""
+    line = np.linspace(-8, 8, 2 * self.window - 1)
+    offsets = np.stack(np.meshgrid(line, line, indexing="ij"), -1).reshape(
+      -1, 2
+    )
+    spaced = np.sign(offsets) * np.log2(np.abs(offsets) + 1) / 3
+    return 16 * jax.nn.sigmoid(self.cpb_mlp(jnp.asarray(spaced, jnp.float32)))
+
+  def _project(self, x: jax.Array) -> jax.Array:
+    """Keys have no bias: what stands in its place is not read."""
+    bias = cast(nnx.Param, self.qkv.bias)[...]
+    bias = bias.reshape(3, -1).at[1].set(0).ravel()
+    return x @ self.qkv.kernel[...].astype(x.dtype) + bias.astype(x.dtype)
+
+  def _score(self, query: jax.Array, key: jax.Array) -> jax.Array:
+    """Cosines times a factor per head, at most 100."""
+    factor = jnp.exp(jnp.minimum(self.logit_scale[...], math.log(100)))
+    cosines = jnp.einsum("bnqhd,bnkhd->bnhqk", _unit(query), _unit(key))
+    return cosines * factor
+
+
+def _unit(x: jax.Array) -> jax.Array:
+  """Vectors of length 1 along the last axis."""
+  wide = x.astype(jnp.float32)
+  length = jnp.sqrt(jnp.square(wide).sum(-1, keepdims=True))
+  return (wide / jnp.maximum(length, 1e-12)).astype(x.dtype)  # torch's eps
+
+
+class Block(nnx.Module):
+  """Attention and MLP; the norms come before them, in V2 after them."""
+
+  def __init__(
+    self, width: int, window: int, shift: int, second: bool, *, rngs: nnx.Rngs
+  ):
+    """`second` is Swin V2's; see `Attention`."""
+    attention = CosineAttention if second else Attention
+    self.second = second
+    self.norm1 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
+    self.attn = attention(width, window, shift, rngs=rngs)
+    self.norm2 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
+    self.mlp = layers.Stack(
+      (
+        layers.linear(width, 4 * width, rngs=rngs),
+        functools.partial(jax.nn.gelu, approximate=False),
+        layers.identity,  # dropout
+        layers.linear(4 * width, width, rngs=rngs),
+      )
+    )
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, width]` -> the same."""
+    if self.second:
+      x = x + self.norm1(self.attn(x))
+      return x + self.norm2(self.mlp(x))
+    x = x + self.attn(self.norm1(x))
+    return x + self.mlp(self.norm2(x))
+
+
+class Merge(nnx.Module):
+  """Joins four neighbours into one token of twice the width."""
+
+  def __init__(self, width: int, second: bool, *, rngs: nnx.Rngs):
+    """`width` in, twice that out; in V2 the norm comes last."""
+    self.second = second
+    self.reduction = layers.linear(4 * width, 2 * width, bias=False, rngs=rngs)
+    features = (2 if second else 4) * width
+    self.norm = layers.LayerNorm(features, _EPSILON, rngs=rngs)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, width]` -> `[B, H / 2, W / 2, 2 * width]`, rounded up."""
+    high, wide = x.shape[1:3]
+    x = jnp.pad(x, ((0, 0), (0, high % 2), (0, wide % 2), (0, 0)))
+    four = [x[:, i::2, j::2] for j in (0, 1) for i in (0, 1)]
+    x = jnp.concatenate(four, axis=-1)
+    if self.second:
+      return self.norm(self.reduction(x))
+    return self.reduction(self.norm(x))
+
+
+class Network(nnx.Module):
+  """4 x 4 patches, four stages with merging between them, a mean, a head."""
+
+  def __init__(
+    self,
+    *,
+    width: int,
+    depths: tuple[int, ...],
+    window: int,
+    second: bool,
+    num_classes: int,
+    rngs: nnx.Rngs,
+  ):
+    """Builds the stages.
+
+    Args:
+      width: of the first stage; each stage doubles it.
+      depths: blocks per stage; every other one shifts its windows.
+      window: a window's side in tokens.
+      second: Swin V2.
+      num_classes: logits.
+      rngs: for the initial weights.
+    """
+    embed = layers.conv(3, width, 4, 4, rngs=rngs)
+    norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
+    steps: list[nnx.Module] = [layers.Stack((embed, layers.identity, norm))]
+    for stage, depth in enumerate(depths):
+      if stage:
+        steps.append(Merge(width, second, rngs=rngs))
+        width *= 2
+      shifts = [window // 2 if i % 2 else 0 for i in range(depth)]
+      blocks = [Block(width, window, s, second, rngs=rngs) for s in shifts]
+      steps.append(layers.Stack(blocks))
+    self.features = layers.Stack(steps)
+    self.norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
+    self.head = layers.linear(width, num_classes, rngs=rngs)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    return self.head(layers.global_mean(self.norm(self.features(x))))
+
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  ignored=IGNORED,
+  regroup=regroup,
+  oracles=ORACLES,
+)

@@ -1,0 +1,170 @@
+"""What files beside a checkpoint say of its preprocessing.
+
+Read are, in the checkpoint's folder, `config.json` (timm's `pretrained_cfg`;
+HF's labels) and `preprocessor_config.json` (HF's) where they can be of no other
+file: the checkpoint has the name under which hubs keep one (`model.safetensors`,
+`pytorch_model.bin`), or it is the folder's only one. Also the metadata of a
+`.safetensors` file (`pretrained_cfg` and `preprocessor_config` as JSON texts),
+and `NAME.npz.report.json`, which `python -m models.convert` writes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds import paths
+from robust_tfds import reading
+from robust_tfds.models.convert import formats
+from robust_tfds.models.convert.beside import hf_processor
+from robust_tfds.models.convert.beside import timm_config
+
+CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
+REPORT = ".report.json"
+_TIMM_KEY, _HF_KEY = "pretrained_cfg", "preprocessor_config"
+# huggingface_hub's and timm's names for the one checkpoint of a repository.
+_HUB_STEMS = ("model", "pytorch_model", "open_clip_model")
+
+
+@dataclasses.dataclass(frozen=True)
+class Said:
+  """What is said of a checkpoint's preprocessing.
+
+  Attributes:
+    fields: of `models.spec.Spec`; empty where nothing is said.
+    origin: which file or table says it.
+    trouble: a sentence where what it says cannot be expressed, else empty.
+  """
+
+  fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  origin: str = ""
+  trouble: str = ""
+
+
+def said(checkpoint: epath.Path, *, alone: bool = False) -> Said:
+  """What the files beside a checkpoint, or its own metadata, say.
+
+  Args:
+    checkpoint: a file, or a folder as orbax or a hub writes it.
+    alone: whether files beside it can be of no other checkpoint; else that is
+      told by their names.
+
+  Raises:
+    UserError: one of them is no JSON object.
+  """
+  file = formats.file_of(checkpoint)
+  if file is None:
+    return Said()
+  try:
+    return _said(file, alone)
+  except _Trouble as e:
+    return Said(origin=e.origin, trouble=str(e))
+
+
+class _Trouble(Exception):
+  """What a file says cannot be expressed."""
+
+  def __init__(self, origin: str, reason: errors.UserError):
+    super().__init__(str(reason))
+    self.origin = origin
+
+
+def _said(checkpoint: epath.Path, alone: bool) -> Said:
+  report = checkpoint.with_name(checkpoint.name + REPORT)
+  if paths.is_file(report):
+    return _of_report(checkpoint, report)
+  metadata = formats.metadata(checkpoint)
+  for key, read in (
+    (_TIMM_KEY, timm_config.fields),
+    (_HF_KEY, hf_processor.fields),
+  ):
+    if key in metadata:
+      origin = f"{checkpoint}: its metadata: {key}"
+      facts = _object(reading.json_text(metadata[key], origin), origin)
+      return Said(_expressed(read, facts, origin), origin)
+  if alone or _is_alone(checkpoint):
+    return _of_folder(checkpoint)
+  return Said()
+
+
+def _of_folder(checkpoint: epath.Path) -> Said:
+  config = _json(checkpoint.with_name(CONFIG))
+  processor = _json(checkpoint.with_name(PROCESSOR))
+  if processor:
+    origin = str(checkpoint.with_name(PROCESSOR))
+    fields = _expressed(hf_processor.fields, processor, origin)
+    fields |= _expressed(
+      hf_processor.labels, config, str(checkpoint.with_name(CONFIG))
+    )
+    return Said(fields, origin)
+  if isinstance(config.get(_TIMM_KEY), Mapping):
+    origin = f"{checkpoint.with_name(CONFIG)}: {_TIMM_KEY}"
+    facts = {
+      **(
+        {"num_classes": config["num_classes"]}
+        if "num_classes" in config
+        else {}
+      ),
+      **config[_TIMM_KEY],
+    }
+    return Said(_expressed(timm_config.fields, facts, origin), origin)
+  return Said()
+
+
+def _of_report(checkpoint: epath.Path, report: epath.Path) -> Said:
+  """What `python -m models.convert` knew, if the file is still that one."""
+  facts = _json(report)
+  fields = facts.get("spec_fields")
+  if not isinstance(fields, Mapping):
+    return Said()
+  if facts.get("npz_sha256") != paths.sha256(checkpoint):
+    raise errors.UserError(
+      f"{report}: is of another file than {checkpoint}: their sha256 differ."
+      " Convert the checkpoint again, or remove the report."
+    )
+  listed = {
+    k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()
+  }
+  return Said(listed, str(report), str(facts.get("doubt") or ""))
+
+
+def _is_alone(checkpoint: epath.Path) -> bool:
+  """Whether files beside a checkpoint can be of no other one."""
+  stem = checkpoint.name.split(".")[0].split("-0")[0]
+  if stem in _HUB_STEMS:
+    return True
+  weights = [
+    name
+    for name in paths.names(checkpoint.parent)
+    if os.path.splitext(name)[1].lower() in formats.ENDINGS
+  ]
+  return weights == [checkpoint.name]
+
+
+def _expressed(
+  read: Any, facts: Mapping[str, Any], origin: str
+) -> dict[str, Any]:
+  try:
+    return dict(read(facts, origin))
+  except errors.UserError as e:
+    raise _Trouble(origin, e) from e
+
+
+def _json(path: epath.Path) -> Mapping[str, Any]:
+  """What a file holds; nothing where there is none."""
+  if not paths.is_file(path):
+    return {}
+  return _object(reading.json_file(path), str(path))
+
+
+def _object(value: Any, origin: str) -> Mapping[str, Any]:
+  if not isinstance(value, Mapping):
+    raise errors.UserError(
+      f"{origin}: got a {type(value).__name__}, expected a JSON object."
+    )
+  return value

@@ -1,0 +1,197 @@
+"""HF's `preprocessor_config.json` (and `config.json` for the labels) as a spec.
+
+What a file leaves out is its class's default, so the class has to be known:
+the table below is of transformers 5.23, `models/<name>/image_processing_*.py`.
+A picture is resized (`size`), cropped (`crop_size`), scaled (`rescale_factor`)
+and normalised, each where its `do_...` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from robust_tfds.models.convert.beside import values
+
+_STANDARD = (0.5, 0.5, 0.5)  # IMAGENET_STANDARD_MEAN and _STD
+# OPENAI_CLIP_MEAN and OPENAI_CLIP_STD.
+_CLIP_MEAN = (0.48145466, 0.4578275, 0.40821073)
+_CLIP_STD = (0.26862954, 0.26130258, 0.27577711)
+_BILINEAR, _BICUBIC = 2, 3  # PIL's numbers
+_RESAMPLES = {_BILINEAR: "bilinear", _BICUBIC: "bicubic"}
+_COMMON: dict[str, Any] = {
+  "do_resize": True,
+  "do_rescale": True,
+  "rescale_factor": 1 / 255,
+  "do_normalize": True,
+  "do_center_crop": False,
+  "image_mean": _STANDARD,
+  "image_std": _STANDARD,
+}
+_CROPS: dict[str, Any] = {"do_center_crop": True, "crop_size": 224}
+_CLIP: dict[str, Any] = {
+  **_CROPS,
+  "resample": _BICUBIC,
+  "size": {"shortest_edge": 224},
+  "image_mean": _CLIP_MEAN,
+  "image_std": _CLIP_STD,
+}
+_MOBILE: dict[str, Any] = {
+  **_CROPS,
+  "resample": _BILINEAR,
+  "size": {"shortest_edge": 256},
+}
+_DEFAULTS: dict[str, dict[str, Any]] = {
+  "ViT": {"resample": _BILINEAR, "size": {"height": 224, "width": 224}},
+  "Siglip": {"resample": _BICUBIC, "size": {"height": 224, "width": 224}},
+  "DeiT": {
+    **_CROPS,
+    "resample": _BICUBIC,
+    "size": {"height": 256, "width": 256},
+  },
+  "CLIP": _CLIP,
+  "Bit": _CLIP,
+  "ConvNext": {
+    "resample": _BICUBIC,
+    "size": {"shortest_edge": 384},
+    "crop_pct": 224 / 256,
+  },
+  "MobileNetV1": _MOBILE,
+  "MobileNetV2": _MOBILE,
+}
+# Of these one number as `size` is the shorter side; of the others both.
+_SHORT_SIDE = ("CLIP", "Bit", "ConvNext", "MobileNetV1", "MobileNetV2")
+_CLASS = re.compile(r"(\w+?)(?:FeatureExtractor|ImageProcessor)(?:Fast|Pil)?")
+# convnext/image_processing_convnext.py: from here on both sides are squashed.
+_CONVNEXT_SQUASHES_PX = 384
+_FIRST, _LAST = "tench", "toilet tissue"  # of ImageNet's 1000, by WordNet id
+
+
+def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
+  """Fields of `models.spec.Spec`.
+
+  Args:
+    facts: what the file holds.
+    origin: what a refusal begins with: the file.
+
+  Raises:
+    UserError: a class whose defaults are not known here, or a rule that no spec
+      of ours can express; names the field.
+  """
+  kind = _kind(facts, origin)
+  said = {**_COMMON, **_DEFAULTS[kind]}
+  said |= {name: value for name, value in facts.items() if value is not None}
+  if not said["do_resize"]:
+    raise values.refusal(origin, "do_resize", False, "pictures to be resized")
+  resample = said["resample"]
+  if not isinstance(resample, int) or resample not in _RESAMPLES:
+    raise values.refusal(
+      origin, "resample", resample, "2 (bilinear) or 3 (bicubic)"
+    )
+  flips = bool(said.get("do_flip_channel_order"))
+  return {
+    **_geometry(said, kind, origin),
+    "interpolation": _RESAMPLES[resample],
+    "channel_order": "bgr" if flips else "rgb",
+    **_numbers(said, origin),
+  }
+
+
+def labels(config: Mapping[str, Any], origin: str) -> dict[str, Any]:
+  """`num_classes` and `label_space`, where a model's `config.json` says them."""
+  names = config.get("id2label")
+  if not isinstance(names, Mapping) or not names:
+    return {}
+  out: dict[str, Any] = {
+    "num_classes": values.whole(len(names), "id2label", origin)
+  }
+  first, last = str(names.get("0", "")), str(names.get("999", ""))
+  if len(names) == 1000 and first.startswith(_FIRST) and _LAST in last:
+    out["label_space"] = "imagenet1k"
+  return out
+
+
+def _kind(facts: Mapping[str, Any], origin: str) -> str:
+  named = facts.get("image_processor_type") or facts.get(
+    "feature_extractor_type"
+  )
+  match = _CLASS.fullmatch(str(named))
+  if match is None or match[1] not in _DEFAULTS:
+    raise values.refusal(
+      origin,
+      "image_processor_type",
+      named,
+      f"one whose defaults are known here: {', '.join(_DEFAULTS)}",
+    )
+  return match[1]
+
+
+def _geometry(
+  said: Mapping[str, Any], kind: str, origin: str
+) -> dict[str, Any]:
+  rule, side = _size(said["size"], kind, origin)
+  if kind == "ConvNext":
+    return _convnext(said, rule, side, origin)
+  if said["do_center_crop"]:
+    crop = _square(said["crop_size"], "crop_size", origin)
+  elif rule == "short_side":
+    raise values.refusal(
+      origin,
+      "do_center_crop",
+      False,
+      "a crop where the shorter side is resized",
+    )
+  else:
+    crop = side
+  if crop > side:
+    raise values.refusal(
+      origin, "crop_size", crop, f"at most size, {side}: no rule adds borders"
+    )
+  return {"input_px": crop, "resize": rule, "resize_px": side}
+
+
+def _convnext(
+  said: Mapping[str, Any], rule: str, side: int, origin: str
+) -> dict[str, Any]:
+  """ConvNeXt crops by `crop_pct`, and squashes large pictures."""
+  if rule != "short_side":
+    raise values.refusal(origin, "size", said["size"], "a shortest_edge")
+  if side >= _CONVNEXT_SQUASHES_PX:
+    return {"input_px": side, "resize": "squash", "resize_px": side}
+  share = values.number(
+    said["crop_pct"], "crop_pct", origin, least=0.01, most=1
+  )
+  return {"input_px": side, "resize": rule, "resize_px": int(side / share)}
+
+
+def _size(size: Any, kind: str, origin: str) -> tuple[str, int]:
+  """The rule of a spec, and its side in px."""
+  if isinstance(size, Mapping) and set(size) == {"shortest_edge"}:
+    return "short_side", values.whole(size["shortest_edge"], "size", origin)
+  rule = "squash"
+  if not isinstance(size, Mapping) and kind in _SHORT_SIDE:
+    rule = "short_side"
+  return rule, _square(size, "size", origin)
+
+
+def _square(size: Any, field: str, origin: str) -> int:
+  """Of one number, or of a height and a width that are equal."""
+  if isinstance(size, Mapping) and set(size) == {"height", "width"}:
+    size = [size["height"], size["width"]]
+  if isinstance(size, list) and len(size) == 2 and size[0] == size[1]:
+    size = size[0]
+  return values.whole(size, field, origin)
+
+
+def _numbers(said: Mapping[str, Any], origin: str) -> dict[str, Any]:
+  """Scale, mean and std of 0..255 pixels."""
+  scale, mean, std = 1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+  if said["do_rescale"]:
+    scale = values.number(
+      said["rescale_factor"], "rescale_factor", origin, least=1e-9, most=1e9
+    )
+  if said["do_normalize"]:
+    mean = values.triple(said["image_mean"], "image_mean", origin)  # type: ignore
+    std = values.triple(said["image_std"], "image_std", origin)  # type: ignore
+  return {"scale": scale, "mean": mean, "std": std}

@@ -1,0 +1,73 @@
+"""timm's `pretrained_cfg`, in `config.json` or a file's metadata, as a spec.
+
+The rules are those of timm 1.0.31: `data/config.py:resolve_data_config` for
+what is left out, `data/transforms_factory.py:transforms_imagenet_eval` for the
+resize and crop. `input_size` and `crop_pct` are taken, as timm's own snippets
+do (`resolve_model_data_config`); `test_input_size` and `test_crop_pct`, with
+which some of its printed numbers were measured, are not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from robust_tfds.models.convert.beside import values
+
+_CROP_PCT = 0.875  # timm.data.constants.DEFAULT_CROP_PCT
+_MEAN = (0.485, 0.456, 0.406)  # IMAGENET_DEFAULT_MEAN
+_STD = (0.229, 0.224, 0.225)
+_SIZE = (3, 224, 224)
+_SQUASH, _CENTRE = "squash", "center"
+
+
+def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
+  """Fields of `models.spec.Spec`.
+
+  Args:
+    facts: the `pretrained_cfg`; what is left out or null has timm's defaults.
+    origin: what a refusal begins with, e.g. `config.json: pretrained_cfg`.
+
+  Raises:
+    UserError: a value of another kind than timm writes, or a rule that no spec
+      of ours can express; names the field.
+  """
+  said = {name: value for name, value in facts.items() if value is not None}
+  side = _side(said.get("input_size", _SIZE), origin)
+  share = values.number(
+    said.get("crop_pct") or _CROP_PCT, "crop_pct", origin, least=0.01, most=1
+  )
+  mode = said.get("crop_mode") or _CENTRE
+  if mode not in (_SQUASH, _CENTRE):
+    raise values.refusal(
+      origin, "crop_mode", mode, "center or squash: no rule here adds borders"
+    )
+  out = {
+    "input_px": side,
+    "resize": "squash" if mode == _SQUASH else "short_side",
+    "resize_px": math.floor(side / share),
+    "interpolation": values.interpolation(
+      said.get("interpolation") or "bicubic", origin
+    ),
+    "channel_order": "rgb",
+    "scale": 1 / 255,
+    "mean": values.triple(said.get("mean") or _MEAN, "mean", origin),
+    "std": values.triple(said.get("std") or _STD, "std", origin),
+  }
+  classes = said.get("num_classes")
+  if classes:
+    out["num_classes"] = values.whole(classes, "num_classes", origin)
+    if classes == 1000 and str(said.get("tag", "")).endswith("in1k"):
+      out["label_space"] = "imagenet1k"
+  return out
+
+
+def _side(size: Any, origin: str) -> int:
+  """Of a square picture of three channels."""
+  triple = list(size) if isinstance(size, (list, tuple)) else []
+  if len(triple) != 3 or triple[0] != 3 or triple[1] != triple[2]:
+    raise values.refusal(
+      origin, "input_size", size, "[3, side, side]: a square of three channels"
+    )
+  return values.whole(triple[1], "input_size", origin)

@@ -1,0 +1,303 @@
+"""With which preprocessing a checkpoint was trained: who says it, or a doubt.
+
+Arrays say nothing of pixels, and their names little: timm's and torchvision's
+ResNet-50 have the same names, another crop and another interpolation. What
+says it, the first that does:
+
+1. the source: `torchvision:`, `timm:`, `hf:` or a known package;
+2. files beside the checkpoint, or its own metadata (`beside`);
+3. a known file: its sha256 begins with the digits in a published file's name;
+4. names that one family of preprocessing alone has.
+
+Our own names (`.npz` that `python -m models.convert` wrote, orbax) are taken as
+what the model's spec says. Else there is a doubt: a sentence.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from robust_tfds import errors
+from robust_tfds.models import catalogue
+from robust_tfds.models.convert import known
+from robust_tfds.models.convert.beside import Said
+from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.spec import ModelSpec
+from robust_tfds.models.spec import Spec
+
+# What a spec says of pixels; `resize_px` or `crop_fraction` as `resize` asks.
+FIELDS = (
+  "input_px",
+  "resize",
+  "resize_px",
+  "crop_fraction",
+  "interpolation",
+  "channel_order",
+  "scale",
+  "mean",
+  "std",
+)
+_SIDES = ("input_px", "resize", "resize_px", "crop_fraction")
+_BY_FRACTION = ("fraction", "centre_fraction")
+_SHOWN = 3  # ways of preprocessing that a doubt shows
+
+Prepared = tuple[tuple[str, Any], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+  """What is known of a checkpoint's preprocessing.
+
+  Attributes:
+    spec_fields: of `models.spec.Spec`, as a source or a file says them; empty
+      where nothing says more than the model's own spec.
+    doubt: a sentence where nothing says which of several it is, or that it is
+      not the model's; else empty.
+    origin: who says `spec_fields`.
+  """
+
+  spec_fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  doubt: str = ""
+  origin: str = ""
+
+
+def judge(
+  model: NetworkModel,
+  origin: str,
+  labels: Iterable[str],
+  said: Said,
+  weights: str = "",
+) -> Verdict:
+  """The verdict on a checkpoint that fits a model.
+
+  Args:
+    model: whose arrays they are.
+    origin: what to call the checkpoint.
+    labels: families of preprocessing (as `ModelSpec.weights`) that have files
+      with these names; none of a file with our own names.
+    said: what the source or the files beside say.
+    weights: the family that the user says it is of; empty: nothing.
+
+  Raises:
+    UserError: `weights` is of no family with these names, or of one with
+      several ways of preprocessing.
+  """
+  if said.trouble:
+    return Verdict({}, said.trouble, said.origin)
+  if said.fields:
+    return _of_said(model, said)
+  ways = _ways(model, labels)
+  if weights:
+    return _of_user(model, origin, ways, weights)
+  every = set().union(*ways.values())
+  if all(ways.values()) and every <= {prepared(model.spec)}:
+    return Verdict()
+  if model.spec.weights not in ways and len(ways) == 1 and len(every) < 2:
+    return Verdict({}, _other_family(model, *ways))
+  return Verdict({}, _several(model, origin, ways))
+
+
+def differences(spec: ModelSpec, fields: Mapping[str, Any]) -> dict[str, tuple]:
+  """Field -> (what is said, what a spec has), of those that matter and differ."""
+  if not isinstance(spec, Spec):
+    return {}
+  has, says = dict(prepared(spec)), dict(prepared(spec, fields))
+  return {
+    name: (value, has.get(name))
+    for name, value in says.items()
+    if has.get(name) != value
+  }
+
+
+def prepared(
+  spec: Spec | ModelSpec, fields: Mapping[str, Any] | None = None
+) -> Prepared:
+  """How a spec prepares pictures, `fields` taken before its own."""
+  values = {
+    name: value
+    for name, value in dataclasses.asdict(spec).items()
+    if name in FIELDS
+  } | {name: value for name, value in (fields or {}).items() if name in FIELDS}
+  fraction = values.get("resize") in _BY_FRACTION
+  values.pop("resize_px" if fraction else "crop_fraction", None)
+  return tuple(sorted(values.items()))
+
+
+def _of_said(model: NetworkModel, said: Said) -> Verdict:
+  """Fields that a source or file says, if the network can take such pictures."""
+  fields, spec = dict(said.fields), model.spec
+  if type(spec) is not Spec:
+    return Verdict()
+  classes = fields.pop("num_classes", spec.num_classes)
+  background = spec.num_classes + int(model.family.drops_background)
+  if classes not in (spec.num_classes, background):
+    return Verdict(
+      {},
+      f"{said.origin} says {classes} classes, the arrays have"
+      f" {spec.num_classes}: it is of another checkpoint.",
+      said.origin,
+    )
+  side = fields.get("input_px", spec.input_px)
+  asked = spec.fixed_px != model.variant.spec.fixed_px
+  if asked:  # of a user: positions are interpolated, other pixels stay
+    fields = {k: v for k, v in fields.items() if k not in _SIDES}
+  elif spec.fixed_px is not None and side != spec.fixed_px:
+    return Verdict(
+      {},
+      f"{said.origin} says pictures of {side} px, {model.name} takes"
+      f" {spec.fixed_px} px alone: load it into a model of that size.",
+      said.origin,
+    )
+  return Verdict(fields, "", said.origin)
+
+
+def _of_user(
+  model: NetworkModel,
+  origin: str,
+  ways: Mapping[str, Mapping[Prepared, str]],
+  weights: str,
+) -> Verdict:
+  """The preprocessing of the family that a user names."""
+  if weights == model.spec.weights or not ways:
+    return Verdict()
+  if weights not in ways:
+    raise errors.unknown(f"family of preprocessing of {origin}", weights, ways)
+  if len(ways[weights]) != 1:
+    raise errors.UserError(
+      f"{origin}: {weights}'s files with these names are prepared in"
+      f" {len(ways[weights])} ways ({_shown(ways[weights])}). Say the fields of"
+      " config.model.spec instead."
+    )
+  (only,) = ways[weights]
+  return Verdict(dict(only), "", f"weights={weights}")
+
+
+def _ways(
+  model: NetworkModel, labels: Iterable[str]
+) -> dict[str, dict[Prepared, str]]:
+  """Family of preprocessing -> its ways -> an example of each."""
+  ours, own = model.spec.weights, prepared(model.spec)
+  alike = {x for group in model.family.alike if ours in group for x in group}
+  same = set(_same_network(model))
+  ways: dict[str, dict[Prepared, str]] = {}
+  for label in labels:
+    ways[label] = {own: model.name} if label in {ours, *alike} else {}
+    for name, spec in _of_family(model, label):
+      ways[label].setdefault(prepared(spec), name)
+    if type(model.spec) is Spec and label not in alike:
+      for row in _rows(same, label, model.spec.num_classes):
+        ways[label].setdefault(prepared(Spec(), row.spec_fields), row.name)
+  return ways
+
+
+def _of_family(
+  model: NetworkModel, label: str
+) -> Iterator[tuple[str, ModelSpec]]:
+  """Models of the same network whose published weights are a family's."""
+  for name in _same_network(model):
+    spec = model.family.variants[name].spec
+    if spec.weights == label:
+      yield name, spec
+
+
+def _same_network(model: NetworkModel) -> Iterator[str]:
+  """Models with the same arrays: of the same family, with the same options."""
+  for name, variant in model.family.variants.items():
+    if variant.options == model.variant.options:
+      yield name
+
+
+def _rows(models: set[str], label: str, num_classes: int) -> list[known.Known]:
+  """Known checkpoints of a family; of the same number of classes, if any."""
+  rows = [
+    row
+    for row in known.every()
+    if row.weights == label and row.spec_fields and models & set(row.models)
+  ]
+  same = [row for row in rows if row.num_classes == num_classes]
+  return same or rows
+
+
+def plain_labels(model: NetworkModel) -> list[str]:
+  """Families whose files have our names in torch's words.
+
+  Those whose rules are empty; where there are none the model's own. Also those
+  of which the tables know a file and the family has no rules.
+  """
+  family = model.family
+  first = {style.split(" ")[0] for style in family.checkpoints}
+  declared = [
+    style.split(" ")[0]
+    for style, rules in family.checkpoints.items()
+    if not rules
+  ]
+  same = set(_same_network(model))
+  listed = {row.weights for row in known.every() if same & set(row.models)} | {
+    family.variants[name].spec.weights for name in same
+  }
+  return sorted({*(declared or [model.spec.weights]), *(listed - first)})
+
+
+def _several(
+  model: NetworkModel,
+  origin: str,
+  ways: Mapping[str, Mapping[Prepared, str]],
+) -> str:
+  """The doubt where names fit several ways of preprocessing."""
+  ours = model.spec.weights
+  ordered = sorted(ways, key=lambda label: label != ours)
+  firsts = [list(ways[label].items())[:1] for label in ordered]
+  listed = [*firsts, *(ways[label].items() for label in ordered)]
+  every: dict[Prepared, str] = {}
+  for way, name in itertools.chain.from_iterable(listed):
+    every.setdefault(way, name)
+  whose = " and ".join(f"{label}'s" for label in ordered)
+  return (
+    f"{origin}: its arrays have the names of {whose} files, which are prepared in"
+    f" {len(every)} ways ({_shown(every)}), and nothing says which. Load it by"
+    " its name (torchvision:WEIGHTS, timm:NAME.TAG), lay its config.json or"
+    " preprocessor_config.json beside it, or say it in the config:"
+    f" config.model.spec.weights={ours} where {model.name}'s own is right, else"
+    " the fields of config.model.spec."
+  )
+
+
+def _shown(ways: Mapping[Prepared, str]) -> str:
+  """A few ways, with an example of each."""
+  listed = [
+    f"{name}: {_words(dict(way))}" for way, name in list(ways.items())[:_SHOWN]
+  ]
+  return "; ".join([*listed, *["..."] * (len(ways) > _SHOWN)])
+
+
+def _words(way: Mapping[str, Any]) -> str:
+  amount = way.get("resize_px", way.get("crop_fraction"))
+  return (
+    f"{way['resize']} {amount}, {way['input_px']} px, {way['interpolation']},"
+    f" mean {way['mean'][0]:.3g}"
+  )
+
+
+def _other_family(model: NetworkModel, label: str) -> str:
+  """The doubt where names say another family than the model's."""
+  shapes = model.shapes()
+  fitting = [
+    name
+    for name, variant in model.family.variants.items()
+    if variant.spec.weights == label
+    and catalogue.network(name, model.spec.num_classes).shapes() == shapes
+  ]
+  remedy = "Give `apply` preprocessed pixels"
+  if fitting:
+    remedy = f"Load it into {' or '.join(fitting)}, or give `apply` such pixels"
+  return (
+    f"This checkpoint is {label}'s, and {model.name} prepares uint8 pixels as"
+    f" {model.spec.weights}'s weights want them. {remedy}; in a run set the"
+    " fields of config.model.spec, or lay its config.json or"
+    " preprocessor_config.json beside it."
+  )

@@ -1,0 +1,126 @@
+"""Where a checkpoint comes from: a path, or a name of the public world.
+
+| text | is |
+|---|---|
+| a path of etils.epath | a file or folder, also in a bucket |
+| `https://…/FILE#sha256=DIGITS` | a file of the web; its sha256 has to be said |
+| `hf:OWNER/REPO[@REVISION][:FILE]` | a repository of the Hugging Face hub |
+| `timm:NAME.TAG` | timm's repository of that name there |
+| `torchvision:ResNet50_Weights.IMAGENET1K_V2` | torchvision's file |
+| `package:MODULE[:FILE]` | the weights in an installed package |
+
+What is fetched is kept in a cache (`cache`) and compared with its sha256 each
+time it is read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds.models.convert import beside
+from robust_tfds.models.convert import formats
+from robust_tfds.models.convert import known
+from robust_tfds.models.convert.sources import hub
+from robust_tfds.models.convert.sources import package
+from robust_tfds.models.convert.sources import torchvision
+from robust_tfds.models.convert.sources import web
+
+# Start of the text -> (what refuses a malformed rest, what gives the file).
+_SOURCES: dict[str, tuple[Callable[[str], object], Callable[[str], str]]] = {
+  "https": (web.parse, web.fetch),
+  "http": (web.parse, web.fetch),
+  "hf": (hub.parse, hub.fetch),
+  "timm": (hub.parse_timm, hub.fetch_timm),
+  "torchvision": (torchvision.parse, torchvision.fetch),
+  "package": (package.find, package.find),
+}
+_WEB = ("https", "http")
+_HUBS = ("hf", "timm")
+
+
+@dataclasses.dataclass(frozen=True)
+class Located:
+  """A checkpoint that can be opened.
+
+  Attributes:
+    path: of the file or folder; on this machine unless it was named as a path.
+    name: what to call it in errors and reports, without passwords.
+    alone: whether files beside it can be of no other checkpoint; else that is
+      told by their names.
+  """
+
+  path: epath.Path
+  name: str
+  alone: bool = False
+
+  def said(self) -> beside.Said:
+    """What its source, or files beside it, say of its preprocessing.
+
+    Raises:
+      UserError: a file beside it is no JSON object.
+    """
+    told = beside.said(self.path, alone=self.alone)
+    if told.fields or told.trouble:
+      return told
+    row = known.named(self.name)
+    if row is None:
+      row = known.of_file(self.path)
+    elif not known.is_of(row, self.path):
+      return beside.Said()  # of another version of the package
+    return beside.Said(row.spec_fields, row.name) if row else beside.Said()
+
+
+def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
+  """The checkpoint of a text; fetches it where it is not here.
+
+  Raises:
+    FileNotFoundError: no such path.
+    UserError: a malformed name, another sha256, no connection, a package that
+      is not installed; says what to do.
+  """
+  if isinstance(checkpoint, Located):
+    return checkpoint
+  scheme = _scheme(checkpoint)
+  if not scheme:
+    return Located(formats.existing(checkpoint), str(checkpoint))
+  _, fetch = _SOURCES[scheme]
+  text = str(checkpoint)
+  name = web.shown(text) if scheme in _WEB else text
+  return Located(epath.Path(fetch(text)), name, scheme in _HUBS)
+
+
+def check(checkpoint: str | os.PathLike[str], name: str = "") -> None:
+  """Refuses what `locate` would, as far as it can be told without the network.
+
+  Args:
+    checkpoint: as `models.convert.load`.
+    name: of the flag or key that it comes from, for the refusal.
+
+  Raises:
+    FileNotFoundError: no such path.
+    UserError: a malformed name, an unknown one, a package not installed.
+  """
+  scheme = _scheme(checkpoint)
+  try:
+    if not scheme:
+      formats.existing(checkpoint)
+      return
+    parse, _ = _SOURCES[scheme]
+    parse(str(checkpoint))
+  except (errors.UserError, FileNotFoundError) as e:
+    raise type(e)(f"{name}: {e}" if name else str(e)) from e
+
+
+def _scheme(checkpoint: str | os.PathLike[str]) -> str:
+  """The source's name; empty where the text is a path."""
+  text = checkpoint if isinstance(checkpoint, str) else ""
+  scheme, colon, rest = text.partition(":")
+  if not colon or scheme not in _SOURCES:
+    return ""
+  # `hf://…` is a bucket's address, which etils.epath opens.
+  return "" if rest.startswith("//") and scheme not in _WEB else scheme

@@ -1,0 +1,161 @@
+"""Fetched checkpoints on this machine.
+
+The folder is `ROBUST_TFDS_CACHE`, else `~/.cache/robust_tfds`. A file is
+written under a lock and appears whole: of two processes one fetches. Beside it
+lies `NAME.sha256`, and each time the file is read it is compared with that, and
+with what its name or source says. A file may also be laid there by hand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import re
+from collections.abc import Callable
+from collections.abc import Iterator
+
+from absl import logging
+
+from robust_tfds import errors
+from robust_tfds import paths
+from robust_tfds import reading
+
+VARIABLE = "ROBUST_TFDS_CACHE"
+_DIGEST = ".sha256"
+_PART = ".part"
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,200}")
+
+Fetch = Callable[[pathlib.Path], None]
+
+
+def folder() -> pathlib.Path:
+  """The cache's folder; it need not be there yet."""
+  named = os.environ.get(VARIABLE)
+  if named:
+    return pathlib.Path(named).expanduser().absolute()
+  base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+  return pathlib.Path(base, "robust_tfds")
+
+
+def place(*parts: str) -> pathlib.Path:
+  """The path of a file or folder in the cache.
+
+  Raises:
+    UserError: a part that is no plain name, and could leave the folder.
+  """
+  for part in parts:
+    if not _NAME.fullmatch(part):
+      raise errors.UserError(
+        f"Got {part[:80]!r} as the name of a file to keep, expected letters,"
+        " digits, dots, dashes and underscores."
+      )
+  return folder().joinpath("checkpoints", *parts)
+
+
+def kept(
+  path: pathlib.Path, source: str, sha256: str, fetch: Fetch
+) -> pathlib.Path:
+  """A file of the cache; fetched where it is not there.
+
+  Args:
+    path: from `place`.
+    source: where it comes from, for errors.
+    sha256: its digits as far as they are known: 64, fewer, or none.
+    fetch: writes it to the path that it is given, and may continue what lies
+      there; called with the lock held.
+
+  Raises:
+    UserError: it cannot be had; what lies there or came is another file. Says
+      which file, which sha256, and where to put it.
+  """
+  try:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path):
+      if not path.exists():
+        _fetch(path, source, sha256, fetch)
+      _check(path, source, sha256)
+  except OSError as e:
+    raise errors.UserError(
+      f"{path}: {e.strerror or e}. The cache's folder is {VARIABLE} in the"
+      " environment: choose one that can be written, with room for the file."
+    ) from e
+  return path
+
+
+def _fetch(path: pathlib.Path, source: str, sha256: str, fetch: Fetch) -> None:
+  part = path.with_name(path.name + _PART)
+  resumed = part.exists()
+  try:
+    fetch(part)
+    digest = paths.sha256(part)
+    if resumed and not digest.startswith(sha256):
+      logging.warning(
+        "%s: what an earlier start left does not fit; begins anew.", source
+      )
+      part.unlink()
+      fetch(part)
+      digest = paths.sha256(part)
+  except errors.UserError as e:
+    raise errors.UserError(f"{e} {_by_hand(path, sha256)}") from e
+  if not digest.startswith(sha256):
+    part.unlink()
+    raise errors.UserError(
+      f"{source}: got a file of sha256 {digest}, expected {_words(sha256)}. It"
+      " was changed, or is another one: nothing was kept. Compare with who"
+      " published it."
+    )
+  paths.write_bytes(_note(path), f"{digest}  {path.name}\n".encode())
+  part.replace(path)
+
+
+def _check(path: pathlib.Path, source: str, sha256: str) -> None:
+  """Compares a kept file with its digits; a file laid there gets its note."""
+  digest, note = paths.sha256(path), _note(path)
+  if not note.exists():  # laid there by hand
+    paths.write_bytes(note, f"{digest}  {path.name}\n".encode())
+  noted = reading.text_file(note).split()[:1]
+  if digest.startswith(sha256) and [digest] == noted:
+    return
+  raise errors.UserError(
+    f"{path}: has sha256 {digest}, expected"
+    f" {_words(sha256 or ''.join(noted))}: it was changed, or is not the file of"
+    f" {source}. Remove {path.name} and {note.name} there; the next start"
+    " fetches it again."
+  )
+
+
+def _by_hand(path: pathlib.Path, sha256: str) -> str:
+  return (
+    f"Without a connection: fetch the file elsewhere (sha256 {_words(sha256)})"
+    f" and put it at {path}."
+  )
+
+
+def _words(sha256: str) -> str:
+  if not sha256:
+    return "not known here"
+  return sha256 if len(sha256) == 64 else f"{sha256}..."
+
+
+def _note(path: pathlib.Path) -> pathlib.Path:
+  return path.with_name(path.name + _DIGEST)
+
+
+@contextlib.contextmanager
+def _locked(path: pathlib.Path) -> Iterator[None]:
+  """Holds the lock of a file; waits for another process that fetches it."""
+  import fcntl
+
+  lock = os.open(
+    path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666
+  )
+  try:
+    try:
+      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+      logging.warning("%s is being fetched by another process; waiting.", path)
+      fcntl.flock(lock, fcntl.LOCK_EX)
+    yield
+  finally:
+    os.close(lock)  # which unlocks

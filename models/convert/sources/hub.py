@@ -1,0 +1,274 @@
+"""`hf:OWNER/REPO[@REVISION][:FILE]` and `timm:NAME.TAG`: the Hugging Face hub.
+
+A repository is asked for its commit and files; of these the checkpoint and the
+small files that say its preprocessing are fetched. The checkpoint is FILE, else
+the first there is of `formats.hub_order` (safetensors before torch's pickles,
+which are read as arrays alone), else the one file with the ending of a
+checkpoint. A revision that is no commit can move: which commit it was is said,
+and `@COMMIT` holds it. `HF_ENDPOINT` is another address of the hub, `HF_TOKEN`
+is sent with each request to it and never printed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import urllib.parse
+from collections.abc import Mapping
+from typing import Any
+
+from absl import logging
+
+from robust_tfds import errors
+from robust_tfds import paths
+from robust_tfds import reading
+from robust_tfds.models.convert import beside
+from robust_tfds.models.convert import formats
+from robust_tfds.models.convert import known
+from robust_tfds.models.convert.sources import cache
+from robust_tfds.models.convert.sources import download
+from robust_tfds.reading import limits
+
+ENDPOINT, TOKEN = "HF_ENDPOINT", "HF_TOKEN"
+_HUB = "https://huggingface.co"
+_PART = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}"
+_NAME = re.compile(rf"hf:({_PART})/({_PART})(?:@([\w./-]+))?(?::(.+))?")
+_TIMM = re.compile(rf"timm:({_PART})")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_MAIN = "main"
+_LISTING = "files.json"
+_MOST_BYTES = 64 * limits.MIB  # of a listing: some hundred bytes a file
+_SMALL = (beside.CONFIG, beside.PROCESSOR)
+_LISTED = 8  # files that a refusal names
+
+
+@dataclasses.dataclass(frozen=True)
+class Repository:
+  """What is asked of the hub.
+
+  Attributes:
+    owner: of the repository.
+    name: of the repository.
+    revision: a branch, a tag or a commit.
+    file: of the repository; empty: its checkpoint.
+    text: as the user wrote it.
+  """
+
+  owner: str
+  name: str
+  revision: str
+  file: str
+  text: str
+
+
+def parse(text: str) -> Repository:
+  """The parts of `hf:OWNER/REPO[@REVISION][:FILE]`.
+
+  Raises:
+    UserError: it is not of that form.
+  """
+  match = _NAME.fullmatch(text)
+  file = match[4] or "" if match else ""
+  parts = pathlib.PurePosixPath(file).parts
+  if match is None or ".." in parts or file.startswith("/"):
+    raise errors.UserError(
+      f"{text}: expected hf:OWNER/REPOSITORY, with @REVISION (a commit holds it"
+      " for ever) and :FILE if need be."
+    )
+  return Repository(match[1], match[2], match[3] or _MAIN, file, text)
+
+
+def parse_timm(text: str) -> Repository:
+  """The repository of `timm:NAME.TAG`.
+
+  Raises:
+    UserError: it is not of that form; names near ones.
+  """
+  match = _TIMM.fullmatch(text)
+  if match is None or "." not in match[1]:
+    start = text.partition(".")[0]
+    near = [k.name for k in known.every() if k.name.startswith(f"{start}.")]
+    raise errors.UserError(
+      f"{text}: expected timm:NAME.TAG, as timm's pretrained models are called"
+      f"{', e.g. ' * bool(near)}{', '.join(near[:_LISTED])}."
+    )
+  return Repository("timm", match[1], _MAIN, "", text)
+
+
+def fetch(text: str) -> str:
+  """The checkpoint of an `hf:` name, on this machine.
+
+  Raises:
+    UserError: as `parse`; it cannot be had, or the repository holds no
+      checkpoint, or several and none is named.
+  """
+  return str(_fetch(parse(text)))
+
+
+def fetch_timm(text: str) -> str:
+  """The checkpoint of a `timm:` name, on this machine; as `fetch`."""
+  return str(_fetch(parse_timm(text)))
+
+
+def _fetch(wanted: Repository) -> pathlib.Path:
+  commit, digests = _listing(wanted)
+  chosen = _chosen(wanted, digests)
+  place = _kept(wanted, commit, chosen, digests)
+  if "/" not in chosen:
+    for small in _SMALL:
+      if small in digests:
+        _kept(wanted, commit, small, digests)
+  if chosen.endswith(formats.INDEX):
+    for shard in formats.shard_names(place):
+      _kept(wanted, commit, shard, digests)
+  return place
+
+
+def _chosen(wanted: Repository, digests: Mapping[str, str]) -> str:
+  """The file of a repository to read."""
+  if wanted.file:
+    if wanted.file not in digests:
+      raise errors.unknown(f"file of {wanted.text}", wanted.file, digests)
+    return wanted.file
+  ordered = formats.hub_order(digests)
+  if ordered:
+    return ordered[0]
+  weights = [f for f in digests if f.lower().endswith(formats.ENDINGS)]
+  if len(weights) == 1:
+    return weights[0]
+  listed = ", ".join(weights[:_LISTED]) or "none"
+  raise errors.UserError(
+    f"{wanted.text}: the repository holds {len(weights)} files of weights"
+    f" ({listed}), expected one. Name the file: {wanted.text}:FILE."
+  )
+
+
+def _kept(
+  wanted: Repository, commit: str, file: str, digests: Mapping[str, str]
+) -> pathlib.Path:
+  """A file of a repository, in the cache."""
+  address = "/".join(
+    (_endpoint(), _path(wanted), "resolve", commit, urllib.parse.quote(file))
+  )
+  return cache.kept(
+    _folder(wanted, commit).joinpath(*_checked(file)),
+    f"{wanted.text}: {file} at {commit}",
+    digests.get(file, ""),
+    lambda part: download.file(address, part, _headers()),
+  )
+
+
+def _checked(file: str) -> tuple[str, ...]:
+  """The parts of a file's path, each a plain name."""
+  parts = pathlib.PurePosixPath(file).parts
+  cache.place(*parts)  # refuses what could leave the folder
+  return parts
+
+
+def _listing(wanted: Repository) -> tuple[str, dict[str, str]]:
+  """The commit of a revision, and file -> sha256 as far as the hub says it.
+
+  A commit's listing is kept; of a branch the hub is asked each time, and what
+  it said last is taken where it cannot be reached.
+  """
+  if _COMMIT.fullmatch(wanted.revision):
+    note = _folder(wanted, wanted.revision) / _LISTING
+    if note.exists():
+      return wanted.revision, _of_note(note)[1]
+    return _asked(wanted)
+  note = _folder(wanted, *wanted.revision.split("/")) / _LISTING
+  try:
+    return _asked(wanted)
+  except errors.UserError:
+    if not note.exists():
+      raise
+    commit, digests = _of_note(note)
+    logging.warning(
+      "%s: the hub cannot be reached; takes commit %s, as %s was when it was"
+      " last asked.",
+      wanted.text,
+      commit,
+      wanted.revision,
+    )
+    return commit, digests
+
+
+def _asked(wanted: Repository) -> tuple[str, dict[str, str]]:
+  """What the hub says of a revision; leaves notes of it in the cache."""
+  revision = urllib.parse.quote(wanted.revision, safe="")
+  address = (
+    f"{_endpoint()}/api/models/{_path(wanted)}/revision/{revision}?blobs=true"
+  )
+  try:
+    data = download.text(address, _headers(), _MOST_BYTES)
+  except errors.UserError as e:
+    raise errors.UserError(f"{wanted.text}: {e} {_remedy(wanted)}") from e
+  commit, digests = _of_answer(reading.json_text(data, wanted.text), wanted)
+  note = json.dumps({"sha": commit, "files": digests}, indent=1).encode()
+  paths.write_bytes(_folder(wanted, commit) / _LISTING, note)
+  if wanted.revision != commit:
+    moving = _folder(wanted, *wanted.revision.split("/"))
+    paths.write_bytes(moving / _LISTING, note)
+    logging.info(
+      "%s is commit %s now; %s@%s holds it.",
+      wanted.text,
+      commit,
+      f"hf:{wanted.owner}/{wanted.name}",
+      commit,
+    )
+  return commit, digests
+
+
+def _of_answer(answer: Any, wanted: Repository) -> tuple[str, dict[str, str]]:
+  """Commit and files of the hub's answer to `/api/models/…/revision/…`."""
+  answer = answer if isinstance(answer, dict) else {}
+  commit, files = answer.get("sha"), answer.get("siblings")
+  if not _COMMIT.fullmatch(str(commit)) or not isinstance(files, list):
+    raise errors.UserError(
+      f"{wanted.text}: {_shown_endpoint()} answers no listing of a repository,"
+      f" expected sha and siblings. Is {ENDPOINT} a hub?"
+    )
+  digests = {}
+  for entry in files:
+    name = entry.get("rfilename") if isinstance(entry, dict) else None
+    if isinstance(name, str):
+      large = entry.get("lfs") or {}
+      digests[name] = str(large.get("sha256", ""))
+  return str(commit), digests
+
+
+def _of_note(note: pathlib.Path) -> tuple[str, dict[str, str]]:
+  facts = reading.json_file(note)
+  return str(facts["sha"]), dict(facts["files"])
+
+
+def _folder(wanted: Repository, *revision: str) -> pathlib.Path:
+  return cache.place("hf", wanted.owner, wanted.name, *revision)
+
+
+def _path(wanted: Repository) -> str:
+  return f"{wanted.owner}/{wanted.name}"
+
+
+def _endpoint() -> str:
+  return (os.environ.get(ENDPOINT) or _HUB).rstrip("/")
+
+
+def _shown_endpoint() -> str:
+  return download.shown(_endpoint())
+
+
+def _headers() -> dict[str, str]:
+  token = os.environ.get(TOKEN)
+  return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _remedy(wanted: Repository) -> str:
+  return (
+    f"A repository with limited access needs {TOKEN} in the environment. Without"
+    f" a connection: fetch its checkpoint and {' and '.join(_SMALL)} elsewhere"
+    " into one folder, and give that folder's path."
+  )

@@ -1,0 +1,93 @@
+"""`package:MODULE[:FILE]`: the weights that an installed package carries.
+
+The package is looked for and never imported, nor is the package above it: what
+lies in its folder is data. Links and files outside the folder are refused.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import re
+
+from robust_tfds import errors
+from robust_tfds import paths
+from robust_tfds.models.convert import formats
+
+_LISTED = 5  # files that a refusal names
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+def find(text: str) -> str:
+  """The file of `package:MODULE[:FILE]`.
+
+  Raises:
+    MissingPackageError: no such package here; has the pip command.
+    UserError: no weights in it, or several and none named; a link.
+  """
+  _, module, file = f"{text}:".split(":", 2)
+  if not _MODULE.fullmatch(module):
+    raise errors.UserError(
+      f"{text}: {module!r} is no name of a package, expected package:MODULE or"
+      " package:MODULE:FILE."
+    )
+  folder = _folder(module, text)
+  file = file.removesuffix(":")
+  return str(_named(folder, file, text) if file else _only(folder, text))
+
+
+def _folder(module: str, text: str) -> pathlib.Path:
+  """A package's folder, without importing anything."""
+  top, *below = module.split(".")
+  spec = importlib.util.find_spec(top)
+  for part in below:
+    places = spec.submodule_search_locations if spec else None
+    spec = importlib.machinery.PathFinder.find_spec(part, places or [])
+  if spec is None:
+    raise errors.MissingPackageError(
+      f"{text}: no package {module} is installed here: pip install {top}."
+    )
+  places = list(spec.submodule_search_locations or [])
+  if len(places) != 1 or not os.path.isdir(places[0]):
+    raise errors.UserError(
+      f"{text}: {module} is no package with a folder of its own, expected one"
+      " that carries a file of weights."
+    )
+  return pathlib.Path(places[0])
+
+
+def _only(folder: pathlib.Path, text: str) -> pathlib.Path:
+  """The one file below a folder that has the ending of a checkpoint."""
+  files = sorted(
+    below
+    for below, _ in paths.files_below(folder)
+    if below.lower().endswith(formats.ENDINGS)
+  )
+  if len(files) != 1:
+    listed = ", ".join(files[:_LISTED]) or "none"
+    raise errors.UserError(
+      f"{text}: {folder} holds {len(files)} files of weights ({listed}), expected"
+      f" one. Name the file: {text}:FILE."
+    )
+  return _named(folder, files[0], text)
+
+
+def _named(folder: pathlib.Path, file: str, text: str) -> pathlib.Path:
+  """A file below a folder, which no part of its path leaves."""
+  parts = pathlib.PurePosixPath(file).parts
+  inside = not pathlib.PurePath(file).is_absolute() and ".." not in parts
+  place = folder
+  for part in parts if inside else ():
+    place = place / part
+    if place.is_symlink():
+      raise errors.UserError(
+        f"{text}: {place} is a link, expected a file of the package itself."
+      )
+  if not inside or not place.is_file():
+    raise errors.UserError(
+      f"{text}: no file {file!r} in {folder}, expected the path of a file below"
+      " that folder."
+    )
+  return place

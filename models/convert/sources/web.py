@@ -1,0 +1,96 @@
+"""`https://HOST/…/FILE#sha256=DIGITS`: a file of the web.
+
+An address alone says nothing of what lies there tomorrow, so the sha256 has to
+be said with it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+import urllib.parse
+
+from robust_tfds import errors
+from robust_tfds.models.convert import formats
+from robust_tfds.models.convert.sources import cache
+from robust_tfds.models.convert.sources import download
+
+_FRAGMENT = re.compile(r"sha256=([0-9a-fA-F]+)")
+_DIGITS = 64
+_ODD = re.compile(r"[^A-Za-z0-9._+=-]")
+
+
+@dataclasses.dataclass(frozen=True)
+class Address:
+  """A file of the web.
+
+  Attributes:
+    address: with user and password, without the fragment; never printed.
+    file: its name.
+    sha256: its 64 digits.
+  """
+
+  address: str
+  file: str
+  sha256: str
+
+
+def shown(text: str) -> str:
+  """An address for errors and reports: without user, password and query."""
+  return download.shown(text)
+
+
+def parse(text: str) -> Address:
+  """The parts of an address.
+
+  Raises:
+    UserError: no https, no sha256, or no ending of a checkpoint.
+  """
+  try:
+    address, fragment = urllib.parse.urldefrag(text)
+    parts = urllib.parse.urlsplit(address)
+    readable = parts.port != 0
+  except ValueError:
+    readable = False
+  if not readable:
+    raise errors.UserError(
+      "Got an address that is none, expected https://HOST/.../FILE#sha256=... In"
+      " a user's name or password write / as %2F, # as %23 and @ as %40."
+    )
+  download.check(address)
+  path = urllib.parse.unquote(parts.path)
+  match = _FRAGMENT.fullmatch(fragment)
+  if match is None or len(match[1]) != _DIGITS:
+    raise errors.UserError(
+      f"{shown(address)}: expected #sha256= and 64 digits at its end, which say"
+      " which file it is. Its publisher may print them; else fetch the file once"
+      " by hand, see that it is the right one, and take what `sha256sum FILE`"
+      " prints."
+    )
+  name = pathlib.PurePosixPath(path).name
+  if not name.lower().endswith(formats.ENDINGS):
+    raise errors.UserError(
+      f"{shown(address)}: the name {name!r} is of no checkpoint, expected an"
+      f" ending of {', '.join(formats.ENDINGS)}. Fetch it by hand and give it"
+      " that ending."
+    )
+  return Address(address, _ODD.sub("_", name).lstrip("."), match[1].lower())
+
+
+def fetch(text: str) -> str:
+  """The file of an address, on this machine.
+
+  Raises:
+    UserError: as `parse`; or it cannot be had, or is another one.
+  """
+  wanted = parse(text)
+  place = cache.place("web", wanted.sha256, wanted.file)
+  return str(
+    cache.kept(
+      place,
+      shown(wanted.address),
+      wanted.sha256,
+      lambda part: download.file(wanted.address, part),
+    )
+  )

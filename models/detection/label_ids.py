@@ -1,0 +1,93 @@
+"""Which class each label id of a detector from elsewhere stands for.
+
+Packages count differently: torchvision's detectors from 1, as 0 is their
+background; models of COCO by its category ids 1..90, of which ten are of no
+class. Nothing tells which: the user says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.models.detection import labels as heads
+from robust_tfds.models.detection.spec import DetectorSpec
+
+NAMES = ("from_zero", "from_one", "coco91")
+_COCO = 80
+
+Labels = str | Mapping[int, int]
+
+
+def classes(
+  name: str, spec: DetectorSpec, labels: Labels | None
+) -> dict[int, int]:
+  """Label id -> class in 0..num_classes-1; -1: an id of no class.
+
+  Args:
+    name: of the model, for errors.
+    spec: of the model.
+    labels: `from_zero` (an id is a class), `from_one` (id 1 is class 0, id 0 the
+      background), `coco91` (COCO's category ids, gaps included, of its 80
+      classes), or the mapping itself.
+
+  Raises:
+    UserError: None of these, or a class outside of the range.
+
+  >>> classes("mine", DetectorSpec(num_classes=2), "from_one")
+  {0: -1, 1: 0, 2: 1}
+  >>> coco = classes("mine", DetectorSpec(), "coco91")
+  >>> coco[1], coco[12], coco[90]
+  (0, -1, 79)
+  """
+  count = spec.num_classes
+  if isinstance(labels, Mapping):
+    return _checked(name, count, labels)
+  if labels not in NAMES:
+    raise errors.UserError(
+      f"{name} got labels={labels!r}, expected what its label ids stand for:"
+      f" {', '.join(map(repr, NAMES))} or a dict of label id to class"
+      f" (0..{count - 1}). torchvision's detectors of COCO, and DETR, are"
+      " 'coco91'; torchvision's of your own classes 'from_one'."
+    )
+  if labels == "coco91" and count != _COCO:
+    raise errors.UserError(
+      f"{name} got labels='coco91', which is of {_COCO} classes, and a spec with"
+      f" num_classes={count}."
+    )
+  if labels == "from_zero":
+    return {i: i for i in range(count)}
+  if labels == "from_one":
+    return {0: heads.NONE, **{i + 1: i for i in range(count)}}
+  return dict(enumerate(heads.table("torchvision", count)))
+
+
+def of_ids(name: str, ids: np.ndarray, known: Mapping[int, int]) -> np.ndarray:
+  """The classes of label ids, int64 `[n]`; -1 where an id is of no class.
+
+  Raises:
+    UserError: an id that is not known.
+  """
+  listed = np.asarray(ids).tolist()
+  strange = sorted({i for i in listed if i not in known})
+  if strange:
+    raise errors.UserError(
+      f"{name} gave the label ids {str(strange[:5])[1:-1]}, expected"
+      f" {min(known)}..{max(known)}: say what they stand for, labels="
+      f"{', '.join(map(repr, NAMES))} or a dict of label id to class."
+    )
+  return np.array([known[i] for i in listed], np.int64)
+
+
+def _checked(
+  name: str, count: int, labels: Mapping[int, int]
+) -> dict[int, int]:
+  bad = {k: v for k, v in labels.items() if v not in range(-1, count)}
+  if bad or not labels:
+    raise errors.UserError(
+      f"{name} got labels {bad or labels}, expected a dict of label id to class"
+      f" in 0..{count - 1}, or -1 for ids of no class."
+    )
+  return dict(labels)

@@ -1,0 +1,122 @@
+"""Outputs of other packages' detectors, as `by_picture` takes them.
+
+Two forms: lists of boxes with `labels`, as torchvision's detectors give them after
+their own suppression; and `logits` with `pred_boxes` of queries, as DETR and its
+successors give them (Carion et al. 2020, End-to-End Object Detection with
+Transformers, sections 3.1 and 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.models.detection import label_ids
+
+Detections = dict[str, Any]
+
+
+def of_boxes(
+  name: str, answer: Mapping[str, np.ndarray], known: Mapping[int, int]
+) -> Detections:
+  """Detections of one picture that has `boxes`, `scores` and `labels`.
+
+  Args:
+    name: of the model, for errors.
+    answer: `boxes` `[n, 4]` (x1, y1, x2, y2 in px), `scores` `[n]`, `labels`
+      `[n]`; and perhaps `masks` `[n, 1, h, w]`, chances.
+    known: label id -> class, see `label_ids.classes`.
+
+  Returns:
+    `boxes`, `scores`, `classes` and perhaps `masks` `[n, h, w]`; ids of no
+    class are left out.
+
+  Raises:
+    UserError: an array is missing, or a label id is not known.
+  """
+  missing = [key for key in ("boxes", "scores", "labels") if key not in answer]
+  if missing:
+    raise errors.UserError(
+      f"{name} gave {', '.join(answer) or 'nothing'} for a picture, without"
+      f" {', '.join(missing)}."
+    )
+  classes = label_ids.of_ids(name, answer["labels"], known)
+  there = classes >= 0
+  detections = {
+    "boxes": answer["boxes"][there],
+    "scores": answer["scores"][there],
+    "classes": classes[there],
+  }
+  if "masks" in answer:
+    detections["masks"] = answer["masks"][there, 0]
+  return detections
+
+
+def of_queries(
+  name: str,
+  answer: Mapping[str, np.ndarray],
+  known: Mapping[int, int],
+  num_labels: int,
+  size: tuple[int, int],
+) -> Detections:
+  """Detections of one picture of the queries of a DETR or its successors.
+
+  A logit more than there are labels is DETR's "no object": scores are the
+  softmax, a detection a query, of the likeliest label. As many logits as labels
+  are trained with the focal loss (Zhu et al. 2021, Deformable DETR): scores are
+  sigmoids, every query with every label a detection.
+
+  Args:
+    name: of the model, for errors.
+    answer: `logits` `[queries, labels or labels + 1]`, `pred_boxes` `[queries,
+      4]` (centre x, centre y, width, height, as shares of the picture).
+    known: label id -> class, see `label_ids.classes`.
+    num_labels: that the model was made for.
+    size: (height, width) of the picture in px.
+
+  Returns:
+    `boxes` `[n, 4]` (x1, y1, x2, y2 in px), `scores`, `classes`; ids of no
+    class are left out.
+
+  Raises:
+    UserError: another number of logits, or of label ids than labels.
+  """
+  logits = np.asarray(answer["logits"], np.float64)
+  if set(known) != set(range(num_labels)):
+    raise errors.UserError(
+      f"{name} has {num_labels} labels, ids 0..{num_labels - 1}, and labels="
+      f" names {min(known)}..{max(known)}: say what each id stands for."
+    )
+  if logits.shape[1] == num_labels + 1:
+    chances = _softmax(logits)[:, :-1]
+    queries, ids = np.arange(len(chances)), chances.argmax(axis=1)
+  elif logits.shape[1] == num_labels:
+    chances = 1 / (1 + np.exp(-logits))
+    queries, ids = (n.ravel() for n in np.indices(chances.shape))
+  else:
+    raise errors.UserError(
+      f"{name} gave {logits.shape[1]} logits a box, expected its {num_labels}"
+      " labels, or one more for no object."
+    )
+  scores = chances[queries, ids]
+  corners = _corners(np.asarray(answer["pred_boxes"], np.float64), size)
+  labelled = {"boxes": corners[queries], "scores": scores, "labels": ids}
+  return of_boxes(name, labelled, known)
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+  """Over the last axis."""
+  powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+  total: np.ndarray = powers / powers.sum(axis=-1, keepdims=True)
+  return total
+
+
+def _corners(boxes: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+  """Centres and sides as shares -> x1, y1, x2, y2 in px."""
+  centre, half = boxes[:, :2], boxes[:, 2:] / 2
+  height, width = size
+  corners = np.concatenate([centre - half, centre + half], axis=1)
+  return corners * np.array([width, height, width, height])

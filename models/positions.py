@@ -1,0 +1,112 @@
+"""Learned positions of a transformer's patches, brought to another grid.
+
+Positions lie in rows of a square grid, after those of tokens that are no patch.
+They are interpolated with cubic kernels, as torch does it: with `antialias`
+Keys' kernel of a = -0.5, stretched where the grid shrinks; without it a = -0.75,
+and what lies outside is the nearest edge.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.models.variables import Path
+
+_PLAIN, _ANTIALIAS = -0.75, -0.5  # torch: UpSampleKernel.cpp, get_cubic_...
+
+
+def grid(side: int, patch: int) -> int:
+  """How many patches of a side lie beside each other.
+
+  Args:
+    side: of a picture, in px.
+    patch: of a patch, in px.
+
+  Raises:
+    UserError: they do not fill it.
+  """
+  if side % patch:
+    raise errors.UserError(
+      f"Got pictures of {side} px, expected a multiple of {patch} px: the"
+      " network cuts them into patches of that side."
+    )
+  return side // patch
+
+
+def fit(
+  path: Path, array: np.ndarray, shape: tuple[int, ...]
+) -> tuple[np.ndarray, str] | None:
+  """A `Family.fit`: `pos_embed` of another grid, as timm resizes it.
+
+  Args:
+    path: of the variable.
+    array: the file's `[1, tokens, width]`.
+    shape: the model's.
+
+  Returns:
+    The model's array and what was done; None where it is of another network.
+  """
+  if path != ("pos_embed",) or array.ndim != 3:
+    return None
+  tokens, theirs, ours = _tokens(shape[1]), array.shape[1], shape[1]
+  before, after = math.isqrt(theirs), math.isqrt(ours)
+  if theirs != before**2 + tokens or array.shape[2] != shape[2]:
+    return None
+  matrix = weights(before, after, antialias=True)
+  resized = between(array[:, tokens:], matrix, matrix)
+  said = (
+    f"its positions of {before} x {before} patches were interpolated to"
+    f" {after} x {after}"
+  )
+  return np.concatenate([array[:, :tokens], resized], axis=1), said
+
+
+def between(array, rows: np.ndarray, columns: np.ndarray):  # type: ignore[no-untyped-def]
+  """Positions `[1, n, width]` times a matrix along each side of their grid."""
+  side = math.isqrt(array.shape[1])
+  square = array.reshape(side, side, -1)
+  square = np.einsum("ih,jw,hwc->ijc", rows, columns, square)
+  return square.reshape(1, -1, array.shape[2])
+
+
+def weights(
+  inputs: int, outputs: int, *, antialias: bool, offset: float = 0.0
+) -> np.ndarray:
+  """Matrix `[outputs, inputs]`, float32, that interpolates one axis.
+
+  Args:
+    inputs: positions there are.
+    outputs: positions that are asked for.
+    antialias: see the header.
+    offset: added to `outputs` where the distance of two outputs is computed
+      (DINOv2's published networks add 0.1; without `antialias`).
+  """
+  step = inputs / (outputs + offset)
+  places = (np.arange(outputs) + 0.5) * step - 0.5
+  if antialias:
+    stretch = max(step, 1.0)
+    distance = np.abs(places[:, None] - np.arange(inputs)) / stretch
+    kernel = _cubic(distance, _ANTIALIAS)
+    return (kernel / kernel.sum(1, keepdims=True)).astype(np.float32)
+  matrix = np.zeros((outputs, inputs))
+  first = np.floor(places).astype(int) - 1
+  for tap in range(4):
+    value = _cubic(np.abs(places - first - tap), _PLAIN)
+    column = np.clip(first + tap, 0, inputs - 1)
+    np.add.at(matrix, (np.arange(outputs), column), value)
+  return matrix.astype(np.float32)
+
+
+def _tokens(count: int) -> int:
+  """How many of some positions are before the square of the patches'."""
+  return count - math.isqrt(count) ** 2
+
+
+def _cubic(x: np.ndarray, a: float) -> np.ndarray:
+  """Keys 1981, equation 15, of distances `x` >= 0."""
+  near = ((a + 2) * x - (a + 3)) * x**2 + 1
+  far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+  return np.where(x <= 1, near, np.where(x < 2, far, 0.0))

@@ -1,0 +1,183 @@
+"""`evaluate`: the run of `eval.main`, with objects in place of names."""
+
+import contextlib
+import io
+import pathlib
+import tempfile
+
+import jax
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds import eval as eval_lib
+from robust_tfds import models
+from robust_tfds.configs import cifar10_c
+from robust_tfds.configs import imagenet_c
+from robust_tfds.eval.results import config_file
+from robust_tfds.eval.results import names
+from robust_tfds.eval.results import table
+from robust_tfds.eval.run import evaluation
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import runner
+from robust_tfds.models.convert import report
+from tests.eval import read_counts
+
+_SMALL = {"conditions": "fog", "severities": 3, "limit": 8, "batch_size": 8}
+
+
+def levels(images: np.ndarray) -> np.ndarray:
+  """The mean level of each tenth of the rows of pixels."""
+  parts = np.array_split(images.astype(np.float32).mean((2, 3)), 10, axis=1)
+  return np.stack([part.mean(1) for part in parts], 1)
+
+
+def build():
+  """The same as a model."""
+  spec = models.spec.Spec(num_classes=10, flexible=True, weights="own")
+  return models.adapters.get("on_host")(levels, spec, name="levels")
+
+
+def _files(folder) -> dict[str, bytes]:
+  """Predictions and table by place."""
+  root = pathlib.Path(folder)
+  paths = [*root.rglob("cells/**/*.npz"), root / "table.csv"]
+  return {str(p.relative_to(root)): p.read_bytes() for p in paths}
+
+
+class EvaluationTest(parameterized.TestCase):
+  """On the embedded digits, prepared once."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.folder = tempfile.TemporaryDirectory()
+    cls.addClassCleanup(cls.folder.cleanup)
+
+  def _evaluate(self, model, dataset="digits_c", **options):
+    data_dir = f"{self.folder.name}/data"
+    with contextlib.redirect_stdout(io.StringIO()):
+      return eval_lib.evaluate(
+        model, dataset, **{**_SMALL, "data_dir": data_dir, **options}
+      )
+
+  def _temporary(self) -> str:
+    return self.create_tempdir().full_path
+
+  def test_a_plain_function(self):
+    seen = []
+
+    def predict(images):
+      seen.append((type(images), images.dtype.name, images.shape))
+      return levels(images)
+
+    result = self._evaluate(predict)
+    self.assertEqual(set(seen[-2:]), {(np.ndarray, "uint8", (8, 32, 32, 3))})
+    self.assertEqual({r.model for r in result.table}, {"predict"})
+    self.assertIn("clean_error", result.summary)
+    missing = result.missing["mean_corruption_error"]
+    self.assertRegex(missing, "missing: .*fog 1")
+    self.assertIn("needs a baseline", result.missing["mce"])
+    with self.assertRaisesRegex(KeyError, "mean_corruption_error: missing"):
+      result.summary["mean_corruption_error"]
+    folder = result.workdir
+    self.assertTrue(folder.exists())
+    del result
+    self.assertFalse(folder.exists())
+
+  def test_reports(self):
+    result = self._evaluate(build())
+    self.assertFalse(result.workdir.joinpath("reports").exists())
+    out = pathlib.Path(self._temporary()) / "report"
+    result.report(out)
+    self.assertIn("levels", (out / "report.html").read_text("utf-8"))
+    self.assertEqual(
+      (out / "table.csv").read_bytes(),
+      (result.workdir / "table.csv").read_bytes(),
+    )
+    with self.assertRaisesRegex(errors.UserError, "is a file"):
+      result.report(out / "table.csv")
+
+  def test_equal_to_the_command_and_continued(self):
+    model = models.get("digits_linear")
+    variables = jax.tree.map(np.asarray, model.init(jax.random.key(3)))
+    checkpoint = f"{self._temporary()}/linear.npz"
+    report.write_npz(variables, epath.Path(checkpoint))
+    named, given, run = (self._temporary() for _ in range(3))
+    self._evaluate("digits_linear", checkpoint=checkpoint, workdir=named)
+    self._evaluate(model, variables=variables, workdir=given)
+    config = cifar10_c.get_config("digits_linear").unlock()
+    config.data.name, config.data.data_dir = (
+      "digits_c",
+      f"{self.folder.name}/data",
+    )
+    config.data.update(corruptions="fog", severities=(3,), limit=8)
+    config.model.checkpoint, config.reports = checkpoint, False
+    config.batch_size = 16
+    with contextlib.redirect_stdout(io.StringIO()):
+      runner.Runner(plan_lib.make(config.lock()), pathlib.Path(run)).run()
+    self.assertLen(_files(run), 3)
+    self.assertEqual(_files(named), _files(run))
+    self.assertEqual(_files(given), _files(run))
+    # Continued: nothing is read again.
+    again = self._evaluate(model, variables=variables, workdir=given)
+    self.assertEqual(set(read_counts.of(pathlib.Path(given)).values()), {0})
+    self.assertLen(again.table, 7)
+
+  def test_a_function_and_its_module(self):
+    given, run = self._temporary(), self._temporary()
+    self._evaluate(build(), workdir=given)
+    self._evaluate(f"{__name__}:build", workdir=run)
+    place = "cells/{}/digits_c/fog_3/seed0/predictions.npz"
+    label = f"{__name__}:build"
+    first = pathlib.Path(given) / place.format("levels")
+    second = pathlib.Path(run) / place.format(names.folder_name(label))
+    self.assertEqual(first.read_bytes(), second.read_bytes())
+    marks = [
+      [r.fingerprint for r in table.read(pathlib.Path(f) / "table.csv")]
+      for f in (given, run)
+    ]
+    self.assertEqual(*marks)
+
+  def test_the_config_is_the_commands(self):
+    config = imagenet_c.get_config("resnet50").unlock()
+    config.data.corruptions = "common"
+    options = evaluation.Options()
+    ours = evaluation.config_of("resnet50", "imagenet_c", options)[0]
+    self.assertEqual(
+      config_file.differences(
+        config_file.plain(config), config_file.plain(ours)
+      ),
+      {},
+    )
+
+  @parameterized.parameters(
+    ({"dataset": "imagenet_d"}, "Unknown benchmark 'imagenet_d'"),
+    ({"conditions": "fogg"}, "Did you mean 'fog'"),
+    ({"severities": 6}, "Severity must be 1-5"),
+    ({"severities": "3"}, "severities"),
+    ({"batch_size": 0}, "batch_size: got 0"),
+    ({"limit": -1}, "limit: got -1"),
+    ({"seed": -1}, "seed: got -1"),
+    ({"frobnicate": 1}, "frobnicate"),
+    ({"dataset": "digits_p"}, "severities=3: digits_p has none"),
+    ({"dataset": "digits_vid_robust"}, "conditions='fog': .* natural"),
+    ({"model": 3}, "Got a int as a model"),
+    ({"model": "resnet51"}, "Did you mean 'resnet50'"),
+    ({"model": "digits_linear"}, "neither a checkpoint nor"),
+    ({"model": models.get("digits_linear")}, "neither a checkpoint nor"),
+    ({"variables": {}}, "a function has its own weights"),
+    ({"checkpoint": "x.npz"}, "a function has its own weights"),
+    ({"model": build(), "checkpoint": "x.npz"}, "brings its own weights"),
+    ({"baseline": "alexnett"}, "Did you mean 'alexnet'"),
+  )
+  def test_refusals(self, options, words):
+    options = {"model": levels, **options}
+    with self.assertRaisesRegex(errors.UserError, words):
+      self._evaluate(**options)
+
+
+if __name__ == "__main__":
+  absltest.main()

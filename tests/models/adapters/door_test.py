@@ -1,0 +1,238 @@
+"""One door for every route: the same parts, the same refusals, in words."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+from flax import linen
+from flax import nnx
+
+from robust_tfds import errors
+from robust_tfds.models import adapters
+from robust_tfds.models.detection.detector import DetectorSpec
+from robust_tfds.models.spec import Spec
+from robust_tfds.models.video.spec import VideoSpec
+
+_SPEC = Spec(
+  input_px=8,
+  resize="squash",
+  resize_px=8,
+  mean=(0.5, 0.5, 0.5),
+  std=(0.25, 0.25, 0.25),
+  label_space="custom",
+  num_classes=4,
+)
+_RNG = np.random.default_rng(0)
+_WEIGHTS = _RNG.standard_normal((3, 4), np.float32)
+_IMAGES = _RNG.integers(0, 256, (5, 8, 8, 3), np.uint8)
+_BOTH = ("callable", "on_host")
+
+
+def _net(x):
+  return x.mean((1, 2)) @ _WEIGHTS
+
+
+def _model(function, kind, spec=_SPEC, **options):
+  return adapters.get(kind)(function, spec, name="mine", **options)
+
+
+class DoorTest(parameterized.TestCase):
+  def _refused(self, words, function, kind, batch=_IMAGES, **options):
+    model = _model(function, kind, **options)
+    with self.assertRaisesRegex(errors.UserError, f"^mine.*{words}"):
+      model.apply(model.init(jax.random.key(0)), batch)
+
+  @parameterized.product(kind=_BOTH, rows=(None, 2, 5, 8))
+  def test_classifiers(self, kind, rows):
+    options = {"preprocessed": True} if kind == "on_host" else {}
+    sizes = []
+
+    def net(x):
+      sizes.append(len(x))
+      return _net(x)
+
+    model = _model(net, kind, rows=rows, **options)
+    got = model.apply(model.init(jax.random.key(0)), _IMAGES)
+    self.assertEqual(got.dtype, np.float32)
+    self.assertIsInstance(got, np.ndarray if kind == "on_host" else jax.Array)
+    expected = _net(np.asarray(_SPEC.normalize(_IMAGES)))
+    np.testing.assert_allclose(got, expected, atol=1e-5)
+    self.assertEqual(set(sizes), {rows or 5})
+    self.assertEqual((model.kind, model.spec), ("classification", _SPEC))
+
+  @parameterized.parameters(*_BOTH)
+  def test_clips(self, kind):
+    spec = VideoSpec(input_px=8, resize_px=8, frames=2, num_classes=4)
+    clips = _IMAGES[:4].reshape(2, 2, 8, 8, 3)
+    seen = []
+
+    def net(x):
+      seen.append(x.shape)
+      return x.mean((2, 3, 4)) @ np.float32(_WEIGHTS)
+
+    model = _model(net, kind, spec, channels_first=True)
+    self.assertEqual(model.apply(None, clips).shape, (2, 4))
+    self.assertEqual(seen, [(2, 3, 2, 8, 8)])
+    with self.assertRaisesRegex(errors.UserError, "expected .B, T, H, W, 3."):
+      model.apply(None, _IMAGES)
+
+  @parameterized.parameters(*_BOTH)
+  def test_detectors(self, kind):
+    spec = DetectorSpec(num_classes=2, short_px=0, detections=1)
+
+    def traced(images, sizes):
+      boxes = jnp.tile(sizes[:, None, ::-1], (1, 1, 2)).astype(float)
+      scores = jnp.ones((len(images), 1))
+      classes = jnp.ones((len(images), 1), int)
+      valid = jnp.ones((len(images), 1), bool)
+      return {
+        "boxes": boxes, "scores": scores, "classes": classes, "valid": valid
+      }  # fmt: skip
+
+    def on_host(picture):
+      box = [*picture.shape[1::-1]] * 2
+      return {"boxes": [box], "scores": [1], "classes": [1]}
+
+    model = _model(traced if kind == "callable" else on_host, kind, spec)
+    sizes = np.array([[3, 4]] * 5, np.int32)
+    got = model.apply(model.init(jax.random.key(0)), _IMAGES, sizes)
+    self.assertEqual(np.asarray(got["boxes"])[:, 0].tolist(), [[4, 3] * 2] * 5)
+    got = model.apply(None, _IMAGES)
+    self.assertEqual(np.asarray(got["boxes"])[0, 0].tolist(), [8] * 4)
+    with self.assertRaisesRegex(errors.UserError, "^mine got int16"):
+      model.apply(None, _IMAGES.astype(np.int16), sizes)
+    self.assertEqual((model.kind, model.spec), ("detection", spec))
+
+  @parameterized.product(
+    kind=_BOTH,
+    case=(
+      (_IMAGES.astype(np.int16), "got int16"),
+      (_IMAGES[..., :1], "got a batch of shape .5, 8, 8, 1., expected"),
+      (_IMAGES[0], "got a batch of shape .8, 8, 3., expected .B, H, W, 3."),
+      (_IMAGES[:, :4], "got pictures of 4 x 8, expected 8 x 8: resize"),
+      ([[1], [2, 3]], "got a list"),
+      (_IMAGES[:0], "got .*0"),
+    ),
+  )
+  def test_batches_that_do_not_fit(self, kind, case):
+    batch, words = case
+    fixed = Spec(**{**vars(_SPEC), "flexible": False})
+    model = _model(_net, kind, fixed)
+    with self.assertRaisesRegex(errors.UserError, f"^mine {words}"):
+      model.apply(None, batch)
+
+  @parameterized.product(
+    kind=_BOTH,
+    case=(
+      (
+        lambda x: _net(x)[:, :3],
+        r"shape \(5, 3\), expected \(5, 4\): return o",
+      ),
+      (lambda x: x[:, 0, :, 0][:, :5], r"shape \(5, 5\).* background, leave"),
+      (lambda x: _net(x)[:, None], r"shape \(5, 1, 4\).*drop the axes of len"),
+      (lambda x: _net(x).T, r"shape \(4, 5\), expected"),
+      (lambda x: x @ _WEIGHTS, r"shape \(5, 8, 8, 4\).*pool over the pixels"),
+      (lambda x: _net(x).argmax(1), r"shape \(5,\).* not one number a picture"),
+      (lambda x: _net(x)[0], r"shape \(4,\).*keep the axis of the batch"),
+      (lambda x: _net(x).astype("int16"), "int16 numbers, expected float log"),
+      (lambda x: _net(x) > 0, "bool numbers, expected float logits"),
+      (lambda x: _net(x) + 0j, "complex.* numbers, expected float logits"),
+      (lambda x: None, "a NoneType, which is no array"),
+      (lambda x: {"logits": _net(x), "x": x}, "dict of .*'logits'.*output='lo"),
+      (lambda x: (_net(x), x), "a tuple of the outputs 0, 1, .*output=0"),
+      (lambda x: {}, "an empty dict, expected logits"),
+    ),
+  )
+  def test_answers_that_do_not_fit(self, kind, case):
+    function, words = case
+    self._refused(words, function, kind)
+
+  @parameterized.parameters(*_BOTH)
+  def test_a_named_output(self, kind):
+    for output, function in (
+      ("logits", lambda x: {"features": x, "logits": _net(x)}),
+      (1, lambda x: (x, _net(x))),
+    ):
+      model = _model(function, kind, output=output)
+      self.assertEqual(model.apply(None, _IMAGES).shape, (5, 4))
+      self._refused("output='other'", function, kind, output="other")
+    self._refused("leave it out", _net, kind, output=0)
+
+  def test_lists_of_numbers(self):
+    model = _model(lambda x: _net(x).tolist(), "on_host")
+    np.testing.assert_allclose(
+      model.apply(None, _IMAGES), _net(_IMAGES), rtol=1e-6
+    )
+    self._refused(
+      "a list, which is no array", lambda x: [[1], [2, 3]], "on_host"
+    )
+
+  @parameterized.parameters(*_BOTH)
+  def test_channels_that_come_first(self, kind):
+    first = lambda x: x.mean((2, 3)) @ _WEIGHTS  # noqa: E731
+    self._refused(".*It answers .* channels_first=True", first, kind)
+    model = _model(first, kind, channels_first=True)
+    self.assertEqual(model.apply(None, _IMAGES).shape, (5, 4))
+    self._refused("channels_first=False", _net, kind, channels_first=True)
+
+  def test_what_the_host_is_given(self):
+    def net(x):
+      if x.dtype != np.float32 or x.shape[1] != 3:
+        raise RuntimeError("expected float channels")
+      return x.mean((2, 3)) @ _WEIGHTS
+
+    words = "float channels.* channels_first=True, preprocessed=True"
+    self._refused(words, net, "on_host")
+
+  def test_what_fails_in_any_way_raises_its_own_error(self):
+    def broken(x):
+      raise KeyError("weights")
+
+    for kind in _BOTH:
+      with self.assertRaisesRegex(KeyError, "weights"):
+        _model(broken, kind).apply(None, _IMAGES)
+
+  @parameterized.parameters(
+    (lambda x: np.asarray(x).mean((1, 2)) @ _WEIGHTS,),
+    (lambda x: _net(x) if x.mean() > 0 else _net(-x),),
+    (lambda x: _net(x) * float(x.mean()),),
+  )
+  def test_what_jax_cannot_trace(self, function):
+    model = _model(function, "callable")
+    with self.assertRaisesRegex(
+      errors.UserError, r"^mine cannot be traced.* adapters.get\('on_host'\)"
+    ):
+      jax.jit(model.apply)(None, _IMAGES)
+
+  def test_linen_in_train_mode(self):
+    class Net(linen.Module):
+      @linen.compact
+      def __call__(self, x, train):
+        x = linen.BatchNorm(use_running_average=not train)(x)
+        return linen.Dense(4)(x.mean((1, 2)))
+
+    net = Net()
+    variables = net.init(jax.random.key(0), jnp.ones((1, 8, 8, 3)), False)
+    adapt = adapters.get("flax_module")
+    model = adapt(net, _SPEC, variables, name="mine", train=True)
+    with self.assertRaisesRegex(
+      errors.UserError, "^mine is in train mode: .*`train=False`"
+    ):
+      model.apply(variables, _IMAGES)
+
+  def test_keys_of_dropout_are_no_weights(self):
+    net = nnx.Sequential(
+      lambda x: x.mean((1, 2)),
+      nnx.Dropout(0.5, rngs=nnx.Rngs(0)),
+      nnx.Linear(3, 4, rngs=nnx.Rngs(0)),
+    )
+    net.eval()
+    model = adapters.get("flax_module")(net, _SPEC)
+    variables = model.init(jax.random.key(0))
+    self.assertLen(jax.tree.leaves(variables), 2)
+    self.assertEqual(jax.jit(model.apply)(variables, _IMAGES).shape, (5, 4))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,107 @@
+"""Graphs in JAX: what a variable is, what shapes need, branches."""
+
+import pathlib
+
+import jax
+import numpy as np
+import onnx
+from absl.testing import absltest
+from onnx import helper
+from onnx import numpy_helper
+
+from robust_tfds.models.adapters.onnx_graph import file
+from robust_tfds.models.adapters.onnx_graph import graph as graph_lib
+
+_WEIGHTS = {
+  "w": np.float32([[1, 2], [3, 4]]),
+  "zero": np.int64(0),
+  "last": np.int64([-1]),
+  "factor": np.float32([1, 2]),
+}
+
+
+def _read(folder, nodes, outputs=("y",)):
+  model = helper.make_model(
+    helper.make_graph(
+      nodes,
+      "net",
+      [helper.make_tensor_value_info("x", 1, ["n", 2])],
+      [onnx.ValueInfoProto(name=name) for name in outputs],
+      [numpy_helper.from_array(a, n) for n, a in _WEIGHTS.items()],
+    ),
+    opset_imports=[helper.make_opsetid("", 17)],
+  )
+  path = pathlib.Path(folder, "net.onnx")
+  path.write_bytes(model.SerializeToString())
+  return file.read(str(path))
+
+
+def _flattened():
+  """The rows of x w, by the arithmetic of shapes that exporters write."""
+  return [
+    helper.make_node("MatMul", ["x", "w"], ["product"]),
+    helper.make_node("Shape", ["product"], ["shape"]),
+    helper.make_node("Gather", ["shape", "zero"], ["rows"]),
+    helper.make_node("Unsqueeze", ["rows", "zero0"], ["rows1"]),
+    helper.make_node("Concat", ["rows1", "last"], ["sides"], axis=0),
+    helper.make_node("Reshape", ["product", "sides"], ["y"]),
+  ]
+
+
+class GraphTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir().full_path
+
+  def test_shapes_are_folded_and_weights_are_variables(self):
+    zero = numpy_helper.from_array(np.int64([0]))
+    nodes = [
+      helper.make_node("Constant", [], ["zero0"], value=zero),
+      *_flattened(),
+    ]
+    program = graph_lib.Program.of(_read(self.folder, nodes), "y")
+    self.assertEqual(set(program.variables), {"w"})
+    self.assertEqual(set(program.constants), {"zero", "zero0", "last"})
+    x = np.float32([[1, 0], [0, 2], [1, 1]])
+    got = jax.jit(program)(program.variables, x)
+    np.testing.assert_array_equal(got, x @ _WEIGHTS["w"])
+
+  def test_only_what_an_output_needs(self):
+    nodes = [
+      helper.make_node("Strange", ["x"], ["other"]),
+      helper.make_node("MatMul", ["x", "w"], ["y"]),
+    ]
+    graph = _read(self.folder, nodes, ("y", "other"))
+    self.assertEmpty(graph_lib.unknown_operators(graph, "y"))
+    self.assertEqual(graph_lib.unknown_operators(graph, "other"), ("Strange",))
+    self.assertLen(graph_lib.Program.of(graph, "y").nodes, 1)
+
+  def test_branches(self):
+    def branch(operator):
+      node = helper.make_node(operator, ["x", "factor"], [operator])
+      out = [onnx.ValueInfoProto(name=operator)]
+      return helper.make_graph([node], operator, [], out)
+
+    nodes = [
+      helper.make_node("Shape", ["x"], ["shape"]),
+      helper.make_node("ReduceMax", ["shape"], ["side"], keepdims=0),
+      helper.make_node("Equal", ["side", "zero"], ["empty"]),
+      helper.make_node(
+        "If",
+        ["empty"],
+        ["y"],
+        then_branch=branch("Add"),
+        else_branch=branch("Mul"),
+      ),
+    ]
+    graph = _read(self.folder, nodes)
+    self.assertEmpty(graph_lib.unknown_operators(graph, "y"))
+    program = graph_lib.Program.of(graph, "y")
+    x = np.float32([[1, 3]])
+    np.testing.assert_array_equal(
+      jax.jit(program)(program.variables, x), [[1, 6]]
+    )
+
+
+if __name__ == "__main__":
+  absltest.main()

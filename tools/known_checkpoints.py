@@ -1,0 +1,256 @@
+"""Writes what torchvision and timm say of their own checkpoints.
+
+  python -m tools.known_checkpoints
+
+Rewrites models/convert/known/{torchvision,timm}.csv from the installed packages
+(extra `convert`): addresses, digits of the sha256 in file names, printed shares
+of right answers, preprocessing. No weights are fetched. Of torchvision all
+classifiers, detectors and video networks are listed that the catalogue has or
+may get under torchvision's names; of timm those whose network is one of ours.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import pathlib
+import re
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds import models
+from robust_tfds.models import catalogue
+from robust_tfds.models.convert import known
+from robust_tfds.models.convert import match
+from robust_tfds.models.convert.beside import timm_config
+
+_FOLDER = pathlib.Path(known.__file__).parent
+_DIGITS = re.compile(r"-([0-9a-f]{8,64})\.\w+$")
+_DATA = {
+  "IMAGENET1K": "imagenet1k",
+  "KINETICS400": "kinetics400",
+  "COCO": "coco",
+}
+_UNLISTED = re.compile(r"^(quantized_|raft_|deeplab|fcn_|lraspp)")
+# timm's word for a data set -> ours, in tags such as `augreg_in21k_ft_in1k`.
+_TAG_DATA = {
+  "in1k": "imagenet1k",
+  "in12k": "imagenet12k",
+  "in21k": "imagenet21k",
+  "in22k": "imagenet21k",
+  "laion2b": "laion2b",
+  "openai": "openai's pairs",
+  "yfcc15m": "yfcc15m",
+  "lvd142m": "lvd142m",
+}
+# Networks of timm that are ours under another name, besides the families'
+# `oracles` and equal names.
+_SAME_NETWORK = {
+  "deit_tiny_patch16_224": "vit_tiny_patch16_224",
+  "deit_small_patch16_224": "vit_small_patch16_224",
+  "deit_base_patch16_224": "vit_base_patch16_224",
+  "vit_base_patch32_224": "vit_b_32",
+  "vit_large_patch16_224": "vit_l_16",
+  "vit_large_patch32_224": "vit_l_32",
+  "resnext101_64x4d": "resnext101_64x4d_torchvision",
+}
+# Of equal names whose networks differ: none of our models takes timm's file.
+_OTHER_NETWORK = ("inception_v3",)
+
+
+def torchvision_rows() -> Iterator[dict[str, str]]:
+  """A row for each of torchvision's weights."""
+  from torchvision import models as library
+
+  for builder in library.list_models():
+    if _UNLISTED.match(builder):
+      continue
+    for weights in library.get_model_weights(builder):
+      if weights.name.endswith("_FEATURES"):
+        continue  # a backbone: its head was never trained
+      yield _torchvision_row(builder, weights)
+
+
+def _torchvision_row(builder: str, weights: Any) -> dict[str, str]:
+  meta, name = weights.meta, f"{type(weights).__name__}.{weights.name}"
+  digits = _DIGITS.search(weights.url)
+  printed = meta["_metrics"].get("ImageNet-1K", {})
+  data = next(v for k, v in _DATA.items() if weights.name.startswith(k))
+  if "SWAG" in weights.name:
+    data = f"swag, {data}"
+  preprocessing = _of_presets(weights.transforms)
+  side = preprocessing.get("input_px", "")
+  ours = [m for m in _ours("torchvision", builder) if _takes(m, side)]
+  return {
+    "name": f"torchvision:{name}",
+    "models": " ".join(ours) if builder in models.names() else builder,
+    "where": weights.url,
+    "sha256": digits[1] if digits else "",
+    "licence": _licence(meta),
+    "trained_on": data,
+    "top1": _share(printed.get("acc@1")),
+    "top5": _share(printed.get("acc@5")),
+    "num_classes": str(len(meta.get("categories") or "") or ""),
+    "weights": "torchvision",
+    **preprocessing,
+    "source": f"torchvision 0.28 {name}",
+  }
+
+
+def _licence(meta: Mapping[str, Any]) -> str:
+  """What the enum says: SWAG's alone say something."""
+  address = meta.get("license", "")
+  return "CC-BY-NC-4.0" if "SWAG" in address else address
+
+
+def _share(percent: float | None) -> str:
+  return "" if percent is None else f"{percent / 100:.5f}"
+
+
+def _of_presets(transforms: Any) -> dict[str, str]:
+  """Preprocessing of a classifier of pictures; nothing of other kinds."""
+  preset = transforms()
+  if type(preset).__name__ != "ImageClassification":
+    return {}
+  return {
+    "input_px": str(preset.crop_size[0]),
+    "resize": "short_side",
+    "resize_px": str(preset.resize_size[0]),
+    "interpolation": preset.interpolation.value,
+    "channel_order": "rgb",
+    "scale": repr(1 / 255),
+    "mean": _triple(preset.mean),
+    "std": _triple(preset.std),
+  }
+
+
+def _triple(values: Iterable[float]) -> str:
+  return " ".join(map(repr, values))
+
+
+def timm_rows() -> Iterator[dict[str, str]]:
+  """A row for each of timm's checkpoints with a network of ours."""
+  import timm
+
+  for name in timm.list_pretrained():
+    architecture, _, tag = name.partition(".")
+    ours = _ours("timm", architecture)
+    facts = timm.models.get_pretrained_cfg(name).to_dict()
+    if not ours or not facts.get("num_classes") or not facts.get("hf_hub_id"):
+      continue
+    preprocessing = _of_timm(facts)
+    ours = [
+      model
+      for model in ours
+      if _takes(model, preprocessing["input_px"]) and _fits(model, architecture)
+    ]
+    if not ours:
+      continue
+    yield {
+      "name": f"timm:{name}",
+      "models": " ".join(ours),
+      "where": f"https://huggingface.co/{facts['hf_hub_id']}",
+      "licence": (facts.get("license") or "").replace("unknown", ""),
+      "trained_on": ", ".join(_data_of_tag(tag)),
+      "num_classes": str(facts["num_classes"]),
+      "weights": "timm",
+      **preprocessing,
+      "source": f"timm 1.0.31 pretrained_cfg of {name}",
+    }
+
+
+def _data_of_tag(tag: str) -> list[str]:
+  return [_TAG_DATA[word] for word in tag.split("_") if word in _TAG_DATA]
+
+
+def _of_timm(facts: Mapping[str, Any]) -> dict[str, str]:
+  fields = timm_config.fields(facts, "timm")
+  shown = {k: v for k, v in fields.items() if k in known.COLUMNS}
+  return {
+    k: _triple(v) if isinstance(v, tuple) else str(v) for k, v in shown.items()
+  }
+
+
+def _ours(package: str, network: str) -> list[str]:
+  """Our models that hold a package's network."""
+  oracle = f"{package}:{network}"
+  named = [
+    name
+    for name in models.names()
+    if catalogue.family_of(name).oracles.get(name, "").startswith(oracle)
+    and catalogue.family_of(name).oracles[name] == oracle
+  ]
+  if package == "timm" and network not in _OTHER_NETWORK:
+    named += [_SAME_NETWORK.get(network, network)]
+  elif package == "torchvision":
+    named += [network]
+  return sorted(
+    {
+      alike
+      for name in named
+      if name in models.names()
+      for alike in _with_same_network(name)
+    }
+  )
+
+
+def _takes(model: str, side: str) -> bool:
+  """Whether a model takes pictures of a side in px, or side is empty."""
+  fixed = catalogue.network(model).spec.fixed_px
+  return not side or fixed in (None, int(side))
+
+
+@functools.cache
+def _fits(model: str, architecture: str) -> bool:
+  """Whether timm's arrays, which need not be drawn for it, are a model's."""
+  import timm
+  import torch
+
+  with torch.device("meta"):
+    module = timm.create_model(architecture, pretrained=False)
+  nothing = np.zeros((), np.float32)
+  arrays = {
+    name: np.broadcast_to(nothing, tuple(value.shape))
+    for name, value in module.state_dict().items()
+    if not name.endswith("num_batches_tracked")
+  }
+  try:
+    match.match_arrays(catalogue.network(model), arrays)
+  except errors.UserError as error:
+    print(f"{architecture} is no {model}: {str(error)[:150]}")
+    return False
+  return True
+
+
+def _with_same_network(name: str) -> Iterator[str]:
+  """A model, and those of its family with the same options."""
+  family = catalogue.family_of(name)
+  for other, variant in family.variants.items():
+    if variant.options == family.variants[name].options:
+      yield other
+
+
+def write(table: str, rows: Iterable[Mapping[str, str]]) -> None:
+  """Writes a table beside `models/convert/known/__init__.py`."""
+  path = _FOLDER / f"{table}.csv"
+  with path.open("w", encoding="utf-8", newline="") as file:
+    writer = csv.DictWriter(
+      file, known.COLUMNS, restval="", lineterminator="\n"
+    )
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def main() -> None:
+  """Writes both tables."""
+  write("torchvision", list(torchvision_rows()))
+  write("timm", list(timm_rows()))
+
+
+if __name__ == "__main__":
+  main()
