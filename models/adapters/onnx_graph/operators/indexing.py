@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -33,9 +34,10 @@ def _gather_elements(node: Node, x: Array, places: Array) -> Array:
 def _gather_many(node: Node, x: Array, places: Array) -> jax.Array:
   """GatherND: the last axis of `places` holds an index into x."""
 
-  def gather(x: Array, places: Array) -> Array:
+  def one(x: Array, places: Array) -> Array:
     return x[tuple(jnp.moveaxis(places, -1, 0))]
 
+  gather: Callable[..., jax.Array] = one
   for _ in range(node.attributes.get("batch_dims", 0)):
     gather = jax.vmap(gather)
   return gather(jnp.asarray(x), jnp.asarray(places))
