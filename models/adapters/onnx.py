@@ -70,7 +70,7 @@ def adapt(
   from robust_tfds.models.adapters.onnx_graph import file
 
   with adapters.reading_model(path, "an ONNX model") as place:
-    with _beginning(path):
+    with _beginning(f"{path}: cannot be read as an ONNX model"):
       graph = file.read(place)
     model = _Model(str(path), place, graph, spec, name, channels_first)
     model.check()
@@ -83,14 +83,12 @@ def adapt(
 
 
 @contextlib.contextmanager
-def _beginning(path: str | os.PathLike) -> Iterator[None]:
-  """Refusals that begin with the path."""
+def _beginning(words: str) -> Iterator[None]:
+  """Refusals that begin with these words, the path first."""
   try:
     yield
   except errors.UserError as error:
-    raise errors.UserError(
-      f"{path}: cannot be read as an ONNX model: {error}"
-    ) from error
+    raise errors.UserError(f"{words}: {error}") from error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,7 +177,7 @@ class _Model:
       raise errors.UserError(
         f"{self.path}: {_not_known(unknown)}: use route='host' (onnxruntime)."
       )
-    with _beginning(self.path):
+    with _beginning(f"{self.path}: cannot be read as an ONNX model"):
       program = graph_lib.Program.of(self.graph, output)
     dtype = self.source.dtype
 

@@ -38,8 +38,8 @@ def function(
   """A detector's function of one picture, for `adapters.OnHost`.
 
   Args:
-    model: (float32 `[1, S, S, 3]`, image_shape=`[[S, S]]`) -> a dict of the above, boxes (y1, x1, y2, x2) in px of
-      the canvas.
+    model: (float32 `[1, S, S, 3]`, image_shape=`[[S, S]]`) -> a dict of the
+      above, boxes (y1, x1, y2, x2) in px of the canvas.
     spec: its `long_px` is S; and the normalisation.
     name: of the model, for errors.
     labels: what its label ids stand for, see `label_ids.classes`.

@@ -81,7 +81,7 @@ class Tensor:
     array = np.empty(shape, dtype)
     with io.FileIO(self.place or "") as file:
       file.seek(offset)
-      view = memoryview(array.reshape(-1).view(np.uint8))
+      view = array.reshape(-1).view(np.uint8).data
       while view and (count := file.readinto(view)):
         view = view[count:]
     return array
