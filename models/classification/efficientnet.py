@@ -212,13 +212,13 @@ FAMILY = Family(
   VARIANTS,
   oracles=ORACLES,
   paper={
-    "efficientnet_v2*": (
-      "Tan & Le 2021, EfficientNetV2: Smaller Models and Faster "
-      "Training, arXiv:2104.00298"
+    "*_v2_*": (
+      "Tan and Le 2021, EfficientNetV2: Smaller Models and Faster Training,"
+      " arXiv:2104.00298"
     ),
     "*": (
-      "Tan & Le 2019, EfficientNet: Rethinking Model Scaling for "
-      "Convolutional Neural Networks, arXiv:1905.11946"
+      "Tan and Le 2019, EfficientNet: Rethinking Model Scaling for Convolutional"
+      " Neural Networks, arXiv:1905.11946"
     ),
   },
 )

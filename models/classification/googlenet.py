@@ -100,7 +100,5 @@ FAMILY = Family(
   VARIANTS,
   ignored=IGNORED,
   oracles=ORACLES,
-  paper=(
-    "Szegedy et al. 2015, Going Deeper with Convolutions, arXiv:1409.4842"
-  ),
+  paper="Szegedy et al. 2015, Going Deeper with Convolutions, arXiv:1409.4842",
 )

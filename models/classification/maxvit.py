@@ -183,7 +183,5 @@ FAMILY = Family(
   VARIANTS,
   ignored=IGNORED,
   oracles=ORACLES,
-  paper=(
-    "Tu et al. 2022, MaxViT: Multi-Axis Vision Transformer, arXiv:2204.01697"
-  ),
+  paper="Tu et al. 2022, MaxViT: Multi-Axis Vision Transformer, arXiv:2204.01697",
 )

@@ -140,7 +140,7 @@ FAMILY = Family(
   CHECKPOINTS,
   oracles=ORACLES,
   paper=(
-    "Tan et al. 2019, MnasNet: Platform-Aware Neural Architecture"
-    " Search for Mobile, arXiv:1807.11626"
+    "Tan et al. 2019, MnasNet: Platform-Aware Neural Architecture Search for"
+    " Mobile, arXiv:1807.11626"
   ),
 )

@@ -130,7 +130,7 @@ FAMILY = Family(
   CHECKPOINTS,
   oracles=ORACLES,
   paper=(
-    "Sandler et al. 2018, MobileNetV2: Inverted Residuals and "
-    "Linear Bottlenecks, arXiv:1801.04381"
+    "Sandler et al. 2018, MobileNetV2: Inverted Residuals and Linear"
+    " Bottlenecks, arXiv:1801.04381"
   ),
 )

@@ -119,7 +119,7 @@ FAMILY = Family(
   VARIANTS,
   oracles=ORACLES,
   paper=(
-    "Ma et al. 2018, ShuffleNet V2: Practical Guidelines for "
-    "Efficient CNN Architecture Design, arXiv:1807.11164"
+    "Ma et al. 2018, ShuffleNet V2: Practical Guidelines for Efficient CNN"
+    " Architecture Design, arXiv:1807.11164"
   ),
 )

@@ -354,13 +354,13 @@ FAMILY = Family(
   regroup=regroup,
   oracles=ORACLES,
   paper={
-    "swin_v2*": (
-      "Liu et al. 2022, Swin Transformer V2: Scaling Up Capacity "
-      "and Resolution, arXiv:2111.09883"
+    "swin*v2*": (
+      "Liu et al. 2022, Swin Transformer V2: Scaling Up Capacity and Resolution,"
+      " arXiv:2111.09883"
     ),
     "*": (
-      "Liu et al. 2021, Swin Transformer: Hierarchical Vision "
-      "Transformer using Shifted Windows, arXiv:2103.14030"
+      "Liu et al. 2021, Swin Transformer: Hierarchical Vision Transformer using"
+      " Shifted Windows, arXiv:2103.14030"
     ),
   },
 )

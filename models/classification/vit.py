@@ -168,8 +168,9 @@ CHECKPOINTS: dict[str, Rules] = {
     (r"^heads\.head\.", "head."),
   ),
   "timm": (),
-  # The authors' own files too; they call layer scale `gamma_1`.
-  "deit": ((r"\.gamma_([12])$", r".ls\1.gamma"),),
+  "deit": (),
+  # The authors' own files, which call layer scale `gamma_1`.
+  "deit 3": ((r"\.gamma_([12])$", r".ls\1.gamma"),),
   "hf": (
     (r"^(?:vit|deit)\.", ""),
     *HF_EMBEDDINGS,
