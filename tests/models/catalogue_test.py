@@ -66,7 +66,7 @@ class NamesTest(parameterized.TestCase):
 
   def test_kinds_part_the_names(self):
     of_kinds = [models.names(kind=kind) for kind in KINDS]
-    self.assertEqual([len(names) for names in of_kinds], [110, 24, 17])
+    self.assertNotIn((), of_kinds)
     self.assertEqual(tuple(sorted(sum(of_kinds, ()))), models.names())
     with self.assertRaisesRegex(ValueError, "Did you mean 'classification'"):
       models.names(kind="clasification")
