@@ -81,9 +81,10 @@ _SAME_NETWORK = {
   "swinv2_small_window8_256": "swin_v2_s",
   "swinv2_base_window8_256": "swin_v2_b",
 }
-# torchvision's presets give these the usual statistics, which their modules turn
-# into 0.5 (`transform_input`); our networks do not.
+# Of these torchvision brings pixels from the usual statistics to 0.5 itself
+# (`transform_input`); our networks do not.
 _TRANSFORMS_INPUT = ("googlenet", "inception_v3")
+_HALF = (0.5, 0.5, 0.5)
 # Of equal names whose networks differ: none of our models takes timm's file.
 _OTHER_NETWORK = ("inception_v3",)
 
@@ -110,12 +111,13 @@ def _torchvision_row(builder: str, weights: Any) -> dict[str, str]:
     data = f"swag, {data}"
   preprocessing = _of_presets(weights.transforms)
   if builder in _TRANSFORMS_INPUT:
-    preprocessing |= {"mean": "0.5 0.5 0.5", "std": "0.5 0.5 0.5"}
+    preprocessing |= {"mean": _triple(_HALF), "std": _triple(_HALF)}
   side = preprocessing.get("input_px", "")
-  ours = [m for m in _ours("torchvision", builder) if _takes(m, side)]
+  named = _ours("torchvision", builder)
+  ours = [model for model in named if _takes(model, side)]
   return {
     "name": f"torchvision:{name}",
-    "models": " ".join(ours) or builder,
+    "models": " ".join(ours) or ("" if named else builder),
     "where": weights.url,
     "sha256": digits[1] if digits else "",
     "licence": _licence(meta),

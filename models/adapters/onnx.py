@@ -199,7 +199,7 @@ class _Model:
       feeds = {self.source.name: pixels.astype(dtype, copy=False)}
       return np.asarray(session.run([output], feeds)[0])
 
-    files = [self.place, *self.graph.files]
+    files = [self.place, *map(str, self.graph.files)]
     hashes = " ".join(paths.sha256(file) for file in files)
     return OnHost(
       self.name,

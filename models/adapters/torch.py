@@ -23,6 +23,9 @@ from robust_tfds.models.adapters import OnHost
 from robust_tfds.models.adapters.torch_graph import export
 from robust_tfds.models.adapters.torch_graph import modules
 from robust_tfds.models.adapters.torch_graph import program as program_lib
+from robust_tfds.models.detection import label_ids
+from robust_tfds.models.detection import torch_module
+from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import Spec
 
@@ -47,6 +50,7 @@ def adapt(
   channels_first: bool = True,
   output: Output = None,
   dtype: str = "float32",
+  labels: label_ids.Labels | None = None,
 ) -> Model:
   """Wraps a module that maps preprocessed pictures to logits.
 
@@ -55,7 +59,8 @@ def adapt(
       `torch.export.ExportedProgram`, or a `torch.jit.ScriptModule` (host route
       alone).
     spec: what it expects and answers. Of a `DetectorSpec` the module is a
-      detector of torchvision's kind, which is given a list of pictures.
+      detector of torchvision or of `transformers`, and runs on the host, see
+      `models.detection.torch_module`.
     name: what reports call it; the class's name by default.
     route: `traced`: JAX computes it, and what cannot be is refused; `host`:
       torch does, one batch after the other; `auto`: traced where all operators
@@ -65,6 +70,8 @@ def adapt(
     output: which of several outputs are the logits: the key of a dict, the
       field of a dataclass (`logits` of Hugging Face's), the place in a tuple.
     dtype: `bfloat16` multiplies matrices in bfloat16.
+    labels: of detectors, what their label ids stand for: `from_zero`,
+      `from_one`, `coco91` or a dict of label id to class.
 
   Raises:
     ImportError: torch is not installed.
@@ -79,6 +86,13 @@ def adapt(
   _check_choice("dtype", dtype, _DTYPES)
   modules.check(net)
   net = modules.unwrapped(net)
+  if isinstance(spec, DetectorSpec):
+    if route == "traced":
+      raise errors.UserError(
+        f"{type(net).__name__} is a detector, which runs picture by picture on"
+        " the host: leave route='traced' out."
+      )
+    return _detector(net, spec, name or type(net).__name__, labels)
   rows = None
   if isinstance(net, torch.export.ExportedProgram):
     rows = export.rows(net)
@@ -109,6 +123,21 @@ def adapt(
         f"{host.name} cannot be traced: {error} Use route='host' or 'auto'."
       ) from error
     return dataclasses.replace(low, route=f"host: {error}")
+
+
+def _detector(
+  net: Any, spec: DetectorSpec, name: str, labels: label_ids.Labels | None
+) -> OnHost:
+  """A detector on the host."""
+  return OnHost(
+    name,
+    spec,
+    torch_module.function(net, spec, name, labels),
+    variables=_state(net),
+    code=type(net),
+    program=f"{modules.description(net)}\nlabels: {labels}",
+    route="host: detectors run picture by picture",
+  )
 
 
 def _check_choice(key: str, value: Any, known: tuple[str, ...]) -> None:

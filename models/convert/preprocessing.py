@@ -183,6 +183,7 @@ def _ways(
   """Family of preprocessing -> its ways -> an example of each."""
   ours, own = model.spec.weights, prepared(model.spec)
   alike = {x for group in model.family.alike if ours in group for x in group}
+  alike.discard(ours)
   same = set(_same_network(model))
   ways: dict[str, dict[Prepared, str]] = {}
   for label in labels:

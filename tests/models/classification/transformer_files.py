@@ -70,7 +70,7 @@ def randomised(module) -> dict[str, np.ndarray]:
       new = new * 10 / np.sqrt(value[0].numel())
     elif name.endswith(("weight", "lambda1", "gamma")):
       new = 1 + new
-    value.copy_(torch.from_numpy(new.astype(np.float32)))
+    value.copy_(torch.from_numpy(np.asarray(new, np.float32)))
   return {n: t.numpy() for n, t in module.state_dict().items()}
 
 
