@@ -172,11 +172,9 @@ class NetworkModel(Model):
     sized = self.family.sized and fields.get("input_px") != self.spec.fixed_px
     if not sized or "input_px" not in fields or "flexible" in fields:
       return super().with_fields(fields)
-    anew = {**fields, "flexible": True}
-    spec = self.spec.with_fields({"flexible": True}).with_fields(anew)
-    spec = dataclasses.replace(
-      spec.with_fields({"flexible": False}), parameters=None
-    )
+    spec: Any = self.spec
+    spec = dataclasses.replace(spec, flexible=True).with_fields(fields)
+    spec = dataclasses.replace(spec, flexible=False, parameters=None)
     return dataclasses.replace(self, spec=spec)
 
   def init(self, key: jax.Array) -> Variables:

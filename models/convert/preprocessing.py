@@ -131,7 +131,8 @@ def prepared(
 
 def _of_said(model: NetworkModel, said: Said) -> Verdict:
   """Fields that a source or file says, if the network can take such pictures."""
-  fields, spec = dict(said.fields), model.spec
+  fields = dict(said.fields)
+  spec: Any = model.spec
   classes = fields.pop("num_classes", spec.num_classes)
   background = spec.num_classes + int(model.family.drops_background)
   if classes not in (spec.num_classes, background):
