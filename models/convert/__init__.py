@@ -30,6 +30,7 @@ def load(
   *,
   num_classes: int | None = None,
   input_px: int | None = None,
+  head: str | os.PathLike[str] | None = None,
 ) -> Variables:
   """Variables of a model from a checkpoint.
 
@@ -43,6 +44,8 @@ def load(
     input_px: side of the pictures that the model is to take, where its
       variables depend on it (transformers); the published one if None.
       Positions of another side are interpolated, which is warned of.
+    head: a second checkpoint, of a head that is published by itself (DINOv2's)
+      or made of texts (CLIP's).
 
   Returns:
     Nested dict of float32 numpy arrays, for the model's `apply`.
@@ -61,7 +64,7 @@ def load(
   from robust_tfds.models.convert import match
 
   loaded = match.load(
-    name, checkpoint, num_classes=num_classes, input_px=input_px
+    name, checkpoint, num_classes=num_classes, input_px=input_px, head=head
   )
   match.warn(name, loaded)
   return loaded.variables

@@ -116,6 +116,7 @@ def load(
   *,
   num_classes: int | None = None,
   input_px: int | None = None,
+  head: str | os.PathLike[str] | sources.Located | None = None,
   weights: str = "",
 ) -> Loaded:
   """`models.convert.load` with the account of where each array went.
@@ -125,6 +126,7 @@ def load(
     checkpoint: as `models.convert.load`, or already located.
     num_classes: as `models.convert.load`.
     input_px: as `models.convert.load`.
+    head: as `models.convert.load`, or already located.
     weights: the family of preprocessing that the user says it is of, where
       names fit several; empty: nothing is said.
   """
@@ -136,7 +138,10 @@ def load(
   model = _of_side(catalogue.network(base, num_classes), input_px)
   enhancements.wrap(model, *enhancing)  # refuses what does not suit it
   located = sources.locate(checkpoint)
-  loaded = match_arrays(model, formats.read(located.path), located.name)
+  arrays = formats.read(located.path)
+  if head is not None:
+    arrays = _with_head(arrays, located.name, sources.locate(head))
+  loaded = match_arrays(model, arrays, located.name)
   verdict = preprocessing.judge(
     model, located.name, loaded.labels, located.said(), weights
   )
@@ -146,6 +151,22 @@ def load(
     doubt=verdict.doubt,
     said_by=verdict.origin,
   )
+
+
+def _with_head(arrays: Arrays, origin: str, head: sources.Located) -> Arrays:
+  """The arrays of two files.
+
+  Raises:
+    UserError: both have one of the same name.
+  """
+  more = formats.read(head.path)
+  twice = sorted(arrays.keys() & more.keys())
+  if twice:
+    raise errors.UserError(
+      f"{head.name} has {twice[0]} as {origin} has ({len(twice)} names of both)."
+      " Give the head alone in the second file."
+    )
+  return {**arrays, **more}
 
 
 def _of_side(model: NetworkModel, input_px: int | None) -> NetworkModel:
@@ -422,7 +443,8 @@ def _to_layout(array: np.ndarray, path: Path, matched: _Matched) -> np.ndarray:
   array = array.reshape(matched.file_shape(path))
   if not matched.in_our_layout and path[-1] == "kernel":
     array = np.moveaxis(array, (0, 1), (-1, -2))
-  return np.ascontiguousarray(array, np.float32)
+  # `ascontiguousarray` alone would give a single number an axis.
+  return np.ascontiguousarray(array, np.float32).reshape(array.shape)
 
 
 def _rename(rules: Rules, name: str) -> str:
