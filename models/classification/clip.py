@@ -251,14 +251,8 @@ FAMILY = Family(
   sized=True,
   alike=(("clip", "hf"), ("openclip", "hf", "clip")),
   oracles=ORACLES,
-  paper={
-    "openclip_*": (
-      "Cherti et al. 2023, Reproducible scaling laws for contrastive"
-      " language-image learning, arXiv:2212.07143"
-    ),
-    "*": (
-      "Radford et al. 2021, Learning Transferable Visual Models From Natural"
-      " Language Supervision, arXiv:2103.00020"
-    ),
-  },
+  paper=(
+    "Radford et al. 2021, Learning Transferable Visual Models From Natural"
+    " Language Supervision, arXiv:2103.00020"
+  ),
 )

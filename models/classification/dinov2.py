@@ -214,13 +214,8 @@ FAMILY = Family(
   ignored=(r"(?:^|\.)mask_token$",),  # of training alone
   regroup=_regroup,
   alike=(("dinov2", "hf", "timm"),),
-  paper={
-    "*_reg4_*": (
-      "Darcet et al. 2024, Vision Transformers Need Registers, arXiv:2309.16588"
-    ),
-    "*": (
-      "Oquab et al. 2024, DINOv2: Learning Robust Visual Features "
-      "without Supervision, arXiv:2304.07193"
-    ),
-  },
+  paper=(
+    "Oquab et al. 2023, DINOv2: Learning Robust Visual Features without"
+    " Supervision, arXiv:2304.07193"
+  ),
 )
