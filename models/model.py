@@ -172,7 +172,8 @@ class NetworkModel(Model):
     sized = self.family.sized and fields.get("input_px") != self.spec.fixed_px
     if not sized or "input_px" not in fields or "flexible" in fields:
       return super().with_fields(fields)
-    spec = dataclasses.replace(self.spec, flexible=True).with_fields(fields)
+    spec: Any = self.spec
+    spec = dataclasses.replace(spec, flexible=True).with_fields(fields)
     spec = dataclasses.replace(spec, flexible=False, parameters=None)
     return dataclasses.replace(self, spec=spec)
 
