@@ -4,11 +4,12 @@
   python -m benchmarks.models                    # six networks, < 5 min
   python -m benchmarks.models --names=resnet50 --batch=8
 
-Float32, random weights, preprocessed pixels that lie in memory; the references
-are those of parity reports (`models.convert.oracle`: torchvision's modules and
-timm's), which torch runs in inference mode. Calls alternate, and the least CPU
-time of each counts, so that other work on the machine changes little. Prints
-images/s of both, the ratio (above 1: we are faster) and our time to compile.
+Float32, the same random weights, preprocessed pixels that lie in memory; the
+references are those of parity reports (`models.convert.oracle`: torchvision's
+modules and timm's), which torch runs in inference mode. Calls alternate, and the
+least CPU time of each counts, so that other work on the machine changes little.
+Prints images/s of both, the ratio (above 1: we are faster) and our time to
+compile.
 
 --routes adds a torch module of the same network taken through
 `models.adapters.get("torch")` by each of its routes.
@@ -30,6 +31,7 @@ from absl import flags
 from robust_tfds import command
 from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds.models.convert import match
 from robust_tfds.models.convert import oracle
 
 Call = Callable[[], Any]
@@ -54,32 +56,48 @@ def define_flags() -> None:
   flags.DEFINE_bool("routes", False, "The routes of torch modules as well.")
 
 
-def own(model: Any, pixels: np.ndarray) -> tuple[Call, float]:
-  """A call of our network, and the seconds until it is compiled."""
-  variables = jax.jit(model.init)(jax.random.key(0))
-  placed = jax.device_put(pixels)
+def own(model: Any, module: Any, pixels: np.ndarray) -> tuple[Call, float]:
+  """A call of our network, and the seconds until it is compiled.
+
+  Args:
+    model: ours.
+    module: torch's, whose weights ours gets.
+    pixels: float32 `[B, H, W, 3]`.
+  """
+  arrays = {n: t.numpy() for n, t in module.state_dict().items()}
+  loaded = match.match_arrays(model, arrays)
+  placed = jax.device_put((loaded.variables, pixels))
   start = time.perf_counter()
-  program = jax.jit(model.apply).lower(variables, placed).compile()
+  program = jax.jit(model.apply).lower(*placed).compile()
   seconds = time.perf_counter() - start
-  return lambda: program(variables, placed).block_until_ready(), seconds
+  return lambda: program(*placed).block_until_ready(), seconds
 
 
-def reference(model: Any, pixels: np.ndarray) -> tuple[Any, Call]:
-  """The torch module, and a call of it."""
-  import torch
+def reference(model: Any) -> Any:
+  """The torch module, of random weights.
 
+  Raises:
+    UserError: the model's family names none.
+  """
   module = oracle.build(model)
   if module is None:
     raise errors.UserError(
       f"--names: {model.name} has no reference in torch to be compared with."
     )
+  return module
+
+
+def torchs(module: Any, pixels: np.ndarray) -> Call:
+  """A call of a torch module."""
+  import torch
+
   nchw = torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)))
 
   def call() -> None:
     with torch.inference_mode():
       module(nchw)
 
-  return module, call
+  return call
 
 
 def routes(module: Any, model: Any, pixels: np.ndarray) -> dict[str, Call]:
@@ -137,9 +155,9 @@ def _line(name: str, batch: int, rounds: int, with_routes: bool) -> str:
   side = model.spec.input_px
   rng = np.random.default_rng(0)
   pixels = rng.standard_normal((batch, side, side, 3), np.float32)
-  program, compile_s = own(model, pixels)
-  module, call = reference(model, pixels)
-  calls = {"ours": program, "torch": call}
+  module = reference(model)
+  program, compile_s = own(model, module, pixels)
+  calls = {"ours": program, "torch": torchs(module, pixels)}
   if with_routes:
     calls |= routes(module, model, pixels)
   seconds = least(calls, rounds)

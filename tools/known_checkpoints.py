@@ -58,7 +58,35 @@ _SAME_NETWORK = {
   "vit_large_patch16_224": "vit_l_16",
   "vit_large_patch32_224": "vit_l_32",
   "resnext101_64x4d": "resnext101_64x4d_torchvision",
+  "mnasnet_050": "mnasnet0_5",
+  "mnasnet_075": "mnasnet0_75",
+  "mnasnet_100": "mnasnet1_0",
+  "mobilenetv2_100": "mobilenet_v2",
+  "regnetx_004_tv": "regnet_x_400mf",
+  "regnetx_008": "regnet_x_800mf",
+  "regnetx_016": "regnet_x_1_6gf",
+  "regnetx_032": "regnet_x_3_2gf",
+  "regnetx_080": "regnet_x_8gf",
+  "regnetx_160": "regnet_x_16gf",
+  "regnetx_320": "regnet_x_32gf",
+  "regnety_004": "regnet_y_400mf",
+  "regnety_008_tv": "regnet_y_800mf",
+  "regnety_016": "regnet_y_1_6gf",
+  "regnety_032": "regnet_y_3_2gf",
+  "regnety_080_tv": "regnet_y_8gf",
+  "regnety_160": "regnet_y_16gf",
+  "regnety_320": "regnet_y_32gf",
+  "regnety_1280": "regnet_y_128gf",
+  "swinv2_tiny_window8_256": "swin_v2_t",
+  "swinv2_small_window8_256": "swin_v2_s",
+  "swinv2_base_window8_256": "swin_v2_b",
 }
+# timm's names of these are torchvision's, and ours, without rules of a family.
+_PLAIN = ("resnet", "resnext", "wide_resnet", "densenet")
+# Of these torchvision brings pixels from the usual statistics to 0.5 itself
+# (`transform_input`); our networks do not.
+_TRANSFORMS_INPUT = ("googlenet", "inception_v3")
+_HALF = (0.5, 0.5, 0.5)
 # Of equal names whose networks differ: none of our models takes timm's file.
 _OTHER_NETWORK = ("inception_v3",)
 
@@ -84,11 +112,14 @@ def _torchvision_row(builder: str, weights: Any) -> dict[str, str]:
   if "SWAG" in weights.name:
     data = f"swag, {data}"
   preprocessing = _of_presets(weights.transforms)
+  if builder in _TRANSFORMS_INPUT:
+    preprocessing |= {"mean": _triple(_HALF), "std": _triple(_HALF)}
   side = preprocessing.get("input_px", "")
-  ours = [m for m in _ours("torchvision", builder) if _takes(m, side)]
+  named = _ours("torchvision", builder)
+  ours = [model for model in named if _takes(model, side)]
   return {
     "name": f"torchvision:{name}",
-    "models": " ".join(ours) if builder in models.names() else builder,
+    "models": " ".join(ours) or ("" if named else builder),
     "where": weights.url,
     "sha256": digits[1] if digits else "",
     "licence": _licence(meta),
@@ -186,7 +217,8 @@ def _ours(package: str, network: str) -> list[str]:
     and catalogue.family_of(name).oracles[name] == oracle
   ]
   if package == "timm" and network not in _OTHER_NETWORK:
-    named += [_SAME_NETWORK.get(network, network)]
+    same = _SAME_NETWORK.get(network, network)
+    named += [same] if _has_timms_names(same) else []
   elif package == "torchvision":
     named += [network]
   return sorted(
@@ -197,6 +229,14 @@ def _ours(package: str, network: str) -> list[str]:
       for alike in _with_same_network(name)
     }
   )
+
+
+def _has_timms_names(model: str) -> bool:
+  """Whether a model's family says how timm calls its arrays."""
+  if model not in models.names():
+    return False
+  styles = catalogue.family_of(model).checkpoints
+  return model.startswith(_PLAIN) or any(s.startswith("timm") for s in styles)
 
 
 def _takes(model: str, side: str) -> bool:

@@ -12,7 +12,11 @@ from typing import Any
 
 from robust_tfds import errors
 from robust_tfds.models.adapters import FromElsewhere
+from robust_tfds.models.adapters import OnHost
 from robust_tfds.models.adapters.tensorflow_graph import routes
+from robust_tfds.models.detection import label_ids
+from robust_tfds.models.detection import tensorflow_module
+from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.spec import ModelSpec
 
 
@@ -24,13 +28,15 @@ def adapt(
   route: str = "auto",
   channels_first: bool = False,
   output: str | int | None = None,
+  labels: label_ids.Labels | None = None,
   **options: Any,
 ) -> FromElsewhere:
   """Wraps `model(batch, **options) -> logits` of TensorFlow.
 
   Args:
     model: a tf.function, tf.Module or TensorFlow Keras model; float32 `[B, H,
-      W, 3]` -> `[B, classes]`; of a `VideoSpec` clips `[B, T, H, W, 3]`.
+      W, 3]` -> `[B, classes]`; of a `VideoSpec` clips `[B, T, H, W, 3]`; of a
+      `DetectorSpec` see `models.detection.tensorflow_module`.
     spec: what it expects and answers.
     name: what reports call it.
     route: `traced` runs it in JAX, sharded; `host` in TensorFlow; `auto` is
@@ -38,6 +44,8 @@ def adapt(
       TensorFlow's logits to 1e-5 of their scale. `Model.route` says which.
     channels_first: whether it takes `[B, 3, H, W]`.
     output: which of several outputs are the logits.
+    labels: of detectors what their label ids stand for: `from_zero`,
+      `from_one`, `coco91`, or a dict of label id to class.
     **options: for every call, e.g. `training=False`, which Keras models need.
 
   Raises:
@@ -45,6 +53,8 @@ def adapt(
     UserError: not callable, or `traced` where that cannot be.
   """
   routes.check_route(route)
+  if isinstance(spec, DetectorSpec):
+    return _detector(model, spec, name, route, labels, options)
   try:
     import tensorflow as tf
     import tf2jax
@@ -67,3 +77,20 @@ def adapt(
     output=output,
     code=model,
   )
+
+
+def _detector(
+  model: Callable[..., Any],
+  spec: DetectorSpec,
+  name: str,
+  route: str,
+  labels: label_ids.Labels | None,
+  options: dict[str, Any],
+) -> OnHost:
+  """TensorFlow's suppression of boxes has no shape that JAX could trace."""
+  if route == "traced":
+    raise errors.UserError(
+      f"{name}: detectors of TensorFlow run on the host: leave route out."
+    )
+  function = tensorflow_module.function(model, spec, name, labels, options)
+  return OnHost(name, spec, function, code=model, route="host: a detector")

@@ -23,6 +23,9 @@ from robust_tfds.models.adapters import OnHost
 from robust_tfds.models.adapters.torch_graph import export
 from robust_tfds.models.adapters.torch_graph import modules
 from robust_tfds.models.adapters.torch_graph import program as program_lib
+from robust_tfds.models.detection import label_ids
+from robust_tfds.models.detection import torch_module
+from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import Spec
 
@@ -47,6 +50,7 @@ def adapt(
   channels_first: bool = True,
   output: Output = None,
   dtype: str = "float32",
+  labels: label_ids.Labels | None = None,
 ) -> Model:
   """Wraps a module that maps preprocessed pictures to logits.
 
@@ -55,7 +59,8 @@ def adapt(
       `torch.export.ExportedProgram`, or a `torch.jit.ScriptModule` (host route
       alone).
     spec: what it expects and answers. Of a `DetectorSpec` the module is a
-      detector of torchvision's kind, which is given a list of pictures.
+      detector of torchvision or of `transformers`, and runs on the host, see
+      `models.detection.torch_module`.
     name: what reports call it; the class's name by default.
     route: `traced`: JAX computes it, and what cannot be is refused; `host`:
       torch does, one batch after the other; `auto`: traced where all operators
@@ -65,6 +70,8 @@ def adapt(
     output: which of several outputs are the logits: the key of a dict, the
       field of a dataclass (`logits` of Hugging Face's), the place in a tuple.
     dtype: `bfloat16` multiplies matrices in bfloat16.
+    labels: of detectors, what their label ids stand for: `from_zero`,
+      `from_one`, `coco91` or a dict of label id to class.
 
   Raises:
     ImportError: torch is not installed.
@@ -79,6 +86,13 @@ def adapt(
   _check_choice("dtype", dtype, _DTYPES)
   modules.check(net)
   net = modules.unwrapped(net)
+  if isinstance(spec, DetectorSpec):
+    if route == "traced":
+      raise errors.UserError(
+        f"{type(net).__name__} is a detector, which runs picture by picture on"
+        " the host: leave route='traced' out."
+      )
+    return _detector(net, spec, name or type(net).__name__, labels)
   rows = None
   if isinstance(net, torch.export.ExportedProgram):
     rows = export.rows(net)
@@ -102,13 +116,28 @@ def adapt(
   if route == "host":
     return low
   try:
-    return _traced(net, host, dtype, answered)
+    return _traced(net, spec, host, dtype, answered)
   except errors.UserError as error:
     if route == "traced":
       raise errors.UserError(
         f"{host.name} cannot be traced: {error} Use route='host' or 'auto'."
       ) from error
     return dataclasses.replace(low, route=f"host: {error}")
+
+
+def _detector(
+  net: Any, spec: DetectorSpec, name: str, labels: label_ids.Labels | None
+) -> OnHost:
+  """A detector on the host."""
+  return OnHost(
+    name,
+    spec,
+    torch_module.function(net, spec, name, labels),
+    variables=_state(net),
+    code=type(net),
+    program=f"{modules.description(net)}\nlabels: {labels}",
+    route="host: detectors run picture by picture",
+  )
 
 
 def _check_choice(key: str, value: Any, known: tuple[str, ...]) -> None:
@@ -173,6 +202,7 @@ def _pictures(spec: Spec, count: int) -> np.ndarray:
 
 def _traced(
   net: Any,
+  spec: Spec,
   host: OnHost,
   dtype: str,
   answered: Mapping[int, np.ndarray],
@@ -181,6 +211,7 @@ def _traced(
 
   Args:
     net: the module.
+    spec: its spec.
     host: it on the host.
     dtype: in which matrices are multiplied.
     answered: rows of a batch of the probe -> the module's answer.
@@ -191,10 +222,10 @@ def _traced(
   reason = modules.obstacle(net)
   if reason:
     raise errors.UserError(f"{reason}.")
-  forward = _Forward(host, net)
+  forward = _Forward(net, _shape(spec, host), host.output)
   model = Adapted(
     host.name,
-    host.spec,
+    spec,
     forward,
     variables=forward.variables,
     rows=forward.main.rows,
@@ -205,14 +236,19 @@ def _traced(
   )
   call = jax.jit(model.apply)
   for count, expected in answered.items():
-    got = call(model.variables, _pictures(host.spec, count))
-    _compare(np.asarray(got), expected)
+    try:
+      got = np.asarray(call(model.variables, _pictures(spec, count)))
+    except Exception as error:  # an operator's case that JAX has not
+      raise errors.UserError(
+        f"JAX cannot compute it: {errors.of_user(error)}."
+      ) from error
+    _compare(got, expected)
   return dataclasses.replace(model, function=forward.in_dtype(dtype))
 
 
-def _shape(host: OnHost) -> tuple[int, ...]:
+def _shape(spec: Spec, host: OnHost) -> tuple[int, ...]:
   """Of the batch that a module is exported with."""
-  shape = host.spec.batch_shape(host.rows or _EXPORT_ROWS, host.spec.input_px)
+  shape = spec.batch_shape(host.rows or _EXPORT_ROWS, spec.input_px)
   if host.channels_first:
     return (shape[0], shape[-1], *shape[1:-1])
   return shape
@@ -245,21 +281,20 @@ class _Forward:
   exported when they are first traced.
   """
 
-  def __init__(self, host: OnHost, net: Any, dtype: str = "float32"):
+  def __init__(self, net: Any, shape: tuple[int, ...], output: Output):
     """Exports the program for the spec's pictures.
 
     Args:
-      host: the module on the host, which says how it is called.
       net: the module.
-      dtype: in which matrices are multiplied.
+      shape: of a batch of the spec's pictures, as the module takes it.
+      output: which of its outputs are the logits.
 
     Raises:
       UserError: it cannot be exported, or has unknown operators.
     """
     self._net = net
-    self._output = host.output
-    self._dtype = dtype
-    shape = _shape(host)
+    self._output = output
+    self._dtype = "float32"
     program, weights = self._exported(shape)
     # Of the first program all arrays are variables, of others the weights.
     self.variables = {**weights, **program.constants}
@@ -286,5 +321,7 @@ class _Forward:
     program, weights = export.read(exported)
     if program.unknown():
       names = ", ".join(program.unknown())
-      raise errors.UserError(f"JAX has no {names} here.")
+      raise errors.UserError(
+        f"its operators {names} are not among those that are known in JAX here."
+      )
     return program, weights

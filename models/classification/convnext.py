@@ -1,4 +1,8 @@
-"""ConvNeXt tiny, small, base, large (Liu et al. 2022, arXiv:2201.03545)."""
+"""ConvNeXt (Liu et al. 2022, arXiv:2201.03545) and V2 (Woo et al. 2023).
+
+V2 (arXiv:2301.00808) has a global response norm in its MLPs in place of layer
+scale.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +33,36 @@ def _variant(
   return Variant(spec, {"depths": depths, "widths": widths})
 
 
+def _second(
+  parameters: int, depths: tuple[int, ...], width: int, input_px: int = 224
+) -> Variant:
+  """V2; each stage is twice as wide as the one before."""
+  spec = Spec(
+    input_px=input_px,
+    resize_px=int(input_px / 0.875),
+    interpolation="bicubic",
+    weights="timm",
+    parameters=parameters,
+    source="timm 1.0.31 convnext.py (fcmae_ft_in1k)",
+  )
+  widths = tuple(width << stage for stage in range(4))
+  return Variant(spec, {"depths": depths, "widths": widths, "second": True})
+
+
 _DEEP = (3, 3, 27, 3)
 VARIANTS = {
   "convnext_tiny": _variant(28_589_128, 236, (3, 3, 9, 3), (96, 192, 384, 768)),
   "convnext_small": _variant(50_223_688, 230, _DEEP, (96, 192, 384, 768)),
   "convnext_base": _variant(88_591_464, 232, _DEEP, (128, 256, 512, 1024)),
   "convnext_large": _variant(197_767_336, 232, _DEEP, (192, 384, 768, 1536)),
+  "convnextv2_atto": _second(3_708_400, (2, 2, 6, 2), 40),
+  "convnextv2_femto": _second(5_233_240, (2, 2, 6, 2), 48),
+  "convnextv2_pico": _second(9_066_280, (2, 2, 6, 2), 64),
+  "convnextv2_nano": _second(15_623_800, (2, 2, 8, 2), 80),
+  "convnextv2_tiny": _second(28_635_496, (3, 3, 9, 3), 96),
+  "convnextv2_base": _second(88_717_800, _DEEP, 128),
+  "convnextv2_large": _second(197_956_840, _DEEP, 192),
+  "convnextv2_huge": _second(660_289_640, _DEEP, 352),
 }
 
 
@@ -65,44 +93,98 @@ def _torchvision_names() -> Rules:
 CHECKPOINTS: dict[str, Rules] = {
   "torchvision": _torchvision_names(),
   "timm": (),
-  # The authors' own files (facebookresearch/ConvNeXt).
+  "hf": (
+    (r"^convnext(?:v2)?\.", ""),
+    (r"^embeddings\.patch_embeddings\.", "stem.0."),
+    (r"^embeddings\.layernorm\.", "stem.1."),
+    (r"^encoder\.stages\.(\d)\.downsampling_layer\.", r"stages.\1.downsample."),
+    (r"^encoder\.stages\.(\d)\.layers\.", r"stages.\1.blocks."),
+    (r"\.dwconv\.", ".conv_dw."),
+    (r"\.layernorm\.", ".norm."),
+    (r"\.pwconv(\d)\.", r".mlp.fc\1."),
+    (r"\.grn\.", ".mlp.grn."),
+    (r"\.layer_scale_parameter$", ".gamma"),
+    (r"^layernorm\.", "head.norm."),
+    (r"^classifier\.", "head.fc."),
+  ),
+  # The authors' own files (facebookresearch/ConvNeXt and ConvNeXt-V2).
   "facebook": (
     (r"^downsample_layers\.0\.", "stem."),
     (r"^downsample_layers\.(\d)\.", r"stages.\1.downsample."),
     (r"^stages\.(\d)\.(\d+)\.", r"stages.\1.blocks.\2."),
     (r"\.dwconv\.", ".conv_dw."),
     (r"\.pwconv(\d)\.", r".mlp.fc\1."),
+    (r"\.grn\.gamma$", ".mlp.grn.weight"),
+    (r"\.grn\.beta$", ".mlp.grn.bias"),
     (r"^norm\.", "head.norm."),
     (r"^head\.(weight|bias)$", r"head.fc.\1"),
   ),
 }
-ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
+ORACLES = {
+  name: f"{variant.spec.weights}:{name}" for name, variant in VARIANTS.items()
+}
 _EPSILON = 1e-6  # of every layer norm
 
 
-class Block(nnx.Module):
-  """A 7 x 7 depthwise convolution, a norm, an MLP, scaled and added."""
+class ResponseNorm(nnx.Module):
+  """Scales channels by their norms over the picture (V2, section 3.3)."""
 
-  def __init__(self, width: int, *, rngs: nnx.Rngs):
-    """`width` in and out."""
+  def __init__(self, width: int):
+    """`width` channels; it begins as the identity."""
+    self.scale = nnx.Param(jnp.zeros(width))
+    self.bias = nnx.Param(jnp.zeros(width))
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, width]` -> the same; norms are computed in float32."""
+    wide = x.astype(jnp.float32)
+    norms = jnp.sqrt(jnp.square(wide).sum((1, 2), keepdims=True))
+    shares = norms / (norms.mean(-1, keepdims=True) + _EPSILON)
+    scaled = wide * shares * self.scale[...] + self.bias[...]
+    return (wide + scaled).astype(x.dtype)
+
+
+class SecondMlp(layers.Mlp):
+  """V2's: a response norm before the last layer."""
+
+  def __init__(self, inputs: int, inner: int, outputs: int, *, rngs: nnx.Rngs):
+    """`inner` is the hidden width."""
+    super().__init__(inputs, inner, outputs, rngs=rngs)
+    self.grn = ResponseNorm(inner)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, inputs]` -> `[B, H, W, outputs]`."""
+    x = jax.nn.gelu(self.fc1(x), approximate=False)
+    return self.fc2(self.grn(x))
+
+
+class Block(nnx.Module):
+  """A 7 x 7 depthwise convolution, a norm, an MLP, added; V1 scales first."""
+
+  def __init__(self, width: int, *, second: bool = False, rngs: nnx.Rngs):
+    """`width` in and out; `second` is V2."""
     self.conv_dw = layers.conv(
       width, width, 7, padding=3, groups=width, rngs=rngs
     )
     self.norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
-    self.mlp = layers.Mlp(width, 4 * width, width, rngs=rngs)
-    self.gamma = nnx.Param(jnp.full((width,), 1e-6))  # appendix A.1
+    mlp = SecondMlp if second else layers.Mlp
+    self.mlp = mlp(width, 4 * width, width, rngs=rngs)
+    self.scales = not second
+    if self.scales:
+      self.gamma = nnx.Param(jnp.full((width,), 1e-6))  # appendix A.1
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, width]` -> the same."""
     y = self.mlp(self.norm(self.conv_dw(x)))
-    return x + y * self.gamma[...].astype(x.dtype)
+    return x + (y * self.gamma[...].astype(x.dtype) if self.scales else y)
 
 
 class Stage(nnx.Module):
   """Halves the sides (but for the first stage), then blocks."""
 
-  def __init__(self, inputs: int, width: int, depth: int, *, rngs: nnx.Rngs):
-    """`inputs` equal to `width` means no halving."""
+  def __init__(
+    self, inputs: int, width: int, depth: int, *, second: bool, rngs: nnx.Rngs
+  ):
+    """`inputs` equal to `width` means no halving; `second` is V2."""
     self.halves = inputs != width
     if self.halves:
       self.downsample = layers.Stack(
@@ -111,7 +193,9 @@ class Stage(nnx.Module):
           layers.conv(inputs, width, 2, 2, rngs=rngs),
         )
       )
-    self.blocks = layers.Stack([Block(width, rngs=rngs) for _ in range(depth)])
+    self.blocks = layers.Stack(
+      [Block(width, second=second, rngs=rngs) for _ in range(depth)]
+    )
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, inputs]` -> `[B, H / 2, W / 2, width]`."""
@@ -139,17 +223,18 @@ class Network(nnx.Module):
     *,
     depths: tuple[int, ...],
     widths: tuple[int, ...],
+    second: bool = False,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`depths` are blocks and `widths` channels per stage."""
+    """`depths` are blocks and `widths` channels per stage; `second` is V2."""
     conv = functools.partial(layers.conv, rngs=rngs)
     norm = layers.LayerNorm(widths[0], _EPSILON, rngs=rngs)
     self.stem = layers.Stack((conv(3, widths[0], 4, 4), norm))
     inputs = (widths[0], *widths)
     self.stages = layers.Stack(
       [
-        Stage(before, width, depth, rngs=rngs)
+        Stage(before, width, depth, second=second, rngs=rngs)
         for before, width, depth in zip(inputs, widths, depths, strict=False)
       ]
     )
@@ -164,6 +249,10 @@ FAMILY = Family(
   Network,
   VARIANTS,
   CHECKPOINTS,
+  alike=(("timm", "facebook"),),  # timm ported the authors' weights
   oracles=ORACLES,
-  paper="Liu et al. 2022, A ConvNet for the 2020s, arXiv:2201.03545",
+  paper={
+    "convnextv2*": "Woo et al. 2023, ConvNeXt V2, arXiv:2301.00808",
+    "*": "Liu et al. 2022, A ConvNet for the 2020s, arXiv:2201.03545",
+  },
 )

@@ -27,6 +27,14 @@ _SPEC = Spec(
   weights="cadene",
   source="pretrainedmodels 0.7.4 inceptionv4.py, inceptionresnetv2.py",
 )
+# timm 1.0.31, inception_resnet_v2.tf_in1k: crop_pct 0.8975.
+_TIMM = dataclasses.replace(
+  _SPEC,
+  resize_px=333,
+  interpolation="bicubic",
+  weights="timm",
+  source="timm 1.0.31 inception_resnet_v2.py (tf_in1k)",
+)
 VARIANTS = {
   "inceptionv4": Variant(
     dataclasses.replace(_SPEC, parameters=42_679_816), {"residual": False}
@@ -34,9 +42,17 @@ VARIANTS = {
   "inceptionresnetv2": Variant(
     dataclasses.replace(_SPEC, parameters=55_843_464), {"residual": True}
   ),
+  "inception_resnet_v2": Variant(
+    dataclasses.replace(_TIMM, parameters=55_843_464), {"residual": True}
+  ),
 }
-CHECKPOINTS: dict[str, Rules] = {"cadene": ()}
-ORACLES = {name: f"pretrainedmodels:{name}" for name in VARIANTS}
+CHECKPOINTS: dict[str, Rules] = {
+  "cadene": (),
+  "timm": ((r"^classif\.", "last_linear."),),
+}
+ORACLES = {name: f"pretrainedmodels:{name}" for name in VARIANTS} | {
+  "inception_resnet_v2": "timm:inception_resnet_v2"
+}
 
 # (outputs, kernel, stride, padding) of a convolution.
 Step = tuple[int, layers.Pair, int, layers.Pair]

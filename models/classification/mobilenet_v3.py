@@ -149,4 +149,9 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(Network, VARIANTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  oracles=ORACLES,
+  paper="Howard et al. 2019, Searching for MobileNetV3, arXiv:1905.02244",
+)

@@ -2,7 +2,8 @@
 
 torchvision's networks put the stride into the 3 x 3 convolution; the Caffe
 port (`cafferesnet101`) into the first 1 x 1; Facebook's Torch port
-(`fbresnet152`) gives its convolutions biases.
+(`fbresnet152`) gives its convolutions biases. timm's `seresnet50` is
+torchvision's network with squeeze-and-excitation; `se_resnet50` is Caffe's.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import jax
 from flax import nnx
 
 from robust_tfds.models import layers
+from robust_tfds.models.classification.se_resnet import Excite
 from robust_tfds.models.family import Family
 from robust_tfds.models.family import Rules
 from robust_tfds.models.spec import Spec
@@ -31,6 +33,13 @@ _CAFFE = dataclasses.replace(
   # pretrainedmodels 0.7.4 cafferesnet.py, as the port writes them.
   mean=(102.9801, 115.9465, 122.7717),
   std=(1.0, 1.0, 1.0),
+)
+# timm 1.0.31 resnet.py, seresnet50.a1_in1k: crop_pct 0.95.
+_TIMM = Spec(
+  resize_px=236,
+  interpolation="bicubic",
+  weights="timm",
+  source="timm 1.0.31 resnet.py (a1_in1k)",
 )
 _DEPTHS = {
   18: (2, 2, 2, 2),
@@ -67,6 +76,7 @@ VARIANTS = {
   ),
   "fbresnet152": _variant(152, 60_268_520, _CADENE, conv_bias=True),
   "cafferesnet101": _variant(101, 44_549_160, _CAFFE, caffe=True),
+  "seresnet50": _variant(50, 28_088_024, _TIMM, excited=True),
 }
 # Torch7's nested containers, as pretrained-models.pytorch ported ResNeXt-101.
 _LUA = (
@@ -85,8 +95,25 @@ _LUA = (
   (r"^(layer\d\.\d+)\.0\.1\.(\d)\.", r"\1.downsample.\2."),
   (r"^last_linear\.", "fc."),
 )
+_HF: Rules = (
+  (r"^resnet\.embedder\.embedder\.convolution\.", "conv1."),
+  (r"^resnet\.embedder\.embedder\.normalization\.", "bn1."),
+  *(
+    (rf"^resnet\.encoder\.stages\.{i}\.layers\.", f"layer{i + 1}.")
+    for i in range(4)
+  ),
+  (r"\.shortcut\.convolution\.", ".downsample.0."),
+  (r"\.shortcut\.normalization\.", ".downsample.1."),
+  *(
+    (rf"\.layer\.{i}\.{theirs}\.", rf".{ours}{i + 1}.")
+    for i in range(3)
+    for theirs, ours in (("convolution", "conv"), ("normalization", "bn"))
+  ),
+  (r"^classifier\.1\.", "fc."),
+)
 # torchvision's and timm's names are ours.
 CHECKPOINTS: dict[str, Rules] = {
+  "hf": _HF,
   "cadene": ((r"^last_linear\.", "fc."),),
   "cadene lua": _LUA,
 }
@@ -99,6 +126,7 @@ ORACLES = {
   for name, variant in VARIANTS.items()
   if variant.spec.weights == "cadene"
 }
+ORACLES["seresnet50"] = "timm:seresnet50"
 ORACLES["resnext101_64x4d_torchvision"] = "torchvision:resnext101_64x4d"
 
 
@@ -116,6 +144,7 @@ class Block(nnx.Module):
     width: int,
     conv_bias: bool,
     caffe: bool,
+    excited: bool,
     rngs: nnx.Rngs,
   ):
     """`planes` is 64, 128, 256 or 512; the options are `Network`'s."""
@@ -133,11 +162,13 @@ class Block(nnx.Module):
       self.conv1 = conv(inputs, planes, 3, stride, 1)
       self.conv2 = conv(planes, planes, 3, 1, 1)
       self.bn1, self.bn2 = norm(planes), norm(planes)
+    if excited:
+      self.se = Excite(outputs, rngs=rngs)
     self.shortens = stride != 1 or inputs != outputs
     if self.shortens:
       shortcut = conv(inputs, outputs, 1, stride)
       self.downsample = layers.Stack((shortcut, norm(outputs)))
-    self.bottleneck = bottleneck
+    self.bottleneck, self.excited = bottleneck, excited
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
@@ -145,6 +176,8 @@ class Block(nnx.Module):
     y = self.bn2(self.conv2(y))
     if self.bottleneck:
       y = self.bn3(self.conv3(layers.relu(y)))
+    if self.excited:
+      y = self.se(y)
     return layers.relu(y + (self.downsample(x) if self.shortens else x))
 
 
@@ -165,6 +198,7 @@ class Network(nnx.Module):
     width: int = 64,
     conv_bias: bool = False,
     caffe: bool = False,
+    excited: bool = False,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
@@ -177,6 +211,7 @@ class Network(nnx.Module):
       width: channels of a group per 64 planes.
       conv_bias: whether convolutions have biases.
       caffe: stride in the first 1 x 1, and the stem's pooling in ceil mode.
+      excited: whether residuals are scaled by a squeeze of themselves.
       num_classes: logits.
       rngs: for the initial weights.
     """
@@ -190,6 +225,7 @@ class Network(nnx.Module):
       width=width,
       conv_bias=conv_bias,
       caffe=caffe,
+      excited=excited,
       rngs=rngs,
     )
     inputs = 64
@@ -219,6 +255,9 @@ FAMILY = Family(
   CHECKPOINTS,
   oracles=ORACLES,
   paper={
+    "seresnet*": (
+      "Hu et al. 2018, Squeeze-and-Excitation Networks, arXiv:1709.01507"
+    ),
     "wide_resnet*": (
       "Zagoruyko & Komodakis 2016, Wide Residual Networks, arXiv:1605.07146"
     ),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 import jax
+import numpy as np
 from flax import nnx
 
 from robust_tfds.models import layers
@@ -43,6 +45,12 @@ VARIANTS = {
   for ending, norm in (("", False), ("_bn", True))
 }
 CHECKPOINTS: dict[str, Rules] = {
+  # timm computes the first two linear layers as convolutions.
+  "timm": (
+    (r"^pre_logits\.fc1\.", "classifier.0."),
+    (r"^pre_logits\.fc2\.", "classifier.3."),
+    (r"^head\.fc\.", "classifier.6."),
+  ),
   "cadene": (
     (r"^_features\.", "features."),
     (r"^linear0\.", "classifier.0."),
@@ -50,9 +58,18 @@ CHECKPOINTS: dict[str, Rules] = {
     (r"^last_linear\.", "classifier.6."),
   ),
 }
+_TIMM_FIRST = "pre_logits.fc1.weight"
 ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 
 _pool = functools.partial(layers.max_pool, window=2, stride=2)
+
+
+def _flat(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+  """timm's first 7 x 7 convolution as the linear layer that it is."""
+  return {
+    name: array.reshape(len(array), -1) if name == _TIMM_FIRST else array
+    for name, array in arrays.items()
+  }
 
 
 class Network(nnx.Module):
@@ -101,6 +118,8 @@ FAMILY = Family(
   Network,
   VARIANTS,
   CHECKPOINTS,
+  regroup=_flat,
+  alike=(("torchvision", "timm"),),  # timm ported torchvision's weights
   oracles=ORACLES,
   paper=(
     "Simonyan & Zisserman 2015, Very Deep Convolutional Networks "

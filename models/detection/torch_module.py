@@ -39,13 +39,9 @@ def function(
     uint8 `[h, w, 3]` -> `boxes`, `scores`, `classes`.
 
   Raises:
-    UserError: `labels` are none, or the module is in train mode.
+    UserError: `labels` are none.
   """
   known = label_ids.classes(name, spec, labels)
-  if net.training:
-    raise errors.UserError(
-      f"{name} is in train mode. Call `net.eval()` before you wrap it."
-    )
   if "pixel_values" in inspect.signature(net.forward).parameters:
     return lambda picture: _of_transformers(net, spec, name, known, picture)
   return lambda picture: _of_torchvision(net, name, known, picture)

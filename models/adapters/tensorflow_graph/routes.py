@@ -12,7 +12,6 @@ from robust_tfds import errors
 from robust_tfds.models import agreement
 from robust_tfds.models.adapters import Adapted
 from robust_tfds.models.adapters import OnHost
-from robust_tfds.models.adapters.tensorflow_graph import operators
 from robust_tfds.models.spec import ModelSpec
 
 _ROUTES = ("auto", "traced", "host")
@@ -106,7 +105,6 @@ def _traced(
   import tensorflow as tf
   import tf2jax
 
-  operators.add()
   try:
     forward, state = tf2jax.convert(
       tf.function(call), tf.TensorSpec(_input(spec, options), tf.float32)

@@ -132,7 +132,7 @@ def randomise(torch, net, batch: np.ndarray) -> None:
   for name, value in net.named_parameters():
     gain = name.endswith(("weight", "gamma", "scale"))
     with torch.no_grad():
-      if value.ndim <= 1 or min(value.shape) == 1 or value[0].numel() == 1:
+      if value.numel() == max(value.shape, default=1):  # a vector
         value.copy_(0.1 * torch.randn(value.shape) + (0.8 if gain else 0.0))
       else:
         fan = max(value[0].numel(), 1)
@@ -149,6 +149,8 @@ def randomise(torch, net, batch: np.ndarray) -> None:
     spread = norm.running_var + norm.running_var.mean()
     norm.running_mean.add_(0.05 * torch.randn(spread.shape) * spread.sqrt())
     norm.running_var.copy_(spread)
+    if norm.affine:  # as far as the larger variance made it quieter
+      norm.weight.data.mul_(2**0.5)
 
 
 def measure(name: str, px: int = 0) -> Row:
