@@ -3,7 +3,7 @@
   python -m eval.main --config=configs/vid_robust.py --workdir=/tmp/frames
   python -m eval.main --config=configs/vid_robust.py:resnet50 \\
       --config.data.manual_dir=/data/manual \\
-      --config.model.checkpoint=/weights/resnet50.safetensors \\
+      --config.model.checkpoint=torchvision:ResNet50_Weights.IMAGENET1K_V1 \\
       --workdir=/runs/vid_resnet50
   ... --config.data.name=ytbb_robust --config.data.config=all
   ... --config.data.geometry=model

@@ -167,6 +167,15 @@ class NetworkModel(Model):
     """It is of the catalogue."""
     return False
 
+  def with_fields(self, fields: Mapping[str, Any]) -> Self:
+    """As `Model.with_fields`; a network made for one side is made for another."""
+    sized = self.family.sized and fields.get("input_px") != self.spec.fixed_px
+    if not sized or "input_px" not in fields or "flexible" in fields:
+      return super().with_fields(fields)
+    spec = dataclasses.replace(self.spec, flexible=True).with_fields(fields)
+    spec = dataclasses.replace(spec, flexible=False, parameters=None)
+    return dataclasses.replace(self, spec=spec)
+
   def init(self, key: jax.Array) -> Variables:
     """Random variables drawn from a JAX key, as one trains from.
 

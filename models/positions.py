@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import errors
@@ -49,14 +51,15 @@ def fit(
   Returns:
     The model's array and what was done; None where it is of another network.
   """
-  if path != ("pos_embed",) or array.ndim != 3:
+  if path != ("pos_embed",) or array.ndim not in (2, 3):
     return None
+  array = array.reshape(1, *array.shape[-2:])  # CLIP's are [tokens, width]
   tokens, theirs, ours = _tokens(shape[1]), array.shape[1], shape[1]
   before, after = math.isqrt(theirs), math.isqrt(ours)
   if theirs != before**2 + tokens or array.shape[2] != shape[2]:
     return None
   matrix = weights(before, after, antialias=True)
-  resized = between(array[:, tokens:], matrix, matrix)
+  resized = np.asarray(between(array[:, tokens:], matrix, matrix))
   said = (
     f"its positions of {before} x {before} patches were interpolated to"
     f" {after} x {after}"
@@ -64,11 +67,16 @@ def fit(
   return np.concatenate([array[:, :tokens], resized], axis=1), said
 
 
-def between(array, rows: np.ndarray, columns: np.ndarray):  # type: ignore[no-untyped-def]
+def between(
+  array: jax.typing.ArrayLike, rows: np.ndarray, columns: np.ndarray
+) -> jax.Array:
   """Positions `[1, n, width]` times a matrix along each side of their grid."""
+  array = jnp.asarray(array)
   side = math.isqrt(array.shape[1])
   square = array.reshape(side, side, -1)
-  square = np.einsum("ih,jw,hwc->ijc", rows, columns, square)
+  with jax.default_matmul_precision("highest"):
+    square = jnp.einsum("ih,hwc->iwc", rows, square)
+    square = jnp.einsum("jw,iwc->ijc", columns, square)
   return square.reshape(1, -1, array.shape[2])
 
 

@@ -50,6 +50,11 @@ _ALLOWED = {
   "robust_tfds.whole_files": (),
   "robust_tfds.configs": (),
   "robust_tfds.models": (),
+  # Masks of detectors on the host are run lengths at once.
+  "robust_tfds.models.detection.by_picture": (
+    "robust_tfds.datasets.rle",
+    "robust_tfds.models",
+  ),
   "robust_tfds.eval.metrics": (),
   "robust_tfds.eval.metrics.detection": (
     "robust_tfds.datasets.coco_rows",

@@ -58,7 +58,33 @@ _SAME_NETWORK = {
   "vit_large_patch16_224": "vit_l_16",
   "vit_large_patch32_224": "vit_l_32",
   "resnext101_64x4d": "resnext101_64x4d_torchvision",
+  "mnasnet_050": "mnasnet0_5",
+  "mnasnet_075": "mnasnet0_75",
+  "mnasnet_100": "mnasnet1_0",
+  "mobilenetv2_100": "mobilenet_v2",
+  "regnetx_004_tv": "regnet_x_400mf",
+  "regnetx_008": "regnet_x_800mf",
+  "regnetx_016": "regnet_x_1_6gf",
+  "regnetx_032": "regnet_x_3_2gf",
+  "regnetx_080": "regnet_x_8gf",
+  "regnetx_160": "regnet_x_16gf",
+  "regnetx_320": "regnet_x_32gf",
+  "regnety_004": "regnet_y_400mf",
+  "regnety_008_tv": "regnet_y_800mf",
+  "regnety_016": "regnet_y_1_6gf",
+  "regnety_032": "regnet_y_3_2gf",
+  "regnety_080_tv": "regnet_y_8gf",
+  "regnety_160": "regnet_y_16gf",
+  "regnety_320": "regnet_y_32gf",
+  "regnety_1280": "regnet_y_128gf",
+  "swinv2_tiny_window8_256": "swin_v2_t",
+  "swinv2_small_window8_256": "swin_v2_s",
+  "swinv2_base_window8_256": "swin_v2_b",
 }
+# Of these torchvision brings pixels from the usual statistics to 0.5 itself
+# (`transform_input`); our networks do not.
+_TRANSFORMS_INPUT = ("googlenet", "inception_v3")
+_HALF = (0.5, 0.5, 0.5)
 # Of equal names whose networks differ: none of our models takes timm's file.
 _OTHER_NETWORK = ("inception_v3",)
 
@@ -84,11 +110,14 @@ def _torchvision_row(builder: str, weights: Any) -> dict[str, str]:
   if "SWAG" in weights.name:
     data = f"swag, {data}"
   preprocessing = _of_presets(weights.transforms)
+  if builder in _TRANSFORMS_INPUT:
+    preprocessing |= {"mean": _triple(_HALF), "std": _triple(_HALF)}
   side = preprocessing.get("input_px", "")
-  ours = [m for m in _ours("torchvision", builder) if _takes(m, side)]
+  named = _ours("torchvision", builder)
+  ours = [model for model in named if _takes(model, side)]
   return {
     "name": f"torchvision:{name}",
-    "models": " ".join(ours) if builder in models.names() else builder,
+    "models": " ".join(ours) or ("" if named else builder),
     "where": weights.url,
     "sha256": digits[1] if digits else "",
     "licence": _licence(meta),
@@ -122,6 +151,8 @@ def _of_presets(transforms: Any) -> dict[str, str]:
     "resize": "short_side",
     "resize_px": str(preset.resize_size[0]),
     "interpolation": preset.interpolation.value,
+    "channel_order": "rgb",
+    "scale": repr(1 / 255),
     "mean": _triple(preset.mean),
     "std": _triple(preset.std),
   }
@@ -145,8 +176,7 @@ def timm_rows() -> Iterator[dict[str, str]]:
     ours = [
       model
       for model in ours
-      if _takes(model, preprocessing["input_px"])
-      and _fits(model, architecture)
+      if _takes(model, preprocessing["input_px"]) and _fits(model, architecture)
     ]
     if not ours:
       continue

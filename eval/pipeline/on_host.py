@@ -23,6 +23,8 @@ from robust_tfds.eval.pipeline import predict
 from robust_tfds.eval.pipeline import programs
 
 _LOGITS = ("logits",)
+# Reduced numbers on the devices, and texts by name.
+_Answer = tuple[packing.Outputs, dict[str, np.ndarray]]
 
 
 def predictor(
@@ -37,17 +39,18 @@ def predictor(
 class Outputs:
   """Outputs of a model that is being called; as `packing.Outputs`."""
 
-  def __init__(self, future: concurrent.futures.Future[packing.Outputs]):
-    """`future` is of what the reduction gives."""
+  def __init__(self, future: concurrent.futures.Future[_Answer]):
+    """`future` is of what the reduction gives, and of texts."""
     self._future = future
 
   def block_until_ready(self) -> None:
     """Waits until the model has answered and the answer is reduced."""
-    self._future.result().block_until_ready()
+    self._future.result()[0].block_until_ready()
 
   def fetch(self) -> dict[str, np.ndarray]:
     """This host's rows of every output; raises whatever the model raised."""
-    return self._future.result().fetch()
+    outputs, texts = self._future.result()
+    return {**outputs.fetch(), **texts}
 
 
 class HostPredictor:
@@ -66,7 +69,7 @@ class HostPredictor:
     self._here = devices.here(where)
     self._reduction = programs.cached(self._new_reduction)
     self._item = model.spec.item_axes
-    self._waiting: set[concurrent.futures.Future[packing.Outputs]] = set()
+    self._waiting: set[concurrent.futures.Future[_Answer]] = set()
 
   def __call__(
     self, images: Any, reduce: predict.Reduce, sizes: Any = None
@@ -94,18 +97,19 @@ class HostPredictor:
     for future in list(self._waiting):
       future.cancel()
 
-  def _call(
-    self, reduce: predict.Reduce, rows: Sequence[jax.Array]
-  ) -> packing.Outputs:
+  def _call(self, reduce: predict.Reduce, rows: Sequence[jax.Array]) -> _Answer:
     """Runs in the thread."""
     images, *sizes = (devices.local_rows(array) for array in rows)
     if sizes:
       answer = self._model.apply(self._variables, images, *sizes)
-      return self._reduced(reduce, answer)
+      # Masks as run lengths; detections are in the order of their scores.
+      texts = {k: v for k, v in answer.items() if v.dtype == np.object_}
+      numbers = {k: v for k, v in answer.items() if k not in texts}
+      return self._reduced(reduce, numbers), texts
     flat = images.reshape(-1, *images.shape[-self._item :])
     logits = self._model.apply(self._variables, flat)
     logits = logits.reshape(*images.shape[: -self._item], -1)
-    return self._reduced(reduce, {"logits": logits})
+    return self._reduced(reduce, {"logits": logits}), {}
 
   def _reduced(
     self, reduce: predict.Reduce, answer: Mapping[str, np.ndarray]

@@ -13,6 +13,7 @@ from robust_tfds.eval.tasks import base
 from robust_tfds.models.convert import match
 from robust_tfds.models.convert import preprocessing
 from robust_tfds.models.model import Model
+from robust_tfds.models.model import NetworkModel
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,12 +81,19 @@ def _define(
     if checkpoint.spec_fields and _is_as_published(model):
       model = model.with_fields(checkpoint.spec_fields)
       said.append(_words(checkpoint))
-  if entry.get("spec"):
-    model = model.with_fields(entry.spec.to_dict())
-  if entry.get("short_px"):  # another resize rule than the published one
-    rule = {"short_px": entry.short_px, "long_px": entry.long_px}
-    model = model.with_fields(rule)
+    said += checkpoint.notes
+  model = _with_fields(label, entry, model)
   return Definition(model, checkpoint, tuple(said))
+
+
+def _with_fields(label: str, entry: Any, model: Model) -> Model:
+  """With what the config says of its spec."""
+  sides = {k: entry[k] for k in ("short_px", "long_px") if k in entry}
+  fields = {**sides, **model_keys.fields(entry)}
+  try:
+    return model.with_fields(fields) if fields else model
+  except errors.UserError as e:
+    raise errors.UserError(f"Model {label}: spec: {e}") from e
 
 
 def _model(
@@ -118,12 +126,19 @@ def _checkpoint(label: str, entry: Any, model: Model) -> match.Loaded:
     entry.name,
     entry.checkpoint,
     num_classes=model.spec.num_classes,
+    input_px=_side(model, spec),
     weights=spec.get("weights") or "",
   )
   stated = set(spec) & {"weights", *preprocessing.FIELDS}
   if loaded.doubt and not stated and _is_as_published(model):
     raise errors.UserError(f"Model {label}: {loaded.doubt}")
   return loaded
+
+
+def _side(model: Model, spec: Mapping[str, Any]) -> int | None:
+  """The side that a config asks for, where variables depend on it."""
+  sized = isinstance(model, NetworkModel) and model.family.sized
+  return spec.get("input_px") if sized else None
 
 
 def _is_as_published(model: Model) -> bool:

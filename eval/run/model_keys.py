@@ -54,6 +54,11 @@ def check(entry: Mapping[str, Any], path: str) -> None:
       )
 
 
+def fields(entry: Mapping[str, Any]) -> dict[str, Any]:
+  """What an entry says of the model's spec: name -> value."""
+  return dict(entry.get(_SPEC, {}).items())
+
+
 def num_classes(label: str, entry: Mapping[str, Any]) -> int | None:
   """Of a model's head; None: the published one.
 

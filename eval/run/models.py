@@ -23,6 +23,7 @@ from robust_tfds.eval.run import output_classes
 from robust_tfds.eval.run import own_models
 from robust_tfds.eval.run import probe
 from robust_tfds.eval.run import train
+from robust_tfds.eval.run import train_mode
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.run.plan import check_classes
 from robust_tfds.models import own_source
@@ -75,7 +76,7 @@ def load(
     pictures = probe.batch(model, clean, _side_px(plan, model))
     answers, random = probe.answers(label, model, variables, pictures)
     if random and not entry.get("allow_random"):
-      raise errors.UserError(_random(label))
+      raise errors.UserError(_random(label, model))
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
     )
@@ -137,11 +138,11 @@ def _side_px(plan: Plan, model: Model) -> int:
   return known or _SIDE_PX
 
 
-def _random(label: str) -> str:
+def _random(label: str, model: Model) -> str:
   return (
     f"{label} answers otherwise when it is shown the same pictures again: dropout"
     " or noise is on, or numbers are drawn while it is built into a program"
-    " (np.random, time). Switch it to evaluation; if it is random on purpose, set"
-    " --config.model.allow_random=True (of several models: in its entry), and its"
-    " cells will say so."
+    f" (np.random, time). {train_mode.remedy(model.code)} If it is random on"
+    " purpose, set --config.model.allow_random=True (of several models: in its"
+    " entry), and its cells will say so."
   )

@@ -120,9 +120,11 @@ class FromElsewhere(Model):
       for change in self._alternatives():
         if _answers(call, dataclasses.replace(self, **change)):
           options = ", ".join(f"{key}={value}" for key, value in change.items())
+          kind = "on_host" if self.on_host else "callable"
           raise errors.UserError(
             f"{self.name}: {errors.of_user(error)}. It answers as it should with"
-            f" {options}: give that to the adapter."
+            f" {options}: give that to its adapter, of a function"
+            f" adapters.get({kind!r})(function, spec, {options})."
           ) from error
       raise
 
@@ -156,9 +158,10 @@ class Adapted(FromElsewhere):
         trace, or an answer of another shape or dtype.
     """
     if self.kind == "detection":
+      images = arguments.batch(self.name, batch)
       if sizes is None:
-        sizes = np.tile(np.shape(batch)[1:3], (len(batch), 1))
-      canvases = arguments.canvases(self.name, batch, sizes)
+        sizes = np.tile(images.shape[1:3], (len(images), 1))
+      canvases = arguments.canvases(self.name, images, sizes)
       answer = self._called(variables, *canvases)
       return answers.detections(self.name, answer, len(canvases[0]))
     pixels = self.pixels(batch)

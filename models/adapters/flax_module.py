@@ -26,6 +26,8 @@ def adapt(
   variables: Any = None,
   *,
   name: str = "",
+  channels_first: bool = False,
+  output: str | int | None = None,
   **options: Any,
 ) -> Adapted:
   """Wraps a module that maps preprocessed pictures to logits.
@@ -35,13 +37,19 @@ def adapt(
     spec: what it expects and answers.
     variables: of the linen module, as `module.init` returns them.
     name: what reports call it; the class's name by default.
-    **options: for every call, e.g. `train=False`.
+    channels_first: whether it takes `[B, 3, H, W]`.
+    output: which of several outputs are the logits.
+    **options: for every call, e.g. `train=False`: what its `__call__` asks for
+      beside the batch. An nnx module that asks for nothing is brought to
+      evaluation by `module.eval()` before.
 
   Raises:
     UserError: not a Flax module.
     UserError: a linen module without variables, or an nnx module with them.
+    UserError: an nnx module in train mode.
   """
   name = name or type(module).__name__
+  layout: dict[str, Any] = {"channels_first": channels_first, "output": output}
   if isinstance(module, linen.Module):
     if variables is None:
       raise errors.UserError(
@@ -59,7 +67,7 @@ def adapt(
           " `train=False` (`use_running_average=True`, `deterministic=True`)."
         ) from error
 
-    return Adapted(name, spec, forward, variables, code=type(module))
+    return Adapted(name, spec, forward, variables, code=type(module), **layout)
   if not isinstance(module, nnx.Module):
     raise errors.UserError(
       f"Got {type(module).__name__}, expected a Flax module."
@@ -68,11 +76,34 @@ def adapt(
     raise errors.UserError(
       f"{name} is an nnx module and carries its variables."
     )
+  if not options:
+    _check_evaluation(name, module)
   # Keys of dropout are no weights: nothing draws in evaluation.
-  graph, keys, state = nnx.split(module, nnx.RngState, ...)
+  graph, *states = nnx.split(module, nnx.RngState, ...)
+  keys, state = states
 
   def merged(state: Any, batch: jax.Array) -> Any:
     network: Any = nnx.merge(graph, keys, state)
     return network(batch, **options)
 
-  return Adapted(name, spec, merged, state, code=type(module))
+  return Adapted(name, spec, merged, state, code=type(module), **layout)
+
+
+def _check_evaluation(name: str, module: nnx.Module) -> None:
+  """Refuses layers that would use their neighbours in a batch, or chance."""
+  for path, layer in nnx.iter_modules(module):
+    where = ".".join(map(str, path)) or "it"
+    if isinstance(layer, nnx.BatchNorm) and not layer.use_running_average:
+      reason = f"{where} (BatchNorm) normalises by the batch"
+    elif (
+      isinstance(layer, nnx.Dropout)
+      and layer.rate
+      and not (layer.deterministic)
+    ):
+      reason = f"{where} (Dropout) drops at random"
+    else:
+      continue
+    raise errors.UserError(
+      f"{name} is in train mode, as nnx modules are by default: {reason}. Call"
+      " module.eval() before you give it to the adapter."
+    )

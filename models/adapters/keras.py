@@ -10,20 +10,35 @@ import os
 from typing import Any
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.models import adapters
 from robust_tfds.models.adapters import Adapted
-from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import ModelSpec
 
 
-def adapt(model: Any, spec: Spec, *, name: str = "") -> Adapted:
+def adapt(
+  model: Any,
+  spec: ModelSpec,
+  *,
+  name: str = "",
+  channels_first: bool = False,
+  output: str | int | None = None,
+) -> Adapted:
   """Wraps a Keras model, or the `.keras` file of one.
+
+  It is called with `training=False`: nothing has to be said about dropout and
+  batch norms.
 
   Args:
     model: a `keras.Model`, or a path; files are read in safe mode, so layers
       with code in them are refused.
     spec: what it expects and answers. Many Keras models rescale pixels
-      themselves: then scale, mean and std are 1, 0 and 1.
+      themselves: then scale, mean and std are 1, 0 and 1. Those of
+      `keras.applications` answer with chances unless they were built with
+      `classifier_activation=None`.
     name: what reports call it; the model's name by default.
+    channels_first: whether it takes `[B, 3, H, W]`.
+    output: which of several outputs are the logits.
 
   Raises:
     ImportError: Keras 3 is not installed.
@@ -38,7 +53,9 @@ def adapt(model: Any, spec: Spec, *, name: str = "") -> Adapted:
       f"Keras runs on {keras.backend.backend()}, expected jax: set"
       " KERAS_BACKEND=jax before Python starts."
     )
+  program = ""
   if isinstance(model, (str, os.PathLike)):
+    program = f"keras {paths.sha256(model)}" if paths.is_file(model) else ""
     with adapters.reading_model(model, "a Keras model in safe mode") as place:
       model = keras.saving.load_model(place, compile=False, safe_mode=True)
   if not isinstance(model, keras.Model):
@@ -57,4 +74,13 @@ def adapt(model: Any, spec: Spec, *, name: str = "") -> Adapted:
     value(model.trainable_variables),
     value(model.non_trainable_variables),
   )
-  return Adapted(name or model.name, spec, run, weights)
+  return Adapted(
+    name or model.name,
+    spec,
+    run,
+    weights,
+    channels_first=channels_first,
+    output=output,
+    code=type(model),
+    program=program,
+  )

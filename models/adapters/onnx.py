@@ -7,11 +7,9 @@ on nothing but the input's.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import importlib.util
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -71,9 +69,9 @@ def adapt(
   from robust_tfds.models.adapters.onnx_graph import file
 
   with adapters.reading_model(path, "an ONNX model") as place:
-    with _beginning(path):
-      graph = file.read(place)
-    model = _Model(str(path), place, graph, spec, name, channels_first)
+    model = _Model(
+      str(path), place, file.read(place), spec, name, channels_first
+    )
     model.check()
     answer = model.output(output)
     if route == "host":
@@ -81,17 +79,6 @@ def adapt(
     if route == "traced":
       return model.traced(answer, "traced: asked for")
     return model.automatic(answer)
-
-
-@contextlib.contextmanager
-def _beginning(path: str | os.PathLike) -> Iterator[None]:
-  """Refusals that begin with the path."""
-  try:
-    yield
-  except errors.UserError as error:
-    raise errors.UserError(
-      f"{path}: cannot be read as an ONNX model: {error}"
-    ) from error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,12 +167,11 @@ class _Model:
       raise errors.UserError(
         f"{self.path}: {_not_known(unknown)}: use route='host' (onnxruntime)."
       )
-    with _beginning(self.path):
-      program = graph_lib.Program.of(self.graph, output)
+    program = graph_lib.Program.of(self.graph, output)
     dtype = self.source.dtype
 
     def run(variables: Any, pixels: jax.Array) -> jax.Array:
-      with _beginning(self.path):
+      with adapters.in_words(self.path, "an ONNX model that runs in JAX"):
         return program(variables, pixels.astype(dtype))
 
     return Adapted(
@@ -213,7 +199,7 @@ class _Model:
       feeds = {self.source.name: pixels.astype(dtype, copy=False)}
       return np.asarray(session.run([output], feeds)[0])
 
-    files = [self.place, *self.graph.files]
+    files = [self.place, *map(str, self.graph.files)]
     hashes = " ".join(paths.sha256(file) for file in files)
     return OnHost(
       self.name,

@@ -1,7 +1,7 @@
-"""A TensorFlow SavedModel, rewritten as a JAX function by tf2jax.
+"""A TensorFlow SavedModel: rewritten as a JAX function, or run by TensorFlow.
 
-Needs the extra `savedmodel` (tf2jax). The graph is translated once; nothing of
-TensorFlow runs during evaluation.
+Needs the extra `savedmodel` (tf2jax). Traced, the graph is translated once and
+nothing of TensorFlow runs during evaluation.
 """
 
 from __future__ import annotations
@@ -11,35 +11,42 @@ from collections.abc import Iterable
 from typing import Any
 
 from robust_tfds import errors
+from robust_tfds import paths
 from robust_tfds.models import adapters
-from robust_tfds.models.adapters import Adapted
-from robust_tfds.models.spec import Spec
+from robust_tfds.models.adapters import FromElsewhere
+from robust_tfds.models.adapters.tensorflow_graph import routes
+from robust_tfds.models.spec import ModelSpec
 
 
 def adapt(
   path: str | os.PathLike,
-  spec: Spec,
+  spec: ModelSpec,
   *,
   name: str = "savedmodel",
+  route: str = "auto",
   signature: str = "serving_default",
   output: str = "",
   channels_first: bool = False,
-) -> Adapted:
+) -> FromElsewhere:
   """Wraps a signature of a SavedModel.
 
   Args:
     path: the SavedModel's folder.
     spec: what it expects and answers.
     name: what reports call it.
+    route: `traced` runs it in JAX, sharded; `host` in TensorFlow; `auto` is
+      traced where tf2jax knows all operators and two seeded inputs get
+      TensorFlow's logits to 1e-5 of their scale. `Model.route` says which.
     signature: which signature to call; it takes one batch of pictures.
     output: which of its outputs are the logits; needed if there are several.
     channels_first: whether it takes `[B, 3, H, W]`.
 
   Raises:
     ImportError: TensorFlow or tf2jax is not installed.
-    UserError: no such signature or output, a damaged model, or an operator that
-      JAX lacks.
+    UserError: no such signature or output, a damaged model, or `traced` where
+      JAX lacks an operator.
   """
+  routes.check_route(route)
   try:
     import tensorflow as tf
     import tf2jax
@@ -47,38 +54,41 @@ def adapt(
     raise errors.missing_package(
       "tf2jax", "savedmodel", "A SavedModel"
     ) from error
-  import numpy as np
-
+  del tf2jax
   with adapters.reading_model(path, "a SavedModel (a folder)") as place:
     loaded = tf.saved_model.load(place)
+    files = _hashes(place)
   if signature not in loaded.signatures:
     raise errors.UserError(
       f"{path} has no signature {signature!r}; it has"
       f" {', '.join(loaded.signatures) or 'none'}."
     )
   function = loaded.signatures[signature]
-  key = _only(function.structured_input_signature[1], "inputs", path)
+  inputs = function.structured_input_signature[1]
+  key = _only(inputs, "inputs", path)
   outputs = tuple(function.structured_outputs)
   output = output or _only(outputs, "outputs", path)
   if output not in outputs:
     raise errors.UserError(
       f"{path} has no output {output!r}; it has {outputs}."
     )
-  shape = (1, spec.input_px, spec.input_px, 3)
-  sample = np.zeros(_first(shape) if channels_first else shape, np.float32)
-  with adapters.in_words(path, "a SavedModel that runs in JAX"):
-    forward, state = tf2jax.convert(
-      tf.function(lambda batch: function(**{key: batch})[output]),
-      tf.TensorSpec((None, *sample.shape[1:]), tf.float32),
-    )
-  weights = {n: np.asarray(v) for n, v in state.items()}
+  shape = inputs[key].shape
+  return routes.adapted(
+    lambda batch: function(**{key: batch})[output],
+    spec,
+    name=name,
+    route=route,
+    rows=shape[0] if shape.rank else None,
+    channels_first=channels_first,
+    code=routes,
+    program=f"{signature} {output} {files}",
+  )
 
-  def run(variables: Any, batch: Any) -> Any:
-    if channels_first:
-      batch = batch.transpose(0, 3, 1, 2)
-    return forward(variables, batch)[0]
 
-  return Adapted(name, spec, run, weights)
+def _hashes(folder: str) -> str:
+  """Of all files of a model, by their names."""
+  files = sorted(paths.files_below(folder))
+  return " ".join(f"{below} {paths.sha256(whole)}" for below, whole in files)
 
 
 def _only(names: Iterable[str], what: str, path: Any) -> str:
@@ -89,7 +99,3 @@ def _only(names: Iterable[str], what: str, path: Any) -> str:
       f"{path} has {len(listed)} {what} {listed}, expected one."
     )
   return listed[0]
-
-
-def _first(shape: tuple[int, ...]) -> tuple[int, ...]:
-  return (shape[0], shape[3], shape[1], shape[2])

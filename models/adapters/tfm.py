@@ -1,8 +1,8 @@
 """A TensorFlow function or model in memory, such as tf-models-official builds.
 
-Needs tf2jax (extra `savedmodel`), and the extra `tfm` for
-tf-models-official itself. The graph is translated once; nothing of TensorFlow
-runs during evaluation.
+Traced, its graph is translated once by tf2jax (extra `savedmodel`) and nothing of
+TensorFlow runs during evaluation; on the host TensorFlow runs it. The extra `tfm`
+brings tf-models-official itself.
 """
 
 from __future__ import annotations
@@ -11,25 +11,50 @@ from collections.abc import Callable
 from typing import Any
 
 from robust_tfds import errors
-from robust_tfds.models.adapters import Adapted
-from robust_tfds.models.spec import Spec
+from robust_tfds.models.adapters import FromElsewhere
+from robust_tfds.models.adapters import OnHost
+from robust_tfds.models.adapters.tensorflow_graph import routes
+from robust_tfds.models.detection import label_ids
+from robust_tfds.models.detection import tensorflow_module
+from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.spec import ModelSpec
 
 
 def adapt(
-  model: Callable[..., Any], spec: Spec, *, name: str = "tfm", **options: Any
-) -> Adapted:
+  model: Callable[..., Any],
+  spec: ModelSpec,
+  *,
+  name: str = "tfm",
+  route: str = "auto",
+  channels_first: bool = False,
+  output: str | int | None = None,
+  labels: label_ids.Labels | None = None,
+  **options: Any,
+) -> FromElsewhere:
   """Wraps `model(batch, **options) -> logits` of TensorFlow.
 
   Args:
     model: a tf.function, tf.Module or TensorFlow Keras model; float32 `[B, H,
-      W, 3]` -> `[B, classes]`.
+      W, 3]` -> `[B, classes]`; of a `VideoSpec` clips `[B, T, H, W, 3]`; of a
+      `DetectorSpec` see `models.detection.tensorflow_module`.
     spec: what it expects and answers.
     name: what reports call it.
-    **options: for every call, e.g. `training=False`.
+    route: `traced` runs it in JAX, sharded; `host` in TensorFlow; `auto` is
+      traced where tf2jax knows all operators and two seeded inputs get
+      TensorFlow's logits to 1e-5 of their scale. `Model.route` says which.
+    channels_first: whether it takes `[B, 3, H, W]`.
+    output: which of several outputs are the logits.
+    labels: of detectors what their label ids stand for: `from_zero`,
+      `from_one`, `coco91`, or a dict of label id to class.
+    **options: for every call, e.g. `training=False`, which Keras models need.
 
   Raises:
     ImportError: TensorFlow or tf2jax is not installed.
+    UserError: not callable, or `traced` where that cannot be.
   """
+  routes.check_route(route)
+  if isinstance(spec, DetectorSpec):
+    return _detector(model, spec, name, route, labels, options)
   try:
     import tensorflow as tf
     import tf2jax
@@ -37,12 +62,35 @@ def adapt(
     raise errors.missing_package(
       "tf2jax", "savedmodel", "A TensorFlow model"
     ) from error
-  import numpy as np
-
-  side = spec.input_px
-  forward, state = tf2jax.convert(
-    tf.function(lambda batch: model(batch, **options)),
-    tf.TensorSpec((None, side, side, 3), tf.float32),
+  del tf, tf2jax
+  if not callable(model):
+    raise errors.UserError(
+      f"{name}: got a {type(model).__name__}, expected a function or model of"
+      " TensorFlow."
+    )
+  return routes.adapted(
+    lambda batch: model(batch, **options),
+    spec,
+    name=name,
+    route=route,
+    channels_first=channels_first,
+    output=output,
+    code=model,
   )
-  weights = {n: np.asarray(v) for n, v in state.items()}
-  return Adapted(name, spec, lambda v, batch: forward(v, batch)[0], weights)
+
+
+def _detector(
+  model: Callable[..., Any],
+  spec: DetectorSpec,
+  name: str,
+  route: str,
+  labels: label_ids.Labels | None,
+  options: dict[str, Any],
+) -> OnHost:
+  """TensorFlow's suppression of boxes has no shape that JAX could trace."""
+  if route == "traced":
+    raise errors.UserError(
+      f"{name}: detectors of TensorFlow run on the host: leave route out."
+    )
+  function = tensorflow_module.function(model, spec, name, labels, options)
+  return OnHost(name, spec, function, code=model, route="host: a detector")

@@ -23,6 +23,9 @@ from robust_tfds.models.adapters import OnHost
 from robust_tfds.models.adapters.torch_graph import export
 from robust_tfds.models.adapters.torch_graph import modules
 from robust_tfds.models.adapters.torch_graph import program as program_lib
+from robust_tfds.models.detection import label_ids
+from robust_tfds.models.detection import torch_module
+from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import Spec
 
@@ -47,6 +50,7 @@ def adapt(
   channels_first: bool = True,
   output: Output = None,
   dtype: str = "float32",
+  labels: label_ids.Labels | None = None,
 ) -> Model:
   """Wraps a module that maps preprocessed pictures to logits.
 
@@ -55,7 +59,8 @@ def adapt(
       `torch.export.ExportedProgram`, or a `torch.jit.ScriptModule` (host route
       alone).
     spec: what it expects and answers. Of a `DetectorSpec` the module is a
-      detector of torchvision's kind, which is given a list of pictures.
+      detector of torchvision or of `transformers`, and runs on the host, see
+      `models.detection.torch_module`.
     name: what reports call it; the class's name by default.
     route: `traced`: JAX computes it, and what cannot be is refused; `host`:
       torch does, one batch after the other; `auto`: traced where all operators
@@ -65,6 +70,8 @@ def adapt(
     output: which of several outputs are the logits: the key of a dict, the
       field of a dataclass (`logits` of Hugging Face's), the place in a tuple.
     dtype: `bfloat16` multiplies matrices in bfloat16.
+    labels: of detectors, what their label ids stand for: `from_zero`,
+      `from_one`, `coco91` or a dict of label id to class.
 
   Raises:
     ImportError: torch is not installed.
@@ -79,13 +86,20 @@ def adapt(
   _check_choice("dtype", dtype, _DTYPES)
   modules.check(net)
   net = modules.unwrapped(net)
+  if isinstance(spec, DetectorSpec):
+    if route == "traced":
+      raise errors.UserError(
+        f"{type(net).__name__} is a detector, which runs picture by picture on"
+        " the host: leave route='traced' out."
+      )
+    return _detector(net, spec, name or type(net).__name__, labels)
   rows = None
   if isinstance(net, torch.export.ExportedProgram):
     rows = export.rows(net)
   host = OnHost(
     name or type(net).__name__,
     spec,
-    _on_host(net, dtype),
+    _on_host(net, "float32"),
     variables=_state(net),
     rows=rows,
     channels_first=channels_first,
@@ -98,8 +112,9 @@ def adapt(
   answered = {
     count: host.apply(None, _pictures(spec, count)) for count in _PROBE_ROWS
   }
+  low = dataclasses.replace(host, function=_on_host(net, dtype))
   if route == "host":
-    return host
+    return low
   try:
     return _traced(net, host, dtype, answered)
   except errors.UserError as error:
@@ -107,7 +122,22 @@ def adapt(
       raise errors.UserError(
         f"{host.name} cannot be traced: {error} Use route='host' or 'auto'."
       ) from error
-    return dataclasses.replace(host, route=f"host: {error}")
+    return dataclasses.replace(low, route=f"host: {error}")
+
+
+def _detector(
+  net: Any, spec: DetectorSpec, name: str, labels: label_ids.Labels | None
+) -> OnHost:
+  """A detector on the host."""
+  return OnHost(
+    name,
+    spec,
+    torch_module.function(net, spec, name, labels),
+    variables=_state(net),
+    code=type(net),
+    program=f"{modules.description(net)}\nlabels: {labels}",
+    route="host: detectors run picture by picture",
+  )
 
 
 def _check_choice(key: str, value: Any, known: tuple[str, ...]) -> None:
@@ -139,8 +169,15 @@ def _on_host(net: Any, dtype: str) -> Callable[[np.ndarray], Any]:
     low = torch.autocast(
       device.type, torch.bfloat16, enabled=dtype == "bfloat16"
     )
-    with torch.inference_mode(), low:
-      given = call(pixels)
+    try:
+      with torch.inference_mode(), low:
+        given = call(pixels)
+    except Exception as error:  # whatever the module's own code raises
+      raise errors.UserError(
+        f"{type(net).__name__} fails on pixels of shape {batch.shape}:"
+        f" {errors.of_user(error)} Its spec and channels_first= say what it is"
+        " given."
+      ) from error
     return modules.plain(given, _numpy)
 
   return answer

@@ -80,14 +80,11 @@ _V2_L = (
 )
 
 
-def _spec(
-  parameters: int, gflops: float, input_px: int, resize_px: int, **facts: Any
-) -> Spec:
+def _spec(parameters: int, input_px: int, resize_px: int, **facts: Any) -> Spec:
   return Spec(
     input_px=input_px,
     resize_px=resize_px,
     parameters=parameters,
-    gflops=gflops,
     source="torchvision 0.28 models/efficientnet.py, IMAGENET1K_V1",
     **facts,
   )
@@ -123,18 +120,18 @@ def _v2(stages: tuple[Row, ...], *facts: Any, **more: Any) -> Variant:
 
 _HALVES = {"mean": (0.5, 0.5, 0.5), "std": (0.5, 0.5, 0.5)}
 VARIANTS = {
-  "efficientnet_b0": _scaled(1.0, 1.0, 1e-5, 5_288_548, 0.386, 224, 256),
-  "efficientnet_b1": _scaled(1.0, 1.1, 1e-5, 7_794_184, 0.687, 240, 256),
-  "efficientnet_b2": _scaled(1.1, 1.2, 1e-5, 9_109_994, 1.088, 288, 288),
-  "efficientnet_b3": _scaled(1.2, 1.4, 1e-5, 12_233_232, 1.827, 300, 320),
-  "efficientnet_b4": _scaled(1.4, 1.8, 1e-5, 19_341_616, 4.394, 380, 384),
-  "efficientnet_b5": _scaled(1.6, 2.2, 1e-3, 30_389_784, 10.266, 456, 456),
-  "efficientnet_b6": _scaled(1.8, 2.6, 1e-3, 43_040_704, 19.068, 528, 528),
-  "efficientnet_b7": _scaled(2.0, 3.1, 1e-3, 66_347_960, 37.746, 600, 600),
-  "efficientnet_v2_s": _v2(_V2_S, 21_458_488, 8.366, 384, 384),
-  "efficientnet_v2_m": _v2(_V2_M, 54_139_356, 24.582, 480, 480),
+  "efficientnet_b0": _scaled(1.0, 1.0, 1e-5, 5_288_548, 224, 256),
+  "efficientnet_b1": _scaled(1.0, 1.1, 1e-5, 7_794_184, 240, 256),
+  "efficientnet_b2": _scaled(1.1, 1.2, 1e-5, 9_109_994, 288, 288),
+  "efficientnet_b3": _scaled(1.2, 1.4, 1e-5, 12_233_232, 300, 320),
+  "efficientnet_b4": _scaled(1.4, 1.8, 1e-5, 19_341_616, 380, 384),
+  "efficientnet_b5": _scaled(1.6, 2.2, 1e-3, 30_389_784, 456, 456),
+  "efficientnet_b6": _scaled(1.8, 2.6, 1e-3, 43_040_704, 528, 528),
+  "efficientnet_b7": _scaled(2.0, 3.1, 1e-3, 66_347_960, 600, 600),
+  "efficientnet_v2_s": _v2(_V2_S, 21_458_488, 384, 384),
+  "efficientnet_v2_m": _v2(_V2_M, 54_139_356, 480, 480),
   "efficientnet_v2_l": _v2(
-    _V2_L, 118_515_272, 56.08, 480, 480, interpolation="bicubic", **_HALVES
+    _V2_L, 118_515_272, 480, 480, interpolation="bicubic", **_HALVES
   ),
 }
 ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
@@ -149,7 +146,8 @@ class Block(nnx.Module):
     """`row` is of the stage; `inputs` and `stride` of this block."""
     conv = functools.partial(inverted.conv_norm, epsilon=epsilon, rngs=rngs)
     curved = functools.partial(conv, activation=jax.nn.silu)
-    inner, steps = inputs * row.expand, []
+    inner = inputs * row.expand
+    steps: list[nnx.Module] = []
     if row.kind == "fused":
       first = row.outputs if row.expand == 1 else inner
       steps.append(curved(inputs, first, row.kernel, stride))
@@ -209,4 +207,18 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(Network, VARIANTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  oracles=ORACLES,
+  paper={
+    "*_v2_*": (
+      "Tan and Le 2021, EfficientNetV2: Smaller Models and Faster Training,"
+      " arXiv:2104.00298"
+    ),
+    "*": (
+      "Tan and Le 2019, EfficientNet: Rethinking Model Scaling for Convolutional"
+      " Neural Networks, arXiv:1905.11946"
+    ),
+  },
+)

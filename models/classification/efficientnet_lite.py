@@ -232,5 +232,13 @@ def _same(side: int, kernel: int, stride: int) -> tuple[int, int]:
 
 # timm ports the same weights.
 FAMILY = Family(
-  Network, VARIANTS, CHECKPOINTS, alike=(("tpu", "timm"),), oracles=ORACLES
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  alike=(("tpu", "timm"),),
+  oracles=ORACLES,
+  paper=(
+    "Tan & Le 2019, EfficientNet: Rethinking Model Scaling for "
+    "Convolutional Neural Networks, arXiv:1905.11946"
+  ),
 )

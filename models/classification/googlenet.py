@@ -22,7 +22,6 @@ SPEC = Spec(
   mean=(0.5, 0.5, 0.5),
   std=(0.5, 0.5, 0.5),
   parameters=6_624_904,
-  gflops=1.498,
   source="torchvision 0.28 models/googlenet.py, IMAGENET1K_V1",
 )
 VARIANTS = {"googlenet": Variant(SPEC)}
@@ -96,4 +95,10 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(x))
 
 
-FAMILY = Family(Network, VARIANTS, ignored=IGNORED, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  ignored=IGNORED,
+  oracles=ORACLES,
+  paper="Szegedy et al. 2015, Going Deeper with Convolutions, arXiv:1409.4842",
+)

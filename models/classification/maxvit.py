@@ -24,7 +24,6 @@ _SPEC = Spec(
   interpolation="bicubic",
   flexible=False,
   parameters=30_919_624,
-  gflops=5.558,
   source="torchvision 0.28 models/maxvit.py, IMAGENET1K_V1",
 )
 VARIANTS = {
@@ -179,4 +178,10 @@ class Network(nnx.Module):
     return self.classifier(self.blocks(self.stem(x)))
 
 
-FAMILY = Family(Network, VARIANTS, ignored=IGNORED, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  ignored=IGNORED,
+  oracles=ORACLES,
+  paper="Tu et al. 2022, MaxViT: Multi-Axis Vision Transformer, arXiv:2204.01697",
+)

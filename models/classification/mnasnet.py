@@ -14,29 +14,27 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import inverted
 from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
+from robust_tfds.models.layers import Step
 from robust_tfds.models.spec import Spec
 from robust_tfds.models.spec import Variant
 
 
-def _variant(
-  width: float, parameters: int, gflops: float, resize_px: int
-) -> Variant:
+def _variant(width: float, parameters: int, resize_px: int) -> Variant:
   spec = Spec(
     resize_px=resize_px,
     parameters=parameters,
-    gflops=gflops,
     source="torchvision 0.28 models/mnasnet.py, IMAGENET1K_V1",
   )
   return Variant(spec, {"width": width})
 
 
 VARIANTS = {
-  "mnasnet0_5": _variant(0.5, 2_218_512, 0.104, 256),
-  "mnasnet0_75": _variant(0.75, 3_170_208, 0.215, 232),
-  "mnasnet1_0": _variant(1.0, 4_383_312, 0.314, 256),
-  "mnasnet1_3": _variant(1.3, 6_282_256, 0.526, 232),
+  "mnasnet0_5": _variant(0.5, 2_218_512, 256),
+  "mnasnet0_75": _variant(0.75, 3_170_208, 232),
+  "mnasnet1_0": _variant(1.0, 4_383_312, 256),
+  "mnasnet1_3": _variant(1.3, 6_282_256, 232),
 }
-ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 # Channels, kernel, stride, expansion, blocks of each stage after the first two
 # convolutions (figure 7 of the paper without excitation).
 _STAGES = (
@@ -47,6 +45,31 @@ _STAGES = (
   (192, 5, 2, 6, 4),
   (320, 3, 1, 6, 1),
 )
+# timm's stage 0 is the last part of torchvision's stem.
+_TIMM = (
+  (r"^conv_stem\.", "layers.0."),
+  (r"^bn1\.", "layers.1."),
+  (r"^blocks\.0\.0\.conv_dw\.", "layers.3."),
+  (r"^blocks\.0\.0\.bn1\.", "layers.4."),
+  (r"^blocks\.0\.0\.conv_pw\.", "layers.6."),
+  (r"^blocks\.0\.0\.bn2\.", "layers.7."),
+  *(
+    (rf"^blocks\.{stage}\.(\d)\.", rf"layers.{stage + 7}.\1.layers.")
+    for stage in range(1, 7)
+  ),
+  (r"\.conv_pw\.", ".0."),
+  (r"\.bn1\.", ".1."),
+  (r"\.conv_dw\.", ".3."),
+  (r"\.bn2\.", ".4."),
+  (r"\.conv_pwl\.", ".6."),
+  (r"\.bn3\.", ".7."),
+  (r"^conv_head\.", "layers.14."),
+  (r"^bn2\.", "layers.15."),
+  (r"^classifier\.", "classifier.1."),
+)
+# torchvision's names are ours.
+CHECKPOINTS: dict[str, Rules] = {"timm": _TIMM}
+ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 
 
 class Block(nnx.Module):
@@ -88,7 +111,7 @@ class Network(nnx.Module):
     """`width` is a factor on all channels but the last 1280."""
     conv = functools.partial(inverted.plain, rngs=rngs)
     stem, inputs = (inverted.round_channels(n * width) for n in (32, 16))
-    steps = [
+    steps: list[Step] = [
       *conv(3, stem, 3, 2),
       layers.relu,
       *conv(stem, stem, 3, groups=stem),
@@ -111,4 +134,13 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.layers(x)))
 
 
-FAMILY = Family(Network, VARIANTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  paper=(
+    "Tan et al. 2019, MnasNet: Platform-Aware Neural Architecture Search for"
+    " Mobile, arXiv:1807.11626"
+  ),
+)

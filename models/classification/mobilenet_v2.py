@@ -10,16 +10,15 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import inverted
 from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
 from robust_tfds.models.spec import Spec
 from robust_tfds.models.spec import Variant
 
 _SPEC = Spec(
   parameters=3_504_872,
-  gflops=0.301,
   source="torchvision 0.28 models/mobilenetv2.py, IMAGENET1K_V1",
 )
 VARIANTS = {"mobilenet_v2": Variant(_SPEC)}
-ORACLES = {"mobilenet_v2": "torchvision:mobilenet_v2"}
 # Table 2: expansion, channels, blocks, stride of the first of them.
 _STAGES = (
   (1, 16, 1, 1),
@@ -30,6 +29,40 @@ _STAGES = (
   (6, 160, 3, 2),
   (6, 320, 1, 1),
 )
+
+
+def _timm_names() -> Rules:
+  """timm counts blocks within stages, torchvision over all of them."""
+  places = [(s, i) for s, row in enumerate(_STAGES) for i in range(row[2])]
+  blocks = [
+    (rf"^blocks\.{stage}\.{i}\.", f"features.{place}.")
+    for place, (stage, i) in enumerate(places, start=1)
+  ]
+  last = len(places) + 1
+  return (
+    # The first block expands nothing.
+    (r"^blocks\.0\.0\.conv_dw\.", "features.1.conv.0.0."),
+    (r"^blocks\.0\.0\.bn1\.", "features.1.conv.0.1."),
+    (r"^blocks\.0\.0\.conv_pw\.", "features.1.conv.1."),
+    (r"^blocks\.0\.0\.bn2\.", "features.1.conv.2."),
+    *blocks,
+    (r"^conv_stem\.", "features.0.0."),
+    (r"^bn1\.", "features.0.1."),
+    (r"^conv_head\.", f"features.{last}.0."),
+    (r"^bn2\.", f"features.{last}.1."),
+    (r"\.conv_pw\.", ".conv.0.0."),
+    (r"\.bn1\.", ".conv.0.1."),
+    (r"\.conv_dw\.", ".conv.1.0."),
+    (r"\.bn2\.", ".conv.1.1."),
+    (r"\.conv_pwl\.", ".conv.2."),
+    (r"\.bn3\.", ".conv.3."),
+    (r"^classifier\.", "classifier.1."),
+  )
+
+
+# torchvision's names are ours.
+CHECKPOINTS: dict[str, Rules] = {"timm": _timm_names()}
+ORACLES = {"mobilenet_v2": "torchvision:mobilenet_v2"}
 
 
 class Block(nnx.Module):
@@ -74,7 +107,8 @@ class Network(nnx.Module):
     curved = functools.partial(
       inverted.conv_norm, activation=jax.nn.relu6, rngs=rngs
     )
-    features, inputs = [curved(3, 32, 3, 2)], 32
+    features: list[nnx.Module] = [curved(3, 32, 3, 2)]
+    inputs = 32
     for expand, outputs, depth, first in _STAGES:
       for i in range(depth):
         stride = 1 if i else first
@@ -90,4 +124,13 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(Network, VARIANTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  paper=(
+    "Sandler et al. 2018, MobileNetV2: Inverted Residuals and Linear"
+    " Bottlenecks, arXiv:1801.04381"
+  ),
+)

@@ -71,18 +71,17 @@ _SMALL = (
 )
 
 
-def _variant(parameters: int, gflops: float, **options: Any) -> Variant:
+def _variant(parameters: int, **options: Any) -> Variant:
   spec = Spec(
     parameters=parameters,
-    gflops=gflops,
     source="torchvision 0.28 models/mobilenetv3.py, IMAGENET1K_V1",
   )
   return Variant(spec, options)
 
 
 VARIANTS = {
-  "mobilenet_v3_large": _variant(5_483_032, 0.217, rows=_LARGE, last=1280),
-  "mobilenet_v3_small": _variant(2_542_856, 0.057, rows=_SMALL, last=1024),
+  "mobilenet_v3_large": _variant(5_483_032, rows=_LARGE, last=1280),
+  "mobilenet_v3_small": _variant(2_542_856, rows=_SMALL, last=1024),
 }
 ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 _conv = functools.partial(inverted.conv_norm, epsilon=1e-3)
@@ -150,4 +149,9 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(Network, VARIANTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  oracles=ORACLES,
+  paper="Howard et al. 2019, Searching for MobileNetV3, arXiv:1905.02244",
+)

@@ -16,6 +16,7 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import inverted
 from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
 from robust_tfds.models.spec import Spec
 from robust_tfds.models.spec import Variant
 
@@ -31,7 +32,6 @@ _SWAG = dataclasses.replace(
 
 def _variant(
   parameters: int,
-  gflops: float,
   depths: tuple[int, ...],
   widths: tuple[int, ...],
   group: int,
@@ -39,7 +39,7 @@ def _variant(
   excites: bool = False,
   spec: Spec = _SPEC,
 ) -> Variant:
-  spec = dataclasses.replace(spec, parameters=parameters, gflops=gflops)
+  spec = dataclasses.replace(spec, parameters=parameters)
   options = {"depths": depths, "widths": widths, "group": group}
   return Variant(spec, {**options, "excites": excites})
 
@@ -48,48 +48,58 @@ _y = functools.partial(_variant, excites=True)
 # Blocks and channels per stage and channels of a group: the models of tables
 # 8 and 9, with channels rounded to whole groups.
 VARIANTS = {
-  "regnet_x_400mf": _variant(
-    5_495_976, 0.414, (1, 2, 7, 12), (32, 64, 160, 400), 16
-  ),
-  "regnet_x_800mf": _variant(
-    7_259_656, 0.8, (1, 3, 7, 5), (64, 128, 288, 672), 16
-  ),
-  "regnet_x_1_6gf": _variant(
-    9_190_136, 1.603, (2, 4, 10, 2), (72, 168, 408, 912), 24
-  ),
+  "regnet_x_400mf": _variant(5_495_976, (1, 2, 7, 12), (32, 64, 160, 400), 16),
+  "regnet_x_800mf": _variant(7_259_656, (1, 3, 7, 5), (64, 128, 288, 672), 16),
+  "regnet_x_1_6gf": _variant(9_190_136, (2, 4, 10, 2), (72, 168, 408, 912), 24),
   "regnet_x_3_2gf": _variant(
-    15_296_552, 3.177, (2, 6, 15, 2), (96, 192, 432, 1008), 48
+    15_296_552, (2, 6, 15, 2), (96, 192, 432, 1008), 48
   ),
   "regnet_x_8gf": _variant(
-    39_572_648, 7.995, (2, 5, 15, 1), (80, 240, 720, 1920), 120
+    39_572_648, (2, 5, 15, 1), (80, 240, 720, 1920), 120
   ),
   "regnet_x_16gf": _variant(
-    54_278_536, 15.941, (2, 6, 13, 1), (256, 512, 896, 2048), 128
+    54_278_536, (2, 6, 13, 1), (256, 512, 896, 2048), 128
   ),
   "regnet_x_32gf": _variant(
-    107_811_560, 31.736, (2, 7, 13, 1), (336, 672, 1344, 2520), 168
+    107_811_560, (2, 7, 13, 1), (336, 672, 1344, 2520), 168
   ),
-  "regnet_y_400mf": _y(4_344_144, 0.402, (1, 3, 6, 6), (48, 104, 208, 440), 8),
-  "regnet_y_800mf": _y(6_432_512, 0.834, (1, 3, 8, 2), (64, 144, 320, 784), 16),
-  "regnet_y_1_6gf": _y(
-    11_202_430, 1.612, (2, 6, 17, 2), (48, 120, 336, 888), 24
-  ),
-  "regnet_y_3_2gf": _y(
-    19_436_338, 3.176, (2, 5, 13, 1), (72, 216, 576, 1512), 24
-  ),
-  "regnet_y_8gf": _y(
-    39_381_472, 8.473, (2, 4, 10, 1), (224, 448, 896, 2016), 56
-  ),
-  "regnet_y_16gf": _y(
-    83_590_140, 15.912, (2, 4, 11, 1), (224, 448, 1232, 3024), 112
-  ),
-  "regnet_y_32gf": _y(
-    145_046_770, 32.28, (2, 5, 12, 1), (232, 696, 1392, 3712), 232
-  ),
+  "regnet_y_400mf": _y(4_344_144, (1, 3, 6, 6), (48, 104, 208, 440), 8),
+  "regnet_y_800mf": _y(6_432_512, (1, 3, 8, 2), (64, 144, 320, 784), 16),
+  "regnet_y_1_6gf": _y(11_202_430, (2, 6, 17, 2), (48, 120, 336, 888), 24),
+  "regnet_y_3_2gf": _y(19_436_338, (2, 5, 13, 1), (72, 216, 576, 1512), 24),
+  "regnet_y_8gf": _y(39_381_472, (2, 4, 10, 1), (224, 448, 896, 2016), 56),
+  "regnet_y_16gf": _y(83_590_140, (2, 4, 11, 1), (224, 448, 1232, 3024), 112),
+  "regnet_y_32gf": _y(145_046_770, (2, 5, 12, 1), (232, 696, 1392, 3712), 232),
   "regnet_y_128gf": _y(
-    644_812_894, 374.57, (2, 7, 17, 1), (528, 1056, 2904, 7392), 264, spec=_SWAG
+    644_812_894, (2, 7, 17, 1), (528, 1056, 2904, 7392), 264, spec=_SWAG
   ),
 }
+
+
+def _timm_names() -> Rules:
+  """timm counts the blocks of a stage from 1, torchvision from 0."""
+  longest = max(max(v.options["depths"]) for v in VARIANTS.values())
+  blocks = [
+    (rf"^s(\d)\.b{i + 1}\.", rf"trunk_output.block\1.block\1-{i}.")
+    for i in range(longest)
+  ]
+  return (
+    *blocks,
+    (r"^stem\.conv\.", "stem.0."),
+    (r"^stem\.bn\.", "stem.1."),
+    (r"\.conv1\.", ".f.a."),
+    (r"\.conv2\.", ".f.b."),
+    (r"\.conv3\.", ".f.c."),
+    (r"\.se\.", ".f.se."),
+    (r"\.downsample\.", ".proj."),
+    (r"\.conv\.", ".0."),
+    (r"\.bn\.", ".1."),
+    (r"^head\.fc\.", "fc."),
+  )
+
+
+# torchvision's names are ours.
+CHECKPOINTS: dict[str, Rules] = {"timm": _timm_names()}
 ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 _STEM = 32
 
@@ -166,4 +176,12 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(self.trunk_output(self.stem(x))))
 
 
-FAMILY = Family(Network, VARIANTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  paper=(
+    "Radosavovic et al. 2020, Designing Network Design Spaces, arXiv:2003.13678"
+  ),
+)

@@ -19,12 +19,11 @@ from robust_tfds.models.spec import Variant
 
 
 def _variant(
-  parameters: int, gflops: float, resize_px: int, widths: tuple[int, ...]
+  parameters: int, resize_px: int, widths: tuple[int, ...]
 ) -> Variant:
   spec = Spec(
     resize_px=resize_px,
     parameters=parameters,
-    gflops=gflops,
     source="torchvision 0.28 models/shufflenetv2.py, IMAGENET1K_V1",
   )
   return Variant(spec, {"widths": widths})
@@ -32,10 +31,10 @@ def _variant(
 
 # Table 5 of the paper: channels of the stages and of the last convolution.
 VARIANTS = {
-  "shufflenet_v2_x0_5": _variant(1_366_792, 0.04, 256, (48, 96, 192, 1024)),
-  "shufflenet_v2_x1_0": _variant(2_278_604, 0.145, 256, (116, 232, 464, 1024)),
-  "shufflenet_v2_x1_5": _variant(3_503_624, 0.296, 232, (176, 352, 704, 1024)),
-  "shufflenet_v2_x2_0": _variant(7_393_996, 0.583, 232, (244, 488, 976, 2048)),
+  "shufflenet_v2_x0_5": _variant(1_366_792, 256, (48, 96, 192, 1024)),
+  "shufflenet_v2_x1_0": _variant(2_278_604, 256, (116, 232, 464, 1024)),
+  "shufflenet_v2_x1_5": _variant(3_503_624, 232, (176, 352, 704, 1024)),
+  "shufflenet_v2_x2_0": _variant(7_393_996, 232, (244, 488, 976, 2048)),
 }
 ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 _STEM = 24
@@ -115,4 +114,12 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(x))
 
 
-FAMILY = Family(Network, VARIANTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  oracles=ORACLES,
+  paper=(
+    "Ma et al. 2018, ShuffleNet V2: Practical Guidelines for Efficient CNN"
+    " Architecture Design, arXiv:1807.11164"
+  ),
+)

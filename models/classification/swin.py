@@ -1,13 +1,19 @@
 """Swin transformers and Swin V2 (Liu et al., arXiv:2103.14030, 2111.09883).
 
-torchvision's networks and weights. Maps whose sides are no multiples of the
-window are padded with zeros for attention, so that any size is taken.
+`swin_t` and its like are torchvision's; `swin_tiny_patch4_window7_224` and its
+like timm's, whose weights are the authors'. The networks are the same but for
+the preprocessing. Maps whose sides are no multiples of the window are padded
+with zeros for attention, so that any size is taken.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
+from collections.abc import Mapping
+from typing import Any
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -17,43 +23,106 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import windows
 from robust_tfds.models.family import Family
+from robust_tfds.models.family import Rules
 from robust_tfds.models.spec import Spec
 from robust_tfds.models.spec import Variant
 
+_TORCHVISION = Spec(
+  interpolation="bicubic",
+  source="torchvision 0.28 models/swin_transformer.py, IMAGENET1K_V1",
+)
+_TIMM = Spec(
+  resize_px=248,  # 224 / 0.9
+  interpolation="bicubic",
+  weights="timm",
+  source="timm 1.0.31 swin_transformer.py",
+)
+_SHALLOW, _DEEP = (2, 2, 6, 2), (2, 2, 18, 2)  # blocks per stage
+
 
 def _variant(
+  spec: Spec,
   parameters: int,
-  gflops: float,
-  resize_px: int,
   width: int,
   depths: tuple[int, ...],
+  window: int = 7,
   *,
   second: bool = False,
+  **facts: Any,
 ) -> Variant:
-  spec = Spec(
-    input_px=256 if second else 224,
-    resize_px=resize_px,
-    interpolation="bicubic",
-    parameters=parameters,
-    gflops=gflops,
-    source="torchvision 0.28 models/swin_transformer.py, IMAGENET1K_V1",
-  )
-  options = {"width": width, "depths": depths, "second": second}
-  return Variant(spec, {**options, "window": 8 if second else 7})
+  spec = dataclasses.replace(spec, parameters=parameters, **facts)
+  options = {"width": width, "depths": depths, "window": window}
+  return Variant(spec, {**options, "second": second})
 
 
-_v2 = functools.partial(_variant, second=True)
+_v1 = functools.partial(_variant, _TORCHVISION)
+_v2 = functools.partial(_v1, window=8, second=True, input_px=256)
+_timm = functools.partial(_variant, _TIMM)
+_384: dict[str, Any] = {"window": 12, "input_px": 384, "resize_px": 384}
 VARIANTS = {
-  "swin_t": _variant(28_288_354, 4.491, 232, 96, (2, 2, 6, 2)),
-  "swin_s": _variant(49_606_258, 8.741, 246, 96, (2, 2, 18, 2)),
-  "swin_b": _variant(87_768_224, 15.431, 238, 128, (2, 2, 18, 2)),
-  "swin_v2_t": _v2(28_351_570, 5.94, 260, 96, (2, 2, 6, 2)),
-  "swin_v2_s": _v2(49_737_442, 11.546, 260, 96, (2, 2, 18, 2)),
-  "swin_v2_b": _v2(87_930_848, 20.325, 272, 128, (2, 2, 18, 2)),
+  "swin_t": _v1(28_288_354, 96, _SHALLOW, resize_px=232),
+  "swin_s": _v1(49_606_258, 96, _DEEP, resize_px=246),
+  "swin_b": _v1(87_768_224, 128, _DEEP, resize_px=238),
+  "swin_v2_t": _v2(28_351_570, 96, _SHALLOW, resize_px=260),
+  "swin_v2_s": _v2(49_737_442, 96, _DEEP, resize_px=260),
+  "swin_v2_b": _v2(87_930_848, 128, _DEEP, resize_px=272),
+  "swin_tiny_patch4_window7_224": _timm(28_288_354, 96, _SHALLOW),
+  "swin_small_patch4_window7_224": _timm(49_606_258, 96, _DEEP),
+  "swin_base_patch4_window7_224": _timm(87_768_224, 128, _DEEP),
+  "swin_large_patch4_window7_224": _timm(196_532_476, 192, _DEEP),
+  "swin_base_patch4_window12_384": _timm(87_903_584, 128, _DEEP, **_384),
+  "swin_large_patch4_window12_384": _timm(196_735_516, 192, _DEEP, **_384),
 }
-# Tables of positions that torch stores; here they are computed.
-IGNORED = (r"\.relative_position_index$", r"\.relative_coords_table$")
-ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
+
+
+def _authors_names(merging: int) -> Rules:
+  """Names of the authors and of timm, but for the head.
+
+  Args:
+    merging: 0 where `layers.1.downsample` merges before stage 1, as in timm; 1
+      where `layers.0.downsample` does, as the authors wrote it.
+  """
+  rules = [(r"^patch_embed\.proj\.", "features.0.0.")]
+  rules.append((r"^patch_embed\.norm\.", "features.0.2."))
+  for stage in range(4):
+    place = 2 * (stage + merging)
+    rules.append((rf"^layers\.{stage}\.downsample\.", f"features.{place}."))
+    rules.append(
+      (rf"^layers\.{stage}\.blocks\.(\d+)\.", rf"features.{2 * stage + 1}.\1.")
+    )
+  return (*rules, (r"\.mlp\.fc1\.", ".mlp.0."), (r"\.mlp\.fc2\.", ".mlp.3."))
+
+
+# torchvision's names are ours.
+CHECKPOINTS: dict[str, Rules] = {
+  "timm": (*_authors_names(0), (r"^head\.fc\.", "head.")),
+  "microsoft": _authors_names(1),
+}
+
+
+def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+  """Swin V2's biases of queries and values as one, with none for keys."""
+  out = {}
+  for name, array in arrays.items():
+    stem, _, last = name.rpartition(".")
+    values = arrays.get(f"{stem}.v_bias")
+    if last == "q_bias" and values is not None:
+      parts = (array, np.zeros_like(array), values)
+      out[f"{stem}.qkv.bias"] = np.concatenate(parts)
+    elif last != "v_bias" or f"{stem}.q_bias" not in arrays:
+      out[name] = array
+  return out
+
+
+# Tables of positions and masks that files hold; here they are computed.
+IGNORED = (
+  r"\.relative_position_index$",
+  r"\.relative_coords_table$",
+  r"\.attn_mask$",
+)
+ORACLES = {
+  name: f"{variant.spec.weights}:{name}" for name, variant in VARIANTS.items()
+}
 _EPSILON = 1e-5  # of every layer norm
 _HEAD = 32  # channels of an attention head
 
@@ -166,7 +235,8 @@ class CosineAttention(Attention):
 
   def _project(self, x: jax.Array) -> jax.Array:
     """Keys have no bias: what stands in its place is not read."""
-    bias = jnp.reshape(self.qkv.bias[...], (3, -1)).at[1].set(0).ravel()
+    bias = cast(nnx.Param, self.qkv.bias)[...]
+    bias = bias.reshape(3, -1).at[1].set(0).ravel()
     return x @ self.qkv.kernel[...].astype(x.dtype) + bias.astype(x.dtype)
 
   def _score(self, query: jax.Array, key: jax.Array) -> jax.Array:
@@ -259,7 +329,7 @@ class Network(nnx.Module):
     """
     embed = layers.conv(3, width, 4, 4, rngs=rngs)
     norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
-    steps = [layers.Stack((embed, layers.identity, norm))]
+    steps: list[nnx.Module] = [layers.Stack((embed, layers.identity, norm))]
     for stage, depth in enumerate(depths):
       if stage:
         steps.append(Merge(width, second, rngs=rngs))
@@ -276,4 +346,21 @@ class Network(nnx.Module):
     return self.head(layers.global_mean(self.norm(self.features(x))))
 
 
-FAMILY = Family(Network, VARIANTS, ignored=IGNORED, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  ignored=IGNORED,
+  regroup=regroup,
+  oracles=ORACLES,
+  paper={
+    "swin*v2*": (
+      "Liu et al. 2022, Swin Transformer V2: Scaling Up Capacity and Resolution,"
+      " arXiv:2111.09883"
+    ),
+    "*": (
+      "Liu et al. 2021, Swin Transformer: Hierarchical Vision Transformer using"
+      " Shifted Windows, arXiv:2103.14030"
+    ),
+  },
+)

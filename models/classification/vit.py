@@ -168,8 +168,9 @@ CHECKPOINTS: dict[str, Rules] = {
     (r"^heads\.head\.", "head."),
   ),
   "timm": (),
-  # The authors' own files too; they call layer scale `gamma_1`.
-  "deit": ((r"\.gamma_([12])$", r".ls\1.gamma"),),
+  "deit": (),
+  # The authors' own files, which call layer scale `gamma_1`.
+  "deit 3": ((r"\.gamma_([12])$", r".ls\1.gamma"),),
   "hf": (
     (r"^(?:vit|deit)\.", ""),
     *HF_EMBEDDINGS,
@@ -371,7 +372,14 @@ FAMILY = Family(
   # timm ported the checkpoints of big_vision.
   alike=(("timm", "big_vision"),),
   oracles=ORACLES,
-  paper=(
-    "Dosovitskiy et al. 2021, An Image is Worth 16x16 Words, arXiv:2010.11929"
-  ),
+  paper={
+    "deit3_*": "Touvron et al. 2022, DeiT III: Revenge of the ViT, arXiv:2204.07118",
+    "deit_*": (
+      "Touvron et al. 2021, Training data-efficient image transformers &"
+      " distillation through attention, arXiv:2012.12877"
+    ),
+    "*": (
+      "Dosovitskiy et al. 2021, An Image is Worth 16x16 Words, arXiv:2010.11929"
+    ),
+  },
 )

@@ -5,11 +5,15 @@ For attention inside windows: Swin (arXiv:2103.14030), MaxViT (2204.01697).
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import jax
 import numpy as np
 
+Map = TypeVar("Map", jax.Array, np.ndarray)
 
-def part(x: jax.Array, size: int) -> jax.Array:
+
+def part(x: Map, size: int) -> Map:
   """`[B, H, W, C]` -> `[B, windows, size * size, C]`, both row by row.
 
   Args:

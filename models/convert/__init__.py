@@ -29,6 +29,8 @@ def load(
   checkpoint: str | os.PathLike[str],
   *,
   num_classes: int | None = None,
+  input_px: int | None = None,
+  head: str | os.PathLike[str] | None = None,
 ) -> Variables:
   """Variables of a model from a checkpoint.
 
@@ -39,6 +41,11 @@ def load(
       `timm:name.tag`, `torchvision:Weights.NAME`, `package:module[:file]`.
     num_classes: number of logits of the checkpoint, or of its classes of
       objects; the published one if None.
+    input_px: side of the pictures that the model is to take, where its
+      variables depend on it (transformers); the published one if None.
+      Positions of another side are interpolated, which is warned of.
+    head: a second checkpoint, of a head that is published by itself (DINOv2's)
+      or made of texts (CLIP's).
 
   Returns:
     Nested dict of float32 numpy arrays, for the model's `apply`.
@@ -56,6 +63,8 @@ def load(
   """
   from robust_tfds.models.convert import match
 
-  loaded = match.load(name, checkpoint, num_classes=num_classes)
+  loaded = match.load(
+    name, checkpoint, num_classes=num_classes, input_px=input_px, head=head
+  )
   match.warn(name, loaded)
   return loaded.variables

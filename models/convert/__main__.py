@@ -31,16 +31,29 @@ def main(arguments: list[str] | None = None) -> int:
   )
   parser.add_argument("out", help="the npz to write")
   parser.add_argument("--num_classes", type=int, default=None)
+  parser.add_argument("--input_px", type=int, default=None)
+  parser.add_argument(
+    "--head", default=None, help="a second checkpoint, of the head alone"
+  )
   options = parser.parse_args(arguments)
   try:
     out = paths.of(options.out)
     located = sources.locate(options.checkpoint)
-    loaded = match.load(options.name, located, num_classes=options.num_classes)
+    head = sources.locate(options.head) if options.head else None
+    loaded = match.load(
+      options.name,
+      located,
+      num_classes=options.num_classes,
+      input_px=options.input_px,
+      head=head,
+    )
     match.warn(options.name, loaded)
     base, _ = catalogue.split(options.name)
     model = catalogue.network(base, options.num_classes)
     digest = report.write_npz(loaded.variables, out)
-    summary = report.write_report(model, located, loaded, digest, out)
+    summary = report.write_report(
+      model, located, loaded, digest, out, head=head
+    )
   except (errors.UserError, OSError) as error:
     print(f"models.convert: {error}", file=sys.stderr)
     return 1

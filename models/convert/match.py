@@ -28,6 +28,7 @@ from robust_tfds.models.convert import sources
 from robust_tfds.models.convert.formats import Arrays
 from robust_tfds.models.family import Rules
 from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.spec import Spec
 from robust_tfds.models.variables import Path
 from robust_tfds.models.variables import Variables
 
@@ -114,6 +115,8 @@ def load(
   checkpoint: str | os.PathLike[str] | sources.Located,
   *,
   num_classes: int | None = None,
+  input_px: int | None = None,
+  head: str | os.PathLike[str] | sources.Located | None = None,
   weights: str = "",
 ) -> Loaded:
   """`models.convert.load` with the account of where each array went.
@@ -122,6 +125,8 @@ def load(
     name: one of `models.names()`.
     checkpoint: as `models.convert.load`, or already located.
     num_classes: as `models.convert.load`.
+    input_px: as `models.convert.load`.
+    head: as `models.convert.load`, or already located.
     weights: the family of preprocessing that the user says it is of, where
       names fit several; empty: nothing is said.
   """
@@ -130,10 +135,13 @@ def load(
     raise errors.UserError(
       f"{base} brings its own variables: use its init, not a checkpoint."
     )
-  model = catalogue.network(base, num_classes)
+  model = _of_side(catalogue.network(base, num_classes), input_px)
   enhancements.wrap(model, *enhancing)  # refuses what does not suit it
   located = sources.locate(checkpoint)
-  loaded = match_arrays(model, formats.read(located.path), located.name)
+  arrays = formats.read(located.path)
+  if head is not None:
+    arrays = _with_head(arrays, located.name, sources.locate(head))
+  loaded = match_arrays(model, arrays, located.name)
   verdict = preprocessing.judge(
     model, located.name, loaded.labels, located.said(), weights
   )
@@ -143,6 +151,39 @@ def load(
     doubt=verdict.doubt,
     said_by=verdict.origin,
   )
+
+
+def _with_head(arrays: Arrays, origin: str, head: sources.Located) -> Arrays:
+  """The arrays of two files.
+
+  Raises:
+    UserError: both have one of the same name.
+  """
+  more = formats.read(head.path)
+  twice = sorted(arrays.keys() & more.keys())
+  if twice:
+    raise errors.UserError(
+      f"{head.name} has {twice[0]} as {origin} has ({len(twice)} names of both)."
+      " Give the head alone in the second file."
+    )
+  return {**arrays, **more}
+
+
+def _of_side(model: NetworkModel, input_px: int | None) -> NetworkModel:
+  """A model whose pictures have another side.
+
+  Raises:
+    UserError: its network does not depend on the side.
+  """
+  if input_px is None or input_px == model.spec.fixed_px:
+    return model
+  if not isinstance(model.spec, Spec) or not model.family.sized:
+    raise errors.UserError(
+      f"Got input_px={input_px} for {model.name}, whose variables are the same"
+      " at every side of its pictures. Leave it out."
+    )
+  resize_px = max(input_px, model.spec.resize_px)
+  return model.with_fields({"input_px": input_px, "resize_px": resize_px})
 
 
 def warn(name: str, loaded: Loaded) -> None:
@@ -402,7 +443,8 @@ def _to_layout(array: np.ndarray, path: Path, matched: _Matched) -> np.ndarray:
   array = array.reshape(matched.file_shape(path))
   if not matched.in_our_layout and path[-1] == "kernel":
     array = np.moveaxis(array, (0, 1), (-1, -2))
-  return np.ascontiguousarray(array, np.float32)
+  # `ascontiguousarray` alone would give a single number an axis.
+  return np.ascontiguousarray(array, np.float32).reshape(array.shape)
 
 
 def _rename(rules: Rules, name: str) -> str:

@@ -16,6 +16,7 @@ what the model's spec says. Else there is a doubt: a sentence.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -41,6 +42,7 @@ FIELDS = (
   "mean",
   "std",
 )
+_SIDES = ("input_px", "resize", "resize_px", "crop_fraction")
 _BY_FRACTION = ("fraction", "centre_fraction")
 _SHOWN = 3  # ways of preprocessing that a doubt shows
 
@@ -141,7 +143,10 @@ def _of_said(model: NetworkModel, said: Said) -> Verdict:
       said.origin,
     )
   side = fields.get("input_px", spec.input_px)
-  if spec.fixed_px is not None and side != spec.fixed_px:
+  asked = spec.fixed_px != model.variant.spec.fixed_px
+  if asked:  # of a user: positions are interpolated, other pixels stay
+    fields = {k: v for k, v in fields.items() if k not in _SIDES}
+  elif spec.fixed_px is not None and side != spec.fixed_px:
     return Verdict(
       {},
       f"{said.origin} says pictures of {side} px, {model.name} takes"
@@ -178,6 +183,7 @@ def _ways(
   """Family of preprocessing -> its ways -> an example of each."""
   ours, own = model.spec.weights, prepared(model.spec)
   alike = {x for group in model.family.alike if ours in group for x in group}
+  alike.discard(ours)
   same = set(_same_network(model))
   ways: dict[str, dict[Prepared, str]] = {}
   for label in labels:
@@ -246,11 +252,11 @@ def _several(
   """The doubt where names fit several ways of preprocessing."""
   ours = model.spec.weights
   ordered = sorted(ways, key=lambda label: label != ours)
+  firsts = [list(ways[label].items())[:1] for label in ordered]
+  listed = [*firsts, *(ways[label].items() for label in ordered)]
   every: dict[Prepared, str] = {}
-  for label in ordered:  # one of each first
-    every |= dict(list(ways[label].items())[:1])
-  for label in ordered:
-    every |= ways[label]
+  for way, name in itertools.chain.from_iterable(listed):
+    every.setdefault(way, name)
   whose = " and ".join(f"{label}'s" for label in ordered)
   return (
     f"{origin}: its arrays have the names of {whose} files, which are prepared in"

@@ -45,6 +45,8 @@ def write_report(
   loaded: match.Loaded,
   digest: str,
   out: epath.Path,
+  *,
+  head: sources.Located | None = None,
 ) -> str:
   """Writes OUT.report.json and returns its summary in words."""
   facts: dict[str, Any] = {
@@ -52,6 +54,7 @@ def write_report(
     "checkpoint": located.path.name,
     "checkpoint_source": located.name,
     "checkpoint_sha256": _sha256(located.path),
+    "head_sha256": _sha256(head.path) if head else None,
     "style": loaded.style,
     "arrays": len(loaded.sources),
     "ignored": list(loaded.ignored),
@@ -60,7 +63,11 @@ def write_report(
     "npz_sha256": digest,
     "spec_fields": dict(loaded.spec_fields),
     "doubt": loaded.doubt,
-    "parity": _parity(model, located.path, loaded),
+    "parity": (
+      "not measured: the head is of another file"
+      if head
+      else _parity(model, located.path, loaded)
+    ),
     "sources": dict(loaded.sources),
   }
   out.with_name(f"{out.name}.report.json").write_text(

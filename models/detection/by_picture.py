@@ -3,7 +3,9 @@
 Each picture is cut from its canvas, so that the function sees it at its own
 size. It answers with a dict of `boxes` `[n, 4]` (x1, y1, x2, y2 in px),
 `scores` `[n]` and `classes` `[n]` in 0..num_classes-1; n may differ from picture
-to picture and be 0. Of more than `spec.detections` the best are taken.
+to picture and be 0. Of more than `spec.detections` the best are taken. Where it
+finds masks, `masks` are `[n, h, w]` (bool, or chances: 0.5 and above is the
+object), or a list of COCO's run lengths (`{"size": [h, w], "counts": text}`).
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from robust_tfds.models.detection.spec import DetectorSpec
 
 # Of a picture -> axes of one detection.
 _EACH: dict[str, tuple[int, ...]] = {"boxes": (4,), "scores": (), "classes": ()}
+
+_THRESHOLD = 0.5  # as `masks.paste`
 
 Detections = dict[str, np.ndarray]
 
@@ -41,12 +45,14 @@ def detections(
 
   Returns:
     `boxes` float32 `[B, N, 4]`, `scores` float32 `[B, N]` by decreasing value,
-    `classes` int32 `[B, N]`, `valid` bool `[B, N]`.
+    `classes` int32 `[B, N]`, `valid` bool `[B, N]`; where there are masks,
+    `masks` `[B, N]`, texts: COCO's compressed run lengths, empty where there is
+    no detection.
 
   Raises:
     UserError: canvases or sizes of another shape; arrays that are missing, of
       unequal length, another shape or dtype, not finite, or a class outside of
-      the range.
+      the range; masks of some pictures alone.
   """
   if canvases.ndim != 4 or canvases.shape[-1] != 3:
     raise errors.UserError(
@@ -60,14 +66,22 @@ def detections(
       f"{name} got sizes {sizes.dtype} {list(sizes.shape)}, expected int32"
       f" {[len(canvases), 2]}: the (height, width) of each picture in px."
     )
-  each = [
-    _padded(name, spec, function(np.ascontiguousarray(canvas[:high, :wide])))
-    for canvas, (high, wide) in zip(canvases, sizes)
-  ]
+  each = []
+  for canvas, (high, wide) in zip(canvases, sizes):
+    answer = function(np.ascontiguousarray(canvas[:high, :wide]))
+    each.append(_padded(name, spec, answer, (int(high), int(wide))))
+  with_masks = sum("masks" in arrays for arrays in each)
+  if with_masks not in (0, len(each)):
+    raise errors.UserError(
+      f"{name} gave masks of {with_masks} of {len(each)} pictures, expected them"
+      " of all or of none; of a picture without detections, an empty list."
+    )
   return {key: np.stack([arrays[key] for arrays in each]) for key in each[0]}
 
 
-def _padded(name: str, spec: DetectorSpec, answer: Any) -> Detections:
+def _padded(
+  name: str, spec: DetectorSpec, answer: Any, size: tuple[int, int]
+) -> Detections:
   """The best detections of a picture, as many as the spec says."""
   if not isinstance(answer, Mapping):
     raise errors.UserError(
@@ -96,12 +110,69 @@ def _padded(name: str, spec: DetectorSpec, answer: Any) -> Detections:
     )
   best = np.argsort(-scores, kind="stable")[: spec.detections]
   spare = spec.detections - len(best)
-  return {
+  padded = {
     "boxes": np.pad(boxes[best], ((0, spare), (0, 0))),
     "scores": np.pad(scores[best], (0, spare)),
     "classes": np.pad(classes[best], (0, spare)).astype(np.int32),
     "valid": np.arange(spec.detections) < len(best),
   }
+  if "masks" in answer:
+    texts = _texts(name, answer["masks"], len(scores), best, size)
+    padded["masks"] = np.array([*texts, *[""] * spare], np.object_)
+  return padded
+
+
+def _texts(
+  name: str, masks: Any, count: int, best: np.ndarray, size: tuple[int, int]
+) -> list[str]:
+  """The best masks of a picture as compressed run lengths.
+
+  Args:
+    name: of the model, for errors.
+    masks: see the top.
+    count: of detections.
+    best: places of those that are taken.
+    size: (height, width) of the picture.
+  """
+  from robust_tfds.datasets import rle  # loads TFDS
+
+  if not count and not len(masks):
+    return []
+  if len(masks) and isinstance(masks[0], Mapping):
+    return _given_texts(name, [masks[i] for i in best], size)
+  array = np.asarray(masks)
+  if array.shape != (count, *size) or array.dtype.kind not in "biuf":
+    raise errors.UserError(
+      f"{name} gave masks of {array.dtype} {list(array.shape)} for a picture,"
+      f" expected real numbers {[count, *size]}: a mask of the whole picture for"
+      " each box."
+    )
+  return [rle.encode(array[i] >= _THRESHOLD).counts for i in best]
+
+
+def _given_texts(
+  name: str, masks: list[Mapping[str, Any]], size: tuple[int, int]
+) -> list[str]:
+  """The texts of masks that are run lengths already."""
+  from robust_tfds.datasets import rle
+
+  texts = []
+  for mask in masks:
+    counts = mask.get("counts")
+    text = counts.decode("ascii") if isinstance(counts, bytes) else counts
+    if not isinstance(text, str) or list(mask.get("size", ())) != list(size):
+      raise errors.UserError(
+        f"{name} gave a mask of size {mask.get('size')} with counts of type"
+        f" {type(counts).__name__}, expected size {list(size)}, the picture's,"
+        " and compressed counts (text)."
+      )
+    texts.append(text)
+  fault = rle.first_broken(texts, [size] * len(texts))
+  if fault:
+    raise errors.UserError(
+      f"{name} gave mask {fault[0]} that is none: {fault[1]}"
+    )
+  return texts
 
 
 def _of_picture(

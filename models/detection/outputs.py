@@ -27,11 +27,12 @@ def of_boxes(
   Args:
     name: of the model, for errors.
     answer: `boxes` `[n, 4]` (x1, y1, x2, y2 in px), `scores` `[n]`, `labels`
-      `[n]`.
+      `[n]`; and perhaps `masks` `[n, 1, h, w]`, chances.
     known: label id -> class, see `label_ids.classes`.
 
   Returns:
-    `boxes`, `scores` and `classes`; ids of no class are left out.
+    `boxes`, `scores`, `classes` and perhaps `masks` `[n, h, w]`; ids of no
+    class are left out.
 
   Raises:
     UserError: an array is missing, or a label id is not known.
@@ -44,11 +45,14 @@ def of_boxes(
     )
   classes = label_ids.of_ids(name, answer["labels"], known)
   there = classes >= 0
-  return {
+  detections = {
     "boxes": answer["boxes"][there],
     "scores": answer["scores"][there],
     "classes": classes[there],
   }
+  if "masks" in answer:
+    detections["masks"] = answer["masks"][there, 0]
+  return detections
 
 
 def of_queries(

@@ -39,13 +39,9 @@ def function(
     uint8 `[h, w, 3]` -> `boxes`, `scores`, `classes`.
 
   Raises:
-    UserError: `labels` are none, or the module is in train mode.
+    UserError: `labels` are none.
   """
   known = label_ids.classes(name, spec, labels)
-  if net.training:
-    raise errors.UserError(
-      f"{name} is in train mode. Call `net.eval()` before you wrap it."
-    )
   if "pixel_values" in inspect.signature(net.forward).parameters:
     return lambda picture: _of_transformers(net, spec, name, known, picture)
   return lambda picture: _of_torchvision(net, name, known, picture)
@@ -54,7 +50,7 @@ def function(
 def _of_torchvision(
   net: Any, name: str, known: dict[int, int], picture: np.ndarray
 ) -> outputs.Detections:
-  pixels = np.float32(picture.transpose(2, 0, 1)) / np.float32(255)
+  pixels = picture.transpose(2, 0, 1).astype(np.float32) / np.float32(255)
   answer = _call(net, lambda tensor: net([tensor]), pixels)
   listed = isinstance(answer, (list, tuple)) and len(answer) == 1
   if not listed or not isinstance(answer[0], Mapping):

@@ -49,6 +49,26 @@ class ModelTest(parameterized.TestCase):
       rtol=1e-6,
     )
 
+  def test_with_fields(self):
+    fields = {"mean": (0.1, 0.2, 0.3), "interpolation": "bicubic"}
+    model = models.get("digits_linear+clahe").with_fields(fields)
+    for spec in (model.spec, model.model.spec):
+      self.assertEqual(spec.mean, (0.1, 0.2, 0.3))
+      self.assertEqual(spec.interpolation, "bicubic")
+    self.assertEndsWith(model.spec.source, " + clahe")
+    with self.assertRaisesRegex(ValueError, "field of a Spec 'men'"):
+      model.with_fields({"men": 3})
+
+  def test_a_function_of_bytes_prepares_them_itself(self):
+    spec = self.model.spec
+    host = adapters.get("on_host")
+    mine = host(lambda x: x, spec, preprocessed=True)
+    self.assertEqual(mine.with_fields({"scale": 1}).spec.scale, 1)
+    mine = host(lambda x: x, spec)
+    with self.assertRaisesRegex(ValueError, "spec.scale would change nothing"):
+      mine.with_fields({"scale": 1})
+    self.assertEqual(mine.with_fields({"resize": "squash"}).name, "on_host")
+
   def test_jit_and_batch_size_do_not_matter(self):
     whole = self.model.apply(self.variables, self.images)
     self.assertEqual(whole.dtype, jnp.float32)

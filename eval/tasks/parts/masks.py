@@ -21,10 +21,14 @@ def texts(
   interpreter.
 
   Args:
-    outputs: see `run_lengths`.
+    outputs: see `run_lengths`; or `masks` `[B, N]` that are texts already, of
+      detectors on the host (`models.detection.by_picture`).
     rows: of the pictures.
     sizes: int `[B, 2]`, (height, width) of every picture of the batch.
   """
+  if outputs["masks"].dtype == np.object_:
+    there = outputs["classes"] >= 0
+    return [" ".join(outputs["masks"][i][there[i]]) for i in rows]
   with concurrent.futures.ThreadPoolExecutor() as pool:
     return list(pool.map(lambda i: run_lengths(outputs, i, sizes[i]), rows))
 

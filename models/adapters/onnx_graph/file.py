@@ -78,7 +78,7 @@ class Tensor:
     if length != size or offset < 0 or room < size:
       raise self._wrong(min(length, room), shape, dtype)
     array = np.empty(shape, dtype)
-    with paths.opened(self.place) as file:  # type: ignore[arg-type]
+    with open(self.place, "rb") as file:  # type: ignore[arg-type]
       file.seek(offset)
       file.readinto(array.reshape(-1).view(np.uint8))
     return array

@@ -7,6 +7,8 @@ kept whole (attention, norms, rolls, ...), the rest is taken apart by torch.
 from __future__ import annotations
 
 import contextlib
+import io
+import logging
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -56,7 +58,7 @@ def export(
   dynamic = ({0: torch.export.Dim("rows")},)
   called = net if output is None else _single(net, output)
   reasons = []
-  with _plain_attention():
+  with _plain_attention(), _quiet():
     # Strict reads the bytecode: slower, and right where Python has side effects.
     for strict in (False, True):
       try:
@@ -114,6 +116,19 @@ def _plain_attention() -> Iterator[None]:
     yield
   finally:
     torch.backends.mha.set_fastpath_enabled(before)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+  """Without the pages that torch prints of what it cannot export."""
+  words = io.StringIO()
+  level = logging.root.manager.disable
+  logging.disable(logging.ERROR)
+  try:
+    with contextlib.redirect_stdout(words), contextlib.redirect_stderr(words):
+      yield
+  finally:
+    logging.disable(level)
 
 
 def read(

@@ -45,7 +45,7 @@ def check(net: Any) -> None:
   if not isinstance(net, torch.nn.Module):
     what = f"the class {net.__name__}" if isinstance(net, type) else type(net)
     advice = (
-      ": call it first"
+      ": build it first"
       if isinstance(net, type)
       else '. A function is taken by adapters.get("on_host")'
     )

@@ -85,7 +85,7 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
   if not said["do_resize"]:
     raise values.refusal(origin, "do_resize", False, "pictures to be resized")
   resample = said["resample"]
-  if resample not in _RESAMPLES:
+  if not isinstance(resample, int) or resample not in _RESAMPLES:
     raise values.refusal(
       origin, "resample", resample, "2 (bilinear) or 3 (bicubic)"
     )

@@ -47,7 +47,7 @@ COLUMNS = (
   "source",
 )
 # `resnet50-0676ba61.pth`: the first digits of the file's sha256.
-_DIGITS = re.compile(r"-([0-9a-f]{8})\.\w+$")
+_DIGITS = re.compile(r"-([0-9a-f]{8,64})\.\w+$")
 _WHOLE = ("input_px", "resize_px")
 _REAL = ("crop_fraction", "scale")
 _WORDS = ("resize", "interpolation", "channel_order")
@@ -64,7 +64,8 @@ class Known:
     models: models of the catalogue whose variables it can be.
     where: address of the file, or of the page that holds it; of a package its
       version and the file in it.
-    sha256: of the file: 64 digits, or the first 8, or empty where none is known.
+    sha256: of the file: 64 digits, or those in its name (8 or 10), or empty where
+      none is known.
     licence: as its source says; empty where it says nothing.
     trained_on: data sets in order, e.g. `imagenet21k, imagenet1k`; empty where
       its source does not say.
@@ -134,7 +135,7 @@ def of_file(path: epath.Path) -> Known | None:
     OSError: it cannot be read.
   """
   match = _DIGITS.search(path.name)
-  row = _by_digits().get(match[1]) if match else None
+  row = _by_digits().get(match[1][:8]) if match else None
   if row is None or not paths.is_file(path):
     return None
   return row if is_of(row, path) else None

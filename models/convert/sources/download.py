@@ -49,11 +49,19 @@ _STRIPPED = ("authorization", "cookie")
 def shown(address: str) -> str:
   """An address without user, password, query and fragment.
 
+  Of one that cannot be parted nothing is shown: a password may stand anywhere.
+
   >>> shown("https://me:secret@host.org/a/b.npz?token=1#sha256=2")
   'https://host.org/a/b.npz'
   """
-  parts = urllib.parse.urlsplit(address)
-  host = parts.netloc.rpartition("@")[2]
+  try:
+    parts = urllib.parse.urlsplit(address)
+    port = f":{parts.port}" if parts.port else ""
+  except ValueError:
+    return "an address that is none"
+  if "@" in parts.path:
+    return f"{parts.scheme}://{parts.hostname}{port}/..."
+  host = f"{parts.hostname or ''}{port}"
   return urllib.parse.urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 

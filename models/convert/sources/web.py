@@ -49,10 +49,17 @@ def parse(text: str) -> Address:
   """
   try:
     address, fragment = urllib.parse.urldefrag(text)
-    download.check(address)
-    path = urllib.parse.unquote(urllib.parse.urlsplit(address).path)
-  except ValueError as e:
-    raise errors.UserError(f"Got an address that is none: {e}.") from e
+    parts = urllib.parse.urlsplit(address)
+    readable = parts.port != 0
+  except ValueError:
+    readable = False
+  if not readable:
+    raise errors.UserError(
+      "Got an address that is none, expected https://HOST/.../FILE#sha256=... In"
+      " a user's name or password write / as %2F, # as %23 and @ as %40."
+    )
+  download.check(address)
+  path = urllib.parse.unquote(parts.path)
   match = _FRAGMENT.fullmatch(fragment)
   if match is None or len(match[1]) != _DIGITS:
     raise errors.UserError(

@@ -64,6 +64,18 @@ class HostPredictorTest(absltest.TestCase):
   def _put(self, array):
     return devices.put_batch(array, self.mesh)
 
+  def test_texts_stay_on_the_host(self):
+    texts = np.array([["22"], [""]], np.object_)
+    model = _Detector()
+    answer = model.apply
+    model.apply = lambda *batch: {**answer(*batch), "masks": texts}
+    images = np.ones((2, 4, 5, 3), np.uint8)
+    sizes = np.array([[4, 5], [3, 2]], np.int32)
+    predictor = on_host.predictor(model, None, self.mesh)
+    got = predictor(self._put(images), _same, self._put(sizes)).fetch()
+    np.testing.assert_array_equal(got["masks"], texts)
+    self.assertEqual(got["scores"].tolist(), [[1], [1]])
+
   def test_logits_of_pictures_sequences_and_clips(self):
     model = _Model()
     predictor = on_host.predictor(model, 2.0, self.mesh)

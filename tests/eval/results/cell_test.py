@@ -1,5 +1,7 @@
 """A cell's rows and its note."""
 
+import dataclasses
+
 import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -49,6 +51,23 @@ class CellTest(parameterized.TestCase):
     condition = conditions.parse(config, kind)
     cell = cells_lib.Cell("m", "d", condition, 3, "f")
     self.assertEqual(cells_lib.Cell.of_note(_note(cell)), cell)
+
+  def test_classes_without_an_output(self):
+    cell = dataclasses.replace(_FOG, without_output=2, random=True)
+    row = cell.row("error", 1, note="few")
+    self.assertEqual(row.note, "few; random model; 2 classes without an output")
+    summary = cells_lib.Summary.of([row]).row("", "mce", 0.5)
+    self.assertEqual(summary.note, "random model; 2 classes without an output")
+    one = dataclasses.replace(_FOG, without_output=1).row("error", 1)
+    self.assertEqual(one.note, "1 class without an output")
+    self.assertEqual(cells_lib.Cell.of_note(_note(cell)), cell)
+
+  def test_a_note_says_nothing_of_outputs_where_all_classes_have_one(self):
+    note = _note(_FOG)
+    self.assertNotIn("without_output", note_lib.dumps(note))
+    lacking = _note(dataclasses.replace(_FOG, without_output=2))
+    self.assertIn('"without_output": 2', note_lib.dumps(lacking))
+    self.assertNotEqual(note.checksum, lacking.checksum)
 
   def test_place(self):
     self.assertEqual(_FOG.place, ("m", "digits_c", "fog_3", "seed7"))

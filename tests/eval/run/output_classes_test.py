@@ -13,6 +13,7 @@ from robust_tfds import datasets
 from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds.conditions import Condition
+from robust_tfds.configs import vid_robust
 from robust_tfds.datasets.sources import imagenet
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import output_classes
@@ -130,10 +131,23 @@ class RunTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, "2 lines, .* 10 outputs"):
       self._plan("0\n1\n")
 
+  def test_frames_have_label_maps(self):
+    (self.folder / "classes.txt").write_text("0\n")
+    config = vid_robust.get_config("digits_linear").unlock()
+    config.data.name = "digits_vid_robust"
+    config.data.geometry = ""
+    config.model.checkpoint = str(self.folder / "weights.npz")
+    with config.ignore_type():
+      config.model.classes = str(self.folder / "classes.txt")
+    with self.assertRaisesRegex(
+      errors.UserError, "set config.data.label_space"
+    ):
+      plan_lib.make(config.lock())
+
   def test_fields_of_the_spec(self):
     plan = self._plan("0\n" + "-\n" * 9, mean=(0.5, 0.5, 0.5), scale=0.25)
-    for model in plan.definitions.values():
-      self.assertEqual(model.spec.mean, (0.5, 0.5, 0.5))
+    for label in plan.models:
+      self.assertEqual(plan.model(label).spec.mean, (0.5, 0.5, 0.5))
     with self.assertRaisesRegex(errors.UserError, "field of a Spec 'frames'"):
       self._plan("0\n" + "-\n" * 9, frames=3)
     self.assertEqual(plan.conditions, [Condition()])

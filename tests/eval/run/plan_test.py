@@ -10,6 +10,7 @@ from robust_tfds import conditions
 from robust_tfds import datasets
 from robust_tfds import errors
 from robust_tfds import models
+from robust_tfds.configs import quickstart_detection
 from robust_tfds.corruptions import spec
 from robust_tfds.eval.run import definitions
 from robust_tfds.eval.run import plan as plan_lib
@@ -231,6 +232,19 @@ class ModelsTest(parameterized.TestCase):
     with config.unlocked():
       config.models.digits_cnn.short_px = 800
     with self.assertRaisesRegex(errors.UserError, "short_px is of detectors"):
+      plan_lib.make(config)
+
+  def test_fields_of_the_spec_win_over_the_files_sides(self):
+    config = quickstart_detection.get_config().unlock()
+    config.model.short_px, config.model.long_px = 64, 96
+    config.model.spec = {"short_px": 48}
+    spec = plan_lib.make(config.lock()).model("tiny_retinanet").spec
+    self.assertEqual((spec.short_px, spec.long_px), (48, 96))
+    with config.unlocked():
+      config.model.spec = {"input_px": 48}
+    with self.assertRaisesRegex(
+      errors.UserError, "spec: Unknown field of a Det"
+    ):
       plan_lib.make(config)
 
 

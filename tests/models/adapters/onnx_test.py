@@ -105,7 +105,7 @@ class OnnxTest(parameterized.TestCase):
   def test_fixed_batch(self, route):
     model = self._adapt(_model(_FIRST), route=route)
     fixed = self._adapt(_model((2, *_FIRST[1:])), route=route)
-    self.assertEqual((model.batch_rows, fixed.batch_rows), (None, 2))
+    self.assertEqual((model.rows, fixed.rows), (None, 2))
     for count in (1, 2, 5):
       images = _images(count, 16, 16, 3)
       np.testing.assert_allclose(

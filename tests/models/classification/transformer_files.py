@@ -74,7 +74,7 @@ def randomised(module) -> dict[str, np.ndarray]:
       new = 1 + new
     elif name.endswith("running_var"):
       new = 1 + np.abs(new)
-    value.copy_(torch.from_numpy(new.astype(np.float32)))
+    value.copy_(torch.from_numpy(np.asarray(new, np.float32)))
   return {n: t.numpy() for n, t in module.state_dict().items()}
 
 

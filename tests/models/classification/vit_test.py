@@ -1,6 +1,5 @@
 """Vision transformers: sizes, and the names of those who publish them."""
 
-import dataclasses
 import re
 import warnings
 
@@ -10,7 +9,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import models
-from robust_tfds.models import catalogue
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
 from tests.models.classification import transformer_files as files
@@ -60,9 +58,17 @@ class PositionsTest(parameterized.TestCase):
     )
     with warnings.catch_warnings(record=True) as caught:
       warnings.simplefilter("always")
-      variables = models.convert.load(_TINY, path)
-    self.assertIn("interpolated", " ".join(str(w.message) for w in caught))
+      variables = models.convert.load(_TINY, path, input_px=160)
+    self.assertIn(
+      "24 x 24 patches were interpolated to 10 x 10",
+      " ".join(str(w.message) for w in caught),
+    )
+    self.assertEqual(variables["pos_embed"].shape, (1, 101, 192))
     np.testing.assert_allclose(variables["pos_embed"], 1, atol=1e-6)
+
+  def test_load_refuses_a_side_that_changes_nothing(self):
+    with self.assertRaisesRegex(ValueError, "the same at every side"):
+      models.convert.load("resnet18", "x.npz", input_px=160)
 
   def test_of_another_network_are_refused(self):
     arrays = checkpoints.as_torch(checkpoints.drawn(_TINY))
@@ -155,9 +161,7 @@ class SourcesTest(parameterized.TestCase):
 
 
 def _of_side(name, side):
-  model = catalogue.network(name)
-  spec = dataclasses.replace(model.spec, input_px=side, resize_px=side)
-  return dataclasses.replace(model, spec=spec)
+  return models.get(name).with_fields({"input_px": side, "resize_px": side})
 
 
 def _ones(path, shape):

@@ -5,6 +5,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import errors
+from robust_tfds.datasets import rle
 from robust_tfds.models import adapters
 from robust_tfds.models.detection.detector import DetectorSpec
 
@@ -21,6 +22,11 @@ def _whole(picture):
     "scores": [0.25, 0.5][:count],
     "classes": [1, 0][:count],
   }
+
+
+def _runs(mask):
+  coded = rle.encode(mask)
+  return {"size": list(coded.size), "counts": coded.counts.encode()}
 
 
 def _model(function=_whole, detections=3):
@@ -46,6 +52,46 @@ class ByPictureTest(parameterized.TestCase):
   def test_the_best_are_taken(self):
     got = _model(detections=1).apply(None, IMAGES, SIZES)
     np.testing.assert_array_equal(got["scores"][:, 0], [0.5, 0.5, 0.5, 0])
+
+  @parameterized.parameters(bool, np.float32, "runs")
+  def test_masks(self, kind):
+    def function(picture):
+      answer = _whole(picture)
+      masks = np.zeros((len(answer["boxes"]), *picture.shape[:2]), bool)
+      masks[:1, 2:, 3:5] = True
+      if kind != "runs":
+        return {**answer, "masks": masks.astype(kind)}
+      return {**answer, "masks": [_runs(mask) for mask in masks]}
+
+    got = _model(function).apply(None, IMAGES, SIZES)["masks"]
+    self.assertEqual(got.shape, (4, 3))
+    self.assertEqual(got[3].tolist(), ["", "", ""])
+    for texts, (high, wide) in zip(got[:3], SIZES[:3].tolist()):
+      first, second = (rle.decode(rle.Mask(t, (high, wide))) for t in texts[:2])
+      self.assertEqual(first.sum(), 0)  # of the better score
+      np.testing.assert_array_equal(
+        np.argwhere(second).min(0).tolist() + [second.sum()],
+        [2, 3, 2 * (high - 2)],
+      )
+
+  @parameterized.parameters(
+    (np.zeros((2, 5, 5)), r"masks of float64 \[2, 5, 5\] .* \[2, 16, 24\]"),
+    ([{"size": [16, 24], "counts": "01"}] * 2, "mask 0 that is none"),
+    ([{"size": [5, 5], "counts": "5"}] * 2, r"expected size \[16, 24\]"),
+    ([{"size": [16, 24], "counts": [384]}] * 2, "compressed counts"),
+  )
+  def test_masks_that_are_none(self, masks, words):
+    model = _model(lambda picture: {**_whole(picture), "masks": masks})
+    with self.assertRaisesRegex(errors.UserError, f"^mine gave.* {words}"):
+      model.apply(None, IMAGES[:1], SIZES[:1])
+
+  def test_masks_of_some_pictures(self):
+    def function(picture):
+      masks = {"masks": []} if picture.shape[0] == 3 else {}
+      return {**_whole(picture), **masks}
+
+    with self.assertRaisesRegex(errors.UserError, "gave masks of 1 of 4 pict"):
+      _model(function).apply(None, IMAGES, SIZES)
 
   @parameterized.parameters(
     ({"classes": [1, 2]}, "^mine gave classes 1..2, expected 0..1"),

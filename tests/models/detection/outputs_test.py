@@ -16,12 +16,13 @@ class OutputsTest(absltest.TestCase):
       "boxes": np.array([[0, 0, 1, 2], [3, 4, 5, 6]], np.float32),
       "scores": np.array([0.5, 0.75], np.float32),
       "labels": np.array([2, 1]),
-      "masks": np.zeros((2, 1, 8, 8)),
+      "masks": np.arange(2.0)[:, None, None, None] + np.zeros((2, 1, 8, 8)),
     }
     got = outputs.of_boxes("mine", answer, {1: 0, 2: -1})
     self.assertEqual(got["boxes"].tolist(), [[3, 4, 5, 6]])
     self.assertEqual(got["scores"].tolist(), [0.75])
     self.assertEqual(got["classes"].tolist(), [0])
+    np.testing.assert_array_equal(got["masks"], np.ones((1, 8, 8)))
     with self.assertRaisesRegex(errors.UserError, "^mine gave the label ids 2"):
       outputs.of_boxes("mine", answer, {1: 0})
     del answer["labels"]

@@ -6,7 +6,6 @@ from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models import adapters
-from robust_tfds.models.detection import torch_module
 from robust_tfds.models.detection.detector import DetectorSpec
 from tests.models.detection import oracles
 
@@ -20,8 +19,7 @@ def _picture(height=80, width=112):
 
 
 def _on_host(net, spec, labels):
-  function = torch_module.function(net, spec, "mine", labels)
-  return adapters.OnHost("mine", spec, function)
+  return adapters.get("torch")(net, spec, name="mine", labels=labels)
 
 
 def _transformers(name):
@@ -134,8 +132,10 @@ class TorchModuleTest(parameterized.TestCase):
     torch, _, net = _transformers("Detr")
     with self.assertRaisesRegex(errors.UserError, "^mine got labels=None"):
       _on_host(net, _SPEC, None)
+    with self.assertRaisesRegex(errors.UserError, "route='traced' out"):
+      adapters.get("torch")(net, _SPEC, labels="coco91", route="traced")
     net.train()
-    with self.assertRaisesRegex(errors.UserError, r"`net.eval\(\)`"):
+    with self.assertRaisesRegex(errors.UserError, r"train mode.*net.eval\(\)"):
       _on_host(net, _SPEC, "coco91")
     plain = torch.nn.Identity().eval()
     with self.assertRaisesRegex(errors.UserError, "expected a list of one dic"):

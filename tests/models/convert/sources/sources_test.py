@@ -1,0 +1,59 @@
+"""Which texts are names of sources and which are paths; checks before a run."""
+
+import os
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds.models.convert import sources
+from tests.models.convert import checkpoints
+
+
+class SourcesTest(checkpoints.Case):
+  def test_paths_stay_paths(self):
+    os.chdir(self.create_tempdir().full_path)
+    for name in ("weights.npz", "odd:name.npz", "hfx:a.npz"):
+      path = self.npz({"a": checkpoints.np.ones(3)}, name)
+      located = sources.locate(str(path))
+      self.assertEqual((str(located.path), located.name), (str(path),) * 2)
+      self.assertEqual(sources.locate(located), located)
+      sources.check(path)
+
+  @parameterized.parameters(
+    ("timm:resnet50", errors.UserError, "expected timm:NAME.TAG"),
+    ("hf:resnet50", errors.UserError, "expected hf:OWNER"),
+    ("https://h.org/a.npz", errors.UserError, "expected #sha256"),
+    ("torchvision:ResNet50", errors.UserError, "Unknown torchvision weights"),
+    ("package:not_there_xyz", errors.UserError, "pip install not_there_xyz"),
+    ("/nowhere/a.npz", FileNotFoundError, "No checkpoint at /nowhere"),
+  )
+  def test_what_is_told_before_a_run_without_the_network(
+    self, text, error, words
+  ):
+    with mock.patch.object(
+      sources.hub.download, "_opened", side_effect=AssertionError
+    ):
+      with self.assertRaisesRegex(error, words):
+        sources.check(text)
+      with self.assertRaisesRegex(error, f"^config.x: .*{words}"):
+        sources.check(text, "config.x")
+
+  def test_a_buckets_address_is_a_path(self):
+    with mock.patch.object(sources.formats, "existing") as existing:
+      sources.check("hf://me/net/a.npz")
+    existing.assert_called_once_with("hf://me/net/a.npz")
+
+  def test_well_formed_names_pass(self):
+    for text in (
+      "timm:resnet50.a1_in1k",
+      "hf:me/net@main",
+      f"https://h.org/a.npz#sha256={'0' * 64}",
+      "torchvision:ResNet50_Weights.IMAGENET1K_V1",
+    ):
+      sources.check(text)
+
+
+if __name__ == "__main__":
+  absltest.main()
