@@ -118,8 +118,10 @@ class RealNetworksTest(parameterized.TestCase):
     net = _NnxNetwork(nnx.Rngs(0))
     images, spec = _images(16), _spec(16, 4)
     adapt = adapters.get("flax_module")
+    net.dropout.deterministic = True
     with self.assertRaisesRegex(ValueError, r"norm .*module.eval\(\)"):
       adapt(net, spec)
+    net.train()
     net.norm.use_running_average = True
     with self.assertRaisesRegex(ValueError, r"dropout .*module.eval\(\)"):
       adapt(net, spec)
