@@ -149,6 +149,21 @@ class LoadTest(checkpoints.Case):
     ):
       self._quiet(place)
 
+  def test_an_architecture_with_the_same_arrays(self):
+    path = self.npz(self.arrays)
+    ours = {"crop_pct": 0.875, "interpolation": "bilinear"}
+    facts = {"architecture": "resnetaa18", "pretrained_cfg": {**_A1, **ours}}
+    (self.folder / "config.json").write_text(json.dumps(facts))
+    with self.assertWarnsRegex(
+      UserWarning, "pretrained_cfg says architecture resnetaa18, which resnet18"
+    ):
+      models.convert.load("resnet18", path)
+    loaded = match.load("resnet18", path, weights="torchvision")
+    self.assertEqual(loaded.doubt, "")
+    facts["architecture"] = "resnet18"
+    (self.folder / "config.json").write_text(json.dumps(facts))
+    self._quiet(path)
+
   def test_known_names_of_our_npz(self):
     self._quiet(self.npz({"/".join(p): a for p, a in self.flat.items()}))
 
