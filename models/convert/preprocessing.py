@@ -286,9 +286,12 @@ def _several(
   for way, name in itertools.chain.from_iterable(listed):
     every.setdefault(way, name)
   whose = " and ".join(f"{label}'s" for label in ordered)
+  differ = f"prepared in {len(every)} ways ({_shown(every)})"
+  if len(every) < 2:
+    differ = "of networks that may differ in what has no arrays"
   return (
-    f"{origin}: its arrays have the names of {whose} files, which are prepared in"
-    f" {len(every)} ways ({_shown(every)}), and nothing says which. Load it by"
+    f"{origin}: its arrays have the names of {whose} files, which are {differ},"
+    " and nothing says which. Load it by"
     " its name (torchvision:WEIGHTS, timm:NAME.TAG), lay its config.json or"
     " preprocessor_config.json beside it, or say it in the config:"
     f" config.model.spec.weights={ours} where {model.name}'s own is right, else"

@@ -60,6 +60,22 @@ class DoubtTest(checkpoints.Case):
   def test_no_doubt_where_names_have_one_preprocessing(self, name):
     self.assertEqual(_judged(name, _arrays(name)), preprocessing.Verdict())
 
+  @parameterized.parameters(
+    ("clip_vit_b_32", ("clip", "openclip")),
+    ("openclip_vit_b_32", ("clip", "openclip")),
+    ("clip_vit_b_32", ("hf",)),
+    ("openclip_vit_b_32", ("hf",)),
+  )
+  def test_clips_names_do_not_say_which_activation(self, name, labels):
+    model = models.get(name)
+    verdict = preprocessing.judge(model, "a.npz", labels, Said())
+    self.assertNotEmpty(verdict.doubt)
+    own = model.spec.weights
+    if own in labels:
+      self.assertRegex(verdict.doubt, "networks that may differ.*which")
+      verdict = preprocessing.judge(model, "a.npz", labels, Said(), own)
+      self.assertEqual(verdict, preprocessing.Verdict())
+
   @parameterized.parameters("resnet18", "vit_tiny_patch16_224")
   def test_our_own_names_are_the_specs(self, name):
     arrays = {
