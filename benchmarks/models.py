@@ -151,7 +151,7 @@ def main(argv: Sequence[str]) -> None:
 
 def _line(name: str, batch: int, rounds: int, with_routes: bool) -> str:
   """Measures one network."""
-  model = models.get(name)
+  model: Any = models.get(name)
   side = model.spec.input_px
   rng = np.random.default_rng(0)
   pixels = rng.standard_normal((batch, side, side, 3), np.float32)

@@ -11,8 +11,9 @@
 
 `my_module:build` returns a model of 200 (of `imagenet64_c` 1000) classes, in the
 order of the sorted wnids, that takes 64 px pictures: models/README.md; or name
-one of the catalogue, with `--config.model.num_classes` and
-`--config.model.checkpoint`.
+one of the catalogue, with `--config.model.checkpoint`, and with
+`--config.model.num_classes` or, of a head of other classes,
+`--config.model.classes=FILE`: a line an output, with its wnid.
 
 The manual dir holds tiny-imagenet-200.zip, as it is or extracted (`imagenet64_c`:
 the validation images of configs/imagenet_c.py). The corruptions run on the

@@ -169,11 +169,16 @@ class NetworkModel(Model):
 
   def with_fields(self, fields: Mapping[str, Any]) -> Self:
     """As `Model.with_fields`; a network made for one side is made for another."""
-    sized = self.family.sized and fields.get("input_px") != self.spec.fixed_px
-    if not sized or "input_px" not in fields or "flexible" in fields:
+    spec, side = self.spec, fields.get("input_px")
+    if (
+      not isinstance(spec, Spec)
+      or not self.family.sized
+      or side in (None, spec.fixed_px)
+      or "flexible" in fields
+    ):
       return super().with_fields(fields)
-    spec = dataclasses.replace(self.spec, flexible=True).with_fields(fields)
-    spec = dataclasses.replace(spec, flexible=False, parameters=None)
+    free = dataclasses.replace(spec, flexible=True).with_fields(fields)
+    spec = dataclasses.replace(free, flexible=False, parameters=None)
     return dataclasses.replace(self, spec=spec)
 
   def init(self, key: jax.Array) -> Variables:

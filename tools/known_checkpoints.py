@@ -81,6 +81,8 @@ _SAME_NETWORK = {
   "swinv2_small_window8_256": "swin_v2_s",
   "swinv2_base_window8_256": "swin_v2_b",
 }
+# timm's names of these are torchvision's, and ours, without rules of a family.
+_PLAIN = ("resnet", "resnext", "wide_resnet", "densenet")
 # Of these torchvision brings pixels from the usual statistics to 0.5 itself
 # (`transform_input`); our networks do not.
 _TRANSFORMS_INPUT = ("googlenet", "inception_v3")
@@ -215,7 +217,8 @@ def _ours(package: str, network: str) -> list[str]:
     and catalogue.family_of(name).oracles[name] == oracle
   ]
   if package == "timm" and network not in _OTHER_NETWORK:
-    named += [_SAME_NETWORK.get(network, network)]
+    same = _SAME_NETWORK.get(network, network)
+    named += [same] if _has_timms_names(same) else []
   elif package == "torchvision":
     named += [network]
   return sorted(
@@ -226,6 +229,14 @@ def _ours(package: str, network: str) -> list[str]:
       for alike in _with_same_network(name)
     }
   )
+
+
+def _has_timms_names(model: str) -> bool:
+  """Whether a model's family says how timm calls its arrays."""
+  if model not in models.names():
+    return False
+  styles = catalogue.family_of(model).checkpoints
+  return model.startswith(_PLAIN) or any(s.startswith("timm") for s in styles)
 
 
 def _takes(model: str, side: str) -> bool:

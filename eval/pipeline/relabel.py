@@ -38,6 +38,15 @@ class Relabelling:
     """Number of classes that no output is."""
     return self.classes - len(set(self.class_of) - {NONE})
 
+  @property
+  def words(self) -> str:
+    """How many outputs and classes belong together, for the screen."""
+    outputs, known = len(self.class_of), self.classes - self.without_output
+    return (
+      f"{known} of {outputs} outputs are classes of the data set;"
+      f" {self.without_output} of its {self.classes} classes have none"
+    )
+
   def logits(self, logits: jax.Array) -> jax.Array:
     """`[..., outputs]` -> `[..., classes]`, -inf where there is no output."""
     output_of = np.full(self.classes, NONE)

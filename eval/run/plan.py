@@ -73,6 +73,12 @@ class Plan:
     """A model of the run, as it is shown pictures."""
     return self.definitions[label].model
 
+  def said(self, label: str) -> list[str]:
+    """What a run prints of a model, in sentences."""
+    outputs = self.outputs.get(label)
+    words = [outputs.relabelling.words] if outputs else []
+    return [*self.definitions[label].said, *words]
+
   @property
   def cells(self) -> list[tuple[str, Condition]]:
     """(label, condition) of every cell, in the order of the table."""

@@ -238,7 +238,7 @@ class Runner:
       loaded[label] = models_lib.load(
         self.plan, label, clean, self.workdir, self.mesh, self.host
       )
-      for words in self.plan.definitions[label].said:
+      for words in self.plan.said(label):
         self._say(f"{label}: {words}")
     truth = hosts.on_first_host(self.host, "truth", self._truth)
     cells = self._cells(loaded, self._chosen)

@@ -7,9 +7,11 @@ on nothing but the input's.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib.util
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -19,11 +21,12 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds.models import adapters
+from robust_tfds.models import agreement
 from robust_tfds.models.adapters import Adapted
+from robust_tfds.models.adapters import FromElsewhere
 from robust_tfds.models.adapters import OnHost
 from robust_tfds.models.adapters.onnx_graph import graph as graph_lib
 from robust_tfds.models.spec import ModelSpec
-from robust_tfds.models.spec import Spec
 
 if TYPE_CHECKING:
   import onnxruntime
@@ -31,8 +34,6 @@ if TYPE_CHECKING:
   from robust_tfds.models.adapters.onnx_graph import file
 
 _ROUTES = ("auto", "traced", "host")
-_TOLERANCE = 1e-5  # of the logits' scale, between the two routes
-_PROBE_ROWS = 2
 
 
 def adapt(
@@ -43,7 +44,7 @@ def adapt(
   route: str = "auto",
   channels_first: bool = True,
   output: str | int | None = None,
-) -> Adapted | OnHost:
+) -> FromElsewhere:
   """Wraps a graph of one input.
 
   Args:
@@ -69,9 +70,9 @@ def adapt(
   from robust_tfds.models.adapters.onnx_graph import file
 
   with adapters.reading_model(path, "an ONNX model") as place:
-    model = _Model(
-      str(path), place, file.read(place), spec, name, channels_first
-    )
+    with _beginning(f"{path}: cannot be read as an ONNX model"):
+      graph = file.read(place)
+    model = _Model(str(path), place, graph, spec, name, channels_first)
     model.check()
     answer = model.output(output)
     if route == "host":
@@ -79,6 +80,15 @@ def adapt(
     if route == "traced":
       return model.traced(answer, "traced: asked for")
     return model.automatic(answer)
+
+
+@contextlib.contextmanager
+def _beginning(words: str) -> Iterator[None]:
+  """Refusals that begin with these words, the path first."""
+  try:
+    yield
+  except errors.UserError as error:
+    raise errors.UserError(f"{words}: {error}") from error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +124,7 @@ class _Model:
         f"{self.path}: has {len(names)} inputs {names}, expected one: a batch of"
         " pictures."
       )
-    shape = _shape(self.spec, self.rows or 1)
+    shape = agreement.batch_shape(self.spec, self.rows or 1)
     if self.channels_first:
       shape = (shape[0], shape[-1], *shape[1:-1])
     taken = self.source.shape
@@ -167,11 +177,12 @@ class _Model:
       raise errors.UserError(
         f"{self.path}: {_not_known(unknown)}: use route='host' (onnxruntime)."
       )
-    program = graph_lib.Program.of(self.graph, output)
+    with _beginning(f"{self.path}: cannot be read as an ONNX model"):
+      program = graph_lib.Program.of(self.graph, output)
     dtype = self.source.dtype
 
     def run(variables: Any, pixels: jax.Array) -> jax.Array:
-      with adapters.in_words(self.path, "an ONNX model that runs in JAX"):
+      with _beginning(self.path):
         return program(variables, pixels.astype(dtype))
 
     return Adapted(
@@ -246,36 +257,9 @@ class _Model:
     if unknown:
       return self.on_host(output, f"host: {_not_known(unknown)}")
     host = self.on_host(output, "")
-    try:
-      model = self.traced(output, "traced")
-      distance = _distance(model, host)
-    except errors.UserError as error:
-      return dataclasses.replace(host, route=f"host: {error}")
-    words = f"{distance:.1e} of the logits' scale beside onnxruntime"
-    if distance <= _TOLERANCE:
-      return dataclasses.replace(model, route=f"traced: {words}")
-    return dataclasses.replace(host, route=f"host: traced it lies {words}")
+    return agreement.choose(lambda: self.traced(output, "traced"), host)
 
 
 def _not_known(operators: tuple[str, ...]) -> str:
   listed = ", ".join(operators)
   return f"JAX does not know the operators {listed} here"
-
-
-def _distance(model: Adapted, host: OnHost) -> float:
-  """Between the logits of both routes, over their scale."""
-  shape = _shape(model.spec, _PROBE_ROWS)
-  pictures = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
-  want = host.apply(None, pictures)
-  got = np.asarray(jax.jit(model.apply)(model.variables, pictures))
-  return float(np.abs(got - want).max() / max(np.abs(want).max(), 1e-30))
-
-
-def _shape(spec: ModelSpec, rows: int) -> tuple[int, ...]:
-  """Of a batch: pictures, or clips."""
-  if not isinstance(spec, Spec):
-    raise errors.UserError(
-      f"An ONNX file got a spec of type {type(spec).__name__}, expected a"
-      " models.spec.Spec or models.video.spec.VideoSpec."
-    )
-  return spec.batch_shape(rows, spec.input_px)

@@ -116,7 +116,7 @@ def adapt(
   if route == "host":
     return low
   try:
-    return _traced(net, host, dtype, answered)
+    return _traced(net, spec, host, dtype, answered)
   except errors.UserError as error:
     if route == "traced":
       raise errors.UserError(
@@ -202,6 +202,7 @@ def _pictures(spec: Spec, count: int) -> np.ndarray:
 
 def _traced(
   net: Any,
+  spec: Spec,
   host: OnHost,
   dtype: str,
   answered: Mapping[int, np.ndarray],
@@ -210,6 +211,7 @@ def _traced(
 
   Args:
     net: the module.
+    spec: its spec.
     host: it on the host.
     dtype: in which matrices are multiplied.
     answered: rows of a batch of the probe -> the module's answer.
@@ -220,10 +222,10 @@ def _traced(
   reason = modules.obstacle(net)
   if reason:
     raise errors.UserError(f"{reason}.")
-  forward = _Forward(host, net)
+  forward = _Forward(net, _shape(spec, host), host.output)
   model = Adapted(
     host.name,
-    host.spec,
+    spec,
     forward,
     variables=forward.variables,
     rows=forward.main.rows,
@@ -234,14 +236,19 @@ def _traced(
   )
   call = jax.jit(model.apply)
   for count, expected in answered.items():
-    got = call(model.variables, _pictures(host.spec, count))
-    _compare(np.asarray(got), expected)
+    try:
+      got = np.asarray(call(model.variables, _pictures(spec, count)))
+    except Exception as error:  # an operator's case that JAX has not
+      raise errors.UserError(
+        f"JAX cannot compute it: {errors.of_user(error)}."
+      ) from error
+    _compare(got, expected)
   return dataclasses.replace(model, function=forward.in_dtype(dtype))
 
 
-def _shape(host: OnHost) -> tuple[int, ...]:
+def _shape(spec: Spec, host: OnHost) -> tuple[int, ...]:
   """Of the batch that a module is exported with."""
-  shape = host.spec.batch_shape(host.rows or _EXPORT_ROWS, host.spec.input_px)
+  shape = spec.batch_shape(host.rows or _EXPORT_ROWS, spec.input_px)
   if host.channels_first:
     return (shape[0], shape[-1], *shape[1:-1])
   return shape
@@ -274,21 +281,20 @@ class _Forward:
   exported when they are first traced.
   """
 
-  def __init__(self, host: OnHost, net: Any, dtype: str = "float32"):
+  def __init__(self, net: Any, shape: tuple[int, ...], output: Output):
     """Exports the program for the spec's pictures.
 
     Args:
-      host: the module on the host, which says how it is called.
       net: the module.
-      dtype: in which matrices are multiplied.
+      shape: of a batch of the spec's pictures, as the module takes it.
+      output: which of its outputs are the logits.
 
     Raises:
       UserError: it cannot be exported, or has unknown operators.
     """
     self._net = net
-    self._output = host.output
-    self._dtype = dtype
-    shape = _shape(host)
+    self._output = output
+    self._dtype = "float32"
     program, weights = self._exported(shape)
     # Of the first program all arrays are variables, of others the weights.
     self.variables = {**weights, **program.constants}
@@ -315,5 +321,7 @@ class _Forward:
     program, weights = export.read(exported)
     if program.unknown():
       names = ", ".join(program.unknown())
-      raise errors.UserError(f"JAX has no {names} here.")
+      raise errors.UserError(
+        f"its operators {names} are not among those that are known in JAX here."
+      )
     return program, weights

@@ -251,4 +251,8 @@ FAMILY = Family(
   sized=True,
   alike=(("clip", "hf"), ("openclip", "hf", "clip")),
   oracles=ORACLES,
+  paper=(
+    "Radford et al. 2021, Learning Transferable Visual Models From Natural"
+    " Language Supervision, arXiv:2103.00020"
+  ),
 )

@@ -138,7 +138,8 @@ VARIANTS = {
   "deit3_huge_patch14_224": _variant(_DEIT, _HUGE, 14, 632_126_440, **_DEIT3),
 }
 # HF's names are of transformers 4; transformers 5 calls some otherwise in
-# memory. Both with q, k and v already joined.
+# memory. Both with q, k and v already joined. HF's layer norms add 1e-12 in place
+# of the authors' 1e-6, which is what these weights were trained with.
 HF_BLOCKS: Rules = (
   (r"\.layernorm_before\.", ".norm1."),
   (r"\.layernorm_after\.", ".norm2."),
@@ -168,9 +169,8 @@ CHECKPOINTS: dict[str, Rules] = {
     (r"^heads\.head\.", "head."),
   ),
   "timm": (),
-  "deit": (),
-  # The authors' own files, which call layer scale `gamma_1`.
-  "deit 3": ((r"\.gamma_([12])$", r".ls\1.gamma"),),
+  # The authors' own files too; they call layer scale `gamma_1`.
+  "deit": ((r"\.gamma_([12])$", r".ls\1.gamma"),),
   "hf": (
     (r"^(?:vit|deit)\.", ""),
     *HF_EMBEDDINGS,
@@ -375,8 +375,8 @@ FAMILY = Family(
   paper={
     "deit3_*": "Touvron et al. 2022, DeiT III: Revenge of the ViT, arXiv:2204.07118",
     "deit_*": (
-      "Touvron et al. 2021, Training data-efficient image transformers &"
-      " distillation through attention, arXiv:2012.12877"
+      "Touvron et al. 2021, Training data-efficient image transformers,"
+      " arXiv:2012.12877"
     ),
     "*": (
       "Dosovitskiy et al. 2021, An Image is Worth 16x16 Words, arXiv:2010.11929"

@@ -87,9 +87,10 @@ def judge(
     UserError: `weights` is of no family with these names, or of one with
       several ways of preprocessing.
   """
-  if said.trouble:
+  pictures = type(model.spec) is Spec  # of others names alone are judged
+  if pictures and said.trouble:
     return Verdict({}, said.trouble, said.origin)
-  if said.fields:
+  if pictures and said.fields:
     return _of_said(model, said)
   ways = _ways(model, labels)
   if weights:
@@ -130,9 +131,8 @@ def prepared(
 
 def _of_said(model: NetworkModel, said: Said) -> Verdict:
   """Fields that a source or file says, if the network can take such pictures."""
-  fields, spec = dict(said.fields), model.spec
-  if type(spec) is not Spec:
-    return Verdict()
+  fields = dict(said.fields)
+  spec: Any = model.spec
   classes = fields.pop("num_classes", spec.num_classes)
   background = spec.num_classes + int(model.family.drops_background)
   if classes not in (spec.num_classes, background):

@@ -38,8 +38,8 @@ def function(
   """A detector's function of one picture, for `adapters.OnHost`.
 
   Args:
-    model: (float32 `[1, S, S, 3]`, image_shape=`[[S, S]]`) -> a dict of the above, boxes (y1, x1, y2, x2) in px of
-      the canvas.
+    model: (float32 `[1, S, S, 3]`, image_shape=`[[S, S]]`) -> a dict of the
+      above, boxes (y1, x1, y2, x2) in px of the canvas.
     spec: its `long_px` is S; and the normalisation.
     name: of the model, for errors.
     labels: what its label ids stand for, see `label_ids.classes`.
@@ -58,7 +58,7 @@ def function(
   def detect(picture: np.ndarray) -> outputs.Detections:
     canvas, scale = _prepared(picture, spec)
     # Its tasks give the canvas' size too (image_info[1] of the parser).
-    shape = tf.constant(np.int32(canvas[None].shape[1:3])[None])
+    shape = tf.constant([canvas.shape[:2]])
     answer = model(tf.constant(canvas[None]), image_shape=shape, **options)
     arrays = _arrays(name, answer)
     count = int(arrays["num_detections"])
@@ -80,7 +80,7 @@ def _prepared(
   import tensorflow as tf
 
   side = spec.long_px
-  old = np.float32(picture.shape[:2])
+  old = np.asarray(picture.shape[:2], np.float32)
   # Halves to even, as tf.round does.
   size = np.round(old * np.min(side / old)).astype(np.int32)
   resized = tf.image.resize(spec.normalize_on_host(picture), size)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import io
 import math
 import mmap
 import os
@@ -78,9 +79,11 @@ class Tensor:
     if length != size or offset < 0 or room < size:
       raise self._wrong(min(length, room), shape, dtype)
     array = np.empty(shape, dtype)
-    with open(self.place, "rb") as file:  # type: ignore[arg-type]
+    with io.FileIO(self.place or "") as file:
       file.seek(offset)
-      file.readinto(array.reshape(-1).view(np.uint8))
+      view = array.reshape(-1).view(np.uint8).data
+      while view and (count := file.readinto(view)):
+        view = view[count:]
     return array
 
   def _wrong(

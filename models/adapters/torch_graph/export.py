@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _TORCH_ALONE = frozenset(
   ("device", "layout", "memory_format", "non_blocking", "pin_memory")
 )
+# What `_single` puts before the names of a module's weights.
+_WRAPPED = "wrapped_net."
 
 
 def export(
@@ -51,7 +53,7 @@ def export(
     size = tuple(_batch(net).meta["val"].shape[1:])
     if size != tuple(shape[1:]):
       raise errors.UserError(
-        f"It was exported for inputs of {size}, and got {tuple(shape[1:])}."
+        f"it was exported for inputs of {size}, and got {tuple(shape[1:])}."
       )
     return net
   batch = torch.zeros(tuple(shape), device=modules.place(net)[0])
@@ -84,7 +86,7 @@ def _batch(exported: torch.export.ExportedProgram) -> torch.fx.Node:
   """
   names = exported.graph_signature.user_inputs
   if len(names) != 1:
-    raise errors.UserError(f"It has {len(names)} inputs, expected one batch.")
+    raise errors.UserError(f"it has {len(names)} inputs, expected one batch.")
   (node,) = [n for n in exported.graph.nodes if n.name == names[0]]
   return node
 
@@ -96,10 +98,10 @@ def _single(net: torch.nn.Module, output: str | int) -> torch.nn.Module:
   class Single(torch.nn.Module):
     def __init__(self) -> None:
       super().__init__()
-      self.net = net
+      self.wrapped_net = net
 
     def forward(self, batch: torch.Tensor) -> torch.Tensor:
-      answer = modules.plain(self.net(batch), lambda tensor: tensor)
+      answer = modules.plain(self.wrapped_net(batch), lambda tensor: tensor)
       return answer[output]
 
   return Single().eval()
@@ -140,15 +142,19 @@ def read(
     UserError: it has several inputs, changes its own buffers or its input, or
       holds numbers that are neither real nor whole.
   """
-  import torch
-
-  exported = exported.run_decompositions(_decompositions())
+  try:
+    with _quiet():
+      exported = exported.run_decompositions(_decompositions())
+  except Exception as error:  # torch's own code, of many kinds
+    raise errors.UserError(
+      f"torch cannot take its graph apart: {errors.of_user(error)}."
+    ) from error
   signature = exported.graph_signature
   if signature.buffers_to_mutate:
     changed = ", ".join(sorted(set(signature.buffers_to_mutate.values())))
-    raise errors.UserError(f"It changes its buffers ({changed}) as it runs.")
+    raise errors.UserError(f"it changes its buffers ({changed}) as it runs.")
   if signature.user_inputs_to_mutate:
-    raise errors.UserError("It changes the pixels that it is given in place.")
+    raise errors.UserError("it changes the pixels that it is given in place.")
   batch = _batch(exported)
   steps = [_step(n) for n in exported.graph.nodes if n.op == "call_function"]
   answer = _answer(exported)
@@ -160,9 +166,12 @@ def read(
   }
   sources = {key: name for key, name in sources.items() if key in needed}
   tensors = {**exported.state_dict, **exported.constants}
-  with torch.no_grad():
-    arrays = {name: _array(name, tensors[name]) for name in sources.values()}
+  arrays = {name: _array(name, tensors[name]) for name in sources.values()}
   weights = {*signature.parameters, *signature.buffers}
+  if all(name.startswith(_WRAPPED) for name in weights):
+    sources = {key: _own(name) for key, name in sources.items()}
+    arrays = {_own(name): array for name, array in arrays.items()}
+    weights = {_own(name) for name in weights}
   return (
     program.Program(
       steps=tuple(step for step in steps if step.result in needed),
@@ -174,6 +183,11 @@ def read(
     ),
     {n: a for n, a in arrays.items() if n in weights},
   )
+
+
+def _own(name: str) -> str:
+  """A weight's name in the module that `_single` wrapped."""
+  return name.removeprefix(_WRAPPED)
 
 
 def _decompositions() -> Any:
@@ -253,7 +267,7 @@ def _dtype(dtype: torch.dtype) -> np.dtype:
   import torch
 
   if dtype.is_complex:
-    raise errors.UserError(f"It computes with {dtype} numbers.")
+    raise errors.UserError(f"it computes with {dtype} numbers.")
   if dtype == torch.bool:
     return np.dtype(np.bool_)
   if dtype == torch.uint8:
@@ -276,7 +290,7 @@ def _array(name: str, tensor: torch.Tensor) -> np.ndarray:
     bounds = np.iinfo(np.int32)
     if low < bounds.min or high > bounds.max:
       raise errors.UserError(
-        f"Its {name} holds whole numbers of more than 32 bits."
+        f"its {name} holds whole numbers of more than 32 bits."
       )
   copied: np.ndarray = np.array(array, dtype)
   return copied

@@ -21,23 +21,23 @@ from collections.abc import Callable
 
 from etils import epath
 
-from robust_tfds import errors
 from robust_tfds.models.convert import beside
 from robust_tfds.models.convert import formats
 from robust_tfds.models.convert import known
+from robust_tfds.models.convert.sources import download
 from robust_tfds.models.convert.sources import hub
 from robust_tfds.models.convert.sources import package
 from robust_tfds.models.convert.sources import torchvision
 from robust_tfds.models.convert.sources import web
 
-# Start of the text -> (what refuses a malformed rest, what gives the file).
-_SOURCES: dict[str, tuple[Callable[[str], object], Callable[[str], str]]] = {
-  "https": (web.parse, web.fetch),
-  "http": (web.parse, web.fetch),
-  "hf": (hub.parse, hub.fetch),
-  "timm": (hub.parse_timm, hub.fetch_timm),
-  "torchvision": (torchvision.parse, torchvision.fetch),
-  "package": (package.find, package.find),
+# Start of the text -> what gives the file on this machine.
+_SOURCES: dict[str, Callable[[str], str]] = {
+  "https": web.fetch,
+  "http": web.fetch,  # of tests on this machine alone: `download`
+  "hf": hub.fetch,
+  "timm": hub.fetch_timm,
+  "torchvision": torchvision.fetch,
+  "package": package.find,
 }
 _WEB = ("https", "http")
 _HUBS = ("hf", "timm")
@@ -88,32 +88,9 @@ def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
   scheme = _scheme(checkpoint)
   if not scheme:
     return Located(formats.existing(checkpoint), str(checkpoint))
-  _, fetch = _SOURCES[scheme]
   text = str(checkpoint)
-  name = web.shown(text) if scheme in _WEB else text
-  return Located(epath.Path(fetch(text)), name, scheme in _HUBS)
-
-
-def check(checkpoint: str | os.PathLike[str], name: str = "") -> None:
-  """Refuses what `locate` would, as far as it can be told without the network.
-
-  Args:
-    checkpoint: as `models.convert.load`.
-    name: of the flag or key that it comes from, for the refusal.
-
-  Raises:
-    FileNotFoundError: no such path.
-    UserError: a malformed name, an unknown one, a package not installed.
-  """
-  scheme = _scheme(checkpoint)
-  try:
-    if not scheme:
-      formats.existing(checkpoint)
-      return
-    parse, _ = _SOURCES[scheme]
-    parse(str(checkpoint))
-  except (errors.UserError, FileNotFoundError) as e:
-    raise type(e)(f"{name}: {e}" if name else str(e)) from e
+  name = download.shown(text) if scheme in _WEB else text
+  return Located(epath.Path(_SOURCES[scheme](text)), name, scheme in _HUBS)
 
 
 def _scheme(checkpoint: str | os.PathLike[str]) -> str:

@@ -36,11 +36,6 @@ class Address:
   sha256: str
 
 
-def shown(text: str) -> str:
-  """An address for errors and reports: without user, password and query."""
-  return download.shown(text)
-
-
 def parse(text: str) -> Address:
   """The parts of an address.
 
@@ -63,7 +58,7 @@ def parse(text: str) -> Address:
   match = _FRAGMENT.fullmatch(fragment)
   if match is None or len(match[1]) != _DIGITS:
     raise errors.UserError(
-      f"{shown(address)}: expected #sha256= and 64 digits at its end, which say"
+      f"{download.shown(address)}: expected #sha256= and 64 digits at its end, which say"
       " which file it is. Its publisher may print them; else fetch the file once"
       " by hand, see that it is the right one, and take what `sha256sum FILE`"
       " prints."
@@ -71,7 +66,7 @@ def parse(text: str) -> Address:
   name = pathlib.PurePosixPath(path).name
   if not name.lower().endswith(formats.ENDINGS):
     raise errors.UserError(
-      f"{shown(address)}: the name {name!r} is of no checkpoint, expected an"
+      f"{download.shown(address)}: the name {name!r} is of no checkpoint, expected an"
       f" ending of {', '.join(formats.ENDINGS)}. Fetch it by hand and give it"
       " that ending."
     )
@@ -89,7 +84,7 @@ def fetch(text: str) -> str:
   return str(
     cache.kept(
       place,
-      shown(wanted.address),
+      download.shown(wanted.address),
       wanted.sha256,
       lambda part: download.file(wanted.address, part),
     )

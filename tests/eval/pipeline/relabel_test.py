@@ -24,6 +24,10 @@ class RelabellingTest(absltest.TestCase):
     got = _PART.logits(jnp.array([[1.0, 2.0, 3.0, 4.0]]))
     self.assertEqual(got.tolist(), [[3.0, 4.0, _NEVER, 1.0, _NEVER]])
     self.assertEqual(_PART.without_output, 2)
+    self.assertEqual(
+      _PART.words,
+      "3 of 4 outputs are classes of the data set; 2 of its 5 classes have none",
+    )
     self.assertEqual(relabel.Relabelling((1, 0), 2).without_output, 0)
 
   def test_never_answered(self):

@@ -32,6 +32,8 @@ class LikenessTest(absltest.TestCase):
       likeness.difference(_logits(), _logits(0.02)),
       "differ by up to 0.02, 0.002 of their range",
     )
+    self.assertEqual(likeness.difference(_logits(), _logits(0.4), 0.05), "")
+    self.assertIn("0.6", likeness.difference(_logits(), _logits(0.6), 0.05))
 
   def test_fewer_rows_and_other_names(self):
     short = {"logits": _logits()["logits"][:2]}

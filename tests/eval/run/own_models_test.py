@@ -39,6 +39,12 @@ def build():
       lambda x: x.reshape(len(x), -1) @ weights,
       models.get("digits_linear").spec, name="theirs")
 
+def on_host():
+  weights = _weights()
+  return adapters.get("on_host")(
+      lambda x: x.reshape(len(x), -1) / 255 @ weights,
+      models.get("digits_linear").spec, name="theirs")
+
 def random():
   weights = _weights()
   return adapters.get("callable")(
@@ -105,6 +111,17 @@ class OwnModelsTest(absltest.TestCase):
     ):
       self._run()
     self.assertEqual((self.workdir / "table.csv").read_bytes(), before)
+
+  def test_on_the_host_too(self):
+    np.save(self.modules / "weights.npy", np.eye(3072, 10, dtype=np.float32))
+    self._write(_MODULE.replace("SEED = 0", "SEED = None"))
+    rows = self._run("on_host")
+    self.assertEqual(
+      [r.value for r in self._run("on_host")], [r.value for r in rows]
+    )
+    np.save(self.modules / "weights.npy", np.eye(3072, 10, -1, np.float32))
+    with self.assertRaisesRegex(errors.UserError, "its logits differ"):
+      self._run("on_host")
 
   def test_a_source_that_changes(self):
     self._run()

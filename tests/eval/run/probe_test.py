@@ -225,6 +225,35 @@ class AnswersTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, words):
       self._detect(**change)
 
+  def test_detectors_that_depend_on_the_batch(self):
+    def traced(images, sizes):
+      shape = (len(images), 3)
+      levels = images.mean((1, 2, 3), dtype=jnp.float32)
+      return {
+        "boxes": jnp.zeros((*shape, 4)),
+        "scores": jnp.broadcast_to((levels / levels.sum())[:, None], shape),
+        "classes": jnp.zeros(shape, int),
+        "valid": jnp.ones(shape, bool),
+      }
+
+    calls = []
+
+    def on_host(picture):
+      calls.append(picture)
+      score = 0.5 if len(calls) < 9 else 0.25  # it remembers: otherwise later
+      return {"boxes": [[0, 0, 1, 1]], "scores": [score], "classes": [1]}
+
+    for kind, function, words in (
+      ("callable", traced, "to an input without the others"),
+      ("on_host", on_host, "to the same inputs reordered"),
+    ):
+      model = adapters.get(kind)(function, _BOXES, name="mine")
+      rows = probe.batch(model, _clean(None, None, 3), 0)
+      with self.assertRaisesRegex(
+        errors.UserError, f"{words}: of picture 1, a detection of class"
+      ):
+        probe.answers("mine", model, {}, rows)
+
   def test_traced_detectors_of_classes_out_of_range(self):
     def predict(images, sizes):
       shape = (len(images), 3)

@@ -130,7 +130,7 @@ def randomise(torch, net, batch: np.ndarray) -> None:
   which many networks begin with, would make every comparison pass.
   """
   for name, value in net.named_parameters():
-    gain = name.endswith(("weight", "gamma", "scale"))
+    gain = name.endswith(("weight", "gamma", "gain", "scale"))
     with torch.no_grad():
       if value.numel() == max(value.shape, default=1):  # a vector
         value.copy_(0.1 * torch.randn(value.shape) + (0.8 if gain else 0.0))

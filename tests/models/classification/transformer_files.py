@@ -65,11 +65,15 @@ def randomised(module) -> dict[str, np.ndarray]:
   torch = package("torch")
   rng = np.random.default_rng(0)
   for name, value in module.state_dict().items():
+    if not value.is_floating_point():
+      continue  # batches that training has seen
     new = 0.1 * rng.standard_normal(value.shape)
     if value.ndim > 1 and min(value.shape[:2]) > 1:
       new = new * 10 / np.sqrt(value[0].numel())
     elif name.endswith(("weight", "lambda1", "gamma")):
       new = 1 + new
+    elif name.endswith("running_var"):
+      new = 1 + np.abs(new)
     value.copy_(torch.from_numpy(np.asarray(new, np.float32)))
   return {n: t.numpy() for n, t in module.state_dict().items()}
 

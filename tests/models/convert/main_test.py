@@ -11,6 +11,7 @@ from absl.testing import absltest
 from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import __main__ as command
+from robust_tfds.models.convert import match
 from robust_tfds.models.convert import report
 from tests.models.convert import checkpoints
 
@@ -33,6 +34,19 @@ class CommandTest(checkpoints.Case):
       variables_lib.nest(flat), self.folder / "again.npz"
     )
     self.assertEqual(again, digest)
+
+  def test_what_files_beside_say_goes_with_the_npz(self):
+    flat = checkpoints.drawn("resnet18")
+    source = self.npz(checkpoints.as_torch(flat), "in.npz")
+    config = {"pretrained_cfg": {"crop_pct": 0.95, "num_classes": 1000}}
+    (self.folder / "config.json").write_text(json.dumps(config))
+    out = self.folder / "out" / "resnet18.npz"
+    with self.assertWarnsRegex(UserWarning, "resize_px 235"):
+      self.assertEqual(command.main(["resnet18", str(source), str(out)]), 0)
+    loaded = match.load("resnet18", out)
+    self.assertEqual(loaded.style, match.OWN)
+    self.assertEqual(loaded.spec_fields["resize_px"], 235)
+    self.assertEndsWith(loaded.said_by, "resnet18.npz.report.json")
 
   def test_detectors_and_video_networks_too(self):
     for name in ("tiny_retinanet", "tiny_r3d"):

@@ -99,8 +99,10 @@ class DoubtTest(checkpoints.Case):
     self.assertEqual(verdict.doubt, said.trouble)
 
   def test_detectors_and_clips_are_judged_by_names_alone(self):
+    said = Said({"resize_px": 9}, "config.json", "of another kind")
     for name in ("tiny_retinanet", "tiny_r3d"):
-      self.assertEqual(_judged(name, _arrays(name)), preprocessing.Verdict())
+      verdict = _judged(name, _arrays(name), said)
+      self.assertEqual(verdict, preprocessing.Verdict())
 
 
 class LoadTest(checkpoints.Case):

@@ -33,24 +33,29 @@ def _gather_elements(node: Node, x: Array, places: Array) -> Array:
 def _gather_many(node: Node, x: Array, places: Array) -> jax.Array:
   """GatherND: the last axis of `places` holds an index into x."""
 
-  def gather(x: Array, places: Array) -> Array:
+  def one(x: Array, places: Array) -> Array:
     return x[tuple(jnp.moveaxis(places, -1, 0))]
 
+  gather: Any = one
   for _ in range(node.attributes.get("batch_dims", 0)):
     gather = jax.vmap(gather)
-  return gather(jnp.asarray(x), jnp.asarray(places))
+  picked: jax.Array = gather(jnp.asarray(x), jnp.asarray(places))
+  return picked
 
 
 def _put(node: Node, x: Array, index: Any, values: Array) -> jax.Array:
   places = jnp.asarray(x).at[index]
-  reductions = {
+  reductions: dict[str, Any] = {
     "none": places.set,
     "add": places.add,
     "mul": places.multiply,
     "min": places.min,
     "max": places.max,
   }
-  return reductions[node.attributes.get("reduction", "none")](values)
+  updated: jax.Array = reductions[node.attributes.get("reduction", "none")](
+    values
+  )
+  return updated
 
 
 def _scatter_elements(

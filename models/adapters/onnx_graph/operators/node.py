@@ -14,13 +14,14 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import errors
 
-Array = np.ndarray | jax.Array
+Array = (
+  Any  # np.ndarray where it is known while the graph is traced, else jax.Array
+)
 Function = Callable[..., Any]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-import operator
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -62,7 +63,7 @@ def _lp_pool(node: Node, x: Array) -> jax.Array:
 
 
 def _reduced(
-  x: Array, windows: Windows, start: np.ndarray, combine: operator
+  x: Array, windows: Windows, start: np.ndarray, combine: Callable[..., Any]
 ) -> jax.Array:
   return jax.lax.reduce_window(
     x,

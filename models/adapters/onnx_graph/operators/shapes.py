@@ -166,13 +166,16 @@ def _constant_of_shape(node: Node, shape: Array) -> np.ndarray:
 
 def _range(node: Node, start: Array, limit: Array, delta: Array) -> np.ndarray:
   del node
-  return np.arange(start.item(), limit.item(), delta.item(), start.dtype)
+  bounds = (start.item(), limit.item(), delta.item())
+  return np.arange(*bounds).astype(start.dtype)
 
 
 def _eye_like(node: Node, x: Array) -> np.ndarray:
   number = node.attributes.get("dtype")
   dtype = x.dtype if number is None else dtypes.of(number)
-  return np.eye(*x.shape, k=node.attributes.get("k", 0), dtype=dtype)
+  rows, columns = x.shape
+  eye = np.eye(rows, columns, node.attributes.get("k", 0))
+  return eye.astype(dtype)
 
 
 def _triangle(node: Node, x: Array, diagonal: Array | None = None) -> Array:

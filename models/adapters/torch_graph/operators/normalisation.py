@@ -47,6 +47,26 @@ def native_batch_norm(
   return (batch_norm(x, weight, bias, mean, variance, epsilon),)
 
 
+def batch_norm_of_batch(
+  x: jax.Array,
+  weight: Gain,
+  bias: Gain,
+  training: bool,
+  momentum: float,
+  epsilon: float,
+) -> tuple[jax.Array]:
+  """aten._native_batch_norm_legit.no_stats; of its answers the first.
+
+  By the statistics of the array itself: networks standardise weights so.
+  """
+  del training, momentum  # there are no running statistics
+  axes = tuple(a for a in range(x.ndim) if a != 1)
+  normal = _standard(x, axes, epsilon)
+  gain = None if weight is None else _per_channel(weight, x)
+  offset = None if bias is None else _per_channel(bias, x)
+  return (_gained(normal, gain, offset).astype(x.dtype),)
+
+
 def layer_norm(
   x: jax.Array,
   shape: Sequence[int],
@@ -162,6 +182,7 @@ def _per_channel(values: jax.Array, x: jax.Array) -> jax.Array:
 
 
 TABLE = {
+  "aten._native_batch_norm_legit.no_stats": batch_norm_of_batch,
   "aten._native_batch_norm_legit_no_training.default": native_batch_norm,
   "aten.layer_norm.default": layer_norm,
   "aten.native_layer_norm.default": native_layer_norm,

@@ -5,7 +5,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import errors
+from robust_tfds import models
 from robust_tfds.models.convert import known
+from robust_tfds.models.convert import match
+from robust_tfds.models.convert import preprocessing
 from robust_tfds.models.convert.beside import timm_config
 
 _A1 = {
@@ -99,6 +102,22 @@ class TimmTest(parameterized.TestCase):
         row.name,
       )
     self.assertGreater(len(rows), 100)
+
+  def test_a_folder_that_timm_wrote(self):
+    pytest.importorskip("torch", reason="the extra `convert`")
+    from tests.models.convert import torchvision_cpu
+
+    torchvision_cpu.define()
+    timm = pytest.importorskip("timm", reason="the extra `convert`")
+    name = "vit_tiny_patch16_224"
+    module = timm.create_model(f"{name}.augreg_in21k_ft_in1k")
+    folder = self.create_tempdir().full_path
+    timm.models.save_for_hf(module, folder, safe_serialization="both")
+    loaded = match.load(name, folder)
+    self.assertEqual(loaded.doubt, "")
+    spec = models.get(name).spec
+    self.assertEqual(preprocessing.differences(spec, loaded.spec_fields), {})
+    self.assertNotEmpty(loaded.spec_fields)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,104 @@
+"""Models of a run: what names, objects, checkpoints and configs say of them."""
+
+import json
+import pathlib
+
+import ml_collections
+import numpy as np
+from absl.testing import absltest
+from etils import epath
+from safetensors import numpy as safetensors
+
+from robust_tfds import errors
+from robust_tfds import models
+from robust_tfds.eval.run import definitions
+from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.convert import match
+from robust_tfds.models.convert import report
+
+_TIMM = {
+  "architecture": "resnet18",
+  "pretrained_cfg": {
+    "input_size": [3, 224, 224],
+    "interpolation": "bicubic",
+    "crop_pct": 0.95,
+    "mean": [0.5, 0.5, 0.5],
+    "std": [0.5, 0.5, 0.5],
+  },
+}
+
+
+def _define(entry, given=None, kind="classification"):
+  entry = ml_collections.ConfigDict(entry)
+  return definitions.define(
+    {"mine": entry}, {"mine": given} if given else {}, kind
+  )["mine"]
+
+
+class DefinitionsTest(absltest.TestCase):
+  def _file(self) -> str:
+    """A ResNet-18 under names that torchvision's and timm's files share."""
+    model = models.get("resnet18")
+    arrays = {
+      match.torch_name(path): np.zeros(
+        match.file_shape(shape, path, False), np.float32
+      )
+      for path, shape in model.shapes().items()
+    }
+    path = f"{self.create_tempdir().full_path}/model.safetensors"
+    safetensors.save_file(arrays, path)
+    return path
+
+  def test_a_name(self):
+    definition = _define(
+      {"name": "resnet18", "spec": {"mean": (0.1, 0.2, 0.3)}}
+    )
+    self.assertEqual(definition.model.spec.mean, (0.1, 0.2, 0.3))
+    self.assertIsNone(definition.checkpoint)
+    with self.assertRaisesRegex(errors.UserError, "Model mine: spec: Got std"):
+      _define({"name": "resnet18", "spec": {"std": (0, 0, 0)}})
+
+  def test_an_object_of_another_kind(self):
+    given = definitions.Given(models.get("tiny_r3d"))
+    with self.assertRaisesRegex(errors.UserError, "of kind video, expected"):
+      _define({"name": "tiny_r3d"}, given)
+
+  def test_a_doubt_is_refused_until_somebody_says_it(self):
+    file = self._file()
+    with self.assertRaisesRegex(errors.UserError, "Model mine: .*nothing says"):
+      _define({"name": "resnet18", "checkpoint": file})
+    entry = {"name": "resnet18", "checkpoint": file}
+    said = _define({**entry, "spec": {"weights": "torchvision"}})
+    self.assertEqual(said.model.spec.mean, models.get("resnet18").spec.mean)
+    stated = _define({**entry, "spec": {"mean": (0.5, 0.5, 0.5)}})
+    self.assertEqual(stated.model.spec.mean, (0.5, 0.5, 0.5))
+    spec = models.get("resnet18").spec.with_fields({"resize_px": 240})
+    given = definitions.Given(
+      models.get("resnet18").with_fields({"resize_px": 240})
+    )
+    self.assertEqual(_define(entry, given).model.spec, spec)
+
+  def test_a_file_beside_it_says_it_and_the_config_has_the_last_word(self):
+    file = self._file()
+    beside = pathlib.Path(file).with_name("config.json")
+    beside.write_text(json.dumps(_TIMM), "utf-8")
+    entry = {"name": "resnet18", "checkpoint": file}
+    definition = _define(entry)
+    self.assertEqual(definition.model.spec.std, (0.5, 0.5, 0.5))
+    self.assertEqual(definition.model.spec.interpolation, "bicubic")
+    self.assertIn("config.json", " ".join(definition.said))
+    both = _define({**entry, "spec": {"mean": (0.4, 0.4, 0.4)}})
+    self.assertEqual(both.model.spec.mean, (0.4, 0.4, 0.4))
+    self.assertEqual(both.model.spec.std, (0.5, 0.5, 0.5))
+
+  def test_our_own_files_leave_no_doubt(self):
+    model = models.get("digits_linear")
+    arrays = {p: np.zeros(s, np.float32) for p, s in model.shapes().items()}
+    path = epath.Path(self.create_tempdir().full_path) / "own.npz"
+    report.write_npz(variables_lib.nest(arrays), path)
+    entry = {"name": "digits_linear", "checkpoint": str(path)}
+    self.assertEqual(_define(entry).model.spec, model.spec)
+
+
+if __name__ == "__main__":
+  absltest.main()

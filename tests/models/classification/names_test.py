@@ -1,0 +1,145 @@
+"""Files of convolutional networks and Mixers under their publishers' names."""
+
+import re
+
+import jax
+import numpy as np
+import pytest
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import models
+from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.convert import match
+from tests.models.classification import transformer_files as files
+from tests.models.convert import checkpoints
+
+_BIT, _MIXER = "resnetv2_50x1_bit", "mixer_s32_224"
+_FLAX_MIXER = (
+  (r"^stem/proj/", "stem/"),
+  (r"^norm/", "pre_head_layer_norm/"),
+  (r"^blocks/(\d+)/", r"MixerBlock_\1/"),
+  (r"/norm1/", "/LayerNorm_0/"),
+  (r"/norm2/", "/LayerNorm_1/"),
+  (r"/mlp_tokens/", "/token_mixing/"),
+  (r"/mlp_channels/", "/channel_mixing/"),
+  (r"/fc1/", "/Dense_0/"),
+  (r"/fc2/", "/Dense_1/"),
+)
+
+
+def _renamed(flat, rules):
+  out = {}
+  for path, array in flat.items():
+    name = "/".join(path)
+    for pattern, replacement in rules:
+      name = re.sub(pattern, replacement, name)
+    out[name] = array
+  return out
+
+
+def _as_google(flat):
+  """Our variables of a BiT as its npz names them."""
+  out = {}
+  for path, array in flat.items():
+    name = "/".join(path)
+    block = re.match(r"stages/(\d)/blocks/(\d+)/(\D+)(\d?)/", name)
+    if block:
+      stage, unit, what, which = block.groups()
+      letter = "abc"[int(which or 1) - 1]
+      proj = "proj/" if what == "downsample/conv" else ""
+      layer = "group_norm" if what == "norm" else "standardized_conv2d"
+      prefix = f"block{int(stage) + 1}/unit{int(unit) + 1:02d}/{letter}/{proj}"
+      name = f"{prefix}{layer}/{path[-1]}"
+    name = re.sub("^stem/conv", "root_block/standardized_conv2d", name)
+    name = re.sub("^norm/", "group_norm/", name)
+    if name.startswith("head/fc"):
+      name = name.replace("fc", "conv2d")
+      array = array[None, None] if array.ndim == 2 else array
+    if "group_norm/" in name:
+      name = name.replace("scale", "gamma").replace("bias", "beta")
+    out[f"resnet/{name}"] = array
+  return out
+
+
+class NamesTest(parameterized.TestCase):
+  """Without torch: every array finds its place."""
+
+  @parameterized.parameters(
+    (_MIXER, lambda flat: _renamed(flat, _FLAX_MIXER)), (_BIT, _as_google)
+  )
+  def test_google(self, name, rename):
+    flat = checkpoints.drawn(name)
+    loaded = match.match_arrays(models.get(name), rename(flat))
+    self.assertEqual(loaded.style, "google")
+    got = variables_lib.flatten(loaded.variables)
+    self.assertEqual(set(got), set(flat))
+    for path, want in flat.items():
+      np.testing.assert_array_equal(got[path], want, err_msg=str(path))
+
+
+class SourcesTest(parameterized.TestCase):
+  """Logits of the reference whose names a file has, all arrays random."""
+
+  @parameterized.parameters(
+    (
+      "convnextv2_atto",
+      "ConvNextV2ForImageClassification",
+      {"depths": [2, 2, 6, 2], "hidden_sizes": [40, 80, 160, 320]},
+    ),
+    (
+      "resnet18",
+      "ResNetForImageClassification",
+      {
+        "layer_type": "basic",
+        "depths": [2, 2, 2, 2],
+        "hidden_sizes": [64, 128, 256, 512],
+      },
+    ),
+  )
+  def test_transformers(self, name, architecture, options):
+    self._check_hf(name, architecture, options)
+
+  @parameterized.parameters(
+    ("convnext_tiny", "ConvNextForImageClassification"),
+    ("resnet50", "ResNetForImageClassification"),
+  )
+  @pytest.mark.slow
+  def test_transformers_larger(self, name, architecture):
+    self._check_hf(name, architecture, {})  # the published one's by default
+
+  def _check_hf(self, name, architecture, options):
+    reference = files.hf(architecture, num_labels=1000, **options)
+    self._check(name, reference, "hf")
+
+  @parameterized.parameters("vgg16", "vgg16_bn", "vgg11")
+  @pytest.mark.slow
+  def test_timm_computes_linear_layers_as_convolutions(self, name):
+    reference = files.package("timm").create_model(name).eval()
+    self._check(name, reference, "timm", 224)
+
+  @pytest.mark.slow
+  def test_timm_reads_google_as_we_do(self):
+    reference = files.package("timm").create_model(_BIT).eval()
+    arrays = _as_google(files.moderate(checkpoints.drawn(_BIT)))
+    path = f"{self.create_tempdir().full_path}/bit.npz"
+    np.savez(path, **arrays)
+    reference.load_pretrained(path)
+    self._compare(_BIT, arrays, reference, 64)
+
+  def _check(self, name, reference, style, side=64):
+    arrays = files.randomised(reference)
+    self.assertEqual(self._compare(name, arrays, reference, side), style)
+
+  def _compare(self, name, arrays, reference, side):
+    """Style of the arrays, whose logits must be the reference's."""
+    model, pixels = models.get(name), files.pixels(side)
+    loaded = match.match_arrays(model, arrays)
+    want = files.answer(reference, pixels)
+    got = np.asarray(jax.jit(model.apply)(loaded.variables, pixels))
+    files.assert_parity(self, got, want)
+    return loaded.style
+
+
+if __name__ == "__main__":
+  absltest.main()
