@@ -1,5 +1,6 @@
 """Files whose arrays fit a network that they are not of."""
 
+import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -50,6 +51,7 @@ class DiffersTest(parameterized.TestCase):
   def test_the_same_network(self, name, facts):
     self.assertEqual(network.differs(catalogue.network(name), facts), "")
 
+  @pytest.mark.slow
   def test_known_checkpoints_are_of_their_models(self):
     rows = [r for r in known.every() if r.name.startswith("timm:")]
     self.assertNotEmpty(rows)
