@@ -165,8 +165,15 @@ def _config(dataset: str, options: Options) -> ml_collections.ConfigDict:
   config = dataset_config.of(dataset)
   data = config.data
   task = tasks.get(config.task)
-  data.limit = options.limit
-  config.seed = options.seed
+  for place, key, value in (
+    (data, "limit", options.limit),
+    (config, "seed", options.seed),
+  ):
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+      raise errors.UserError(
+        f"{key}: got {value!r}, expected a whole number from 0."
+      )
+    place[key] = int(value)
   config.batch_size = _batch_size(task, options.batch_size)
   config.baseline = _baseline(dataset, options)
   _set_conditions(data, dataset, options)

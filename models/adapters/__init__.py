@@ -313,8 +313,10 @@ def in_words(path: str | os.PathLike, what: str) -> Iterator[None]:
   """As `reading_model`, of what is done with a model that was read."""
   try:
     yield
-  except errors.UserError:
-    raise
+  except errors.UserError as error:
+    if isinstance(error, ImportError) or str(path) in str(error):
+      raise
+    raise errors.UserError(f"{path}: {error}") from error
   except Exception as error:
     raise errors.UserError(
       f"{path}: cannot be read as {what}: {errors.of_user(error)} The file is"

@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.models import agreement
 from robust_tfds.models.adapters import Adapted
 from robust_tfds.models.adapters import OnHost
 from robust_tfds.models.adapters.torch_graph import export
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 _ROUTES = ("auto", "traced", "host")
 _DTYPES = ("float32", "bfloat16")
-_TOLERANCE = 1e-5  # of the logits' scale
 _PROBE_ROWS = (3, 1)  # neither is the number that the graph is exported with
 _EXPORT_ROWS = 2
 
@@ -110,7 +110,8 @@ def adapt(
     route="host",
   )
   answered = {
-    count: host.apply(None, _pictures(spec, count)) for count in _PROBE_ROWS
+    rows: host.apply(None, agreement.pictures(spec, rows))
+    for rows in _PROBE_ROWS
   }
   low = dataclasses.replace(host, function=_on_host(net, dtype))
   if route == "host":
@@ -191,15 +192,6 @@ def _numpy(tensor: torch.Tensor) -> np.ndarray:
   return array
 
 
-def _pictures(spec: Spec, count: int) -> np.ndarray:
-  """uint8 pictures or clips for the probe: seeded, smooth as photographs are."""
-  shape = spec.batch_shape(count, spec.input_px)
-  rng = np.random.default_rng(count)
-  coarse = rng.integers(0, 256, (*shape[:-3], 8, 8, 3), np.uint8)
-  places = np.arange(shape[-2]) * 8 // shape[-2]
-  return coarse[..., places, :, :][..., places, :]
-
-
 def _traced(
   net: Any,
   spec: Spec,
@@ -234,15 +226,7 @@ def _traced(
     route="traced",
     program=f"{dtype}\n{forward.main.text()}",
   )
-  call = jax.jit(model.apply)
-  for count, expected in answered.items():
-    try:
-      got = np.asarray(call(model.variables, _pictures(spec, count)))
-    except Exception as error:  # an operator's case that JAX has not
-      raise errors.UserError(
-        f"JAX cannot compute it: {errors.of_user(error)}."
-      ) from error
-    _compare(got, expected)
+  agreement.check(model, answered)
   return dataclasses.replace(model, function=forward.in_dtype(dtype))
 
 
@@ -252,26 +236,6 @@ def _shape(spec: Spec, host: OnHost) -> tuple[int, ...]:
   if host.channels_first:
     return (shape[0], shape[-1], *shape[1:-1])
   return shape
-
-
-def _compare(got: np.ndarray, expected: np.ndarray) -> None:
-  """Refuses answers that are not the module's own.
-
-  Raises:
-    UserError: says how far they are from them.
-  """
-  scale = float(np.abs(expected).max())
-  if not scale:
-    raise errors.UserError(
-      "all its logits are 0, as of a head that was never trained, so that"
-      " nothing can be compared."
-    )
-  difference = float(np.abs(got - expected).max()) / scale
-  if not difference <= _TOLERANCE:
-    raise errors.UserError(
-      f"in JAX its answers to a probe are {difference:.1e} of the logits' scale"
-      f" away from torch's, more than {_TOLERANCE:.0e}."
-    )
 
 
 class _Forward:

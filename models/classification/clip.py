@@ -249,7 +249,7 @@ FAMILY = Family(
   regroup=_regroup,
   fit=positions.fit,
   sized=True,
-  alike=(("clip", "hf"), ("openclip", "hf", "clip")),
+  # None are alike: the names do not say which of the two has QuickGELU.
   oracles=ORACLES,
   paper=(
     "Radford et al. 2021, Learning Transferable Visual Models From Natural"

@@ -26,6 +26,7 @@ from robust_tfds import errors
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known
 from robust_tfds.models.convert.beside import Said
+from robust_tfds.models.convert.beside import network
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.spec import ModelSpec
 from robust_tfds.models.spec import Spec
@@ -87,6 +88,23 @@ def judge(
     UserError: `weights` is of no family with these names, or of one with
       several ways of preprocessing.
   """
+  verdict = _judged(model, origin, labels, said, weights)
+  other = network.differs(model, said.network)
+  if not other or weights:
+    return verdict
+  return Verdict(
+    verdict.spec_fields, _other_network(model, said, other), verdict.origin
+  )
+
+
+def _judged(
+  model: NetworkModel,
+  origin: str,
+  labels: Iterable[str],
+  said: Said,
+  weights: str,
+) -> Verdict:
+  """As `judge`, of pixels alone."""
   pictures = type(model.spec) is Spec  # of others names alone are judged
   if pictures and said.trouble:
     return Verdict({}, said.trouble, said.origin)
@@ -154,6 +172,16 @@ def _of_said(model: NetworkModel, said: Said) -> Verdict:
       said.origin,
     )
   return Verdict(fields, "", said.origin)
+
+
+def _other_network(model: NetworkModel, said: Said, other: str) -> str:
+  """The doubt where arrays fit and the network they are of may be another."""
+  return (
+    f"{said.origin} says {other}, which {model.name} is not known to have:"
+    " networks with the same arrays may differ in padding, activation or"
+    " constants. Load it into a model of that network; where both are known to"
+    f" be the same, say config.model.spec.weights={model.spec.weights}."
+  )
 
 
 def _of_user(
@@ -258,9 +286,12 @@ def _several(
   for way, name in itertools.chain.from_iterable(listed):
     every.setdefault(way, name)
   whose = " and ".join(f"{label}'s" for label in ordered)
+  differ = f"prepared in {len(every)} ways ({_shown(every)})"
+  if len(every) < 2:
+    differ = "of networks that may differ in what has no arrays"
   return (
-    f"{origin}: its arrays have the names of {whose} files, which are prepared in"
-    f" {len(every)} ways ({_shown(every)}), and nothing says which. Load it by"
+    f"{origin}: its arrays have the names of {whose} files, which are {differ},"
+    " and nothing says which. Load it by"
     " its name (torchvision:WEIGHTS, timm:NAME.TAG), lay its config.json or"
     " preprocessor_config.json beside it, or say it in the config:"
     f" config.model.spec.weights={ours} where {model.name}'s own is right, else"

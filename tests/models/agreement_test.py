@@ -27,7 +27,7 @@ class AgreementTest(parameterized.TestCase):
       lambda: Adapted("mine", _SPEC, lambda _, x: _host(x) * (1 + apart))
     )
     self.assertEqual(model.on_host, on_host)
-    words = "^host: traced it lies 1" if on_host else "^traced: .*e-0[78] of"
+    words = "^host: in JAX .* are 1" if on_host else "^traced: .*e-0[78] of"
     self.assertRegex(model.route, words)
 
   def test_what_cannot_be_traced(self):

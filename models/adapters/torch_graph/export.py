@@ -139,8 +139,8 @@ def read(
   """A graph as a program, and its variables: name -> float32 or int32 array.
 
   Raises:
-    UserError: it has several inputs, changes its own buffers, or holds numbers
-      that are neither real nor whole.
+    UserError: it has several inputs, changes its own buffers or its input, or
+      holds numbers that are neither real nor whole.
   """
   try:
     with _quiet():
@@ -153,6 +153,8 @@ def read(
   if signature.buffers_to_mutate:
     changed = ", ".join(sorted(set(signature.buffers_to_mutate.values())))
     raise errors.UserError(f"it changes its buffers ({changed}) as it runs.")
+  if signature.user_inputs_to_mutate:
+    raise errors.UserError("it changes the pixels that it is given in place.")
   batch = _batch(exported)
   steps = [_step(n) for n in exported.graph.nodes if n.op == "call_function"]
   answer = _answer(exported)

@@ -22,6 +22,7 @@ from robust_tfds import paths
 from robust_tfds import reading
 from robust_tfds.models.convert import formats
 from robust_tfds.models.convert.beside import hf_processor
+from robust_tfds.models.convert.beside import network
 from robust_tfds.models.convert.beside import timm_config
 
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
@@ -39,11 +40,14 @@ class Said:
     fields: of `models.spec.Spec`; empty where nothing is said.
     origin: which file or table says it.
     trouble: a sentence where what it says cannot be expressed, else empty.
+    network: what is said of the network beyond its arrays, as
+      `network.differs` takes it.
   """
 
   fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   origin: str = ""
   trouble: str = ""
+  network: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def said(checkpoint: epath.Path, *, alone: bool = False) -> Said:
@@ -86,7 +90,8 @@ def _said(checkpoint: epath.Path, alone: bool) -> Said:
     if key in metadata:
       origin = f"{checkpoint}: its metadata: {key}"
       facts = _object(reading.json_text(metadata[key], origin), origin)
-      return Said(_expressed(read, facts, origin), origin)
+      fields = _expressed(read, facts, origin)
+      return Said(fields, origin, network=network.of_config(facts))
   if alone or _is_alone(checkpoint):
     return _of_folder(checkpoint)
   return Said()
@@ -94,6 +99,7 @@ def _said(checkpoint: epath.Path, alone: bool) -> Said:
 
 def _of_folder(checkpoint: epath.Path) -> Said:
   config = _json(checkpoint.with_name(CONFIG))
+  facts = network.of_config(config)
   processor = _json(checkpoint.with_name(PROCESSOR))
   if processor:
     origin = str(checkpoint.with_name(PROCESSOR))
@@ -101,19 +107,16 @@ def _of_folder(checkpoint: epath.Path) -> Said:
     fields |= _expressed(
       hf_processor.labels, config, str(checkpoint.with_name(CONFIG))
     )
-    return Said(fields, origin)
+    return Said(fields, origin, network=facts)
   if isinstance(config.get(_TIMM_KEY), Mapping):
     origin = f"{checkpoint.with_name(CONFIG)}: {_TIMM_KEY}"
-    facts = {
-      **(
-        {"num_classes": config["num_classes"]}
-        if "num_classes" in config
-        else {}
-      ),
-      **config[_TIMM_KEY],
-    }
-    return Said(_expressed(timm_config.fields, facts, origin), origin)
-  return Said()
+    classes = {k: v for k, v in config.items() if k == "num_classes"}
+    fields = _expressed(
+      timm_config.fields, {**classes, **config[_TIMM_KEY]}, origin
+    )
+    return Said(fields, origin, network=facts)
+  origin = str(checkpoint.with_name(CONFIG)) if facts else ""
+  return Said(origin=origin, network=facts)
 
 
 def _of_report(checkpoint: epath.Path, report: epath.Path) -> Said:

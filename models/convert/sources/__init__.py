@@ -24,6 +24,7 @@ from etils import epath
 from robust_tfds.models.convert import beside
 from robust_tfds.models.convert import formats
 from robust_tfds.models.convert import known
+from robust_tfds.models.convert.beside import network
 from robust_tfds.models.convert.sources import download
 from robust_tfds.models.convert.sources import hub
 from robust_tfds.models.convert.sources import package
@@ -71,8 +72,14 @@ class Located:
     if row is None:
       row = known.of_file(self.path)
     elif not known.is_of(row, self.path):
-      return beside.Said()  # of another version of the package
-    return beside.Said(row.spec_fields, row.name) if row else beside.Said()
+      return told  # of another version of the package
+    if row is not None:
+      facts = {network.MODELS: row.models}
+      return beside.Said(row.spec_fields, row.name, network=facts)
+    named = network.of_timm(self.name)
+    if named and not told.network:
+      return beside.Said(origin=self.name, network=named)
+    return told
 
 
 def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:

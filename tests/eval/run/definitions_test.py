@@ -55,7 +55,9 @@ class DefinitionsTest(absltest.TestCase):
     )
     self.assertEqual(definition.model.spec.mean, (0.1, 0.2, 0.3))
     self.assertIsNone(definition.checkpoint)
-    with self.assertRaisesRegex(errors.UserError, "Model mine: spec: Got std"):
+    with self.assertRaisesRegex(
+      errors.UserError, "Model mine: spec: Got scale"
+    ):
       _define({"name": "resnet18", "spec": {"std": (0, 0, 0)}})
 
   def test_an_object_of_another_kind(self):

@@ -160,6 +160,8 @@ class EvaluationTest(parameterized.TestCase):
     ({"severities": "3"}, "severities"),
     ({"batch_size": 0}, "batch_size: got 0"),
     ({"limit": -1}, "limit: got -1"),
+    ({"limit": "all"}, "limit: got 'all', expected a whole number"),
+    ({"seed": 0.5}, "seed: got 0.5, expected a whole number"),
     ({"seed": -1}, "seed: got -1"),
     ({"frobnicate": 1}, "frobnicate"),
     ({"dataset": "digits_p"}, "severities=3: digits_p has none"),

@@ -273,6 +273,9 @@ class OnnxTest(parameterized.TestCase):
       self.path.write_bytes(data[:place])
       with self.assertRaisesRegex(errors.UserError, f"^{self.path}: "):
         self._adapt(route="traced")
+    self.path.write_bytes(data + b"\x0a\x7f")  # a field of 127 bytes: none
+    with self.assertRaisesRegex(errors.UserError, f"^{self.path}: .*cut off"):
+      self._adapt(route="traced")
     model = _model(nodes=_NODES[1:])
     with self.assertRaisesRegex(errors.UserError, "computes the value 'y'"):
       self._adapt(model, route="traced").apply({}, _images(1, 16, 16, 3))

@@ -62,6 +62,13 @@ def _as_google(flat):
   return out
 
 
+def _assert_same(variables, flat):
+  got = variables_lib.flatten(variables)
+  assert set(got) == set(flat)
+  for path, want in flat.items():
+    np.testing.assert_array_equal(got[path], want, err_msg=str(path))
+
+
 class NamesTest(parameterized.TestCase):
   """Without torch: every array finds its place."""
 
@@ -72,10 +79,7 @@ class NamesTest(parameterized.TestCase):
     flat = checkpoints.drawn(name)
     loaded = match.match_arrays(models.get(name), rename(flat))
     self.assertEqual(loaded.style, "google")
-    got = variables_lib.flatten(loaded.variables)
-    self.assertEqual(set(got), set(flat))
-    for path, want in flat.items():
-      np.testing.assert_array_equal(got[path], want, err_msg=str(path))
+    _assert_same(loaded.variables, flat)
 
 
 class SourcesTest(parameterized.TestCase):
@@ -120,25 +124,24 @@ class SourcesTest(parameterized.TestCase):
 
   @pytest.mark.slow
   def test_timm_reads_google_as_we_do(self):
-    reference = files.package("timm").create_model(_BIT).eval()
-    arrays = _as_google(files.moderate(checkpoints.drawn(_BIT)))
+    reference = files.package("timm").create_model(_BIT)
+    flat = checkpoints.drawn(_BIT)
     path = f"{self.create_tempdir().full_path}/bit.npz"
-    np.savez(path, **arrays)
+    np.savez(path, **_as_google(flat))
     reference.load_pretrained(path)
-    self._compare(_BIT, arrays, reference, 64)
+    arrays = {n: t.numpy() for n, t in reference.state_dict().items()}
+    loaded = match.match_arrays(models.get(_BIT), arrays)
+    self.assertEqual(loaded.style, "timm")
+    _assert_same(loaded.variables, flat)
 
   def _check(self, name, reference, style, side=64):
     arrays = files.randomised(reference)
-    self.assertEqual(self._compare(name, arrays, reference, side), style)
-
-  def _compare(self, name, arrays, reference, side):
-    """Style of the arrays, whose logits must be the reference's."""
     model, pixels = models.get(name), files.pixels(side)
     loaded = match.match_arrays(model, arrays)
+    self.assertEqual(loaded.style, style)
     want = files.answer(reference, pixels)
     got = np.asarray(jax.jit(model.apply)(loaded.variables, pixels))
     files.assert_parity(self, got, want)
-    return loaded.style
 
 
 if __name__ == "__main__":

@@ -60,6 +60,22 @@ class DoubtTest(checkpoints.Case):
   def test_no_doubt_where_names_have_one_preprocessing(self, name):
     self.assertEqual(_judged(name, _arrays(name)), preprocessing.Verdict())
 
+  @parameterized.parameters(
+    ("clip_vit_b_32", ("clip", "openclip")),
+    ("openclip_vit_b_32", ("clip", "openclip")),
+    ("clip_vit_b_32", ("hf",)),
+    ("openclip_vit_b_32", ("hf",)),
+  )
+  def test_clips_names_do_not_say_which_activation(self, name, labels):
+    model = models.get(name)
+    verdict = preprocessing.judge(model, "a.npz", labels, Said())
+    self.assertNotEmpty(verdict.doubt)
+    own = model.spec.weights
+    if own in labels:
+      self.assertRegex(verdict.doubt, "networks that may differ.*which")
+      verdict = preprocessing.judge(model, "a.npz", labels, Said(), own)
+      self.assertEqual(verdict, preprocessing.Verdict())
+
   @parameterized.parameters("resnet18", "vit_tiny_patch16_224")
   def test_our_own_names_are_the_specs(self, name):
     arrays = {
@@ -148,6 +164,21 @@ class LoadTest(checkpoints.Case):
       known, "_by_digits", lambda: {digits: changed}
     ):
       self._quiet(place)
+
+  def test_an_architecture_with_the_same_arrays(self):
+    path = self.npz(self.arrays)
+    ours = {"crop_pct": 0.875, "interpolation": "bilinear"}
+    facts = {"architecture": "resnetaa18", "pretrained_cfg": {**_A1, **ours}}
+    (self.folder / "config.json").write_text(json.dumps(facts))
+    with self.assertWarnsRegex(
+      UserWarning, "pretrained_cfg says architecture resnetaa18, which resnet18"
+    ):
+      models.convert.load("resnet18", path)
+    loaded = match.load("resnet18", path, weights="torchvision")
+    self.assertEqual(loaded.doubt, "")
+    facts["architecture"] = "resnet18"
+    (self.folder / "config.json").write_text(json.dumps(facts))
+    self._quiet(path)
 
   def test_known_names_of_our_npz(self):
     self._quiet(self.npz({"/".join(p): a for p, a in self.flat.items()}))

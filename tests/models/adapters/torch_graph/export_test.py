@@ -68,6 +68,8 @@ class ExportTest(absltest.TestCase):
   def test_refused(self):
     with self.assertRaisesRegex(errors.UserError, "changes its buffers"):
       export.read(export.export(_Counts().eval(), (2, 4)))
+    with self.assertRaisesRegex(errors.UserError, "changes the pixels"):
+      export.read(export.export(nn.ReLU(inplace=True).eval(), (2, 4)))
     big = _Net().eval()
     big.places += 1 << 40
     with self.assertRaisesRegex(errors.UserError, "more than 32 bits"):

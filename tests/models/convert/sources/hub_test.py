@@ -121,7 +121,8 @@ class LoadTest(_Case):
 
   def test_what_the_repository_says_of_preprocessing(self):
     flat = checkpoints.drawn("vit_tiny_patch16_224")
-    config = {**_TIMM, "num_classes": 1000}
+    architecture = "vit_tiny_patch16_224"
+    config = {**_TIMM, "architecture": architecture, "num_classes": 1000}
     files = {
       "model.safetensors": safetensors.save(checkpoints.as_torch(flat)),
       "config.json": json.dumps(config).encode(),

@@ -30,6 +30,7 @@ class TorchvisionTest(local_server.Case):
     here = dataclasses.replace(
       row,
       name="torchvision:ResNet18_Weights.MINE",
+      models=("resnet18",),
       where=f"{self.served.address}/net-{digits}.npz",
       sha256=digits,
     )

@@ -1,0 +1,120 @@
+"""Which network a checkpoint is of, where its arrays do not show it.
+
+Networks with equal names and shapes may differ in what has no arrays: timm's
+`resnetaa50` blurs where `resnet50` strides, `tf_efficientnet_b0` pads otherwise
+than `efficientnet_b0`, CLIP's files have GELU or QuickGELU. timm's `config.json`
+says the architecture, HF's the constants; the tables of known checkpoints say
+whose network a published file is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from robust_tfds.models.convert import known
+from robust_tfds.models.model import NetworkModel
+
+ARCHITECTURE, MODELS = "architecture", "models"
+_TIMM = "timm:"
+_SIDE = "side"  # positions of another grid are interpolated
+# transformers 5.23, models/<model_type>/modeling_*.py: what ours compute too.
+_ACTIVATIONS = {
+  "vit": "gelu",
+  "deit": "gelu",
+  "dinov2": "gelu",
+  "dinov2_with_registers": "gelu",
+  "swin": "gelu",
+  "swinv2": "gelu",
+  "convnext": "gelu",
+  "convnextv2": "gelu",
+  "resnet": "relu",
+}
+_RESNET = {
+  "downsample_in_bottleneck": False,
+  "downsample_in_first_stage": False,
+}
+_CLIP = ("clip", "clip_vision_model")
+_CLIPS_DEFAULT = {"hidden_act": "quick_gelu"}  # CLIPVisionConfig's
+
+
+def of_timm(name: str) -> dict[str, Any]:
+  """What `timm:NAME.TAG` says; nothing of other names."""
+  if not name.startswith(_TIMM):
+    return {}
+  return {ARCHITECTURE: name.removeprefix(_TIMM).partition(".")[0]}
+
+
+def of_config(config: Mapping[str, Any]) -> dict[str, Any]:
+  """What a `config.json` of timm or HF says, as `differs` takes it."""
+  architecture, kind = config.get(ARCHITECTURE), config.get("model_type")
+  if isinstance(architecture, str):
+    return {ARCHITECTURE: architecture}
+  if not isinstance(kind, str):
+    return {}
+  vision = config.get("vision_config")
+  facts = dict(vision) if isinstance(vision, Mapping) else dict(config)
+  defaults = _CLIPS_DEFAULT if kind in _CLIP else {}
+  return {**defaults, **facts, "model_type": kind}
+
+
+def differs(model: NetworkModel, facts: Mapping[str, Any]) -> str:
+  """What is said that is not so of a model's network; empty: nothing.
+
+  Args:
+    model: whose arrays have the file's names and shapes.
+    facts: from `of_timm`, `of_config`, or a known checkpoint's `models`.
+  """
+  same = set(_same_network(model))
+  architecture, listed = facts.get(ARCHITECTURE), facts.get(MODELS)
+  if architecture is not None and architecture not in _architectures(
+    model, same
+  ):
+    return f"architecture {architecture}"
+  if listed and not same & set(listed):
+    return f"the network of {' or '.join(listed)}"
+  expected = _expected(model, facts.get("model_type"))
+  wrong = [
+    f"{name} {facts[name]}"
+    for name, value in expected.items()
+    if name in facts and facts[name] != value
+  ]
+  return " and ".join(wrong)
+
+
+def _expected(model: NetworkModel, kind: Any) -> dict[str, Any]:
+  """HF's name of a constant -> its value in a model's network."""
+  if not isinstance(kind, str):
+    return {}
+  options = model.variant.options
+  out: dict[str, Any] = {}
+  if kind in _ACTIVATIONS:
+    out["hidden_act"] = _ACTIVATIONS[kind]
+  if kind in _CLIP and "quick" in options:
+    out["hidden_act"] = "quick_gelu" if options["quick"] else "gelu"
+  if "heads" in options:
+    out["num_attention_heads"] = options["heads"]
+  if "window" in options:
+    out["window_size"] = options["window"]
+  return out | (_RESNET if kind == "resnet" else {})
+
+
+def _same_network(model: NetworkModel) -> Iterator[str]:
+  """Models of the family that differ in the side of their pictures at most."""
+  own = _without_side(model.variant.options)
+  for name, variant in model.family.variants.items():
+    if _without_side(variant.options) == own:
+      yield name
+
+
+def _without_side(options: Mapping[str, Any]) -> dict[str, Any]:
+  return {name: value for name, value in options.items() if name != _SIDE}
+
+
+def _architectures(model: NetworkModel, same: set[str]) -> set[str]:
+  """timm's names of a model's network, as far as they are known here."""
+  oracles = model.family.oracles
+  rows = {r.name for r in known.every() if same & set(r.models)}
+  names = {*rows, *(oracles[name] for name in same if name in oracles)}
+  return same | {of_timm(name).get(ARCHITECTURE, "") for name in names}
