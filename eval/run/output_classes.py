@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import difflib
 import re
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from robust_tfds import reading
 from robust_tfds.eval.pipeline import relabel
 
 _WNID = re.compile(r"n\d{8}\b")
+_NEAR = 0.85  # of difflib's ratio: `tenc` for `tench`, not another name
 _NONE = "-"
 _KEY = "config.model.classes"
 
@@ -70,7 +72,7 @@ def read(
         " that is none."
       )
   given = [line.strip() for line in lines if line.strip() != _NONE]
-  if given and all(text.isdecimal() for text in given):
+  if 2 * sum(text.isdecimal() for text in given) > len(given):
     labels = [_index(where, n, t, classes) for n, t in enumerate(lines, 1)]
   else:
     labels = _labels(where, lines, names)
@@ -80,12 +82,13 @@ def read(
 
 
 def _index(where: str, number: int, line: str, classes: int) -> int:
-  if line.strip() == _NONE:
+  text = line.strip()
+  if text == _NONE:
     return relabel.NONE
-  label = int(line)
+  label = int(text) if text.isdecimal() else classes
   if label >= classes:
     raise errors.UserError(
-      f"{where}: line {number}: {label} is no class, expected an index from 0 to"
+      f"{where}: line {number}: {text!r} is no class, expected an index from 0 to"
       f" {classes - 1}, or - for an output that is none."
     )
   return label
@@ -123,7 +126,35 @@ def _labels(
       f"{where}: no line is a class of the data set, e.g."
       f" {lines[0].strip()!r}; expected {expected}."
     )
+  _check_spelling(where, lines, out, names)
   return out
+
+
+def _check_spelling(
+  where: str,
+  lines: Sequence[str],
+  labels: Sequence[int],
+  names: Sequence[Sequence[str]],
+) -> None:
+  """Refuses a line that is almost a class which no other line is."""
+  taken = set(labels)
+  free = {
+    _small(name): name
+    for label, called in enumerate(names)
+    if label not in taken
+    for name in called
+  }
+  for number, (line, label) in enumerate(zip(lines, labels), 1):
+    named = label != relabel.NONE or line.strip() == _NONE
+    if named or _WNID.match(line.strip()):
+      continue
+    near = difflib.get_close_matches(_small(line), free, 1, _NEAR)
+    if near:
+      raise errors.UserError(
+        f"{where}: line {number}: {line.strip()!r} is no class, and"
+        f" {free[near[0]]!r} has no line: did you mean it? Write - for an output"
+        " that is none."
+      )
 
 
 def _known(

@@ -121,8 +121,11 @@ class FromElsewhere(Model):
         if _answers(call, dataclasses.replace(self, **change)):
           options = ", ".join(f"{key}={value}" for key, value in change.items())
           kind = "on_host" if self.on_host else "callable"
+          said = f"{self.name}: {errors.of_user(error)}."
+          if isinstance(error, errors.UserError):
+            said = str(error)
           raise errors.UserError(
-            f"{self.name}: {errors.of_user(error)}. It answers as it should with"
+            f"{said} It answers as it should with"
             f" {options}: give that to its adapter, of a function"
             f" adapters.get({kind!r})(function, spec, {options})."
           ) from error

@@ -36,7 +36,7 @@ _CAFFE = dataclasses.replace(
 )
 # timm 1.0.31 resnet.py, seresnet50.a1_in1k: crop_pct 0.95.
 _TIMM = Spec(
-  resize_px=236,
+  resize_px=235,
   interpolation="bicubic",
   weights="timm",
   source="timm 1.0.31 resnet.py (a1_in1k)",

@@ -162,7 +162,7 @@ class SpecTest(parameterized.TestCase):
       spec = models.get(name).spec
       self.assertTrue(spec.weights, name)
       if spec.kind != "detection":
-        self.assertIn("_crop", spec.geometry, name)
+        self.assertRegex(spec.geometry, r"_crop|^centre", name)
 
 
 if __name__ == "__main__":

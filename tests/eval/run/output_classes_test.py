@@ -59,7 +59,9 @@ class ReadTest(parameterized.TestCase):
   @parameterized.parameters(
     ("cat\n\ndog\n", "line 2: empty, expected a class"),
     ("cat\ndog\nCat\n", r"lines 1 and 3 \(.Cat.\) are one class"),
-    ("0\n4\n", "line 2: 4 is no class, expected an index from 0 to 3"),
+    ("0\n4\n", "line 2: '4' is no class, expected an index from 0 to 3"),
+    ("0\n2\nx\n", "line 3: 'x' is no class, expected an index"),
+    ("dog\nsea_lon\n", "line 2: 'sea_lon' .*'Sea Lion' has no line"),
     ("1\n1\n", "lines 1 and 2"),
     (
       "horse\ncow\n",

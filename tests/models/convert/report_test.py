@@ -11,6 +11,7 @@ from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
 from robust_tfds.models.convert import report
+from robust_tfds.models.convert import sources
 from tests.models.convert import checkpoints
 
 
@@ -39,7 +40,8 @@ class ReportTest(checkpoints.Case):
     model = models.get("digits_linear")
     loaded = match.load("digits_linear", source)
     out = self.folder / "out.npz"
-    summary = report.write_report(model, source, loaded, "f" * 64, out)
+    located = sources.locate(source)
+    summary = report.write_report(model, located, loaded, "f" * 64, out)
     self.assertRegex(summary, "2 arrays .30,730 parameters.*style torch")
     facts = json.loads(out.with_name("out.npz.report.json").read_text())
     self.assertEqual(facts["sources"], dict(loaded.sources))
