@@ -1,6 +1,5 @@
 """Which texts are names of sources and which are paths; checks before a run."""
 
-import os
 from unittest import mock
 
 from absl.testing import absltest
@@ -13,7 +12,6 @@ from tests.models.convert import checkpoints
 
 class SourcesTest(checkpoints.Case):
   def test_paths_stay_paths(self):
-    os.chdir(self.create_tempdir().full_path)
     for name in ("weights.npz", "odd:name.npz", "hfx:a.npz"):
       path = self.npz({"a": checkpoints.np.ones(3)}, name)
       located = sources.locate(str(path))
