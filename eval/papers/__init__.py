@@ -1,52 +1,85 @@
 """Printed numbers of the papers, to set beside ours; facts with their source.
 
-One JSON file a paper: `source`, and `models` by our names (of several data sets
-with tables of their own: `datasets`, then `models`), each with its printed
-`name` and its numbers: fractions, or fractions by condition, with an empty name
-for the whole benchmark. A number that no paper prints is absent.
+Every number lies in one place: a folder for each paper, a TSV file for each of
+its tables (`printed_rows`). `rows` gives them all, `doubts` those that do not fit
+others, `protocol` what they are of. The other functions are views of `rows`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import pathlib
+from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
-from robust_tfds import reading
+from robust_tfds.eval.papers import arithmetic
+from robust_tfds.eval.papers import printed_rows
+from robust_tfds.eval.papers import raw_results
+from robust_tfds.eval.papers.arithmetic import Doubt
+from robust_tfds.eval.papers.printed_rows import PrintedRow
+from robust_tfds.eval.papers.printed_rows import names
+from robust_tfds.eval.papers.protocols import PROTOCOLS
+from robust_tfds.eval.papers.protocols import Protocol
 
-DETECTION = "michaelis2019"
-_FOLDER = pathlib.Path(__file__).parent
-# Data set -> the paper that prints its numbers.
-_PAPERS = {
-  "imagenet_c": "hendrycks2019",
-  "imagenet_p": "hendrycks2019",
-  "imagenet_vid_robust": "shankar2021_imagenet_vid_robust",
-  "ytbb_robust": "shankar2021_ytbb_robust",
-  "kinetics400_p": "schiappa2023",
-  "ssv2_p": "schiappa2023",
-  "ucf101_p": "schiappa2023",
-  "hmdb51_p": "schiappa2023",
-}
-# What of a paper of several data sets belongs to each.
-_METRICS = {
-  "imagenet_c": ("clean_error", "mce", "relative_mce", "ce", "relative_ce"),
-  "imagenet_p": ("clean_error", "mfr", "mt5d", "fr", "t5d"),
-}
-# Our names of the detection paper's data sets.
+__all__ = [
+  "DETECTION",
+  "DetectionRow",
+  "Doubt",
+  "Network",
+  "PrintedRow",
+  "Protocol",
+  "anchors",
+  "detection_rows",
+  "detectors",
+  "doubts",
+  "intervals",
+  "names",
+  "networks",
+  "printed",
+  "printed_networks",
+  "protocol",
+  "rows",
+  "source",
+  "source_of",
+  "testbed",
+]
+
+DETECTION = raw_results.PAPER
+# Our names of the detection paper's data sets -> its own.
 _DETECTION_SETS = {
   "coco_c": "coco",
   "pascal_c": "pascal_voc",
   "cityscapes_c": "cityscapes",
 }
+_TESTBEDS = ("testbed_vid", "testbed_ytbb")
 
-Numbers = Mapping[str, Any]
+Key = tuple[str, str]  # metric, condition
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+  """What a paper prints of one network on one data set.
+
+  Attributes:
+    label: as printed, with its training where tables tell networks apart by it.
+    model: our name of it, or empty.
+    numbers: (metric, condition) -> row; of a number in two tables the first.
+  """
+
+  label: str
+  model: str
+  numbers: Mapping[Key, PrintedRow]
+
+  @property
+  def source(self) -> str:
+    """Paper and tables, in words."""
+    return source_of(self.numbers.values())
 
 
 @dataclasses.dataclass(frozen=True)
 class DetectionRow:
-  """A row of Michaelis et al. 2019, in percent.
+  """A row of Michaelis et al. 2019 that has raw results, in percent.
 
   Attributes:
     where: the table.
@@ -55,9 +88,9 @@ class DetectionRow:
     task: `bbox` or `segm`.
     metric: `AP`, of VOC `AP50`.
     p: performance on clean images.
-    mpc: mean performance under corruption; None where it is not printed.
+    mpc: mean performance under corruption.
     rpc: their ratio.
-    note: why the number does not follow from the file, where it does not.
+    note: why the numbers do not follow from the file, where they do not.
   """
 
   where: str
@@ -65,108 +98,202 @@ class DetectionRow:
   model: str
   task: str
   metric: str
-  p: float | None
-  mpc: float | None
-  rpc: float | None
+  p: float
+  mpc: float
+  rpc: float
   note: str
 
   @property
-  def numbers(self) -> tuple[float | None, float | None, float | None]:
+  def numbers(self) -> tuple[float, float, float]:
     """P, mPC and rPC."""
     return self.p, self.mpc, self.rpc
 
 
-def names() -> tuple[str, ...]:
-  """Names of the papers' files."""
-  return tuple(sorted(p.stem for p in _FOLDER.glob("*.json")))
+def rows(name: str) -> tuple[PrintedRow, ...]:
+  """All printed numbers of a paper, or of a data set.
+
+  Args:
+    name: one of `names()`, or of a data set; none of one that no paper prints.
+
+  Returns:
+    In the order of the tables; what is doubtful says so.
+  """
+  if name in names():
+    return _with_doubts(name)
+  if name in PROTOCOLS or name in _data_sets():
+    of_all = (r for paper in names() for r in _with_doubts(paper))
+    return tuple(r for r in of_all if name in r.datasets)
+  return ()
+
+
+def doubts(paper: str = "") -> tuple[Doubt, ...]:
+  """Printed numbers that do not fit others, of a paper or of all."""
+  return tuple(
+    d for d in arithmetic.all_doubts() if not paper or d.paper == paper
+  )
+
+
+def protocol(dataset: str) -> Protocol | None:
+  """What the printed numbers of a data set are of; None where none are."""
+  return PROTOCOLS.get(dataset)
+
+
+def source(name: str) -> str:
+  """A paper in words; of a data set with the tables that list its networks.
+
+  Empty where nothing is printed of it.
+  """
+  if name in names():
+    return printed_rows.facts(name)["paper"]
+  return source_of(r for r in rows(name) if r.listed)
+
+
+def source_of(of: Iterable[PrintedRow]) -> str:
+  """Paper and tables of rows, in words."""
+  papers: dict[str, dict[str, None]] = {}
+  for row in of:
+    papers.setdefault(source(row.paper), {})[row.where] = None
+  return "; ".join(f"{p}, {', '.join(w)}" for p, w in papers.items())
 
 
 @functools.cache
-def load(name: str) -> Numbers:
-  """A paper's file as it is."""
-  return reading.json_file(_FOLDER / f"{name}.json")
+def printed_networks(dataset: str, every: bool = False) -> tuple[Network, ...]:
+  """What is printed of each network on a data set.
+
+  Args:
+    dataset: its name.
+    every: also of tables that are no list of networks under one protocol: text,
+      breakdowns, boards of a README. A network of two names is two.
+
+  Returns:
+    In the order of the tables.
+  """
+  found: dict[str, dict[Key, PrintedRow]] = {}
+  for row in rows(dataset):
+    if row.network and (every or row.listed):
+      key = row.metric, row.name
+      found.setdefault(row.label, {}).setdefault(key, row)
+  return tuple(
+    Network(label, next((r.model for r in of.values() if r.model), ""), of)
+    for label, of in found.items()
+  )
 
 
 def printed(model: str, dataset: str) -> dict[str, Any]:
   """What is printed of a model on a data set; empty where nothing is.
 
+  Args:
+    model: our name.
+    dataset: its name.
+
   Returns:
-    Metric -> fraction, or -> condition -> fraction; `source` in words.
+    Metric -> fraction, or -> condition -> fraction, with an empty name for the
+    whole benchmark; `source` in words.
   """
-  numbers = {
-    metric: value
-    for metric, value in _models(dataset).get(model, {}).items()
-    if _belongs(metric, dataset)
-  }
-  return {**numbers, "source": _paper(dataset)["source"]} if numbers else {}
+  numbers: dict[str, Any] = {}
+  of = _by_model(dataset).get(model)
+  if of is None:
+    return {}
+  by_name = {metric for metric, name in of.numbers if name}
+  for (metric, name), row in of.numbers.items():
+    if metric in by_name:
+      numbers.setdefault(metric, {})[name] = row.value
+    else:
+      numbers[metric] = row.value
+  return {**numbers, "source": of.source}
 
 
 def networks(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
-  """Printed name -> these metrics, of every network that has them all."""
-  if not all(_belongs(m, dataset) for m in metrics):
-    return {}
+  """Label -> these metrics, of every network that has them all."""
   return {
-    numbers["name"]: tuple(numbers[m] for m in metrics)
-    for numbers in _models(dataset).values()
-    if all(m in numbers for m in metrics)
+    network.label: tuple(network.numbers[m, ""].value for m in metrics)
+    for network in printed_networks(dataset)
+    if all((m, "") in network.numbers for m in metrics)
   }
 
 
 def intervals(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
-  """Printed name -> (lo, hi) of these metrics, one after the other."""
-  return {
-    numbers["name"]: tuple(
-      end for m in metrics for end in numbers.get(f"{m}_interval", ())
+  """Label -> (lo, hi) of these metrics, one after the other."""
+  out = {}
+  for network in printed_networks(dataset):
+    listed = [network.numbers.get((m, "")) for m in metrics]
+    ends = ((row.lo, row.hi) for row in listed if row)
+    out[network.label] = tuple(
+      e for pair in ends for e in pair if e is not None
     )
-    for numbers in _models(dataset).values()
-  }
+  return out
 
 
 def testbed(dataset: str) -> dict[str, tuple[float, float]]:
   """Name -> (pm-0, pm-10) of the authors' testbed; empty where there is none."""
-  paper = _paper(dataset)
-  n = paper.get("anchors", 1)
-  return {m: (a / n, b / n) for m, a, b in paper.get("testbed", ())}
+  points: dict[str, dict[str, float]] = {}
+  for row in rows(dataset):
+    if row.table in _TESTBEDS:
+      points.setdefault(row.network, {})[row.metric] = row.value
+  return {n: (p["acc_orig"], p["acc_pmk"]) for n, p in points.items()}
 
 
 def anchors(dataset: str) -> int | None:
   """How many anchor sets the printed numbers of a data set are of."""
-  return _paper(dataset).get("anchors")
+  accepted = (r for r in rows(dataset) if r.metric == "anchors_accepted")
+  row = next(accepted, None)
+  return round(row.value) if row else None
+
+
+def detectors(dataset: str) -> dict[str, tuple[float, float]]:
+  """Label -> (P, mPC) of the box detectors of Michaelis et al. 2019."""
+  found = networks(dataset, "p", "mpc")
+  return {label: (p, mpc) for label, (p, mpc) in found.items()}
 
 
 def detection_rows() -> list[DetectionRow]:
   """The printed rows of Michaelis et al. 2019 that have raw results."""
-  return [DetectionRow(**row) for row in load(DETECTION)["rows"]]
+  lines: dict[tuple[str, ...], dict[str, PrintedRow]] = {}
+  for row in rows(DETECTION):
+    task, _, part = row.metric.rpartition("/")
+    if row.model:
+      key = row.where, row.datasets[0], row.model, task or "bbox"
+      lines.setdefault(key, {})[part] = row
+  return [_detection_row(key[-1], parts) for key, parts in lines.items()]
 
 
-def detectors(dataset: str) -> dict[str, tuple[float, float]]:
-  """Printed name -> (P, mPC) of box detectors of Michaelis et al. 2019."""
-  name = _DETECTION_SETS.get(dataset, dataset)
-  return {
-    row.model: (row.p / 100, row.mpc / 100)
-    for row in detection_rows()
-    if row.dataset == name
-    and row.task == "bbox"
-    and row.p is not None
-    and row.mpc is not None
-  }
+def _detection_row(task: str, parts: Mapping[str, PrintedRow]) -> DetectionRow:
+  row = parts["p"]
+  numbers = {part: float(r.text) for part, r in parts.items()}
+  return DetectionRow(
+    where=row.where,
+    dataset=_DETECTION_SETS[row.datasets[0]],
+    model=row.model,
+    task=task,
+    metric="AP50" if row.datasets[0] == "pascal_c" else "AP",
+    note=row.note if any(r.doubt for r in parts.values()) else "",
+    p=numbers["p"],
+    mpc=numbers["mpc"],
+    rpc=numbers["rpc"],
+  )
 
 
-def _paper(dataset: str) -> Numbers:
-  """The paper that a data set comes from; empty where none prints it."""
-  return load(_PAPERS[dataset]) if dataset in _PAPERS else {}
+@functools.cache
+def _with_doubts(paper: str) -> tuple[PrintedRow, ...]:
+  words: dict[PrintedRow, list[str]] = {}
+  for doubt in doubts(paper):
+    for row in doubt.rows:
+      words.setdefault(row, []).append(doubt.words)
+  return tuple(
+    dataclasses.replace(row, doubt="; ".join(words[row]))
+    if row in words
+    else row
+    for row in printed_rows.of_paper(paper)
+  )
 
 
-def _models(dataset: str) -> Mapping[str, Numbers]:
-  """Our name -> the printed numbers of a model on a data set."""
-  paper = _paper(dataset)
-  if "datasets" in paper:
-    return paper["datasets"][dataset]
-  return paper.get("models", {})
+@functools.cache
+def _data_sets() -> frozenset[str]:
+  of_all = (r for paper in names() for r in printed_rows.of_paper(paper))
+  return frozenset(d for row in of_all for d in row.datasets)
 
 
-def _belongs(metric: str, dataset: str) -> bool:
-  """Whether a metric of a paper is one of the data set's table."""
-  if metric == "name" or metric.endswith("_interval"):
-    return False
-  return metric in _METRICS.get(dataset, (metric,))
+@functools.cache
+def _by_model(dataset: str) -> Mapping[str, Network]:
+  listed = printed_networks(dataset)
+  return {n.model: n for n in reversed(listed) if n.model}

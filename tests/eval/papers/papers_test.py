@@ -1,89 +1,51 @@
-"""Printed numbers: each equals the paper's table; none where none is printed."""
-
-import csv
+"""Views of the printed numbers: by model, by network, by data set."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval import papers
-from tests import shared_data
-
-_HENDRYCKS = {
-  "clean_error": "clean_error_%",
-  "mce": "mCE_%",
-  "ce": "CE_%",
-  "relative_mce": "relative_mCE_%",
-  "relative_ce": "relative_CE_%",
-  "mfr": "mFR_%",
-  "fr": "FR_%",
-  "mt5d": "mT5D_%",
-  "t5d": "T5D_%",
-}
-_TABLES = ("table1", "table2", "table3", "table4")
-_SHANKAR = {
-  "imagenet_vid_robust": "shankar_table5_vid.csv",
-  "ytbb_robust": "shankar_table6_ytbb.csv",
-}
-# Data set -> (perturbations' table, groups' table where there is one).
-_SCHIAPPA = {
-  "kinetics400_p": ("table4_kinetics400_p", "table2_kinetics400_p_summary"),
-  "ssv2_p": ("table5_ssv2_p", "table3_ssv2_p_summary"),
-  "ucf101_p": ("table6_ucf101_p", ""),
-  "hmdb51_p": ("table7_hmdb51_p", ""),
-}
-_PERTURBATIONS = {
-  "Gaussian": "gaussian_noise",
-  "Shot": "shot_noise",
-  "Impulse": "impulse_noise",
-  "Speckle": "speckle_noise",
-  "Defocus Blur": "defocus_blur",
-  "Motion Blur": "motion_blur",
-  "Zoom Blur": "zoom_blur",
-  "JPEG": "jpeg",
-  "MPEG1": "mpeg1",
-  "MPEG2": "mpeg2",
-  "Sampling": "sampling",
-  "Reversing": "reverse_sampling",
-  "Jumbling": "jumbling",
-  "Box Jumbling": "box_jumbling",
-  "Freezing": "freezing",
-  "Rotate": "static_rotation",
-  "Var Rotate": "random_rotation",
-  "Translate": "translation",
-}
 
 
-def _rows(*parts: str) -> list[dict[str, str]]:
-  path = shared_data.golden("published", *parts)
-  with path.open(newline="", encoding="utf-8") as f:
-    return list(csv.DictReader(f))
+class RowsTest(parameterized.TestCase):
+  def test_of_a_paper_and_of_a_data_set(self):
+    self.assertLen(papers.rows("hendrycks2019"), 512 + 19)
+    of_set = papers.rows("imagenet_p")
+    self.assertTrue(all("imagenet_p" in r.datasets for r in of_set))
+    fr = [r for r in of_set if (r.label, r.metric) == ("VGG-19", "fr")]
+    self.assertEqual([r.name for r in fr], list(_perturbations()))
+    self.assertEqual(
+      [r.text for r in fr], "75 76 82 84 73 74 41 54 60 49".split()
+    )
+
+  def test_a_clean_error_in_the_text_is_of_both_sets(self):
+    for dataset in ("imagenet_c", "imagenet_p"):
+      found = [
+        r.text
+        for r in papers.rows(dataset)
+        if (r.network, r.metric) == ("DenseNet-161", "clean_error")
+      ]
+      self.assertEqual(found, ["22.9"])
+    of_c = {r.metric for r in papers.rows("imagenet_c")}
+    self.assertNotIn("mfr", of_c)
+
+  def test_doubtful_rows_say_so(self):
+    (row,) = (
+      r
+      for r in papers.rows("imagenet_p")
+      if (r.label, r.metric) == ("VGG-19+BN", "mfr")
+    )
+    self.assertEqual(row.doubt, "the mean of its 10 FRs is 64.40, printed 65.1")
+    doubtful = [r for r in papers.rows("hendrycks2019") if r.doubt]
+    self.assertLess(len(doubtful), 15)
+
+  @parameterized.parameters("digits_c", "", "mine")
+  def test_nothing_of_sets_that_no_paper_prints(self, dataset):
+    self.assertEmpty(papers.rows(dataset))
+    self.assertIsNone(papers.protocol(dataset))
 
 
-class HendrycksTest(parameterized.TestCase):
-  def test_every_number(self):
-    rows = [r for r in _rows("hendrycks_rows.csv") if r["table"] in _TABLES]
-    models = papers.load("hendrycks2019")["models"].values()
-    checked = set()
-    for model in models:
-      for metric, value in model.items():
-        if metric == "name":
-          continue
-        numbers = value if isinstance(value, dict) else {None: value}
-        for name, number in numbers.items():
-          printed = {
-            float(r["value"])
-            for r in rows
-            if (r["network"], r["metric"])
-            == (model["name"], _HENDRYCKS[metric])
-            and name in (None, r["name"])
-          }
-          self.assertEqual(printed, {round(100 * number, 6)}, (model, metric))
-          checked.add((model["name"], _HENDRYCKS[metric], name))
-    in_tables = {(r["network"], r["metric"]) for r in rows}
-    self.assertEqual({key[:2] for key in checked}, in_tables)
-    self.assertLen(checked, 7 * (5 + 15 + 15 + 10 + 10))
-
+class NetworksTest(parameterized.TestCase):
   def test_squeezenet_turns_are_not_exchanged(self):
     printed = papers.printed("squeezenet1_1", "imagenet_p")
     self.assertEqual(
@@ -109,105 +71,29 @@ class HendrycksTest(parameterized.TestCase):
     self.assertLen(papers.networks("imagenet_c", "clean_error", "mce"), 7)
     self.assertEmpty(papers.networks("imagenet_p", "clean_error", "mce"))
 
-
-class MichaelisTest(absltest.TestCase):
-  def test_every_row_is_printed(self):
-    printed = {
-      tuple(r[k] for k in ("dataset", "task", "metric", "P", "mPC", "rPC"))
-      for r in _rows("detection_printed_rows.csv")
-    }
-    rows = papers.detection_rows()
-    self.assertLen(rows, 32)
-    for row in rows:
-      numbers = [str(n) for n in row.numbers]
-      self.assertIn((row.dataset, row.task, row.metric, *numbers), printed)
-
-  def test_detectors(self):
-    detectors = papers.detectors("coco_c")
-    p, mpc = detectors["cascade_rcnn_r50_fpn_1x"]
-    self.assertAlmostEqual(p, 0.404)
-    self.assertAlmostEqual(mpc, 0.201)
-    self.assertEqual(papers.detectors("coco"), detectors)
-    self.assertNotEmpty(papers.detectors("pascal_c"))
-    self.assertEmpty(papers.detectors("digits_detection_c"))
-
-
-class ShankarTest(parameterized.TestCase):
-  @parameterized.parameters(*_SHANKAR.items())
-  def test_every_number(self, dataset, table):
-    rows = {r["model"]: r for r in _rows("shankar", table)}
-    values = papers.networks(dataset, "acc_orig", "acc_pmk", "drop")
-    ends = papers.intervals(dataset, "acc_orig", "acc_pmk")
-    self.assertEqual(values.keys(), rows.keys())
-    for name, row in rows.items():
-      printed = [float(row[k]) for k in ("orig", "pert", "delta")]
-      self.assertEqual(printed, [round(100 * v, 6) for v in values[name]])
-      printed = [
-        float(row[k]) for k in ("orig_lo", "orig_hi", "pert_lo", "pert_hi")
-      ]
-      self.assertEqual(printed, [round(100 * v, 6) for v in ends[name]])
-
-  @parameterized.parameters(
-    ("imagenet_vid_robust", "imagenet-vid-robust"),
-    ("ytbb_robust", "ytbb-robust"),
-  )
-  def test_testbed(self, dataset, column):
-    name = "testbed_vidrobust_reference.json"
-    stored = shared_data.golden_json("published", "shankar", name)
-    testbed = papers.testbed(dataset)
-    self.assertLen(testbed, 335)
-    for row in stored:
-      for k, value in zip((0, 10), testbed[row["model"]]):
-        printed = float(row[f"{column}_pm{k}"])
-        self.assertAlmostEqual(100 * value, printed, delta=1e-9)
-
-
-class SchiappaTest(parameterized.TestCase):
-  @parameterized.parameters(*_SCHIAPPA)
-  def test_every_number(self, dataset):
-    detail, summary = _SCHIAPPA[dataset]
-    rows = _rows("schiappa", f"{detail}.csv")
-    summaries = {}
-    if summary:
-      listed = _rows("schiappa", f"{summary}.csv")
-      summaries = {r["model"]: r for r in listed}
-    checked = 0
-    for model in papers.load("schiappa2023")["datasets"][dataset].values():
-      name = model["name"]
-      for measure in ("gamma_a", "gamma_r"):
-        printed = {
-          _PERTURBATIONS[r["perturbation"]]: float(r[f"{name}_{measure}"])
-          for r in rows
-          if r["is_category_mean"] == "0" and r[f"{name}_{measure}"]
-        }
-        groups = {
-          r["category"].lower(): float(r[f"{name}_{measure}"])
-          for r in rows
-          if r["is_category_mean"] == "1" and r[f"{name}_{measure}"]
-        }
-        if summary:
-          of_model = summaries[name]
-          printed[""] = float(of_model[f"Mean_{measure}"])
-          groups = {
-            g: float(of_model[f"{g.capitalize()}_{measure}"])
-            for g in conditions.VIDEOS.groups
-          }
-        self.assertEqual(model[measure], printed)
-        for group, value in groups.items():
-          self.assertEqual(model[f"{measure}/{group}"], value)
-        checked += len(printed) + len(groups)
-    columns = [c for c in rows[0] if c.endswith(("gamma_a", "gamma_r"))]
-    self.assertGreater(checked, 22 * len(columns))
-
-  def test_by_our_names(self):
-    printed = papers.printed("x3d_m", "kinetics400_p")
-    self.assertEqual(printed["gamma_r"][""], 0.8)
-    self.assertEqual(printed["gamma_r/noise"], 0.62)
+  def test_of_two_tables_the_first_counts(self):
+    printed = papers.printed("timesformer_base", "kinetics400_p")
+    self.assertEqual(printed["gamma_r/temporal"], 0.94)
+    self.assertEqual(printed["gamma_r"][""], 0.88)
+    self.assertEqual(printed["gamma_r"]["jpeg"], 0.94)
     self.assertIn("Schiappa", printed["source"])
+    self.assertIn("Table 2, Table 4", printed["source"])
 
+  def test_lists_and_all_that_is_printed(self):
+    listed = papers.printed_networks("imagenet_c")
+    self.assertLen(listed, 7)
+    every = {n.label: n for n in papers.printed_networks("imagenet_c", True)}
+    self.assertContainsSubset({n.label for n in listed}, every)
+    best = every["DeepAugment+AugMix"]
+    self.assertEqual(best.numbers["mce", ""].value, 0.536)
+    self.assertIn("README, ImageNet-C board", best.source)
+    self.assertEqual(every["ResNet-50"].numbers["clean_error", ""].text, "23.9")
+    self.assertEqual(every["ResNet-50"].model, "resnet50")
 
-class UnknownTest(parameterized.TestCase):
-  @parameterized.parameters("digits_c", "tiny_imagenet_p", "coco_c", "mine")
+  def test_unknown_models_have_nothing(self):
+    self.assertEmpty(papers.printed("my_model", "imagenet_c"))
+
+  @parameterized.parameters("digits_c", "tiny_imagenet_p", "mine")
   def test_nothing_of_another_paper(self, dataset):
     self.assertEmpty(papers.printed("resnet50", dataset))
     self.assertEmpty(papers.networks(dataset, "clean_error", "mce"))
@@ -215,13 +101,72 @@ class UnknownTest(parameterized.TestCase):
     self.assertEmpty(papers.testbed(dataset))
     self.assertIsNone(papers.anchors(dataset))
 
-  def test_every_paper_has_a_source(self):
-    self.assertLen(papers.names(), 5)
-    for name in papers.names():
-      self.assertNotEmpty(papers.load(name)["source"])
 
-  def test_unknown_models_have_nothing(self):
-    self.assertEmpty(papers.printed("my_model", "imagenet_c"))
+class FramesTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("imagenet_vid_robust", 45, 1109), ("ytbb_robust", 60, 2030)
+  )
+  def test_numbers_and_intervals(self, dataset, count, anchors):
+    values = papers.networks(dataset, "acc_orig", "acc_pmk", "drop")
+    ends = papers.intervals(dataset, "acc_orig", "acc_pmk")
+    self.assertLen(values, count)
+    self.assertEqual(values.keys(), ends.keys())
+    for name, (orig, perturbed, drop) in values.items():
+      self.assertAlmostEqual(orig - perturbed, drop, delta=1e-9)
+      self.assertBetween(orig, *ends[name][:2])
+      self.assertBetween(perturbed, *ends[name][2:])
+    self.assertEqual(papers.anchors(dataset), anchors)
+    self.assertLen(papers.testbed(dataset), 335)
+
+  def test_by_our_names(self):
+    printed = papers.printed("resnet50", "imagenet_vid_robust")
+    self.assertEqual(printed["acc_orig"], 0.675)
+    self.assertNotIn("anchors", printed)
+
+
+class DetectionTest(absltest.TestCase):
+  def test_rows_with_raw_results(self):
+    rows = papers.detection_rows()
+    self.assertLen(rows, 32)
+    self.assertEqual(rows[0].dataset, "pascal_voc")
+    self.assertEqual(rows[0].metric, "AP50")
+    self.assertEqual(rows[0].numbers, (80.5, 48.6, 60.4))
+    notes = [r for r in rows if r.note]
+    self.assertLen(notes, 3)
+
+  def test_detectors(self):
+    detectors = papers.detectors("coco_c")
+    self.assertEqual(detectors["Cascade R-CNN r50, standard"], (0.404, 0.201))
+    self.assertEqual(detectors["Faster R-CNN r50, combined"], (0.346, 0.204))
+    self.assertLen(detectors, 14)
+    self.assertLen(papers.detectors("pascal_c"), 3)
+    self.assertEmpty(papers.detectors("digits_detection_c"))
+
+
+class SourcesTest(absltest.TestCase):
+  def test_every_paper_has_one(self):
+    self.assertLen(papers.names(), 4)
+    for name in papers.names():
+      self.assertRegex(papers.source(name), r"et al\.|&")
+
+  def test_of_a_data_set(self):
+    self.assertEqual(
+      papers.source("ytbb_robust"),
+      "Shankar et al. 2021 (arXiv 1906.02168), Table 6",
+    )
+    self.assertEmpty(papers.source("mine"))
+
+  def test_tables_of_rows(self):
+    rows = papers.rows("imagenet_c")[:1] + papers.rows("ssv2_p")[:1]
+    self.assertEqual(
+      papers.source_of(rows),
+      "Hendrycks & Dietterich 2019 (arXiv 1903.12261), Table 1; Schiappa et al."
+      " 2023 (CVPR), Table 3",
+    )
+
+
+def _perturbations() -> tuple[str, ...]:
+  return conditions.SEQUENCES.names("common")
 
 
 if __name__ == "__main__":

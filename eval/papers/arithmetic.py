@@ -1,0 +1,337 @@
+"""Printed numbers that do not fit other printed numbers, with the arithmetic.
+
+Every check goes over the rows of a paper and yields a `Doubt` where a mean is not
+the mean of its parts, a drop not the difference, an interval not of its share, or
+one number stands in two places in two ways; what arithmetic cannot see, a number
+printed without its point, lies in `paper.json`. No printed number is changed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import statistics
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from robust_tfds import conditions
+from robust_tfds.eval.papers import derived
+from robust_tfds.eval.papers import interval_doubts
+from robust_tfds.eval.papers import printed_rows
+from robust_tfds.eval.papers import raw_results
+from robust_tfds.eval.papers.printed_rows import PrintedRow
+
+_EPSILON = 1e-9
+# A mean over conditions -> the numbers that it is the mean of.
+_MEANS = {
+  "mce": "ce",
+  "relative_mce": "relative_ce",
+  "mfr": "fr",
+  "mt5d": "t5d",
+}
+# A difference -> what it is the difference of.
+_DROPS = {
+  "drop": ("acc_orig", "acc_pmk"),
+  "map_drop": ("map_orig", "map_pmk"),
+  "localization/map_drop": ("localization/map_orig", "localization/map_pmk"),
+}
+_SHANKAR, _VID, _YTBB = "shankar2021", "table5", "table6"
+# Another table's name of a network -> its name where the network is listed.
+_OTHER_NAMES = {
+  ("readme_imagenet_c", "ResNet-50 Baseline"): "ResNet-50",
+  ("readme_imagenet_p", "ResNet-50 Baseline"): "ResNet-50",
+  ("readme_imagenet_c", "ResNeXt-101 (vanilla)"): "ResNeXt-101",
+}
+_IMAGENET_VID = {
+  "ResNet-50, Trained on ILSVRC": "resnet50_imagenet_pretrained",
+  "ResNet-50 (jpeg_compression), + Noise Augmentation": (
+    "resnet50_augment___jpeg_compression"
+  ),
+  "ResNeXt-101, + l_inf robustness": "ResNeXtDenoiseAll-101_robust_pgd",
+  "ResNet-50, + FT on ImageNet-Vid": "resnet50_finetuned",
+  "ResNet-152, + FT on ImageNet-Vid": "resnet152_finetuned",
+  "ResNet-50 Faster R-CNN, + FT on ImageNet-Vid-Det": "resnet50_detection",
+  "ResNet-152, fine-tuned": "resnet152_finetuned",
+}
+_YOUTUBE_BB = {
+  **_IMAGENET_VID,
+  "ResNet-50 (jpeg_compression), + Noise Augmentation": (
+    "resnet50_augment__jpeg_compressioon"
+  ),
+  "ResNet-50, + FT on Youtube-BB": "resnet50_finetuned",
+  "ResNet-152, + FT on Youtube-BB": "resnet152_finetuned",
+}
+_PARTS = ("p", "mpc", "rpc")
+_WHOLE = ("", "reviewed", "all")  # conditions of the whole reviewed set
+
+
+@dataclasses.dataclass(frozen=True)
+class Doubt:
+  """A printed number that does not fit others.
+
+  Attributes:
+    rows: the printed numbers it is about.
+    words: why, with the arithmetic.
+    subject: what they have in common, where their fields do not say it.
+  """
+
+  rows: tuple[PrintedRow, ...]
+  words: str
+  subject: str = ""
+
+  @property
+  def paper(self) -> str:
+    """Folder of the paper."""
+    return self.rows[0].paper
+
+  @property
+  def where(self) -> str:
+    """The table in the paper."""
+    return self.rows[0].where
+
+  @property
+  def what(self) -> str:
+    """Network, metric and condition; what its rows have in common."""
+    if self.subject:
+      return self.subject
+    first = self.rows[0]
+    fields = ("label", "metric", "name")
+    same = [
+      getattr(first, f)
+      for f in fields
+      if all(getattr(r, f) == getattr(first, f) for r in self.rows)
+    ]
+    return ", ".join(filter(None, same))
+
+
+@functools.cache
+def all_doubts() -> tuple[Doubt, ...]:
+  """Of all papers, in the order of papers and tables."""
+  out: list[Doubt] = []
+  for paper in printed_rows.names():
+    rows = printed_rows.of_paper(paper)
+    more = [
+      *_means(rows),
+      *_drops(rows),
+      *_twice(rows),
+      *_named(paper, rows),
+    ]
+    if paper == _SHANKAR:
+      more += [Doubt(*d) for d in interval_doubts.check(rows)]
+      more += [*_testbed(rows), *_medians(rows)]
+    if paper == derived.PAPER:
+      more += [*_groups(rows), *_accuracies()]
+    if paper == raw_results.PAPER:
+      more += _raw(rows)
+    tables = list(printed_rows.facts(paper)["tables"])
+    out += sorted(more, key=lambda d: tables.index(d.rows[0].table))
+  return tuple(out)
+
+
+def _lines(rows: Iterable[PrintedRow]) -> Iterator[dict[str, list[PrintedRow]]]:
+  """Metric -> rows, of every line of every table."""
+  lines: dict[tuple[str, int], dict[str, list[PrintedRow]]] = {}
+  for row in rows:
+    line = lines.setdefault((row.table, row.line), {})
+    line.setdefault(row.metric, []).append(row)
+  yield from lines.values()
+
+
+def _means(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """mCE, mFR, mT5D against the mean of what stands beside them."""
+  for line in _lines(rows):
+    for mean, part in _MEANS.items():
+      if mean in line and part in line:
+        yield from _mean(line[mean][0], line[part], f"{part.upper()}s")
+
+
+def _mean(
+  mean: PrintedRow, parts: Sequence[PrintedRow], noun: str
+) -> Iterator[Doubt]:
+  ours = statistics.fmean(p.value for p in parts)
+  allowed = (mean.digit + max(p.digit for p in parts)) / 2
+  if abs(ours - mean.value) > allowed + _EPSILON:
+    words = f"the mean of its {len(parts)} {noun} is {_as(mean, ours)}"
+    yield Doubt((mean,), f"{words}, printed {mean.text}")
+
+
+def _groups(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """A group's row against its perturbations', the mean against the groups'."""
+  family = conditions.VIDEOS
+  for line in _lines(rows):
+    for measure in derived.MEASURES:
+      of_groups = [line.get(f"{measure}/{g}", []) for g in family.groups]
+      for group, printed in zip(family.groups, of_groups, strict=True):
+        members = [r.name for r in family.rows if r.group == group]
+        parts = [r for r in line.get(measure, []) if r.name in members]
+        if printed and parts:
+          yield from _mean(printed[0], parts, "perturbations")
+      whole = [r for r in line.get(measure, []) if not r.name]
+      if whole and all(of_groups):
+        yield from _mean(whole[0], [g[0] for g in of_groups], "groups")
+
+
+def _drops(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """A printed drop against the difference of what it is the drop of."""
+  for line in _lines(rows):
+    for drop, (before, after) in _DROPS.items():
+      by_name = [
+        {r.name: r for r in line.get(m, [])} for m in (drop, before, after)
+      ]
+      for name, row in by_name[0].items():
+        first, second = by_name[1][name], by_name[2][name]
+        ours = first.value - second.value
+        if abs(ours - row.value) > row.digit / 2 + _EPSILON:
+          words = f"{first.text} - {second.text} = {_as(row, ours)}"
+          yield Doubt((row,), f"{words}, printed {row.text}")
+
+
+def _twice(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """A number that stands in two places in two ways."""
+  places: dict[tuple, list[PrintedRow]] = {}
+  for row in rows:
+    if row.of or row.metric in _DROPS:
+      continue  # the testbed's counts and differences are checked on their own
+    for dataset in row.datasets:
+      key = dataset, _network(row, dataset), row.metric, _condition(row)
+      places.setdefault(key, []).append(row)
+  for key, same in places.items():
+    conflicts = (_conflict(*pair) for pair in itertools.combinations(same, 2))
+    if any(conflicts):
+      by_text: dict[str, dict[str, None]] = {}
+      for row in same:
+        by_text.setdefault(row.text, {})[row.where] = None
+      words = "; ".join(f"{t} in {', '.join(w)}" for t, w in by_text.items())
+      yield Doubt(tuple(same), words, ", ".join(filter(None, key[1:])))
+
+
+def _conflict(one: PrintedRow, other: PrintedRow) -> bool:
+  """Whether two prints of a number are no roundings of one."""
+  allowed = (one.digit + other.digit) / 2
+  apart = abs(one.value - other.value) > allowed - _EPSILON
+  return apart and one.text != other.text
+
+
+def _network(row: PrintedRow, dataset: str) -> str:
+  """One name of a network through the tables of a paper."""
+  if row.paper == _SHANKAR:
+    others = _YOUTUBE_BB if dataset == "ytbb_robust" else _IMAGENET_VID
+    return others.get(row.label, row.label)
+  if row.paper == raw_results.PAPER and row.model:
+    return row.model
+  return _OTHER_NAMES.get((row.table, row.network), row.label)
+
+
+def _condition(row: PrintedRow) -> str:
+  """One name of a condition through the tables of a paper."""
+  if row.paper == _SHANKAR:
+    # `all` of Table 4 are frames that nobody reviewed, of Table 7 all reviewed.
+    whole = _WHOLE if row.table != "table4" else _WHOLE[:2]
+    return "" if row.name in whole else row.name
+  return row.name
+
+
+def _testbed(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """Tables 5 and 6 against the authors' testbed, where both have a network."""
+  for table, beside in ((_VID, "testbed_vid"), (_YTBB, "testbed_ytbb")):
+    counted = {(r.network, r.metric): r for r in rows if r.table == beside}
+    for row in rows:
+      other = counted.get((row.model, row.metric))
+      if row.table == table and row.model and other:
+        if abs(row.value - other.value) > row.digit / 2 + _EPSILON:
+          words = f"the testbed has {other.text} of {other.of:,} anchors,"
+          yield Doubt(
+            (row,), f"{words} {_as(row, other.value)}, printed {row.text}"
+          )
+
+
+def _medians(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """The abstract's median drops against those of Tables 5 and 6."""
+  for row in rows:
+    if row.metric == "median_drop":
+      drops = [
+        r
+        for r in rows
+        if r.listed and r.metric == "drop" and r.datasets == row.datasets
+      ]
+      ours = statistics.median(d.value for d in drops)
+      if abs(ours - row.value) > row.digit / 2 + _EPSILON:
+        words = f"the median of {drops[0].where} is {_as(row, ours)}, printed"
+        yield Doubt((row,), f"{words} {row.text}")
+
+
+def _accuracies() -> Iterator[Doubt]:
+  """Networks whose rows imply no one accuracy on clean videos."""
+  found = {}
+  for table in derived.TABLES:
+    for label, measures in derived.gammas(table).items():
+      rows = tuple(itertools.chain(*(m.values() for m in measures.values())))
+      found[rows[0].datasets[0], label] = rows
+  for implied in derived.clean_accuracies():
+    if not implied.consistent:
+      words = (
+        "no accuracy A on clean videos fits all rows by A = (1 - gamma_a) /"
+        f" (1 - gamma_r): the median is {100 * implied.value:.1f} %, one row asks"
+        f" for at least {100 * implied.lo:.1f}, another for at most"
+        f" {100 * implied.hi:.1f}"
+      )
+      yield Doubt(found[implied.dataset, implied.label], words)
+
+
+def _raw(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """P, mPC and rPC against the authors' raw results."""
+  for line in _lines(rows):
+    for prefix in ("", "segm/"):
+      parts = {p: line[prefix + p][0] for p in _PARTS if prefix + p in line}
+      first = parts.get("p")
+      cells = first and raw_results.cells(
+        first.datasets[0], first.model, f"{prefix}p"
+      )
+      if cells:
+        yield from _of_file(parts, raw_results.summary(cells))
+
+
+def _of_file(
+  parts: Mapping[str, PrintedRow], ours: Mapping[str, float]
+) -> Iterator[Doubt]:
+  """The numbers of a line that do not round to what its file gives."""
+  off = [
+    (row, ours[part])
+    for part, row in parts.items()
+    if abs(ours[part] - row.value) > row.digit / 2 + _EPSILON
+  ]
+  if off:
+    given = ", ".join(f"{r.metric} {_as(r, v)}" for r, v in off)
+    texts = ", ".join(r.text for r, _ in off)
+    words = f"the file {off[0][0].model} gives {given}, printed {texts}"
+    note = f"; {off[0][0].note}" if off[0][0].note else ""
+    yield Doubt(tuple(r for r, _ in off), words + note)
+
+
+def _named(paper: str, rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """Those that `paper.json` lists."""
+  for told in printed_rows.facts(paper).get("doubts", ()):
+    concerned = tuple(r for r in rows if _matches(r, told))
+    fields = (told.get(f) for f in ("network", "metric", "name"))
+    yield Doubt(concerned, told["words"], ", ".join(filter(None, fields)))
+
+
+def _matches(row: PrintedRow, told: Mapping[str, str]) -> bool:
+  metric = told.get("metric", row.metric)
+  return (
+    row.table == told["table"]
+    and row.network == told.get("network", row.network)
+    and row.training == told.get("training", row.training)
+    and (row.metric == metric or row.metric.endswith(f"/{metric}"))
+    and row.name == told.get("name", row.name)
+  )
+
+
+def _as(row: PrintedRow, value: float) -> str:
+  """A value in the unit and with one digit more than a row is printed."""
+  places = max(2, len(row.text.partition(".")[2]) + 1)
+  percent = round(float(row.text) / row.value) == 100 if row.value else False
+  return f"{100 * value if percent else value:.{places}f}"

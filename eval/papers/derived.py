@@ -1,0 +1,122 @@
+"""Numbers that follow from printed ones: Schiappa et al. 2023.
+
+Their figures print no clean accuracy, and Figure 6 no numbers: both follow from
+the perturbations' rows of Tables 4 to 7.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from robust_tfds import conditions
+from robust_tfds.eval.papers import printed_rows
+from robust_tfds.eval.papers.printed_rows import PrintedRow
+
+PAPER = "schiappa2023"
+TABLES = ("table4", "table5", "table6", "table7")
+MEASURES = ("gamma_a", "gamma_r")
+# Figure 6's groups of perturbations; compression is spatio-temporal.
+FIGURE_6 = {
+  "spatial": ("noise", "blur", "camera"),
+  "spatio-temporal": ("digital",),
+  "temporal": ("temporal",),
+}
+# Below it two printed digits of gamma_r leave the accuracy open.
+_LEAST_LOSS = 0.15 - 1e-9
+# Below it rounding leaves no interval to speak of.
+_LEAST_OF_INTERVAL = 0.05 - 1e-9
+_HALF_DIGIT = 0.005
+
+
+@dataclasses.dataclass(frozen=True)
+class CleanAccuracy:
+  """A network's accuracy on clean videos, as its printed rows imply it.
+
+  A perturbation's row implies A = (1 - gamma_a) / (1 - gamma_r).
+
+  Attributes:
+    dataset: of the table.
+    label: the network, with its training.
+    value: a fraction: the median over the rows with gamma_r up to .85.
+    rows: how many these are.
+    lo: of the rows with gamma_r up to .95, the largest of the lower ends that
+      rounding leaves.
+    hi: the smallest of their upper ends; below `lo` if the rows contradict.
+  """
+
+  dataset: str
+  label: str
+  value: float
+  rows: int
+  lo: float
+  hi: float
+
+  @property
+  def consistent(self) -> bool:
+    """Whether one accuracy fits all rows."""
+    return self.lo <= self.hi
+
+
+def gammas(
+  table: str,
+) -> dict[str, dict[str, dict[str, PrintedRow]]]:
+  """Label -> measure -> perturbation -> its printed row."""
+  out: dict[str, dict[str, dict[str, PrintedRow]]] = {}
+  for row in printed_rows.of_paper(PAPER):
+    if row.table == table and row.name and row.metric in MEASURES:
+      measures = out.setdefault(row.label, {m: {} for m in MEASURES})
+      measures[row.metric][row.name] = row
+  return out
+
+
+def clean_accuracies() -> list[CleanAccuracy]:
+  """Of every network of Tables 4 to 7."""
+  return [
+    _implied(label, *(list(measures[m].values()) for m in MEASURES))
+    for table in TABLES
+    for label, measures in gammas(table).items()
+  ]
+
+
+def groups(table: str) -> dict[str, dict[str, dict[str, float]]]:
+  """Label -> measure -> group of Figure 6 -> mean over its perturbations."""
+  family = conditions.VIDEOS
+  members = {
+    of: [r.name for r in family.rows if r.group in parts]
+    for of, parts in FIGURE_6.items()
+  }
+  return {
+    label: {
+      measure: {of: _mean(rows, listed) for of, listed in members.items()}
+      for measure, rows in measures.items()
+    }
+    for label, measures in gammas(table).items()
+  }
+
+
+def _mean(rows: Mapping[str, PrintedRow], listed: Sequence[str]) -> float:
+  return statistics.fmean(rows[n].value for n in listed if n in rows)
+
+
+def _implied(
+  label: str,
+  absolute: Sequence[PrintedRow],
+  relative: Sequence[PrintedRow],
+) -> CleanAccuracy:
+  losses = [
+    (1 - a.value, 1 - r.value) for a, r in zip(absolute, relative, strict=True)
+  ]
+  clear = [(a, r) for a, r in losses if r >= _LEAST_LOSS]
+  rounded = [(a, r) for a, r in losses if r >= _LEAST_OF_INTERVAL]
+  h = _HALF_DIGIT
+  return CleanAccuracy(
+    absolute[0].datasets[0],
+    label,
+    statistics.median(a / r for a, r in clear),
+    len(clear),
+    max((a - h) / (r + h) for a, r in rounded),
+    min((a + h) / (r - h) for a, r in rounded),
+  )

@@ -1,0 +1,85 @@
+"""Printed intervals of Shankar et al. 2021 against exact binomial ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+import numpy as np
+
+from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.papers.printed_rows import PrintedRow
+
+_ANCHORS = {"imagenet_vid_robust": 1109, "ytbb_robust": 2030}
+_HALF_DIGIT = 0.0005 + 1e-9
+
+
+def check(
+  rows: Sequence[PrintedRow],
+) -> Iterator[tuple[tuple[PrintedRow, ...], str]]:
+  """Rows whose interval is of no whole number of right anchors, and why.
+
+  A table none of whose intervals fits is one doubt.
+
+  Args:
+    rows: of the paper.
+  """
+  tables: dict[str, list[tuple[PrintedRow, int]]] = {}
+  for row, n in _with_intervals(rows):
+    tables.setdefault(row.table, []).append((row, n))
+  for listed in tables.values():
+    unfit = [(row, n) for row, n in listed if not fits(row, n)]
+    if len(unfit) == len(listed):
+      whole = tuple(row for row, _ in listed)
+      n = listed[0][1]
+      other = _ANCHORS["imagenet_vid_robust"]
+      yield (
+        whole,
+        f"none of its {len(whole)} intervals is the exact one of {n:,} anchors;"
+        f" all follow from {other:,}, the share not rounded to whole anchors",
+      )
+    else:
+      for row, n in unfit:
+        yield (row,), _words(row, n)
+
+
+def fits(row: PrintedRow, n: int) -> bool:
+  """Whether some whole number of n prints as the share and as its interval."""
+  return bool((_off(row, n) <= _HALF_DIGIT).all(-1).any())
+
+
+def _with_intervals(
+  rows: Sequence[PrintedRow],
+) -> Iterator[tuple[PrintedRow, int]]:
+  """Rows with an interval, and of how many anchors they are."""
+  own = {
+    (r.table, r.name): round(r.value) for r in rows if r.metric == "anchors"
+  }
+  for row in rows:
+    if row.lo is not None:
+      yield row, own.get((row.table, row.name), _ANCHORS[row.datasets[0]])
+
+
+def _candidates(row: PrintedRow, n: int) -> np.ndarray:
+  """Whole numbers of right anchors that print as the share."""
+  right = np.arange(n + 1)
+  return right[np.abs(right / n - row.value) <= _HALF_DIGIT]
+
+
+def _off(row: PrintedRow, n: int) -> np.ndarray:
+  """How far each candidate's exact interval is from the printed one: `[C, 2]`."""
+  lo, hi = intervals.clopper_pearson(_candidates(row, n), n)
+  return np.abs(np.stack([lo - row.lo, hi - row.hi], axis=-1))
+
+
+def _words(row: PrintedRow, n: int) -> str:
+  off = _off(row, n)
+  nearest = np.lexsort([off.max(-1), (off > _HALF_DIGIT).sum(-1)])[0]
+  right = _candidates(row, n)[nearest]
+  exact = intervals.clopper_pearson(right, n)
+  words = f"the exact interval of {right} of {n:,} is {_interval(*exact)},"
+  return f"{words} printed {_interval(row.lo, row.hi)}"
+
+
+def _interval(lo: float | None, hi: float | None) -> str:
+  return f"[{100 * (lo or 0.0):.1f}, {100 * (hi or 0.0):.1f}]"

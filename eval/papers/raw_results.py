@@ -1,0 +1,66 @@
+"""The detection paper's raw results: P of every condition, no printed rows.
+
+Facts of the authors' raw data (bethgelab/robust-detection-benchmark, MIT
+licence), rounded to six decimals; figures draw them, and the printed rows follow
+from them or are doubtful.
+"""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Mapping
+
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.papers import printed_rows
+
+PAPER = "michaelis2019"
+_LEVELS = ("0", "1", "2", "3", "4", "5")
+
+Cells = Mapping[Condition, float]
+
+
+@functools.cache
+def files() -> Mapping[tuple[str, str, str], Cells]:
+  """(data set, results file, `p` or `segm/p`) -> P of every condition."""
+  return _tables("raw_results")
+
+
+@functools.cache
+def rmse() -> Mapping[str, Cells]:
+  """Data set -> RMSE between clean and corrupted pixels, as the authors' file.
+
+  Its differences wrap around in uint8, so that none exceeds 16: Figure 6 is
+  drawn from it, and from nothing else.
+  """
+  return {key[0]: cells for key, cells in _tables("rmse").items()}
+
+
+def cells(dataset: str, file: str, metric: str = "p") -> Cells:
+  """P of every condition of a results file; empty where there is none."""
+  return files().get((dataset, file, metric), {})
+
+
+def source(table: str = "raw_results") -> str:
+  """Where the numbers come from, in words."""
+  return printed_rows.facts(PAPER)["raw_results"][table]
+
+
+def _tables(name: str) -> dict[tuple[str, str, str], dict[Condition, float]]:
+  out: dict[tuple[str, str, str], dict[Condition, float]] = {}
+  for line in printed_rows.lines(PAPER, name):
+    key = line["dataset"], line.get("model", ""), line["metric"]
+    of_file = out.setdefault(key, {})
+    for level in _LEVELS:
+      if level in line:
+        corruption = line["corruption"] if level != "0" else ""
+        of_file[Condition(corruption, int(level))] = float(line[level])
+  return out
+
+
+def summary(of: Cells) -> dict[str, float]:
+  """`p`, `mpc` and `rpc` of a file's conditions, over the 15 common ones."""
+  common = conditions.PICTURES.names("common")
+  mean = statistics.fmean(v for c, v in of.items() if c.name in common)
+  return {"p": of[Condition()], "mpc": mean, "rpc": mean / of[Condition()]}

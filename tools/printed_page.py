@@ -1,0 +1,87 @@
+"""Writes docs/PRINTED_NUMBERS.md: what the papers print, and what is doubtful.
+
+  python -m tools.printed_page
+
+All of it follows from `eval/papers`.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+
+from robust_tfds.eval import papers
+from robust_tfds.eval.papers.protocols import PROTOCOLS
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+FILE = ROOT / "docs" / "PRINTED_NUMBERS.md"
+_HEAD = """\
+# Printed numbers of the four papers
+
+Made by `python -m tools.printed_page` from `eval/papers`: a folder for each paper, a
+TSV file for each table as it is printed. After `from eval import papers`,
+`papers.rows("imagenet_c")` gives the numbers of a data set or paper as rows (network,
+training, metric, condition, value, interval, source), `papers.doubts()` what is below,
+`papers.protocol("imagenet_c")` what the numbers are of.
+"""
+_PROTOCOLS = """
+## What the numbers are of
+
+Printed numbers are ranked with a run's only where these are the facts of its data.
+Where the last column says something, no run's pixels are the paper's.
+
+| data set | paper | data | pixels |
+|---|---|---|---|
+"""
+_DOUBTS = """
+## Doubts
+
+Printed numbers that do not fit other printed numbers, or their raw results. They are
+stored as they are printed.
+"""
+
+
+def main() -> None:
+  """Writes the page."""
+  FILE.write_text(text(), "utf-8")
+
+
+def text() -> str:
+  """The page."""
+  parts = [_HEAD, *_tables(), _PROTOCOLS, *_protocols(), _DOUBTS, *_doubts()]
+  return "".join(parts)
+
+
+def _tables() -> Iterator[str]:
+  for paper in papers.names():
+    yield f"\n## {papers.source(paper)}\n\n"
+    yield "| file | where | numbers | data sets |\n|---|---|---:|---|\n"
+    tables: dict[str, list[papers.PrintedRow]] = {}
+    for row in papers.rows(paper):
+      tables.setdefault(row.table, []).append(row)
+    for table, rows in tables.items():
+      sets = dict.fromkeys(d for r in rows for d in r.datasets)
+      where = rows[0].source.partition(", ")[2]
+      names = ", ".join(sets)
+      yield f"| `{paper}/{table}.tsv` | {where} | {len(rows):,} | {names} |\n"
+
+
+def _protocols() -> Iterator[str]:
+  for dataset, protocol in PROTOCOLS.items():
+    data = protocol.words().removesuffix(f", {protocol.apart}")
+    yield f"| {dataset} | {protocol.paper} | {data} | {protocol.apart} |\n"
+
+
+def _doubts() -> Iterator[str]:
+  for paper in papers.names():
+    yield f"\n### {papers.source(paper)}\n\n"
+    yield "| where | of | data set | numbers | why |\n|---|---|---|---:|---|\n"
+    for doubt in papers.doubts(paper):
+      of = doubt.what or "all"
+      sets = ", ".join(doubt.rows[0].datasets)
+      why = doubt.words
+      yield f"| {doubt.where} | {of} | {sets} | {len(doubt.rows)} | {why} |\n"
+
+
+if __name__ == "__main__":
+  main()
