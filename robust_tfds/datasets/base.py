@@ -24,6 +24,7 @@ import os
 import re
 import types
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -379,6 +380,17 @@ class Builder(
     """
     del manual_dir
     return () if isinstance(cls.CLASSES, int) else [(n,) for n in cls.CLASSES]
+
+  @classmethod
+  def known_ids(cls) -> Collection[str]:
+    """Ids of all examples of `SPLIT`, known without any file; else none."""
+    return ()
+
+  @classmethod
+  def known_label(cls, example_id: str) -> int | None:
+    """The true class of an example where its id alone tells it; else None."""
+    del example_id
+    return None
 
   def example_features(self) -> Mapping[str, Any]:
     """What an example holds beside its keys; implemented by the kinds."""

@@ -48,6 +48,8 @@ class Source:
     fps: frames per second; None: what the file says.
     extra: further features of the example.
     frames: where they are kept, if they were decoded before.
+    group_id: what it was cut from, which other clips may be of too; the example
+      itself if empty.
   """
 
   example_id: str
@@ -56,6 +58,7 @@ class Source:
   fps: float | None = None
   extra: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   frames: scratch.Pixels | None = None
+  group_id: str = ""
 
 
 Video = bytes | scratch.Pixels  # a file, or what was decoded of one
@@ -109,7 +112,7 @@ def example(row: Row) -> tuple[str, dict[str, Any]]:
     "video": data,
     "label": source.label,
     "fps": fps,
-    **base.example_keys(source.example_id),
+    **base.example_keys(source.example_id, source.group_id),
     **source.extra,
   }
 

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,12 @@ def rows(split: str) -> list[tuple[int, int]]:
 def example_id(row: int) -> str:
   """Stable id of a row: `digit_0042`."""
   return f"digit_{row:04d}"
+
+
+@functools.cache
+def labels(split: str) -> Mapping[str, int]:
+  """Id -> true class of a split's digits."""
+  return {example_id(i): label for i, label in rows(split)}
 
 
 def read(row: int) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Digits under 19 corruptions x 5 severities: ImageNet-C's protocol, embedded."""
 
+from collections.abc import Collection
 from typing import Any
 
 import tensorflow_datasets as tfds
@@ -17,6 +18,16 @@ class Builder(pictures.Builder):
   CLASSES = 10
   SIDE_PX = digits.SIDE_PX
   HOMEPAGE = digits.HOMEPAGE
+
+  @classmethod
+  def known_ids(cls) -> Collection[str]:
+    """Of the embedded digits."""
+    return digits.labels(cls.SPLIT)
+
+  @classmethod
+  def known_label(cls, example_id: str) -> int | None:
+    """Of the embedded digits."""
+    return digits.labels(cls.SPLIT).get(example_id)
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     del dl_manager

@@ -1,5 +1,6 @@
 """Digits under ImageNet-P's perturbations: CIFAR-10-P's protocol, embedded."""
 
+from collections.abc import Collection
 from typing import Any
 
 import tensorflow_datasets as tfds
@@ -19,6 +20,16 @@ class Builder(sequences.Builder):
   SIDE_PX = digits.SIDE_PX
   SOURCE_SHAPE = (digits.SIDE_PX, digits.SIDE_PX, 3)
   HOMEPAGE = digits.HOMEPAGE
+
+  @classmethod
+  def known_ids(cls) -> Collection[str]:
+    """Of the embedded digits."""
+    return digits.labels(cls.SPLIT)
+
+  @classmethod
+  def known_label(cls, example_id: str) -> int | None:
+    """Of the embedded digits."""
+    return digits.labels(cls.SPLIT).get(example_id)
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     del dl_manager

@@ -35,6 +35,11 @@ class Builder(frames.Builder):
   SIDE_PX = digits.SIDE_PX
   HOMEPAGE = digits.HOMEPAGE
 
+  @classmethod
+  def known_label(cls, example_id: str) -> int | None:
+    """Of the digit whose video a frame is of."""
+    return digits.labels(cls.SPLIT).get(example_id.partition("/")[0])
+
   def _frames(
     self, dl_manager: Any, include_unreviewed: bool
   ) -> list[frames.Frame]:

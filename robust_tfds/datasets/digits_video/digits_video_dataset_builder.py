@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,15 @@ def sources(split: str) -> list[videos.Source]:
     )
     for number in range(COUNTS[split])
   ]
+
+
+@functools.cache
+def labels(split: str) -> Mapping[str, int]:
+  """Id -> true class of a split's videos."""
+  return {
+    example_id(split, number): number % len(CLASSES)
+    for number in range(COUNTS[split])
+  }
 
 
 def example_id(split: str, number: int) -> str:

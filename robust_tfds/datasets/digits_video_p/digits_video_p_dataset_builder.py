@@ -1,5 +1,6 @@
 """Digits in motion under the 18 video perturbations, embedded."""
 
+from collections.abc import Collection
 from typing import Any
 
 import tensorflow_datasets as tfds
@@ -18,6 +19,16 @@ class Builder(videos.Builder):
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   CLASSES = digits_video.CLASSES
   HOMEPAGE = digits.HOMEPAGE
+
+  @classmethod
+  def known_ids(cls) -> Collection[str]:
+    """Of the embedded videos."""
+    return digits_video.labels(cls.SPLIT)
+
+  @classmethod
+  def known_label(cls, example_id: str) -> int | None:
+    """Of the embedded videos."""
+    return digits_video.labels(cls.SPLIT).get(example_id)
 
   def _sources(self, dl_manager: Any) -> list[videos.Source]:
     del dl_manager

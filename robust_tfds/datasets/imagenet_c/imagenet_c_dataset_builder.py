@@ -47,6 +47,11 @@ a folder ImageNet-C; of 299 px in ImageNet-C-299 (config suffix `_inception`), o
   PUBLISHED_EXAMPLES = 50_000
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
+  @classmethod
+  def known_label(cls, example_id: str) -> int | None:
+    """By the wnid or the official number in the file's name."""
+    return imagenet.known_label(example_id)
+
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     rule = self.config.geometry or self.SOURCE_RULE
     return [

@@ -43,6 +43,11 @@ to <perturbation>/<wnid>/<name>.mp4."""
   PUBLISHED_EXAMPLES = 50_000
   HOMEPAGE = "https://github.com/hendrycks/robustness"
 
+  @classmethod
+  def known_label(cls, example_id: str) -> int | None:
+    """By the wnid or the official number in the file's name."""
+    return imagenet.known_label(example_id)
+
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     read = functools.partial(imagenet.File.picture, convert_last=True)
     return [

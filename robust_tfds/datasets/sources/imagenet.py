@@ -103,6 +103,31 @@ def _label_of() -> dict[str, int]:
   return {wnid: i for i, wnid in enumerate(wnids())}
 
 
+def known_label(name: str) -> int | None:
+  """The class that a file's name tells: by its wnid, or its official number.
+
+  The labels of official names are those that tensorflow_datasets installs.
+
+  >>> known_label("n01440764_00000293.JPEG")
+  0
+  """
+  wnid = _WNID.match(name)
+  if wnid:
+    return _label_of().get(wnid[0])
+  official = _OFFICIAL.fullmatch(name)
+  labels = _installed_labels() if official else ()
+  number = int(official[1]) if official else 0
+  return labels[number - 1] if 1 <= number <= len(labels) else None
+
+
+@functools.cache
+def _installed_labels() -> list[int]:
+  try:
+    return _from_tfds()
+  except FileNotFoundError:
+    return []
+
+
 def clean(manual_dir: os.PathLike) -> list[File]:
   """The validation images found in the manual dir, sorted by name.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 from etils import epath
@@ -18,6 +19,15 @@ _UCF101, _UCF101_LISTS = "UCF-101", "ucfTrainTestlist"
 _HMDB51, _HMDB51_LISTS = "hmdb51_org", "testTrainMulti_7030_splits"
 _UCF101_CLASSES = 101
 _TEST, _KINDS = "2", ("0", "1", "2")  # unused, train, test
+# v_<Class>_g<group>_c<clip>.avi: clips of a group are of one video, 25 groups a
+# class (Soomro et al. 2012, section 3; docs/specs/video.md section 3).
+_UCF101_NAME = re.compile(r"(?P<group>v_.+_g\d+)_c\d+\.avi")
+# <source>_<class>_<visible>_<camera>_np<people>_<view>_<quality>_<clip>.avi, the
+# source being the film or video (Kuehne et al. 2011, section 2).
+_HMDB51_NAME = re.compile(
+  r"(?P<source>.+)_[fulh]_(?:nm|cm)_np\d+_(?:fr|ba|le|ri)_(?:goo|med|bad)"
+  r"_\d+\.avi"
+)
 
 UCF101_INSTRUCTIONS = f"""\
 UCF101 from https://www.crcv.ucf.edu/data/UCF101.php in the manual dir: UCF101.rar
@@ -92,7 +102,14 @@ def _ucf101(
       )
     # Folder HandstandPushups holds files v_HandStandPushups_*: names as listed.
     place = root / _UCF101 / folder / file
-    yield video_lists.Entry(where, file, labels[folder], [place])
+    match = _UCF101_NAME.fullmatch(file)
+    yield video_lists.Entry(
+      where,
+      file,
+      labels[folder],
+      [place],
+      group_id=match["group"] if match else "",
+    )
 
 
 def _hmdb51(root: epath.Path, suffix: str) -> Iterator[video_lists.Entry]:
@@ -120,7 +137,24 @@ def _hmdb51(root: epath.Path, suffix: str) -> Iterator[video_lists.Entry]:
       if kind == _TEST:
         place = root / _HMDB51 / folder / file
         name = f"{folder}/{file}"
-        yield video_lists.Entry(where, name, label_of[folder], [place])
+        yield video_lists.Entry(
+          where,
+          name,
+          label_of[folder],
+          [place],
+          group_id=_film(file, folder),
+        )
+
+
+def _film(file: str, folder: str) -> str:
+  """The film that a clip of HMDB51 is of, which clips of other classes may be of
+  too; empty where the name is of another form.
+
+  >>> _film("April_09_brush_hair_u_nm_np1_ba_goo_0.avi", "brush_hair")
+  'April_09'
+  """
+  match = _HMDB51_NAME.fullmatch(file)
+  return match["source"].removesuffix(f"_{folder}") if match else ""
 
 
 def _lines(path: epath.Path, instructions: str) -> Iterator[tuple[str, str]]:

@@ -32,6 +32,7 @@ class Entry:
     label: class id.
     places: where the file may lie; the first that exists counts.
     extra: further features of the example.
+    group_id: what the video was cut from; empty where nothing is known.
   """
 
   where: str
@@ -39,6 +40,7 @@ class Entry:
   label: int
   places: Sequence[epath.Path]
   extra: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  group_id: str = ""
 
 
 def sources(
@@ -76,6 +78,7 @@ def sources(
       listed[name].label,
       functools.partial(paths.read_bytes, str(file)),
       extra=listed[name].extra,
+      group_id=listed[name].group_id,
     )
     for name, file in files.items()
     if file is not None

@@ -45,7 +45,7 @@ Something-Something v2 (Qualcomm; registration) in the manual dir: the videos as
 {" or ".join(_SSV2_LISTS)}."""
 
 _UCF101_DS, _UCF101_DS_LIST = "UCF101-DS", "ucf101-DS_eval.csv"
-_UCF101_DS_COLUMNS = ("label", "filename", "shift", "category")
+_UCF101_DS_COLUMNS = ("label", "filename", "video_id", "shift", "category")
 _EXTENSIONS = (".mp4", ".avi", ".mkv", ".mov", ".webm")
 # Labels spelt otherwise than in UCF101's classInd.txt (docs/specs/video.md
 # section 3).
@@ -216,6 +216,8 @@ def _ucf101_ds(root: epath.Path) -> Iterator[video_lists.Entry]:
       labels[name],
       [root / _UCF101_DS / row["label"] / file],
       {"shift": row["shift"], "category": _category(where, row)},
+      # Whether ids are of a label's videos or of all: both are told apart so.
+      group_id=f"{row['label']}/{row['video_id']}" if row["video_id"] else "",
     )
 
 

@@ -11,8 +11,11 @@ from robust_tfds.datasets.sources import video_tables
 class Builder(videos.Builder):
   """Clips with the shift they show and its category."""
 
-  VERSION = tfds.core.Version("1.0.0")
-  RELEASE_NOTES = {"1.0.0": "Initial release."}
+  VERSION = tfds.core.Version("1.1.0")
+  RELEASE_NOTES = {
+    "1.0.0": "Initial release.",
+    "1.1.0": "group_id is the video that the clip is of; pixels as before.",
+  }
   MANUAL_DOWNLOAD_INSTRUCTIONS = video_tables.UCF101_DS_INSTRUCTIONS
   FAMILY = None  # the shifts are nature's
   EDITION = ""

@@ -89,8 +89,9 @@ def hmdb51(root: pathlib.Path) -> pathlib.Path:
   """One test video of each of two classes."""
   for i, name in enumerate(("brush_hair", "wave")):
     lists = root / "testTrainMulti_7030_splits"
-    _put(lists / f"{name}_test_split1.txt", f"{name}_0.avi 2\n")
-    _put(root / "hmdb51_org" / name / f"{name}_0.avi", action_layouts.avi(i))
+    file = f"A_Film_{name}_f_nm_np1_fr_goo_{i}.avi"
+    _put(lists / f"{name}_test_split1.txt", f"{file} 2\n")
+    _put(root / "hmdb51_org" / name / file, action_layouts.avi(i))
   return root
 
 

@@ -35,6 +35,10 @@ class Ucf101Test(parameterized.TestCase, action_layouts.Layout):
       {k: int(v["label"]) for k, v in found.items()},
       {"v_Archery_g01_c01.avi": 0, "v_HandStandPushups_g01_c01.avi": 1},
     )
+    self.assertEqual(
+      [v["group_id"] for _, v in sorted(found.items())],
+      [b"v_Archery_g01", b"v_HandStandPushups_g01"],
+    )
     name = "v_Archery_g01_c01.avi"
     np.testing.assert_array_equal(found[name]["video"], action_layouts.clip(0))
     self.assertEqual(found[name]["fps"], 25.0)
@@ -121,6 +125,23 @@ class Hmdb51Test(action_layouts.Layout):
     self.assertEqual(
       self._labels(), {"catch/c.avi": 2, f"wave/{self._ODD}": 50}
     )
+
+  def test_clips_of_a_film_are_one_group(self):
+    clips = {
+      "wave/April_09_wave_u_nm_np1_ba_goo_0.avi": b"April_09",
+      "wave/April_09_wave_u_cm_np2_fr_bad_12.avi": b"April_09",
+      "catch/April_09_catch_h_nm_np1_le_med_3.avi": b"April_09",
+      "catch/Other_catch_f_nm_np1_ri_med_0.avi": b"Other",
+      "catch/c.avi": b"catch/c.avi",
+    }
+    for kind in ("wave", "catch"):
+      names = [n.split("/")[1] for n in clips if n.startswith(kind)]
+      lists = f"testTrainMulti_7030_splits/{kind}_test_split1.txt"
+      self._put(lists, "".join(f"{n} 2\n" for n in names))
+    for name in clips:
+      self._put(f"hmdb51_org/{name}", action_layouts.avi(0))
+    found = self._build()
+    self.assertEqual({k: v["group_id"] for k, v in found.items()}, clips)
 
   def test_refusals(self):
     self._put(

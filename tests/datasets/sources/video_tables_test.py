@@ -161,6 +161,17 @@ class Ucf101DsTest(action_layouts.Layout):
       },
     )
 
+  def test_clips_of_a_video_are_one_group(self):
+    rows = [*self._ROWS, "Billiards,c.mp4,1,kids,Age"]
+    self._list(rows)
+    self._put(
+      "UCF101-DS/Billiards/c.mp4", movies.encode(action_layouts.clip(1), fps=24)
+    )
+    groups = [v["group_id"] for _, v in sorted(self._build().items())]
+    self.assertEqual(
+      groups, [b"Billiards/1", b"Billiards/1", b"CleanandJerk/2"]
+    )
+
   def test_the_papers_table(self):
     from robust_tfds.datasets.sources import video_tables
 
