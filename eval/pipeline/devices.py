@@ -41,6 +41,12 @@ def put_batch(array: np.ndarray, where: Mesh) -> jax.Array:
   return jax.make_array_from_process_local_data(rows(where), array)
 
 
+def batch_shape(array: np.ndarray, where: Mesh) -> jax.ShapeDtypeStruct:
+  """The shape of what `put_batch` gives of a host's part."""
+  shape = (len(array) * jax.process_count(), *array.shape[1:])
+  return jax.ShapeDtypeStruct(shape, array.dtype, sharding=rows(where))
+
+
 def rows(where: Mesh) -> NamedSharding:
   """How batches lie on a mesh."""
   return NamedSharding(where, PartitionSpec("data"))

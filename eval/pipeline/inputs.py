@@ -20,6 +20,7 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.corruptions import canvas
+from robust_tfds.eval.pipeline import subset as subset_lib
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Source:
     batch_size: int,
     host: Host = Host(),
     limit: int = 0,
+    subset: subset_lib.Subset | None = None,
   ):
     """Opens a prepared builder.
 
@@ -80,9 +82,10 @@ class Source:
       batch_size: rows of a batch on this host.
       host: this host's share.
       limit: use the first `limit` examples only; 0 for all.
+      subset: use these examples only, without a limit; None for all.
 
     Raises:
-      UserError: unknown split, or more examples asked for than exist.
+      UserError: unknown split, or examples asked for that do not exist.
     """
     splits = builder.info.splits
     if split not in splits:
@@ -98,12 +101,17 @@ class Source:
       )
     self.total = limit or self.total
     self.builder, self.split, self.host = builder, split, host
+    self._places: np.ndarray | None = None
     features = builder.info.features
     kinds = ("frames", "video", "image")
     self.pixels = next(k for k in kinds if k in features)
     self.shape = tuple(features[self.pixels].shape)
     self.batch_size = batch_size
     self.decoded = 0  # examples of which pixels were decoded
+    if subset is not None:
+      ids = [text(e["example_id"]) for e in self.metadata((self.pixels,))]
+      self._places = subset.places(ids, builder.info.full_name)
+      self.total = len(self._places)
     # Every host takes as many steps: the largest share.
     self.share = -(-self.total // host.count)
 
@@ -176,30 +184,38 @@ class Source:
   def _read(
     self, begin: int, end: int, skipped: Sequence[str] = ()
   ) -> Iterator[dict[str, Any]]:
-    """Examples of the split by their number."""
-    import tensorflow_datasets as tfds
-
-    decoders = {name: tfds.decode.SkipDecoding() for name in skipped}
+    """Examples by their number among those that are used."""
     if begin >= end:
       return iter(())
+    places: Sequence[int] = range(begin, end)
+    if self._places is not None:
+      places = self._places[begin:end].tolist()
     if self.builder.info.file_format.value == "array_record":
-      return self._array_record_examples(begin, end, decoders)
-    return self._tf_data_examples(begin, end, decoders)
+      return self._array_record_examples(places, skipped)
+    return self._tf_data_examples(places, skipped)
 
   def _tf_data_examples(
-    self, begin: int, end: int, decoders: Any
+    self, places: Sequence[int], skipped: Sequence[str]
   ) -> Iterator[dict[str, Any]]:
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
     tf.config.set_visible_devices([], "GPU")
     tf.config.set_visible_devices([], "TPU")
+    first, last = places[0], places[-1] + 1
+    scattered = len(places) < last - first
+    # What is not chosen lies between: it is read, and dropped undecoded.
+    later = self.pixels if scattered and self.pixels not in skipped else ""
     dataset = self.builder.as_dataset(
-      split=f"{self.split}[{begin}:{end}]",
+      split=f"{self.split}[{first}:{last}]",
       shuffle_files=False,
-      decoders=decoders,
+      decoders=_skipping([*skipped, *filter(None, [later])]),
       read_config=tfds.ReadConfig(interleave_cycle_length=1),
     )
+    if scattered:
+      chosen = np.zeros(last - first, bool)
+      chosen[np.array(places) - first] = True
+      dataset = self._only(dataset, chosen, later)
     try:
       yield from tfds.as_numpy(dataset.prefetch(tf.data.AUTOTUNE))
     except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as e:
@@ -210,14 +226,40 @@ class Source:
         " and run the same command again: the set is prepared anew."
       ) from e
 
+  def _only(self, dataset: Any, chosen: np.ndarray, later: str) -> Any:
+    """The chosen examples of a tf.data set, with one more feature decoded."""
+    import tensorflow as tf
+    import tensorflow_datasets as tfds
+
+    is_chosen = tf.constant(chosen)
+    listed = dataset.enumerate().filter(lambda number, _: is_chosen[number])
+    if not later:
+      return listed.map(lambda _, example: example)
+    feature = self.builder.info.features[later]
+    alone = tfds.features.FeaturesDict({later: feature})
+
+    def decode(_: Any, example: dict[str, Any]) -> dict[str, Any]:
+      return {**example, **alone.decode_example({later: example[later]})}
+
+    return listed.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
+
   def _array_record_examples(
-    self, begin: int, end: int, decoders: Any
+    self, places: Sequence[int], skipped: Sequence[str]
   ) -> Iterator[dict[str, Any]]:
-    source = self.builder.as_data_source(split=self.split, decoders=decoders)
+    source = self.builder.as_data_source(
+      split=self.split, decoders=_skipping(skipped)
+    )
     with concurrent.futures.ThreadPoolExecutor() as pool:
-      for start in range(begin, end, self.batch_size):
-        several = range(start, min(start + self.batch_size, end))
+      for start in range(0, len(places), self.batch_size):
+        several = places[start : start + self.batch_size]
         yield from pool.map(source.__getitem__, several)
+
+
+def _skipping(names: Sequence[str]) -> dict[str, Any]:
+  """Decoders that leave features as they are stored."""
+  import tensorflow_datasets as tfds
+
+  return {name: tfds.decode.SkipDecoding() for name in names}
 
 
 def _batch(

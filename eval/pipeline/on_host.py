@@ -72,7 +72,11 @@ class HostPredictor:
     self._waiting: set[concurrent.futures.Future[_Answer]] = set()
 
   def __call__(
-    self, images: Any, reduce: predict.Reduce, sizes: Any = None
+    self,
+    images: Any,
+    labels: Any,
+    reduce: predict.Reduce,
+    sizes: Any = None,
   ) -> Outputs:
     """See `predict.Predictor`; does not wait for the model.
 
@@ -81,9 +85,10 @@ class HostPredictor:
     """
     if isinstance(images, jax.ShapeDtypeStruct):
       if sizes is None:
-        self._reduction(reduce, _LOGITS)(self._logits_shape(images))
+        shapes = self._shapes_here(images, labels)
+        self._reduction(reduce, _LOGITS)(*shapes)
       return Outputs(concurrent.futures.Future())
-    rows = [images] if sizes is None else [images, sizes]
+    rows = [images, labels] if sizes is None else [images, labels, sizes]
     for array in rows:
       for shard in array.addressable_shards:
         shard.data.copy_to_host_async()
@@ -99,46 +104,59 @@ class HostPredictor:
 
   def _call(self, reduce: predict.Reduce, rows: Sequence[jax.Array]) -> _Answer:
     """Runs in the thread."""
-    images, *sizes = (devices.local_rows(array) for array in rows)
+    images, labels, *sizes = (devices.local_rows(array) for array in rows)
     if sizes:
       answer = self._model.apply(self._variables, images, *sizes)
       # Masks as run lengths; detections are in the order of their scores.
       texts = {k: v for k, v in answer.items() if v.dtype == np.object_}
       numbers = {k: v for k, v in answer.items() if k not in texts}
-      return self._reduced(reduce, numbers), texts
+      return self._reduced(reduce, labels, numbers), texts
     flat = images.reshape(-1, *images.shape[-self._item :])
     logits = self._model.apply(self._variables, flat)
     logits = logits.reshape(*images.shape[: -self._item], -1)
-    return self._reduced(reduce, {"logits": logits}), {}
+    return self._reduced(reduce, labels, {"logits": logits}), {}
 
   def _reduced(
-    self, reduce: predict.Reduce, answer: Mapping[str, np.ndarray]
+    self,
+    reduce: predict.Reduce,
+    labels: np.ndarray,
+    answer: Mapping[str, np.ndarray],
   ) -> packing.Outputs:
-    arrays = [devices.put_batch(x, self._here) for x in answer.values()]
+    rows = (labels, *answer.values())
+    arrays = [devices.put_batch(x, self._here) for x in rows]
     return self._reduction(reduce, tuple(answer))(*arrays)
 
-  def _logits_shape(self, images: jax.ShapeDtypeStruct) -> Any:
-    """Of this host's logits, for a batch of all hosts."""
+  def _shapes_here(
+    self, images: jax.ShapeDtypeStruct, labels: jax.ShapeDtypeStruct
+  ) -> list[jax.ShapeDtypeStruct]:
+    """Of this host's labels and logits, for a batch of all hosts."""
     rows = images.shape[0] // jax.process_count()
     inner = images.shape[1 : -self._item]
-    shape = (rows, *inner, self._model.spec.num_classes)
+    logits = (rows, *inner, self._model.spec.num_classes)
     sharding = devices.rows(self._here)
-    return jax.ShapeDtypeStruct(shape, np.float32, sharding=sharding)
+    return [
+      jax.ShapeDtypeStruct((rows,), labels.dtype, sharding=sharding),
+      jax.ShapeDtypeStruct(logits, np.float32, sharding=sharding),
+    ]
 
   def _new_reduction(
     self, reduce: predict.Reduce, names: tuple[str, ...]
   ) -> packing.Packed:
     step = functools.partial(_reduce, reduce, names)
-    return packing.Packed(step, self._here, (), len(names))
+    return packing.Packed(step, self._here, (), 1 + len(names))
 
 
 def _reduce(
-  reduce: predict.Reduce, names: Sequence[str], _: Any, *arrays: jax.Array
+  reduce: predict.Reduce,
+  names: Sequence[str],
+  _: Any,
+  labels: jax.Array,
+  *arrays: jax.Array,
 ) -> Mapping[str, jax.Array]:
   answer = dict(zip(names, arrays, strict=True))
   if names == _LOGITS:
-    return predict.of_logits(reduce, answer["logits"])
-  return predict.of_detections(reduce, answer)
+    return predict.of_logits(reduce, answer["logits"], labels)
+  return predict.of_detections(reduce, answer, labels)
 
 
 @programs.cached

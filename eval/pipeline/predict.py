@@ -32,8 +32,8 @@ from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import packing
 from robust_tfds.eval.pipeline import programs
 
-# Of logits, or of a detector's outputs by name.
-Reduce = Callable[[Any], Mapping[str, jax.Array]]
+# Of logits, or of a detector's outputs by name, and of the true classes.
+Reduce = Callable[[Any, jax.Array], Mapping[str, jax.Array]]
 Transform = Callable[
   [jax.Array, jax.Array | None, Condition, np.ndarray], jax.Array
 ]
@@ -62,6 +62,7 @@ class Predictor:
   def __call__(
     self,
     images: jax.Array,
+    labels: jax.Array,
     reduce: Reduce,
     sizes: jax.Array | None = None,
   ) -> packing.Outputs:
@@ -70,52 +71,66 @@ class Predictor:
     Args:
       images: uint8 `[B, H, W, 3]`, `[B, T, H, W, 3]` of sequences, or `[B,
         views, T, H, W, 3]` of clips.
+      labels: int32 `[B]`, the true classes; below 0 where there is none.
       sizes: int32 `[B, 2]`, the valid (height, width) of each canvas, for
         models that give detections: `.apply(variables, images, sizes) -> {name:
         array [B, ...]}`, which `reduce` is called with. None for classifiers.
-      reduce: logits `[B, (T,) classes]` -> what is kept of them, all with a
-        leading axis of B. The same function object compiles once.
+      reduce: logits `[B, (T,) classes]` and labels -> what is kept of them, all
+        with a leading axis of B. The same function object compiles once.
 
     Returns:
       What `reduce` gave, and `finite`, bool `[B]`: on their way to the host. Of
       shapes: outputs that cannot be fetched; the program is compiled ahead.
     """
-    rows = [images] if sizes is None else [images, sizes]
+    rows = [images, labels] if sizes is None else [images, labels, sizes]
     return self._packed(reduce, len(rows))(*rows)
 
   def give_up(self) -> None:
     """Nothing: devices finish what they were given."""
 
   def _new_packed(self, reduce: Reduce, rows: int) -> packing.Packed:
-    step = self._logits if rows == 1 else self._detections
+    step = self._logits if rows == 2 else self._detections
     whole = functools.partial(step, reduce)
     return packing.Packed(whole, self._where, self._variables, rows)
 
   def _logits(
-    self, reduce: Reduce, variables: Any, images: jax.Array
+    self,
+    reduce: Reduce,
+    variables: Any,
+    images: jax.Array,
+    labels: jax.Array,
   ) -> Mapping[str, jax.Array]:
     flat = images.reshape(-1, *images.shape[-self._item :])
     logits = self._model.apply(variables, flat).astype(jnp.float32)
     logits = logits.reshape(*images.shape[: -self._item], -1)
-    return of_logits(reduce, logits)
+    return of_logits(reduce, logits, labels)
 
   def _detections(
-    self, reduce: Reduce, variables: Any, images: jax.Array, sizes: jax.Array
+    self,
+    reduce: Reduce,
+    variables: Any,
+    images: jax.Array,
+    labels: jax.Array,
+    sizes: jax.Array,
   ) -> Mapping[str, jax.Array]:
-    return of_detections(reduce, self._model.apply(variables, images, sizes))
+    detections = self._model.apply(variables, images, sizes)
+    return of_detections(reduce, detections, labels)
 
 
-def of_logits(reduce: Reduce, logits: jax.Array) -> Mapping[str, jax.Array]:
+def of_logits(
+  reduce: Reduce, logits: jax.Array, labels: jax.Array
+) -> Mapping[str, jax.Array]:
   """What is kept of logits `[B, (T,) classes]`, and `finite` bool `[B]`."""
   inner = tuple(range(1, logits.ndim))
-  return {**reduce(logits), "finite": jnp.isfinite(logits).all(axis=inner)}
+  finite = jnp.isfinite(logits).all(axis=inner)
+  return {**reduce(logits, labels), "finite": finite}
 
 
 def of_detections(
-  reduce: Reduce, detections: Mapping[str, jax.Array]
+  reduce: Reduce, detections: Mapping[str, jax.Array], labels: jax.Array
 ) -> Mapping[str, jax.Array]:
   """What is kept of a detector's outputs, and `finite` bool `[B]`."""
-  outputs = reduce(detections)
+  outputs = reduce(detections, labels)
   finite = jnp.isfinite(outputs["scores"]).all(axis=1)
   finite &= jnp.isfinite(outputs["boxes"]).all((1, 2))
   return {**outputs, "finite": finite}

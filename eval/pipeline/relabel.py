@@ -89,14 +89,18 @@ class Predictor:
     self._reduce = programs.cached(self._new_reduce)
 
   def __call__(
-    self, images: Any, reduce: predict.Reduce, sizes: Any = None
+    self,
+    images: Any,
+    labels: Any,
+    reduce: predict.Reduce,
+    sizes: Any = None,
   ) -> Any:
-    """See `predict.Predictor`."""
-    return self._predictor(images, self._reduce(reduce), sizes)
+    """See `predict.Predictor`; labels are classes of the data set."""
+    return self._predictor(images, labels, self._reduce(reduce), sizes)
 
   def give_up(self) -> None:
     """See `on_host.HostPredictor.give_up`."""
     self._predictor.give_up()
 
   def _new_reduce(self, reduce: predict.Reduce) -> predict.Reduce:
-    return lambda answer: reduce(self._relabelling(answer))
+    return lambda answer, labels: reduce(self._relabelling(answer), labels)

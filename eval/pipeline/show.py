@@ -8,10 +8,7 @@ from typing import Any
 from typing import Protocol
 
 import jax
-import numpy as np
 from jax.sharding import Mesh
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.pipeline import devices
@@ -95,8 +92,8 @@ class PictureShow:
     """See `Show`."""
     sizes = batch.size if batch.any_size or self._sized else None
     return Placed(
-      self._shape(batch.image),
-      None if sizes is None else self._shape(sizes),
+      devices.batch_shape(batch.image, self._mesh),
+      None if sizes is None else devices.batch_shape(sizes, self._mesh),
       batch.example_id,
     )
 
@@ -107,9 +104,3 @@ class PictureShow:
       keys = condition.keys(self._seed, self._dataset, placed.example_id)
       images = self._transform(images, placed.sizes, condition, keys)
     return images, placed.sizes if self._sized else None
-
-  def _shape(self, array: np.ndarray) -> jax.ShapeDtypeStruct:
-    """Of a host's rows when those of all hosts are together."""
-    shape = (len(array) * jax.process_count(), *array.shape[1:])
-    sharding = NamedSharding(self._mesh, PartitionSpec("data"))
-    return jax.ShapeDtypeStruct(shape, array.dtype, sharding=sharding)

@@ -17,6 +17,7 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.eval.results import names
 from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.workdir import Workdir
 
 Columns = Mapping[str, np.ndarray]
 # Data sets of frames whose sets can be read from metadata alone.
@@ -86,6 +87,7 @@ class Predictions:
     class_names: in label order; may be empty.
     model_names: label -> the model's name in `models`; may be empty.
     notes: where the cells are from, for the foot of every report.
+    home: gives the workdir that a cell lies in; None of files.
   """
 
   config: ml_collections.ConfigDict
@@ -95,6 +97,7 @@ class Predictions:
   class_names: Sequence[str] = ()
   model_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
   notes: Sequence[str] = ()
+  home: Callable[[Cell], Workdir] | None = None
 
 
 class Reader(abc.ABC):

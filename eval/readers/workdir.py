@@ -17,6 +17,7 @@ from robust_tfds import errors
 from robust_tfds.eval import tasks
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.results import config_file
+from robust_tfds.eval.results import earlier
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
@@ -53,7 +54,7 @@ class WorkdirReader(base.Reader):
         label or a cell in two of them that are not of one model.
     """
     options.check(self.options, self.kind)
-    workdirs = [Workdir(path) for path in paths]
+    workdirs = [earlier.opened(path) for path in paths]
     configs = [workdir.config() for workdir in workdirs]
     for workdir, config in zip(workdirs, configs):
       _check_task(workdir, config)
@@ -74,6 +75,7 @@ class WorkdirReader(base.Reader):
       truth=_truth(workdirs),
       model_names=_model_names(configs),
       notes=[_note(len(home), configs)],
+      home=home.__getitem__,
     )
 
 
@@ -85,9 +87,9 @@ def _check_task(workdir: Workdir, config: ml_collections.ConfigDict) -> None:
 
 
 def _check_comparable(
-  first: Workdir,
+  first: earlier.ReadWorkdir,
   config: ml_collections.ConfigDict,
-  second: Workdir,
+  second: earlier.ReadWorkdir,
   other: ml_collections.ConfigDict,
 ) -> None:
   differ = {
@@ -97,6 +99,9 @@ def _check_comparable(
     ).items()
     if name not in _SELECTING
   }
+  pixels = [w.versions()["pixels"] for w in (first, second)]
+  if pixels[0] != pixels[1]:
+    differ["pixels of version"] = pixels[0], pixels[1]
   if differ:
     listed = "; ".join(
       f"{name}: {one!r} and {two!r}" for name, (one, two) in differ.items()

@@ -11,6 +11,8 @@ from robust_tfds import conditions
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell_facts import DataFacts
+from robust_tfds.eval.results.cell_facts import ModelFacts
 
 Interval = tuple[float | None, float | None]
 _NONE: Interval = (None, None)
@@ -35,6 +37,8 @@ class Cell:
       for, so that it never answers them; every row of the cell says so.
     of_model: the part of the fingerprint that is of the model alone; empty where
       nothing is known of it.
+    data: what its data are, in words; None where nobody noted it.
+    by: what its model is; None where nobody noted it.
   """
 
   model: str
@@ -45,6 +49,9 @@ class Cell:
   random: bool = False
   without_output: int = 0
   of_model: str = ""
+  # The fingerprint covers both.
+  data: DataFacts | None = dataclasses.field(default=None, compare=False)
+  by: ModelFacts | None = dataclasses.field(default=None, compare=False)
 
   @property
   def name(self) -> str:
@@ -117,6 +124,8 @@ class Cell:
         {"without_output": self.without_output} if self.without_output else {}
       ),
       **({"of_model": self.of_model} if self.of_model else {}),
+      **({"data": self.data.model_dump()} if self.data else {}),
+      **({"by": self.by.model_dump()} if self.by else {}),
     }
 
   @property
@@ -141,6 +150,8 @@ class Cell:
       random=note.random,
       without_output=note.without_output,
       of_model=note.of_model,
+      data=note.data,
+      by=note.by,
     )
 
 

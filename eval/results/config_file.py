@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,14 +23,22 @@ from robust_tfds.eval.results import provenance
 # conditions; its Cityscapes-C on the fly is not what is prepared. 2: before the
 # checksums of cells, which cannot be made up afterwards. 3: ids in every cell.
 VERSION = 4
+# What can be read, though not continued: see `eval/results/earlier.py`.
+READABLE = (2, 3, VERSION)
 # What may differ between two launches of one workdir: nothing here can change
 # a number.
 _RESUMABLE = (
   "batch_size",
   "data.block_mib",
+  "data.cache_gib",  # of version 2 and 3
   "data.data_dir",
   "data.manual_dir",
   "reports",
+)
+
+
+_READERS = (
+  ", and eval.leaderboard, eval.compare, eval.figures and eval.score read it"
 )
 
 
@@ -64,12 +73,40 @@ class _Config(_Record):
   checksum: str
 
 
+class _EarlierConfig(_Config):
+  """Of a version that wrote no checksum yet, or not from its first day."""
+
+  checksum: str = ""
+
+
 def read(path: epath.Path) -> dict[str, Any]:
   """The settings, and `versions` and `checksum` of this file.
 
   Raises:
     UserError: no workdir, or one of another version.
     DamagedError: the file is not what was written; names the field.
+  """
+  return _read(path, _check_versions)
+
+
+def read_earlier(path: epath.Path) -> dict[str, Any]:
+  """As `read`, of all versions in `READABLE`, whatever their pixels are.
+
+  Raises:
+    UserError: no workdir, or one of a version that cannot be read.
+    DamagedError: the file is not what was written; names the field.
+  """
+  return _read(path, _check_readable_version)
+
+
+def _read(
+  path: epath.Path, check_versions: Callable[[epath.Path, Any], None]
+) -> dict[str, Any]:
+  """The content of the file, checked.
+
+  Args:
+    path: of the file.
+    check_versions: refuses versions, given the workdir and what it says.
   """
   if not disk.exists(path):
     raise errors.UserError(
@@ -81,9 +118,12 @@ def read(path: epath.Path) -> dict[str, Any]:
       raise errors.UserError(
         f"{path}: expected an object, got {type(config).__name__}."
       )
-    _check_versions(path.parent, config.get("versions"))
-    reading.records(config, _Config, str(path))
-    _check_checksum(path, config)
+    check_versions(path.parent, config.get("versions"))
+    earlier = config["versions"].get("workdir") != VERSION
+    kind = _EarlierConfig if earlier else _Config
+    reading.records(config, kind, str(path))
+    if "checksum" in config:
+      _check_checksum(path, config)
   except _OtherVersionError:
     raise
   except errors.UserError as e:
@@ -102,9 +142,20 @@ def check_readable(path: epath.Path) -> None:
       read(path)
 
 
-def write(path: epath.Path, config: ml_collections.ConfigDict) -> None:
-  """Writes the settings of a run."""
-  versions = {"workdir": VERSION, "pixels": provenance.PIXELS_VERSION}
+def write(
+  path: epath.Path,
+  config: ml_collections.ConfigDict,
+  pixels: int | None = None,
+) -> None:
+  """Writes the settings of a run.
+
+  Args:
+    path: of the file.
+    config: the settings.
+    pixels: version of the pixels of cells that are there; today's if None.
+  """
+  pixels = provenance.PIXELS_VERSION if pixels is None else pixels
+  versions = {"workdir": VERSION, "pixels": pixels}
   settings = {**plain(config), "versions": versions}
   settings["checksum"] = _checksum(settings)
   disk.write_text(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")
@@ -166,14 +217,27 @@ def differences(
   }
 
 
+def _check_readable_version(workdir: epath.Path, versions: Any) -> None:
+  said = versions if isinstance(versions, dict) else {"workdir": 1}
+  version = said.get("workdir")
+  if version not in READABLE:
+    raise _OtherVersionError(
+      f"{workdir} is a workdir of version {version}; this code reads"
+      f" {', '.join(map(str, READABLE))}. Its numbers stay in its table.csv; run"
+      " again in a new --workdir, or use the robust_tfds that wrote it."
+    )
+
+
 def _check_versions(workdir: epath.Path, versions: Any) -> None:
   said = versions if isinstance(versions, dict) else {"workdir": 1}
   version = said.get("workdir")
   if version != VERSION:
+    readable = version in READABLE
     raise _OtherVersionError(
-      f"{workdir} is a workdir of version {version}; this code reads and"
-      f" continues version {VERSION}. Its numbers stay in its table.csv; run"
-      " again in a new --workdir, or use the robust_tfds that wrote it."
+      f"{workdir} is a workdir of version {version}; this code writes and"
+      f" continues version {VERSION}. Its numbers stay in its table.csv"
+      f"{_READERS * readable}; run again in a new --workdir, or use the"
+      " robust_tfds that wrote it."
     )
   pixels = said.get("pixels")
   if pixels != provenance.PIXELS_VERSION:

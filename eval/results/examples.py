@@ -51,6 +51,11 @@ def path(folder: epath.Path, file: note_lib.File) -> epath.Path:
   return folder / f"{file.sha256[:16]}.npz"
 
 
+def labels(columns: Columns) -> np.ndarray | None:
+  """The true classes of rows; None where the ground truth lies elsewhere."""
+  return columns.get("labels", columns.get("label"))
+
+
 def write(folder: epath.Path, columns: Columns) -> note_lib.File:
   """Writes facts of examples, unless they are there whole.
 

@@ -39,6 +39,7 @@ class TaskFacts:
     normalised: the normalised numbers in words; empty where there are none.
     mean: the benchmark's means over the common conditions, in words.
     explanation: what the numbers mean, where no baseline enters.
+    ranked: what boards rank by: the first of these metrics that models have.
   """
 
   task: str
@@ -49,6 +50,13 @@ class TaskFacts:
   normalised: str = ""
   mean: str = ""
   explanation: str = ""
+  ranked: tuple[str, ...] = ()
+
+  @property
+  def plain(self) -> set[str]:
+    """Names of the numbers that a baseline normalises, before it does."""
+    every = (*self.headlines, *self.details, *self.others)
+    return {m.normalises for m in every if m.normalises}
 
   def metric(self, name: str) -> Metric:
     """The metric of a name; a plain error rate where the task says nothing."""

@@ -21,6 +21,8 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds import reading
+from robust_tfds.eval.results.cell_facts import DataFacts
+from robust_tfds.eval.results.cell_facts import ModelFacts
 from robust_tfds.reading import limits
 
 FILE = "provenance.json"
@@ -43,12 +45,15 @@ class Split(_Record):
     rows: of the columns.
     examples: different ids among them.
     ids: sha256 of the ids, in their order.
+    labels: sha256 of the true classes, in that order; empty where the examples
+      have none of their own; None where nobody noted it.
   """
 
   name: str
   rows: _Count
   examples: _Count
   ids: _Sha256
+  labels: str | None = None
 
 
 class File(_Record):
@@ -78,6 +83,8 @@ class Note(_Record):
     fingerprint: see `eval/results/provenance.py`.
     of_model: the part of the fingerprint that is of the model alone, the same in
       all its cells; empty where nothing is known of it.
+    data: facts of the data, in words; None where nobody noted them.
+    by: facts of the model; None where nobody noted them.
     random: whether the model answers otherwise when it is asked again.
     without_output: how many classes of the data set the model has no output for.
     split: the examples.
@@ -96,6 +103,8 @@ class Note(_Record):
   seed: int
   fingerprint: str
   of_model: str = ""
+  data: DataFacts | None = None
+  by: ModelFacts | None = None
   random: bool = False
   without_output: _Count = 0
   split: Split
@@ -134,12 +143,15 @@ def make(
   return note.model_copy(update={"checksum": _checksum(note)})
 
 
-def split_of(name: str, example_id: np.ndarray) -> Split:
+def split_of(
+  name: str, example_id: np.ndarray, labels: np.ndarray | None = None
+) -> Split:
   """The examples of columns.
 
   Args:
     name: of what was read.
     example_id: str `[N]`, sorted.
+    labels: int `[N]` or `[N, L]`, the true classes; None where there are none.
   """
   first = np.ones(len(example_id), bool)
   first[1:] = example_id[1:] != example_id[:-1]
@@ -151,7 +163,13 @@ def split_of(name: str, example_id: np.ndarray) -> Split:
     rows=len(example_id),
     examples=len(ids),
     ids=digest.hexdigest(),
+    labels="" if labels is None else _labels_sha256(labels),
   )
+
+
+def _labels_sha256(labels: np.ndarray) -> str:
+  """Of the numbers as little-endian int64, whatever dtype they are stored in."""
+  return hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()
 
 
 def dumps(note: Note) -> str:
@@ -230,8 +248,5 @@ def _checksum(note: Note) -> str:
 
 
 def _facts(note: Note) -> dict[str, Any]:
-  """All fields; notes from before models were relabelled have one less."""
-  facts = note.model_dump()
-  if not note.without_output:
-    del facts["without_output"]
-  return facts
+  """The fields that were written: notes of earlier code have fewer."""
+  return note.model_dump(exclude_unset=True)

@@ -19,6 +19,7 @@ What is read is equal to what was written.
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds import reading
+from robust_tfds.reading import limits
 
 Columns = Mapping[str, np.ndarray]
 
@@ -158,6 +160,7 @@ def _split(data: np.ndarray, lengths: np.ndarray, kind: str) -> np.ndarray:
   whole = data.tobytes()
   places = list(zip([0, *ends], ends))
   if kind == "bytes":
+    limits.check_arrays(int(lengths.max(initial=0)) * len(lengths), "texts")
     return np.array([whole[a:b] for a, b in places], np.bytes_)
   if whole.isascii():
     text = whole.decode("ascii")
@@ -166,6 +169,9 @@ def _split(data: np.ndarray, lengths: np.ndarray, kind: str) -> np.ndarray:
     texts = [whole[a:b].decode("utf-8", _SURROGATES) for a, b in places]
   if kind == "text":
     return np.array(texts, np.dtypes.StringDType())
+  # Each row takes as much as the longest, four bytes a letter.
+  most = max(map(len, texts), default=0)
+  limits.check_arrays(4 * most * len(texts), "texts")
   return np.array(texts, np.str_)
 
 
@@ -191,8 +197,9 @@ def _without_no_detections(columns: Columns) -> dict[str, np.ndarray]:
 def _with_no_detections(
   name: str, values: np.ndarray, lengths: Sequence[int], most: int
 ) -> np.ndarray:
-  kept = np.arange(most) < np.array(lengths, np.int64)[:, None]
   shape = (len(lengths), most, *values.shape[1:])
+  limits.check_arrays(math.prod(shape) * values.itemsize, name)
+  kept = np.arange(most) < np.array(lengths, np.int64)[:, None]
   out = np.full(shape, _NO_DETECTION[name], values.dtype)
   out[kept] = values
   return out

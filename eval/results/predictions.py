@@ -16,9 +16,13 @@ Classification columns, one row per example:
   top5        int32 [5]   class ids, best first, ties by lower id; -1 pads models
                           of fewer than five classes
   score       float32 [5] their softmax probabilities; 0 pads
+  nll         float32     -log of the true class's probability; infinite where the
+                          model has no output for it
+  brier       float32     sum over the classes of (probability - [true])^2
 
-The first four are of the examples. Other tasks add columns of their own (`columns`
-of each in `eval/tasks/`).
+The last two are in no cell of an earlier version, nor in predictions of others
+(`eval/tasks/parts/proper_scores.py`). The first four are of the examples. Other
+tasks add columns of their own (`columns` of each in `eval/tasks/`).
 """
 
 from __future__ import annotations
@@ -93,7 +97,9 @@ def finish(
     disk.remove_temporary(cell)
     note = note_lib.make(
       facts,
-      note_lib.split_of(split_of, columns["example_id"]),
+      note_lib.split_of(
+        split_of, columns["example_id"], examples_lib.labels(columns)
+      ),
       {FILE: note_lib.File.of(data)},
       examples_lib.write(examples, of_examples),
     )
@@ -186,6 +192,11 @@ def together(
 
 
 def concatenate(parts: Iterable[Columns]) -> dict[str, np.ndarray]:
-  """Rows of several batches, one after the other."""
+  """Rows of several batches, one after the other.
+
+  A column that some of them lack is left out: those of a run that an earlier
+  version began, which kept fewer.
+  """
   listed: Sequence[Columns] = list(parts)
-  return {k: np.concatenate([p[k] for p in listed]) for k in listed[0]}
+  shared = [k for k in listed[0] if all(k in p for p in listed)]
+  return {k: np.concatenate([p[k] for p in listed]) for k in shared}

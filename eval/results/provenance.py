@@ -20,6 +20,9 @@ from robust_tfds import version
 # 2: Cityscapes-C on the fly has the keys of the prepared set.
 # 3: prepared JPEG files are read with Pillow's pixels.
 PIXELS_VERSION = 3
+# Of the definitions of all metrics: raised where equal predictions give another
+# value of a cell, or of a number over cells.
+METRICS_VERSION = 1
 
 
 def weights_sha256(variables: object) -> str:

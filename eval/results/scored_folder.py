@@ -89,6 +89,15 @@ def is_table_alone(folder: epath.Path) -> bool:
   return note and not disk.exists(Workdir(folder).config_path)
 
 
+def sources(folder: epath.Path) -> list[str]:
+  """What an earlier score was made from.
+
+  Raises:
+    UserError: its note is damaged.
+  """
+  return _record(folder / _NOTE).predictions
+
+
 def _check(folder: epath.Path, sources: Sequence[epath.Path]) -> None:
   if disk.exists(folder) and not folder.is_dir():
     raise errors.UserError(f"--out={folder} is a file; name a folder.")
@@ -123,16 +132,19 @@ def _check_foreign(folder: epath.Path, names: Sequence[str]) -> None:
 def _written(folder: epath.Path) -> list[str]:
   """Names of what an earlier score wrote."""
   note = folder / _NOTE
-  if disk.exists(note):
-    try:
-      record = reading.records(reading.json_file(note), _Record, str(note))
-    except errors.UserError as e:
-      raise errors.UserError(
-        f"{e} It said what eval.score wrote here: remove the folder, or name"
-        " another --out."
-      ) from e
-    return [pathlib.PurePath(name).name for name in record.written]
-  return []
+  if not disk.exists(note):
+    return []
+  return [pathlib.PurePath(name).name for name in _record(note).written]
+
+
+def _record(note: epath.Path) -> _Record:
+  try:
+    return reading.records(reading.json_file(note), _Record, str(note))
+  except errors.UserError as e:
+    raise errors.UserError(
+      f"{e} It said what eval.score wrote here: remove the folder, or name"
+      " another --out."
+    ) from e
 
 
 def _resolved(path: epath.Path) -> epath.Path:

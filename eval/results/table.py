@@ -51,7 +51,8 @@ class Row:
     value: the number; a fraction where it is a rate; nan where there is none.
     lo: lower end of the 95 % interval, None where none is defined.
     hi: upper end.
-    n: examples (or sequences) behind the number; None where it is a ratio.
+    n: examples (pictures, sequences, videos) behind the number; of a number over
+      cells those of the cell that has the fewest. None where none are behind it.
     seed: the run's seed.
     note: what else is to be known of the number, or why there is none.
     fingerprint: 12 hexadecimal digits over data, seed, weights, preprocessing

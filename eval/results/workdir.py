@@ -155,6 +155,14 @@ class Workdir:
       del config["versions"], config["checksum"]
     return config
 
+  def versions(self) -> dict[str, int]:
+    """Of the layout (`workdir`) and of the pixels (`pixels`).
+
+    Raises:
+      UserError: no workdir, or one that cannot be read.
+    """
+    return dict(config_file.read_earlier(self.config_path)["versions"])
+
   def claim(self, config: ml_collections.ConfigDict) -> None:
     """Writes config.json, or checks that it is this run's.
 
@@ -200,8 +208,8 @@ class Workdir:
     note = self._note(folder)
     same = cell.note()
     # Of other weights or data is not damaged: `columns` compares these.
-    del same["fingerprint"]
-    same.pop("of_model", None)
+    for name in ("fingerprint", "of_model", "data", "by"):
+      same.pop(name, None)
     for field, expected in same.items():
       got = getattr(note, field)
       if got != expected:
@@ -211,6 +219,24 @@ class Workdir:
           folder,
         )
     return note
+
+  def split(self, cell: Cell) -> note_lib.Split:
+    """The examples of a finished cell, with the hash of their labels.
+
+    Notes of earlier code lack it; it follows from the examples' columns.
+
+    Raises:
+      DamagedError: see `columns`.
+    """
+    note = self.note(cell)
+    if note.split.labels is not None:
+      return note.split
+    try:
+      columns = self._examples.columns(self.examples, note.examples)
+    except errors.UserError as e:
+      raise damage.DamagedError(str(e), self.cell_folder(cell)) from e
+    labels = examples_lib.labels(columns)
+    return note_lib.split_of(note.split.name, columns["example_id"], labels)
 
   def columns(self, cell: Cell) -> dict[str, np.ndarray]:
     """The predictions of a finished cell, read and checked.
@@ -387,6 +413,12 @@ class Workdir:
     path, mark = self._truth_paths
     disk.write_text(path, json.dumps(truth))
     disk.write_text(mark, note_lib.file_sha256(path) + "\n")
+
+  @property
+  def truth_sha256(self) -> str:
+    """sha256 of the ground truth; empty where the run has none."""
+    _, mark = self._truth_paths
+    return reading.text_file(mark).strip() if disk.exists(mark) else ""
 
   @property
   def _truth_paths(self) -> tuple[epath.Path, epath.Path]:

@@ -256,11 +256,13 @@ class _Pass:
       self._shapes.add(shape)
       shapes = self._show.shapes(batch)
       if shapes is not None:
-        ahead.do(functools.partial(self._compile_ahead, shapes))
+        of_labels = devices.batch_shape(batch.label, self._mesh)
+        ahead.do(functools.partial(self._compile_ahead, shapes, of_labels))
     timed = not new and number in _TIMED
     if timed:
       fetcher.wait()
     placed = self._show.put(batch)
+    labels = devices.put_batch(batch.label, self._mesh)
     for condition, cells in self._by_condition.items():
       reduce = self._task.reducer(condition)
       start, seen = time.perf_counter(), None
@@ -273,7 +275,7 @@ class _Pass:
             seen = self._show.see(placed, condition, model.spec)
             if timed:
               start = self._time("corrupt", start, seen[0], seen[0])
-          outputs = model.predictor(seen[0], reduce, seen[1])
+          outputs = model.predictor(seen[0], labels, reduce, seen[1])
           if timed:
             start = self._time(f"infer {cell.model}", start, outputs, seen[0])
         self._stages.given()
@@ -290,7 +292,7 @@ class _Pass:
     while not self._free.acquire(timeout=0.2):
       fetcher.check()
 
-  def _compile_ahead(self, shapes: Any) -> None:
+  def _compile_ahead(self, shapes: Any, labels: Any) -> None:
     """All programs that a batch of these shapes needs, in the order of use."""
     # What goes wrong here goes wrong again, and is said, where it is used.
     with contextlib.suppress(Exception):
@@ -301,7 +303,7 @@ class _Pass:
             return
           model = self._loaded[cell.model]
           images, sizes = self._show.see(shapes, condition, model.spec)
-          model.predictor(images, reduce, sizes)
+          model.predictor(images, labels, reduce, sizes)
 
   def _count(self, images: jax.Array) -> int:
     """Images of a batch, of this host."""

@@ -24,6 +24,7 @@ from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.pipeline import devices
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results import packed
+from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import plan as plan_lib
@@ -113,7 +114,7 @@ def _source(
 ) -> inputs.Source | None:
   """The clean set, if it is prepared."""
   folder = data_lib.data_dir(plan, workdir)
-  if folder is None or not data_lib.num_examples(plan, workdir):
+  if folder is None or not data_lib.prepared_examples(plan, workdir):
     return None
   data = plan.config.data
   config, codec = plan.stored(Condition())
@@ -127,6 +128,7 @@ def _source(
     data.split,
     batch_size=plan.config.batch_size,
     limit=data.get("limit", 0),
+    subset=plan.subset,
   )
 
 
@@ -264,14 +266,18 @@ def _cell_bytes(plan: plan_lib.Plan, model: Any, condition: Condition) -> float:
       given = jnp.broadcast_to(
         given[:, None], (len(given), frames, given.shape[-1])
       ).reshape(shape)
-    return plan.task.reducer(condition)(given)
+    labels = jnp.zeros(count, jnp.int32)
+    return plan.task.reducer(condition)(given, labels)
 
   shapes = jax.eval_shape(outputs, variables, *rows)
   whole = {k: _largest(x, model.spec.num_classes) for k, x in shapes.items()}
   batch = dataclasses.replace(
     _random_batch(plan), size=np.full((count, 2), 640, np.int32)
   )
-  return len(packed.dumps(plan.task.columns(batch, whole, condition))) / count
+  columns = plan.task.columns(batch, whole, condition)
+  # Of a file the names of its arrays weigh as much as a small batch.
+  twice = predictions.concatenate([columns, columns])
+  return (len(packed.dumps(twice)) - len(packed.dumps(columns))) / count
 
 
 def _answer(model: Any, variables: Any, rows: Sequence[jax.Array]) -> Any:

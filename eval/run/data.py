@@ -79,6 +79,7 @@ class Data:
       batch_size=self._plan.config.batch_size // self._host.count,
       host=self._host,
       limit=data.get("limit", 0),
+      subset=self._plan.subset,
     )
 
 
@@ -95,12 +96,15 @@ def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
   None where it is not, or where no folder is named to look into.
   """
   data = plan.config.data
-  whole = _prepared_examples(plan, workdir)
+  if plan.subset is not None:
+    return len(plan.subset.ids)
+  whole = prepared_examples(plan, workdir)
   limit = data.get("limit") or whole
   return limit if whole is None or limit is None else min(limit, whole)
 
 
-def _prepared_examples(plan: Plan, workdir: Workdir | None) -> int | None:
+def prepared_examples(plan: Plan, workdir: Workdir | None) -> int | None:
+  """Examples of the clean set, where it is prepared; else None."""
   data, folder = plan.config.data, data_dir(plan, workdir)
   if folder is None:
     return None

@@ -178,7 +178,7 @@ def _config(dataset: str, options: Options) -> ml_collections.ConfigDict:
   config.baseline = _baseline(dataset, options)
   _set_conditions(data, dataset, options)
   for key, value in options.data.items():
-    data[key] = value
+    data[key] = os.fspath(value) if isinstance(value, os.PathLike) else value
   return config
 
 

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds import reading
+from robust_tfds.conditions import Condition
+from robust_tfds.corruptions import spec as corruption_spec
+from robust_tfds.datasets import geometry
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.results import cell_facts
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.cell_facts import DataFacts
+from robust_tfds.eval.results.cell_facts import ModelFacts
 from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.run import training_data
 from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.data import Data
 from robust_tfds.eval.run.models import LoadedModel
 from robust_tfds.eval.run.plan import Plan
+from robust_tfds.eval.tasks import base
 
 
 def cells(
@@ -24,7 +33,7 @@ def cells(
   data: Data,
   loaded: Mapping[str, LoadedModel],
   contents: Contents,
-  chosen: Sequence[tuple[str, conditions.Condition]],
+  chosen: Sequence[tuple[str, Condition]],
 ) -> list[Cell]:
   """Cells of a run with their fingerprints.
 
@@ -35,83 +44,109 @@ def cells(
     contents: hashes of the data's files.
     chosen: (label, condition) of each cell.
   """
-  listed = dict.fromkeys(condition for _, condition in chosen)
-  sources = {condition: data.of(condition) for condition in listed}
+  sources = {condition: data.of(condition) for _, condition in chosen}
   content = {s: contents.sha256(s) for s in dict.fromkeys(sources.values())}
-  of_data = {
-    condition: {
-      **_data_facts(plan, source, condition),
-      "content": content[source],
-    }
-    for condition, source in sources.items()
+  facts = {
+    source: _data_facts(plan, source, content[source]) for source in content
   }
-  of_model = {label: _model_facts(model) for label, model in loaded.items()}
-  marks = {k: provenance.fingerprint(facts) for k, facts in of_model.items()}
+  models = {k: _model_facts(plan, k, model) for k, model in loaded.items()}
   return [
-    Cell(
-      model=label,
-      dataset=plan.dataset,
-      condition=condition,
-      seed=plan.seed,
-      fingerprint=provenance.fingerprint(
-        {**of_data[condition], **of_model[label]}
-      ),
-      random=_is_random(loaded[label]),
-      without_output=_without_output(loaded[label]),
-      of_model=marks[label],
-    )
+    _cell(plan, label, condition, facts[sources[condition]], models[label])
     for label, condition in chosen
   ]
 
 
-def _is_random(model: LoadedModel) -> bool:
-  return model.own is not None and model.own.random
+def _cell(
+  plan: Plan,
+  label: str,
+  condition: Condition,
+  data: DataFacts,
+  model: ModelFacts,
+) -> Cell:
+  return Cell(
+    model=label,
+    dataset=plan.dataset,
+    condition=condition,
+    seed=plan.seed,
+    fingerprint=cell_facts.fingerprint(
+      data, model, condition.config, plan.seed
+    ),
+    random=bool(model.random),
+    without_output=model.without_output or 0,
+    of_model=model.hash,
+    data=data,
+    by=model,
+  )
 
 
-def _without_output(model: LoadedModel) -> int:
-  outputs = model.outputs
-  return outputs.relabelling.without_output if outputs else 0
-
-
-def _data_facts(
-  plan: Plan, source: inputs.Source, condition: conditions.Condition
-) -> dict[str, Any]:
+def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
   """The set that is read, and what is made of it."""
-  setting, builder = plan.task.setting, source.builder
-  return {
-    "dataset": setting.dataset,
-    "condition": condition.config,
-    "data_version": str(builder.info.version),
-    "data_config": builder.builder_config.name
-    if builder.builder_config
-    else "",
-    "split": source.split,
-    "examples": source.total,
-    "codec": setting.codec,
-    "source": "fly" if setting.fly else "prepared",
-    "edition": setting.edition,
-    "seed": setting.seed,
-    "pixels": provenance.PIXELS_VERSION,
-    **plan.task.fingerprint_facts(),
-  }
+  setting = plan.task.setting
+  return DataFacts(
+    dataset=setting.dataset,
+    version=str(source.builder.info.version),
+    config=plan.stored(Condition())[0],
+    split=source.split,
+    subset=setting.data.get("subset", ""),
+    examples=source.total,
+    source="fly" if setting.fly else "prepared",
+    codec=setting.codec,
+    edition=setting.edition,
+    geometry=setting.data.get("geometry", ""),
+    px=_px(setting),
+    settings=plan.task.data_facts(),
+    metric=provenance.METRICS_VERSION,
+    pixels=provenance.PIXELS_VERSION,
+    content=content,
+  )
 
 
-def _model_facts(model: LoadedModel) -> dict[str, Any]:
-  return {
-    "weights": model.weights,
-    "preprocessing": _preprocessing(model),
-    "dtype": model.dtype,
-    "code": provenance.code_version(),
-    **({"classes": model.outputs.sha256} if model.outputs else {}),
-    **(model.own.facts() if model.own else {}),
-  }
+def _px(setting: base.Setting) -> list[int]:
+  """Height and width of the pictures that are corrupted; empty: their own."""
+  rule = setting.data.get("geometry", "")
+  if rule:
+    height, width, _ = geometry.shape(rule)
+    return [height, width] if height and width else []
+  edition = corruption_spec.EDITIONS.get(setting.edition)
+  side = edition.size_px if edition else None
+  return [side, side] if side else []
+
+
+def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
+  own, entry = model.own, plan.models[label]
+  outputs = model.outputs
+  return ModelFacts(
+    name=entry.name if label not in plan.given else "",
+    weights=model.weights,
+    dtype=model.dtype,
+    preprocessing=_preprocessing(model),
+    adapter=_adapter(plan, label),
+    code=provenance.code_version(),
+    source=dict(own.source) if own else {},
+    classes=outputs.sha256 if outputs else "",
+    random=own is not None and own.random,
+    without_output=outputs.relabelling.without_output if outputs else 0,
+    trained_on=training_data.of(entry),
+    corruptions_seen=training_data.corruptions_seen(entry),
+  )
+
+
+def _adapter(plan: Plan, label: str) -> str:
+  """What runs a model: `jax`, of models from elsewhere `traced` or `host`."""
+  model = plan.model(label)
+  if not model.elsewhere:
+    return "jax"
+  return "host" if model.on_host else "traced"
 
 
 def _preprocessing(model: LoadedModel) -> dict[str, Any]:
   """The spec but for what another count of the same network may change."""
   spec = dataclasses.asdict(model.spec)
   del spec["gflops"]
-  return spec
+  plain: dict[str, Any] = reading.json_text(
+    json.dumps(spec, default=str), "the model's spec"
+  )
+  return plain
 
 
 def check_finished(workdir: Workdir, listed: list[Cell]) -> None:

@@ -1,4 +1,4 @@
-"""`config.model.spec.FIELD` and `config.model.classes`: what no file has to name.
+"""Keys of a model that no file has to name: `config.model.spec.FIELD` and others.
 
 A config's file names the keys that its users are to see; these are known to every
 model, so that a command may set them where the file does not. Of several models
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
   from robust_tfds.models.field_type import FieldType
 
 _SPEC = "spec"
-_CLASSES = "classes"
+# Texts of an entry: the file of `output_classes.py`, and `training_data.py`.
+_TEXTS = ("classes", "trained_on", "corruptions_seen")
 
 
 def of_specs() -> dict[str, FieldType]:
@@ -91,13 +92,13 @@ def allows(config: ml_collections.ConfigDict, keys: Sequence[str]) -> bool:
       unknown = errors.unknown("key", rest[1], of_specs())
       raise errors.UserError(f"--{'.'.join(('config', *keys))}: {unknown}")
     return True
-  return rest in ([_SPEC], [_CLASSES])
+  return len(rest) == 1 and rest[0] in (_SPEC, *_TEXTS)
 
 
 def names(config: ml_collections.ConfigDict, keys: Sequence[str]) -> list[str]:
   """What may stand at a place beyond what a config names there."""
   _, rest = _parted(config, keys)
-  return [_SPEC, _CLASSES] if len(rest) == 1 else []
+  return [_SPEC, *_TEXTS] if len(rest) == 1 else []
 
 
 def declare(config: ml_collections.ConfigDict, keys: Sequence[str]) -> None:
@@ -106,8 +107,8 @@ def declare(config: ml_collections.ConfigDict, keys: Sequence[str]) -> None:
     return
   entry, rest = _parted(config, keys)
   with config.unlocked():
-    if rest == [_CLASSES]:
-      entry[_CLASSES] = entry.get(_CLASSES, "")
+    if rest[0] in _TEXTS:
+      entry[rest[0]] = entry.get(rest[0], "")
       return
     if _SPEC not in entry:
       entry[_SPEC] = ml_collections.ConfigDict()

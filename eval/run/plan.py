@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -15,10 +16,13 @@ from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions import spec
 from robust_tfds.eval import tasks
+from robust_tfds.eval.pipeline import subset as subset_lib
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.run import definitions as definitions_lib
 from robust_tfds.eval.run import output_classes
 from robust_tfds.eval.run import settings
+from robust_tfds.eval.run import subsets
+from robust_tfds.eval.run import training_data
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.model import Model
 
@@ -37,6 +41,8 @@ class Plan:
     given: label -> what was handed over, of models that are no names.
     config: the resolved config.
     outputs: label -> what a model's outputs stand for, where a file says it.
+    subset: the examples that are used; None: all, or the first of them. The
+      config has its name alone.
   """
 
   task: base.Task
@@ -48,6 +54,7 @@ class Plan:
   outputs: Mapping[str, output_classes.OutputClasses] = dataclasses.field(
     default_factory=dict
   )
+  subset: subset_lib.Subset | None = None
 
   @property
   def dataset(self) -> str:
@@ -141,13 +148,15 @@ def make(
   kind = tasks.get(config.get("task", "classification")).model_kind
   defined = definitions_lib.define(_entries(config), given, kind)
   config = _with_crop(config, defined)
+  config, subset = _with_subset(config)
   task = task_of(config)
   listed = _conditions(task)
   labelled = _entries(config)
   task.check_baseline(list(labelled))
   _check_codec(task)
-  plan = Plan(task, listed, labelled, defined, given, config)
-  for label in labelled:
+  plan = Plan(task, listed, labelled, defined, given, config, subset=subset)
+  for label, entry in labelled.items():
+    training_data.corruptions_seen(entry)
     _check_weights(plan, label)
   _check_sets(plan)
   plan = dataclasses.replace(plan, outputs=_outputs(plan))
@@ -239,6 +248,32 @@ def _with_crop(
   return resolved.lock()
 
 
+def _with_subset(
+  config: ml_collections.ConfigDict,
+) -> tuple[ml_collections.ConfigDict, subset_lib.Subset | None]:
+  """The config with the subset's name in place of its file, and the subset.
+
+  So a workdir is continued wherever the file lies, and not with another one;
+  without a subset there is no key, as in workdirs from before there were any.
+  """
+  if "subset" not in config.data:
+    return config, None
+  value = config.data.subset
+  resolved = ml_collections.ConfigDict(config.to_dict())
+  if not value:
+    del resolved.data.subset
+    return resolved.lock(), None
+  if config.data.get("limit"):
+    raise errors.UserError(
+      f"config.data: subset={os.fspath(value)!r} and limit={config.data.limit}"
+      " both choose examples. Set limit to 0, or leave out subset."
+    )
+  subset = subsets.read(value)
+  with resolved.ignore_type():
+    resolved.data.subset = subset.name
+  return resolved.lock(), subset
+
+
 def _check_codec(task: base.Task) -> None:
   from robust_tfds import datasets
 
@@ -264,7 +299,8 @@ def _check_sets(plan: Plan) -> None:
   if builder.FAMILY is not None and split != builder.SPLIT:
     raise errors.UserError(
       f"config.data.split: got {split!r}, and {plan.dataset} has"
-      f" {builder.SPLIT!r} alone; for fewer examples set config.data.limit."
+      f" {builder.SPLIT!r} alone; for fewer examples set config.data.limit"
+      " or config.data.subset."
     )
   for condition in plan.conditions:
     config, codec = plan.stored(condition)

@@ -24,6 +24,7 @@ from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.overlay import Overlay
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import timing
@@ -31,7 +32,7 @@ from robust_tfds.eval.run.data import Data
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.tasks import base
 
-_OVERLAID = 5  # pictures with boxes
+_OVERLAID = 2  # pictures with boxes
 _OVERLAID_LEVEL = 3  # of every corruption, besides clean
 
 
@@ -121,11 +122,11 @@ def context(
     **others: further attributes of the context.
   """
   names = tuple(dict.fromkeys(c.name for c in scored.cells if c.name))
-  setting = task.setting
+  dataset = task.setting.dataset
   return reports.Context(
     facts=task.facts,
     family=task.family,
-    dataset=setting.dataset,
+    dataset=f"{dataset}, {task.subset}" if task.subset else dataset,
     rows=[r for r in scored.rows if r.has_value],
     notes=[r for r in scored.rows if r.note],
     corruptions=names,
@@ -134,6 +135,10 @@ def context(
     confusions={
       (cell.model, cell.name, cell.level): pairs
       for cell, pairs in scored.pairs.items()
+    },
+    reliability={
+      (cell.model, cell.name, cell.level): bins
+      for cell, bins in scored.reliability.items()
     },
     **others,
   )
@@ -157,7 +162,9 @@ class _Pictures:
     self._name = inputs.text(self._sample["example_id"])
     self._predicted: dict[tuple[str, str, int], np.ndarray] = {}
     self._columns: dict[str, base.Columns] = {}
-    self._boxes: dict[Condition, dict[str, list[base.Overlay]]] = {}
+    self._boxes: dict[Condition, dict[str, list[Overlay]]] = {}
+    # The least score of a box, and why.
+    self._limit: tuple[float, str] | None = None
 
   def add(self, cell: Cell, columns: base.Columns) -> None:
     """Notes what of a cell will be shown."""
@@ -172,8 +179,11 @@ class _Pictures:
     if self._plan.task.has_overlays and drawn:
       truth = self._truth
       assert truth is not None  # tasks with overlays have one
+      if self._limit is None:  # clean comes first
+        least, why = self._plan.task.overlay_limit(columns, truth)
+        self._limit = least, f"{cell.model}: {why} ({cell.condition.config})"
       self._boxes[cell.condition] = {
-        name: self._plan.task.overlays(name, columns, truth)
+        name: self._plan.task.overlays(name, columns, truth, self._limit[0])
         for name in self._first_ids
       }
 
@@ -184,6 +194,7 @@ class _Pictures:
       "predicted": self._predicted,
       "gallery": self._gallery(),
       "overlays": self._overlays(),
+      "overlay_note": "" if self._limit is None else self._limit[1],
     }
 
   def _samples(

@@ -122,6 +122,10 @@ _OF_SOME_TASKS = frozenset(
     "views",
   }
 )
+_Seen = Annotated[
+  str | list[str] | tuple[str, ...],
+  pydantic.Field(description="names of corruptions, or 'none'"),
+]
 _closed = pydantic.with_config(pydantic.ConfigDict(extra="forbid"))
 
 
@@ -153,6 +157,8 @@ class _Model(TypedDict, total=False):
   long_px: _Positive
   spec: _Spec
   classes: _Path
+  trained_on: _Text
+  corruptions_seen: _Seen
   train: _Train
 
 
@@ -176,6 +182,7 @@ class _Data(TypedDict, total=False):
   merge: _Text
   rules: _Text
   limit: _Limit
+  subset: _Path
   data_dir: _Path
   manual_dir: _Path
   frost_dir: _Path

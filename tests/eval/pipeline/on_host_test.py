@@ -48,18 +48,19 @@ class _Detector:
     }
 
 
-def _whole(logits):
-  return {"logits": logits}
+def _whole(logits, labels):
+  return {"logits": logits, "labels": labels}
 
 
-def _same(outputs):
-  return outputs
+def _same(outputs, labels):
+  return {**outputs, "labels": labels}
 
 
 class HostPredictorTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.mesh = devices.mesh(jax.local_devices()[:1])
+    self.labels = self._put(np.array([5, -1], np.int32))
 
   def _put(self, array):
     return devices.put_batch(array, self.mesh)
@@ -72,7 +73,9 @@ class HostPredictorTest(absltest.TestCase):
     images = np.ones((2, 4, 5, 3), np.uint8)
     sizes = np.array([[4, 5], [3, 2]], np.int32)
     predictor = on_host.predictor(model, None, self.mesh)
-    got = predictor(self._put(images), _same, self._put(sizes)).fetch()
+    got = predictor(
+      self._put(images), self.labels, _same, self._put(sizes)
+    ).fetch()
     np.testing.assert_array_equal(got["masks"], texts)
     self.assertEqual(got["scores"].tolist(), [[1], [1]])
 
@@ -80,12 +83,13 @@ class HostPredictorTest(absltest.TestCase):
     model = _Model()
     predictor = on_host.predictor(model, 2.0, self.mesh)
     images = _images(2, 4, 5, 3)
-    got = predictor(self._put(images), _whole).fetch()
+    got = predictor(self._put(images), self.labels, _whole).fetch()
     want = images.astype(np.float32).mean((1, 2)) * 2
     np.testing.assert_array_equal(got["logits"], want)
     self.assertEqual(got["finite"].tolist(), [True, True])
+    self.assertEqual(got["labels"].tolist(), [5, -1])
     frames = _images(2, 3, 4, 5, 3)
-    got = predictor(self._put(frames), _whole).fetch()
+    got = predictor(self._put(frames), self.labels, _whole).fetch()
     self.assertEqual(got["logits"].shape, (2, 3, 3))
     # Real numpy, every frame a row.
     self.assertEqual(
@@ -97,7 +101,9 @@ class HostPredictorTest(absltest.TestCase):
     )
     clips = _Model(item_axes=4)
     views = _images(2, 3, 6, 4, 5, 3)
-    got = on_host.predictor(clips, 1.0, self.mesh)(self._put(views), _whole)
+    got = on_host.predictor(clips, 1.0, self.mesh)(
+      self._put(views), self.labels, _whole
+    )
     self.assertEqual(got.fetch()["logits"].shape, (2, 3, 3))
     self.assertEqual(clips.calls[0][2], (6, 6, 4, 5, 3))
 
@@ -111,7 +117,9 @@ class HostPredictorTest(absltest.TestCase):
       )[1]
     batch = self._put(_images(2, 4, 4, 3))
     predictors = [on_host.predictor(m, 1.0, self.mesh) for m in (first, second)]
-    outputs = [p(batch, _whole) for _ in range(3) for p in predictors]
+    outputs = [
+      p(batch, self.labels, _whole) for _ in range(3) for p in predictors
+    ]
     for output in outputs:
       output.fetch()
     self.assertEqual(order, [first, second] * 3)
@@ -123,7 +131,9 @@ class HostPredictorTest(absltest.TestCase):
     images[:, 0, 0] = [[7] * 3, [0] * 3]
     sizes = np.array([[4, 3], [2, 4]], np.int32)
     predictor = on_host.predictor(_Detector(), None, self.mesh)
-    got = predictor(self._put(images), _same, self._put(sizes)).fetch()
+    got = predictor(
+      self._put(images), self.labels, _same, self._put(sizes)
+    ).fetch()
     self.assertEqual(got["boxes"][:, 0].tolist(), [[0, 0, 4, 3], [0, 0, 2, 4]])
     self.assertEqual(got["finite"].tolist(), [True, False])
 
@@ -131,7 +141,7 @@ class HostPredictorTest(absltest.TestCase):
     model = _Model()
     model.apply = lambda variables, images: {}["logits"]
     outputs = on_host.predictor(model, 1.0, self.mesh)(
-      self._put(_images(2, 4, 4, 3)), _whole
+      self._put(_images(2, 4, 4, 3)), self.labels, _whole
     )
     with self.assertRaises(KeyError):
       outputs.fetch()
@@ -147,7 +157,7 @@ class HostPredictorTest(absltest.TestCase):
     model.apply = wait
     predictor = on_host.predictor(model, 1.0, self.mesh)
     batch = self._put(_images(2, 4, 4, 3))
-    first, second = (predictor(batch, _whole) for _ in range(2))
+    first, second = (predictor(batch, self.labels, _whole) for _ in range(2))
     begun.wait(10)
     predictor.give_up()
     go_on.set()
@@ -162,10 +172,13 @@ class HostPredictorTest(absltest.TestCase):
     shape = jax.ShapeDtypeStruct(
       (2, 4, 4, 3), np.uint8, sharding=devices.rows(self.mesh)
     )
-    predictor(shape, _whole)
+    labels = jax.ShapeDtypeStruct((2,), np.int32, sharding=shape.sharding)
+    predictor(shape, labels, _whole)
     self.assertEqual(model.calls, [])
     with mock.patch.object(programs._Entry, "compile") as compiled:
-      got = predictor(self._put(_images(2, 4, 4, 3)), _whole).fetch()
+      got = predictor(
+        self._put(_images(2, 4, 4, 3)), self.labels, _whole
+      ).fetch()
     compiled.assert_not_called()
     self.assertEqual(got["logits"].shape, (2, 3))
 

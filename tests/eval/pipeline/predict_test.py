@@ -46,8 +46,12 @@ class _Detector:
     }
 
 
-def _whole(logits):
-  return {"logits": logits}
+def _whole(logits, labels):
+  return {"logits": logits, "labels": labels}
+
+
+def _same(outputs, labels):
+  return {**outputs, "labels": labels}
 
 
 class PredictorTest(absltest.TestCase):
@@ -55,10 +59,11 @@ class PredictorTest(absltest.TestCase):
     super().setUp()
     self.mesh = devices.mesh(jax.local_devices()[:1])
     self.variables = {"scale": np.float32(2)}
+    self.labels = devices.put_batch(np.array([5, -1], np.int32), self.mesh)
 
   def _outputs(self, predictor, images) -> dict[str, np.ndarray]:
     placed = devices.put_batch(images, self.mesh)
-    return predictor(placed, _whole).fetch()
+    return predictor(placed, self.labels, _whole).fetch()
 
   def test_logits_of_images_and_sequences(self):
     predictor = predict.Predictor(_Model(), self.variables, self.mesh)
@@ -67,6 +72,7 @@ class PredictorTest(absltest.TestCase):
     want = 2 * images.astype(np.float32).mean((1, 2))
     np.testing.assert_allclose(got["logits"], want, rtol=1e-6)
     self.assertEqual(got["finite"].tolist(), [True, True])
+    self.assertEqual(got["labels"].tolist(), [5, -1])
     frames = _images(2, 3, 4, 5, 3)
     got = self._outputs(predictor, frames)
     want = 2 * frames.astype(np.float32).mean((2, 3))
@@ -87,9 +93,10 @@ class PredictorTest(absltest.TestCase):
     shape = jax.ShapeDtypeStruct(
       images.shape, images.dtype, sharding=images.sharding
     )
-    predictor(shape, _whole)
+    labels = jax.ShapeDtypeStruct((2,), np.int32, sharding=self.labels.sharding)
+    predictor(shape, labels, _whole)
     self.assertEqual(_Model.traces, before + 1)
-    predictor(images, _whole).fetch()
+    predictor(images, self.labels, _whole).fetch()
     self.assertEqual(_Model.traces, before + 1)
 
   def test_logits_that_are_not_finite(self):
@@ -105,7 +112,8 @@ class PredictorTest(absltest.TestCase):
     sizes = np.array([[3, 2], [4, 5]], np.int32)
     got = predictor(
       devices.put_batch(images, self.mesh),
-      dict,
+      self.labels,
+      _same,
       devices.put_batch(sizes, self.mesh),
     ).fetch()
     self.assertEqual(got["boxes"][:, 0].tolist(), [[0, 0, 3, 2], [0, 0, 4, 5]])

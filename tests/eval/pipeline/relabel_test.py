@@ -32,11 +32,12 @@ class RelabellingTest(absltest.TestCase):
 
   def test_never_answered(self):
     logits = jax.random.normal(jax.random.key(0), (6, 4))
-    top5 = np.asarray(top_k.reduce(_PART(logits))["top5"])
+    top5 = np.asarray(top_k.best(_PART(logits))["top5"])
     self.assertEqual(set(top5[:, :3].ravel().tolist()), {0, 1, 3})
     self.assertTrue((top5[:, 3:] == -1).all())
     views = jnp.stack([logits, -logits], axis=1)
-    top5 = np.asarray(video.reduce(_PART(views))["top5"])
+    labels = jnp.zeros(len(views), jnp.int32)
+    top5 = np.asarray(video.reduce(_PART(views), labels)["top5"])
     self.assertTrue((top5[:, :3] >= 0).all() and (top5[:, 3:] == -1).all())
 
   def test_detections(self):
@@ -46,7 +47,7 @@ class RelabellingTest(absltest.TestCase):
       "classes": jnp.array([[0, 1, 2, 3, 9]]),
       "valid": jnp.array([[True, True, True, False, True]]),
     }
-    reduced = detection.reduce(_PART(outputs))
+    reduced = detection.reduce(_PART(outputs), jnp.array([-1]))
     # The second is none, the fourth was none; the fifth is refused later on.
     self.assertEqual(reduced["classes"].tolist(), [[3, 0, 9, -1, -1]])
     np.testing.assert_allclose(reduced["scores"], [[0.9, 0.7, 0.5, 0, 0]])
@@ -58,18 +59,22 @@ class PredictorTest(absltest.TestCase):
     mesh = devices.mesh()
     rng = np.random.default_rng(0)
     pictures = rng.integers(0, 256, (2 * mesh.size, 32, 32, 3), np.uint8)
+    labels = rng.integers(0, 4, len(pictures), np.int32)
     kinds = {
       "callable": lambda x: 9 * x[:, 0, :4, 0],
       "on_host": lambda x: 9 * spec.normalize_on_host(x)[:, 0, :4, 0],
     }
-    expected = top_k.reduce(_PART(kinds["on_host"](pictures)))
+    expected = top_k.reduce(_PART(kinds["on_host"](pictures)), labels)
     for kind, function in kinds.items():
       model = adapters.get(kind)(function, spec)
       inner = on_host.predictor(model, model.init(None), mesh)
       predict = relabel.Predictor(inner, _PART)
       batch = devices.put_batch(pictures, mesh)
-      got = predict(batch, top_k.reduce).fetch()
+      true = devices.put_batch(labels, mesh)
+      got = predict(batch, true, top_k.reduce).fetch()
       np.testing.assert_array_equal(got["top5"], expected["top5"])
+      np.testing.assert_allclose(got["nll"], expected["nll"], rtol=1e-5)
+      np.testing.assert_allclose(got["brier"], expected["brier"], rtol=1e-5)
       self.assertTrue(got["finite"].all())  # of the model's own logits
 
 

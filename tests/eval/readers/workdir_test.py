@@ -1,6 +1,7 @@
 """Workdirs of runs: one, the parts of one, several side by side."""
 
 import pathlib
+from unittest import mock
 
 import ml_collections
 import numpy as np
@@ -10,6 +11,7 @@ from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers import workdir as workdir_reader
+from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 
@@ -141,6 +143,16 @@ class WorkdirReaderTest(absltest.TestCase):
     write(self.root / "three", config_of("b", severities=(1,)), ("clean",))
     with self.assertRaisesRegex(ValueError, "'b' is in .*one and in .*three"):
       self._read("one", "three")
+
+  def test_cells_of_other_pixels_are_not_scored_together(self):
+    write(self.root / "one", config_of("a"))
+    with mock.patch.object(provenance, "PIXELS_VERSION", 2):
+      write(self.root / "other", config_of("b"))
+    self._read("other")
+    with self.assertRaisesRegex(
+      ValueError, r"not comparable \(pixels of version: 3 and 2\)"
+    ):
+      self._read("one", "other")
 
   def test_runs_that_are_not_comparable(self):
     write(self.root / "one", config_of("a"))

@@ -19,6 +19,13 @@ class TaskFactsTest(parameterized.TestCase):
     metric = facts.TaskFacts("t", "corruption", ()).metric("x")
     self.assertEqual(metric, facts.Metric("x", "x", False, True))
 
+  def test_plain_numbers_are_those_that_a_baseline_normalises(self):
+    self.assertEqual(
+      tasks.get("classification").facts.plain,
+      {"mean_corruption_error", "mean_error"},
+    )
+    self.assertEmpty(tasks.get("video").facts.plain)
+
   @parameterized.parameters(*tasks.names())
   def test_facts_of_every_task_are_whole(self, name):
     task = tasks.get(name).facts

@@ -1,5 +1,7 @@
 """The note of a finished cell: what it says and what it refuses."""
 
+import dataclasses
+import hashlib
 import json
 import pathlib
 
@@ -11,6 +13,7 @@ from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.cell_facts import ModelFacts
 
 _CELL = Cell("m", "d", conditions.Condition("fog", 3), 7, "f")
 
@@ -39,6 +42,30 @@ class NoteTest(parameterized.TestCase):
     self.assertEqual((note.split.rows, note.split.examples), (3, 2))
     self.assertEqual(note.files["x.npz"].size, 7)
     self.assertEqual(note.examples.size, 3)
+
+  @parameterized.parameters(
+    {"without": ("of_model", "without_output", "data", "by")},
+    {"without": ("random",)},
+    {"of_model": "", "random": False},
+    {"without_output": 0, "data": None},
+  )
+  def test_notes_of_earlier_code_have_other_fields(self, without=(), **fields):
+    content = {**json.loads(self.path.read_text()), **fields}
+    content = {k: v for k, v in content.items() if k not in without}
+    del content["checksum"], content["split"]["labels"]
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    content["checksum"] = hashlib.sha256(text.encode()).hexdigest()
+    self.path.write_text(json.dumps(content))
+    self.assertEqual(note_lib.read(self.folder).model, "m")
+
+  def test_an_unknown_value_within_a_fact_stays(self):
+    by = ModelFacts(weights="w", preprocessing={"crop": None})
+    cell = dataclasses.replace(_CELL, by=by)
+    note = note_lib.make(cell.note(), self.note.split, {}, self.file)
+    self.path.write_text(note_lib.dumps(note))
+    read = note_lib.read(self.folder)
+    self.assertEqual(read.by, by)
+    self.assertEqual(read.by.hash, by.hash)
 
   def test_the_ids_are_told_apart(self):
     ids = [["ab", "c"], ["a", "bc"], ["ab", "c", "d"], ["c", "ab"]]

@@ -42,6 +42,18 @@ def _part(columns, rows) -> dict:
   return {k: v[rows] for k, v in columns.items()}
 
 
+class ConcatenateTest(absltest.TestCase):
+  def test_columns_that_some_parts_lack_are_left_out(self):
+    """Those that an earlier version began, and this one went on with."""
+    whole = _columns(["a", "b"])
+    more = {**_columns(["c"]), "nll": np.ones(1, np.float32)}
+    for parts in ((whole, more), (more, whole)):
+      got = predictions.concatenate(parts)
+      self.assertEqual(got.keys(), whole.keys())
+      self.assertLen(got["label"], 3)
+    self.assertIn("nll", predictions.concatenate([more, more]))
+
+
 class PredictionsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()

@@ -145,6 +145,17 @@ class CellsTest(_WorkdirTest):
     self.assertEqual(self.workdir.note(asked).fingerprint, "old")
     self.assertFalse(self.workdir.done(_cell("fog_2")))
 
+  def test_labels_that_an_early_note_does_not_name(self):
+    cell = _cell("fog_3")
+    self.workdir.write_cell(cell, _columns("a", "b"))
+    split = self.workdir.split(cell)
+    self.assertLen(split.labels, 64)
+    note = self.workdir.note(cell)
+    early = note.split.model_copy(update={"labels": None})
+    early = note.model_copy(update={"split": early})
+    with mock.patch.object(workdir_lib.Workdir, "note", return_value=early):
+      self.assertEqual(self.workdir.split(cell), split)
+
   def test_a_run_whose_lock_was_broken_finishes_no_cell(self):
     workdir = dataclasses.replace(self.workdir, writer="gone")
     with self.assertRaisesRegex(errors.UserError, "lock was removed"):

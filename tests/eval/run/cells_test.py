@@ -57,7 +57,7 @@ class _Predictor:
     self._off, self._broken = off, broken
     self.calls = 0
 
-  def __call__(self, images, reduce, sizes):
+  def __call__(self, images, labels, reduce, sizes):
     if isinstance(images, jax.ShapeDtypeStruct):
       return _Outputs({})
     self.calls += 1
@@ -358,7 +358,7 @@ class FaultTest(_MakerTest):
 
   def test_a_model_of_a_user_that_raises(self):
     class Own(_Predictor):
-      def __call__(self, images, reduce, sizes):
+      def __call__(self, images, labels, reduce, sizes):
         raise ZeroDivisionError("in the user's code")
 
     loaded = models_lib.LoadedModel
@@ -380,12 +380,12 @@ class MemoryTest(_MakerTest):
     most, flying, lock = [0], [0], threading.Lock()
 
     class Counting(_Predictor):
-      def __call__(self, images, reduce, sizes):
+      def __call__(self, images, labels, reduce, sizes):
         if not isinstance(images, jax.ShapeDtypeStruct):
           with lock:
             flying[0] += 1
             most[0] = max(most[0], flying[0])
-        return super().__call__(images, reduce, sizes)
+        return super().__call__(images, labels, reduce, sizes)
 
     class Slow(_Outputs):
       def fetch(self):

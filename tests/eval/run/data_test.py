@@ -115,6 +115,13 @@ class OptionsTest(absltest.TestCase):
     limited = _plan(data_dir=folder, limit=12)
     self.assertEqual(data_lib.num_examples(limited, None), 12)
 
+  def test_a_subset_says_how_many(self):
+    ids = self.create_tempfile("ids.txt", "a\nb\nc\n").full_path
+    plan = _plan(subset=ids)
+    self.assertEqual(data_lib.num_examples(plan, None), 3)
+    self.assertStartsWith(plan.config.data.subset, "ids-")
+    self.assertNotIn("subset", _plan(subset="").config.data)
+
 
 if __name__ == "__main__":
   absltest.main()

@@ -68,7 +68,12 @@ class CellsTest(parameterized.TestCase):
     self.assertEqual([(c.model, c.condition) for c in _cells()], _plan().cells)
 
   def test_models_one_after_the_other(self):
-    plan = _plan()
+    one = _plan()
+    plan = dataclasses.replace(
+      one,
+      models=dict.fromkeys("ab", one.models["digits_cnn"]),
+      definitions=dict.fromkeys("ab", one.definitions["digits_cnn"]),
+    )
     chosen = [(label, c) for label in "ab" for c in plan.conditions]
     source = inputs.Source(
       stored_examples.Builder([stored_examples.example(0)]),
@@ -98,10 +103,23 @@ class CellsTest(parameterized.TestCase):
     for other, mark in zip(changed(), _marks(), strict=True):
       self.assertNotEqual(other, mark)
 
-  def test_versions_of_pixels_do(self):
+  @parameterized.parameters("PIXELS_VERSION", "METRICS_VERSION")
+  def test_versions_do(self, name):
     marks = _marks()
-    with mock.patch.object(provenance, "PIXELS_VERSION", 99):
+    with mock.patch.object(provenance, name, 99):
       self.assertTrue(set(marks).isdisjoint(_marks()))
+
+  def test_facts_in_words(self):
+    clean, fog = _cells()[0], _cells()[1]
+    self.assertEqual(clean.data, fog.data)
+    self.assertEqual(
+      (clean.data.dataset, clean.data.source), ("digits_c", "fly")
+    )
+    self.assertEqual((clean.data.px, clean.data.examples), ([32, 32], 3))
+    self.assertEqual((clean.by.name, clean.by.adapter), ("digits_cnn", "jax"))
+    self.assertEqual(clean.by.corruptions_seen, [])
+    self.assertStartsWith(clean.by.trained_on, "digits ")
+    self.assertEmpty([*clean.data.missing, *clean.by.missing])
 
 
 class FinishedTest(absltest.TestCase):

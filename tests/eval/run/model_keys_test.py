@@ -37,7 +37,8 @@ class ModelKeysTest(parameterized.TestCase):
     self.assertEqual(place.spec.get_type("mean"), tuple)
     self.assertEqual(place.spec.get_type("frames"), int)
     self.assertEqual(
-      model_keys.names(config, [*keys, "x"]), ["spec", "classes"]
+      model_keys.names(config, [*keys, "x"]),
+      ["spec", "classes", "trained_on", "corruptions_seen"],
     )
 
   @parameterized.parameters(

@@ -35,7 +35,8 @@ def _scored() -> base.Scored:
     for name in ("clean", "gaussian_noise_1", "gaussian_noise_3")
   ]
   rows = [cell.row("error", 0.5) for cell in cells]
-  return base.Scored(rows, cells, {cells[1]: np.array([[1, 2]])})
+  pairs = {cells[1]: np.array([[1, 2]])}
+  return base.Scored(rows, cells, pairs, {}, {})
 
 
 def _columns(correct: int) -> dict[str, np.ndarray]:
@@ -44,6 +45,8 @@ def _columns(correct: int) -> dict[str, np.ndarray]:
   top5[correct:] += 1
   return {
     "example_id": np.array(list("abcd")),
+    "group_id": np.array(list("abcd")),
+    "frame": np.zeros(4, np.int32),
     "label": label,
     "top5": top5,
     "score": np.ones((4, 5), np.float32),

@@ -26,6 +26,7 @@ from robust_tfds.eval.results import lock
 from robust_tfds.eval.results import parts
 from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results import table
+from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib
@@ -136,6 +137,23 @@ class RunnerTest(parameterized.TestCase):
       for w in (workdir, self.base / "first")
     )
     self.assertEqual(got, want)
+
+  def test_cells_of_an_earlier_version_are_continued(self):
+    """Those without NLL and Brier score stand beside new ones that have them."""
+    whole, workdir = Workdir(self.base / "first"), self._copy("earlier")
+    for cell in whole.cells()[:3]:
+      columns = whole.columns(cell)
+      for name in ("nll", "brier"):
+        del columns[name]
+      Workdir(workdir).write_cell(cell, columns, "test")
+    rows = _run(workdir)
+    lacking = ("nll", "brier", "mean_nll", "mean_brier")
+    kept = [r for r in self.rows if r.metric not in lacking]
+    self.assertEqual([r for r in rows if r.metric not in lacking], kept)
+    nll = [r.config for r in rows if r.metric == "nll"]
+    self.assertEqual(nll, [c.condition.config for c in whole.cells()[3:]])
+    for row in table.select(rows, metric="mean_nll"):
+      self.assertRegex(row.note, "^missing: ")
 
   def test_prepared_equals_on_the_fly(self):
     workdir = self._copy("prepared")

@@ -1,0 +1,100 @@
+"""Some of a data set's examples, chosen by name before anything is decoded.
+
+A line of ids names an example where it is the example's id, or else where both have
+the same stem: the last part of the path without its ending. So
+`n01440764/ILSVRC2012_val_00000293.JPEG` names `ILSVRC2012_val_00000293.JPEG`.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import pathlib
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+
+from robust_tfds import errors
+
+
+@dataclasses.dataclass(frozen=True)
+class Subset:
+  """Ids of examples.
+
+  Attributes:
+    name: in every row and caption.
+    ids: none empty or twice, at least one.
+    source: where they stand, for refusals.
+  """
+
+  name: str
+  ids: tuple[str, ...]
+  source: str
+
+  def places(self, example_ids: Sequence[str], dataset: str) -> np.ndarray:
+    """Where the chosen examples are, ascending: int64 `[len(ids)]`.
+
+    Args:
+      example_ids: all of a data set, in its order.
+      dataset: its name, for refusals.
+
+    Raises:
+      UserError: ids that no example has, of which several have the stem, or two
+        of one example.
+    """
+    at = {name: place for place, name in enumerate(example_ids)}
+    of_stem = collections.defaultdict(list)
+    for name, place in at.items():
+      of_stem[stem(name)].append(place)
+    found = [self._place(i, at, of_stem, example_ids) for i in self.ids]
+    absent = [i for i, place in zip(self.ids, found) if place is None]
+    if absent:
+      example = example_ids[0] if example_ids else "nothing"
+      raise errors.UserError(
+        f"{self.source}: {len(absent):,} of {len(self.ids):,} ids are not in"
+        f" {dataset}, the first {absent[0]!r}; its ids are like {example!r}."
+        " Leave them out, or choose the data set that they are of."
+      )
+    places = [place for place in found if place is not None]
+    self._check_once(places, example_ids)
+    return np.array(sorted(places), np.int64)
+
+  def _place(
+    self,
+    name: str,
+    at: Mapping[str, int],
+    of_stem: Mapping[str, Sequence[int]],
+    example_ids: Sequence[str],
+  ) -> int | None:
+    if name in at:
+      return at[name]
+    places = of_stem.get(stem(name), ())
+    if len(places) > 1:
+      one, other = (example_ids[p] for p in places[:2])
+      raise errors.UserError(
+        f"{self.source}: {name!r} may be {one!r} or {other!r}. Write the whole"
+        " id."
+      )
+    return places[0] if places else None
+
+  def _check_once(
+    self, places: Sequence[int], example_ids: Sequence[str]
+  ) -> None:
+    first: dict[int, str] = {}
+    for name, place in zip(self.ids, places):
+      if place in first:
+        raise errors.UserError(
+          f"{self.source}: {first[place]!r} and {name!r} are both the example"
+          f" {example_ids[place]!r}. Name it once."
+        )
+      first[place] = name
+
+
+def stem(name: str) -> str:
+  """The last part of a path without its ending.
+
+  >>> stem("val/n01440764/ILSVRC2012_val_00000293.JPEG")
+  'ILSVRC2012_val_00000293'
+  """
+  return pathlib.PurePosixPath(name.replace("\\", "/")).stem

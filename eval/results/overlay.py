@@ -1,0 +1,30 @@
+"""`Overlay`: a box to draw into a picture, with its outline where there is a mask."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+import numpy as np
+
+Kind = Literal["hit", "missed", "wrong"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Overlay:
+  """An object or a detection of a picture.
+
+  Attributes:
+    kind: a detection that hits an object, an object that none hits, a detection
+      that hits none.
+    box: x1, y1, x2, y2 in px.
+    text: what it is.
+    mask: bool `[h, w]`, its pixels; None where there is no mask.
+    corner: (x, y) of the mask's first pixel.
+  """
+
+  kind: Kind
+  box: tuple[float, float, float, float]
+  text: str
+  mask: np.ndarray | None = None
+  corner: tuple[int, int] = (0, 0)

@@ -1,0 +1,112 @@
+"""Subsets of a data set by name, or from a file of ids.
+
+  robustbench5k   the 5,000 ImageNet pictures of RobustBench's ImageNet tables
+                  (Croce et al. 2021), whose ids its package brings; found where it
+                  is installed and never imported
+  FILE            one id a line, in UTF-8; empty lines are skipped
+
+What is chosen is named in every row and caption: a name as it is, a file by its
+stem and the first 8 digits of the sha256 of its sorted ids. How ids name examples:
+`eval/pipeline/subset.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import pathlib
+import re
+
+from robust_tfds import errors
+from robust_tfds import paths
+from robust_tfds import reading
+from robust_tfds.eval.pipeline import subset
+from robust_tfds.reading import limits
+
+ROBUSTBENCH = "robustbench5k"
+NAMES = (ROBUSTBENCH,)
+_PACKAGE = "robustbench"
+_IDS = "helper_files/imagenet_test_image_ids.txt"
+# Of robustbench 1.1.1's file.
+_SHA256 = "d4121626d07722a0126c35b1563042e46a546f1a05ce705f2cdc635896d58574"
+_REMEDY = (
+  "install it without what it needs to run (pip install --no-deps"
+  " robustbench==1.1.1), or give a file of ids: config.data.subset=FILE"
+)
+
+
+def read(value: str | os.PathLike[str]) -> subset.Subset:
+  """The subset of a name or a file.
+
+  Args:
+    value: of `config.data.subset`.
+
+  Raises:
+    UserError: an unknown name, a package that is not there or has another file,
+      no ids, or one twice; begins with the key.
+  """
+  text = os.fspath(value)
+  if text == ROBUSTBENCH:
+    return _robustbench()
+  path = paths.of(text, "config.data.subset")
+  if not path.exists():
+    raise errors.UserError(
+      f"config.data.subset: got {text!r}, which is no file, and no name:"
+      f" {', '.join(NAMES)}."
+    )
+  try:
+    data = _bytes(path)
+  except errors.UserError as e:
+    raise errors.UserError(f"config.data.subset: {e}") from e
+  # What separates notes in a table does not stand in one.
+  name = re.sub(r"[^\w.-]+", "_", pathlib.PurePosixPath(path.name).stem)
+  ids = _ids(data, f"config.data.subset: {path}")
+  listed = "\n".join(sorted(ids)).encode("utf-8", "surrogatepass")
+  digest = hashlib.sha256(listed).hexdigest()
+  source = f"config.data.subset: {path}"
+  return subset.Subset(f"{name}-{digest[:8]}", ids, source)
+
+
+def _robustbench() -> subset.Subset:
+  """The ids that an installed package brings."""
+  key = f"config.data.subset={ROBUSTBENCH}"
+  found = importlib.util.find_spec(_PACKAGE)  # imports nothing
+  folders = list(found.submodule_search_locations or ()) if found else []
+  files = [pathlib.Path(folder) / _IDS for folder in folders]
+  files = [file for file in files if file.is_file()]
+  if not files:
+    raise errors.UserError(
+      f"{key}: its ids are those of the package {_PACKAGE}, which is not"
+      f" installed: {_REMEDY}."
+    )
+  data = _bytes(files[0])
+  if hashlib.sha256(data).hexdigest() != _SHA256:
+    raise errors.UserError(
+      f"{key}: {files[0]} is not the file of {_PACKAGE} 1.1.1 (sha256"
+      f" {_SHA256[:12]}...): {_REMEDY}."
+    )
+  source = f"{key}: {files[0]}"
+  return subset.Subset(ROBUSTBENCH, _ids(data, source), source)
+
+
+def _bytes(path: os.PathLike[str]) -> bytes:
+  return reading.file_bytes(path, limit=limits.TEXT_BYTES)
+
+
+def _ids(data: bytes, source: str) -> tuple[str, ...]:
+  """The ids of a file's bytes."""
+  first: dict[str, int] = {}
+  lines = reading.decode(data, source).splitlines()
+  for number, line in enumerate(lines, 1):
+    text = line.strip()
+    if text in first:
+      raise errors.UserError(
+        f"{source}: line {number}: {text!r} stands on line {first[text]} already."
+        " Name each example once."
+      )
+    if text:
+      first[text] = number
+  if not first:
+    raise errors.UserError(f"{source}: no ids, expected one a line.")
+  return tuple(first)

@@ -1,0 +1,74 @@
+"""What a run's model was trained on, as far as somebody says it.
+
+The config says it (`trained_on`, `corruptions_seen` of a model's entry); of a model
+that the run trains its recipe does, and its checkpoint's name where that is one of
+torchvision's or timm's. Otherwise nobody knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from robust_tfds import conditions
+from robust_tfds import errors
+
+NONE = "none"
+# How torchvision's and timm's names of weights say what they were trained on.
+_OF_NAMES = (
+  (re.compile(r"^torchvision:.*\.IMAGENET1K_"), "ImageNet-1k"),
+  (re.compile(r"^torchvision:.*\.COCO_"), "COCO"),
+  (re.compile(r"^torchvision:.*\.KINETICS400_"), "Kinetics-400"),
+  (re.compile(r"^timm:.*in2[12]k_ft_in1k"), "ImageNet-21k, then ImageNet-1k"),
+  (re.compile(r"^timm:[^_]*[._](?:\w+_)?in1k$"), "ImageNet-1k"),
+)
+
+
+def of(entry: Mapping[str, Any]) -> str | None:
+  """The training data in words; None where nobody says them.
+
+  Args:
+    entry: the model's part of the config.
+  """
+  if entry.get("trained_on"):
+    return str(entry["trained_on"])
+  recipe = entry.get("train")
+  if recipe:
+    return f"{recipe['dataset']} {recipe['split']}"
+  checkpoint = entry.get("checkpoint") or ""
+  for pattern, words in _OF_NAMES:
+    if pattern.search(checkpoint):
+      return words
+  return None
+
+
+def corruptions_seen(entry: Mapping[str, Any]) -> list[str] | None:
+  """Names of the conditions it was trained on; None where nobody says them.
+
+  Raises:
+    UserError: a name that is no corruption or perturbation.
+  """
+  stated = entry.get("corruptions_seen")
+  if not stated:
+    return [] if entry.get("train") else None  # recipes flip and crop alone
+  names = stated.split(",") if isinstance(stated, str) else list(stated)
+  names = [name.strip() for name in names]
+  if names == [NONE]:
+    return []
+  return sorted(dict.fromkeys(_checked(names)))
+
+
+def _checked(names: Sequence[str]) -> Sequence[str]:
+  known = dict.fromkeys(
+    n for f in conditions.FAMILIES.values() for n in f.names()
+  )
+  for name in names:
+    if name not in known:
+      unknown = errors.unknown("corruption", name, known)
+      raise errors.UserError(
+        f"config.model.corruptions_seen: {unknown} Names with commas, or"
+        f" {NONE!r}."
+      )
+  return names

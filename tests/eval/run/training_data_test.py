@@ -1,0 +1,49 @@
+"""What a model was trained on: as stated, as its recipe or its checkpoint says."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds.eval.run import training_data
+
+_RECIPE = {"dataset": "digits", "split": "train"}
+
+
+class TrainingDataTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ({}, None),
+    ({"trained_on": "JFT-300M"}, "JFT-300M"),
+    ({"train": _RECIPE}, "digits train"),
+    ({"train": _RECIPE, "trained_on": "mine"}, "mine"),
+    (
+      {"checkpoint": "torchvision:ResNet50_Weights.IMAGENET1K_V2"},
+      "ImageNet-1k",
+    ),
+    ({"checkpoint": "timm:resnet50.a1_in1k"}, "ImageNet-1k"),
+    (
+      {"checkpoint": "timm:vit_base_patch16_224.augreg_in21k_ft_in1k"},
+      "ImageNet-21k, then ImageNet-1k",
+    ),
+    ({"checkpoint": "timm:vit_base_patch16_clip_224.openai"}, None),
+    ({"checkpoint": "/somewhere/resnet50_in1k.npz"}, None),
+  )
+  def test_trained_on(self, entry, expected):
+    self.assertEqual(training_data.of(entry), expected)
+
+  @parameterized.parameters(
+    ({}, None),
+    ({"train": _RECIPE}, []),
+    ({"corruptions_seen": "none"}, []),
+    ({"corruptions_seen": "fog, gaussian_noise"}, ["fog", "gaussian_noise"]),
+    ({"corruptions_seen": ("jumbling",), "train": _RECIPE}, ["jumbling"]),
+  )
+  def test_corruptions_seen(self, entry, expected):
+    self.assertEqual(training_data.corruptions_seen(entry), expected)
+
+  def test_an_unknown_corruption(self):
+    with self.assertRaisesRegex(errors.UserError, "Did you mean 'fog'|fog"):
+      training_data.corruptions_seen({"corruptions_seen": "fgo"})
+
+
+if __name__ == "__main__":
+  absltest.main()
