@@ -97,13 +97,14 @@ class Bench:
   def __init__(self, model: Any, names: Sequence[str], amount: Amount):
     """Puts random pictures and weights onto the devices."""
     self._amount, self._names = amount, names
-    mesh = devices.mesh()
+    self._mesh = mesh = devices.mesh()
     devices.check_batch_size(amount.batch_size, mesh)
     setting = base.Setting("imagenet_c", edition="imagenet", codec="jpeg85")
     task = tasks.get("classification")(setting)
     self._reduce = task.reducer(Condition())
     self._show, self._batch = task.show(mesh, {}), _batch(amount.batch_size)
     self._placed = self._show.put(self._batch)
+    self._labels = devices.put_batch(self._batch.label, mesh)
     variables = jax.jit(model.init)(jax.random.key(0))
     self._predictor = predict.Predictor(model, variables, mesh)
     self._corrupt = predict.corruptor(mesh, "imagenet", "raw")
@@ -121,11 +122,12 @@ class Bench:
     """Seconds until all programs are compiled, in threads as in a run."""
     start = time.perf_counter()
     shapes = self._show.shapes(self._batch)
+    labels = devices.batch_shape(self._batch.label, self._mesh)
     level = self._amount.severities[0]
     for name in ("", *self._names):
       condition = Condition(name, level) if name else Condition()
       images, _ = self._show.see(shapes, condition, None)
-      self._predictor(images, self._reduce)
+      self._predictor(images, labels, self._reduce)
     for name in self._names:
       _once(self._corruption(Condition(name, level)))
     _once(self._model)
@@ -171,7 +173,8 @@ class Bench:
       fetched = []
       for condition in self.conditions:
         free.acquire()
-        outputs = self._predictor(self._see(placed, condition), self._reduce)
+        images = self._see(placed, condition)
+        outputs = self._predictor(images, self._labels, self._reduce)
         fetched.append(fetcher.submit(fetch, outputs))
       for future in fetched:
         future.result()
@@ -180,7 +183,7 @@ class Bench:
     return self._show.see(placed, condition, None)[0]
 
   def _model(self) -> Any:
-    return self._predictor(self._placed.images, self._reduce)
+    return self._predictor(self._placed.images, self._labels, self._reduce)
 
   def _corruption(self, condition: Condition) -> Callable[[], Any]:
     images = self._placed.images

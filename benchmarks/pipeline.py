@@ -106,7 +106,8 @@ def stages(plan: plan_lib.Plan, source: inputs.Source) -> dict[str, Took]:
   variables = model.init(jax.random.key(0))
   predictor = predict.Predictor(model, variables, mesh)
   reduce = task.reducer(Condition())
-  outputs = predictor(placed.images, reduce)
+  labels = devices.put_batch(batch.label, mesh)
+  outputs = predictor(placed.images, labels, reduce)
   fetched = outputs.fetch()
 
   def corrupt() -> None:
@@ -120,8 +121,8 @@ def stages(plan: plan_lib.Plan, source: inputs.Source) -> dict[str, Took]:
     "batch": (lambda: source.batch(rows), size),
     "put": (lambda: show.put(batch).images, size),
     "corrupt": (corrupt, size * len(plan.conditions)),
-    "model": (lambda: predictor(placed.images, reduce), size),
-    "fetch": (lambda: predictor(placed.images, reduce).fetch(), size),
+    "model": (lambda: predictor(placed.images, labels, reduce), size),
+    "fetch": (lambda: predictor(placed.images, labels, reduce).fetch(), size),
     "columns": (lambda: task.columns(batch, fetched, Condition()), size),
   }
   if name := flags.FLAGS.model:

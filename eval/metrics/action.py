@@ -24,7 +24,7 @@ import numpy as np
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import rates
 
 Cell = tuple[str, int]
 
@@ -70,158 +70,9 @@ def robustness(
     for s in conditions.SEVERITIES
   ]
   return {
-    "gamma_a": _averages({c: 1 - (clean - a) for c, a in checked.items()}),
-    "gamma_r": _averages({c: a / clean for c, a in checked.items()}),
+    "gamma_a": averages({c: 1 - (clean - a) for c, a in checked.items()}),
+    "gamma_r": averages({c: a / clean for c, a in checked.items()}),
     "missing": [c for c in every if c not in checked],
-  }
-
-
-def robustness_intervals(
-  correct: Mapping[Cell, np.typing.ArrayLike],
-  clean_correct: np.typing.ArrayLike,
-  rng: np.random.Generator,
-  *,
-  level: float = 0.95,
-  resamples: int = 1000,
-) -> dict[str, Any]:
-  """Bootstrap intervals of everything that `robustness` gives.
-
-  Whole videos are drawn, each with its results in all cells, so that what the
-  cells and the clean accuracy share is kept.
-
-  Args:
-    correct: (perturbation, severity) -> bool `[videos]`, the same videos in the
-      same order in every cell.
-    clean_correct: bool `[videos]`.
-    rng: numpy Generator; the same one gives the same intervals.
-    level: coverage in (0, 1).
-    resamples: how many draws.
-
-  Returns:
-    As `robustness` without `missing`, with (lo, hi) in place of each number.
-
-  Raises:
-    UserError: as `robustness`, no clean video right, or cells of different
-      videos.
-  """
-  cells, clean = _results(correct, clean_correct)
-  weights = _weights(len(clean), resamples, rng)
-  # A draw with no clean success has no gamma_r.
-  weights = weights[weights @ clean > 0]
-  return _ends(_bootstrap(cells, clean, weights), level)
-
-
-def comparison_intervals(
-  one: Mapping[Cell, np.typing.ArrayLike],
-  one_clean: np.typing.ArrayLike,
-  other: Mapping[Cell, np.typing.ArrayLike],
-  other_clean: np.typing.ArrayLike,
-  rng: np.random.Generator,
-  *,
-  level: float = 0.95,
-  resamples: int = 1000,
-) -> dict[str, Any]:
-  """Bootstrap intervals of everything that `compare` gives.
-
-  Both models see the same videos, and every draw takes a video's results from
-  both: what makes a video hard for either cancels.
-
-  Args:
-    one: (perturbation, severity) -> bool `[videos]`.
-    one_clean: bool `[videos]`.
-    other: the same of another model, the same videos in the same order.
-    other_clean: bool `[videos]`.
-    rng: numpy Generator; the same one gives the same intervals.
-    level: coverage in (0, 1).
-    resamples: how many draws.
-
-  Returns:
-    As `robustness_intervals`, of one less the other.
-
-  Raises:
-    UserError: as `robustness_intervals`, or different cells or videos.
-  """
-  cells, clean = _results(one, one_clean)
-  others, other_right = _results(other, other_clean)
-  _check_same(cells, others)
-  if clean.shape != other_right.shape:
-    raise errors.UserError(
-      f"One model has results of {len(clean)} videos, the other of"
-      f" {len(other_right)}; compare runs over the same videos."
-    )
-  weights = _weights(len(clean), resamples, rng)
-  weights = weights[(weights @ clean > 0) & (weights @ other_right > 0)]
-  first = _bootstrap(cells, clean, weights)
-  second = _bootstrap(others, other_right, weights)
-  return _ends(
-    {
-      measure: {c: a - second[measure][c] for c, a in values.items()}
-      for measure, values in first.items()
-    },
-    level,
-  )
-
-
-def _results(
-  correct: Mapping[Cell, np.typing.ArrayLike],
-  clean_correct: np.typing.ArrayLike,
-) -> tuple[dict[Cell, np.ndarray], np.ndarray]:
-  """Checked: the cells in order, and clean."""
-  clean = arguments.rights("clean_correct", clean_correct)
-  cells = {
-    c: arguments.rights(f"{c[0]}, severity {c[1]}: correct", correct[c])
-    for c in _ordered(correct)
-  }
-  for cell, row in cells.items():
-    if row.shape != clean.shape or row.ndim != 1:
-      raise errors.UserError(
-        f"{cell}: results of {list(row.shape)} videos, the clean ones are of"
-        f" {list(clean.shape)}; every cell needs the same videos."
-      )
-  if not clean.any():
-    raise errors.UserError(
-      f"clean_correct: none of {len(clean)} videos is right even without a"
-      " perturbation, so relative robustness has no meaning. Check labels and"
-      " preprocessing."
-    )
-  return cells, clean
-
-
-def _weights(n: int, resamples: int, rng: np.random.Generator) -> np.ndarray:
-  """How often each draw has each video: int `[resamples, n]`."""
-  resamples = arguments.whole("resamples", resamples, 1)
-  return rng.multinomial(n, np.full(n, 1 / n), size=resamples)
-
-
-def _bootstrap(
-  cells: Mapping[Cell, np.ndarray], clean: np.ndarray, weights: np.ndarray
-) -> dict[str, dict[Cell, np.ndarray]]:
-  """gamma_a and gamma_r of every draw."""
-  n = len(clean)
-  clean_accuracy = weights @ clean / n
-  accuracy = {c: weights @ row / n for c, row in cells.items()}
-  return {
-    "gamma_a": {c: 1 - (clean_accuracy - a) for c, a in accuracy.items()},
-    "gamma_r": {c: a / clean_accuracy for c, a in accuracy.items()},
-  }
-
-
-def _ends(draws: Mapping[str, Mapping[Cell, np.ndarray]], level: float) -> dict:
-  """Quantiles of the draws' averages."""
-  tail = (1 - arguments.level(level)) / 2
-
-  def ends(values: np.ndarray) -> tuple[float, float]:
-    lo, hi = np.quantile(values, [tail, 1 - tail])
-    return float(lo), float(hi)
-
-  return {
-    measure: {
-      key: {k: ends(v) for k, v in averages.items()}
-      if isinstance(averages, dict)
-      else ends(averages)
-      for key, averages in _averages(cells).items()
-    }
-    for measure, cells in draws.items()
   }
 
 
@@ -273,6 +124,7 @@ def by_shift(
   correct: np.typing.ArrayLike,
   shift: Sequence[str],
   category: Sequence[str],
+  groups: np.typing.ArrayLike | None = None,
 ) -> dict[str, dict[str, dict[str, float]]]:
   """UCF101-DS: accuracy of every shift and of every category of shifts.
 
@@ -280,20 +132,22 @@ def by_shift(
     correct: bool `[clips]`.
     shift: the 63 shifts' names, `[clips]`.
     category: what each shift belongs to, `[clips]`.
+    groups: the video of each clip, `[clips]`; every clip alone if None.
 
   Returns:
-    `shifts` and `categories`: name -> `accuracy`, `lo`, `hi` (95 %
-    Clopper-Pearson) and `n`, in the order of first appearance. A category pools
-    its clips.
+    `shifts` and `categories`: name -> `accuracy`, `lo`, `hi` (95 %, see `rates`)
+    and `n`, in the order of first appearance. A category pools its clips.
 
   Raises:
     UserError: columns of different lengths, none, or a shift in two categories.
   """
   right = arguments.rights("correct", correct)
+  alone = [str(i) for i in range(right.size)]
+  videos = np.asarray(alone if groups is None else groups)
   if (
     not right.ndim
     or not len(right)
-    or not len(right) == len(shift) == len(category)
+    or not len(right) == len(shift) == len(category) == len(videos)
   ):
     raise errors.UserError(
       "correct, shift and category need one entry a clip, at least one; got"
@@ -306,8 +160,8 @@ def by_shift(
         f"Shift {s!r} is in two categories: {home[s]!r}, {c!r}."
       )
   return {
-    "shifts": _pooled(right, shift),
-    "categories": _pooled(right, category),
+    "shifts": _pooled(right, shift, videos),
+    "categories": _pooled(right, category, videos),
   }
 
 
@@ -369,8 +223,15 @@ def _ordered(cells: Mapping[Cell, object]) -> list[Cell]:
   return sorted(cells, key=lambda c: (names.index(c[0]), c[1]))
 
 
-def _averages(cells: Mapping[Cell, Any]) -> dict[str, Any]:
-  """Means over severities, perturbations and groups; of floats or arrays."""
+def averages(cells: Mapping[Cell, Any]) -> dict[str, Any]:
+  """Means over severities, perturbations and groups.
+
+  Args:
+    cells: (perturbation, severity) -> number or array.
+
+  Returns:
+    `cells`, `names`, `groups` and `mean`, see `robustness`.
+  """
   family = conditions.VIDEOS
   names = {
     n: _mean([v for (name, _), v in cells.items() if name == n])
@@ -393,16 +254,18 @@ def _mean(values: Sequence[Any]) -> Any:
   return float(out) if np.ndim(out) == 0 else out
 
 
-def _pooled(right: np.ndarray, names: Sequence[str]) -> dict:
+def _pooled(
+  right: np.ndarray, names: Sequence[str], videos: np.ndarray
+) -> dict:
   column = np.asarray(names)
   out = {}
   for name in dict.fromkeys(names):
-    inside = right[column == name]
-    lo, hi = intervals.clopper_pearson(int(inside.sum()), len(inside))
+    inside = column == name
+    lo, hi = rates.interval(right[inside], videos[inside])
     out[name] = {
-      "accuracy": float(inside.mean()),
-      "lo": float(lo),
-      "hi": float(hi),
-      "n": len(inside),
+      "accuracy": float(right[inside].mean()),
+      "lo": lo,
+      "hi": hi,
+      "n": int(inside.sum()),
     }
   return out

@@ -26,7 +26,10 @@ from robust_tfds import errors as errors_lib
 from robust_tfds import reading
 from robust_tfds.eval.metrics import arguments
 
+SAME_RUN = "evaluated in the same run"  # of a baseline, in words
 _SEVERITIES = len(conditions.SEVERITIES)
+# What the excess of equal rates may round to; one example of 10 million is more.
+ZERO = 1e-9
 _FOLDER = pathlib.Path(__file__).resolve().parents[1] / "papers" / "baselines"
 
 
@@ -134,7 +137,7 @@ def describe(name: str) -> str:
   if not name:
     return "none: plain means only"
   if name.startswith("model:"):
-    return f"{name.removeprefix('model:')}, evaluated in the same run"
+    return f"{name.removeprefix('model:')}, {SAME_RUN}"
   baseline = load_baseline(name)
   return f"{baseline['name']} ({baseline['source']})"
 
@@ -178,7 +181,7 @@ def _five(name: str, errors: object) -> list[float]:
 
 
 def _ratio(a: float, b: float) -> float:
-  return a / b if b else math.nan
+  return a / b if abs(b) > ZERO else math.nan
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -17,6 +17,7 @@ from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
 from robust_tfds.eval.metrics import natural_distance
 from robust_tfds.eval.metrics import natural_labels
 from robust_tfds.eval.metrics import pm_k
+from robust_tfds.eval.metrics import rates
 
 K = 10
 Columns = Mapping[str, np.ndarray]
@@ -46,28 +47,35 @@ class Scored:
     correct: bool `[F]`.
     sets: of the frames.
     reviewed: bool `[F]`: the review accepted the frame and its anchor.
+    videos: `[F]` texts: sets of one video are drawn together. Breakdowns by
+      class, offset, frame type and so on take every set alone.
   """
 
   predicted: Columns
   correct: np.ndarray
   sets: pm_k.Sets
   reviewed: np.ndarray
+  videos: np.ndarray
 
   @classmethod
-  def of(cls, predicted: Columns) -> Scored:
-    """All frames of a cell."""
+  def of(cls, predicted: Columns, videos: np.ndarray | None = None) -> Scored:
+    """All frames of a cell.
+
+    Args:
+      predicted: the cell's columns.
+      videos: `[F]` texts; every set alone if None.
+    """
     sets = pm_k.group(predicted["group_id"], predicted["frame"])
     reviewed = predicted["reviewed"]
     whole = reviewed[sets.anchor][sets.set_index]
-    return cls(predicted, right(predicted), sets, reviewed & whole)
+    videos = predicted["group_id"] if videos is None else videos
+    return cls(predicted, right(predicted), sets, reviewed & whole, videos)
 
   def metrics(self) -> list[tuple[str, MetricValue]]:
     """Every metric of the reviewed frames, and what the review changed."""
     accepted = self.accepted()
     listed = [
-      ("acc_orig", accepted.orig()),
-      ("acc_pmk", accepted.pmk()),
-      ("drop", accepted.drop()),
+      *((m, accepted._rate(hits)) for m, hits in accepted.hits().items()),
       *accepted.curve(),
       *accepted.by_class(),
       *accepted.by_offset(),
@@ -85,26 +93,27 @@ class Scored:
     if not self.reviewed.any():
       raise errors.UserError("The review accepted no anchor of this data set.")
     rows = {k: v[self.reviewed] for k, v in self.predicted.items()}
-    return Scored.of(rows)
+    return Scored.of(rows, self.videos[self.reviewed])
 
-  def orig(self) -> MetricValue:
-    """pm-0."""
-    return self._scores(0)
+  @property
+  def groups(self) -> np.ndarray:
+    """The video of each set: `[A]` texts."""
+    return self.videos[self.sets.anchor]
 
-  def pmk(self) -> MetricValue:
-    """pm-10."""
-    return self._scores(K)
-
-  def drop(self) -> MetricValue:
-    """pm-0 minus pm-10."""
+  def hits(self) -> dict[str, np.ndarray]:
+    """Metric -> bool `[A]`, whose means `acc_orig`, `acc_pmk` and `drop` are."""
     failure = pm_k.first_failure(self.correct, self.sets)
-    return self._rate(((failure > 0) & (failure <= K)).sum())
+    near = failure > 0
+    far = failure > K
+    return {"acc_orig": near, "acc_pmk": far, "drop": near & ~far}
 
   def curve(self) -> list[tuple[str, MetricValue]]:
     """Every k, and pm-10 without the anchor."""
-    by_k = [(f"acc_pmk/k={k}", self._scores(k)) for k in range(K + 1)]
-    alone = pm_k.without_anchor(self.correct, self.sets, k=K)
-    return [*by_k, ("acc_pmk/without_anchor", (alone, len(self.sets)))]
+    failure = pm_k.first_failure(self.correct, self.sets)
+    by_k = [(f"acc_pmk/k={k}", self._rate(failure > k)) for k in range(K + 1)]
+    neighbours = self.correct | (self.sets.frame == 0)
+    alone = pm_k.first_failure(neighbours, self.sets) > K
+    return [*by_k, ("acc_pmk/without_anchor", self._rate(alone))]
 
   def by_class(self) -> list[tuple[str, MetricValue]]:
     """Anchors of each class."""
@@ -176,14 +185,10 @@ class Scored:
       for metric in ("acc_orig", "acc_pmk")
     ]
 
-  def _scores(self, k: int) -> MetricValue:
-    failure = pm_k.first_failure(self.correct, self.sets)
-    return self._rate((failure > k).sum())
-
-  def _rate(self, hits: int) -> MetricValue:
-    n = len(self.sets)
-    lo, hi = intervals.clopper_pearson(hits, n)
-    return (float(hits / n), float(lo), float(hi)), n
+  def _rate(self, hits: np.ndarray) -> MetricValue:
+    """The share of sets `[A]` and its interval over videos."""
+    lo, hi = rates.interval(hits, self.groups)
+    return (float(hits.sum() / len(hits)), lo, hi), len(hits)
 
 
 def _pairs(scores_of: Mapping, what: str) -> list[tuple[str, MetricValue]]:

@@ -24,14 +24,21 @@ from jax.sharding import Mesh
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.pipeline import blocks
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
 from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.results.cell_facts import Scalar
 from robust_tfds.eval.results.facts import TaskFacts
+from robust_tfds.eval.results.overlay import Overlay
+from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.eval.tasks.parts import reliability
+from robust_tfds.eval.tasks.parts import spread
 
 Condition = conditions.Condition
 # What a config calls several levels.
@@ -41,8 +48,10 @@ ModelKind = Literal["classification", "detection", "video"]
 Columns = Mapping[str, np.ndarray]
 # (model, condition) -> what `summary_inputs` gave of the cell.
 SummaryInputs = Mapping[tuple[str, Condition], Any]
-# (`hit`, `missed` or `wrong`, (x1, y1, x2, y2) in px, text).
-Overlay = tuple[str, tuple[float, ...], str]
+# (metric, corruption, level) of a row over cells: both empty, None of a benchmark.
+Key = tuple[str, str, int | None]
+# Condition -> a cell's metric -> its numbers `[..., K]`.
+Numbers = Mapping[Condition, Mapping[str, np.ndarray]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,11 +88,18 @@ class Scored:
     cells: in the order of the rows.
     pairs: cell -> the true and the predicted classes of its examples, int `[N,
       2]`; empty where the task gives none.
+    headlines: model -> its numbers over cells in every draw; of those that have
+      draws.
+    reliability: cell -> its reliability diagram, where scores are known.
   """
 
   rows: list[table.Row]
   cells: Sequence[Cell]
   pairs: Mapping[Cell, np.ndarray]
+  reliability: Mapping[Cell, calibration.Bins]
+  headlines: Mapping[str, Mapping[Key, resampling.Replicates]] = (
+    dataclasses.field(default_factory=dict)
+  )
 
 
 class Task(abc.ABC):
@@ -133,8 +149,13 @@ class Task(abc.ABC):
     (`severities` or `difficulties`).
 
     Raises:
-      UserError: an unknown name (with a suggestion) or level.
+      UserError: an unknown name (with a suggestion) or level, or none named.
     """
+    for key in self.condition_keys:
+      if key not in self.setting.data:
+        raise errors.UserError(
+          f"config.data.{key}: missing; the task {self.facts.task} needs it."
+        )
     names, levels = (self.setting.data[key] for key in self.condition_keys)
     return self.family.select(names, levels)
 
@@ -188,7 +209,9 @@ class Task(abc.ABC):
 
   @abc.abstractmethod
   def reducer(self, condition: Condition) -> predict.Reduce:
-    """f(outputs) -> {name: array `[B, ...]`}, in the jitted step.
+    """f(outputs, labels) -> {name: array `[B, ...]`}, in the jitted step.
+
+    Labels are int32 `[B]`, the true classes, below 0 where there is none.
 
     The same object for conditions that are reduced alike: each compiles once.
     """
@@ -223,8 +246,8 @@ class Task(abc.ABC):
     """Class counts of models that can run on data of `classes` classes."""
     return (classes,)
 
-  def fingerprint_facts(self) -> dict[str, Any]:
-    """Settings of the task's own that its cells depend on."""
+  def data_facts(self) -> dict[str, Scalar]:
+    """Settings of the task's own that its cells depend on: name -> value."""
     return {}
 
   def truth(self, source: inputs.Source) -> dict[str, Any] | None:
@@ -254,6 +277,75 @@ class Task(abc.ABC):
       summary_inputs: of every cell.
     """
 
+  # How sure it is.
+
+  def group_ids(
+    self, columns: Columns, truth: Mapping[str, Any] | None = None
+  ) -> np.ndarray:
+    """What is drawn together, of every example: `[N]` texts.
+
+    Args:
+      columns: of the cell.
+      truth: what `truth` gave, for tasks that have one.
+
+    Returns:
+      None at all where the cell has no examples, only numbers.
+    """
+    return columns["group_id"]
+
+  def totals(self, columns: Columns) -> dict[str, resampling.Totals]:
+    """A cell's metrics that `headlines` are made of, summed over groups.
+
+    Empty where they are no means over examples; `replicates` is overridden then.
+    """
+    return {}
+
+  def replicates(
+    self,
+    columns: Columns,
+    draws: resampling.Draws,
+    truth: Mapping[str, Any] | None = None,
+  ) -> dict[str, resampling.Replicates]:
+    """A cell's metrics that `headlines` are made of, in every draw.
+
+    Of many cells at once `parts/spread.of_cells` is faster.
+
+    Args:
+      columns: of the cell.
+      draws: of the groups of all cells.
+      truth: what `truth` gave, for tasks that have one.
+    """
+    totals = self.totals(columns)
+    return dict(zip(totals, draws.of_totals(list(totals.values()))))
+
+  def headlines(
+    self, cells: Numbers, reference: Numbers | None = None
+  ) -> dict[Key, np.ndarray]:
+    """The numbers over one model's cells, by the formulas of `summary_rows`.
+
+    A function of arrays: of the values, of draws, of blocks left out, each a place
+    of the last axis.
+
+    Args:
+      cells: what `replicates` gave of each, as arrays `[..., K]`.
+      reference: the same of the model that normalises, where the setting's
+        baseline is one: `model:<label>`. A published baseline is a constant.
+
+    Returns:
+      Of numbers all of whose cells are there: key -> `[K]`.
+    """
+    return {}
+
+  def no_means(
+    self, summary_inputs: Mapping[Condition, Any]
+  ) -> dict[Key, resampling.Replicates]:
+    """`headlines` of one model where cells' numbers are no means over examples.
+
+    Args:
+      summary_inputs: of the model's cells.
+    """
+    return {}
+
   def score(
     self,
     cells: Iterable[tuple[Cell, Columns]],
@@ -275,6 +367,15 @@ class Task(abc.ABC):
   def note(self) -> str:
     """What every row has to say of the run's pixels; nothing by default."""
     return ""
+
+  @property
+  def subset(self) -> str:
+    """Which of the data set's examples are used, in words; empty for all.
+
+    Every row and caption says it.
+    """
+    name = self.setting.data.get("subset")
+    return f"subset {name}" if name else ""
 
   def check_baseline(self, labels: Sequence[str]) -> None:
     """UserError unless the setting's baseline fits; by default none does."""
@@ -333,10 +434,32 @@ class Task(abc.ABC):
     """The true and the predicted class of a cell's examples: int `[N, 2]`."""
     raise NotImplementedError(f"{self.facts.task} has no pairs.")
 
+  def overlay_limit(
+    self, columns: Columns, truth: Mapping[str, Any]
+  ) -> tuple[float, str]:
+    """The least score of what `overlays` shows, and why that one, in words.
+
+    Args:
+      columns: of the cell that decides, the clean one where there is one.
+      truth: what `truth` gave.
+    """
+    raise NotImplementedError(f"{self.facts.task} has no overlays.")
+
   def overlays(
-    self, example_id: str, columns: Columns, truth: Mapping[str, Any]
+    self,
+    example_id: str,
+    columns: Columns,
+    truth: Mapping[str, Any],
+    least_score: float,
   ) -> list[Overlay]:
-    """The boxes to draw into a picture of a cell."""
+    """The boxes to draw into a picture of a cell.
+
+    Args:
+      example_id: of the picture.
+      columns: of the cell.
+      truth: what `truth` gave.
+      least_score: see `overlay_limit`.
+    """
     raise NotImplementedError(f"{self.facts.task} has no overlays.")
 
 
@@ -354,14 +477,20 @@ class Scorer:
     self._rows: dict[Cell, list[table.Row]] = {}
     self._inputs: dict[Cell, Any] = {}
     self._pairs: dict[Cell, np.ndarray] = {}
+    self._reliability: dict[Cell, calibration.Bins] = {}
+    self._totals: dict[Cell, dict[str, resampling.Totals]] = {}
 
   def add(self, cell: Cell, columns: Columns) -> list[table.Row]:
     """Measures a cell; its columns are not needed any more then."""
     task = self._task
     self._rows[cell] = task.cell_rows(cell, columns, self._truth)
     self._inputs[cell] = task.summary_inputs(columns)
+    self._totals[cell] = task.totals(columns)
     if task.has_pairs:
       self._pairs[cell] = task.pairs(columns)
+    bins = reliability.bins(columns)
+    if bins is not None:
+      self._reliability[cell] = bins
     return self._rows[cell]
 
   def scored(self, cells: Sequence[Cell]) -> Scored:
@@ -372,9 +501,50 @@ class Scorer:
     """
     task = self._task
     rows = [row for cell in cells for row in self._rows[cell]]
+    totals: dict[str, dict[Condition, dict[str, resampling.Totals]]] = {}
+    for cell in cells:
+      totals.setdefault(cell.model, {})[cell.condition] = self._totals[cell]
+    headlines = self._headlines(totals)
     if rows:
-      rows += task.summary_rows(
+      over = task.summary_rows(
         rows, {(c.model, c.condition): self._inputs[c] for c in cells}
       )
-    pairs = {c: self._pairs[c] for c in cells if c in self._pairs}
-    return Scored([r.add_note(task.note) for r in rows], cells, pairs)
+      rows += [
+        spread.filled(
+          r,
+          totals.get(r.model, {}),
+          headlines.get(r.model, {}),
+          baseline=r.model == baselines.model_label(task.setting.baseline)
+          and r.metric not in task.facts.plain,
+        )
+        for r in over
+      ]
+    note, subset = task.note, task.subset
+    pairs, bins = self._pairs, self._reliability
+    return Scored(
+      [r.add_note(note).add_note(subset) for r in rows],
+      cells,
+      {c: pairs[c] for c in cells if c in pairs},
+      {c: bins[c] for c in cells if c in bins},
+      headlines,
+    )
+
+  def _headlines(
+    self,
+    totals: Mapping[str, Mapping[Condition, dict[str, resampling.Totals]]],
+  ) -> dict[str, dict[Key, resampling.Replicates]]:
+    """Of every model: its rows over cells in every draw."""
+    draws = spread.draws_of([t for of in totals.values() for t in of.values()])
+    if draws is None:
+      inputs: dict[str, dict[Condition, Any]] = {model: {} for model in totals}
+      for cell, of_cell in self._inputs.items():
+        inputs[cell.model][cell.condition] = of_cell
+      return {m: self._task.no_means(of) for m, of in inputs.items()}
+    label = baselines.model_label(self._task.setting.baseline)
+    reference = spread.of_cells(totals[label], draws) if label else None
+    return {
+      model: spread.headlines(
+        self._task.headlines, spread.of_cells(of, draws), reference
+      )
+      for model, of in totals.items()
+    }

@@ -1,12 +1,15 @@
 """Classification under corruption: ImageNet-C and its like.
 
 Cell metrics: `error` (1 - top-1 accuracy) and, from six classes up,
-`top5_error`, each with its 95 % Clopper-Pearson interval. Over the severities of
-a corruption: `mean_error` (plain), `ce` and `relative_ce` (normalised by the
-baseline). Over the benchmark: `clean_error`, `mean_corruption_error` (plain,
-common corruptions), `extra_mean_corruption_error` (plain, the others), `mce` and
-`relative_mce` (normalised). A number some of whose cells are not there is empty,
-with a note (`parts/missing_cells`).
+`top5_error`, each with its 95 % interval (`eval/metrics/rates`: Clopper-Pearson,
+where pictures stand alone). Over the severities of a corruption: `mean_error`
+(plain), `ce` and `relative_ce` (normalised by the baseline). Over the benchmark:
+`clean_error`, `mean_corruption_error` (plain, common corruptions),
+`extra_mean_corruption_error` (plain, the others), `mce` and `relative_mce`
+(normalised); their intervals are of draws of the same pictures in all cells
+(`eval/metrics/resampling`), a published baseline being a constant and a model of the
+run drawn together. Calibration beside them: `parts/reliability`. A number some of
+whose cells are not there is empty, with a note (`parts/missing_cells`).
 Definitions: Hendrycks & Dietterich 2019, section 4.1.
 """
 
@@ -27,7 +30,8 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
 from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import rates
+from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
 from robust_tfds.eval.results import cell as cells_lib
@@ -35,8 +39,10 @@ from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.eval.tasks.parts import error_headlines
 from robust_tfds.eval.tasks.parts import missing_cells
 from robust_tfds.eval.tasks.parts import normalised_task
+from robust_tfds.eval.tasks.parts import reliability
 from robust_tfds.eval.tasks.parts import top_k
 
 Metric = facts_lib.Metric
@@ -60,8 +66,10 @@ class Classification(normalised_task.NormalisedTask):
       Metric("mean_error", "error"),
       Metric("ce", "CE", normalises="mean_error"),
     ),
+    others=(*reliability.METRICS, *reliability.MEANS),
     normalised="CE and mCE",
     mean="mCE",
+    ranked=("mce", "mean_corruption_error"),
   )
   fly_codecs = predict.PICTURE_CODECS
 
@@ -88,13 +96,37 @@ class Classification(normalised_task.NormalisedTask):
     columns: base.Columns,
     truth: Mapping[str, Any] | None = None,
   ) -> list[table.Row]:
-    """`error` and `top5_error` of one cell."""
-    return error_rows(cell, columns["label"], columns["top5"])
+    """`error` and `top5_error` of one cell, and its calibration."""
+    errors = error_rows(
+      cell, columns["label"], columns["top5"], self.group_ids(columns)
+    )
+    return [*errors, *reliability.rows(cell, columns)]
+
+  def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
+    """`error`."""
+    wrong = columns["top5"][:, 0] != columns["label"]
+    return {"error": resampling.Totals.of(wrong, self.group_ids(columns))}
+
+  def headlines(
+    self, cells: base.Numbers, reference: base.Numbers | None = None
+  ) -> dict[base.Key, np.ndarray]:
+    """CE, mCE and plain means, see `parts/error_headlines`."""
+    baseline = self.setting.baseline
+    by: Mapping[Condition, Any] = {}
+    if reference is not None:
+      by = {c: of["error"] for c, of in reference.items()}
+    elif baseline and not baselines.model_label(baseline):
+      by = _published(baseline)
+    return error_headlines.of({c: of["error"] for c, of in cells.items()}, by)
+
+  def summary_inputs(self, columns: base.Columns) -> reliability.Spread:
+    """What the intervals of the means of calibration need."""
+    return reliability.spread(columns)
 
   def summary_rows(
     self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
   ) -> list[table.Row]:
-    """CE, mCE and plain means of every model in `rows`."""
+    """CE, mCE, plain means and those of calibration of every model."""
     by_model = {
       label: [r for r in rows if r.model == label]
       for label in dict.fromkeys(r.model for r in rows)
@@ -102,9 +134,16 @@ class Classification(normalised_task.NormalisedTask):
     baseline = self.setting.baseline
     reference = _reference(by_model, baseline)
     out = []
-    for model_rows in by_model.values():
+    for label, model_rows in by_model.items():
       summary = cells_lib.Summary.of(model_rows, baseline)
-      out += _Model(summary, _errors(model_rows), reference).rows()
+      clean = table.select(model_rows, metric="error", config="clean")
+      out += _Model(
+        summary, _errors(model_rows), reference, clean[0] if clean else None
+      ).rows()
+      spreads = {c: s for (m, c), s in summary_inputs.items() if m == label}
+      out += reliability.summary_rows(
+        model_rows, self.family, spreads, baseline
+      )
     return out
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
@@ -113,7 +152,10 @@ class Classification(normalised_task.NormalisedTask):
 
 
 def error_rows(
-  cell: cells_lib.Cell, label: np.ndarray, top5: np.ndarray
+  cell: cells_lib.Cell,
+  label: np.ndarray,
+  top5: np.ndarray,
+  groups: np.ndarray,
 ) -> list[table.Row]:
   """`error` and, where five classes are ranked, `top5_error`, with intervals.
 
@@ -121,6 +163,7 @@ def error_rows(
     cell: whose rows.
     label: int `[N]`.
     top5: int `[N, 5]`, class ids best first, -1 pads.
+    groups: `[N]`, what is drawn together.
   """
   label = label[:, None]
   wrong = {"error": (top5[:, :1] != label).all(axis=1)}
@@ -129,7 +172,7 @@ def error_rows(
   rows = []
   for metric, misses in wrong.items():
     k, n = int(misses.sum()), len(misses)
-    rows.append(cell.row(metric, k / n, intervals.clopper_pearson(k, n), n))
+    rows.append(cell.row(metric, k / n, rates.interval(misses, groups), n))
   return rows
 
 
@@ -141,11 +184,13 @@ class _Model:
     summary: what their rows have in common.
     errors: of its cells.
     reference: the baseline's errors; empty where there is no baseline.
+    clean: the row of the clean cell's error, if it is there.
   """
 
   summary: cells_lib.Summary
   errors: Errors
   reference: Errors
+  clean: table.Row | None
 
   def rows(self) -> list[table.Row]:
     """Of every corruption, then of the whole benchmark."""
@@ -155,9 +200,10 @@ class _Model:
       out += self._plain(name, "mean_error", [name])
       out += self._normalised(name, "ce", cells)
       out += self._normalised(name, "relative_ce", [Condition(), *cells])
-    if Condition() in self.errors:
-      clean = self.errors[Condition()]
-      out.append(self.summary.row("", "clean_error", clean))
+    if self.clean:
+      row = self.clean
+      ends = row.lo, row.hi
+      out.append(self.summary.row("", "clean_error", row.value, ends, row.n))
     family = conditions.PICTURES
     common, extra = family.names("common"), family.names("extra")
     out += self._plain("", "mean_corruption_error", common)
@@ -235,8 +281,11 @@ def _reference(
   label = baselines.model_label(baseline)
   if label:
     return _errors(by_model[label])
-  if not baseline:
-    return {}
+  return _published(baseline) if baseline else {}
+
+
+def _published(baseline: str) -> Errors:
+  """The printed errors of a baseline."""
   published = corruption_error.load_baseline(baseline)
   return {
     Condition(): published["clean_error"],

@@ -8,14 +8,17 @@ where the model gives masks), or `bbox/AP50` by VOC's rules for `pascal_c`. Over
 the severities of a corruption: `mean_ap`. Over the benchmark: `p` (clean),
 `mpc` (15 corruptions), `rpc`, and `mpc_all`, `rpc_all` (19), `mpc_validation`
 (the other 4); with `segm/` before them for masks. P is AP, of VOC AP50
-(Michaelis et al. 2019, section 2.3). AP has no interval: it is no mean over
-independent parts. A number some of whose cells are not there is empty, with a
-note (`parts/missing_cells`).
+(Michaelis et al. 2019, section 2.3). AP is no mean over pictures: its interval is
+the jackknife's over 100 blocks of pictures, the same in all conditions
+(`parts/left_out_pictures`). Numbers that were read without detections have none. A
+number some of whose cells are not there is empty, with a note
+(`parts/missing_cells`).
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -31,6 +34,8 @@ from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
 from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics import replicates as replicates_lib
+from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.metrics.detection import benchmark
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.pipeline import inputs
@@ -38,18 +43,24 @@ from robust_tfds.eval.pipeline import predict
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell_facts import Scalar
+from robust_tfds.eval.results.overlay import Overlay
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import average_precision
 from robust_tfds.eval.tasks.parts import detected_values
+from robust_tfds.eval.tasks.parts import drawn_boxes
+from robust_tfds.eval.tasks.parts import left_out_pictures
 from robust_tfds.eval.tasks.parts import masks
 from robust_tfds.eval.tasks.parts import missing_cells
 from robust_tfds.eval.tasks.parts import result_lists
 from robust_tfds.eval.tasks.parts import stored_numbers
 
 Metric = facts_lib.Metric
+Replicates = resampling.Replicates
 _VOC = ("pascal_c",)
 _SCOPES = {"": "benchmark", "_all": "all", "_validation": "validation"}
-_LEAST_SCORE = 0.3  # of what the gallery draws
+_KINDS = ("bbox", "segm")
+_NO_INTERVAL = "no interval: read without detections"
 
 
 def _higher(name: str, heading: str) -> facts_lib.Metric:
@@ -79,6 +90,7 @@ class Detection(base.Task):
     ),
     details=(_higher("mean_ap", "AP"), _higher("segm/mean_ap", "mask AP")),
     mean="mPC",
+    ranked=("mpc",),
     explanation=(
       "P: AP (VOC: AP50) on clean images; mPC: its mean over the 15 corruptions"
       " and 5 severities; rPC: mPC / P."
@@ -97,8 +109,10 @@ class Detection(base.Task):
     self._rules = setting.data.get("rules") or ("voc" if voc else "coco")
     # The last ground truth, and what was made of it: all cells have the same.
     self._truth: tuple[Any, checks.Truth | None] = (None, None)
+    # The last cell's columns and what was matched of them.
+    self._last: tuple[Any, Any, dict[str, Replicates]] = (None, None, {})
 
-  def fingerprint_facts(self) -> dict[str, Any]:
+  def data_facts(self) -> dict[str, Scalar]:
     """Whose AP."""
     return {"rules": self._rules}
 
@@ -176,38 +190,128 @@ class Detection(base.Task):
     """
     if stored_numbers.is_one(columns):
       return [
-        cell.row(metric, value)
+        cell.row(metric, value, note=_NO_INTERVAL)
         for metric, value in stored_numbers.numbers(columns).items()
         if value >= 0
       ]
+    numbers, n = self._numbers(columns, self._needed(truth))
+    draws = resampling.Draws.of(self.group_ids(columns, truth))
+    spread = self.replicates(columns, draws, truth)
+    return [
+      cell.row(metric, value, _interval(spread.get(metric), value), n)
+      for metric, value in numbers.items()
+      if value >= 0  # -1: no object in the range
+    ]
+
+  def _numbers(
+    self, columns: base.Columns, truth: checks.Truth
+  ) -> tuple[dict[str, float], int]:
+    """A cell's numbers, and how many pictures they are of."""
+    if result_lists.is_one(columns):
+      numbers = result_lists.numbers(columns, truth, self._rules)
+      return numbers, len(truth["images"])
+    shown = columns["image_id"].tolist()
+    if self._rules == "voc":
+      boxes = average_precision.corners(columns, truth)
+      numbers = {"bbox/AP50": average_precision.voc_ap50(boxes, truth, shown)}
+    else:
+      numbers = average_precision.coco_numbers("bbox", columns, truth)
+      if "masks" in columns:
+        numbers |= average_precision.coco_numbers("segm", columns, truth)
+    return numbers, len(shown)
+
+  def group_ids(
+    self, columns: base.Columns, truth: Mapping[str, Any] | None = None
+  ) -> np.ndarray:
+    """Of every picture: `[I]` texts; none where there are only numbers."""
+    if stored_numbers.is_one(columns):
+      return np.zeros(0, np.str_)
+    if not result_lists.is_one(columns):
+      return columns["group_id"]
+    return np.array([str(i["id"]) for i in self._needed(truth)["images"]])
+
+  def replicates(
+    self,
+    columns: base.Columns,
+    draws: resampling.Draws,
+    truth: Mapping[str, Any] | None = None,
+  ) -> dict[str, Replicates]:
+    """COCO's numbers of a cell, or VOC's AP50, without each block of pictures.
+
+    Those of the last cell are kept: it is matched once.
+
+    Raises:
+      UserError: no ground truth.
+    """
+    if stored_numbers.is_one(columns):
+      return {}
+    key = draws.ids.tobytes(), draws.blocks, draws.seed
+    if self._last[0] is not columns or self._last[1] != key:
+      matched = self._match(columns, draws, self._needed(truth))
+      self._last = columns, key, matched
+    return self._last[2]
+
+  def _match(
+    self, columns: base.Columns, draws: resampling.Draws, truth: checks.Truth
+  ) -> dict[str, Replicates]:
+    listed = result_lists.is_one(columns)
+    shown = columns["image_id"]
+    if listed:
+      shown = np.array([i["id"] for i in truth["images"]], np.int64)
+    groups = self.group_ids(columns, truth)
+    pictures = left_out_pictures.Pictures.of(shown, groups, draws)
+    if self._rules == "voc":
+      read: Any = result_lists if listed else average_precision
+      boxes = read.corners(columns, truth)
+      return left_out_pictures.voc_ap50(boxes, truth, pictures)
+    out: dict[str, Replicates] = {}
+    kinds = ("bbox", "segm")[: 1 + ("masks" in columns)]
+    for kind in result_lists.kinds(columns) if listed else kinds:
+      if listed:
+        found = result_lists.detections(kind, columns)
+      else:
+        found = average_precision.detections(kind, columns, truth)
+      out |= left_out_pictures.coco(kind, found, truth, pictures)
+    return out
+
+  def headlines(
+    self, cells: base.Numbers, reference: base.Numbers | None = None
+  ) -> dict[base.Key, np.ndarray]:
+    """P, mPC, rPC and means of one model: see the module.
+
+    Args:
+      cells: AP of each, as arrays `[..., K]`.
+      reference: not looked at: rPC is relative to the model's own P.
+    """
+    del reference
+    out: dict[base.Key, np.ndarray] = {}
+    for kind in _KINDS:
+      performance = _performance(cells, kind)
+      prefix = "" if kind == "bbox" else f"{kind}/"
+      for (metric, name), values in _over_cells(performance).items():
+        out[f"{prefix}{metric}", name, None] = values
+    return out
+
+  def _needed(self, truth: Mapping[str, Any] | None) -> checks.Truth:
     if truth is None:
       raise errors.UserError(
         "Detections are scored with their ground truth, and there is none: the"
         " workdir lacks truth.json."
       )
-    truth = self._checked(truth)
-    n = len(columns["image_id"])
-    if result_lists.is_one(columns):
-      n = len(truth["images"])
-      numbers = result_lists.numbers(columns, truth, self._rules)
-    elif self._rules == "voc":
-      numbers = {"bbox/AP50": average_precision.voc_ap50(columns, truth)}
-    else:
-      numbers = average_precision.coco_numbers("bbox", columns, truth)
-      if "masks" in columns:
-        numbers |= average_precision.coco_numbers("segm", columns, truth)
-    return [
-      cell.row(metric, value, n=n)
-      for metric, value in numbers.items()
-      if value >= 0  # -1: no object in the range
-    ]
+    return self._checked(truth)
 
   def _checked(self, truth: Mapping[str, Any]) -> checks.Truth:
+    if isinstance(truth, checks.Truth):
+      return truth
     given, checked = self._truth
     if checked is None or given is not truth:
       checked = checks.ground_truth(truth)
       self._truth = truth, checked
     return checked
+
+  def summary_inputs(self, columns: base.Columns) -> dict[str, Replicates]:
+    """What `replicates` gave of the cell whose rows were made last."""
+    return self._last[2] if self._last[0] is columns else {}
 
   def summary_rows(
     self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
@@ -216,9 +320,23 @@ class Detection(base.Task):
     out = []
     for label in dict.fromkeys(r.model for r in rows):
       model_rows = [r for r in rows if r.model == label]
-      for iou_type in ("bbox", "segm"):
-        out += _summary_rows(model_rows, iou_type)
+      spread = self.no_means(
+        {c: of for (model, c), of in summary_inputs.items() if model == label}
+      )
+      n = min((r.n for r in model_rows if r.n), default=None)
+      for iou_type in _KINDS:
+        for row in _summary_rows(model_rows, iou_type):
+          out.append(_with_interval(row, spread, n))
     return out
+
+  def no_means(
+    self, summary_inputs: Mapping[Condition, Any]
+  ) -> dict[base.Key, Replicates]:
+    """`headlines` of one model; of cells without detections nothing."""
+    try:
+      return replicates_lib.combine_all(self.headlines, summary_inputs)
+    except errors.UserError:  # cells of different pictures
+      return {}
 
   def check_baseline(self, labels: Sequence[str]) -> None:
     """UserError for any: rPC is relative to the model's own clean AP."""
@@ -233,43 +351,37 @@ class Detection(base.Task):
     """Printed name -> (P, mPC) of box detectors."""
     return papers.detectors(self.setting.dataset)
 
+  def overlay_limit(
+    self, columns: base.Columns, truth: Mapping[str, Any]
+  ) -> tuple[float, str]:
+    """The score of the highest F1 at IoU 0.5, over all classes."""
+    least, f1 = drawn_boxes.best_score(columns, self._needed(truth))
+    return least, (
+      f"detections of a score of at least {least:.2f}, where F1 at IoU 0.5 is"
+      f" highest ({f1:.2f})"
+    )
+
   def overlays(
-    self, example_id: str, columns: base.Columns, truth: Mapping[str, Any]
-  ) -> list[base.Overlay]:
-    """A picture's boxes for the gallery.
-
-    Returns:
-      (`hit`, `missed` or `wrong`, (x1, y1, x2, y2), text) of every detection of
-      at least 0.3 and of every object that none of them hits at IoU 0.5.
-    """
-    (row,) = np.flatnonzero(columns["example_id"] == example_id)[:1]
-    names = [c["name"] for c in truth["categories"]]
-    objects = _objects(truth, int(columns["image_id"][row]))
-    free, out = list(range(len(objects))), []
-    for box, score, label in zip(
-      columns["boxes"][row], columns["scores"][row], columns["classes"][row]
-    ):
-      if label < 0 or score < _LEAST_SCORE:
-        continue
-      near = [i for i in free if objects[i][0] == label]
-      best = max(near, key=lambda i: _iou(box, objects[i][1]), default=None)
-      kind = "wrong"
-      if best is not None and _iou(box, objects[best][1]) >= 0.5:
-        free.remove(best)
-        kind = "hit"
-      text = f"{names[int(label)]} {score:.2f}"
-      out.append((kind, tuple(map(float, box)), text))
-    missed = [("missed", objects[i][1], names[objects[i][0]]) for i in free]
-    return out + missed
+    self,
+    example_id: str,
+    columns: base.Columns,
+    truth: Mapping[str, Any],
+    least_score: float,
+  ) -> list[Overlay]:
+    """A picture's hits, misses and false alarms: `parts/drawn_boxes`."""
+    return drawn_boxes.of_picture(example_id, columns, truth, least_score)
 
 
-def reduce(outputs: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+def reduce(
+  outputs: Mapping[str, jax.Array], labels: jax.Array
+) -> dict[str, jax.Array]:
   """Detections by decreasing score, invalid ones cleared.
 
   Args:
     outputs: boxes float32 `[B, N, 4]` (x1, y1, x2, y2 in px of the canvas), scores
       float32 `[B, N]`, classes int32 `[B, N]`, valid bool `[B, N]`, and masks
       `[B, N, M, M]` where there are any.
+    labels: not read: pictures have no class.
 
   Returns:
     The same; an invalid detection has score 0 and class -1, a valid one of a
@@ -295,36 +407,69 @@ def reduce(outputs: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
   return out
 
 
-def _objects(
-  truth: Mapping[str, Any], image_id: int
-) -> list[tuple[int, tuple[float, ...]]]:
-  """(label, corners) of a picture's objects, groups left out."""
-  label = {c["id"]: i for i, c in enumerate(truth["categories"])}
-  return [
-    (label[a["category_id"]], _corners(a["bbox"]))
-    for a in truth["annotations"]
-    if a["image_id"] == image_id and not a["iscrowd"]
-  ]
+def _interval(spread: Replicates | None, value: float) -> cells_lib.Interval:
+  """The interval of a number that is never below 0."""
+  if spread is None:
+    return None, None
+  lo, hi = spread.interval()
+  if not np.isfinite([lo, hi]).all():
+    return None, None
+  # The value is the backend's: it differs in the last digit.
+  return min(max(lo, 0.0), value), max(hi, value)
 
 
-def _corners(box: Sequence[float]) -> tuple[float, ...]:
-  x, y, width, height = box
-  return x, y, x + width, y + height
+def _with_interval(
+  row: table.Row, spread: Mapping[base.Key, Replicates], n: int | None
+) -> table.Row:
+  """A row over cells with its interval and the number of pictures."""
+  of_row = spread.get((row.metric, row.corruption, None))
+  if of_row is None or not row.has_value:
+    return row
+  lo, hi = _interval(of_row, row.value)
+  return dataclasses.replace(row, lo=lo, hi=hi, n=n)
 
 
-def _iou(one: Sequence[float], two: Sequence[float]) -> float:
-  width = min(one[2], two[2]) - max(one[0], two[0])
-  height = min(one[3], two[3]) - max(one[1], two[1])
-  both = max(width, 0.0) * max(height, 0.0)
-  areas = [(b[2] - b[0]) * (b[3] - b[1]) for b in (one, two)]
-  return float(both / max(sum(areas) - both, 1e-9))
+def _main(iou_type: str, metrics: Collection[str]) -> str:
+  """The metric that P is: AP, of VOC AP50."""
+  metric = f"{iou_type}/AP"
+  return metric if metric in metrics else f"{iou_type}/AP50"
+
+
+def _performance(
+  cells: base.Numbers, iou_type: str
+) -> dict[Condition, np.ndarray]:
+  """AP, of VOC AP50, of every cell that has it."""
+  metric = _main(iou_type, {m for numbers in cells.values() for m in numbers})
+  return {c: n[metric] for c, n in cells.items() if metric in n}
+
+
+def _over_cells(
+  performance: Mapping[Condition, np.ndarray],
+) -> dict[tuple[str, str], np.ndarray]:
+  """(metric, corruption) -> the number over cells, where all are there."""
+  clean = performance.get(Condition())
+  out = {} if clean is None else {("p", ""): clean}
+  means: dict[str, np.ndarray] = {}
+  for name in dict.fromkeys(c.name for c in performance if c.name):
+    cells = _cells([name])
+    if all(c in performance for c in cells):
+      means[name] = np.mean([performance[c] for c in cells], axis=0)
+      out["mean_ap", name] = means[name]
+  for suffix, scope in _SCOPES.items():
+    names = benchmark.names(scope)
+    if not all(name in means for name in names):
+      continue
+    mpc = np.mean([means[name] for name in names], axis=0)
+    out[f"mpc{suffix}", ""] = mpc
+    if clean is not None and suffix != "_validation":
+      positive = np.where(clean > 0, clean, np.nan)
+      out[f"rpc{suffix}", ""] = mpc / positive
+  return out
 
 
 def _summary_rows(rows: Sequence[table.Row], iou_type: str) -> list[table.Row]:
   """P, mPC, rPC and the means of one model's boxes or masks."""
-  metric = f"{iou_type}/AP"
-  if not any(r.metric == metric for r in rows):
-    metric = f"{iou_type}/AP50"
+  metric = _main(iou_type, {r.metric for r in rows})
   cells = {
     Condition(r.corruption, r.severity or 0): r.value
     for r in rows

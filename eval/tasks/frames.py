@@ -4,7 +4,8 @@ The data sets hold the perturbations; there is one condition and nothing is
 corrupted. A model of another label space (the 1,000 ImageNet classes) is
 projected by `eval/tasks/parts/label_space.py` inside the jitted step.
 
-Cell metrics, each with its 95 % Clopper-Pearson interval and n:
+Cell metrics, each with its 95 % interval and n: Clopper-Pearson's, but of pm-k where
+several sets are of one video (YTBB-Robust) of draws of whole videos:
 
   acc_orig, acc_pmk, drop         pm-0, pm-10 and their difference
   acc_pmk/k=3                     at every k from 0 to 10
@@ -18,8 +19,13 @@ Cell metrics, each with its 95 % Clopper-Pearson interval and n:
                                   anchors, within an l-infinity distance
   acc_orig/unreviewed, acc_pmk/unreviewed, .../same_anchors
                                   before the review: config `all`
+  ece, nll, ..., ece/anchors, nll/anchors, ...
+                                  calibration of all frames, and of anchors alone
+                                  (`parts/reliability`)
 
-The last three groups only where the data set knows. Over models:
+The last three groups of accuracies only where the data set knows; calibration where
+scores are known: any of a frame's labels is right, NLL and Brier score are of its
+first one. Over models:
 `acc_static_worst` (Appendix C; from two models up), `effective_robustness`
 (distance above the line of the authors' testbed; on all of its anchors), and
 rows without a model for the lines: `trend_slope`, `trend_intercept` (from three
@@ -38,6 +44,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from robust_tfds import errors
@@ -48,14 +55,19 @@ from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
 from robust_tfds.eval.metrics import natural_labels
 from robust_tfds.eval.metrics import natural_trend
 from robust_tfds.eval.metrics import pm_k
+from robust_tfds.eval.metrics import rates
+from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
 from robust_tfds.eval.pipeline import programs
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell_facts import Scalar
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import label_space
+from robust_tfds.eval.tasks.parts import reliability
+from robust_tfds.eval.tasks.parts import source_videos
 from robust_tfds.eval.tasks.parts import top_k
 
 K = frame_scores.K
@@ -83,6 +95,8 @@ class Frames(base.Task):
         higher_is_better=True,
       ),
     ),
+    others=reliability.METRICS,
+    ranked=("acc_pmk",),
     explanation=(
       "pm-0: right on the anchor; pm-10: right on the anchor and on every"
       " similar frame within 10."
@@ -99,8 +113,8 @@ class Frames(base.Task):
     name or a JSON file; default: the data set's own, if it has one) and `merge`.
 
     Raises:
-      UserError: an unknown label space or merge (with a suggestion), a limit, or
-        prepared corrupted frames.
+      UserError: an unknown label space or merge (with a suggestion), a limit or
+        subset, or prepared corrupted frames.
     """
     super().__init__(setting)
     data = setting.data
@@ -108,6 +122,11 @@ class Frames(base.Task):
       raise errors.UserError(
         f"data.limit={data.limit} would cut anchor sets apart; set it to 0 for"
         " this task."
+      )
+    if data.get("subset"):
+      raise errors.UserError(
+        f"data.subset={str(data.subset)!r} would cut anchor sets apart; leave it"
+        " empty for this task."
       )
     if not setting.fly:
       raise errors.UserError(
@@ -131,9 +150,9 @@ class Frames(base.Task):
     """One: the frames as they are."""
     return [Condition()]
 
-  def fingerprint_facts(self) -> dict[str, Any]:
+  def data_facts(self) -> dict[str, Scalar]:
     """How a model's classes become the set's."""
-    space = label_space.get(self._space).members if self._space else ()
+    space = label_space.get(self._space).mark if self._space else ""
     return {"label_space": space, "merge": self._merge}
 
   def model_classes(self, classes: int) -> tuple[int, ...]:
@@ -149,7 +168,10 @@ class Frames(base.Task):
     return classes, space.source_classes
 
   def reducer(self, condition: Condition) -> predict.Reduce:
-    """Top-5 of the projected logits."""
+    """Top-5, NLL and Brier score of the projected logits.
+
+    Of a frame of several labels the true class is its `label`, the first one.
+    """
     return _reducer(self._space, self._merge)
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
@@ -187,17 +209,69 @@ class Frames(base.Task):
   ) -> list[table.Row]:
     """All metrics of one model: see the header."""
     scored = frame_scores.Scored.of(columns)
-    return [
+    accuracies = [
       cell.row(metric, value, (lo, hi), n)
       for metric, ((value, lo, hi), n) in scored.metrics()
     ]
+    return [*accuracies, *self._calibration(cell, columns)]
+
+  def _calibration(
+    self, cell: cells_lib.Cell, columns: Columns
+  ) -> list[table.Row]:
+    """Of all frames that the review accepted, and of their anchors alone."""
+    answers = reliability.Answers.of(columns)
+    if answers is None:
+      return []
+    videos = source_videos.of(self.setting.dataset, answers.groups)
+    answers = dataclasses.replace(answers, groups=videos)
+    anchors = answers.only(answers.frame == 0)
+    return [
+      *reliability.rows_of(cell, answers),
+      *reliability.rows_of(cell, anchors, "/anchors"),
+    ]
+
+  def group_ids(
+    self, columns: Columns, truth: Mapping[str, Any] | None = None
+  ) -> np.ndarray:
+    """Videos: sets of one video are drawn together."""
+    return source_videos.of(self.setting.dataset, columns["group_id"])
+
+  def totals(self, columns: Columns) -> dict[str, resampling.Totals]:
+    """pm-0, pm-10 and their difference on what the review accepted."""
+    scored = self._accepted(columns)
+    return {
+      metric: resampling.Totals.of(hits, scored.groups)
+      for metric, hits in scored.hits().items()
+    }
+
+  def headlines(
+    self, cells: base.Numbers, reference: base.Numbers | None = None
+  ) -> dict[base.Key, np.ndarray]:
+    """pm-0, pm-10, their difference, and what is above the published line."""
+    (of_cell,) = cells.values()
+    out: dict[base.Key, np.ndarray] = {
+      (metric, "", None): number for metric, number in of_cell.items()
+    }
+    testbed = papers.testbed(self.setting.dataset)
+    if testbed:
+      line = natural_trend.fit(*zip(*testbed.values()))
+      out["effective_robustness", "", None] = (
+        natural_trend.effective_robustness(
+          of_cell["acc_orig"], of_cell["acc_pmk"], line
+        )
+      )
+    return out
+
+  def _accepted(self, columns: Columns) -> frame_scores.Scored:
+    groups = self.group_ids(columns)
+    return frame_scores.Scored.of(columns, groups).accepted()
 
   def summary_inputs(self, columns: Columns) -> dict[str, np.ndarray]:
     """What the static worst frames need: who is right where."""
-    scored = frame_scores.Scored.of(columns).accepted()
+    scored = self._accepted(columns)
     names = ("example_id", "group_id", "frame")
     ids = {k: scored.predicted[k] for k in names}
-    return {**ids, "correct": scored.correct}
+    return {**ids, "correct": scored.correct, "video": scored.videos}
 
   def summary_rows(
     self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
@@ -294,7 +368,11 @@ def _reducer(space_name: str, merge: str) -> predict.Reduce:
   if not space_name:
     return top_k.reduce
   space = label_space.get(space_name)
-  return lambda logits: top_k.reduce(space.project(logits, merge))
+
+  def reduce(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
+    return top_k.reduce(space.project(logits, merge), labels)
+
+  return reduce
 
 
 def _labels(ids: np.ndarray, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
@@ -347,13 +425,15 @@ def _static(
     for c in summary_inputs.values()
   ]
   sets = pm_k.group(first["group_id"], first["frame"])
-  accuracies = breakdowns.static_worst(np.stack(correct), sets)["accuracy"]
-  return [
-    dataclasses.replace(summary, model=model).row(
-      "", "acc_static_worst", value, (lo, hi), len(sets)
-    )
-    for (model, _), (value, lo, hi) in zip(summary_inputs, accuracies)
-  ]
+  right = np.stack(correct)
+  chosen = breakdowns.static_worst(right, sets)["chosen"]
+  videos = first["video"][sets.anchor]
+  out = []
+  for (model, _), hits in zip(summary_inputs, right[:, chosen]):
+    of_model = dataclasses.replace(summary, model=model)
+    value, ends = float(hits.sum() / len(sets)), rates.interval(hits, videos)
+    out.append(of_model.row("", "acc_static_worst", value, ends, len(sets)))
+  return out
 
 
 def _line_rows(

@@ -4,12 +4,14 @@ An example is a sequence; the model sees its frames one by one. Temporal
 perturbations are scored at difficulties 1-3, the distance of the frames that
 are compared; noise has harder data instead, one condition each.
 
-Cell metrics, with bootstrap intervals over sequences, `severity` being the
-difficulty: `flip_probability`, `zipf_distance` and, from five classes up,
-`unnormalised_t5d`; `error` of the clean images. Of one perturbation, normalised
-by the baseline: `fr`, `t5d`. Over the benchmark: `clean_error`,
-`mean_flip_probability` and `mean_unnormalised_t5d` (plain means over the 10
-common perturbations), `mfr` and `mt5d`. Definitions: `eval/metrics/stability`.
+Cell metrics, `severity` being the difficulty: `flip_probability`, `zipf_distance`
+and, from five classes up, `unnormalised_t5d`; `error` and calibration
+(`parts/reliability`) of the clean images. Of one perturbation, normalised by the
+baseline: `fr`, `t5d`. Over the benchmark: `clean_error`, `mean_flip_probability` and
+`mean_unnormalised_t5d` (plain means over the 10 common perturbations), `mfr` and
+`mt5d`. Intervals are of draws of the same pictures in all cells
+(`eval/metrics/resampling`), a published baseline being a constant and a model of the
+run drawn together. Definitions: `eval/metrics/stability`.
 The published baseline is known at difficulty 1 alone. A number some of whose
 cells are not there is empty, with a note (`parts/missing_cells`).
 """
@@ -33,7 +35,7 @@ from robust_tfds.corruptions import batching
 from robust_tfds.corruptions.sequence import frame_count
 from robust_tfds.eval import papers
 from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.metrics import stability
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
@@ -44,8 +46,12 @@ from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.classification import error_rows
 from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.eval.tasks.parts import flip_headlines
 from robust_tfds.eval.tasks.parts import missing_cells
 from robust_tfds.eval.tasks.parts import normalised_task
+from robust_tfds.eval.tasks.parts import proper_scores
+from robust_tfds.eval.tasks.parts import reliability
+from robust_tfds.eval.tasks.parts import spread
 from robust_tfds.eval.tasks.parts import top_k
 
 Metric = facts_lib.Metric
@@ -53,7 +59,7 @@ _FAMILY = conditions.SEQUENCES
 # Scores (frames x classes) that an accelerator ranks together; two sorts of pairs
 # and three differences keep up to 80 bytes of each, 640 MiB.
 _SCORES_AT_ONCE = 1 << 23
-_NORMALISERS = {"fr": "flip_probability", "t5d": "unnormalised_t5d"}
+_NORMALISERS = flip_headlines.NORMALISERS
 _COLUMNS = {  # of the cells' metrics
   "flip_probability": "flips",
   "unnormalised_t5d": "t5d",
@@ -85,6 +91,7 @@ class Sequences(normalised_task.NormalisedTask):
     others=(Metric("zipf_distance", "Zipf", percent=False),),
     normalised="FR, T5D, mFR and mT5D",
     mean="mFR and mT5D",
+    ranked=("mfr", "mean_flip_probability"),
   )
   family = _FAMILY
   set_kind = "sequences"
@@ -103,9 +110,12 @@ class Sequences(normalised_task.NormalisedTask):
     return predict.sequencer(mesh, self.setting.edition, self.setting.codec)
 
   def reducer(self, condition: Condition) -> predict.Reduce:
-    """Top-5 of every frame; Zipf distances of every sequence."""
+    """Top-5 of every frame; Zipf distances of every sequence.
+
+    Of the clean images what classification keeps.
+    """
     if condition.clean:
-      return top_k.reduce
+      return _reduce_clean
     return _reducer(_FAMILY.is_noise(condition.name))
 
   def columns(
@@ -118,7 +128,8 @@ class Sequences(normalised_task.NormalisedTask):
 
     Besides the usual ones: `top5` int32 `[N, T, 5]`, `score` float32 `[N, T, 5]`,
     and per sequence and difficulty `[N, D]` float64 `flips` (the part of its
-    pairs that flip), `t5d` and float32 `zipf`.
+    pairs that flip), `t5d` and float32 `zipf`; of clean images float32 `[N]`
+    `nll` and `brier`.
     """
     columns = top_k.columns(batch, outputs)
     if condition.clean:
@@ -135,24 +146,49 @@ class Sequences(normalised_task.NormalisedTask):
   ) -> list[table.Row]:
     """A row for each metric and difficulty; the errors of the clean images."""
     if cell.condition.clean:
-      return error_rows(cell, columns["label"], columns["top5"][:, 0])
-    return [
-      cell.row(
-        metric,
-        float(np.mean(values, dtype=np.float64)),
-        intervals.bootstrap(values, np.random.default_rng(cell.seed)),
-        len(values),
-        level=cell.level + i,
+      clean = error_rows(
+        cell,
+        columns["label"],
+        columns["top5"][:, 0],
+        self.group_ids(columns),
       )
+      return [*clean, *reliability.rows(cell, columns)]
+    draws = resampling.Draws.of(self.group_ids(columns))
+    out = []
+    for metric, number in self.replicates(columns, draws).items():
+      lo, hi = number.interval()
+      for i, values in enumerate(columns[_COLUMNS[metric]].T):
+        value, ends = np.mean(values, dtype=np.float64), (lo[i], hi[i])
+        level, n = cell.level + i, len(values)
+        row = cell.row(metric, float(value), ends, n, level=level)
+        out.append(spread.without_point(row, number.groups))
+    return out
+
+  def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
+    """The cell's metrics, a column a difficulty; of clean images `error`."""
+    groups = self.group_ids(columns)
+    if "flips" not in columns:
+      wrong = columns["top5"][:, 0, 0] != columns["label"]
+      return {"error": resampling.Totals.of(wrong, groups)}
+    return {
+      metric: resampling.Totals.of(columns[column], groups)
       for metric, column in _COLUMNS.items()
       if column in columns
-      for i, values in enumerate(columns[column].T)
-    ]
+    }
+
+  def headlines(
+    self, cells: base.Numbers, reference: base.Numbers | None = None
+  ) -> dict[base.Key, np.ndarray]:
+    """FR, T5D and their means, see `parts/flip_headlines`."""
+    baseline, published = self.setting.baseline, {}
+    if baseline and not baselines.model_label(baseline):
+      known = corruption_error.load_baseline(baseline)
+      published = {m: known[m] for m in _NORMALISERS.values()}
+    return flip_headlines.of(cells, published, reference)
 
   def summary_inputs(self, columns: base.Columns) -> dict[str, np.ndarray]:
-    """Ids and the values per sequence that the benchmark's intervals need."""
-    names = ("example_id", "flips", "t5d")
-    return {k: columns[k] for k in names if k in columns}
+    """The values per sequence that the benchmark's means are of."""
+    return {k: columns[k] for k in ("flips", "t5d") if k in columns}
 
   def summary_rows(
     self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
@@ -183,14 +219,21 @@ class Sequences(normalised_task.NormalisedTask):
 
 @programs.cached
 def _reducer(noise: bool) -> predict.Reduce:
-  def reduce(logits: jax.Array) -> dict[str, jax.Array]:
+  def reduce(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
     # [B, T, classes]; rankings over all classes never leave the device.
     distances = functools.partial(_zipf_distances, noise=noise)
     at_once = max(1, _SCORES_AT_ONCE // (logits.shape[1] * logits.shape[2]))
     zipf = batching.over_batch(distances, logits, at_once=at_once)
-    return {**top_k.reduce(logits), "zipf": zipf}
+    return {**top_k.best(logits), "zipf": zipf}
 
   return reduce
+
+
+def _reduce_clean(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
+  """Of the only frame: top-5 `[B, 1, 5]`, NLL and Brier score `[B]`."""
+  of_frame = logits.reshape(len(logits), -1)
+  scores = proper_scores.of_logits(of_frame, labels)
+  return {**top_k.best(logits), **scores}
 
 
 def _zipf_distances(logits: jax.Array, noise: bool) -> jax.Array:
@@ -269,9 +312,7 @@ class _Summary:
         continue
       by = reference.get(row.corruption)
       if by:
-        ends = (row.lo or 0.0) / by, (row.hi or 0.0) / by
-        value = row.value / by
-        out.append(self._row(row.corruption, metric, value, ends, row.n))
+        out.append(self._row(row.corruption, metric, row.value / by))
       elif _FAMILY.row(row.corruption).set != "own":
         why = self._why([row.corruption], reference)
         out.append(self._row(row.corruption, metric, None, note=why))
@@ -280,39 +321,23 @@ class _Summary:
   def _mean(
     self, metric: str, unnormalised: str, reference: Mapping[str, float]
   ) -> list[table.Row]:
-    """The mean over the common ones; the bootstrap draws whole images."""
+    """The mean over the common ones."""
     column, names = _COLUMNS[unnormalised], _FAMILY.names("common")
     present = [n for n in names if column in self.sequences_of.get(n, {})]
     why = self._why(names, reference)
     value: float | None = None
-    ends: cells_lib.Interval = (None, None)
-    n: int | None = None
     if len(present) == len(names) and not why:
-      value, ends, n = self._over(
-        [
-          self.sequences_of[n][column][:, self._column(n)] / reference[n]
-          for n in names
-        ]
-      )
+      of = {n: self.sequences_of[n][column] for n in names}
+      each = [of[n][:, self._column(n)] / reference[n] for n in names]
+      value = float(np.mean([np.mean(e) for e in each]))
     numbers = missing_cells.Numbers(
       cells_lib.Summary.of(self.rows, self.baseline),
       [self._condition(n) for n in present],
     )
     cells = [self._condition(n) for n in names]
     return numbers.rows(
-      "", metric, value, cells, ends, n, level=self.difficulty, why=why
+      "", metric, value, cells, level=self.difficulty, why=why
     )
-
-  def _over(
-    self, each: Sequence[np.ndarray]
-  ) -> tuple[float, cells_lib.Interval, int | None]:
-    """Mean, interval and number of sequences of the common perturbations."""
-    ids = [self.sequences_of[n]["example_id"] for n in _FAMILY.names("common")]
-    value = float(np.mean([np.mean(e) for e in each]))
-    if any(not np.array_equal(i, ids[0]) for i in ids):
-      return value, (None, None), None
-    rng = np.random.default_rng(self.rows[0].seed)
-    return value, intervals.bootstrap(np.mean(each, axis=0), rng), len(ids[0])
 
   def _why(self, names: Sequence[str], reference: Mapping[str, float]) -> str:
     """Why perturbations cannot be divided by the baseline's, if they cannot."""
@@ -334,18 +359,10 @@ class _Summary:
     return 0 if _FAMILY.is_noise(name) else self.difficulty - 1
 
   def _row(
-    self,
-    name: str,
-    metric: str,
-    value: float | None,
-    ends: cells_lib.Interval = (None, None),
-    n: int | None = None,
-    note: str = "",
+    self, name: str, metric: str, value: float | None, note: str = ""
   ) -> table.Row:
     summary = cells_lib.Summary.of(self.rows, self.baseline)
-    return summary.row(
-      name, metric, value, ends, n, level=self.difficulty, note=note
-    )
+    return summary.row(name, metric, value, level=self.difficulty, note=note)
 
 
 def _has(condition: Condition, difficulty: int) -> bool:

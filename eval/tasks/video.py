@@ -1,20 +1,21 @@
 """Action recognition under 18 video perturbations (Schiappa et al. 2023).
 
 A model sees some clips of each video; their softmax scores are averaged. Cell
-metrics: `accuracy` and `top5_accuracy` with 95 % Clopper-Pearson intervals. Over
-the severities of a perturbation: `gamma_a`, `gamma_r`; over a group `gamma_a/noise`
-and so on; over the benchmark `clean_accuracy`, `gamma_a`, `gamma_r`, the means of
-the groups. Their intervals are bootstrapped over videos. Where videos show a
+metrics: `accuracy` and `top5_accuracy` with 95 % intervals (`eval/metrics/rates`).
+Over the severities of a perturbation: `gamma_a`, `gamma_r`; over a group
+`gamma_a/noise` and so on; over the benchmark `clean_accuracy`, `gamma_a`, `gamma_r`,
+the means of the groups. Their intervals are of draws of whole groups of clips, the
+same in all cells and in the clean one. Where videos show a
 natural shift (UCF101-DS) there is nothing clean: cells also have
 `accuracy/category/...` and `accuracy/shift/...`, the benchmark
 `natural_accuracy` and `natural_category_accuracy`, the mean of the categories.
+Calibration: `parts/reliability`, means over the perturbations without groups.
 A number some of whose cells are not there is empty, with a note
 (`parts/missing_cells`). Definitions: `eval/metrics/action`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -29,19 +30,25 @@ from robust_tfds import corruptions
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.metrics import action
-from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import rates
+from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.pipeline import clips
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell_facts import Scalar
 from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import gammas
 from robust_tfds.eval.tasks.parts import missing_cells
+from robust_tfds.eval.tasks.parts import proper_scores
+from robust_tfds.eval.tasks.parts import reliability
 from robust_tfds.eval.tasks.parts import top_k
 
 Metric = facts_lib.Metric
 _NATURAL = ("shift", "category")  # features of naturally shifted videos
+_CATEGORY = "accuracy/category/"
 _SAMPLINGS = ("dense", "uniform")
 
 
@@ -68,6 +75,8 @@ class Video(base.Task):
       _higher("gamma_r/camera", "camera"),
     ),
     details=(_higher("gamma_a", "gamma_a"), _higher("gamma_r", "gamma_r")),
+    others=(*reliability.METRICS, *reliability.MEANS),
+    ranked=("gamma_r", "natural_accuracy"),
     explanation=(
       "gamma_a: 1 - (clean accuracy - accuracy); gamma_r: accuracy / clean"
       " accuracy; means over severities, then perturbations, then groups."
@@ -107,7 +116,7 @@ class Video(base.Task):
         f" {self._views}."
       )
 
-  def fingerprint_facts(self) -> dict[str, Any]:
+  def data_facts(self) -> dict[str, Scalar]:
     """Which clips are shown."""
     return {"views": self._views, "sampling": self._sampling}
 
@@ -175,26 +184,56 @@ class Video(base.Task):
     columns: base.Columns,
     truth: Mapping[str, Any] | None = None,
   ) -> list[table.Row]:
-    """`accuracy` and `top5_accuracy` of one cell, and those of its shifts."""
+    """Accuracies of one cell, those of its shifts, and its calibration."""
     label, top5 = columns["label"][:, None], columns["top5"]
     hits_of = {"accuracy": top5[:, 0] == label[:, 0]}
     if (top5[:, -1] >= 0).all():
       hits_of["top5_accuracy"] = (top5 == label).any(axis=1)
-    rows = []
+    groups, rows = self.group_ids(columns), []
     for metric, hits in hits_of.items():
-      ends = intervals.clopper_pearson(int(hits.sum()), len(hits))
+      ends = rates.interval(hits, groups)
       rows.append(cell.row(metric, hits.mean(), ends, len(hits)))
     if "shift" in columns:
-      rows += _shift_rows(cell, columns, hits_of["accuracy"])
-    return rows
+      rows += _shift_rows(cell, columns, hits_of["accuracy"], groups)
+    return [*rows, *reliability.rows(cell, columns)]
 
   def pairs(self, columns: base.Columns) -> np.ndarray:
     """The true and the predicted class of every video: int `[N, 2]`."""
     return np.stack([columns["label"], columns["top5"][:, 0]], axis=1)
 
-  def summary_inputs(self, columns: base.Columns) -> np.ndarray:
-    """Which videos are right, in the order of their ids."""
-    return columns["top5"][:, 0] == columns["label"]
+  def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
+    """`accuracy`, and that of each category of natural shifts."""
+    groups = self.group_ids(columns)
+    hits = columns["top5"][:, 0] == columns["label"]
+    out = {"accuracy": resampling.Totals.of(hits, groups)}
+    for name in np.unique(columns.get("category", [])).tolist():
+      inside = columns["category"] == name
+      totals = resampling.Totals.of(hits[inside], groups[inside])
+      out[_CATEGORY + name] = totals
+    return out
+
+  def headlines(
+    self, cells: base.Numbers, reference: base.Numbers | None = None
+  ) -> dict[base.Key, np.ndarray]:
+    """gamma_a, gamma_r and their means; accuracies of natural shifts."""
+    clean = cells.get(Condition(), {})
+    categories = [a for m, a in clean.items() if m.startswith(_CATEGORY)]
+    if categories:
+      return {
+        ("natural_accuracy", "", None): clean["accuracy"],
+        ("natural_category_accuracy", "", None): np.mean(categories, axis=0),
+      }
+    out = gammas.of({c: of["accuracy"] for c, of in cells.items()})
+    if clean:
+      out["clean_accuracy", "", None] = clean["accuracy"]
+    return out
+
+  def summary_inputs(
+    self, columns: base.Columns
+  ) -> tuple[np.ndarray, reliability.Spread]:
+    """Which videos are right, and what intervals of calibration need."""
+    hits = columns["top5"][:, 0] == columns["label"]
+    return hits, reliability.spread(columns)
 
   def summary_rows(
     self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
@@ -203,10 +242,11 @@ class Video(base.Task):
     out = []
     for label in dict.fromkeys(r.model for r in rows):
       model_rows = [r for r in rows if r.model == label]
-      hits_of = {
-        c: hits for (model, c), hits in summary_inputs.items() if model == label
-      }
+      of_model = {c: v for (m, c), v in summary_inputs.items() if m == label}
+      hits_of = {c: hits for c, (hits, _) in of_model.items()}
+      spreads = {c: spread for c, (_, spread) in of_model.items()}
       out += _of_model(model_rows, hits_of)
+      out += reliability.summary_rows(model_rows, self.family, spreads)
     return out
 
   def check_baseline(self, labels: Sequence[str]) -> None:
@@ -235,23 +275,28 @@ class Video(base.Task):
     return np.asarray(perturbed)
 
 
-def reduce(logits: jax.Array) -> dict[str, jax.Array]:
-  """Top-5 of the softmax scores averaged over views.
+def reduce(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
+  """Top-5, NLL and Brier score of the softmax scores averaged over views.
 
   Args:
     logits: float32 `[B, views, classes]`.
+    labels: int32 `[B]`, the true classes.
   """
   chance = jax.nn.softmax(logits, axis=-1).mean(axis=1)
   mean = jnp.log(jnp.maximum(chance, 1e-30))
   never = jnp.isneginf(logits).all(axis=1)
-  return top_k.reduce(jnp.where(never, -jnp.inf, mean))
+  best = top_k.best(jnp.where(never, -jnp.inf, mean))
+  return {**best, **proper_scores.of_views(logits, labels)}
 
 
 def _shift_rows(
-  cell: cells_lib.Cell, columns: base.Columns, hits: np.ndarray
+  cell: cells_lib.Cell,
+  columns: base.Columns,
+  hits: np.ndarray,
+  groups: np.ndarray,
 ) -> list[table.Row]:
   shift, category = (columns[name].tolist() for name in _NATURAL)
-  accuracies = action.by_shift(hits, shift, category)
+  accuracies = action.by_shift(hits, shift, category, groups)
   return [
     cell.row(
       f"accuracy/{kind}/{name}", v["accuracy"], (v["lo"], v["hi"]), int(v["n"])
@@ -264,21 +309,19 @@ def _shift_rows(
 def _of_model(
   rows: Sequence[table.Row], hits_of: Mapping[Condition, np.ndarray]
 ) -> list[table.Row]:
-  summary, clean = cells_lib.Summary.of(rows), hits_of.get(Condition())
-  out = []
-  if clean is not None:
-    n, accuracy = len(clean), float(clean.mean())
-    ends = intervals.clopper_pearson(int(clean.sum()), n)
-    by_category = [
-      r.value for r in rows if r.metric.startswith("accuracy/category/")
-    ]
+  summary, out = cells_lib.Summary.of(rows), []
+  clean = table.select(rows, metric="accuracy", config="clean")
+  if clean:
+    row = clean[0]
+    of_clean = row.value, (row.lo, row.hi), row.n
+    by_category = [r.value for r in rows if r.metric.startswith(_CATEGORY)]
     if by_category:
       mean = float(np.mean(by_category))
       return [
-        summary.row("", "natural_accuracy", accuracy, ends, n),
-        summary.row("", "natural_category_accuracy", mean, n=n),
+        summary.row("", "natural_accuracy", *of_clean),
+        summary.row("", "natural_category_accuracy", mean, n=row.n),
       ]
-    out.append(summary.row("", "clean_accuracy", accuracy, ends, n))
+    out.append(summary.row("", "clean_accuracy", *of_clean))
   return out + _gamma_rows(missing_cells.Numbers(summary, hits_of), hits_of)
 
 
@@ -287,55 +330,22 @@ def _gamma_rows(
 ) -> list[table.Row]:
   """gamma_a and gamma_r of perturbations, groups and the benchmark."""
   perturbed = {
-    (c.name, c.level): hits for c, hits in hits_of.items() if not c.clean
+    (c.name, c.level): float(hits.mean())
+    for c, hits in hits_of.items()
+    if not c.clean
   }
   clean = hits_of.get(Condition(), np.zeros(0, bool))
   values: dict[str, Any] = {}
-  spread: dict[str, Any] = {}
   if perturbed and clean.any():
-    values = action.robustness(
-      {c: float(hits.mean()) for c, hits in perturbed.items()},
-      float(clean.mean()),
-    )
-    rng = np.random.default_rng(numbers.summary.seed)
-    spread = action.robustness_intervals(perturbed, clean, rng)
+    values = action.robustness(perturbed, float(clean.mean()))
   why = "" if values else "undefined: the clean accuracy is 0"
   out = []
-  for measure in ("gamma_a", "gamma_r"):
-    means = _flat(values.get(measure, {}))
-    ends = _flat(spread.get(measure, {}))
-    for key, members in _averages(dict.fromkeys(n for n, _ in perturbed)):
-      kind, of = key
-      out += numbers.rows(
-        of if kind == "names" else "",
-        f"{measure}/{of}" if kind == "groups" else measure,
-        means.get(key),
-        [Condition(), *missing_cells.needed(conditions.VIDEOS, members)],
-        ends.get(key, (None, None)),
-        len(clean),
-        why=why,
-      )
+  for measure in gammas.MEASURES:
+    means = gammas.flat(values.get(measure, {}))
+    for over, members in gammas.averages(
+      dict.fromkeys(n for n, _ in perturbed)
+    ):
+      metric, name, _ = gammas.row_key(measure, over)
+      cells = [Condition(), *gammas.needed(members)]
+      out += numbers.rows(name, metric, means.get(over), cells, why=why)
   return out
-
-
-def _averages(
-  names: Iterable[str],
-) -> list[tuple[tuple[str, str], Sequence[str]]]:
-  """Key of an average -> the perturbations that it is over."""
-  family = conditions.VIDEOS
-  return [
-    *((("names", name), (name,)) for name in names),
-    *((("groups", g), family.members(g, "common")) for g in family.groups),
-    (("mean", ""), family.names("common")),
-  ]
-
-
-def _flat(averages: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
-  """(`names`, name), (`groups`, group) and (`mean`, ``) -> value."""
-  return {
-    (kind, key): value
-    for kind, values in averages.items()
-    for key, value in (
-      values.items() if isinstance(values, Mapping) else [("", values)]
-    )
-  }

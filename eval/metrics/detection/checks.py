@@ -25,11 +25,13 @@ class Truth(dict):
     sizes: image id -> (height, width), None where the image does not say it.
     category_ids: in the order of the categories.
     has_masks: the annotations' masks were checked too.
+    columns: what `objects.of_truth` made of its annotations.
   """
 
   sizes: dict[int, tuple[int, int] | None]
   category_ids: list[int]
   has_masks: bool = False
+  columns: dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -213,6 +215,7 @@ def _truth(gt: Any) -> Truth:
     categories=_with_ids(categories, category_ids),
   )
   truth.sizes, truth.category_ids = sizes, category_ids
+  truth.columns = {}
   return truth
 
 

@@ -9,6 +9,7 @@ section 3.1; Michaelis et al. 2019 used the 11-point form.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -18,9 +19,26 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.datasets import coco_rows
+from robust_tfds.eval.metrics.detection import matches as matches_lib
+from robust_tfds.eval.metrics.detection import overlaps
 
 _IOU = 0.5
 _POINTS = np.arange(0.0, 1.1, 0.1)  # as the devkit's: 0.30000000000000004
+
+
+@dataclasses.dataclass(frozen=True)
+class Boxes:
+  """Objects or detections, as columns.
+
+  Attributes:
+    image: int64 `[N]`, places among the pictures.
+    label: int64 `[N]`, places among the classes.
+    box: x1, y1, x2, y2, float64 `[N, 4]`.
+  """
+
+  image: np.ndarray
+  label: np.ndarray
+  box: np.ndarray
 
 
 def voc_ap50(
@@ -63,63 +81,88 @@ def voc_ap50(
   detected = _columns(results, names, images, ordered=False)
   difficult = np.array(truth.flags("difficult"), bool)
   scores = results.numbers("score", "scores must be finite numbers")
+  found = match(objects, difficult, detected, scores, plus_one=plus_one)
   per_class = {}
   for label, name in enumerate(names):
-    theirs, ours = objects["label"] == label, detected["label"] == label
-    right, counted = _match(
-      {k: v[theirs] for k, v in objects.items()},
-      difficult[theirs],
-      {k: v[ours] for k, v in detected.items()},
-      scores[ours],
-      float(plus_one),
-    )
-    number = int((theirs & ~difficult).sum())
-    per_class[name] = _average(right[counted], number, interpolation)
+    ours = found.label == label
+    counted = ours & (found.right | found.wrong)[:, 0]
+    number = int((found.objects[1] == label).sum())
+    right = found.right[counted, 0]
+    per_class[name] = _average(right, number, interpolation)
   defined = [v for v in per_class.values() if not np.isnan(v)]
   mean = float(np.mean(defined)) if defined else float("nan")
   return {"mean": mean, "per_class": per_class}
 
 
-def _match(
-  objects: Mapping[str, np.ndarray],
+def match(
+  objects: Boxes,
   difficult: np.ndarray,
-  detected: Mapping[str, np.ndarray],
+  detected: Boxes,
   scores: np.ndarray,
-  border: float,
+  *,
+  plus_one: bool = True,
+) -> matches_lib.Matches:
+  """Which detections are right, which wrong, which do not count; one threshold.
+
+  Args:
+    objects: of all pictures.
+    difficult: bool `[G]`, of each object.
+    detected: of all pictures, in their file's order.
+    scores: float64 `[D]`.
+    plus_one: see `voc_ap50`.
+  """
+  border = float(plus_one)
+  best, overlap = _best(objects, detected, border)
+  order = np.lexsort((-scores, detected.label))
+  best, near = best[order], (overlap >= _IOU)[order]
+  aside = near & np.append(difficult, False)[best]
+  right = near & ~aside
+  hits = np.flatnonzero(right)
+  # The most certain of an object's hits is right, the others are wrong.
+  right[np.delete(hits, np.unique(best[hits], return_index=True)[1])] = False
+  counted = np.stack([objects.image, objects.label])[:, ~difficult]
+  return matches_lib.Matches(
+    image=detected.image[order],
+    label=detected.label[order],
+    right=right[:, None],
+    wrong=(~right & ~aside)[:, None],
+    objects=counted,
+  )
+
+
+def _best(
+  objects: Boxes, detected: Boxes, border: float
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Of the detections by decreasing score: which are right, which count."""
-  order = np.argsort(-scores, kind="stable")
-  rows = [np.flatnonzero(objects["image"] == i) for i in range(_most(objects))]
-  claimed = np.zeros(len(difficult), bool)
-  right, counted = np.zeros(len(order), bool), np.ones(len(order), bool)
-  for place, index in enumerate(order):
-    image = detected["image"][index]
-    near = rows[image] if image < len(rows) else ()
-    if not len(near):
-      continue
-    iou = _iou(detected["box"][index], objects["box"][near], border)
-    best = near[int(np.argmax(iou))]
-    if iou.max() < _IOU:
-      continue
-    if difficult[best]:
-      counted[place] = False
-    elif not claimed[best]:
-      claimed[best] = right[place] = True
-  return right, counted
+  """Each detection's object of the largest IoU, -1 for none, and the IoU."""
+  labels = (objects.label.max(initial=0), detected.label.max(initial=0))
+  classes = 1 + int(max(labels))
+  pairs = overlaps.Pairs.of(
+    detected.image * classes + detected.label,
+    objects.image * classes + objects.label,
+  )
+  iou = _iou(detected.box[pairs.detection], objects.box[pairs.thing], border)
+  # Of equal ones the first.
+  order = np.lexsort((-pairs.thing, iou, pairs.detection))
+  last = np.flatnonzero(np.diff(pairs.detection[order], append=-1))
+  best = np.full(len(detected.label), -1, np.int64)
+  overlap = np.zeros(len(best))
+  chosen = pairs.detection[order[last]]
+  best[chosen] = pairs.thing[order[last]]
+  overlap[chosen] = iou[order[last]]
+  return best, overlap
 
 
-def _most(objects: Mapping[str, np.ndarray]) -> int:
-  return int(objects["image"].max(initial=-1)) + 1
-
-
-def _iou(box: np.ndarray, others: np.ndarray, border: float) -> np.ndarray:
-  sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(
-    box[:2], others[:, :2]
+def _iou(one: np.ndarray, two: np.ndarray, border: float) -> np.ndarray:
+  """Of rows of corners: float64 `[P]`."""
+  sides = np.minimum(one[:, 2:], two[:, 2:]) - np.maximum(
+    one[:, :2], two[:, :2]
   )
   both = np.clip(sides + border, 0, None).prod(axis=1)
-  area = (box[2:] - box[:2] + border).prod()
-  areas = (others[:, 2:] - others[:, :2] + border).prod(axis=1)
-  return both / (area + areas - both)
+  areas = [
+    (box[:, 2:] - box[:, :2] + border).prod(axis=1) for box in (one, two)
+  ]
+  whole = areas[0] + areas[1] - both
+  return np.divide(both, whole, out=np.zeros_like(both), where=both > 0)
 
 
 def _average(right: np.ndarray, number: int, interpolation: str) -> float:
@@ -154,8 +197,8 @@ def _columns(
   images: dict[Any, int],
   *,
   ordered: bool,
-) -> dict[str, np.ndarray]:
-  """label int `[N]`, image int `[N]` (numbered as they come), box `[N, 4]`."""
+) -> Boxes:
+  """Checked rows as columns; pictures are numbered as they come."""
   positions = {name: i for i, name in enumerate(names)}
   places = []
   for i, image in enumerate(rows.values("image")):
@@ -169,11 +212,11 @@ def _columns(
     _label(rows, i, label, positions)
     for i, label in enumerate(rows.values("label"))
   ]
-  return {
-    "label": np.array(labels, np.int64),
-    "image": np.array(places, np.int64),
-    "box": rows.corners(ordered=ordered),
-  }
+  return Boxes(
+    np.array(places, np.int64),
+    np.array(labels, np.int64),
+    rows.corners(ordered=ordered),
+  )
 
 
 def _label(

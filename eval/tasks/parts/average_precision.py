@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -32,35 +33,43 @@ def coco_numbers(
   Raises:
     UserError: a detection of a class that the truth does not have.
   """
-  category_ids = [c["id"] for c in truth["categories"]]  # by label
-  row, place = _valid(columns, len(category_ids))
-  category = np.array(category_ids)[columns["classes"][row, place]]
-  box = columns["boxes"][row, place].astype(np.float64)
-  box[:, 2:] = np.clip(box[:, 2:] - box[:, :2], 0, None)
-  score = columns["scores"][row, place].astype(np.float64)
-  image = columns["image_id"][row]
-  if iou_type == "bbox":
-    results: Any = np.column_stack([image, box, score, category])
-  else:
-    counts = _counts(columns, row, place)
-    size = {i["id"]: [i["height"], i["width"]] for i in truth["images"]}
-    results = checks.Detections(
-      image.tolist(),
-      category.tolist(),
-      score,
-      masks=[
-        {"size": size[i], "counts": text}
-        for i, text in zip(image.tolist(), counts)
-      ],
-    )
+  results = detections(iou_type, columns, truth)
   numbers = detection.coco_ap(
     truth,
-    results,
+    results if results.bbox is None else results.rows(),
     iou_type,
     image_ids=columns["image_id"].tolist(),
     backend=coco.fastest(),
   )
   return {f"{iou_type}/{name}": numbers[name] for name in coco.STATS}
+
+
+def detections(
+  iou_type: str, columns: Columns, truth: Truth
+) -> checks.Detections:
+  """A cell's detections as COCO's: those that are there.
+
+  Args:
+    iou_type: `bbox` or `segm`.
+    columns: see `eval/tasks/detection.py`.
+    truth: COCO instances dict.
+
+  Raises:
+    UserError: a detection of a class that the truth does not have.
+  """
+  category_ids = [c["id"] for c in truth["categories"]]  # by label
+  row, place = _valid(columns, len(category_ids))
+  category = np.array(category_ids)[columns["classes"][row, place]].tolist()
+  score = columns["scores"][row, place].astype(np.float64)
+  image = columns["image_id"][row].tolist()
+  if iou_type == "bbox":
+    box = columns["boxes"][row, place].astype(np.float64)
+    box[:, 2:] = np.clip(box[:, 2:] - box[:, :2], 0, None)
+    return checks.Detections(image, category, score, bbox=box)
+  size = {i["id"]: [i["height"], i["width"]] for i in truth["images"]}
+  counts = _counts(columns, row, place)
+  masks = [{"size": size[i], "counts": t} for i, t in zip(image, counts)]
+  return checks.Detections(image, category, score, masks=masks)
 
 
 def _valid(columns: Columns, classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -89,50 +98,76 @@ def _counts(columns: Columns, row: np.ndarray, place: np.ndarray) -> list[str]:
   return [texts[r][p] for r, p in zip(row, place)]
 
 
-def voc_ap50(columns: Columns, truth: Truth) -> float:
-  """VOC2007's AP50 of one cell."""
+@dataclasses.dataclass(frozen=True)
+class Corners:
+  """Detected boxes as VOC's rules take them, in their file's order.
+
+  Attributes:
+    image: int64 `[D]`, image ids.
+    label: int64 `[D]`, places among the truth's categories.
+    box: float64 `[D, 4]`, x1, y1, x2, y2 of inclusive pixels.
+    score: float64 `[D]`.
+  """
+
+  image: np.ndarray
+  label: np.ndarray
+  box: np.ndarray
+  score: np.ndarray
+
+  @classmethod
+  def of(
+    cls, image: np.ndarray, label: np.ndarray, box: np.ndarray, score: Any
+  ) -> Corners:
+    """Of boxes of pixels' borders; the last pixel is inside."""
+    inclusive = box - np.array([0.0, 0.0, 1.0, 1.0])
+    scores = np.asarray(score, np.float64)
+    return cls(image, label.astype(np.int64), inclusive, scores)
+
+
+def corners(columns: Columns, truth: Truth) -> Corners:
+  """A cell's boxes.
+
+  Raises:
+    UserError: a detection of a class that the truth does not have.
+  """
   row, place = _valid(columns, len(truth["categories"]))
-  return voc_ap50_of_boxes(
-    truth,
-    set(columns["image_id"].tolist()),
-    image=columns["image_id"][row],
-    label=columns["classes"][row, place],
-    box=columns["boxes"][row, place].astype(np.float64),
-    score=columns["scores"][row, place],
+  return Corners.of(
+    columns["image_id"][row],
+    columns["classes"][row, place],
+    columns["boxes"][row, place].astype(np.float64),
+    columns["scores"][row, place],
   )
 
 
-def voc_ap50_of_boxes(
-  truth: Truth,
-  image_ids: Collection[int],
-  *,
-  image: np.ndarray,
-  label: np.ndarray,
-  box: np.ndarray,
-  score: np.ndarray,
+def voc_ap50(
+  detected: Corners, truth: Truth, image_ids: Collection[int]
 ) -> float:
-  """VOC2007's AP50 of some detections.
+  """VOC2007's AP50 of one cell.
 
   Args:
+    detected: its boxes.
     truth: COCO instances dict.
     image_ids: of all images that the detector was shown.
-    image: int `[D]`, the detections' images.
-    label: int `[D]`, places among the truth's categories.
-    box: float64 `[D, 4]`, x1, y1, x2, y2 of pixels' borders.
-    score: float `[D]`.
   """
-  # Boxes of pixels' borders become inclusive: the last pixel is inside.
-  inclusive = box - np.array([0.0, 0.0, 1.0, 1.0])
   results = [
-    {"image": int(i), "label": int(c), "bbox": b, "score": float(s)}
-    for i, c, b, s in zip(image, label, inclusive.tolist(), score)
+    {"image": i, "label": c, "bbox": b, "score": s}
+    for i, c, b, s in zip(
+      detected.image.tolist(),
+      detected.label.tolist(),
+      detected.box.tolist(),
+      detected.score.tolist(),
+    )
   ]
-  objects = _voc_objects(truth, image_ids)
+  objects = voc_objects(truth, image_ids)
   names = [c["name"] for c in truth["categories"]]
   return detection.voc_ap50(objects, results, names)["mean"]
 
 
-def _voc_objects(truth: Truth, image_ids: Collection[int]) -> list[dict]:
+def voc_objects(
+  truth: Truth, image_ids: Collection[int]
+) -> list[dict[str, Any]]:
+  """The objects of some images: image, label, bbox (inclusive), difficult."""
+  shown = set(image_ids)
   label = {c["id"]: i for i, c in enumerate(truth["categories"])}
   return [
     {
@@ -142,7 +177,7 @@ def _voc_objects(truth: Truth, image_ids: Collection[int]) -> list[dict]:
       "difficult": a.get("difficult", 0),
     }
     for a in truth["annotations"]
-    if a["image_id"] in image_ids
+    if a["image_id"] in shown
   ]
 
 

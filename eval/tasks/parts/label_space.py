@@ -13,6 +13,8 @@ The JSON holds `source`, `source_classes` (number of the model's classes) and
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -99,6 +101,12 @@ class LabelSpace:
   def columns(self) -> tuple[int, ...]:
     """The source classes that are a member of some class, sorted."""
     return tuple(sorted(m for group in self.members for m in group))
+
+  @property
+  def mark(self) -> str:
+    """Its name, and 12 digits over which classes are whose members."""
+    text = json.dumps([self.classes, self.members, self.source_classes])
+    return f"{self.name} {hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
   def project(self, logits: jax.Array, merge: str = "max") -> jax.Array:
     """Logits of the classes; can be jitted.

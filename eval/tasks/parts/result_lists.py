@@ -53,7 +53,8 @@ def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
     )
   truth = checks.ground_truth(truth)
   of_kinds = {
-    kind: checks.detections(truth, results, kind) for kind in _kinds(results)
+    kind: checks.detections(truth, results, kind)
+    for kind in _rows_kinds(results)
   }
   one = next(iter(of_kinds.values()))
   names = np.array([str(i) for i in one.image_id], np.str_)
@@ -96,20 +97,26 @@ def numbers(
     rules: `coco` or `voc`.
   """
   if rules == "voc":
-    return {"bbox/AP50": _voc_ap50(columns_of_cell, truth)}
+    ids = {i["id"] for i in truth["images"]}
+    boxes = corners(columns_of_cell, truth)
+    return {"bbox/AP50": average_precision.voc_ap50(boxes, truth, ids)}
   out: dict[str, float] = {}
-  for kind, key in _KEYS.items():
-    if key in columns_of_cell:
-      results = _results(columns_of_cell, key)
-      stats = detection.coco_ap(truth, results, kind, backend=coco.fastest())
-      out |= {f"{kind}/{name}": stats[name] for name in coco.STATS}
+  for kind in kinds(columns_of_cell):
+    results = detections(kind, columns_of_cell)
+    stats = detection.coco_ap(truth, results, kind, backend=coco.fastest())
+    out |= {f"{kind}/{name}": stats[name] for name in coco.STATS}
   return out
 
 
-def _kinds(results: Sequence[Any]) -> list[str]:
+def kinds(columns_of_cell: Columns) -> list[str]:
+  """What a cell's detections have: `bbox`, `segm`."""
+  return [kind for kind, key in _KEYS.items() if key in columns_of_cell]
+
+
+def _rows_kinds(results: Sequence[Any]) -> list[str]:
   """What all detections have: `bbox`, `segm`; an empty list has boxes."""
   rows = coco_rows.Rows.of(results, "Detection").rows
-  kinds = []
+  out = []
   for kind, key in _KEYS.items():
     with_key = [key in d for d in rows]
     if any(with_key) and not all(with_key):
@@ -118,10 +125,10 @@ def _kinds(results: Sequence[Any]) -> list[str]:
         f" {with_key.index(True)} has one; all or none expected."
       )
     if any(with_key):
-      kinds.append(kind)
-  if rows and not kinds:
+      out.append(kind)
+  if rows and not out:
     raise errors.UserError("Detection 0 has neither a bbox nor a segmentation.")
-  return kinds or ["bbox"]
+  return out or ["bbox"]
 
 
 def _text(mask: Mapping[str, Any]) -> str:
@@ -131,15 +138,20 @@ def _text(mask: Mapping[str, Any]) -> str:
   return f'{{"size": [{height}, {width}], "counts": "{counts}"}}'
 
 
-def _results(columns_of_cell: Columns, key: str) -> checks.Detections:
-  """The list again, in its order: its boxes or its masks."""
+def detections(kind: str, columns_of_cell: Columns) -> checks.Detections:
+  """The list again, in its order: its boxes or its masks.
+
+  Args:
+    kind: `bbox` or `segm`.
+    columns_of_cell: as `columns` makes them.
+  """
   order = np.argsort(columns_of_cell["position"], kind="stable")
   image, category = (
     columns_of_cell[name][order].tolist()
     for name in ("image_id", "category_id")
   )
   score = columns_of_cell["score"][order]
-  if key == "bbox":
+  if kind == "bbox":
     box = columns_of_cell["bbox"][order]
     return checks.Detections(image, category, score, bbox=box)
   texts = columns_of_cell["segmentation"][order].tolist()
@@ -147,7 +159,14 @@ def _results(columns_of_cell: Columns, key: str) -> checks.Detections:
   return checks.Detections(image, category, score, masks=masks)
 
 
-def _voc_ap50(columns_of_cell: Columns, truth: Mapping[str, Any]) -> float:
+def corners(
+  columns_of_cell: Columns, truth: Mapping[str, Any]
+) -> average_precision.Corners:
+  """The list's boxes for VOC's rules, in its order.
+
+  Raises:
+    UserError: the list has masks alone.
+  """
   if "bbox" not in columns_of_cell:
     raise errors.UserError("VOC's AP50 needs boxes; the results have masks.")
   label = {c["id"]: i for i, c in enumerate(truth["categories"])}
@@ -155,11 +174,9 @@ def _voc_ap50(columns_of_cell: Columns, truth: Mapping[str, Any]) -> float:
   box = columns_of_cell["bbox"][order]
   box[:, 2:] += box[:, :2]
   categories = columns_of_cell["category_id"][order].tolist()
-  return average_precision.voc_ap50_of_boxes(
-    truth,
-    {i["id"] for i in truth["images"]},
-    image=columns_of_cell["image_id"][order],
-    label=np.array([label[c] for c in categories], np.int64),
-    box=box,
-    score=columns_of_cell["score"][order],
+  return average_precision.Corners.of(
+    columns_of_cell["image_id"][order],
+    np.array([label[c] for c in categories], np.int64),
+    box,
+    columns_of_cell["score"][order],
   )

@@ -243,22 +243,6 @@ class ActionTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.UserError, "clean_accuracy must be"):
         action.robustness({("jpeg", 1): 0.5}, clean)
 
-  @parameterized.parameters(
-    ({"correct": {("jpeg", 1): [_NAN, 1]}}, "jpeg, severity 1: correct"),
-    ({"correct": {("jpeg", 1): [2, 1]}}, "jpeg, severity 1: correct"),
-    ({"clean_correct": [_NAN, 1]}, "clean_correct must be"),
-    ({"level": 95}, "level must lie"),
-    ({"resamples": 0}, "resamples must be"),
-  )
-  def test_intervals(self, change, message):
-    base = {
-      "correct": {("jpeg", 1): [1, 0]},
-      "clean_correct": [1, 1],
-      "rng": np.random.default_rng(0),
-    }
-    with self.assertRaisesRegex(errors.UserError, message):
-      action.robustness_intervals(**{**base, **change})
-
   def test_shifts_and_comparisons(self):
     with self.assertRaisesRegex(errors.UserError, "correct must be bool"):
       action.by_shift([_NAN, 1], ["a", "b"], ["c", "c"])

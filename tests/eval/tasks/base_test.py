@@ -7,6 +7,7 @@ from absl.testing import absltest
 
 from robust_tfds import conditions
 from robust_tfds import errors
+from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.pipeline import blocks
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.pipeline import predict
@@ -78,11 +79,19 @@ class TaskTest(absltest.TestCase):
     self.assertEqual(task.model_classes(10), (10,))
     self.assertEqual(task.label_feature({"label": "l"}), "l")
     self.assertIsNone(task.truth(None))
+    ids = np.array(["a", "b"])
+    self.assertIs(task.group_ids({"group_id": ids}), ids)
+    self.assertEqual(task.totals({}), {})
+    self.assertEqual(task.replicates({}, resampling.Draws.of(ids)), {})
+    self.assertEqual(task.headlines({}), {})
     self.assertEqual(task.common, conditions.PICTURES.names("common"))
     self.assertEqual(dict(task.published_networks()), {})
     self.assertEqual(task.gallery([], {}, []), {})
     self.assertIsNone(task.sample(np.zeros(1), _FOG, "a"))
-    for method in (lambda: task.pairs({}), lambda: task.overlays("a", {}, {})):
+    for method in (
+      lambda: task.pairs({}),
+      lambda: task.overlays("a", {}, {}, 0),
+    ):
       with self.assertRaisesRegex(NotImplementedError, "mean has no"):
         method()
 

@@ -4,11 +4,13 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest
 from absl.testing import parameterized
+from scipy import stats
 
 from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.eval.metrics import corruption_error
 from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks import base
@@ -32,7 +34,8 @@ def _columns(wrong: int, ranks: int = 5) -> dict[str, np.ndarray]:
   top5 = np.tile([0, 1, 2, 3, 4], (_N, 1))
   top5[:wrong] = [1, 0, 2, 3, 4]
   top5[:, ranks:] = -1
-  return {"label": label, "top5": top5}
+  ids = np.array([f"{i:02d}" for i in range(_N)])
+  return {"label": label, "top5": top5, "group_id": ids}
 
 
 def _score(task, errors_of, *models) -> list[table.Row]:
@@ -42,6 +45,14 @@ def _score(task, errors_of, *models) -> list[table.Row]:
     for m in models or ("m",)
     for c in task.conditions()
   ).rows
+
+
+def _shuffled(wrong, groups, seed) -> dict[str, np.ndarray]:
+  """Columns of some mistakes, rows in another order."""
+  order = np.random.default_rng(seed).permutation(_N)
+  top5 = np.where(wrong[:, None], [1, 0, 2, 3, 4], [0, 1, 2, 3, 4])
+  label = np.zeros(_N, np.int64)
+  return {"label": label, "top5": top5[order], "group_id": groups[order]}
 
 
 def _value(rows, **which) -> float:
@@ -171,6 +182,94 @@ class SummaryTest(parameterized.TestCase):
     metrics = {r.metric for r in _score(_task(), lambda *_: 4)}
     self.assertNotIn("mce", metrics)
     self.assertIn("mean_corruption_error", metrics)
+
+  def test_conditions_share_their_draws(self):
+    """The same picture fails everywhere: 75 cells say no more than one."""
+    rows = _score(_task(corruptions="common"), lambda *_: 6)
+    ids = _columns(6)["group_id"]
+    lo, hi = resampling.Draws.of(ids).means(np.arange(_N) < 6, ids).interval()
+    (mean,) = table.select(rows, metric="mean_corruption_error")
+    self.assertEqual(mean.n, _N)
+    np.testing.assert_allclose((mean.lo, mean.hi), (lo, hi), rtol=1e-12)
+    self.assertGreater(mean.hi - mean.lo, 0.3)
+    (clean,) = table.select(rows, metric="clean_error")
+    self.assertEqual((clean.lo, clean.hi), intervals.clopper_pearson(6, _N))
+
+  def test_a_baseline_of_the_run_is_drawn_together(self):
+    rows = _score(
+      _task("model:base", corruptions="common"),
+      lambda m, c: 3 + 2 * c.level + (m == "ours"),
+      "ours",
+      "base",
+    )
+    for metric in ("ce", "mce", "relative_mce"):
+      row = table.select(rows, metric=metric, model="base")[0]
+      self.assertAlmostEqual(row.lo, 1, places=12)
+      self.assertAlmostEqual(row.hi, 1, places=12)
+      ours = table.select(rows, metric=metric, model="ours")[0]
+      self.assertLess(ours.lo, ours.hi)
+
+  def test_every_number_over_cells_has_its_interval(self):
+    rows = _score(_task("alexnet"), lambda _, c: 4 + c.level)
+    over = [r for r in rows if not r.config]
+    self.assertLen(over, 19 * 3 + 5)
+    for row in over:
+      self.assertBetween(row.value, row.lo, row.hi)
+      self.assertLess(row.lo, row.hi, row.metric)
+      self.assertEqual(row.n, _N)
+
+  def test_an_interval_of_ce_by_a_loop(self):
+    """Draws, sums and percentiles of a toy, written out."""
+    task = _task("alexnet", corruptions="fog")
+    rng = np.random.default_rng(3)
+    groups = np.array([f"g{i // 3}" for i in range(_N)])
+    wrong = {c: rng.random(_N) < 0.2 + 0.1 * c.level for c in task.conditions()}
+    rows = task.score(
+      (Cell("m", "imagenet_c", c), _shuffled(wrong[c], groups, c.level))
+      for c in task.conditions()
+    ).rows
+    (row,) = table.select(rows, metric="ce")
+    by = sum(corruption_error.load_baseline("alexnet")["errors"]["fog"])
+    names = sorted(set(groups.tolist()))
+    identity = (np.array(names)[:, None] == names).astype(float)
+    draws = resampling.Draws.of(np.array(names))
+    times = draws.means(identity, np.array(names)).draws.T * len(names)
+    drawn = []
+    for weights in times.round().astype(int):
+      error = 0.0
+      for condition in task.conditions()[1:]:
+        misses = count = 0
+        for name, weight in zip(names, weights):
+          for i in range(_N):
+            if groups[i] == name:
+              misses += weight * int(wrong[condition][i])
+              count += weight
+        error += misses / count
+      drawn.append(error / by)
+    sizes = [3] * 6 + [2]
+    effective = sum(sizes) ** 2 / sum(s * s for s in sizes)
+    score = (effective / (effective - 1)) ** 0.5
+    score *= stats.t.ppf(0.975, effective - 1)
+    value = sum(wrong[c].mean() for c in task.conditions()[1:]) / by
+    below = sum(d < value - 1e-12 for d in drawn)
+    below += sum(abs(d - value) <= 1e-12 for d in drawn) / 2
+    bias = stats.norm.ppf(below / len(drawn))
+    ranks = stats.norm.cdf([2 * bias - score, 2 * bias + score])
+    want = np.quantile(drawn, ranks)
+    np.testing.assert_allclose((row.lo, row.hi), want, rtol=1e-12)
+
+  def test_groups_widen_the_intervals_of_cells(self):
+    columns = _columns(6)
+    alone, _ = _task().cell_rows(
+      Cell("m", "imagenet_c", conditions.Condition()), columns
+    )
+    pairs = np.array([f"g{i // 2}" for i in range(_N)])
+    (paired, _) = _task().cell_rows(
+      Cell("m", "imagenet_c", conditions.Condition()),
+      {**columns, "group_id": pairs},
+    )
+    self.assertEqual(alone.value, paired.value)
+    self.assertGreater(paired.hi - paired.lo, 1.1 * (alone.hi - alone.lo))
 
   def test_baselines_are_checked(self):
     _task("model:a").check_baseline(["a"])

@@ -1,5 +1,6 @@
 """Detection in the evaluator: what is kept, scored, shown; bad input."""
 
+import collections
 import json
 import pathlib
 import shutil
@@ -11,9 +12,14 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
+from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import quickstart_detection
 from robust_tfds.datasets import rle
+from robust_tfds.eval.metrics import detection as metrics
+from robust_tfds.eval.metrics import replicates
+from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics.detection import coco
 from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
@@ -23,7 +29,10 @@ from robust_tfds.eval.run import runner
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks import detection
 from robust_tfds.eval.tasks.parts import masks
+from robust_tfds.eval.tasks.parts import result_lists
+from robust_tfds.eval.tasks.parts import stored_numbers
 from robust_tfds.models.detection.detector import DetectorSpec
+from tests import shared_data
 from tests.eval import read_counts
 
 _TASK = detection.Detection(base.Setting("coco_c"))
@@ -170,6 +179,7 @@ def _truth():
 def _predicted(box=(5, 5, 25, 25), label=1, **more):
   return {
     "example_id": np.array(["a.png"]),
+    "group_id": np.array(["a.png"]),
     "image_id": np.array([4]),
     "boxes": np.array([[box, (0, 0, 0, 0)]], np.float32),
     "scores": np.array([[0.9, 0]], np.float32),
@@ -213,12 +223,126 @@ class ScoreTest(absltest.TestCase):
     self.assertAlmostEqual(values["segm/AP"], 1.0)
 
   def test_what_the_gallery_says(self):
-    predicted = _predicted()
-    kinds = [k for k, _, _ in _TASK.overlays("a.png", predicted, _truth())]
+    kinds = [o.kind for o in _TASK.overlays("a.png", _predicted(), _truth(), 0)]
     self.assertEqual(kinds, ["hit"])
-    predicted = _predicted(box=(30, 30, 40, 40))
-    kinds = [k for k, _, _ in _TASK.overlays("a.png", predicted, _truth())]
-    self.assertEqual(kinds, ["wrong", "missed"])
+    least, why = _TASK.overlay_limit(_predicted(), _truth())
+    self.assertAlmostEqual(least, 0.9)
+    self.assertIn("at least 0.90, where F1 at IoU 0.5 is highest (1.00)", why)
+
+
+def _benchmark(conditions_):
+  """A results list of every condition: the worse, the fewer detections."""
+  truth = shared_data.golden_json(
+    "detection", "coco", "typical_200x10", "gt.json.gz"
+  )
+  results = shared_data.golden_json(
+    "detection", "coco", "typical_200x10", "dt_bbox.json.gz"
+  )
+  truth["images"] = truth["images"][:40]
+  count = collections.Counter(a["category_id"] for a in truth["annotations"])
+  common = [c for c, _ in count.most_common(3)]
+  truth["categories"] = [c for c in truth["categories"] if c["id"] in common]
+  ids = {
+    "image_id": {i["id"] for i in truth["images"]},
+    "category_id": {c["id"] for c in truth["categories"]},
+  }
+
+  def kept(rows):
+    return [r for r in rows if all(r[k] in few for k, few in ids.items())]
+
+  truth["annotations"] = kept(truth["annotations"])
+  results = kept(results)
+  rng, cells = np.random.default_rng(0), []
+  for condition in conditions_:
+    share = 1 - 0.15 * condition.level
+    some = [r for r in results if rng.random() < share]
+    cell = Cell("m", "coco_c", condition)
+    cells.append((cell, result_lists.columns(some, truth)))
+  return truth, cells
+
+
+class IntervalTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    shown = conditions.PICTURES.select("common", (1, 2, 3, 4, 5))
+    cls.truth, cls.cells = _benchmark(shown)
+    scorer, cls.spread = base.Scorer(_TASK, cls.truth), {}
+    for cell, columns in cls.cells:
+      scorer.add(cell, columns)
+      cls.spread[cell.condition] = _TASK.summary_inputs(columns)
+    cls.rows = scorer.scored([cell for cell, _ in cls.cells]).rows
+
+  def _row(self, metric, **more):
+    (row,) = table.select(self.rows, metric=metric, **more)
+    return row
+
+  def test_headlines_have_intervals(self):
+    for metric in ("p", "mpc", "rpc"):
+      row = self._row(metric)
+      self.assertLess(row.lo, row.value)
+      self.assertGreater(row.hi, row.value)
+      self.assertLess(row.hi - row.lo, 0.4)
+      self.assertEqual(row.n, 40)
+    for row in table.select(self.rows, metric="mean_ap"):
+      self.assertLess(row.lo, row.value)
+    for row in table.select(self.rows, metric="bbox/AP75"):
+      self.assertIsNotNone(row.hi)
+    p, clean = self._row("p"), self._row("bbox/AP", config="clean")
+    self.assertEqual((p.value, p.lo, p.hi), (clean.value, clean.lo, clean.hi))
+
+  def test_one_block_is_left_out_of_all_conditions(self):
+    draws = resampling.Draws.of(
+      _TASK.group_ids(self.cells[0][1], self.truth), blocks=100
+    )
+    groups = np.array([str(i["id"]) for i in self.truth["images"]])
+    rest = [int(g) for g in groups[draws.blocks_of(groups) != 7]]
+    aps = []
+    for _, columns in self.cells:
+      found = result_lists.detections("bbox", columns)
+      aps.append(
+        metrics.coco_ap(
+          self.truth, found.rows(), image_ids=rest, backend=coco.fastest()
+        )["AP"]
+      )
+    got = replicates.combine_all(_TASK.headlines, self.spread)
+    mpc = got["mpc", "", None]
+    self.assertAlmostEqual(mpc.jackknife[7], np.mean(aps[1:]))
+    ratio = got["rpc", "", None].jackknife[7]
+    self.assertAlmostEqual(ratio, np.mean(aps[1:]) / aps[0])
+    lo, hi = mpc.interval()
+    row = self._row("mpc")
+    self.assertAlmostEqual(row.lo, lo)
+    self.assertAlmostEqual(row.hi, hi)
+    self.assertAlmostEqual(row.value, float(mpc.value))
+
+  def test_headlines_are_the_rows_over_cells(self):
+    values = {
+      Condition(r.corruption, r.severity): {r.metric: np.array([r.value])}
+      for r in self.rows
+      if r.metric == "bbox/AP"
+    }
+    got = _TASK.headlines(values)
+    over = {
+      (r.metric, r.corruption, None): r.value for r in self.rows if not r.config
+    }
+    self.assertEqual(set(got), {k for k, v in over.items() if v == v})
+    for key, (value,) in got.items():
+      self.assertAlmostEqual(value, over[key])
+
+  def test_numbers_of_others_have_none_and_say_so(self):
+    columns = stored_numbers.columns({"bbox/AP": 0.25})
+    (row,) = _TASK.cell_rows(self.cells[0][0], columns)
+    self.assertIsNone(row.lo)
+    self.assertEqual(row.note, "no interval: read without detections")
+    self.assertEmpty(_TASK.group_ids(columns))
+
+  def test_clean_ap_of_0_has_no_ratio(self):
+    zero = {Condition(): {"bbox/AP": np.array([0.0])}}
+    values = {
+      c.condition: {"bbox/AP": np.array([0.5])} for c, _ in self.cells
+    } | zero
+    self.assertTrue(np.isnan(_TASK.headlines(values)["rpc", "", None]).all())
 
 
 class ReduceTest(absltest.TestCase):
@@ -229,7 +353,8 @@ class ReduceTest(absltest.TestCase):
         "scores": jnp.array([[0.2, jnp.nan, 0.7]]),
         "classes": jnp.array([[1, 2, 3]]),
         "valid": jnp.array([[True, False, True]]),
-      }
+      },
+      jnp.array([-1]),
     )
     np.testing.assert_allclose(got["scores"], [[0.7, 0.2, 0.0]], rtol=1e-6)
     self.assertEqual(got["classes"].tolist(), [[3, 1, -1]])

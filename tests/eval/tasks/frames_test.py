@@ -234,6 +234,7 @@ class VidTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ("limit", {"limit": 10}, "would cut anchor sets apart"),
+    ("subset", {"subset": "ids.txt"}, "'ids.txt' would cut anchor sets apart"),
     ("source", {"source": "prepared"}, "choose frames by data.config"),
     ("merge", {"merge": "maximum"}, "Unknown merge 'maximum'"),
     ("space", {"label_space": "ytbb_robus"}, "Did you mean 'ytbb_robust'"),
@@ -332,7 +333,7 @@ class SummaryTest(absltest.TestCase):
     self.assertIn("Table 5", found["source"])
     found = published.printed("resnet50", "ytbb_robust")
     self.assertEqual((found["acc_orig"], found["acc_pmk"]), (0.57, 0.438))
-    self.assertLen(published.load("shankar2021_ytbb_robust")["models"], 60)
+    self.assertLen(published.printed_networks("ytbb_robust"), 60)
 
   def test_gallery_picks_right_anchors_and_their_nearest_errors(self):
     columns = self._predicted(2)

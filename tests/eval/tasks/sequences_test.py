@@ -59,7 +59,8 @@ def _batch(n, padding=1):
 def _columns(logits, condition):
   """Predictions' columns as the runner makes them; one padding row."""
   padded = np.concatenate([logits, logits[:1]])
-  reduced = jax.jit(_TASK.reducer(condition))(padded)
+  labels = np.zeros(len(padded), np.int32)
+  reduced = jax.jit(_TASK.reducer(condition))(padded, labels)
   outputs = {k: np.asarray(v) for k, v in reduced.items()}
   batch = _batch(len(logits))
   return {
@@ -134,17 +135,31 @@ class SummaryTest(absltest.TestCase):
     baseline,
     names=_COMMON,
     models=("a", "b"),
+    n=3,
   ):
     task = sequences.Sequences(base.Setting("digits_p", baseline=baseline))
     cells = [
       (
         Cell(model, "digits_p", _condition(name, 1)),
-        _columns(_logits(seed=10 * i + m), _condition(name, 1)),
+        _columns(_logits(n, seed=10 * i + m), _condition(name, 1)),
       )
       for m, model in enumerate(models)
       for i, name in enumerate(names)
     ]
     return task.score(cells).rows
+
+  def test_where_nothing_flips_there_are_no_intervals(self):
+    task = sequences.Sequences(base.Setting("digits_p", baseline="alexnet"))
+    condition = _condition("tilt", 1)
+    still = np.repeat(_logits(6)[:, :1], _logits(6).shape[1], axis=1)
+    columns = _columns(still, condition)
+    rows = task.score([(Cell("a", "digits_p", condition), columns)]).rows
+    want = {"flip_probability", "unnormalised_t5d", "zipf_distance"}
+    zero = [r for r in rows if r.value == 0]
+    self.assertEqual({r.metric for r in zero}, {*want, "fr", "t5d"})
+    for row in zero:
+      self.assertEqual((row.lo, row.hi, row.n), (None, None, 6))
+      self.assertEqual(row.note, "no interval: every draw gives this value")
 
   def test_equals_summarize(self):
     rows = self._rows("alexnet")
@@ -173,12 +188,20 @@ class SummaryTest(absltest.TestCase):
     )
 
   def test_a_model_as_baseline_is_100_percent_at_every_difficulty(self):
-    rows = self._rows("model:a")
+    rows = self._rows("model:a", n=12)
     for row in table.select(rows, model="a", metric="fr"):
       self.assertEqual(row.value, 1.0)
     self.assertNotEmpty(table.select(rows, metric="fr", severity=3))
     (mean,) = table.select(rows, model="a", metric="mfr", severity=1)
     self.assertAlmostEqual(mean.value, 1.0)
+    (mean,) = table.select(rows, model="a", metric="mt5d", severity=1)
+    np.testing.assert_allclose((mean.value, mean.lo, mean.hi), 1.0)
+    for row in table.select(rows, model="a", metric="fr"):
+      self.assertEqual((row.lo, row.hi, row.note), (1, 1, ""))
+    (other,) = table.select(rows, model="b", metric="mt5d", severity=1)
+    self.assertTrue(other.lo < other.value < other.hi)
+    over = {r.n for r in rows if not r.config and r.has_value}
+    self.assertEqual(over, {12})
 
   def test_an_incomplete_benchmark_has_no_mean(self):
     rows = self._rows("alexnet", _COMMON[1:])

@@ -69,7 +69,8 @@ class ConditionsTest(absltest.TestCase):
 class ReduceTest(absltest.TestCase):
   def test_softmax_scores_are_averaged_over_views(self):
     logits = np.random.default_rng(0).normal(0, 3, (4, 3, 9))
-    got = jax.jit(video.reduce)(jnp.asarray(logits, jnp.float32))
+    labels = jnp.zeros(4, jnp.int32)
+    got = jax.jit(video.reduce)(jnp.asarray(logits, jnp.float32), labels)
     chance = np.exp(logits)
     chance = (chance / chance.sum(-1, keepdims=True)).mean(1)
     order = np.argsort(-chance, axis=-1)[:, :5]
@@ -80,11 +81,13 @@ class ReduceTest(absltest.TestCase):
 
 
 class TableTest(absltest.TestCase):
-  def _columns(self, right):
+  def _columns(self, right, groups=None):
+    ids = np.array([f"{i:03d}" for i in range(len(right))])
     label = np.arange(len(right)) % 7
     top5 = np.tile(label[:, None], (1, 5)) + np.arange(5) + 1
     top5[right, 0] = label[right]
-    return {"label": label, "top5": top5 % 9}
+    videos = ids if groups is None else groups
+    return {"label": label, "top5": top5 % 9, "group_id": videos}
 
   def test_gamma(self):
     rng = np.random.default_rng(0)
@@ -134,8 +137,59 @@ class TableTest(absltest.TestCase):
     )
     written = {p.name for p in reports.write_all(context, folder)}
     self.assertContainsSubset({"action_shifts.md", "report.html"}, written)
+    (mean,) = table.select(scored, metric="natural_category_accuracy")
+    self.assertLess(mean.lo, mean.hi)
+    self.assertEqual(mean.n, 6)
     text = (folder / "action_shifts.md").read_text()
     self.assertIn("| Age | 3 | 66.7 (", text)
+
+  def test_every_number_over_cells_has_its_interval(self):
+    rng = np.random.default_rng(0)
+    cells = [
+      (
+        Cell("m", "ucf101_p", c),
+        self._columns(rng.random(200) < 0.9 - 0.1 * c.level),
+      )
+      for c in conditions.VIDEOS.conditions()
+    ]
+    over = [r for r in _task().score(cells).rows if not r.config]
+    self.assertLen(over, 2 * (18 + 5 + 1) + 1)
+    for row in over:
+      self.assertLess(row.lo, row.value, row.metric)
+      self.assertLess(row.value, row.hi, row.metric)
+      self.assertEqual(row.n, 200)
+
+  def test_gamma_is_paired_with_the_clean_videos(self):
+    # Right exactly where clean is right: the ratio is 1 in every draw.
+    right = np.random.default_rng(0).random(200) < 0.5
+    cells = [
+      (Cell("m", "ucf101_p", c), self._columns(right))
+      for c in conditions.VIDEOS.conditions()
+    ]
+    (mean,) = table.select(
+      _task().score(cells).rows, metric="gamma_r", corruption=""
+    )
+    self.assertEqual((mean.lo, mean.hi), (1.0, 1.0))
+
+  def test_clips_of_a_video_are_drawn_together(self):
+    right = np.repeat(np.random.default_rng(0).random(40) < 0.5, 5)
+    videos = np.array([f"v{i // 5:02d}" for i in range(200)])
+    width = {}
+    for name, groups in (("alone", None), ("together", videos)):
+      cells = [
+        (
+          Cell("m", "ucf101_p", c),
+          self._columns(right ^ (not c.clean and c.level > 3), groups),
+        )
+        for c in conditions.VIDEOS.conditions()
+      ]
+      for row in _task().score(cells).rows:
+        if row.metric in ("accuracy", "gamma_a", "gamma_a/noise"):
+          width.setdefault((row.metric, row.corruption), {})[name] = (
+            row.hi - row.lo
+          )
+    for key, of in width.items():
+      self.assertGreater(of["together"], 1.8 * of["alone"], key)
 
   def test_columns_of_natural_shifts(self):
     batch = types.SimpleNamespace(

@@ -72,31 +72,27 @@ class CocoTest(absltest.TestCase):
     self.assertEqual(got["bbox/AP"], 0.0)
 
 
+def _voc(columns, truth, shown=(7, 9)):
+  detected = average_precision.corners(columns, truth)
+  return average_precision.voc_ap50(detected, truth, shown)
+
+
 class VocTest(absltest.TestCase):
   def test_exact_hits(self):
-    self.assertAlmostEqual(
-      average_precision.voc_ap50(_columns(), _truth()), 1.0
-    )
+    self.assertAlmostEqual(_voc(_columns(), _truth()), 1.0)
 
   def test_one_class_is_missed(self):
     boxes = _columns()["boxes"]
     boxes[1] += 20
-    got = average_precision.voc_ap50(_columns(boxes=boxes), _truth())
-    self.assertAlmostEqual(got, 0.5)
+    self.assertAlmostEqual(_voc(_columns(boxes=boxes), _truth()), 0.5)
 
   def test_only_images_that_were_shown_count(self):
     columns = {k: v[:1] for k, v in _columns().items()}
     truth = _truth()
     truth["annotations"].append(_annotation(3, 9, 3, [0, 0, 9, 9]))
-    columns["image_id"] = np.array([7])
-    boxes = dict(
-      image=np.array([7]),
-      label=np.array([0]),
-      box=columns["boxes"][0, :1].astype(np.float64),
-      score=np.array([0.9]),
+    self.assertGreater(
+      _voc(columns, truth, shown=(7,)), _voc(columns, truth, shown=(7, 9))
     )
-    get = average_precision.voc_ap50_of_boxes
-    self.assertGreater(get(truth, {7}, **boxes), get(truth, {7, 9}, **boxes))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,8 @@ class NoteTest(parameterized.TestCase):
     config.data.name, config.data.codec = "imagenet_c", "raw"
     task = tasks.bind(config, "imagenet")
     cell = Cell("m", "imagenet_c", conditions.Condition())
-    columns = {"label": _LABELS, "top5": _TOP5}
+    ids = np.array([f"{i:02d}" for i in range(len(_LABELS))])
+    columns = {"label": _LABELS, "top5": _TOP5, "group_id": ids}
     rows = task.score([(cell, columns)]).rows
     self.assertIn("clean_error", [r.metric for r in rows])
     for row in rows:

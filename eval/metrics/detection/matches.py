@@ -1,0 +1,235 @@
+"""Which detections hit an object, by COCO's rules, all pictures at once.
+
+Per picture and class, by decreasing score: a detection takes the free object of
+the largest overlap, at equal overlaps the later one, and an ignored object only
+where no other fits; crowds absorb any number (docs/specs/detection.md section
+3.2). Matches of a picture do not depend on other pictures: what is matched once
+gives AP with any pictures left out (`left_out`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from robust_tfds.eval.metrics.detection import overlaps
+
+IOU_THRESHOLDS = np.linspace(0.5, 0.95, 10)
+# px^2, both ends inclusive.
+AREAS = {
+  "": (0.0, 1e10),
+  "s": (0.0, 32.0**2),
+  "m": (32.0**2, 96.0**2),
+  "l": (96.0**2, 1e10),
+}
+MOST_DETECTIONS = 100  # of a picture and class
+_HIGHEST = 1 - 1e-10  # of thresholds, as in pycocotools
+
+
+@dataclasses.dataclass(frozen=True)
+class Objects:
+  """The ground truth's objects, as columns.
+
+  Attributes:
+    image: int64 `[G]`, places among the pictures.
+    label: int64 `[G]`, places among the classes.
+    box: x, y, width, height, float64 `[G, 4]`.
+    area: float64 `[G]`, px^2.
+    crowd: bool `[G]`.
+    masks: {size, counts} of each; None for boxes.
+  """
+
+  image: np.ndarray
+  label: np.ndarray
+  box: np.ndarray
+  area: np.ndarray
+  crowd: np.ndarray
+  masks: overlaps.Masks | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Detected:
+  """Detections as columns, in their file's order.
+
+  Attributes:
+    image: int64 `[D]`, places among the pictures.
+    label: int64 `[D]`, places among the classes.
+    score: float64 `[D]`.
+    box: x, y, width, height, float64 `[D, 4]`; None of masks.
+    masks: {size, counts} of each; None for boxes.
+  """
+
+  image: np.ndarray
+  label: np.ndarray
+  score: np.ndarray
+  box: np.ndarray | None = None
+  masks: overlaps.Masks | None = None
+
+  def area(self) -> np.ndarray:
+    """float64 `[D]`, px^2."""
+    if self.box is None:
+      return overlaps.mask_areas(self.masks or [])
+    return self.box[:, 2] * self.box[:, 3]
+
+  def at(self, rows: np.ndarray) -> Detected:
+    """Some of them; int `[N]`."""
+    return Detected(
+      self.image[rows],
+      self.label[rows],
+      self.score[rows],
+      None if self.box is None else self.box[rows],
+      None if self.masks is None else [self.masks[i] for i in rows.tolist()],
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Matches:
+  """What of a cell its AP depends on, class by class, by decreasing score.
+
+  Attributes:
+    image: int64 `[D]`, places of the detections' pictures.
+    label: int64 `[D]`, not decreasing.
+    right: bool `[D, T]`, a hit at each of T thresholds.
+    wrong: bool `[D, T]`, a false alarm; the others do not count.
+    objects: int64 `[2, G]`, picture and class of the objects that count.
+  """
+
+  image: np.ndarray
+  label: np.ndarray
+  right: np.ndarray
+  wrong: np.ndarray
+  objects: np.ndarray
+
+  def at(self, rows: np.ndarray) -> Matches:
+    """Those of some detections; bool `[D]`."""
+    return dataclasses.replace(
+      self,
+      image=self.image[rows],
+      label=self.label[rows],
+      right=self.right[rows],
+      wrong=self.wrong[rows],
+    )
+
+
+class Matcher:
+  """Detections beside the objects of their pictures and classes.
+
+  Attributes:
+    rank: int64 `[D]`, how many detections of its picture and class come before
+      each detection of the matches.
+    score: float64 `[D]`, of each detection of the matches.
+  """
+
+  def __init__(
+    self,
+    objects: Objects,
+    detected: Detected,
+    thresholds: np.ndarray = IOU_THRESHOLDS,
+  ):
+    """Finds the pairs that overlap enough for the lowest threshold.
+
+    Args:
+      objects: of the pictures that the detector was shown.
+      detected: of the same pictures.
+      thresholds: float64 `[T]`, increasing.
+    """
+    self._objects = objects
+    self._thresholds = np.minimum(thresholds, _HIGHEST)
+    self._detected, self._rank = _most_certain(detected)
+    self._area = self._detected.area()
+    self._pairs, self._iou = self._near()
+    self._order = np.lexsort(
+      (self._detected.image, -self._detected.score, self._detected.label)
+    )
+    self.rank = self._rank[self._order]
+    self.score = self._detected.score[self._order]
+
+  def within(self, area: tuple[float, float]) -> Matches:
+    """The matches where objects outside of a range of areas are ignored.
+
+    Args:
+      area: px^2, see `AREAS`.
+    """
+    objects, order = self._objects, self._order
+    ignored = objects.crowd | _outside(objects.area, area)
+    place = self._choose(ignored)
+    hit = place >= 0
+    aside = np.append(ignored, False)[place]  # -1: no object
+    aside |= ~hit & _outside(self._area, area)[:, None]
+    return Matches(
+      image=self._detected.image[order],
+      label=self._detected.label[order],
+      right=(hit & ~aside)[order],
+      wrong=(~hit & ~aside)[order],
+      objects=np.stack([objects.image, objects.label])[:, ~ignored],
+    )
+
+  def _near(self) -> tuple[overlaps.Pairs, np.ndarray]:
+    objects, detected = self._objects, self._detected
+    labels = (objects.label.max(initial=0), detected.label.max(initial=0))
+    classes = 1 + int(max(labels))
+    pairs = overlaps.Pairs.of(
+      detected.image * classes + detected.label,
+      objects.image * classes + objects.label,
+    )
+    if detected.box is not None:
+      iou = overlaps.of_boxes(pairs, detected.box, objects.box, objects.crowd)
+    else:
+      iou = overlaps.of_masks(
+        pairs, detected.masks or [], objects.masks or [], objects.crowd
+      )
+    enough = iou >= self._thresholds[0]
+    return pairs.where(enough), iou[enough]
+
+  def _choose(self, ignored: np.ndarray) -> np.ndarray:
+    """The object that each detection takes: int64 `[D, T]`, -1 for none.
+
+    Detections of one rank are of different pictures or classes: they choose at
+    once. A detection's pairs lie by increasing preference, which does not depend
+    on what is free: it takes the last free one.
+    """
+    crowd, thresholds = self._objects.crowd, self._thresholds
+    place = np.full((len(self._rank), len(thresholds)), -1, np.int64)
+    free = np.ones((len(crowd), len(thresholds)), bool)
+    pairs, iou, ranks = self._by_preference(ignored)
+    fits = iou[:, None] >= thresholds
+    edges = np.searchsorted(ranks, np.arange(ranks.max(initial=-1) + 2))
+    for first, last in zip(edges[:-1].tolist(), edges[1:].tolist()):
+      if first == last:
+        continue
+      thing, one = pairs.thing[first:last], pairs.detection[first:last]
+      usable = fits[first:last] & (free[thing] | crowd[thing, None])
+      starts = np.flatnonzero(np.diff(one, prepend=-1))
+      numbers = np.where(usable, np.arange(last - first)[:, None], -1)
+      best = np.maximum.reduceat(numbers, starts, axis=0)
+      place[one[starts]] = np.where(best >= 0, thing[best], -1)
+      row, column = np.nonzero(best >= 0)
+      free[thing[best[row, column]], column] = False
+    return place
+
+  def _by_preference(
+    self, ignored: np.ndarray
+  ) -> tuple[overlaps.Pairs, np.ndarray, np.ndarray]:
+    """Pairs by rank, detection and preference; their overlaps and ranks."""
+    pairs, iou = self._pairs, self._iou
+    ranks = self._rank[pairs.detection]
+    real = ~ignored[pairs.thing]
+    order = np.lexsort((pairs.thing, iou, real, pairs.detection, ranks))
+    return pairs.where(order), iou[order], ranks[order]
+
+
+def _outside(area: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
+  return (area < limits[0]) | (area > limits[1])
+
+
+def _most_certain(detected: Detected) -> tuple[Detected, np.ndarray]:
+  """At most 100 of a picture and class, and each one's rank among them."""
+  order = np.lexsort((-detected.score, detected.label, detected.image))
+  keys = np.stack([detected.image, detected.label])[:, order]
+  new = np.ones(len(order), bool)
+  new[1:] = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
+  first = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+  rank = np.arange(len(order)) - first
+  few = rank < MOST_DETECTIONS
+  return detected.at(order[few]), rank[few]

@@ -1,0 +1,74 @@
+"""The objects of a checked ground truth as columns, made once for all cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robust_tfds.datasets import rle
+from robust_tfds.eval.metrics.detection import checks
+from robust_tfds.eval.metrics.detection import matches
+
+
+def of_truth(
+  truth: checks.Truth, image_ids: np.ndarray, iou_type: str = "bbox"
+) -> matches.Objects:
+  """The objects of some pictures.
+
+  Args:
+    truth: checked; keeps what is made of its annotations.
+    image_ids: int64 `[I]`, sorted, each once; objects have places in it. Labels
+      are places among the truth's categories.
+    iou_type: `segm` for run lengths as well; polygons are drawn as COCO draws
+      them.
+
+  Raises:
+    UserError: annotations without masks.
+  """
+  checks.ground_truth(truth, iou_type)
+  if iou_type not in truth.columns:
+    truth.columns[iou_type] = _columns(truth, iou_type)
+  ids, every = truth.columns[iou_type]
+  place = np.searchsorted(image_ids, ids)
+  place = np.minimum(place, len(image_ids) - 1)
+  shown = np.flatnonzero(image_ids[place] == ids)
+  masks = every.masks
+  return matches.Objects(
+    image=place[shown],
+    label=every.label[shown],
+    box=every.box[shown],
+    area=every.area[shown],
+    crowd=every.crowd[shown],
+    masks=None if masks is None else [masks[i] for i in shown.tolist()],
+  )
+
+
+def _columns(
+  truth: checks.Truth, iou_type: str
+) -> tuple[np.ndarray, matches.Objects]:
+  """The ids of the objects' pictures, and the objects of all pictures."""
+  annotations = truth["annotations"]
+  label = {c: i for i, c in enumerate(truth.category_ids)}
+  ids = np.array([a["image_id"] for a in annotations], np.int64)
+  boxes = np.array([a["bbox"] for a in annotations], np.float64)
+  masks = None
+  if iou_type == "segm":
+    masks = [_runs(a, truth.sizes[a["image_id"]]) for a in annotations]
+  return ids, matches.Objects(
+    image=ids,
+    label=np.array([label[a["category_id"]] for a in annotations], np.int64),
+    box=boxes.reshape(-1, 4),
+    area=np.array([a["area"] for a in annotations], np.float64),
+    crowd=np.array([a["iscrowd"] for a in annotations], bool),
+    masks=masks,
+  )
+
+
+def _runs(annotation: Mapping[str, Any], size: Any) -> Any:
+  mask = annotation["segmentation"]
+  if isinstance(mask, dict):
+    return mask
+  drawn = rle.from_polygons(mask, size)
+  return {"size": list(drawn.size), "counts": drawn.counts}

@@ -1,0 +1,361 @@
+"""Draws of whole groups, and blocks of them left out: one for all conditions.
+
+The same picture is in all 95 cells of ImageNet-C, and a video gives many clips:
+what belongs together is a group, is drawn together, and is drawn alike in every
+condition and of every model. So the draws depend on the set of group ids and on
+the seed alone.
+
+A mean is the sum over examples divided by their count, both over the groups of a
+draw. Groups that a condition lacks (published sets miss some clips) bring nothing
+to either: its mean is of what it has. A draw that has nothing of it gives nan.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.eval.metrics import arguments
+from robust_tfds.eval.metrics.replicates import Replicates as Replicates
+
+RESAMPLES = 2000
+BLOCKS = 100
+_AT_ONCE = 2**22  # counts of a chunk of draws, as float64: 32 MiB
+_STREAM = 50  # draws that one generator gives
+_KEPT = 2**27  # counts that are kept as bytes from one use to the next: 128 MiB
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Totals:
+  """One condition's values, summed over each group.
+
+  Attributes:
+    groups: of the values.
+    sums: `[G]` or `[G, K]`, whole numbers where the values are bool, else
+      float64.
+  """
+
+  groups: Groups
+  sums: np.ndarray
+
+  @classmethod
+  def of(
+    cls, values: np.typing.ArrayLike, group_ids: np.typing.ArrayLike
+  ) -> Totals:
+    """Sums the values of each group.
+
+    Args:
+      values: `[N]` or `[N, K]`, bool or finite numbers.
+      group_ids: `[N]`, texts.
+
+    Raises:
+      UserError: no values, values that are no finite numbers, ids that do not go
+        with them.
+    """
+    given = np.asarray(values)
+    columns = given if given.dtype == bool else arguments.reals("values", given)
+    groups = Groups.of(group_ids)
+    if columns.ndim not in (1, 2) or len(columns) != len(groups.index):
+      raise errors.UserError(
+        f"values {list(columns.shape)} and groups [{len(groups.index)}] do not go"
+        " together: one group id for each row of values is needed."
+      )
+    if groups.single:
+      return cls(groups, columns[groups.index])
+    kind = np.int32 if columns.dtype == bool else np.float64
+    sums = np.zeros((len(groups), *columns.shape[1:]), kind)
+    np.add.at(sums, groups.index, columns)
+    return cls(groups, sums)
+
+  @property
+  def width(self) -> int:
+    """How many sums a group has."""
+    return self.sums.shape[1] if self.sums.ndim == 2 else 1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Groups:
+  """The groups of some examples.
+
+  Attributes:
+    ids: `[G]`, sorted, each once.
+    counts: int64 `[G]`, examples of each.
+    index: int64 `[N]`, the group of each example; where every example is its own
+      group, the example of each group.
+  """
+
+  ids: np.ndarray
+  counts: np.ndarray
+  index: np.ndarray
+
+  def __len__(self) -> int:
+    """How many groups."""
+    return len(self.ids)
+
+  @property
+  def single(self) -> bool:
+    """Whether every example is its own group."""
+    return len(self.ids) == len(self.index)
+
+  @property
+  def examples(self) -> int:
+    """How many examples the groups have."""
+    return len(self.index)
+
+  @property
+  def effective(self) -> float:
+    """How many groups of equal size would say as much: Kish 1965, section 11.7."""
+    return float(
+      self.counts.sum() ** 2 / (self.counts.astype(float) ** 2).sum()
+    )
+
+  @classmethod
+  def of(cls, group_ids: np.typing.ArrayLike) -> Groups:
+    """The groups of examples; equal columns give the same object.
+
+    Args:
+      group_ids: `[N]`, texts.
+
+    Raises:
+      UserError: no groups, or ids that are no texts.
+    """
+    ids = np.asarray(group_ids)
+    if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "UT":
+      raise errors.UserError(
+        "groups must be a column of texts, at least one; got"
+        f" {ids.dtype}{list(ids.shape)}."
+      )
+    plain = np.ascontiguousarray(ids.astype(np.str_, copy=False))
+    return _groups(_Column(plain))
+
+
+class _Column:
+  """An array of texts as a key of a cache: by its content."""
+
+  def __init__(self, ids: np.ndarray):
+    self.ids = ids
+    content = hashlib.sha256(ids.dtype.str.encode())  # "ab" is not "a", "b"
+    content.update(ids.view(np.uint8).data)
+    self._digest = content.digest()
+
+  def __hash__(self) -> int:
+    return hash(self._digest)
+
+  def __eq__(self, other: object) -> bool:
+    return isinstance(other, _Column) and self._digest == other._digest
+
+
+@functools.lru_cache(maxsize=4)
+def _groups(column: _Column) -> Groups:
+  ids, first, index, counts = np.unique(
+    column.ids, return_index=True, return_inverse=True, return_counts=True
+  )
+  return Groups(ids, counts, first if len(ids) == len(index) else index)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Draws:
+  """The same draws of whole groups for all conditions and all models.
+
+  Attributes:
+    ids: `[G]`, sorted, each once.
+    resamples: how many draws.
+    blocks: how many blocks the groups are in: at most G.
+    seed: of the draws.
+  """
+
+  ids: np.ndarray
+  resamples: int
+  blocks: int
+  seed: int
+
+  @classmethod
+  def of(
+    cls,
+    groups: np.typing.ArrayLike,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    blocks: int = BLOCKS,
+  ) -> Draws:
+    """The draws of a set of groups.
+
+    Args:
+      groups: `[N]`, texts; order and repetition do not matter.
+      seed: the same seed and set give the same draws.
+      resamples: how many draws.
+      blocks: the most blocks that the jackknife leaves out, one at a time.
+
+    Raises:
+      UserError: no groups, ids that are no texts, numbers out of range.
+    """
+    blocks = arguments.whole("blocks", blocks, 1)
+    resamples = arguments.whole("resamples", resamples, 1, 10**6)
+    seed = arguments.whole("seed", seed)
+    ids = _Column(Groups.of(groups).ids)
+    return _draws(ids, resamples, blocks, seed)
+
+  def means(
+    self, values: np.typing.ArrayLike, groups: np.typing.ArrayLike
+  ) -> Replicates:
+    """The mean of a condition's values, in every draw and without every block.
+
+    Args:
+      values: `[N]` or `[N, K]`, bool or finite numbers.
+      groups: `[N]`, texts: of these draws, perhaps not all of them.
+
+    Returns:
+      Of shape `[]` or `[K]`.
+
+    Raises:
+      UserError: as `Totals.of`, or a group that was not drawn from.
+    """
+    return self.of_totals([Totals.of(values, groups)])[0]
+
+  def of_totals(self, totals: Sequence[Totals]) -> list[Replicates]:
+    """As `means` of many conditions, in one pass over the draws.
+
+    Args:
+      totals: of the conditions.
+
+    Returns:
+      Of shape `[]` or `[K]` each, in the order of `totals`.
+
+    Raises:
+      UserError: a group that was not drawn from.
+    """
+    if not totals:
+      return []
+    sums, counts, count_of = self._columns(totals)
+    both = np.concatenate([sums, counts], axis=1)
+    joined = np.concatenate(
+      [
+        both.sum(axis=0, keepdims=True),
+        *(weights @ both for weights in self._weights()),
+        both.sum(axis=0) - self._of_blocks(both),
+      ]
+    ).T
+    top, bottom = joined[: sums.shape[1]], joined[sums.shape[1] :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+      means = top / bottom[count_of]
+    ends = np.cumsum([t.width for t in totals])[:-1]
+    return [
+      self._replicates(
+        part if t.sums.ndim == 2 else part[0], t.groups.effective
+      )
+      for t, part in zip(totals, np.split(means, ends))
+    ]
+
+  @functools.cached_property
+  def block(self) -> np.ndarray:
+    """int64 `[G]`: the block of each group, equal sizes up to one group.
+
+    Drawn, since ids lie by class: blocks of neighbours would be classes and
+    their spread that of classes, which were not drawn.
+    """
+    order = self._rng("blocks").permutation(len(self.ids))
+    return order % self.blocks
+
+  def blocks_of(self, groups: np.typing.ArrayLike) -> np.ndarray:
+    """The block of each example: int64 `[N]`.
+
+    Args:
+      groups: `[N]`, texts: of these draws.
+
+    Raises:
+      UserError: a group that was not drawn from.
+    """
+    return self.block[self._places(np.asarray(groups).astype(np.str_))]
+
+  def _replicates(self, joined: np.ndarray, groups: float) -> Replicates:
+    drawn = 1 + self.resamples
+    return Replicates(
+      joined[..., 0], joined[..., 1:drawn], joined[..., drawn:], groups
+    )
+
+  def _columns(
+    self, totals: Sequence[Totals]
+  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sums `[G, S]`, counts `[G, C]` and the count's column of each sum `[S]`."""
+    kinds = list({id(t.groups): t.groups for t in totals}.values())
+    places = {id(g): self._places(g.ids) for g in kinds}
+    column = {id(g): i for i, g in enumerate(kinds)}
+    width = sum(t.width for t in totals)
+    sums = np.zeros((len(self.ids), width))
+    counts = np.zeros((len(self.ids), len(kinds)))
+    for i, of in enumerate(kinds):
+      counts[places[id(of)], i] = of.counts
+    count_of, at = np.zeros(width, int), 0
+    for t in totals:
+      here = slice(at, at + t.width)
+      sums[places[id(t.groups)], here] = t.sums.reshape(len(t.sums), -1)
+      count_of[here] = column[id(t.groups)]
+      at = here.stop
+    return sums, counts, count_of
+
+  def _places(self, ids: np.ndarray) -> np.ndarray:
+    """Where ids are in ours: int64 `[N]`."""
+    at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+    absent = self.ids[at] != ids
+    if absent.any():
+      raise errors.UserError(
+        f"Group {str(ids[absent][0])!r} is none of the {len(self.ids)} groups that"
+        " the draws are of; draw from the groups of all conditions: Draws.of."
+      )
+    return at
+
+  def _of_blocks(self, columns: np.ndarray) -> np.ndarray:
+    """Sums over each block: `[J, C]`."""
+    order = np.argsort(self.block, kind="stable")
+    starts = np.searchsorted(self.block[order], np.arange(self.blocks))
+    return np.add.reduceat(columns[order], starts, axis=0)
+
+  def _weights(self) -> Iterator[np.ndarray]:
+    """How often draws have each group: float64 `[r, G]`, chunk by chunk."""
+    streams = max(1, _AT_ONCE // (_STREAM * len(self.ids)))
+    at_once = streams * _STREAM
+    for start in range(0, self.resamples, at_once):
+      stop = min(start + at_once, self.resamples)
+      if self.resamples * len(self.ids) <= _KEPT:
+        yield self._counts[start:stop].astype(np.float64)
+      else:
+        yield self._count(start, stop).astype(np.float64)
+
+  @functools.cached_property
+  def _counts(self) -> np.ndarray:
+    return self._count(0, self.resamples)
+
+  def _count(self, start: int, stop: int) -> np.ndarray:
+    """Of some draws: uint8 `[stop - start, G]`, where `start` begins a stream."""
+    n = len(self.ids)
+    out = np.empty((stop - start, n), np.uint8)
+    for first in range(start, stop, _STREAM):
+      rng = self._rng("draws", first)
+      for i in range(first, min(first + _STREAM, stop)):
+        index = rng.integers(0, n, n, np.uint32)
+        out[i - start] = np.bincount(index, minlength=n)
+    return out
+
+  def _rng(self, what: str, number: int = 0) -> np.random.Generator:
+    text = f"{self._digest}\x1f{self.seed}\x1f{what}\x1f{number}"
+    digest = hashlib.sha256(text.encode()).digest()
+    return np.random.Generator(
+      np.random.PCG64(int.from_bytes(digest[:16], "little"))
+    )
+
+  @functools.cached_property
+  def _digest(self) -> str:
+    """Of the ids alone, whatever their array's width."""
+    return hashlib.sha256("\x1f".join(self.ids.tolist()).encode()).hexdigest()
+
+
+@functools.lru_cache(maxsize=2)
+def _draws(ids: _Column, resamples: int, blocks: int, seed: int) -> Draws:
+  """Kept for the next use, with what it has drawn."""
+  return Draws(ids.ids, resamples, min(blocks, len(ids.ids)), seed)

@@ -1,0 +1,251 @@
+"""Whether a difference of two models is more than chance; arrays in, floats out.
+
+A test of each cell, Holm's adjustment over all of them, and the ranks that pairs of
+models decide. All tests are two-sided and of models that saw the same examples.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from robust_tfds import errors
+from robust_tfds.eval.metrics import arguments
+from robust_tfds.eval.metrics.replicates import FEWEST_DRAWS
+from robust_tfds.eval.metrics.replicates import Replicates
+
+_LARGEST_COUNT = 2**31 - 1  # of scipy's binomial tail
+
+
+def mcnemar(
+  only_first: np.typing.ArrayLike,
+  only_second: np.typing.ArrayLike,
+  *,
+  mid_p: bool = False,
+) -> Any:
+  """The exact test of McNemar (1947) on pairs of right and wrong.
+
+  Of the b + c examples that one model alone has right, b are the first's: under
+  equal models b is binomial with n = b + c and chance 1 / 2. p = min(1, 2 P(X <=
+  min(b, c))), and 1 where no example tells the models apart. Examples that are
+  both right or both wrong do not enter. Examples have to be independent: of
+  clustered ones use `bootstrap_p` of draws of whole groups.
+
+  Args:
+    only_first: how many examples the first alone has right; counts of any shape.
+    only_second: how many the second alone has right; broadcast.
+    mid_p: takes half of the chance of what was seen away from each tail, as
+      Fagerland, Lydersen and Laake (2013) recommend: less strict, no longer exact.
+
+  Returns:
+    p, float64 of the broadcast shape; a number for numbers.
+
+  Raises:
+    UserError: what is no count, or shapes that do not go together.
+
+  >>> round(float(mcnemar(1, 9)), 6)  # 2 (1 + 10) / 2 ** 10
+  0.021484
+  >>> float(mcnemar(0, 0)), float(mcnemar(4, 4))
+  (1.0, 1.0)
+  """
+  b, c = _pairs(only_first, only_second)
+  least, n = np.minimum(b, c), (b + c).astype(np.int64)
+  tail = special.bdtr(least, n, 0.5)
+  twice = 2 * tail
+  if arguments.flag("mid_p", mid_p):
+    below = np.where(
+      least > 0, special.bdtr(np.maximum(least - 1, 0), n, 0.5), 0
+    )
+    # Of b = c the point is in both tails, and in neither twice.
+    twice = np.where(b == c, 1 - (tail - below) / 2, twice - (tail - below))
+  return np.where(n == 0, 1.0, np.minimum(twice, 1.0))[()]
+
+
+def bootstrap_p(
+  difference: Replicates, differ: np.typing.ArrayLike | None = None
+) -> Any:
+  """The two-sided p of a difference from paired draws of whole groups.
+
+  q = 2 (1 + min(#{d <= 0}, #{d >= 0})) / (R + 1) over R draws d: the level at which
+  the percentile interval begins to hold 0 (Efron & Tibshirani 1993, section 15.7),
+  with Davison and Hinkley's (1997, section 4.2) correction by one, so that no
+  finite number of draws says 0. It is widened as `Replicates.interval` widens
+  levels for few groups G: p = 2 T(-sqrt((G - 1) / G) z; G - 1), z the normal score
+  of q / 2. So p <= 0.05 where the 95 % interval leaves 0 out. p is never below 2
+  ** (1 - d) where d groups tell the models apart: whoever throws a coin for each
+  of them gets equal signs by that chance. Few groups, above all a single one,
+  decide nothing.
+
+  Args:
+    difference: of numbers of any shape, with draws.
+    differ: how many groups tell the models apart, of that shape; default: all.
+
+  Returns:
+    p, float64 of the shape; a number for one difference; nan where the difference
+    or more than one draw in twenty is not finite.
+
+  Raises:
+    UserError: what is no count.
+  """
+  assert difference.draws is not None
+  d, value = difference.draws, difference.value
+  known = np.isfinite(d).sum(-1)
+  tail = np.minimum((d <= 0).sum(-1), (d >= 0).sum(-1))
+  p = np.minimum(2 * (1 + tail) / (known + 1), 1.0)
+  groups = difference.groups
+  if groups > 1:
+    score = special.ndtri(p / 2) * np.sqrt((groups - 1) / groups)
+    p = 2 * special.stdtr(groups - 1, score)
+  every = np.floor(groups) if differ is None else differ
+  least = 2.0 ** (1 - _counts("differ", every))
+  p = np.where(value == 0, 1.0, np.minimum(np.maximum(p, least), 1.0))
+  finite = np.isfinite(value) & (known >= FEWEST_DRAWS * d.shape[-1])
+  return np.where(finite, p, np.nan)[()]
+
+
+def jackknife_p(difference: Replicates) -> Any:
+  """The two-sided p of a difference from its values with one block left out.
+
+  t = value / se, Student's t with J - 1 degrees of freedom, of fewer groups than
+  blocks the groups less one (Efron & Tibshirani 1993, chapter 11): p <= 0.05 where
+  `Replicates.jackknife_interval` leaves 0 out. For average precision, which has no
+  draws. Where nothing changes whichever block is left out p is 1 of a difference
+  of 0, else 2 ** (1 - J) as in `bootstrap_p`; a single block decides nothing.
+
+  Args:
+    difference: of numbers of any shape.
+
+  Returns:
+    p, float64 of the shape; a number for one difference; nan where the difference
+    is no number.
+  """
+  value, blocks = difference.value, difference.blocks
+  freedom = min(blocks, difference.groups or blocks) - 1
+  error = np.asarray(difference.standard_error)
+  with np.errstate(divide="ignore", invalid="ignore"):
+    p = 2 * special.stdtr(max(freedom, 1), -np.abs(value) / error)
+  p = np.where(error == 0, 2.0 ** (1 - blocks), p)
+  nothing = (value == 0) & ~(error > 0)
+  p = np.where(nothing | (blocks < 2), 1.0, p)
+  return np.where(np.isnan(value), np.nan, p)[()]
+
+
+def holm(p: np.typing.ArrayLike) -> np.ndarray:
+  """Holm's (1979) step-down adjustment of a family of p values.
+
+  Of m sorted values the i-th becomes max_{j <= i} min(1, (m - j + 1) p_j). Those
+  at most a are rejected: the chance of any wrong rejection is at most a, however
+  the tests depend on each other.
+
+  Args:
+    p: `[m]`, in [0, 1]; m may be 0.
+
+  Returns:
+    float64 `[m]`, in the order given; equal values stay equal.
+
+  Raises:
+    UserError: another number of axes, a value that is no chance.
+
+  >>> holm([0.01, 0.04, 0.03]).round(6).tolist()
+  [0.03, 0.06, 0.06]
+  """
+  values = arguments.reals("p", p)
+  if values.ndim != 1 or ((values < 0) | (values > 1)).any():
+    raise errors.UserError(
+      f"p must be one axis of chances in [0, 1], got {list(values.shape)}"
+      f" {values.tolist()!r:.80}."
+    )
+  m = len(values)
+  order = np.argsort(values, kind="stable")
+  steps = np.minimum(values[order] * np.arange(m, 0, -1), 1.0)
+  out = np.empty(m)
+  out[order] = np.maximum.accumulate(steps)
+  return out
+
+
+def rank_ranges(better: np.typing.ArrayLike) -> list[tuple[int, int]]:
+  """The ranks that each of n models can have, by what pairs of them decide.
+
+  From 1 + the number of models that are better to n - the number that are worse.
+  Where the chance of any wrong decision is at most a (`holm` over all n (n - 1) / 2
+  pairs), all ranges hold their models' true ranks together with 1 - a (Mogstad,
+  Romano, Shaikh & Wilhelm 2024, Review of Economic Studies 91).
+
+  Args:
+    better: bool `[n, n]`: whether the row's model is decided to be better than the
+      column's.
+
+  Returns:
+    (best, worst) rank of each, from 1.
+
+  Raises:
+    UserError: no square, or a model better than itself or than one better than it.
+
+  >>> rank_ranges([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
+  [(1, 2), (1, 2), (3, 3)]
+  """
+  decided = arguments.rights("better", better)
+  if decided.ndim != 2 or decided.shape[0] != decided.shape[1]:
+    raise errors.UserError(
+      f"better must be a square, a row and a column a model, got"
+      f" {list(decided.shape)}."
+    )
+  both = np.argwhere(decided & decided.T)
+  if len(both):
+    one, other = both[0].tolist()
+    raise errors.UserError(
+      f"better: models {one} and {other} are each better than the other."
+    )
+  worst = len(decided) - decided.sum(1)
+  best = 1 + decided.sum(0)
+  return list(zip(best.tolist(), worst.tolist()))
+
+
+def relative_decrease(
+  first: np.typing.ArrayLike, second: np.typing.ArrayLike
+) -> Any:
+  """By which part the first's number is below the second's: 1 - first / second.
+
+  Of numbers, or of paired draws of them. Hendrycks & Dietterich 2019, section 5.2
+  print it of adversarial logit pairing: mFP by 41 %, mT5D by 40 %.
+
+  Args:
+    first: numbers of any shape.
+    second: the same of the model that it is relative to.
+
+  Returns:
+    float64; nan where `second` is not above 0, of which nothing is a part, or
+    one of them is nan.
+
+  >>> round(float(relative_decrease(0.0472, 0.08)), 2)
+  0.41
+  """
+  a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
+  with np.errstate(divide="ignore", invalid="ignore"):
+    return (1 - a / np.where(b > 0, b, np.nan))[()]
+
+
+def _pairs(first: object, second: object) -> list[np.ndarray]:
+  b, c = _counts("only_first", first), _counts("only_second", second)
+  try:
+    return list(np.broadcast_arrays(b, c))
+  except ValueError as e:
+    raise errors.UserError(
+      f"only_first {list(b.shape)} and only_second {list(c.shape)} do not go"
+      " together."
+    ) from e
+
+
+def _counts(name: str, values: object) -> np.ndarray:
+  counts = arguments.reals(name, values)
+  if (counts != np.floor(counts)).any() or (counts < 0).any():
+    raise errors.UserError(
+      f"{name} must be whole numbers from 0, got {values!r:.60}."
+    )
+  if (counts > _LARGEST_COUNT).any():
+    raise errors.UserError(
+      f"{name} must be at most {_LARGEST_COUNT:,}, got {counts.max():,.0f}."
+    )
+  return counts

@@ -1,0 +1,136 @@
+"""A cell's AP without each block of pictures, from detections matched once.
+
+Blocks are the same in all conditions and of all models of the same pictures
+(`resampling.Draws`). AP is no mean over pictures, so there are no draws of it, and
+its interval is the jackknife's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics.detection import checks
+from robust_tfds.eval.metrics.detection import coco as backend
+from robust_tfds.eval.metrics.detection import left_out
+from robust_tfds.eval.metrics.detection import matches
+from robust_tfds.eval.metrics.detection import objects
+from robust_tfds.eval.metrics.detection import voc
+from robust_tfds.eval.tasks.parts import average_precision
+
+Replicates = resampling.Replicates
+
+
+@dataclasses.dataclass(frozen=True)
+class Pictures:
+  """The pictures that a detector was shown.
+
+  Attributes:
+    ids: int64 `[I]`, image ids, sorted.
+    blocks: int64 `[I]`, the block of each.
+    groups: how many groups they are drawn in.
+  """
+
+  ids: np.ndarray
+  blocks: np.ndarray
+  groups: int
+
+  @classmethod
+  def of(
+    cls, ids: np.ndarray, group_ids: np.ndarray, draws: resampling.Draws
+  ) -> Pictures:
+    """The pictures of some draws.
+
+    Args:
+      ids: int64 `[I]`, each once.
+      group_ids: texts `[I]`.
+      draws: of these groups.
+    """
+    order = np.argsort(ids)
+    blocks = draws.blocks_of(group_ids[order])
+    return cls(ids[order], blocks, len(draws.ids))
+
+  def replicates(self, numbers: np.ndarray) -> Replicates:
+    """Of a number of all pictures and without each block, `[1 + J]`."""
+    return Replicates(numbers[0], None, numbers[1:], self.groups)
+
+  def places(self, image_ids: Any) -> np.ndarray:
+    """Where some of their ids are: int64 `[N]`."""
+    return np.searchsorted(self.ids, np.asarray(image_ids, np.int64))
+
+
+def coco(
+  iou_type: str,
+  detections: checks.Detections,
+  truth: checks.Truth,
+  pictures: Pictures,
+) -> dict[str, Replicates]:
+  """COCO's 12 numbers, `<iou_type>/AP` and others; without undefined ones.
+
+  Args:
+    iou_type: `bbox` or `segm`.
+    detections: of the cell.
+    truth: of the pictures, and perhaps of others.
+    pictures: that the detector was shown.
+  """
+  if detections.masks and backend.fastest() == "pycocotools":
+    detections.check_masks()  # before C code sees them
+  label = {c: i for i, c in enumerate(truth.category_ids)}
+  labels = [label[c] for c in detections.category_id]
+  numbers = left_out.coco_numbers(
+    objects.of_truth(truth, pictures.ids, iou_type),
+    matches.Detected(
+      pictures.places(detections.image_id),
+      np.array(labels, np.int64),
+      detections.score,
+      detections.bbox,
+      detections.masks,
+    ),
+    pictures.blocks,
+    len(label),
+  )
+  return _defined(
+    {f"{iou_type}/{name}": values for name, values in numbers.items()}, pictures
+  )
+
+
+def voc_ap50(
+  detected: average_precision.Corners,
+  truth: Mapping[str, Any],
+  pictures: Pictures,
+) -> dict[str, Replicates]:
+  """`bbox/AP50` by VOC's rules; nothing where no object is.
+
+  Args:
+    detected: of the cell.
+    truth: of the pictures, and perhaps of others.
+    pictures: that the detector was shown.
+  """
+  rows = average_precision.voc_objects(truth, pictures.ids.tolist())
+  matched = voc.match(
+    voc.Boxes(
+      pictures.places([row["image"] for row in rows]),
+      np.array([row["label"] for row in rows], np.int64),
+      np.array([row["bbox"] for row in rows], np.float64).reshape(-1, 4),
+    ),
+    np.array([row["difficult"] for row in rows], bool),
+    voc.Boxes(pictures.places(detected.image), detected.label, detected.box),
+    detected.score,
+  )
+  classes = len(truth["categories"])
+  values = left_out.voc_ap50(matched, pictures.blocks, classes)
+  return _defined({"bbox/AP50": values}, pictures)
+
+
+def _defined(
+  numbers: Mapping[str, np.ndarray], pictures: Pictures
+) -> dict[str, Replicates]:
+  return {
+    name: pictures.replicates(values)
+    for name, values in numbers.items()
+    if not np.isnan(values[0])
+  }

@@ -1,0 +1,124 @@
+"""The mean of a number with its interval over groups."""
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+from scipy import stats
+
+from robust_tfds import errors
+from robust_tfds.eval.metrics import group_mean
+from robust_tfds.eval.metrics import resampling
+
+
+def _ids(index) -> np.ndarray:
+  return np.array([f"{i:04d}" for i in index])
+
+
+class IntervalTest(parameterized.TestCase):
+  def test_of_examples_alone_it_is_students(self):
+    values = np.random.default_rng(0).exponential(size=40).astype(np.float32)
+    mean, ends = group_mean.interval(values, _ids(range(40)))
+    want = stats.t.interval(
+      0.95, 39, values.mean(dtype=np.float64), stats.sem(values.astype(float))
+    )
+    self.assertAlmostEqual(mean, values.mean(dtype=np.float64))
+    np.testing.assert_allclose(ends, want, rtol=1e-9)
+
+  def test_equal_values_of_a_group_are_one(self):
+    """Doubling every example adds nothing."""
+    values = np.random.default_rng(1).normal(size=30)
+    ids = _ids(range(30))
+    alone = group_mean.interval(values, ids)
+    twice = group_mean.interval(np.tile(values, 2), np.tile(ids, 2))
+    np.testing.assert_allclose(twice[1], alone[1])
+
+  def test_agrees_with_the_bootstrap(self):
+    rng = np.random.default_rng(2)
+    index = rng.integers(0, 300, 1500)
+    values = rng.exponential(size=1500) + rng.normal(size=300)[index]
+    ids = _ids(index)
+    mean, ends = group_mean.interval(values, ids)
+    drawn = resampling.Draws.of(ids).means(values, ids)
+    self.assertAlmostEqual(mean, float(drawn.value))
+    width = ends[1] - ends[0]
+    np.testing.assert_allclose(ends, drawn.interval(), atol=0.08 * width)
+
+  def test_covers(self):
+    """NLL is skewed: of 200 exponential numbers, and of 60 groups of them."""
+    rng = np.random.default_rng(3)
+    for ids in (_ids(range(200)), _ids(np.arange(240) % 60)):
+      inside = 0
+      for _ in range(1000):
+        values = rng.exponential(size=len(ids))
+        lo, hi = group_mean.interval(values, ids)[1]
+        inside += lo <= 1 <= hi
+      self.assertBetween(inside, 925, 970)
+
+  def test_one_group(self):
+    self.assertEqual(
+      group_mean.interval([1.0, 2.0], ["a", "a"]), (1.5, (None, None))
+    )
+
+  @parameterized.parameters(
+    ([], [], 0.95, "at least one"),
+    ([1.0], ["a", "b"], 0.95, "do not go together"),
+    ([np.inf], ["a"], 0.95, "finite"),
+    ([1.0], ["a"], 1, "level"),
+  )
+  def test_refused(self, values, groups, level, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      group_mean.interval(values, groups, level)
+
+
+class CellsTest(absltest.TestCase):
+  def _of(self, seed, ids):
+    rng = np.random.default_rng(seed)
+    values = rng.exponential(size=len(ids))
+    return values, group_mean.BlockMeans.of(values, ids)
+
+  def test_one_cell_is_the_jackknife_of_the_draws(self):
+    ids = _ids(np.arange(450) % 150)
+    values, blocks = self._of(0, ids)
+    drawn = resampling.Draws.of(ids).means(values, ids)
+    np.testing.assert_allclose(blocks.left_out, drawn.jackknife)
+    got = group_mean.interval_of_cells(float(drawn.value), [blocks])
+    np.testing.assert_allclose(got, drawn.jackknife_interval())
+
+  def test_the_same_groups_in_all_cells(self):
+    """The mean of two cells is as sure as one of the mean values."""
+    ids = _ids(range(200))
+    (one, first), (other, second) = (self._of(s, ids) for s in (1, 2))
+    both = (one + other) / 2
+    together = group_mean.BlockMeans.of(both, ids)
+    np.testing.assert_allclose(
+      group_mean.interval_of_cells(both.mean(), [first, second]),
+      group_mean.interval_of_cells(both.mean(), [together]),
+    )
+    # The same values twice are no more sure than once.
+    np.testing.assert_allclose(
+      group_mean.interval_of_cells(one.mean(), [first, first]),
+      group_mean.interval_of_cells(one.mean(), [first]),
+    )
+
+  def test_cells_of_other_groups_have_none(self):
+    _, first = self._of(1, _ids(range(20)))
+    _, second = self._of(1, _ids(range(1, 21)))
+    got = group_mean.interval_of_cells(1.0, [first, second])
+    self.assertEqual(got, (None, None))
+    _, one = self._of(1, _ids([0, 0]))
+    self.assertEqual(group_mean.interval_of_cells(1.0, [one]), (None, None))
+
+  def test_covers(self):
+    rng = np.random.default_rng(3)
+    ids, inside = _ids(range(300)), 0
+    for _ in range(500):
+      hard = rng.exponential(size=300)  # the same pictures in both cells
+      cells = [hard + rng.normal(size=300) for _ in range(2)]
+      blocks = [group_mean.BlockMeans.of(c, ids) for c in cells]
+      lo, hi = group_mean.interval_of_cells(np.mean(cells), blocks)
+      inside += lo <= 1 <= hi
+    self.assertBetween(inside, 460, 490)
+
+
+if __name__ == "__main__":
+  absltest.main()

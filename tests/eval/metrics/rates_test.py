@@ -1,0 +1,39 @@
+"""Intervals of rates: exact where examples stand alone, wider where they do not."""
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import rates
+
+
+class IntervalTest(parameterized.TestCase):
+  def test_of_single_examples_is_exact(self):
+    hits = np.arange(40) % 3 == 0
+    ids = [f"{i:02d}" for i in range(40)]
+    got = rates.interval(hits, ids, 0.9)
+    self.assertEqual(got, intervals.clopper_pearson(14, 40, 0.9))
+
+  def test_copies_of_examples_say_nothing_more(self):
+    hits = np.arange(40) % 3 == 0
+    ids = np.array([f"{i:02d}" for i in range(40)])
+    lo, hi = rates.interval(np.repeat(hits, 9), np.repeat(ids, 9))
+    alone = intervals.clopper_pearson(14, 40)
+    np.testing.assert_allclose((lo, hi), alone, atol=0.03)
+
+  @parameterized.parameters(True, False)
+  def test_all_alike_counts_groups(self, right):
+    ids = np.repeat([f"{i:02d}" for i in range(8)], 5)
+    got = rates.interval(np.full(40, right), ids)
+    self.assertEqual(got, intervals.clopper_pearson(8 * right, 8))
+
+  def test_refusals(self):
+    with self.assertRaisesRegex(ValueError, "must be bool"):
+      rates.interval([0.5], ["a"])
+    with self.assertRaisesRegex(ValueError, "do not go together"):
+      rates.interval([True, False], ["a", "b", "b"])
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,103 @@
+"""Intervals from draws and from the jackknife; numbers made of numbers."""
+
+import numpy as np
+from absl.testing import absltest
+from scipy import stats
+
+from robust_tfds.eval.metrics import replicates
+from robust_tfds.eval.metrics import resampling
+
+
+def _of_normal(n=60, seed=0):
+  values = np.random.default_rng(seed).normal(3, 2, n)
+  ids = np.array([f"{i:03d}" for i in range(n)])
+  return values, resampling.Draws.of(ids).means(values, ids)
+
+
+class ReplicatesTest(absltest.TestCase):
+  def test_jackknife_of_a_mean_is_students_interval(self):
+    values, mean = _of_normal()
+    want = stats.t.interval(0.95, 59, values.mean(), stats.sem(values))
+    np.testing.assert_allclose(mean.jackknife_interval(), want)
+    self.assertAlmostEqual(mean.standard_error, stats.sem(values))
+
+  def test_interval_of_a_symmetric_mean_is_near_students(self):
+    values, mean = _of_normal()
+    want = stats.t.interval(0.95, 59, values.mean(), stats.sem(values))
+    np.testing.assert_allclose(mean.interval(), want, atol=0.12)
+
+  def test_levels_nest(self):
+    _, mean = _of_normal()
+    (lo, hi), (low, high) = mean.interval(0.5), mean.interval(0.99)
+    self.assertTrue(low < lo < mean.value < hi < high)
+
+  def test_arrays_have_an_interval_each(self):
+    values = np.random.default_rng(1).normal(size=(30, 2, 1))
+    ids = np.array([f"{i:02d}" for i in range(30)])
+    many = resampling.Draws.of(ids).means(values[..., 0], ids)
+    lo, hi = many.interval()
+    self.assertEqual((lo.shape, hi.shape), ((2,), (2,)))
+    one = resampling.Draws.of(ids).means(values[:, 1, 0], ids).interval()
+    np.testing.assert_allclose((lo[1], hi[1]), one)
+
+  def test_functions_of_numbers(self):
+    _, one = _of_normal()
+    _, other = _of_normal(seed=1)
+    less = replicates.combine(np.subtract, one, other)
+    np.testing.assert_allclose(less.draws, one.draws - other.draws)
+    np.testing.assert_allclose(less.jackknife, one.jackknife - other.jackknife)
+    self.assertEqual(less.value, one.value - other.value)
+    self.assertEqual(one.map(lambda x: x / x).interval(), (1.0, 1.0))
+
+  def test_a_mean_over_parts_is_not_widened_as_its_smallest_part(self):
+    ids = np.array([f"{i:03d}" for i in range(60)])
+    values = np.random.default_rng(0).random(60)
+    draws = resampling.Draws.of(ids)
+    few, most = draws.means(values[:4], ids[:4]), draws.means(values, ids)
+    both = replicates.combine(np.add, few, most)
+    self.assertEqual((few.groups, most.groups, both.groups), (4, 60, 60))
+
+  def test_functions_of_cells(self):
+    _, one = _of_normal()
+    out = replicates.combine_all(
+      lambda cells, no: {"twice": 2 * cells["a"]["m"]}, {"a": {"m": one}}, None
+    )
+    np.testing.assert_allclose(out["twice"].draws, 2 * one.draws)
+    self.assertEqual(replicates.combine_all(lambda cells: {}, {}), {})
+
+  def test_without_draws_the_jackknife_speaks(self):
+    _, mean = _of_normal()
+    alone = replicates.Replicates(mean.value, None, mean.jackknife)
+    self.assertEqual(alone.interval(), mean.jackknife_interval())
+    self.assertEqual(
+      alone.map(lambda x: 2 * x).interval()[0], 2 * alone.interval()[0]
+    )
+
+  def test_no_interval_without_numbers(self):
+    _, mean = _of_normal()
+    for bad in (
+      mean.map(lambda x: x * np.nan),
+      mean.map(lambda x: np.where(np.arange(x.shape[-1]) % 10, x, np.nan)),
+    ):
+      self.assertTrue(np.isnan(bad.interval()).all())
+    one = resampling.Draws.of(["a"]).means([1.0], ["a"])
+    self.assertTrue(np.isnan(one.jackknife_interval()).all())
+    some = mean.map(lambda x: np.where(np.arange(x.shape[-1]) % 50, x, np.inf))
+    some = replicates.Replicates(mean.value, some.draws, mean.jackknife, 60)
+    np.testing.assert_allclose(some.interval(), mean.interval(), atol=0.1)
+
+  def test_contains_the_value(self):
+    _, mean = _of_normal()
+    aside = mean.map(lambda x: np.where(np.arange(x.shape[-1]), x + 9, x))
+    lo, hi = aside.interval()
+    self.assertTrue(lo <= aside.value <= hi)
+
+  def test_different_draws_are_refused(self):
+    _, one = _of_normal()
+    _, other = _of_normal(n=50)
+    with self.assertRaisesRegex(ValueError, "different draws"):
+      replicates.combine(np.subtract, one, other)
+
+
+if __name__ == "__main__":
+  absltest.main()

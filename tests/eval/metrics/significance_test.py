@@ -1,0 +1,325 @@
+"""Tests of differences: closed forms, brute force, rates of false alarms."""
+
+import csv
+import itertools
+
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+from scipy import stats
+
+from robust_tfds import errors
+from robust_tfds.eval.metrics import significance
+from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.metrics.resampling import Draws
+from tests import shared_data
+
+_LEVEL = 0.05
+
+
+def _exchanged(first, second) -> float:
+  """p of all 2^n ways to exchange the models' results, of each example apart."""
+  d = np.array(first, int) - np.array(second, int)
+  signs = np.array(list(itertools.product((1, -1), repeat=len(d))))
+  return float((np.abs(signs @ d) >= abs(d.sum())).mean())
+
+
+class McNemarTest(parameterized.TestCase):
+  @parameterized.parameters((0, 5), (1, 9), (3, 4), (6, 6), (40, 71), (0, 1))
+  def test_equals_scipys_binomial_test(self, b, c):
+    want = stats.binomtest(b, b + c).pvalue
+    self.assertAlmostEqual(significance.mcnemar(b, c), want, delta=1e-12)
+    self.assertAlmostEqual(significance.mcnemar(c, b), want, delta=1e-12)
+
+  def test_by_hand(self):
+    # Of 8 that tell the models apart 1 is the first's: 2 (1 + 8) / 2 ** 8.
+    self.assertAlmostEqual(significance.mcnemar(1, 7), 18 / 256, delta=1e-15)
+    # b = c: half of the point in the middle is taken away.
+    mid = significance.mcnemar(2, 2, mid_p=True)
+    self.assertAlmostEqual(mid, 1 - 6 / 16 / 2, delta=1e-15)
+    mid = significance.mcnemar(1, 7, mid_p=True)
+    self.assertAlmostEqual(mid, (18 - 8) / 256, delta=1e-15)
+    mid = significance.mcnemar(0, 3, mid_p=True)
+    self.assertAlmostEqual(mid, 1 / 8, delta=1e-15)
+
+  def test_equals_all_exchanges_of_the_models(self):
+    rng = np.random.default_rng(1)
+    for n in (1, 4, 9):
+      first, second = rng.random((2, n)) < [[0.8], [0.4]]
+      b, c = (first & ~second).sum(), (second & ~first).sum()
+      self.assertAlmostEqual(
+        significance.mcnemar(b, c), _exchanged(first, second), delta=1e-12
+      )
+
+  def test_cells_together(self):
+    b, c = np.array([[0, 3], [25_000, 0]]), np.array([4, 3])
+    p = significance.mcnemar(b, c)
+    self.assertEqual(p.shape, (2, 2))
+    for place in np.ndindex(2, 2):
+      want = significance.mcnemar(b[place], c[place[1]])
+      self.assertEqual(p[place], want)
+    self.assertEqual(p[0, 1], 1)
+    self.assertEqual(p[1, 0], 0)  # below the least float
+
+  def test_false_alarms_are_at_most_as_rare_as_said(self):
+    rng = np.random.default_rng(2)
+    n = rng.integers(5, 80, 20_000)
+    b = rng.binomial(n, 0.5)
+    for mid in (False, True):
+      rate = (significance.mcnemar(b, n - b, mid_p=mid) <= _LEVEL).mean()
+      self.assertLess(rate, _LEVEL + 0.003)
+      self.assertGreater(rate, 0.02)
+
+  @parameterized.parameters((-1, 2), (1.5, 2), (np.nan, 2), ("3", 2), (1e12, 2))
+  def test_what_is_no_count(self, b, c):
+    with self.assertRaises(errors.UserError):
+      significance.mcnemar(b, c)
+    with self.assertRaisesRegex(errors.UserError, "do not go together"):
+      significance.mcnemar([1, 2], [1, 2, 3])
+
+
+def _difference(per_group, *, resamples=499, seed=0) -> Replicates:
+  """Of the mean over groups of a difference `[G]`."""
+  ids = np.array([f"g{i:05d}" for i in range(len(per_group))])
+  draws = Draws.of(ids, resamples=resamples, seed=seed)
+  return draws.means(per_group, ids)
+
+
+class BootstrapTest(parameterized.TestCase):
+  @parameterized.parameters(12, 60, 400)
+  def test_agrees_with_the_interval(self, groups):
+    rng = np.random.default_rng(1)
+    decided = 0
+    for seed in range(25):
+      d = rng.normal(2.1 / groups**0.5, 1, groups)
+      difference = _difference(d, seed=seed)
+      p = significance.bootstrap_p(difference)
+      lo, hi = difference.interval()
+      if not 0.04 < p < 0.06:  # quantiles lie between two draws
+        self.assertEqual(p <= _LEVEL, lo > 0 or hi < 0)
+      decided += p <= _LEVEL
+    self.assertBetween(decided, 5, 20)
+
+  def test_agrees_with_the_t_test(self):
+    d = np.random.default_rng(3).normal(0.05, 1, 600)
+    want = stats.ttest_1samp(d, 0).pvalue
+    got = significance.bootstrap_p(_difference(d, resamples=5_000))
+    self.assertAlmostEqual(got, want, delta=0.15 * want)
+    turned = significance.bootstrap_p(_difference(-d, resamples=5_000))
+    self.assertAlmostEqual(got, turned, delta=0.15 * want)
+
+  def test_cells_together(self):
+    d = np.random.default_rng(4).normal([0, 0.2], 1, (80, 2))
+    both = significance.bootstrap_p(_difference(d))
+    each = [significance.bootstrap_p(_difference(column)) for column in d.T]
+    self.assertEqual(both.tolist(), each)
+
+  def test_nothing_differs(self):
+    self.assertEqual(significance.bootstrap_p(_difference(np.zeros(9)), 0), 1)
+    self.assertEqual(significance.bootstrap_p(_difference(np.zeros(1))), 1)
+
+  def test_few_groups_decide_nothing(self):
+    for groups, want in ((1, 1.0), (2, 0.5), (5, 1 / 16)):
+      got = significance.bootstrap_p(_difference(np.full(groups, 0.3)))
+      self.assertAlmostEqual(got, want, delta=1e-15)
+    # Of 300 groups four tell the models apart.
+    d = np.arange(300) < 4
+    got = significance.bootstrap_p(_difference(d.astype(float)), d.sum())
+    self.assertGreaterEqual(got, 1 / 8)
+
+  def test_no_more_than_the_draws_can_show(self):
+    d = np.full(5_000, 0.5)
+    for resamples in (99, 999):
+      got = significance.bootstrap_p(_difference(d, resamples=resamples))
+      self.assertAlmostEqual(got, 2 / (resamples + 1), delta=0.02 * got)
+
+  def test_by_hand(self):
+    draws = np.array([-0.2, 0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    many = Replicates(np.array(0.4), draws, np.zeros(3), 1e9)
+    # Two of nine are not above 0.
+    self.assertAlmostEqual(significance.bootstrap_p(many), 0.6, delta=1e-6)
+    few = Replicates(np.array(0.4), draws, np.zeros(3), 5)
+    score = stats.norm.isf(0.3) * 0.8**0.5
+    self.assertAlmostEqual(
+      significance.bootstrap_p(few), 2 * stats.t.sf(score, 4), delta=1e-12
+    )
+    unequal = Replicates(np.array(0.4), draws, np.zeros(3), 4.7)
+    self.assertBetween(significance.bootstrap_p(unequal), 0.6, 0.7)
+
+  def test_a_difference_without_an_interval(self):
+    nothing = Replicates(np.array(0.1), np.full(9, np.nan), np.ones(3), 3)
+    self.assertTrue(np.isnan(significance.bootstrap_p(nothing)))
+
+  @parameterized.parameters(8, 40)
+  def test_false_alarms_of_clusters(self, groups):
+    # Five examples a group that are alike; McNemar would take them for many.
+    tries = 250
+    first, second = np.random.default_rng(4).random((2, groups, tries)) < 0.6
+    d = first.astype(float) - second
+    p = significance.bootstrap_p(_difference(d), (d != 0).sum(0))
+    self.assertLess((p <= _LEVEL).mean(), 0.075)
+    b, c = 5 * (d > 0).sum(0), 5 * (d < 0).sum(0)
+    by_examples = significance.mcnemar(b, c)
+    self.assertGreater((by_examples <= _LEVEL).mean(), 0.2)
+
+  def test_refusals(self):
+    with self.assertRaisesRegex(errors.UserError, "differ must be whole"):
+      significance.bootstrap_p(_difference(np.ones(3)), -1)
+
+
+def _of_blocks(value, jackknife) -> Replicates:
+  return Replicates(np.array(value), None, np.array(jackknife, np.float64))
+
+
+class JackknifeTest(parameterized.TestCase):
+  def test_equals_the_t_test_of_a_mean(self):
+    x = np.random.default_rng(5).normal(0.4, 1, 25)
+    without = (x.sum() - x) / 24
+    want = stats.ttest_1samp(x, 0).pvalue
+    one = _of_blocks(x.mean(), without)
+    self.assertAlmostEqual(significance.jackknife_p(one), want, delta=1e-12)
+    two = _of_blocks([x.mean(), 0], [without, without * 0])
+    both = significance.jackknife_p(two)
+    np.testing.assert_allclose(both, [want, 1], atol=1e-12)
+
+  def test_false_alarms(self):
+    x = np.random.default_rng(6).normal(0, 1, (4_000, 20))
+    without = (x.sum(1, keepdims=True) - x) / 19
+    p = significance.jackknife_p(_of_blocks(x.mean(1), without))
+    self.assertAlmostEqual((p <= _LEVEL).mean(), _LEVEL, delta=0.01)
+
+  @parameterized.parameters(
+    (0.0, [0.0] * 100, 1),
+    (0.3, [0.3], 1),
+    (0.3, [0.3] * 4, 1 / 8),
+    (np.nan, [np.nan] * 4, np.nan),
+    (0.3, [0.3, 0.2, np.nan], np.nan),
+  )
+  def test_nothing_varies(self, value, jackknife, want):
+    got = significance.jackknife_p(_of_blocks(value, jackknife))
+    np.testing.assert_equal(got, want)
+
+
+class HolmTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ([], []),
+    ([0.2], [0.2]),
+    # 4 x 0.005, 3 x 0.01, 2 x 0.03, 0.04 raised to the one before.
+    ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
+    ([0.02, 0.02, 0.02], [0.06, 0.06, 0.06]),
+    ([0.9, 0.8], [1.0, 1.0]),
+    ([0.0, 1.0], [0.0, 1.0]),
+  )
+  def test_by_hand(self, p, want):
+    np.testing.assert_allclose(significance.holm(p), want, atol=1e-15)
+
+  def test_equals_a_step_down_loop(self):
+    rng = np.random.default_rng(7)
+    p = np.round(rng.random(60) ** 4, 3)  # with ties
+    adjusted = significance.holm(p)
+    for level in (0.01, 0.05, 0.2):
+      rejected = np.zeros(60, bool)
+      for k, i in enumerate(np.argsort(p, kind="stable")):
+        if p[i] > level / (60 - k):
+          break
+        rejected[i] = True
+      # The loop may stop between equal values; the adjustment may not.
+      self.assertTrue((adjusted[rejected] <= level + 1e-12).all())
+      self.assertTrue((p[adjusted <= level - 1e-12] <= level).all())
+      self.assertEqual(rejected.sum(), (adjusted <= level).sum())
+
+  def test_false_alarms_of_the_whole_family(self):
+    # 95 cells of the same examples depend on each other.
+    rng = np.random.default_rng(8)
+    shared = rng.normal(size=(2_000, 1))
+    z = 0.6 * shared + 0.8 * rng.normal(size=(2_000, 95))
+    any_wrong = [
+      significance.holm(row).min() <= _LEVEL
+      for row in 2 * stats.norm.sf(np.abs(z))
+    ]
+    self.assertLess(np.mean(any_wrong), _LEVEL + 0.015)
+
+  @parameterized.parameters(
+    ([np.nan, 0.1],), ([1.1],), ([-0.1],), ([[0.1]],), (0.1,), (["0.1"],)
+  )
+  def test_refusals(self, p):
+    with self.assertRaises(errors.UserError):
+      significance.holm(p)
+
+
+class RankRangesTest(parameterized.TestCase):
+  def test_all_and_nothing_decided(self):
+    n = 4
+    better = np.triu(np.ones((n, n), bool), 1)
+    want = [(i, i) for i in range(1, n + 1)]
+    self.assertEqual(significance.rank_ranges(better), want)
+    self.assertEqual(significance.rank_ranges(better * False), [(1, n)] * n)
+    self.assertEqual(significance.rank_ranges([[False]]), [(1, 1)])
+    self.assertEqual(significance.rank_ranges(np.zeros((0, 0), bool)), [])
+
+  def test_some_decided(self):
+    better = np.zeros((3, 3), bool)
+    better[0, 2] = True
+    want = [(1, 2), (1, 3), (2, 3)]
+    self.assertEqual(significance.rank_ranges(better), want)
+
+  def test_hold_the_true_ranks(self):
+    rng = np.random.default_rng(9)
+    truth = np.array([0.0, 0.4, 0.5, 1.2, 1.3])
+    rank = np.argsort(np.argsort(-truth)) + 1
+    pairs = list(itertools.combinations(range(5), 2))
+    tries, whole = 500, 0
+    for _ in range(tries):
+      mean = truth + rng.normal(0, 0.2, 5)
+      z = np.array([mean[i] - mean[j] for i, j in pairs]) / (0.2 * 2**0.5)
+      adjusted = significance.holm(2 * stats.norm.sf(np.abs(z)))
+      better = np.zeros((5, 5), bool)
+      for (i, j), p, sign in zip(pairs, adjusted, z):
+        better[(i, j) if sign > 0 else (j, i)] = p <= _LEVEL
+      ranges = significance.rank_ranges(better)
+      whole += all(lo <= r <= hi for (lo, hi), r in zip(ranges, rank))
+    self.assertGreaterEqual(whole / tries, 0.95)
+
+  @parameterized.parameters(
+    ([[1]], "0 and 0 are each better"),
+    ([[0, 1], [1, 0]], "0 and 1 are each better"),
+    ([[0, 1]], "must be a square"),
+    ([[0, np.nan], [0, 0]], "must be bool"),
+  )
+  def test_refusals(self, better, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      significance.rank_ranges(better)
+
+
+class RelativeDecreaseTest(parameterized.TestCase):
+  def test_numbers_draws_and_nothing_to_divide_by(self):
+    got = significance.relative_decrease(
+      [0.3, 0.2, 0, 0.1, 1], [0.6, 0.1, 0, 0, -1]
+    )
+    np.testing.assert_array_equal(got, [0.5, -1, np.nan, np.nan, np.nan])
+    self.assertEqual(significance.relative_decrease(0.5, 0.5), 0)
+    self.assertTrue(np.isnan(significance.relative_decrease(np.nan, 1)))
+
+  def test_printed(self):
+    """Section 5.2's rows: in %, of the model without the method, a decrease > 0.
+
+    The numbers that 41 % and 40 % are made of are not printed; what is printed
+    beside them are pairs whose decrease the text calls an improvement.
+    """
+    path = shared_data.path("data", "published", "hendrycks_rows.csv")
+    with open(path, newline="") as f:
+      rows = [r for r in csv.DictReader(f) if r["table"] == "sec5.2"]
+    of = {(r["network"], r["metric"]): float(r["value"]) for r in rows}
+    alp = "Tiny ImageNet ResNet-50 + ALP"
+    for metric, percent in (("mFP", 41), ("mT5D", 40)):
+      printed = of[alp, f"{metric} relative decrease_%"]
+      self.assertEqual(printed, percent)
+      got = significance.relative_decrease(1 - printed / 100, 1)
+      self.assertAlmostEqual(100 * got, percent, delta=1e-9)
+    clahe = of["ResNet-50 + CLAHE (5 epochs)", "mCE_%"]
+    got = significance.relative_decrease(clahe, of["ResNet-50", "mCE_%"])
+    self.assertAlmostEqual(got, 2.2 / 76.7, delta=1e-9)
+
+
+if __name__ == "__main__":
+  absltest.main()

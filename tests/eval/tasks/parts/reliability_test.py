@@ -1,0 +1,281 @@
+"""Calibration in the table: which rows, of what, and that no others change."""
+
+import dataclasses
+
+import ml_collections
+import numpy as np
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.metrics import calibration
+from robust_tfds.eval.metrics import group_mean
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks import classification
+from robust_tfds.eval.tasks import frames
+from robust_tfds.eval.tasks import sequences
+from robust_tfds.eval.tasks import video
+from robust_tfds.eval.tasks.parts import reliability
+
+_N = 40
+_NAMES = ("ece", "ece_adaptive", "rms_calibration_error", "nll", "brier")
+_OF_SCORES = _NAMES[:3]
+_CELL = Cell("m", "imagenet_c", Condition("fog", 2))
+
+
+def _columns(seed=0, n=_N) -> dict[str, np.ndarray]:
+  rng = np.random.default_rng(seed)
+  ids = np.array([f"e{i:03d}" for i in range(n)])
+  label = rng.integers(0, 8, n).astype(np.int32)
+  top5 = (
+    label[:, None] + rng.permuted(np.tile(np.arange(5), (n, 1)), axis=1)
+  ) % 8
+  score = -np.sort(-rng.dirichlet(np.ones(5), n), axis=1)
+  return {
+    "example_id": ids,
+    "group_id": ids,
+    "frame": np.zeros(n, np.int32),
+    "label": label,
+    "top5": top5.astype(np.int32),
+    "score": score.astype(np.float32),
+    "nll": rng.exponential(size=n).astype(np.float32),
+    "brier": rng.uniform(0, 2, n).astype(np.float32),
+  }
+
+
+def _frames() -> dict[str, np.ndarray]:
+  """Ten sets of four frames; a frame of each was not accepted."""
+  columns = _columns()
+  labels = np.full((_N, 8), -1, np.int32)
+  labels[:, 0] = columns["label"]
+  labels[:, 1] = (columns["label"] + 1) % 8
+  columns["group_id"] = np.array([f"s{i // 4}" for i in range(_N)])
+  return {
+    **columns,
+    "frame": np.array([-1, 0, 1, 2] * 10, np.int32),
+    "labels": labels,
+    "reviewed": np.array([True, True, True, False] * 10),
+    "frame_type": np.array([""] * _N),
+    "fps": np.zeros(_N, np.float32),
+    "linf": np.full(_N, np.nan, np.float32),
+  }
+
+
+def _without(columns, *names):
+  return {k: v for k, v in columns.items() if k not in names}
+
+
+def _task(kind, dataset, family) -> base.Task:
+  data = {}
+  if family is not None:
+    level = "difficulties" if family.noun == "perturbation" else "severities"
+    data = {f"{family.noun}s": "all", level: (1, 2, 3, 4, 5)}
+  return kind(base.Setting(dataset, data=ml_collections.ConfigDict(data)))
+
+
+class RowsTest(parameterized.TestCase):
+  def test_of_a_cell(self):
+    columns = _columns()
+    rows = reliability.rows(_CELL, columns)
+    self.assertEqual([r.metric for r in rows], list(_NAMES))
+    of = {r.metric: r for r in rows}
+    top, right = columns["score"][:, 0], columns["top5"][:, 0]
+    right = right == columns["label"]
+    for name in _OF_SCORES:
+      want = getattr(calibration, name)(top, right)
+      self.assertEqual((of[name].value, of[name].n), (want, _N))
+      self.assertIsNone(of[name].lo)
+    for name in ("nll", "brier"):
+      mean, ends = group_mean.interval(columns[name], columns["group_id"])
+      row = of[name]
+      self.assertEqual((row.value, row.lo, row.hi), (mean, *ends))
+    self.assertEqual({(r.config, r.severity) for r in rows}, {("fog_2", 2)})
+
+  def test_what_the_columns_do_not_hold(self):
+    """Cells of earlier versions, and predictions of other programs."""
+    rows = reliability.rows(_CELL, _without(_columns(), "nll", "brier"))
+    self.assertEqual([r.metric for r in rows], list(_OF_SCORES))
+    self.assertEqual(reliability.rows(_CELL, _without(_columns(), "score")), [])
+    self.assertIsNone(reliability.bins(_without(_columns(), "score")))
+
+  def test_a_class_without_an_output(self):
+    columns = _columns()
+    columns["nll"][[3, 5]] = np.inf
+    *_, nll, brier = reliability.rows(_CELL, columns)
+    self.assertFalse(nll.has_value)
+    self.assertEqual(
+      nll.note,
+      "undefined: the model gives no chance to the true class of 2 examples",
+    )
+    self.assertTrue(brier.has_value)
+    table.dumps([nll, brier])
+
+  def test_lower_ends_are_no_negative_scores(self):
+    columns = _columns(n=3)
+    columns["nll"][:] = [0, 0, 9]
+    *_, nll, _ = reliability.rows(_CELL, columns)
+    self.assertEqual(nll.lo, 0)
+
+  def test_no_interval_where_all_examples_have_one_score(self):
+    columns = _columns()
+    columns["nll"][:], columns["brier"][:] = 0.0, 0.9
+    *_, nll, brier = reliability.rows(_CELL, columns)
+    for row in (nll, brier):
+      self.assertEqual((row.lo, row.hi, row.n), (None, None, _N))
+      self.assertEqual(row.note, "no interval: every draw gives this value")
+
+  def test_clean_sequences_have_one_frame(self):
+    columns = _columns()
+    one = {
+      **columns,
+      "top5": columns["top5"][:, None],
+      "score": columns["score"][:, None],
+    }
+    clean = dataclasses.replace(_CELL, condition=Condition())
+    self.assertEqual(
+      reliability.rows(clean, one), reliability.rows(clean, columns)
+    )
+    many = {
+      **columns,
+      "top5": np.repeat(one["top5"], 3, 1),
+      "score": np.repeat(one["score"], 3, 1),
+    }
+    self.assertEqual(reliability.rows(clean, many), [])
+
+  def test_of_frames(self):
+    columns = _frames()
+    cell = Cell("m", "digits_vid_robust", Condition())
+    rows = _task(frames.Frames, "digits_vid_robust", None).cell_rows(
+      cell, columns
+    )
+    of = {r.metric: r for r in rows}
+    kept = columns["reviewed"]
+    first = columns["top5"][:, :1]
+    right = (first == columns["labels"][:, :2]).any(axis=1)
+    score = columns["score"][:, 0]
+    self.assertEqual(of["ece"].value, calibration.ece(score[kept], right[kept]))
+    anchor = columns["frame"] == 0
+    self.assertEqual(
+      of["ece/anchors"].value, calibration.ece(score[anchor], right[anchor])
+    )
+    self.assertEqual((of["nll"].n, of["nll/anchors"].n), (30, 10))
+    want = group_mean.interval(columns["nll"][kept], columns["group_id"][kept])
+    self.assertEqual((of["nll"].value, of["nll"].lo), (want[0], want[1][0]))
+
+
+class BinsTest(absltest.TestCase):
+  def test_of_a_cell(self):
+    columns = _columns()
+    bins = reliability.bins(columns)
+    self.assertEqual(sum(bins.count), _N)
+    (row, *_) = reliability.rows(_CELL, columns)
+    self.assertEqual(bins.ece, row.value)
+    self.assertLen(bins.edges, 16)
+    self.assertLen(bins.lo, 15)
+
+  def test_examples_of_one_group_are_no_trials_of_their_own(self):
+    bins = reliability.bins(_frames())
+    self.assertEqual(sum(bins.count), 30)
+    self.assertEqual((bins.lo, bins.hi), ((), ()))
+
+
+class SummaryTest(parameterized.TestCase):
+  def _scored(self, left_out=(), undefined=()):
+    task = _task(
+      classification.Classification, "imagenet_c", conditions.PICTURES
+    )
+    cells = []
+    for i, c in enumerate(task.conditions()):
+      columns = _columns(i)
+      if c.config in undefined:
+        columns["nll"][0] = np.inf
+      if c.config not in left_out:
+        cells.append((Cell("m", "imagenet_c", c), columns))
+    return task.score(cells).rows
+
+  def test_means_of_the_cells(self):
+    rows = self._scored()
+    common = conditions.PICTURES.names("common")
+    for name in _NAMES:
+      of_cells = {
+        (r.corruption, r.severity): r.value
+        for r in table.select(rows, metric=name)
+      }
+      self.assertLen(of_cells, 96)
+      means = table.select(rows, metric=f"mean_{name}")
+      self.assertLen(means, 20)
+      for row in means:
+        over = [row.corruption] if row.corruption else common
+        want = np.mean([of_cells[n, s] for n in over for s in range(1, 6)])
+        self.assertAlmostEqual(row.value, want)
+        self.assertEqual(row.n, _N)
+        self.assertEqual(row.lo is None, name in _OF_SCORES)
+        if row.lo is not None:
+          self.assertLess(row.lo, row.value)
+          self.assertLess(row.value, row.hi)
+
+  def test_cells_that_are_missing(self):
+    rows = self._scored(left_out=("fog_3",))
+    for name in _NAMES:
+      (fog,) = table.select(rows, metric=f"mean_{name}", corruption="fog")
+      self.assertEqual(fog.note, "missing: fog 3 (1 of 5)")
+      (mean,) = table.select(rows, metric=f"mean_{name}", corruption="")
+      self.assertEqual(mean.note, "missing: fog 3 (1 of 75)")
+      self.assertFalse(mean.has_value)
+      (snow,) = table.select(rows, metric=f"mean_{name}", corruption="snow")
+      self.assertTrue(snow.has_value)
+
+  def test_cells_that_are_undefined(self):
+    rows = self._scored(undefined=("fog_3",))
+    (fog,) = table.select(rows, metric="mean_nll", corruption="fog")
+    self.assertEqual(fog.note, "undefined in one of the cells")
+    self.assertFalse(fog.has_value)
+    (brier,) = table.select(rows, metric="mean_brier", corruption="fog")
+    self.assertTrue(brier.has_value)
+
+
+class OtherRowsTest(parameterized.TestCase):
+  """Rows that there were before scores were read are the same bytes."""
+
+  @parameterized.parameters(
+    (classification.Classification, "imagenet_c", conditions.PICTURES),
+    (video.Video, "ucf101_p", conditions.VIDEOS),
+    (frames.Frames, "digits_vid_robust", None),
+    (sequences.Sequences, "imagenet_p", None),
+  )
+  def test_only_added(self, kind, dataset, family):
+    if family is None:
+      task = _task(kind, dataset, None)
+      listed = [Condition()]
+    else:
+      task = kind(base.Setting(dataset))
+      listed = family.conditions()
+    cells = []
+    for i, condition in enumerate(listed):
+      columns = _frames() if kind is frames.Frames else _columns(i)
+      if kind is sequences.Sequences:
+        columns["top5"] = columns["top5"][:, None]
+        columns["score"] = columns["score"][:, None]
+      cells.append((Cell("m", dataset, condition), columns))
+    of = table.dumps(task.score(cells).rows)
+    before = table.dumps(
+      task.score(
+        (cell, _without(c, "score", "nll", "brier")) for cell, c in cells
+      ).rows
+    )
+    added = tuple(
+      f",{name}"
+      for n in _NAMES
+      for name in (f"{n},", f"{n}/anchors,", f"mean_{n},")
+    )
+    lines = of.splitlines(keepends=True)
+    kept = [x for x in lines if not any(name in x for name in added)]
+    self.assertEqual("".join(kept), before)
+    self.assertGreaterEqual(len(lines) - len(kept), 5 * len(listed))
+
+
+if __name__ == "__main__":
+  absltest.main()
