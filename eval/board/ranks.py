@@ -1,0 +1,60 @@
+"""Ranks, and the ranks that the data leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robust_tfds.eval.metrics import replicates
+from robust_tfds.eval.metrics import significance
+from robust_tfds.eval.metrics.replicates import Replicates
+
+LEVEL = 0.05
+
+
+def ranks(values: Sequence[float], higher_is_better: bool) -> list[int]:
+  """Competition ranks from 1; equal values share the better one.
+
+  >>> ranks([0.3, 0.1, 0.1, 0.2], higher_is_better=False)
+  [4, 1, 1, 3]
+  """
+  sign = 1 if higher_is_better else -1
+  return [1 + sum(sign * b > sign * a for b in values) for a in values]
+
+
+def ranges(
+  numbers: Sequence[Replicates], higher_is_better: bool
+) -> list[tuple[int, int]]:
+  """Best and worst rank of each that its pairwise differences leave open.
+
+  One model is better than another where their paired difference leaves chance at
+  5 % over all pairs (Holm). p is the jackknife's: the draws of a bootstrap, a few
+  thousand, cannot show the small p that many pairs need.
+
+  Args:
+    numbers: of models over the same examples, each of shape `[]`.
+    higher_is_better: whether more is better.
+  """
+  replicates.check_same(numbers)
+  count = len(numbers)
+  first, second = np.triu_indices(count, 1)
+  values = np.array([float(n.value) for n in numbers])
+  left_out = np.stack([n.jackknife for n in numbers])
+  difference = values[first] - values[second]
+  p = significance.jackknife_p(
+    Replicates(
+      difference,
+      None,
+      left_out[first] - left_out[second],
+      min(n.groups for n in numbers),
+    )
+  )
+  # Undefined without some block, as a ratio to 0 is: such a pair stays open.
+  p = np.where(np.isnan(p), 1.0, p)
+  sure = significance.holm(np.atleast_1d(p)) <= LEVEL
+  first_better = (difference > 0) == higher_is_better
+  better = np.zeros((count, count), bool)
+  better[first[sure & first_better], second[sure & first_better]] = True
+  better[second[sure & ~first_better], first[sure & ~first_better]] = True
+  return significance.rank_ranges(better)

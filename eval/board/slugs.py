@@ -1,0 +1,33 @@
+"""Short names for addresses and files: letters, digits and `-`, each once."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_LONGEST = 60
+
+
+class Slugs:
+  """Gives every text a name of its own, also without regard to case."""
+
+  def __init__(self) -> None:
+    """Has given none."""
+    self._taken: set[str] = set()
+
+  def of(self, text: str) -> str:
+    """A name that was not given before.
+
+    >>> slugs = Slugs()
+    >>> slugs.of("ResNet-50 (a/b)"), slugs.of("resnet 50: a b"), slugs.of("<>")
+    ('resnet-50-a-b', 'resnet-50-a-b-2', 'x')
+    """
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore")
+    slug = re.sub(r"[^a-z0-9]+", "-", plain.decode().lower()).strip("-")
+    slug = slug[:_LONGEST].strip("-") or "x"
+    name, number = slug, 1
+    while name in self._taken:
+      number += 1
+      name = f"{slug}-{number}"
+    self._taken.add(name)
+    return name

@@ -1,0 +1,15 @@
+"""Two models beside each other: what `eval.compare` reads, tests and writes.
+
+runs.py       the two RUNs on disk
+sides.py      one model of a run, its cells and facts
+pairing.py    which models, which conditions; what cannot be compared, and why
+baseline.py   what normalises both
+numbers.py    cells -> numbers with their draws, for both sides at once
+cell_tests.py a test of every cell, Holm's adjustment over them
+over_cells.py differences of the numbers over cells
+calibration.py, left_out_scores.py  differences of ECE, NLL and Brier score
+compare.py    all of it for one pair of models
+lines.py      the result as plain data
+tables.py     the result as text, CSV and Markdown
+figure.py     the result as a figure
+"""

@@ -1,0 +1,155 @@
+"""Sets runs side by side: tables, a static site, submissions.
+
+  python -m eval.leaderboard RUN RUN ... --out=DIR --site=DIR
+  python -m eval.leaderboard --export=RUN --out=DIR [--trained_on=LABEL=WORDS]
+  python -m eval.leaderboard --check=DIR [--rerun=3]
+
+A RUN is a workdir of eval.main or eval.score, or a submission; shards of one run
+are given one after the other. --out gets CSVs, --site pages that open from a disk;
+either may be absent. Models are ranked together only where all facts of their data
+agree, otherwise there are several boards, headed by what differs. Everything is
+computed from the predictions: no accelerator, data, weights or network is needed.
+
+--export writes a submission, --check verifies one (docs/SUBMITTING.md): exit status
+0, else not 0 with the file and the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from robust_tfds import command
+from robust_tfds import errors
+from robust_tfds import paths
+
+
+def define_flags() -> None:
+  """The command's flags."""
+  flags.DEFINE_string("out", None, "Folder of the CSVs, or of the submission.")
+  flags.DEFINE_string("site", None, "Folder of the pages.")
+  flags.DEFINE_enum(
+    "reference",
+    "",
+    ["", "testbed", "printed", "runs"],
+    "Whose line effective robustness is above; default: the first that is known.",
+  )
+  flags.DEFINE_multi_string(
+    "export", None, "A RUN to make a submission of; of shards each."
+  )
+  flags.DEFINE_multi_string(
+    "trained_on",
+    [],
+    "LABEL=WORDS: what a model of the exported run was trained on, where the run"
+    " does not know it.",
+  )
+  flags.DEFINE_multi_string(
+    "corruptions_seen",
+    [],
+    "LABEL=NAMES: conditions that it was trained on, with commas, or none.",
+  )
+  flags.DEFINE_string("check", None, "A submission to verify.")
+  flags.DEFINE_integer(
+    "rerun",
+    0,
+    "How many cells of the submission to compute again; needs weights and data.",
+    lower_bound=0,
+  )
+
+
+def main(argv: Sequence[str]) -> None:
+  """Does what the flags say, and prints what came out."""
+  settings, runs = flags.FLAGS, list(argv[1:])
+  _check(settings, runs)
+  if settings.check:
+    from robust_tfds.eval import submissions
+
+    print(
+      submissions.check(paths.of(settings.check, "--check"), settings.rerun)
+    )
+    return
+  if settings.export:
+    from robust_tfds.eval import submissions
+
+    print(
+      submissions.export(
+        [paths.of(run, "--export") for run in settings.export],
+        paths.of(settings.out, "--out"),
+        _by_label(settings.trained_on, "trained_on"),
+        {
+          label: names.split(",")
+          for label, names in _by_label(
+            settings.corruptions_seen, "corruptions_seen"
+          ).items()
+        },
+      )
+    )
+    return
+  _boards(settings, runs)
+
+
+def _by_label(stated: Sequence[str], flag: str) -> dict[str, str]:
+  """What a flag says of models: label -> words.
+
+  Raises:
+    UserError: not LABEL=WORDS, or a label twice.
+  """
+  out: dict[str, str] = {}
+  for text in stated:
+    label, equals, words = text.partition("=")
+    if not (label and equals and words.strip()):
+      raise errors.UserError(f"--{flag}={text}: expected LABEL=WORDS.")
+    if label in out:
+      raise errors.UserError(f"--{flag}: {label} is named twice.")
+    out[label] = words.strip()
+  return out
+
+
+def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
+  """Refuses flags that do not go together.
+
+  Raises:
+    UserError: says which.
+  """
+  modes = [n for n in ("export", "check") if settings[n].value]
+  if len(modes) + bool(runs) != 1:
+    raise errors.UserError(
+      "eval.leaderboard does one thing at a time: RUNs to set side by side,"
+      " --export=RUN --out=DIR, or --check=DIR. Got"
+      f" {', '.join([*(f'--{m}' for m in modes), *runs]) or 'none of them'}."
+    )
+  if settings.rerun and not settings.check:
+    raise errors.UserError("--rerun is of --check=DIR: name the submission.")
+  if settings.export and not settings.out:
+    raise errors.UserError("--export=RUN needs --out=DIR, the submission.")
+  for name in ("trained_on", "corruptions_seen"):
+    if settings[name].value and not settings.export:
+      raise errors.UserError(f"--{name} is of --export=RUN: name the run.")
+  if settings.site and modes:
+    raise errors.UserError(f"--site is of RUNs, not of --{modes[0]}.")
+
+
+def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:
+  from robust_tfds.eval.board import build
+  from robust_tfds.eval.board import runs as runs_lib
+  from robust_tfds.eval.board import scores
+  from robust_tfds.eval.board import tables
+  from robust_tfds.eval.site import pages
+
+  out = paths.of(settings.out, "--out") if settings.out else None
+  site = paths.of(settings.site, "--site") if settings.site else None
+  listed = runs_lib.read(runs)
+  runs_lib.check_outside(listed, out=out, site=site)
+  scored = scores.of_runs(listed)
+  boards = build.boards(scored, settings.reference)
+  for board in boards:
+    print(tables.summary(board))
+  if out:
+    print(f"{len(tables.write(boards, out))} CSVs in {out}")
+  if site:
+    print(f"{len(pages.write(boards, site))} files in {site}: index.html")
+
+
+if __name__ == "__main__":
+  command.run(main, define_flags)

@@ -1,0 +1,98 @@
+"""A board's CSV files: headlines, numbers by corruption, numbers by condition.
+
+Rates are fractions with five significant digits; the interval of a metric stands
+beside it. Text that a spreadsheet would run is marked (`eval/results/formulas.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from robust_tfds.eval.board import tables
+from robust_tfds.eval.board.board import Entry
+from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.site import number_text
+from robust_tfds.eval.site.view import View
+
+Line = Sequence[object]
+_ENTRY = ("label", "run", "seed", "state")
+
+
+def headlines(view: View) -> str:
+  """A line an entry, as on the board's page."""
+  names = [m.name for m in (*view.headlines, *view.others)]
+  head = ["rank", "best_rank", "worst_rank", *_ENTRY, "remark", "source"]
+  lines = (
+    [
+      entry.rank,
+      *(entry.rank_range or (None, None)),
+      *_entry(entry),
+      entry.remark,
+      entry.source,
+      *(x for name in names for x in _whole(entry.number(name))),
+    ]
+    for entry in view.board.entries
+  )
+  return tables.text(
+    [*head, *_names(names, ("", "_lo", "_hi", "_n", "_note"))], lines
+  )
+
+
+def corruptions(view: View) -> str:
+  """A line an entry, corruption and difficulty."""
+  names = list(
+    dict.fromkeys(k[0] for e in view.board.entries for k in e.numbers if k[1])
+  )
+
+  def lines() -> Iterator[Line]:
+    for entry in view.board.entries:
+      places = dict.fromkeys(k[1:] for k in entry.numbers if k[1])
+      for corruption, level in places:
+        numbers = [entry.numbers.get((n, corruption, level)) for n in names]
+        parts = [x for n in numbers for x in _whole(n)[:3]]
+        yield [entry.label, corruption, level, *parts]
+
+  head = ["label", view.board.facts.noun, view.board.family.level_noun]
+  return tables.text([*head, *_names(names, ("", "_lo", "_hi"))], lines())
+
+
+def cells(view: View) -> str:
+  """A line an entry and condition: the main metric, of which heat maps are."""
+  name = view.main_cell
+
+  def lines() -> Iterator[Line]:
+    for entry in view.board.entries:
+      for condition in view.conditions:
+        number = entry.cells.get(condition, {}).get(name)
+        if number:
+          yield [entry.label, condition.config, *_whole(number)[:4]]
+
+  ends = ("", "_lo", "_hi", "_n")
+  return tables.text(["label", "condition", *_names([name], ends)], lines())
+
+
+def _entry(entry: Entry) -> Line:
+  return entry.label, entry.run, entry.seed, entry.state
+
+
+def _names(metrics: Iterable[str], ends: Iterable[str]) -> list[str]:
+  listed = list(ends)
+  return [f"{metric}{end}" for metric in metrics for end in listed]
+
+
+def _whole(number: Number | None) -> Line:
+  """Value, ends, n, note."""
+  if number is None:
+    return None, None, None, None, None
+  lo, hi = number_text.ends(number) or (None, None)
+  return _value(number), _rounded(lo), _rounded(hi), number.n, number.note
+
+
+def _value(number: Number | None) -> float | None:
+  return _rounded(number_text.value_of(number))
+
+
+def _rounded(value: float | None) -> float | None:
+  return None if value is None else float(f"{value:.5g}")

@@ -1,0 +1,110 @@
+"""Facts in words: names of facts and their values, as pages show them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from robust_tfds.eval.site.markup import Html
+from robust_tfds.eval.site.markup import join
+from robust_tfds.eval.site.markup import tag
+
+_NAMES = {
+  "adapter": "runs as",
+  "classes": "classes, sha256",
+  "content": "files, sha256",
+  "px": "pixels",
+  "pixels": "version of the pixels",
+  "metric": "version of the metrics",
+  "random": "answers at random",
+  "source": "made",
+  "weights": "weights, sha256",
+  "own_code": "own code, sha256",
+  "without_output": "classes without output",
+  "config": "set",
+}
+# What a value means that says little by itself.
+_VALUES = {
+  ("source", "fly"): "in the run, on the fly",
+  ("source", "prepared"): "beforehand, a prepared set",
+  ("source", "elsewhere"): "elsewhere, by another program",
+  ("subset", ""): "all examples",
+  ("geometry", ""): "the set's own",
+}
+_HASH = re.compile(r"[0-9a-f]{64}")
+_SHOWN = 12  # digits of a hash
+_ONE_SIDE = 2  # sides of a square
+
+
+def name(fact: str) -> str:
+  """A fact's name in words.
+
+  >>> name("trained_on"), name("px")
+  ('trained on', 'pixels')
+  """
+  return _NAMES.get(fact, fact.replace("_", " "))
+
+
+def value(fact: str, known: Any) -> str:
+  """A fact's value in words; of an unknown one `unknown`.
+
+  >>> value("px", [224, 224]), value("limit", None), value("codec", "")
+  ('224 x 224', 'unknown', 'none')
+  """
+  if known is None:
+    return "unknown"
+  if isinstance(known, str) and (fact, known) in _VALUES:
+    return _VALUES[fact, known]
+  if fact == "px" and known == []:
+    return "each picture's own"
+  if fact == "px" and isinstance(known, Sequence) and len(known) == _ONE_SIDE:
+    return f"{known[0]} x {known[1]}"
+  return _plain(known)
+
+
+def short(fact: str, known: Any) -> str:
+  """The same, a hash by its beginning.
+
+  >>> short("ids", "ab" * 32), short("codec", "raw")
+  ('abababababab...', 'raw')
+  """
+  text = value(fact, known)
+  return f"{text[:_SHOWN]}..." if _HASH.fullmatch(text) else text
+
+
+def definition_list(facts: Mapping[str, Any]) -> Html:
+  """Known facts as a list of names and values."""
+  return tag(
+    "dl",
+    *(
+      tag("div", tag("dt", name(k)), tag("dd", tag("bdi", value(k, v))))
+      for k, v in facts.items()
+      if v is not None
+    ),
+    class_="facts",
+  )
+
+
+def unknown(facts: Mapping[str, Any]) -> Html:
+  """A sentence about those that nobody knows; empty where all are known."""
+  names = [name(k) for k, v in facts.items() if v is None]
+  if not names:
+    return Html()
+  return tag("p", tag("b", "Unknown: "), join(names, ", "), ".", class_="note")
+
+
+def _plain(known: Any) -> str:
+  if isinstance(known, bool):
+    return "yes" if known else "no"
+  if isinstance(known, Mapping):
+    parts = (
+      f"{str(k).replace('_', ' ')} {_plain(v)}" for k, v in known.items()
+    )
+    return "; ".join(parts) or "none"
+  if isinstance(known, list | tuple):
+    return ", ".join(_plain(v) for v in known) or "none"
+  if isinstance(known, int):
+    return f"{known:,}"
+  return str(known) or "none"

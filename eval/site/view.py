@@ -1,0 +1,136 @@
+"""What a board has to show: which metrics, corruptions and conditions, in order."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import statistics
+from collections.abc import Iterable
+from collections.abc import Mapping
+
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.board.board import Board
+from robust_tfds.eval.board.board import Entry
+from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.results.facts import Metric
+from robust_tfds.eval.site import definitions
+from robust_tfds.eval.site import number_text
+
+_FEWEST = 3  # entries that have a median worth drawing
+# Difficulties of numbers that boards show; the harder ones stand on models' pages.
+_FIRST = (None, 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+  """A board as pages show it.
+
+  Attributes:
+    board: the plain data.
+  """
+
+  board: Board
+
+  def shown(self, metric: str) -> Metric:
+    """How a metric is shown."""
+    return definitions.shown(self.board.facts, metric)
+
+  @functools.cached_property
+  def headlines(self) -> list[Metric]:
+    """Numbers of the whole benchmark: the one that ranks first."""
+    ranked_by = self.board.ranked_by
+    return sorted(self.board.headlines, key=lambda m: m.name != ranked_by)
+
+  @functools.cached_property
+  def main(self) -> Metric | None:
+    """The number that ranks, else the first of the benchmark."""
+    return self.headlines[0] if self.headlines else None
+
+  @functools.cached_property
+  def others(self) -> list[Metric]:
+    """Numbers of the whole benchmark that are no headlines."""
+    stated = {m.name for m in self.headlines}
+    present = dict.fromkeys(k[0] for k in self._keys if not k[1])
+    return [self.shown(name) for name in present if name not in stated]
+
+  @functools.cached_property
+  def details(self) -> list[Metric]:
+    """Numbers of one corruption, those of the task first."""
+    present = dict.fromkeys(k[0] for k in self._keys if k[1])
+    stated = [m.name for m in self.board.facts.details if m.name in present]
+    return [self.shown(name) for name in dict.fromkeys((*stated, *present))]
+
+  @functools.cached_property
+  def board_details(self) -> list[Metric]:
+    """Those that boards show; the others stand on models' pages."""
+    stated = {m.name for m in self.board.facts.details}
+    first = {k[0] for k in self._keys if k[1] and k[2] in _FIRST}
+    return [m for m in self.details if m.name in stated & first]
+
+  @functools.cached_property
+  def corruptions(self) -> list[str]:
+    """Names that any number is of, in the papers' order."""
+    named = {k[1] for k in self._keys} | {c.name for c in self.conditions}
+    return [n for n in self.board.family.names() if n in named]
+
+  @functools.cached_property
+  def conditions(self) -> list[Condition]:
+    """Conditions that any entry has a cell of, clean first."""
+    present = {c for e in self.board.entries for c in e.cells}
+    return [c for c in self.board.conditions if c in present]
+
+  @functools.cached_property
+  def main_cell(self) -> str:
+    """The main metric of cells: of corrupted ones where there are any."""
+    cells = [item for e in self.board.entries for item in e.cells.items()]
+    cells.sort(key=lambda item: item[0].clean)
+    return next((m for _, numbers in cells for m in numbers), "")
+
+  @functools.cached_property
+  def cell_metrics(self) -> list[Metric]:
+    """Metrics of the cells, the main one first."""
+    names = dict.fromkeys(
+      [self.main_cell]
+      + [m for e in self.board.entries for c in e.cells.values() for m in c]
+    )
+    return [self.shown(name) for name in names if name]
+
+  @functools.cached_property
+  def medians(self) -> Mapping[Condition, float]:
+    """The main metric's median over entries, where there are enough."""
+    values: dict[Condition, list[float]] = {}
+    for entry in self.board.entries:
+      for condition, numbers in entry.cells.items():
+        number = numbers.get(self.main_cell)
+        if number and number_text.has_value(number):
+          values.setdefault(condition, []).append(number.value or 0.0)
+    return {
+      c: statistics.median(v) for c, v in values.items() if len(v) >= _FEWEST
+    }
+
+  @functools.cached_property
+  def _keys(self) -> Mapping[tuple[str, str, int | None], None]:
+    return dict.fromkeys(k for e in self.board.entries for k in e.numbers)
+
+
+def cell(entry: Entry, condition: Condition, metric: str) -> Number | None:
+  """A cell's number."""
+  return entry.cells.get(condition, {}).get(metric)
+
+
+def examples(numbers: Iterable[Number | None]) -> str:
+  """How many examples are behind numbers, in words; empty where nobody says."""
+  counts = {n.n for n in numbers if n is not None and n.n is not None}
+  if not counts:
+    return ""
+  least, most = min(counts), max(counts)
+  return f"n = {most:,}" if least == most else f"n from {least:,} to {most:,}"
+
+
+def notes(numbers: Mapping[str, Number | None]) -> dict[str, list[str]]:
+  """Note -> the names of the numbers that have it."""
+  out: dict[str, list[str]] = {}
+  for name, number in numbers.items():
+    if number is not None and number.note:
+      out.setdefault(number.note, []).append(name)
+  return out

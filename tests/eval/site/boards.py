@@ -1,0 +1,368 @@
+"""Boards made up for tests: sizes, tasks and names of every kind."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.board import board as board_lib
+from robust_tfds.eval.board.board import Board
+from robust_tfds.eval.board.board import Entry
+from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.metrics.calibration import Bins
+from robust_tfds.eval.tasks.classification import Classification
+from robust_tfds.eval.tasks.detection import Detection
+from robust_tfds.eval.tasks.frames import Frames
+from robust_tfds.eval.tasks.sequences import Sequences
+from robust_tfds.eval.tasks.video import Video
+
+ODD_NAMES = (
+  "<script>alert(1)</script>",
+  "\"quotes\" & 'more' > <",
+  '=HYPERLINK("http://example.org")',
+  "+1-2@x",
+  "Größe 模型 🦜",
+  "نموذج עברית",
+  "\u202ereversed",
+  "ResNet50",
+  "resnet50",
+  "con",
+  "a/b\\c:d*e?",
+  "long-" + "x" * 150,
+  "]]></style><!--",
+  "javascript:alert(1)",
+  "a name with   spaces",
+)
+_DATA = {
+  "dataset": "imagenet_c",
+  "version": "2.0.0",
+  "split": "test",
+  "subset": "",
+  "examples": 50_000,
+  "source": "fly",
+  "codec": "jpeg85",
+  "edition": "imagenet",
+  "geometry": "resize256_crop224",
+  "px": [224, 224],
+  "metric": 3,
+  "pixels": 5,
+  "ids": "5d41402abc4b2a76b9719d911017c592",
+}
+_BY = {
+  "name": "resnet50",
+  "weights": "9a0364b9e99bb480dd25e1f0284c8555",
+  "dtype": "bfloat16",
+  "preprocessing": {"mean": [0.485, 0.456, 0.406], "input_px": 224},
+  "adapter": "jax",
+  "code": "4.1.0",
+  "random": False,
+  "trained_on": "ImageNet-1k, training split",
+  "corruptions_seen": [],
+  "classes": None,
+}
+
+
+def number(value, n=None, half=0.006, note=""):
+  """A number with an interval around it."""
+  return Number(float(value), float(value) - half, float(value) + half, n, note)
+
+
+def classification(
+  models=6,
+  *,
+  names=None,
+  key="imagenet-c-jpeg85",
+  title="ImageNet-C, JPEG 85",
+  differs=None,
+  conditions_of=None,
+  printed=0,
+) -> Board:
+  """A board of `models` runs, of which some are partial, and printed rows."""
+  listed = conditions_of or conditions.PICTURES.conditions()
+  labels = list(names or (f"model-{i:03d}" for i in range(models)))
+  entries = [
+    _classified(f"{key}-{i}", label, i, listed)
+    for i, label in enumerate(labels)
+  ]
+  entries = _ranked(entries, "mce")
+  entries += [
+    _printed(f"{key}-printed-{i}", f"Printed {i}", i) for i in range(printed)
+  ]
+  return Board(
+    key=key,
+    title=title,
+    facts=Classification.facts,
+    family=conditions.PICTURES,
+    dataset="imagenet_c",
+    data=_DATA,
+    differs=differs or {},
+    baseline="AlexNet (Hendrycks & Dietterich 2019, appendix D)",
+    ranked_by="mce",
+    conditions=listed,
+    entries=entries,
+    notes=("CE and mCE divide by a published baseline, a constant.",),
+  )
+
+
+def awkward() -> Board:
+  """Names that a page must not take for anything but names; every state."""
+  board = classification(names=ODD_NAMES, key="Odd", title=ODD_NAMES[0])
+  entries = list(board.entries)
+  missing = "missing: fog 3, fog 4 (2 of 75)"
+  entries[-1] = dataclasses.replace(
+    entries[-1],
+    state=board_lib.PARTIAL,
+    remark=missing,
+    rank=None,
+    rank_range=None,
+    numbers={
+      k: Number(None, note=missing) if k[0] in ("mce", "ce") else v
+      for k, v in entries[-1].numbers.items()
+    },
+    cells=dict(itertools.islice(entries[-1].cells.items(), 10)),
+    reliability={},
+  )
+  entries[-2] = dataclasses.replace(
+    entries[-2],
+    state=board_lib.SEEN,
+    remark="trained on gaussian_noise, <b>fog</b>",
+    rank=None,
+    rank_range=None,
+  )
+  entries.append(_printed("Odd-printed", "=PRINTED()", 0))
+  return dataclasses.replace(board, entries=entries)
+
+
+def several() -> list[Board]:
+  """One board of every kind."""
+  lossless = {"codec": "raw", "source": "prepared"}
+  return [
+    classification(12, differs={"codec": "jpeg85", "source": "fly"}, printed=2),
+    classification(
+      1,
+      key="imagenet-c-raw",
+      title="ImageNet-C, raw pixels",
+      differs=lossless,
+    ),
+    awkward(),
+    sequences(),
+    detection(),
+    video(),
+    frames(),
+  ]
+
+
+def sequences() -> Board:
+  """Perturbations with difficulties in the numbers."""
+  family = conditions.SEQUENCES
+  entries = []
+  for i in range(3):
+    draw = np.random.default_rng(i)
+    numbers = {
+      ("clean_error", "", None): number(0.25 + i / 50, 5000),
+      ("mean_flip_probability", "", 1): number(0.05 + i / 100, 5000),
+      ("mfr", "", 1): number(0.6 + i / 10),
+      ("mt5d", "", 1): number(0.8 + i / 10),
+    }
+    cells = {}
+    for condition in family.conditions():
+      if condition.clean:
+        cells[condition] = {"error": number(0.25 + i / 50, 5000)}
+        continue
+      flips = number(draw.uniform(0.02, 0.3), 5000)
+      cells[condition] = {
+        "flip_probability": flips,
+        "unnormalised_t5d": number(draw.uniform(1, 5), 5000, 0.1),
+      }
+      numbers["flip_probability", condition.name, condition.level] = flips
+      numbers["fr", condition.name, 1] = number(draw.uniform(0.4, 1.2))
+    entries.append(_entry(f"p-{i}", f"model-{i}", i, numbers, cells))
+  return _board(
+    "imagenet-p", "imagenet_p", Sequences.facts, family, "mfr", entries
+  )
+
+
+def detection() -> Board:
+  """Boxes and masks, higher is better."""
+  family = conditions.PICTURES
+  entries = []
+  for i in range(4):
+    cells = {
+      c: {
+        f"{kind}/{name}": Number(max(0.38 - 0.05 * c.level - i / 50, 0.01))
+        for kind in ("bbox", "segm")
+        for name in ("AP", "AP50", "AP75", "APs", "APm", "APl")
+      }
+      for c in family.conditions()
+    }
+    numbers = {
+      ("p", "", None): number(0.38 - i / 50),
+      ("mpc", "", None): number(0.2 - i / 50),
+      ("rpc", "", None): number(0.55 - i / 50),
+    }
+    numbers |= {
+      ("mean_ap", n, None): number(0.25 - i / 50) for n in family.names()
+    }
+    entries.append(_entry(f"d-{i}", f"detector-{i}", 0, numbers, cells))
+  return _board("coco-c", "coco_c", Detection.facts, family, "mpc", entries)
+
+
+def video() -> Board:
+  """Numbers of groups; higher is better."""
+  family = conditions.VIDEOS
+  entries = []
+  for i in range(3):
+    numbers = {
+      ("clean_accuracy", "", None): number(0.7 - i / 30, 3783),
+      ("gamma_a", "", None): number(0.85 - i / 30),
+      ("gamma_r", "", None): number(0.8 - i / 30),
+    }
+    numbers |= {
+      (f"gamma_r/{g}", "", None): number(0.8 - i / 30) for g in family.groups
+    }
+    cells = {
+      c: {"accuracy": number(max(0.7 - 0.08 * c.level - i / 30, 0.02), 3783)}
+      for c in family.conditions()
+    }
+    entries.append(_entry(f"v-{i}", f"video-{i}", i, numbers, cells))
+  return _board("ucf101-p", "ucf101_p", Video.facts, family, "gamma_r", entries)
+
+
+def frames() -> Board:
+  """One condition with many numbers."""
+  entries = []
+  for i in range(2):
+    cell = {"acc_orig": number(0.68, 1109), "acc_pmk": number(0.52, 1109)}
+    cell |= {
+      f"acc_pmk/k={k}": number(0.68 - 0.015 * k, 1109, 0.02) for k in range(11)
+    }
+    cell |= {
+      f"error/offset={k}": number(0.3 + abs(k) / 90, 1000, 0.02)
+      for k in range(-10, 11)
+    }
+    cell |= {f"acc_orig/class={k}": number(0.5, 40, 0.1) for k in range(30)}
+    numbers = {
+      ("acc_orig", "", None): number(0.68 - i / 50, 1109),
+      ("acc_pmk", "", None): number(0.52 - i / 50, 1109),
+      ("drop", "", None): number(0.16, 1109),
+    }
+    entries.append(
+      _entry(f"f-{i}", f"frames-{i}", 0, numbers, {Condition(): cell})
+    )
+  return _board(
+    "imagenet-vid-robust",
+    "imagenet_vid_robust",
+    Frames.facts,
+    conditions.PICTURES,
+    "acc_pmk",
+    entries,
+  )
+
+
+def _board(key, dataset, facts, family, ranked_by, entries) -> Board:
+  return Board(
+    key=key,
+    title=dataset.replace("_", "-"),
+    facts=facts,
+    family=family,
+    dataset=dataset,
+    data={"dataset": dataset, "version": "1.0.0", "split": None},
+    differs={},
+    baseline="",
+    ranked_by=ranked_by,
+    conditions=family.conditions(),
+    entries=_ranked(entries, ranked_by, higher=ranked_by != "mfr"),
+  )
+
+
+def _entry(key, label, seed, numbers, cells, reliability=None) -> Entry:
+  return Entry(
+    key=key,
+    label=label,
+    model=label,
+    run=f"run-{seed}",
+    seed=seed,
+    data=_DATA,
+    by=_BY,
+    numbers=numbers,
+    cells=cells,
+    reliability=reliability or {},
+  )
+
+
+def _classified(key, label, seed, listed) -> Entry:
+  draw = np.random.default_rng(seed)
+  names = list(dict.fromkeys(c.name for c in listed if c.name))
+  scale = draw.uniform(0.35, 1.1)
+  cells, diagrams = {}, {}
+  for condition in listed:
+    error = min(
+      scale * (0.3 + 0.11 * condition.level * draw.uniform(0.6, 1.2)), 0.99
+    )
+    cells[condition] = {
+      "error": number(error, 50_000, 0.004),
+      "top5_error": number(error * 0.6, 50_000, 0.004),
+      "ece": number(error / 9, 50_000, 0.002),
+      "ece_adaptive": number(error / 9.1, 50_000, 0.002),
+      "rms_calibration_error": number(error / 7, 50_000, 0.002),
+      "nll": number(4 * error, 50_000, 0.02),
+      "brier": number(1.2 * error, 50_000, 0.01),
+    }
+    diagrams[condition] = bins(1 - error)
+  numbers = {
+    ("clean_error", "", None): cells[listed[0]]["error"],
+    ("mean_corruption_error", "", None): number(0.6 * scale),
+    ("mce", "", None): number(0.8 * scale),
+    ("relative_mce", "", None): number(0.9 * scale),
+    ("extra_mean_corruption_error", "", None): number(0.5 * scale),
+  }
+  for name in names:
+    ratio = scale * draw.uniform(0.6, 1)
+    numbers["mean_error", name, None] = number(0.7 * ratio)
+    numbers["ce", name, None] = number(ratio)
+    numbers["relative_ce", name, None] = number(1.1 * ratio)
+  return _entry(key, label, seed % 3, numbers, cells, diagrams)
+
+
+def bins(accuracy) -> Bins:
+  """A diagram of a model that is too sure, its lowest bins empty."""
+  places = np.arange(15)
+  confidence = (places + 0.5) / 15
+  return Bins(
+    [0 if p < 2 else int(200 * (p + 1)) for p in places],
+    [None if p < 2 else float(c) for p, c in zip(places, confidence)],
+    [
+      None if p < 2 else float(accuracy * c) for p, c in zip(places, confidence)
+    ],
+  )
+
+
+def _printed(key, label, place) -> Entry:
+  names = conditions.PICTURES.names("common")
+  numbers = {
+    ("clean_error", "", None): Number(0.239 + place / 50),
+    ("mce", "", None): Number(0.767 + place / 50),
+  }
+  numbers |= {("ce", n, None): Number(0.8 + place / 50) for n in names}
+  return Entry(
+    key=key,
+    label=label,
+    model=label,
+    numbers=numbers,
+    state=board_lib.PRINTED,
+    remark="Its protocol is another one: PNG.",
+    source="Hendrycks & Dietterich 2019 (arXiv 1903.12261), Table 1",
+  )
+
+
+def _ranked(entries, metric, higher=False) -> list[Entry]:
+  ordered = sorted(
+    entries, key=lambda e: e.number(metric).value, reverse=higher
+  )
+  last = len(entries)
+  return [
+    dataclasses.replace(e, rank=i, rank_range=(max(i - 1, 1), min(i + 1, last)))
+    for i, e in enumerate(ordered, 1)
+  ]

@@ -1,0 +1,66 @@
+"""The first page: every board, every model, what differs."""
+
+import dataclasses
+
+from absl.testing import absltest
+
+from robust_tfds.eval.site import index_page
+from robust_tfds.eval.site import layout as layout_lib
+from robust_tfds.eval.site import view as view_lib
+from tests.eval.site import boards
+from tests.eval.site import html_check
+
+
+def _page(listed) -> html_check.Page:
+  layout = layout_lib.Layout.of(listed)
+  views = [view_lib.View(board) for board in listed]
+  return html_check.Page(index_page.of(views, layout).html())
+
+
+class IndexPageTest(absltest.TestCase):
+  def test_every_board_and_model_is_linked(self):
+    listed = boards.several()
+    layout = layout_lib.Layout.of(listed)
+    page = _page(listed)
+    self.assertEmpty(page.faults)
+    for board in listed:
+      self.assertIn(layout.board(board), page.links)
+      for entry in board.entries:
+        self.assertIn(layout.model(entry), page.links)
+
+  def test_boards_of_a_data_set_are_headed_by_what_differs(self):
+    listed = boards.several()[:2]
+    text = _page(listed).text
+    self.assertIn("2 boards: these runs are not of the same data", text)
+    self.assertIn("BoardCodecMadeEntriesFirst", text)
+    self.assertIn("rawbeforehand, a prepared set", text)
+
+  def test_tasks_have_parts_of_their_own(self):
+    page = _page(boards.several())
+    self.assertEqual([n for n, _ in page.elements].count("h2"), 6)
+
+  def test_counts(self):
+    text = _page([boards.classification(1, printed=2)]).text
+    self.assertIn("1 board, 1 model of our runs, 2 printed rows.", text)
+
+  def test_rows_say_task_and_corruptions(self):
+    page = _page([boards.detection()])
+    rows = [a for n, a in page.elements if n == "tr" and "data-t" in a]
+    self.assertEqual(rows[0]["data-t"], "detection")
+    self.assertIn("fog", rows[0]["data-c"].split())
+    self.assertIn("group:noise", rows[0]["data-c"].split())
+
+  def test_nothing_ranked(self):
+    board = boards.classification(1)
+    entry = dataclasses.replace(board.entries[0], rank=None)
+    text = _page([dataclasses.replace(board, entries=[entry])]).text
+    self.assertIn("nothing is ranked", text)
+
+  def test_no_boards(self):
+    page = _page([])
+    self.assertEmpty(page.faults)
+    self.assertIn("0 boards", page.text)
+
+
+if __name__ == "__main__":
+  absltest.main()

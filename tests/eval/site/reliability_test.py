@@ -1,0 +1,59 @@
+"""Reliability diagrams: pools add up, bars are where accuracies are."""
+
+from absl.testing import absltest
+
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.metrics.calibration import Bins
+from robust_tfds.eval.site import reliability
+from tests.eval.site import html_check
+
+_ONE = Bins([10, 0, 30], [0.2, None, 0.9], [0.1, None, 0.5])
+_OTHER = Bins([30, 5, 10], [0.3, 0.5, 0.8], [0.3, 0.4, 0.9])
+
+
+class ReliabilityTest(absltest.TestCase):
+  def test_a_pool_counts_every_example_once(self):
+    pool = reliability.Pool.of([_ONE, _OTHER])
+    self.assertEqual(
+      [(i, n) for i, n, _, _ in pool.bins], [(0, 40), (1, 5), (2, 40)]
+    )
+    self.assertAlmostEqual(pool.bins[0][2], (10 * 0.2 + 30 * 0.3) / 40)
+    self.assertAlmostEqual(pool.bins[2][3], (30 * 0.5 + 10 * 0.9) / 40)
+    self.assertEqual(pool.total, 85)
+
+  def test_error_of_one_diagram_is_its_own(self):
+    pool = reliability.Pool.of([_ONE])
+    self.assertAlmostEqual(pool.error, _ONE.ece)
+    self.assertAlmostEqual(pool.error, (10 * 0.1 + 30 * 0.4) / 40)
+
+  def test_clean_and_every_level_without_extra_corruptions(self):
+    family = conditions.PICTURES
+    cells = {
+      Condition(): _ONE,
+      Condition("fog", 2): _ONE,
+      Condition("snow", 2): _OTHER,
+      Condition("spatter", 2): _OTHER,
+      Condition("fog", 5): _OTHER,
+    }
+    text = reliability.diagrams(cells, family)
+    page = html_check.Page(text)
+    self.assertEmpty(page.faults)
+    self.assertEqual(text.count("<figure>"), 3)
+    self.assertIn("Severity 2", page.text)
+    self.assertIn("n = 85", page.text)
+
+  def test_bars_have_the_height_of_the_accuracy(self):
+    text = reliability.diagrams({Condition(): _ONE}, conditions.PICTURES)
+    # The side is 136 px: 10 % and 50 % of it in halves of a pixel.
+    self.assertIn("v-27M", text)
+    self.assertIn("v-136", text)
+
+  def test_nothing_known(self):
+    self.assertEqual(reliability.diagrams({}, conditions.PICTURES), "")
+    empty = {Condition(): Bins([0], [None], [None])}
+    self.assertEqual(reliability.diagrams(empty, conditions.PICTURES), "")
+
+
+if __name__ == "__main__":
+  absltest.main()
