@@ -10,11 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds.eval.metrics.calibration import Bins
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.facts import TaskFacts
-
-# A box of a picture: (`hit`, `missed` or `wrong`, (x1, y1, x2, y2) in px, text).
-Overlay = tuple[str, tuple[float, ...], str]
+from robust_tfds.eval.results.overlay import Overlay
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Context:
   Attributes:
     facts: names, order and sense of the task's numbers.
     family: of the task's conditions: their names, groups and levels.
-    dataset: dataset name.
+    dataset: dataset name, and the subset's where there is one: a caption.
     rows: of the table, those that have a value.
     corruptions: names in paper order, those of the run, `common` ones first.
     notes: of the table, those that have a note: of another kind than the name
@@ -41,11 +40,16 @@ class Context:
     networks: printed name -> the paper's (clean error, benchmark's mean) of
       other networks, for figures.
     gallery: title -> (uint8 `[H, W, 3]`, caption) pairs that a task picked.
-    overlays: title -> (uint8 `[H, W, 3]`, boxes) pairs.
+    overlays: condition's config -> (uint8 `[H, W, 3]`, boxes) pairs, the same
+      pictures in each.
+    overlay_note: which boxes are among them, in words.
     confusions: (model, corruption, severity) -> int `[N, 2]`, the true and the
       predicted class of every example; where the task gives them.
+    reliability: (model, corruption, severity) -> the reliability diagram of the
+      cell, where scores are known.
     gflops: model -> published multiply-adds of one input in billions.
     timing: stage -> seconds, or empty.
+    title: over a figure that is a paper's; empty: it has none.
   """
 
   facts: TaskFacts
@@ -75,11 +79,16 @@ class Context:
   overlays: Mapping[str, Sequence[tuple[np.ndarray, Sequence[Overlay]]]] = (
     dataclasses.field(default_factory=dict)
   )
+  overlay_note: str = ""
   confusions: Mapping[tuple[str, str, int], np.ndarray] = dataclasses.field(
+    default_factory=dict
+  )
+  reliability: Mapping[tuple[str, str, int], Bins] = dataclasses.field(
     default_factory=dict
   )
   gflops: Mapping[str, float] = dataclasses.field(default_factory=dict)
   timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
+  title: str = ""
 
   @property
   def task(self) -> str:

@@ -28,12 +28,12 @@ class Distances(base.Report):
       return []
     fig = style.figure(6.5, 4)
     ax = style.axes(fig, 1, 1)[0, 0]
-    _curve(ax, pairs, f"all pairs ({pairs[0][1].n})", "#000000", "--")
+    _curve(ax, pairs, f"all pairs ({pairs[0][1].n})", "#000000", "--", "")
     for i, model in enumerate(context.models):
       mistakes = breakdowns.series(context, model, _METRIC, "mistakes")
       if mistakes:
         label = f"{model}, mistakes ({mistakes[0][1].n})"
-        _curve(ax, mistakes, label, style.colour(i), "-")
+        _curve(ax, mistakes, label, style.colour(i), "-", style.marker(i))
     ax.set_xlabel(
       "l-infinity distance from the anchor (1: black against white)"
     )
@@ -54,13 +54,20 @@ def _all_pairs(context: Context) -> Series:
 
 
 def _curve(
-  ax: style.Axes, series: Series, label: str, colour: str, dashes: str
+  ax: style.Axes,
+  series: Series,
+  label: str,
+  colour: str,
+  dashes: str,
+  marker: str,
 ) -> None:
   ax.plot(
     [float(distance) for distance, _ in series],
     [100 * r.value for _, r in series],
     color=colour,
     linestyle=dashes,
+    marker=marker,
+    markersize=3,
     linewidth=1.2,
     label=label,
   )

@@ -73,7 +73,7 @@ def markdown(rows: Sequence[table.Row]) -> str:
   compared = compare(rows)
   if compared:
     lines += ["\n## Beside the printed numbers\n", _beside(compared)]
-    lines.append(f"\nSource: {papers.load(papers.DETECTION)['source']}.\n")
+    lines.append(f"\nSource: {papers.source(papers.DETECTION)}.\n")
   return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
+from robust_tfds.eval.metrics import corruption_error
 from robust_tfds.eval.reports.context import Context
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.facts import Metric
@@ -195,9 +196,12 @@ def _meaning(context: Context) -> str:
   if not context.baseline or context.baseline.startswith("none"):
     means = context.baseline.removeprefix("none: ") or "plain means only"
     return f"No baseline: {means}."
+  how = "a constant in intervals"
+  if context.baseline.endswith(corruption_error.SAME_RUN):
+    how = "drawn together with the models in intervals"
   sentence = (
     f"{facts.normalised} are normalised by {context.baseline}; 100 is the"
-    " baseline."
+    f" baseline, {how}."
   )
   if context.missing and not context.notes:
     sentence += f" No {facts.mean}: the run lacks {', '.join(context.missing)}."

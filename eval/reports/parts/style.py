@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from typing import Any
@@ -30,6 +31,8 @@ COLOURS = (
   "#999933",
 )
 MARKERS = "os^Dv<>P"
+HATCHES = ("", "//", "..", "xx", "\\\\", "oo", "++", "--")
+_LETTERS_AN_INCH = 20  # of the text below a figure
 _STYLE: dict[Any, Any] = {
   "font.size": 9,
   "axes.titlesize": 9,
@@ -68,9 +71,7 @@ def save(
   """Writes PNG and SVG with the provenance under the figure."""
   from matplotlib.text import Text
 
-  fig.supxlabel(
-    "; ".join(provenance), fontsize=6, color="#666666", x=0.01, ha="left"
-  )
+  foot(fig, provenance)
   png, svg = folder / f"{stem}.png", folder / f"{stem}.svg"
   for text in fig.findobj(Text):  # labels drawn outside `_STYLE`
     text.set_parse_math(False)
@@ -81,6 +82,18 @@ def save(
     _draw(fig, png, dpi=150, metadata={"Software": None})
     _draw(fig, svg, metadata={"Date": None, "Creator": None})
   return [png, svg]
+
+
+def foot(fig: Figure, provenance: Sequence[str]) -> None:
+  """Writes the provenance under the figure; `save` does, too.
+
+  Before it what stands at places of the paper is not where it will be.
+  """
+  words = textwrap.fill(
+    "; ".join(filter(None, provenance)),
+    int(fig.get_figwidth() * _LETTERS_AN_INCH),
+  )
+  fig.supxlabel(words, fontsize=6, color="#666666", x=0.01, ha="left")
 
 
 def _draw(fig: Figure, path: epath.Path, **options: Any) -> None:
@@ -99,6 +112,11 @@ def marker(index: int) -> str:
   return MARKERS[index % len(MARKERS)]
 
 
+def hatch(index: int) -> str:
+  """The hatching of the bars of the model at a position of the table."""
+  return HATCHES[index % len(HATCHES)]
+
+
 def words(name: str) -> str:
   """A name of a table as words."""
   return name.replace("_", " ")
@@ -111,11 +129,24 @@ def bare(ax: Axes) -> None:
   ax.grid(False)
 
 
-def legend_above(fig: Figure, ax: Axes, columns: int = 6) -> None:
-  """The legend of one panel above all of them, at most some entries a line."""
+def legend_above(
+  fig: Figure, ax: Axes, columns: int = 6, title: str = ""
+) -> None:
+  """The legend of one panel above all of them, at most some entries a line.
+
+  A title of the whole figure stands over it.
+  """
   handles, labels = ax.get_legend_handles_labels()
   ncols = min(len(labels), columns)
-  fig.legend(handles, labels, loc="outside upper center", ncols=ncols)
+  fig.legend(
+    handles,
+    labels,
+    loc="outside upper center",
+    ncols=ncols,
+    fontsize=8,
+    title=title or None,
+    title_fontsize=10,
+  )
 
 
 def curve(ax: Axes, rows: Sequence[table.Row], index: int, label: str) -> None:
@@ -199,3 +230,22 @@ def mark_extra(ax: Axes, common: int, extra: int, **line: Any) -> None:
   """
   if common and extra:
     ax.axvline(common - 0.5, **line)
+
+
+def head_groups(ax: Axes, groups: Sequence[str]) -> None:
+  """A line between groups of bars' groups, and each one's name above them."""
+  starts = [
+    i for i in range(len(groups)) if not i or groups[i] != groups[i - 1]
+  ]
+  for start, end in zip(starts, [*starts[1:], len(groups)]):
+    if start:
+      ax.axvline(start - 0.5, color="#999999", linewidth=0.8)
+    ax.text(
+      (start + end - 1) / 2,
+      1.01,
+      groups[start],
+      transform=ax.get_xaxis_transform(),
+      ha="center",
+      fontsize=7,
+      color="#444444",
+    )

@@ -65,8 +65,9 @@ def _bars(
       continue
     x.append(position)
     heights.append(scale * row.value)
-    below.append(scale * max(0.0, row.value - (row.lo or 0.0)))
-    above.append(scale * max(0.0, (row.hi or row.value) - row.value))
+    lo, hi = (row.value if e is None else e for e in (row.lo, row.hi))
+    below.append(scale * max(0.0, row.value - lo))
+    above.append(scale * max(0.0, hi - row.value))
   ax.bar(
     x,
     heights,

@@ -33,7 +33,7 @@ class Curves(base.Report):
     grid[0, 0].set_ylim(0, 102)
     for ax in grid[:, 0]:
       ax.set_ylabel("accuracy (%)")
-    style.legend_above(fig, grid[0, 0])
+    style.legend_above(fig, grid[0, 0], title=context.title)
     return style.save(fig, folder, "action_curves", context.provenance)
 
 

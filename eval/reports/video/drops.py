@@ -38,7 +38,7 @@ class Drops(base.Report):
     for i, model in enumerate(context.models):
       by_name = {n: rows[model, n] for n in names if (model, n) in rows}
       _bars(ax, context, names, by_name, i)
-    _name_groups(ax, [context.group(n) for n in names])
+    style.head_groups(ax, [context.group(n) for n in names])
     ax.axhline(0, color="#444444", linewidth=0.8)
     ticks = [style.words(n) for n in names]
     ax.set_xticks(range(len(names)), ticks, rotation=40, ha="right", fontsize=7)
@@ -73,25 +73,9 @@ def _bars(
     style.bar_width(models),
     yerr=np.maximum(np.abs(ends.T - drops), 0) if rows else None,
     color=style.colour(index),
+    hatch=style.hatch(index),
+    edgecolor="white",
+    linewidth=0.4,
     error_kw={"elinewidth": 0.8, "ecolor": "#444444"},
     label=context.models[index],
   )
-
-
-def _name_groups(ax: style.Axes, groups: Sequence[str]) -> None:
-  """A line between groups, and each one's name above its bars."""
-  starts = [
-    i for i in range(len(groups)) if not i or groups[i] != groups[i - 1]
-  ]
-  for start, end in zip(starts, [*starts[1:], len(groups)]):
-    if start:
-      ax.axvline(start - 0.5, color="#999999", linewidth=0.8)
-    ax.text(
-      (start + end - 1) / 2,
-      1.01,
-      groups[start],
-      transform=ax.get_xaxis_transform(),
-      ha="center",
-      fontsize=7,
-      color="#666666",
-    )

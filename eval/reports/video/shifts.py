@@ -65,6 +65,9 @@ def _bars(
     style.bar_width(models),
     yerr=np.abs(ends.T - heights),
     color=style.colour(index),
+    hatch=style.hatch(index),
+    edgecolor="white",
+    linewidth=0.4,
     error_kw={"elinewidth": 0.8, "ecolor": "#444444"},
     label=context.models[index],
   )

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.reports.context import Context
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.facts import Metric
 from robust_tfds.eval.results.facts import TaskFacts
+from robust_tfds.eval.results.overlay import Overlay
 
 # HTML, Markdown's and LaTeX's characters, and mathematics that is none.
 EVIL = 'a_b&c|<script>alert("x")</script>[y](javascript:z) $\\frac{'
@@ -222,6 +224,15 @@ def _sequence(value: int) -> np.ndarray:
   return np.stack([_picture(value + 5 * t) for t in range(12)])
 
 
+def _reliability(
+  models: Sequence[str], names: Sequence[str]
+) -> dict[tuple[str, str, int], calibration.Bins]:
+  """The same diagram of every cell, with empty bins."""
+  bins = calibration.reliability([0.3, 0.7, 0.7, 0.9], [0, 1, 0, 1])
+  cells = [("", 0), *((n, s) for n in names for s in range(1, 6))]
+  return {(m, n, s): bins for m in models for n, s in cells}
+
+
 def _of_classification(
   models: Sequence[str], names: Sequence[str] = ("fog", "snow", "spatter")
 ) -> dict[str, Any]:
@@ -233,6 +244,7 @@ def _of_classification(
       **{(n, s): _picture(40 * s) for n in names for s in (1, 3, 5)},
     },
     "published": {models[0]: {"mce": 0.95, "source": "a paper"}},
+    "reliability": _reliability(models, names),
     "timing": {
       "rate": 10.0,
       "images": 100.0,
@@ -281,7 +293,12 @@ def _of_detection(
   models: Sequence[str], names: Sequence[str] = ("fog", "spatter")
 ) -> dict[str, Any]:
   box = (1.0, 1.0, 6.0, 6.0)
-  boxes = [("hit", box, "cat"), ("missed", box, "dog"), ("wrong", box, "newt")]
+  mask = np.ones((3, 4), bool)
+  boxes = [
+    Overlay("hit", box, EVIL, mask, (1, 2)),
+    Overlay("missed", box, "dog"),
+    Overlay("wrong", box, "newt"),
+  ]
   return {
     "family": conditions.PICTURES,
     "corruptions": tuple(names),
@@ -290,6 +307,7 @@ def _of_detection(
       "clean": [(_picture(50), boxes)],
       "fog_3": [(_picture(90), boxes), (_picture(95), [])],
     },
+    "overlay_note": f"{models[0]}: detections of a score of at least 0.50",
   }
 
 
@@ -310,6 +328,7 @@ def _of_video(
       for m in models
       for n, s in [("", 0), *((n, 3) for n in names)]
     },
+    "reliability": _reliability(models, names),
     "gflops": {models[0]: 50.0},
   }
 

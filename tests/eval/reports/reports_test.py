@@ -25,7 +25,8 @@ _EVERY_TASK = (
 _FILES = {
   "classification": (
     *("cells.md", "published.md", "throughput.md"),
-    *("gallery.png", "heat_map.png", "severity_curves.svg"),
+    *("gallery.png", "heat_map.png", "reliability.svg"),
+    "severity_curves.svg",
   ),
   "sequences": (
     *("cells.md", "published.md", "strips.png"),
@@ -40,7 +41,7 @@ _FILES = {
   "video": (
     *("action_confusion.png", "action_confusion.md", "action_curves.png"),
     *("action_drops.png", "action_scatter.svg", "action_shifts.md"),
-    *("action_shifts.png", "action_strips.png"),
+    *("action_shifts.png", "action_strips.png", "reliability.png"),
   ),
 }
 
@@ -173,6 +174,7 @@ class PageTest(absltest.TestCase):
         "Extra corruptions (never in mCE)",
         "One example under every corruption",
         "Mean error by model and corruption",
+        "Reliability of the top score",
         "Error against severity",
         "Every cell",
       ],

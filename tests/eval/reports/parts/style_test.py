@@ -30,9 +30,20 @@ class StyleTest(absltest.TestCase):
     png, svg = style.save(figure, folder, "a", ["$\\frac{"])
     self.assertTrue(png.exists() and svg.exists())
 
+  def test_a_long_caption_stays_inside(self):
+    figure = style.figure(4, 2)
+    style.axes(figure, 1, 1)
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    style.save(figure, folder, "a", ["words of a caption"] * 30)
+    (caption,) = [t for t in figure.texts if "caption" in t.get_text()]
+    box, page = caption.get_window_extent(), figure.bbox
+    self.assertLessEqual(box.x1, page.x1)
+    self.assertGreaterEqual(box.y0, page.y0)
+
   def test_colours_begin_again(self):
     self.assertEqual(style.colour(len(style.COLOURS)), style.colour(0))
     self.assertEqual(style.marker(len(style.MARKERS)), style.marker(0))
+    self.assertEqual(style.hatch(len(style.HATCHES)), style.hatch(0))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,60 @@
+"""Draws figures and tables of the papers, with runs of yours beside them.
+
+  python -m eval.figures --list                       # what there is
+  python -m eval.figures shankar_f3 --out=/tmp/f RUN  # one, a run added
+  python -m eval.figures schiappa --out=/tmp/f        # all of a paper
+  python -m eval.figures all --out=/tmp/f RUN RUN
+  ... --condition=gaussian_noise_5                    # that a figure shows
+  ... --reference=printed                             # that a line is fitted to
+
+RUN is what `eval.leaderboard` takes: a workdir, a submission, shards. Figures are
+PNG and SVG, tables Markdown; each has a CSV with its numbers and their source.
+Reads no data and no weights and needs no accelerator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from robust_tfds import command
+from robust_tfds import errors
+from robust_tfds import paths
+from robust_tfds.eval import paper_figures
+from robust_tfds.eval.paper_figures import base
+from robust_tfds.eval.paper_figures import drawing
+
+
+def define_flags() -> None:
+  """The command's flags."""
+  flags.DEFINE_string("out", None, "Folder that the files go to.")
+  flags.DEFINE_bool("list", False, "Says what there is, and ends.")
+  flags.DEFINE_string("condition", "", "Condition to show, e.g. jpeg_5.")
+  flags.DEFINE_enum(
+    "reference",
+    "",
+    ["", *base.REFERENCES],
+    "Whose models a line is fitted to.",
+  )
+
+
+def main(argv: Sequence[str]) -> None:
+  """Draws what the arguments name."""
+  settings = flags.FLAGS
+  _, *names = argv
+  if settings.list or not names:
+    print(paper_figures.listing())
+    return
+  figures = paper_figures.select(names[0])
+  if not settings.out:
+    raise errors.UserError("--out is missing: name the folder of the figures.")
+  request = drawing.request(
+    names[1:], condition=settings.condition, reference=settings.reference
+  )
+  place = paths.of(settings.out, "--out")
+  drawing.draw(figures, request, place, say=print)
+
+
+if __name__ == "__main__":
+  command.run(main, define_flags)

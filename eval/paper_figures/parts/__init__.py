@@ -1,0 +1,1 @@
+"""What several figures of papers share; none of it is a figure."""

@@ -1,0 +1,49 @@
+"""The door of `eval.figures`."""
+
+import pathlib
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess:
+  return subprocess.run(
+    [sys.executable, "-m", "robust_tfds.eval.figures", *arguments],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
+class FiguresTest(parameterized.TestCase):
+  @parameterized.parameters([[]], [["--list"]])
+  def test_what_there_is(self, arguments):
+    done = _run(*arguments)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("shankar_t5", done.stdout)
+    self.assertIn("data: ", done.stdout)
+
+  def test_one_is_drawn(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    done = _run("shankar_t5", f"--out={folder}")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertTrue((folder / "shankar_t5.csv").exists())
+    self.assertIn("shankar_t5.md", done.stdout)
+
+  @parameterized.parameters(
+    (["shankr_t5", "--out=x"], "Did you mean 'shankar_t5'"),
+    (["shankar_t5"], "--out is missing"),
+    (["shankar_t5", "--out=x", "/no/such/run"], "/no/such/run"),
+    (["shankar_t5", "--out=x", "--reference=moon"], "reference"),
+  )
+  def test_refusals_in_words(self, arguments, words):
+    done = _run(*arguments)
+    self.assertNotEqual(done.returncode, 0)
+    self.assertIn(words, done.stderr)
+    self.assertNotIn("Traceback", done.stderr)
+
+
+if __name__ == "__main__":
+  absltest.main()
