@@ -41,6 +41,7 @@ def get_config(model: str = "resnet50") -> ml_collections.ConfigDict:
   config.data.perturbations = "all"  # common, extra, all, none or names
   config.data.difficulties = (1,)  # of noise; the others are scored at 1-3
   config.data.limit = 0  # 0: all examples
+  config.data.subset = ""  # a name, or a file of ids
   config.data.data_dir = ""  # default: inside the workdir
   config.data.manual_dir = ""
   config.data.file_format = ""

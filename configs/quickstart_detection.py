@@ -29,6 +29,7 @@ def get_config() -> ml_collections.ConfigDict:
   config.data.corruptions = "all"  # common, extra, all, none or names
   config.data.severities = (1, 2, 3, 4, 5)
   config.data.limit = 0  # 0: all examples
+  config.data.subset = ""  # a name, or a file of ids
   config.data.data_dir = ""  # default: inside the workdir
   config.data.manual_dir = ""
   config.data.frost_dir = ""  # default: the installed imagecorruptions

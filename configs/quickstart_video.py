@@ -29,6 +29,7 @@ def get_config() -> ml_collections.ConfigDict:
   config.data.severities = (1, 2, 3, 4, 5)
   config.data.views = 1  # clips of a video, evenly placed
   config.data.limit = 0  # 0: all examples
+  config.data.subset = ""  # a name, or a file of ids
   config.data.data_dir = ""  # default: inside the workdir
   config.data.manual_dir = ""
   config.data.file_format = ""

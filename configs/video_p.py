@@ -67,6 +67,7 @@ def get_config(what: str = "kinetics400_p,x3d_m") -> ml_collections.ConfigDict:
   # SSv2: the middles of equal parts of the whole video.
   config.data.sampling = "uniform" if dataset == "ssv2_p" else "dense"
   config.data.limit = 0  # 0: all examples
+  config.data.subset = ""  # a name, or a file of ids
   config.data.data_dir = ""  # default: inside the workdir
   config.data.manual_dir = ""
   config.data.file_format = ""

@@ -87,6 +87,38 @@ _ALLOWED = {
     "robust_tfds.eval.papers",
     "robust_tfds.eval.metrics",
   ),
+  "robust_tfds.eval.site": (
+    "robust_tfds.eval.board.board",
+    "robust_tfds.eval.board.tables",
+    "robust_tfds.eval.metrics",
+    _RESULTS,
+  ),
+  "robust_tfds.eval.paper_figures": (
+    _RESULTS,
+    "robust_tfds.corruptions",
+    "robust_tfds.eval.board",
+    "robust_tfds.eval.metrics",
+    "robust_tfds.eval.papers",
+    "robust_tfds.eval.readers",
+    "robust_tfds.eval.reports",
+    "robust_tfds.eval.tasks",
+  ),
+  "robust_tfds.eval.comparison": (
+    _RESULTS,
+    "robust_tfds.eval.board",
+    "robust_tfds.eval.metrics",
+    "robust_tfds.eval.reports.parts",
+    "robust_tfds.eval.tasks",
+  ),
+  "robust_tfds.eval.submissions": (
+    _RESULTS,
+    "robust_tfds.datasets",
+    "robust_tfds.eval.board",
+    "robust_tfds.eval.metrics",
+    "robust_tfds.eval.readers",
+    "robust_tfds.eval.run",  # of --rerun alone
+    "robust_tfds.eval.tasks",
+  ),
   "robust_tfds.eval": ("robust_tfds",),  # the commands and eval.run
 }
 # Packages that a module may import when it is imported; others inside functions.
@@ -107,8 +139,11 @@ _THIRD_PARTY = {
   "robust_tfds.configs": {"ml_collections"},
   "robust_tfds.models": {"jax", "flax", "numpy", "absl", "etils"},
   "robust_tfds.eval.metrics": {"numpy", "scipy"},
-  "robust_tfds.eval.papers": {"etils"},
+  "robust_tfds.eval.papers": {"numpy"},
   "robust_tfds.eval.reports": {"numpy", "matplotlib", "etils"},
+  "robust_tfds.eval.paper_figures": {"numpy", "etils"},
+  "robust_tfds.eval.site": {"etils"},
+  "robust_tfds.eval.comparison": {"numpy", "matplotlib", "etils"},
   "robust_tfds.eval.run.augment": {"jax", "dm_pix"},
   "robust_tfds.eval": {
     "jax",

@@ -39,9 +39,10 @@ _OF_DEVELOPERS = {
   "pytest_xdist": "pytest -n",
   "ruff": "a command",
 }
-# Parity tests compare with these where somebody has installed them, and skip
+# Tests compare with these, or open pages in a browser by them, where somebody has
+# installed them, and skip
 # elsewhere.
-_OPTIONAL_ORACLES = {"pytorchvideo", "transformers"}
+_OPTIONAL_ORACLES = {"playwright", "pytorchvideo", "transformers"}
 
 
 def _module(requirement: str) -> str:

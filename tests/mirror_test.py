@@ -30,6 +30,19 @@ _CODE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Folder whose files are plugins of one kind -> the test that runs over them.
 _CONTRACTS = {
   "configs": "tests/configs_test.py",
+  "eval/paper_figures/hendrycks": (
+    "tests/eval/paper_figures/paper_figures_test.py"
+  ),
+  "eval/paper_figures/michaelis": (
+    "tests/eval/paper_figures/paper_figures_test.py"
+  ),
+  "eval/paper_figures/schiappa": (
+    "tests/eval/paper_figures/paper_figures_test.py"
+  ),
+  "eval/paper_figures/shankar": (
+    "tests/eval/paper_figures/paper_figures_test.py"
+  ),
+  "eval/paper_figures/taori": "tests/eval/paper_figures/paper_figures_test.py",
   "eval/reports/classification": "tests/eval/reports/reports_test.py",
   "eval/reports/detection": "tests/eval/reports/reports_test.py",
   "eval/reports/every_task": "tests/eval/reports/reports_test.py",
@@ -118,6 +131,8 @@ def _in_contract(path: pathlib.Path) -> bool:
     return bool({name, *_models_of(path)} & _named(test))
   if path.parent.parent.as_posix() == "eval/reports":
     name = _task_of(path)  # the test writes every report of a task
+  if path.parent.parent.as_posix() == "eval/paper_figures":
+    name = f"{path.parent.name}_{name}"
   return name in _named(test)
 
 

@@ -45,3 +45,16 @@ def path(*parts: str) -> pathlib.Path:
       " part of the project. Set ROBUST_TFDS_SHARED to the folder of them."
     )
   return place
+
+
+def published(*parts: str) -> pathlib.Path:
+  """A table of printed numbers: beside the project, else `tests/golden`'s copy.
+
+  Skips the test where neither has it.
+  """
+  try:
+    return path("data", "published", *parts)
+  except unittest.SkipTest:
+    if _GOLDEN.joinpath("published", *parts).exists():
+      return golden("published", *parts)
+    raise

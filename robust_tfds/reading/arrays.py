@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -20,6 +21,17 @@ from robust_tfds.reading import text as text_lib
 
 _SUFFIX = ".npy"
 _BLOCK = 1 << 18  # bytes
+# What NumPy raises of a header, which is a text in Python's grammar.
+_NO_HEADER = (
+  ValueError,
+  KeyError,
+  SyntaxError,
+  TypeError,
+  EOFError,
+  MemoryError,
+  RecursionError,
+  tokenize.TokenError,
+)
 
 
 def npz_file(
@@ -68,6 +80,8 @@ def _arrays(
         for member in members
         if chosen is None or chosen(member.filename.removesuffix(_SUFFIX))
       }
+  except errors.UserError:
+    raise
   except (
     zipfile.BadZipFile,
     zlib.error,
@@ -75,6 +89,7 @@ def _arrays(
     OSError,
     NotImplementedError,
     RuntimeError,
+    ValueError,  # of a place before the file's begin
   ) as e:
     raise errors.UserError(
       f"{path}: not a whole NumPy archive (.npz): {e or 'it ends too early'}."
@@ -178,7 +193,7 @@ def _header(
       (2, 0): np.lib.format.read_array_header_2_0,
     }[version]
     shape, order, dtype = read(file)
-  except (ValueError, KeyError, SyntaxError, TypeError, EOFError) as e:
+  except _NO_HEADER as e:
     raise errors.UserError(f"{source}: not a NumPy array (.npy).") from e
   if dtype.hasobject:
     raise errors.UserError(

@@ -52,6 +52,7 @@ def _values() -> Iterator[Case]:
     ("data.corruptions", ("fogg", "fog,fogg", "fog_3", "tilt")),
     ("data.severities", ("(0,1)", "(6,)", "(1.5,)", "(-3,)", "('a',)")),
     ("data.limit", ("-1", "1.5", "x", "nan")),
+    ("data.subset", ("nobody", "robustbench", "/dev/null", "/tmp")),
     ("data.block_mib", ("nan", "-1", "x")),
     ("data.file_format", ("zip", "tfrecordd")),
     ("data.frost_dir", ("/nowhere",)),

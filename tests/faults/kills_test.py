@@ -82,8 +82,7 @@ def _videos(shared: pathlib.Path) -> None:
 
 
 def _compare(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
-  sides = [f"--{side}={shared / side}" for side in ("first", "second")]
-  return [*sides, f"--out={out}"]
+  return [str(shared / "first"), str(shared / "second"), f"--out={out}"]
 
 
 def _pictures(shared: pathlib.Path) -> None:

@@ -32,6 +32,13 @@ class ArraysTest(parameterized.TestCase):
     path.write_bytes(data)
     return path
 
+  @parameterized.parameters(b"(9**9, 5", b"((((((((", b"(3, 4)}{", b"\\\n(3")
+  def test_a_header_that_is_no_python(self, shape):
+    data = _npy(np.zeros((123, 45)))
+    data = data.replace(b"(123, 45)", shape.ljust(9)[:9], 1)
+    with self.assertRaisesRegex(errors.UserError, "not a NumPy array"):
+      reading.npy_file(self._path("a.npy", data))
+
   @parameterized.parameters(np.savez, np.savez_compressed)
   def test_npz_equals_numpy(self, save):
     path = self._path("a.npz")
@@ -101,6 +108,14 @@ class ArraysTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.UserError, "never read") as caught:
         read(path)
       self.assertNotIn("allow_pickle", str(caught.exception))
+
+  def test_a_directory_that_points_before_the_file(self):
+    data = bytearray(self._zip([("x.npy", _npy(np.zeros(2)))]).read_bytes())
+    end = data.rindex(b"PK\x05\x06")
+    place = int.from_bytes(data[end + 16 : end + 20], "little")
+    data[end + 16 : end + 20] = (place + 40).to_bytes(4, "little")
+    with self.assertRaisesRegex(errors.UserError, "not a whole NumPy archive"):
+      reading.npz_file(self._path("a.npz", bytes(data)))
 
   def test_odd_members(self):
     data = _npy(np.zeros(2))
