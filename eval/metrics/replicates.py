@@ -203,20 +203,26 @@ def widened(tail: float, groups: float) -> float:
   return float(special.ndtr(-widening * stats.t.isf(tail, groups - 1)))
 
 
+def normal_bias(value: np.typing.ArrayLike, draws: np.ndarray) -> Any:
+  """The normal score of the share of draws below the value; half of equal ones.
+
+  Args:
+    value: `[...]`.
+    draws: `[..., R]`; those that are not finite are left out.
+  """
+  known = np.maximum(np.isfinite(draws).sum(-1), 1)
+  of = np.asarray(value)[..., None]
+  below = ((draws < of).sum(-1) + (draws <= of).sum(-1)) / 2 / known
+  return special.ndtri(np.clip(below, 1 / (2 * known), 1 - 1 / (2 * known)))
+
+
 def _percentiles(
   value: float, draws: np.ndarray, tail: float
 ) -> tuple[float, float]:
   finite = draws[np.isfinite(draws)]
   if not math.isfinite(value) or len(finite) < FEWEST_DRAWS * len(draws):
     return math.nan, math.nan
-  bias = _bias(value, finite)
+  bias = normal_bias(value, finite)
   ranks = special.ndtr(2 * bias + special.ndtri([tail, 1 - tail]))
   lo, hi = np.quantile(finite, ranks)
   return min(float(lo), value), max(float(hi), value)
-
-
-def _bias(value: float, draws: np.ndarray) -> float:
-  """The normal score of the share of draws below the value; half of equal ones."""
-  below = ((draws < value).mean() + (draws <= value).mean()) / 2
-  least = 1 / (2 * len(draws))
-  return float(special.ndtri(np.clip(below, least, 1 - least)))

@@ -15,6 +15,7 @@ from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments
 from robust_tfds.eval.metrics.replicates import FEWEST_DRAWS
 from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.metrics.replicates import normal_bias
 
 _LARGEST_COUNT = 2**31 - 1  # of scipy's binomial tail
 
@@ -68,13 +69,14 @@ def bootstrap_p(
 ) -> Any:
   """The two-sided p of a difference from paired draws of whole groups.
 
-  q = 2 (1 + min(#{d <= 0}, #{d >= 0})) / (R + 1) over R draws d: the level at which
-  the percentile interval begins to hold 0 (Efron & Tibshirani 1993, section 15.7),
-  with Davison and Hinkley's (1997, section 4.2) correction by one, so that no
-  finite number of draws says 0. It is widened as `Replicates.interval` widens
-  levels for few groups G: p = 2 T(-sqrt((G - 1) / G) z; G - 1), z the normal score
-  of q / 2. So p <= 0.05 where the 95 % interval leaves 0 out. p is never below 2
-  ** (1 - d) where d groups tell the models apart: whoever throws a coin for each
+  The level at which `Replicates.interval` begins to hold 0 (Efron & Tibshirani
+  1993, section 15.7), so p <= 0.05 where the 95 % interval leaves 0 out. Of R draws
+  d the shares (1 + #{d <= 0}) / (R + 1) and (1 + #{d >= 0}) / (R + 1), with Davison
+  and Hinkley's (1997, section 4.2) correction by one, so that no finite number of
+  draws says 0, have the normal scores z; these lose 2 b and -2 b, the bias of the
+  draws' median, and the smaller gives p = 2 Phi(z), widened for few groups G: p =
+  2 T(sqrt((G - 1) / G) z; G - 1). p is never below 2 / (R + 1), nor below
+  2 ** (1 - d) where d groups tell the models apart: whoever throws a coin for each
   of them gets equal signs by that chance. Few groups, above all a single one,
   decide nothing.
 
@@ -92,14 +94,16 @@ def bootstrap_p(
   assert difference.draws is not None
   d, value = difference.draws, difference.value
   known = np.isfinite(d).sum(-1)
-  tail = np.minimum((d <= 0).sum(-1), (d >= 0).sum(-1))
-  p = np.minimum(2 * (1 + tail) / (known + 1), 1.0)
+  below, above = ((1 + side.sum(-1)) / (known + 1) for side in (d <= 0, d >= 0))
+  bias = 2 * normal_bias(value, d)
+  score = np.minimum(special.ndtri(below) - bias, special.ndtri(above) + bias)
   groups = difference.groups
+  p = 2 * special.ndtr(score)
   if groups > 1:
-    score = special.ndtri(p / 2) * np.sqrt((groups - 1) / groups)
-    p = 2 * special.stdtr(groups - 1, score)
+    p = 2 * special.stdtr(groups - 1, score * np.sqrt((groups - 1) / groups))
   every = np.floor(groups) if differ is None else differ
-  least = 2.0 ** (1 - _counts("differ", every))
+  signs = 2.0 ** (1 - _counts("differ", every))
+  least = np.maximum(signs, 2 / (known + 1))
   p = np.where(value == 0, 1.0, np.minimum(np.maximum(p, least), 1.0))
   finite = np.isfinite(value) & (known >= FEWEST_DRAWS * d.shape[-1])
   return np.where(finite, p, np.nan)[()]

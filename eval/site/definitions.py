@@ -595,8 +595,13 @@ def anchor(topic: Topic, definition: Definition) -> str:
 def find(task: str, metric: str) -> tuple[Topic, Definition] | None:
   """The definition of a task's metric, or of its family; None: nobody wrote one.
 
+  A mean over conditions that has no definition of its own has that of the number
+  that is averaged.
+
   >>> find("frames", "acc_pmk/k=3")[1].heading
   'pm-10'
+  >>> find("classification", "mean_ece")[1].heading
+  'ECE'
   """
   name = _family(metric)
   own = [topic for topic in TOPICS if topic.task in (task, "")]
@@ -605,6 +610,8 @@ def find(task: str, metric: str) -> tuple[Topic, Definition] | None:
     for definition in topic.definitions:
       if definition.metric == name:
         return topic, definition
+  if name.startswith(_MEAN):
+    return find(task, name.removeprefix(_MEAN))
   return None
 
 
@@ -620,12 +627,11 @@ def shown(facts: TaskFacts, metric: str) -> Metric:
     if one.name == metric:
       return one
   defined = find(facts.task, metric)
-  before = ""
-  if defined is None and metric.startswith(_MEAN):
-    defined, before = find(facts.task, metric.removeprefix(_MEAN)), "Mean "
   if defined is None:
     return Metric(metric, metric.replace("_", " "))
   definition = defined[1]
+  of_others = metric.startswith(_MEAN) and definition.metric != _family(metric)
+  before = "Mean " if of_others else ""
   return Metric(
     metric,
     before + _heading(definition, metric),

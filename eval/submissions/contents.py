@@ -28,7 +28,6 @@ from robust_tfds.eval.results import predictions as predictions_lib
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.cell_facts import ModelFacts
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.submissions import archives
 from robust_tfds.eval.submissions import columns as columns_lib
 from robust_tfds.eval.submissions import known
 from robust_tfds.eval.submissions import layout
@@ -38,6 +37,7 @@ from robust_tfds.eval.submissions.manifest import Manifest
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import result_lists
 from robust_tfds.eval.tasks.parts import stored_numbers
+from robust_tfds.reading import exact_archives
 
 # Facts that the config says too, where both say them.
 _IN_CONFIG = ("split", "subset", "source", "codec", "geometry")
@@ -88,7 +88,7 @@ def check(
   _check_manifest(folder, manifest, predictions)
   for name in manifest.files:
     if name.endswith(".npz"):
-      archives.check(folder / name)
+      exact_archives.check(folder / name)
   _check_truth(folder / layout.TRUTH[0], predictions.truth)
   account, checker = Account(), _Checker(folder, manifest, predictions)
   for cell in predictions.cells:

@@ -7,7 +7,6 @@ import math
 import os
 import tokenize
 import zipfile
-import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import IO
@@ -18,6 +17,7 @@ from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds.reading import limits
 from robust_tfds.reading import text as text_lib
+from robust_tfds.reading import zip_files
 
 _SUFFIX = ".npy"
 _BLOCK = 1 << 18  # bytes
@@ -82,15 +82,7 @@ def _arrays(
       }
   except errors.UserError:
     raise
-  except (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,  # of a place before the file's begin
-  ) as e:
+  except zip_files.BROKEN as e:
     raise errors.UserError(
       f"{path}: not a whole NumPy archive (.npz): {e or 'it ends too early'}."
       " Write or download it again."

@@ -22,7 +22,8 @@ _KNOWN = (
   zipfile.ZIP_BZIP2,
   zipfile.ZIP_LZMA,
 )
-_BROKEN = (
+# What reading a broken zip file raises.
+BROKEN = (
   zipfile.BadZipFile,
   zlib.error,
   EOFError,
@@ -63,7 +64,7 @@ def data(member: members.Member) -> bytes:
     return _opened(member.archive).read(member.entry)
   except errors.UserError:
     raise
-  except (*_BROKEN, KeyError) as e:
+  except (*BROKEN, KeyError) as e:
     raise errors.UserError(
       f"{member.where}: it cannot be unpacked ({e}). Download the archive again."
     ) from e
@@ -109,7 +110,7 @@ def _archive(path: str, state: paths.State) -> zipfile.ZipFile:
   file = path if paths.is_local(path) else paths.opened(path)  # stays open
   try:
     archive = zipfile.ZipFile(file)
-  except _BROKEN as e:
+  except BROKEN as e:
     raise _not_whole(path, str(e)) from e
   _check_end(path, state.size, archive)
   packed = sum(entry.compress_size for entry in archive.infolist())

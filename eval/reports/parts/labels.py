@@ -32,7 +32,7 @@ def place(
     room on no other label; else where it covers the least of them.
 
   >>> place([(0, 0, 9, 9)], [Label(5, 2)], (0, 0, 30, 30))
-  [(0, 9, 5, 11)]
+  [(0.0, 9.0, 5.0, 11.0)]
   """
   out: list[Box] = []
   for box, label in zip(boxes, labels):

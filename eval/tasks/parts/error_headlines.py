@@ -13,10 +13,9 @@ from robust_tfds.eval.metrics import corruption_error
 
 Key = tuple[str, str, int | None]
 Errors = Mapping[Condition, np.ndarray]
-_FAMILY = conditions.PICTURES
 _PLAIN = {
-  "mean_corruption_error": _FAMILY.names("common"),
-  "extra_mean_corruption_error": _FAMILY.names("extra"),
+  "mean_corruption_error": conditions.PICTURES.names("common"),
+  "extra_mean_corruption_error": conditions.PICTURES.names("extra"),
 }
 
 
@@ -80,7 +79,8 @@ def _add(
 
 def _mean(errors: Errors, name: str) -> np.ndarray | None:
   """Over the severities; None where one is not there."""
-  cells = [Condition(name, level) for level in _FAMILY.levels(name)]
+  levels = conditions.PICTURES.levels(name)
+  cells = [Condition(name, level) for level in levels]
   if any(c not in errors for c in cells):
     return None
   return np.mean([errors[c] for c in cells], axis=0)

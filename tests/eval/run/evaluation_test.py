@@ -107,7 +107,7 @@ class EvaluationTest(parameterized.TestCase):
     report.write_npz(variables, epath.Path(checkpoint))
     named, given, run = (self._temporary() for _ in range(3))
     self._evaluate("digits_linear", checkpoint=checkpoint, workdir=named)
-    self._evaluate(model, variables=variables, workdir=given)
+    first = self._evaluate(model, variables=variables, workdir=given)
     config = cifar10_c.get_config("digits_linear").unlock()
     config.data.name, config.data.data_dir = (
       "digits_c",
@@ -124,7 +124,7 @@ class EvaluationTest(parameterized.TestCase):
     # Continued: nothing is read again.
     again = self._evaluate(model, variables=variables, workdir=given)
     self.assertEqual(set(read_counts.of(pathlib.Path(given)).values()), {0})
-    self.assertLen(again.table, 7)
+    self.assertEqual(repr(again.table), repr(first.table))  # nan is not nan
 
   def test_a_function_and_its_module(self):
     given, run = self._temporary(), self._temporary()

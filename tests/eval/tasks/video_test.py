@@ -169,7 +169,8 @@ class TableTest(absltest.TestCase):
     (mean,) = table.select(
       _task().score(cells).rows, metric="gamma_r", corruption=""
     )
-    self.assertEqual((mean.lo, mean.hi), (1.0, 1.0))
+    self.assertEqual((mean.value, mean.lo, mean.hi), (1.0, None, None))
+    self.assertIn("every draw gives this value", mean.note)
 
   def test_clips_of_a_video_are_drawn_together(self):
     right = np.repeat(np.random.default_rng(0).random(40) < 0.5, 5)

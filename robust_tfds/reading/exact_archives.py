@@ -16,6 +16,7 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds import paths
+from robust_tfds.reading import zip_files
 
 _MEMBER = struct.Struct("<4s22xHH")  # ..., bytes of its name, of what follows
 _ENTRY_BYTES = 46  # of the directory, without the name
@@ -24,14 +25,6 @@ _END = struct.Struct(
 )  # ..., directory's bytes, offset, comment's bytes
 _WIDE = 76  # bytes before the end of an archive above 2 GiB
 _MOST_EXTRA = 32  # sizes above 4 GiB
-_BROKEN = (
-  zipfile.BadZipFile,
-  struct.error,
-  EOFError,
-  OSError,
-  NotImplementedError,
-  ValueError,
-)
 
 
 def check(path: epath.Path) -> None:
@@ -46,12 +39,12 @@ def check(path: epath.Path) -> None:
   try:
     with paths.opened(path) as file, zipfile.ZipFile(file) as archive:
       fault = _fault(file, archive)
-  except _BROKEN as e:
+  except (struct.error, *zip_files.BROKEN) as e:
     raise errors.UserError(f"{path}: not a whole .npz file ({e}).") from e
   if fault:
     raise errors.UserError(
-      f"{path}: {fault}. A submission's arrays are in archives as --export"
-      " writes them, with nothing else in between: export again."
+      f"{path}: {fault}. Expected arrays one after the other and nothing else,"
+      " as this package writes them: write the file again."
     )
 
 

@@ -10,7 +10,7 @@ from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.results import packed
-from robust_tfds.eval.submissions import archives
+from robust_tfds.reading import exact_archives
 
 _WHOLE = packed.dumps(
   {"score": np.ones(3), "example_id": np.array(["a", "é", "c"])}
@@ -36,7 +36,7 @@ class ArchivesTest(parameterized.TestCase):
   def _check(self, data):
     path = pathlib.Path(self.create_tempdir().full_path) / "x.npz"
     path.write_bytes(data)
-    archives.check(path)
+    exact_archives.check(path)
 
   @parameterized.parameters(_WHOLE, packed.dumps({}), _zipped())
   def test_what_is_written(self, data):
