@@ -500,6 +500,12 @@ FAMILIES: Mapping[Kind, Family] = {
 }
 
 
+def every_name() -> tuple[str, ...]:
+  """Names of the corruptions and perturbations of all kinds of data."""
+  names = (name for one in FAMILIES.values() for name in one.names())
+  return tuple(dict.fromkeys(names))
+
+
 def family(kind: str) -> Family:
   """The family of a kind of data; UserError with a suggestion."""
   if kind not in FAMILIES:

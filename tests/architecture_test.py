@@ -16,6 +16,7 @@ _ANYBODY = (
   "robust_tfds.errors",
   "robust_tfds.paths",
   "robust_tfds.reading",
+  "robust_tfds.registry",
   "robust_tfds.shards",
   "robust_tfds.version",
   "robust_tfds.short_names",  # in the __init__.py of linked folders
@@ -29,6 +30,7 @@ _ALLOWED = {
   "robust_tfds.reading": ("robust_tfds.errors", "robust_tfds.paths"),
   "robust_tfds.command": (),
   "robust_tfds.durations": (),
+  "robust_tfds.registry": (),
   "robust_tfds.shards": ("robust_tfds.errors",),
   "robust_tfds.version": (),
   "robust_tfds.short_names": (),

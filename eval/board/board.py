@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
+from typing import TypeVar
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
@@ -19,12 +20,33 @@ from robust_tfds.eval.results.facts import TaskFacts
 
 # Metric, corruption (empty: the whole benchmark), difficulty (None: none).
 Key = tuple[str, str, int | None]
+T = TypeVar("T")
 
 # States of an entry: whether it takes part in the ranking, and why not.
 WHOLE = "whole"
 PARTIAL = "partial"
 SEEN = "trained on test conditions"
 PRINTED = "printed"
+
+
+def of_key(
+  numbers: Mapping[Key, T],
+  metric: str,
+  corruption: str = "",
+  level: int | None = None,
+) -> T | None:
+  """What a metric has over cells; None where it has nothing.
+
+  Args:
+    numbers: by metric, corruption and level.
+    metric: its name.
+    corruption: empty for the whole benchmark.
+    level: difficulty; None: the only one, or the first.
+  """
+  keys = [(metric, corruption, level)]
+  if level is None:
+    keys.append((metric, corruption, 1))
+  return next((numbers[k] for k in keys if k in numbers), None)
 
 
 def words_of(value: Any) -> str:
@@ -131,10 +153,7 @@ class Entry:
       corruption: empty for the whole benchmark.
       level: difficulty; None: the only one, or the first.
     """
-    keys = [(metric, corruption, level)]
-    if level is None:
-      keys.append((metric, corruption, 1))
-    return next((self.numbers[k] for k in keys if k in self.numbers), None)
+    return of_key(self.numbers, metric, corruption, level)
 
 
 @dataclasses.dataclass(frozen=True)

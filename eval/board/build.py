@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.board import board as board_lib
 from robust_tfds.eval.board import effective
+from robust_tfds.eval.board import facts_of_run
 from robust_tfds.eval.board import printed
 from robust_tfds.eval.board import ranks
 from robust_tfds.eval.board import slugs
@@ -29,6 +29,7 @@ from robust_tfds.eval.board.board import Board
 from robust_tfds.eval.board.board import Entry
 from robust_tfds.eval.board.scores import Scored
 from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.results import workdir
 from robust_tfds.eval.results.facts import Metric
 from robust_tfds.eval.results.facts import TaskFacts
 
@@ -50,10 +51,11 @@ def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
     groups.setdefault(_comparable(one), []).append(one)
   names = slugs.Slugs()
   listed = sorted(groups.values(), key=lambda g: _position(scored, g[0]))
-  return [
-    _board(group, _differs(group[0], scored), names, reference)
-    for group in listed
-  ]
+  out = []
+  for group in listed:
+    others = [one for g in listed if g is not group for one in g]
+    out.append(_board(group, _differs(group[0], others), names, reference))
+  return out
 
 
 def _all_seen(scored: Sequence[Scored]) -> list[Scored]:
@@ -76,13 +78,10 @@ def _all_seen(scored: Sequence[Scored]) -> list[Scored]:
 def _comparable(one: Scored) -> str:
   """Equal texts for what can stand on one board."""
   # Which examples they are the ids say; a subset is but their name.
-  data = {k: v for k, v in one.data.items() if k != "subset" or not _ids(one)}
+  ids = one.data.get("ids")
+  data = {k: v for k, v in one.data.items() if k != "subset" or not ids}
   facts = [one.task.facts.task, data, one.baseline]
   return json.dumps(facts, sort_keys=True)
-
-
-def _ids(one: Scored) -> Any:
-  return one.data.get("ids")
 
 
 def _position(scored: Sequence[Scored], one: Scored) -> tuple[int, ...]:
@@ -91,14 +90,13 @@ def _position(scored: Sequence[Scored], one: Scored) -> tuple[int, ...]:
   return tasks.index(one.task.facts.task), datasets.index(one.data["dataset"])
 
 
-def _differs(one: Scored, scored: Sequence[Scored]) -> dict[str, Any]:
+def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
   """The facts in which other boards of the data set differ: this one's."""
   same = [
     _facts(s)
-    for s in scored
+    for s in others
     if s.task.facts.task == one.task.facts.task
     and s.data["dataset"] == one.data["dataset"]
-    and _comparable(s) != _comparable(one)
   ]
   mine = _facts(one)
   names = dict.fromkeys(name for facts in [mine, *same] for name in facts)
@@ -145,7 +143,7 @@ def _board(
     differs=differs,
     baseline=first.task.baseline if first.task.facts.normalised else "",
     ranked_by=metric,
-    conditions=_conditions(group, first.task.family),
+    conditions=_conditions(group),
     entries=entries,
     notes=_notes(group, entries, metric),
   )
@@ -173,13 +171,8 @@ def _ranked_by(group: Sequence[Scored]) -> str:
   return ""
 
 
-def _key(metric: str, one: Scored | Entry) -> board_lib.Key:
-  key = metric, "", None
-  return key if key in one.numbers else (metric, "", 1)
-
-
 def _value(one: Scored | Entry, metric: str) -> float | None:
-  number = one.numbers.get(_key(metric, one))
+  number = board_lib.of_key(one.numbers, metric)
   return number.value if number else None
 
 
@@ -213,21 +206,15 @@ def _entry(one: Scored, label: str, metric: str, names: slugs.Slugs) -> Entry:
 
 
 def _state(one: Scored, metric: str) -> tuple[str, str]:
-  seen = _seen(one)
+  seen = facts_of_run.seen(one.by, one.cells)
   if seen:
     return board_lib.SEEN, f"trained on {', '.join(seen)}"
   if _value(one, metric) is None:
-    number = one.numbers.get(_key(metric, one)) if metric else None
+    number = board_lib.of_key(one.numbers, metric)
     why = number.note if number else ""
     have = f"{len(one.cells)} condition{'s' * (len(one.cells) != 1)}"
     return board_lib.PARTIAL, why or f"{have}, no {metric or 'mean'}"
   return board_lib.WHOLE, ""
-
-
-def _seen(one: Scored) -> list[str]:
-  """The conditions of the run that the model was trained on."""
-  tested = {c.name for c in one.cells}
-  return [n for n in one.by.get("corruptions_seen") or [] if n in tested]
 
 
 def _ranked(
@@ -273,7 +260,9 @@ def _ranges(
   A printed number is a constant.
   """
   known = [
-    draws[e.key].get(_key(metric.name, e)) for e in entries if not e.printed
+    board_lib.of_key(draws[e.key], metric.name)
+    for e in entries
+    if not e.printed
   ]
   whole = [d for d in known if d is not None]
   if not whole or len(whole) < len(known):
@@ -288,18 +277,9 @@ def _ranges(
   return ranks.ranges(numbers, metric.higher_is_better)
 
 
-def _conditions(
-  group: Sequence[Scored], family: conditions.Family
-) -> list[Condition]:
+def _conditions(group: Sequence[Scored]) -> list[Condition]:
   listed = {c for one in group for c in one.cells}
-  names = family.names()
-
-  def place(condition: Condition) -> tuple[int, int]:
-    if condition.clean:
-      return -1, 0
-    return names.index(condition.name), condition.level
-
-  return sorted(listed, key=place)
+  return sorted(listed, key=workdir.place)
 
 
 def _notes(

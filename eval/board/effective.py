@@ -312,8 +312,8 @@ def _draws(
   A video's clean accuracy A is drawn in its gammas alone: gamma_a = 1 - A + M and
   gamma_r = M / A with one mean M, so A = (1 - gamma_a) / (1 - gamma_r).
   """
-  of = draws.get((metric, "", None)) or draws.get((metric, "", 1))
-  gammas = [draws.get((m, "", None)) for m in ("gamma_a", "gamma_r")]
+  of = board_lib.of_key(draws, metric)
+  gammas = [board_lib.of_key(draws, m) for m in ("gamma_a", "gamma_r")]
   if of or metric != "clean_accuracy" or None in gammas:
     return of
   return replicates.combine(

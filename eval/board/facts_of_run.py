@@ -6,9 +6,12 @@ programs' predictions the run's config says a part; the rest is None, unknown.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from robust_tfds.conditions import Condition
 from robust_tfds.eval.board.runs import Run
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.cell import Cell
@@ -40,6 +43,17 @@ def data(run: Run, task: base.Task, cells: Sequence[Cell]) -> dict[str, Any]:
 def model(run: Run, cells: Sequence[Cell]) -> dict[str, Any]:
   """Facts of the model of some cells, which is one."""
   return model_of(run, cells[0]).words()
+
+
+def seen(by: Mapping[str, Any], tested: Iterable[Condition]) -> list[str]:
+  """Names of tested conditions that the model was trained on.
+
+  Args:
+    by: facts of the model, see `model`.
+    tested: conditions of cells.
+  """
+  names = {condition.name for condition in tested}
+  return [n for n in by.get("corruptions_seen") or [] if n in names]
 
 
 def model_of(run: Run, cell: Cell) -> ModelFacts:

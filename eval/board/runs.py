@@ -68,6 +68,22 @@ def read(runs: Sequence[str]) -> list[Run]:
   ]
 
 
+def read_one(folders: Sequence[str]) -> Run:
+  """The run that some folders are: a folder, or the shards of one run.
+
+  Raises:
+    UserError: as `read`, or several runs.
+  """
+  runs = read(folders)
+  if len(runs) > 1:
+    listed = ", ".join(str(run.folders[0]) for run in runs)
+    raise errors.UserError(
+      f"{listed} are {len(runs)} runs, and one is expected: a folder, or shards of"
+      " one run (equal configs, no cell in two of them)."
+    )
+  return runs[0]
+
+
 def check_outside(runs: Sequence[Run], **outs: epath.Path | None) -> None:
   """Refuses to write into a run, or where a file is.
 
@@ -84,8 +100,8 @@ def check_outside(runs: Sequence[Run], **outs: epath.Path | None) -> None:
     if disk.exists(out) and not out.is_dir():
       raise errors.UserError(f"--{flag}={out} is a file; name a folder.")
     for folder in (f for run in runs for f in run.folders):
-      inside = pathlib.PurePath(_key(out))
-      if inside.is_relative_to(_key(folder)):
+      inside = pathlib.PurePath(paths_lib.resolved(out))
+      if inside.is_relative_to(paths_lib.resolved(folder)):
         raise errors.UserError(
           f"--{flag}={out} lies in {folder}, a RUN, which stays as it is. Name"
           " another folder."
@@ -107,7 +123,7 @@ def _folders(runs: Sequence[str]) -> list[epath.Path]:
     if scored_folder.is_table_alone(place):
       sources = [epath.Path(p) for p in scored_folder.sources(place)]
     for folder in sources:
-      key = _key(folder)
+      key = str(paths_lib.resolved(folder))
       if key in first:
         raise errors.UserError(
           f"RUN {run}: {folder} is named twice (first as {first[key]}): name"
@@ -116,13 +132,6 @@ def _folders(runs: Sequence[str]) -> list[epath.Path]:
       first[key] = run
       out.append(folder)
   return out
-
-
-def _key(folder: epath.Path) -> str:
-  """One text for one folder; links on this machine are followed."""
-  if paths_lib.is_local(folder):
-    return str(pathlib.Path(folder).resolve())
-  return str(folder)
 
 
 def _joined(folders: Sequence[epath.Path]) -> list[list[epath.Path]]:

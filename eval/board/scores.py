@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import tasks
 from robust_tfds.eval.board import facts_of_run
 from robust_tfds.eval.board.board import Bins
 from robust_tfds.eval.board.board import Key
@@ -76,7 +75,7 @@ def of_run(run: Run, tell: Callable[[str], None]) -> list[Scored]:
   Raises:
     UserError: damaged cells, or cells that a task cannot score.
   """
-  datasets = dict.fromkeys(c.dataset for c in run.predictions.cells)
+  datasets = run.predictions.datasets
   return [s for name in datasets for s in _of_dataset(run, name, tell)]
 
 
@@ -84,48 +83,38 @@ def _of_dataset(
   run: Run, dataset: str, tell: Callable[[str], None]
 ) -> list[Scored]:
   predictions = run.predictions
-  cells = [c for c in predictions.cells if c.dataset == dataset]
-  labels = list(dict.fromkeys(c.model for c in cells))
-  task = _task(run, dataset, labels)
+  labels = predictions.labels(dataset)
+  task = predictions.task(dataset)
+  task.check_baseline(labels)
+  cells = {label: predictions.cells_of(dataset, label) for label in labels}
   scorer = base.Scorer(task, predictions.truth)
-  for label in labels:
-    of_model = [c for c in cells if c.model == label]
+  for label, of_model in cells.items():
     for cell in of_model:
       scorer.add(cell, predictions.columns(cell))
       tell(f"{run.name}: {label} {cell.condition.config}")
-  scored = scorer.scored(cells)
-  facts = {m: [c for c in cells if c.model == m] for m in labels}
+  scored = scorer.scored(predictions.cells_of(dataset))
   return [
     Scored(
       run=run,
       task=task,
       model=label,
-      seed=facts[label][0].seed,
-      data=facts_of_run.data(run, task, facts[label]),
-      by=facts_of_run.model(run, facts[label]),
-      baseline=_baseline(task, facts),
+      seed=cells[label][0].seed,
+      data=facts_of_run.data(run, task, cells[label]),
+      by=facts_of_run.model(run, cells[label]),
+      baseline=_baseline(task, cells),
       numbers=_numbers(
-        scored.rows, label, facts[label], scored.headlines.get(label, {})
+        scored.rows, label, cells[label], scored.headlines.get(label, {})
       ),
-      cells=_cells(scored.rows, label, facts[label]),
+      cells=_cells(scored.rows, label, cells[label]),
       draws=scored.headlines.get(label, {}),
       reliability={
         c.condition: scored.reliability[c]
-        for c in facts[label]
+        for c in cells[label]
         if c in scored.reliability
       },
     )
     for label in labels
   ]
-
-
-def _task(run: Run, dataset: str, labels: Sequence[str]) -> base.Task:
-  config = run.predictions.config.copy_and_resolve_references()
-  with config.unlocked():
-    config.data.name = dataset
-  task = tasks.bind(config)
-  task.check_baseline(labels)
-  return task
 
 
 def _baseline(task: base.Task, cells: Mapping[str, Sequence[Cell]]) -> str:

@@ -18,7 +18,6 @@ from robust_tfds.eval.comparison import over_cells
 from robust_tfds.eval.comparison.lines import Line
 from robust_tfds.eval.metrics import replicates
 from robust_tfds.eval.metrics.resampling import Replicates
-from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import missing_cells
 
 Cells = Mapping[Condition, Mapping[str, Replicates]]
@@ -40,9 +39,13 @@ def lines(
       {c: of[metric] for c, of in side.items() if metric in of}
       for side in (first, second)
     )
+    # No resampling of examples covers ECE: it is biased upwards by how many
+    # examples a bin has, of two models unequally.
+    drawn = metric != "ece"
     clean = Condition()
     if clean in one and clean in other:
-      yield _line((metric, "", None), one[clean], other[clean])
+      key = metric, "", None
+      yield over_cells.line(key, one[clean], other[clean], drawn=drawn)
     names = dict.fromkeys(c.name for c in one if c.name)
     for name, over in [
       ("", family.names("common")),
@@ -50,19 +53,10 @@ def lines(
     ]:
       cells = missing_cells.needed(family, over)
       if cells and all(c in one and c in other for c in cells):
-        yield _line(
-          (f"mean_{metric}", name, None),
-          *(_mean([side[c] for c in cells]) for side in (one, other)),
+        means = (_mean([side[c] for c in cells]) for side in (one, other))
+        yield over_cells.line(
+          (f"mean_{metric}", name, None), *means, drawn=drawn
         )
-
-
-def _line(key: base.Key, first: Replicates, second: Replicates) -> Line:
-  """Without an interval of ECE, which no resampling of examples covers.
-
-  It is biased upwards by how many examples a bin has, of two models unequally.
-  """
-  drawn = not key[0].endswith("ece")
-  return over_cells.line(key, first, second, drawn=drawn)
 
 
 def _mean(several: list[Replicates]) -> Replicates:

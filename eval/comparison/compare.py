@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robust_tfds import errors
+from robust_tfds.eval.board import facts_of_run
 from robust_tfds.eval.board.runs import Run
 from robust_tfds.eval.comparison import baseline as baseline_lib
 from robust_tfds.eval.comparison import calibration
@@ -40,18 +41,20 @@ def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
   Raises:
     UserError: runs, models or examples that cannot be compared.
   """
-  common = [d for d in sides.datasets(first) if d in sides.datasets(second)]
+  one, other = (run.predictions.datasets for run in (first, second))
+  common = [dataset for dataset in one if dataset in other]
   if not common:
     raise errors.UserError(
-      f"The runs are of other data sets: {', '.join(sides.datasets(first))} and"
-      f" {', '.join(sides.datasets(second))}."
+      f"The runs are of other data sets: {', '.join(one)} and"
+      f" {', '.join(other)}."
     )
   out = []
   for dataset in common:
-    labels = [sides.labels(run, dataset) for run in (first, second)]
-    for one, other in pairing.models(labels[0], labels[1], models):
-      pair = sides.of(first, dataset, one), sides.of(second, dataset, other)
-      out.append(_models(*pair))
+    labels = [run.predictions.labels(dataset) for run in (first, second)]
+    for a, b in pairing.models(labels[0], labels[1], models):
+      out.append(
+        _models(sides.of(first, dataset, a), sides.of(second, dataset, b))
+      )
   return out
 
 
@@ -148,8 +151,7 @@ def _of_models(side: Side, name: str) -> list[str]:
       )
     else:
       notes.append(f"{name}: {remark}.")
-  tested = {c.name for c in side.cells}
-  seen = [n for n in side.by.get("corruptions_seen") or [] if n in tested]
+  seen = facts_of_run.seen(side.by, side.cells)
   if seen:
     notes.append(f"{name} was trained on {', '.join(seen)}.")
   return notes

@@ -21,6 +21,7 @@ from robust_tfds.eval.metrics.resampling import Draws
 from robust_tfds.eval.metrics.resampling import Replicates
 from robust_tfds.eval.metrics.resampling import Totals
 from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import spread
 from robust_tfds.eval.tasks.parts.reliability import Answers
 
 Cells = Mapping[Condition, Mapping[str, Replicates]]
@@ -77,7 +78,7 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
     draws = Draws.of(np.concatenate(groups))
     if all(of for side in totals for of in side.values()):
       return Numbers(
-        _of_totals(totals, draws),
+        [spread.of_cells(of, draws) for of in totals],
         totals,
         n,
         drawn=True,
@@ -123,23 +124,6 @@ def _check_truth(sides: Sequence[Side]) -> None:
         "The runs have different ground truth (truth.json). Compare runs over"
         " the same objects."
       )
-
-
-def _of_totals(
-  totals: Sequence[Mapping[Condition, Mapping[str, Totals]]], draws: Draws
-) -> list[dict[Condition, dict[str, Replicates]]]:
-  """All in one pass over the draws."""
-  places = [
-    (i, condition, metric)
-    for i, cells in enumerate(totals)
-    for condition, of in cells.items()
-    for metric in of
-  ]
-  found = draws.of_totals([totals[i][c][m] for i, c, m in places])
-  out: list[dict[Condition, dict[str, Replicates]]] = [{} for _ in totals]
-  for (i, condition, metric), replicates in zip(places, found):
-    out[i].setdefault(condition, {})[metric] = replicates
-  return out
 
 
 def _replicates(

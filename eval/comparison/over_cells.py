@@ -7,7 +7,6 @@ and not adjusted for how many there are.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from robust_tfds.eval.metrics import significance
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.results.facts import TaskFacts
 from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import spread
 
 _CATEGORY = "accuracy/category/"
 
@@ -44,25 +44,14 @@ def lines(
   # The first's own reference, then the second's; one may serve both.
   by_first = references[0] if references else None
   by_second = references[-1] if references else None
-  mine = _headlines(baseline.task(first), one, by_first)
-  theirs = _headlines(baseline.task(second), other, by_second)
+  mine = spread.headlines(baseline.task(first).headlines, one, by_first)
+  theirs = spread.headlines(baseline.task(second).headlines, other, by_second)
   out = [
     line(key, mine[key], theirs[key], drawn=numbers.drawn)
     for key in mine
     if key in theirs
   ]
   return [*out, *_of_training(one, other)]
-
-
-def _headlines(
-  task: base.Task,
-  cells: Mapping,
-  reference: Mapping | None,
-) -> dict[base.Key, Replicates]:
-  if reference is None:
-    of_one = functools.partial(task.headlines, reference=None)
-    return replicates.combine_all(of_one, cells)
-  return replicates.combine_all(task.headlines, cells, reference)
 
 
 def line(

@@ -30,11 +30,4 @@ def read(first: str, second: str) -> tuple[runs_lib.Run, runs_lib.Run]:
 def _read(text: str) -> runs_lib.Run:
   whole = paths.of(text, "RUN").is_dir() or "," not in text
   folders = [text] if whole else [part for part in text.split(",") if part]
-  read_runs = runs_lib.read(folders)
-  if len(read_runs) > 1:
-    names = ", ".join(str(run.folders[0]) for run in read_runs)
-    raise errors.UserError(
-      f"{text}: {len(read_runs)} runs ({names}), and one is expected on each"
-      " side: a folder, or shards of one run with commas between."
-    )
-  return read_runs[0]
+  return runs_lib.read_one(folders)

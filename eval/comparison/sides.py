@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import tasks
 from robust_tfds.eval.board import facts_of_run
 from robust_tfds.eval.board.runs import Run
 from robust_tfds.eval.results.cell import Cell
@@ -59,37 +58,8 @@ class Side:
     return list(dict.fromkeys(r for cell in cells for r in cell.remarks))
 
 
-def datasets(run: Run) -> list[str]:
-  """Names of the data sets of a run."""
-  return list(dict.fromkeys(c.dataset for c in run.predictions.cells))
-
-
-def labels(run: Run, dataset: str = "") -> list[str]:
-  """Labels of the models that have cells of a data set; default: of any."""
-  return list(
-    dict.fromkeys(
-      c.model
-      for c in run.predictions.cells
-      if not dataset or c.dataset == dataset
-    )
-  )
-
-
 def of(run: Run, dataset: str, model: str) -> Side:
   """One model of a run; it has cells of the data set."""
-  cells = {
-    c.condition: c
-    for c in run.predictions.cells
-    if c.dataset == dataset and c.model == model
-  }
-  baseline = run.predictions.config.get("baseline", "")
-  return Side(run, dataset, model, task(run, dataset, baseline), cells)
-
-
-def task(run: Run, dataset: str, baseline: str) -> base.Task:
-  """The run's task over one of its data sets, normalised by a baseline."""
-  config = run.predictions.config.copy_and_resolve_references()
-  config.unlock()
-  config.data.name = dataset
-  config.baseline = baseline
-  return tasks.bind(config)
+  predictions = run.predictions
+  cells = {c.condition: c for c in predictions.cells_of(dataset, model)}
+  return Side(run, dataset, model, predictions.task(dataset), cells)

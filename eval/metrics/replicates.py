@@ -20,6 +20,7 @@ from scipy import stats
 from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments
 
+_DIGITS = 1e-12  # of a number, that the order of a sum changes
 FEWEST_DRAWS = 0.95  # of a statistic must be finite, else it has no interval
 
 
@@ -206,13 +207,18 @@ def widened(tail: float, groups: float) -> float:
 def normal_bias(value: np.typing.ArrayLike, draws: np.ndarray) -> Any:
   """The normal score of the share of draws below the value; half of equal ones.
 
+  Draws are equal to it up to the last digits: sums in another order end in others.
+
   Args:
     value: `[...]`.
     draws: `[..., R]`; those that are not finite are left out.
   """
-  known = np.maximum(np.isfinite(draws).sum(-1), 1)
-  of = np.asarray(value)[..., None]
-  below = ((draws < of).sum(-1) + (draws <= of).sum(-1)) / 2 / known
+  finite = np.isfinite(draws)
+  known = np.maximum(finite.sum(-1), 1)
+  largest = np.where(finite, np.abs(draws), 0).max(-1, keepdims=True)
+  of, digits = np.asarray(value)[..., None], _DIGITS * largest
+  below = (draws < of - digits).sum(-1) + (draws <= of + digits).sum(-1)
+  below = below / 2 / known
   return special.ndtri(np.clip(below, 1 / (2 * known), 1 - 1 / (2 * known)))
 
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 import pathlib
 import pkgutil
 import re
 from collections.abc import Iterator
 
 from robust_tfds import errors
+from robust_tfds import registry
 from robust_tfds.eval.paper_figures import base
 
 ALL = "all"
@@ -38,12 +38,12 @@ def papers() -> dict[str, str]:
 @functools.cache
 def figures() -> tuple[base.PaperFigure, ...]:
   """Every figure and table: by paper, tables first, then by number."""
-  found = [
-    _figure(f"{__name__}.{paper}.{module.name}")
+  every = [
+    registry.only_class(f"{__name__}.{paper}.{module.name}", base.PaperFigure)()
     for paper in papers()
     for module in pkgutil.iter_modules([str(_root() / paper)])
   ]
-  return tuple(sorted(found, key=_order))
+  return tuple(sorted(every, key=_order))
 
 
 def select(name: str) -> list[base.PaperFigure]:
@@ -80,17 +80,6 @@ def _folders() -> Iterator[str]:
   for module in pkgutil.iter_modules([str(_root())]):
     if module.ispkg and module.name != _PARTS:
       yield module.name
-
-
-def _figure(name: str) -> base.PaperFigure:
-  """The figure that a module defines."""
-  module = importlib.import_module(name)
-  (figure,) = [
-    member
-    for _, member in inspect.getmembers(module, inspect.isclass)
-    if issubclass(member, base.PaperFigure) and member.__module__ == name
-  ]
-  return figure()
 
 
 def _order(figure: base.PaperFigure) -> tuple[str, bool, int, str]:

@@ -5,14 +5,13 @@ One file of this folder for each format; it holds one subclass of `base.Reader`.
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import pkgutil
 from collections.abc import Sequence
 
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds import registry
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.results import scored_folder
 
@@ -31,13 +30,7 @@ def get(name: str) -> base.Reader:
   """A format's reader; UserError with a suggestion for an unknown name."""
   if name not in names():
     raise errors.unknown("format", name, (AUTO, *names()))
-  module = importlib.import_module(f"{__name__}.{name}")
-  (reader,) = [
-    member
-    for _, member in inspect.getmembers(module, inspect.isclass)
-    if issubclass(member, base.Reader) and member.__module__ == module.__name__
-  ]
-  return reader()
+  return registry.only_class(f"{__name__}.{name}", base.Reader)()
 
 
 def choose(

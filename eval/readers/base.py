@@ -15,9 +15,11 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds.eval import tasks
 from robust_tfds.eval.results import names
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.tasks import base
 
 Columns = Mapping[str, np.ndarray]
 # Data sets of frames whose sets can be read from metadata alone.
@@ -98,6 +100,54 @@ class Predictions:
   model_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
   notes: Sequence[str] = ()
   home: Callable[[Cell], Workdir] | None = None
+
+  @property
+  def datasets(self) -> list[str]:
+    """Names of the data sets, in the order of the cells."""
+    return list(dict.fromkeys(c.dataset for c in self.cells))
+
+  def labels(self, dataset: str = "") -> list[str]:
+    """Labels of the models that have cells of a data set; default: of any."""
+    cells = self.cells_of(dataset) if dataset else self.cells
+    return list(dict.fromkeys(c.model for c in cells))
+
+  def cells_of(self, dataset: str, model: str = "") -> list[Cell]:
+    """The cells of a data set, of one model or of all of them."""
+    return [
+      c
+      for c in self.cells
+      if c.dataset == dataset and (not model or c.model == model)
+    ]
+
+  def settings(self, dataset: str) -> ml_collections.ConfigDict:
+    """The config over one of the data sets; may be changed."""
+    config = self.config.copy_and_resolve_references().unlock()
+    config.data.name = dataset
+    return config
+
+  def task(self, dataset: str, baseline: str | None = None) -> base.Task:
+    """The task over one of the data sets.
+
+    Args:
+      dataset: its name.
+      baseline: what normalises; None: what the config says.
+    """
+    config = self.settings(dataset)
+    if baseline is not None:
+      config.baseline = baseline
+    return tasks.bind(config)
+
+  def score(self, dataset: str) -> tuple[base.Task, base.Scored]:
+    """The task over one of the data sets, and what it says of the cells.
+
+    Raises:
+      UserError: a baseline that is none of the models, or cells that the task
+        cannot score.
+    """
+    task = self.task(dataset)
+    task.check_baseline(self.labels(dataset))
+    cells = ((c, self.columns(c)) for c in self.cells_of(dataset))
+    return task, task.score(cells, self.truth)
 
 
 class Reader(abc.ABC):

@@ -13,13 +13,12 @@ has the reports of `every_task/`.
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import pathlib
 import pkgutil
 
 from etils import epath
 
+from robust_tfds import registry
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports import html
 from robust_tfds.eval.reports.context import Context
@@ -31,7 +30,7 @@ def of_task(task: str) -> list[base.Report]:
   """The reports of a task: those of every task, then its own, by file name."""
   root = pathlib.Path(__file__).parent
   return [
-    _report(f"{__name__}.{folder}.{module.name}")
+    registry.only_class(f"{__name__}.{folder}.{module.name}", base.Report)()
     for folder in (_EVERY_TASK, task)
     for module in pkgutil.iter_modules([str(root / folder)])
   ]
@@ -47,14 +46,3 @@ def write_all(context: Context, folder: epath.Path) -> list[epath.Path]:
   all_reports = of_task(context.task)
   paths = [p for report in all_reports for p in report.write(context, folder)]
   return [*paths, *html.write(context, all_reports, folder)]
-
-
-def _report(name: str) -> base.Report:
-  """The report that a module defines."""
-  module = importlib.import_module(name)
-  (report,) = [
-    member
-    for _, member in inspect.getmembers(module, inspect.isclass)
-    if issubclass(member, base.Report) and member.__module__ == name
-  ]
-  return report()

@@ -10,12 +10,16 @@ program made. Nothing is guessed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import pydantic
 
+from robust_tfds import conditions
+from robust_tfds import errors
 from robust_tfds.eval.results import provenance
 
+NONE = "none"
 # A value of a task's own settings.
 Scalar = str | int | float | bool | None
 
@@ -171,3 +175,27 @@ def differences(
     for name in names
     if one.get(name) != other.get(name)
   }
+
+
+def conditions_seen(names: Sequence[str], what: str) -> list[str]:
+  """What somebody says that a model was trained on: `corruptions_seen`.
+
+  Args:
+    names: of corruptions and perturbations; `none` alone, or nothing: of none.
+    what: where it is said, for the error.
+
+  Returns:
+    The names, sorted, each once.
+
+  Raises:
+    UserError: a name that is no corruption or perturbation.
+  """
+  listed = [name.strip() for name in names]
+  if listed in ([], [NONE]):
+    return []
+  known = conditions.every_name()
+  for name in listed:
+    if name not in known:
+      unknown = errors.unknown("corruption", name, known)
+      raise errors.UserError(f"{what}: {unknown} Or {NONE!r} alone.")
+  return sorted(set(listed))

@@ -17,8 +17,6 @@ another version are a fact of a workdir then, and no reason to refuse it.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Annotated
 from typing import Any
@@ -32,6 +30,7 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds import reading
+from robust_tfds.eval.results import checksums
 from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results import damage
 from robust_tfds.eval.results import disk
@@ -232,11 +231,7 @@ class _Workdir3(_EarlierWorkdir):
     path = folder / note_lib.FILE
     value = reading.json_file(path)
     note = reading.records(value, _Note3, str(path))
-    if _checksum(value) != note.checksum:
-      raise errors.UserError(
-        f"{path}: checksum: it is not that of the other fields, one of which was"
-        " changed since it was written."
-      )
+    checksums.check(path, value)
     self._check_place(folder, note)
     if predictions.FILE not in note.files:
       raise errors.UserError(f"{path}: files: lacks {predictions.FILE}.")
@@ -270,13 +265,6 @@ def _todays(
     split, columns["example_id"], examples_lib.labels(columns)
   )
   return note_lib.make(facts, examples, {predictions.FILE: file}, file)
-
-
-def _checksum(value: Mapping[str, Any]) -> str:
-  """Of a note of version 3."""
-  facts = {k: v for k, v in value.items() if k != "checksum"}
-  text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
-  return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _damaged(reason: str) -> errors.UserError:

@@ -21,6 +21,7 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds import reading
+from robust_tfds.eval.results import checksums
 from robust_tfds.eval.results.cell_facts import DataFacts
 from robust_tfds.eval.results.cell_facts import ModelFacts
 from robust_tfds.reading import limits
@@ -140,7 +141,7 @@ def make(
     "examples": examples.model_dump(),
   }
   note = reading.records({**facts, "checksum": "0" * 64}, Note, FILE)
-  return note.model_copy(update={"checksum": _checksum(note)})
+  return note.model_copy(update={"checksum": checksums.of(_facts(note))})
 
 
 def split_of(
@@ -191,11 +192,7 @@ def read(folder: epath.Path) -> Note:
       f"{path}: version: got {value.get('version')!r}, expected {VERSION}."
     )
   note = reading.records(value, Note, str(path))
-  if _checksum(note) != note.checksum:
-    raise errors.UserError(
-      f"{path}: checksum: it is not that of the other fields, one of which was"
-      " changed since it was written."
-    )
+  checksums.check(path, _facts(note))
   return note
 
 
@@ -238,13 +235,6 @@ def file_sha256(path: epath.Path) -> str:
     return paths.sha256(path)
   except OSError as e:
     raise errors.UserError(f"{path}: cannot be read: {e.strerror}.") from e
-
-
-def _checksum(note: Note) -> str:
-  facts = _facts(note)
-  del facts["checksum"]
-  text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
-  return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _facts(note: Note) -> dict[str, Any]:

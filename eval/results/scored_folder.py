@@ -50,7 +50,7 @@ def replacing(
       another score is writing it.
     DiskError: something could not be written.
   """
-  folder = _resolved(folder)
+  folder = paths.resolved(folder)
   _check(folder, sources)
   there = folder.is_dir()
   try:
@@ -101,11 +101,11 @@ def sources(folder: epath.Path) -> list[str]:
 def _check(folder: epath.Path, sources: Sequence[epath.Path]) -> None:
   if disk.exists(folder) and not folder.is_dir():
     raise errors.UserError(f"--out={folder} is a file; name a folder.")
-  if folder in [_resolved(p) for p in sources]:
+  if folder in [paths.resolved(p) for p in sources]:
     raise errors.UserError(
       f"--out={folder} is what is scored. Name another folder."
     )
-  for source in map(_resolved, sources):
+  for source in map(paths.resolved, sources):
     if source in folder.parents:
       raise errors.UserError(
         f"--out={folder} lies in {source}, which is scored. Name another folder."
@@ -145,10 +145,3 @@ def _record(note: epath.Path) -> _Record:
       f"{e} It said what eval.score wrote here: remove the folder, or name"
       " another --out."
     ) from e
-
-
-def _resolved(path: epath.Path) -> epath.Path:
-  """A folder of this machine by the name that no other has; links followed."""
-  if paths.is_local(path):
-    return epath.Path(pathlib.Path(path).resolve())
-  return epath.Path(path)

@@ -15,7 +15,6 @@ from etils import epath
 from robust_tfds.eval import papers
 from robust_tfds.eval import readers
 from robust_tfds.eval import reports
-from robust_tfds.eval import tasks
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.reports.parts import detection_tables
 from robust_tfds.eval.results import disk
@@ -78,7 +77,7 @@ def _publish(
   predictions: readers_base.Predictions, workdir: Workdir
 ) -> tuple[list[table.Row], list[str]]:
   """Writes the table, and the reports of every data set; gives their summaries."""
-  datasets = list(dict.fromkeys(c.dataset for c in predictions.cells))
+  datasets = predictions.datasets
   rows: list[table.Row] = []
   texts = []
   for dataset in datasets:
@@ -98,15 +97,7 @@ def _context(
   predictions: readers_base.Predictions, dataset: str
 ) -> tuple[reports.Context, list[table.Row]]:
   """One data set's cells, scored: what reports read, and the table."""
-  config = predictions.config.copy_and_resolve_references()
-  with config.unlocked():
-    config.data.name = dataset
-  cells = [c for c in predictions.cells if c.dataset == dataset]
-  task = tasks.bind(config)
-  task.check_baseline(list(dict.fromkeys(c.model for c in cells)))
-  scored = task.score(
-    ((cell, predictions.columns(cell)) for cell in cells), predictions.truth
-  )
+  task, scored = predictions.score(dataset)
   context = publish.context(
     task,
     scored,

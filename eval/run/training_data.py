@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from collections.abc import Sequence
 from typing import Any
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds.eval.results import cell_facts
 
-NONE = "none"
 # How torchvision's and timm's names of weights say what they were trained on.
 _OF_NAMES = (
   (re.compile(r"^torchvision:.*\.IMAGENET1K_"), "ImageNet-1k"),
@@ -54,21 +51,4 @@ def corruptions_seen(entry: Mapping[str, Any]) -> list[str] | None:
   if not stated:
     return [] if entry.get("train") else None  # recipes flip and crop alone
   names = stated.split(",") if isinstance(stated, str) else list(stated)
-  names = [name.strip() for name in names]
-  if names == [NONE]:
-    return []
-  return sorted(dict.fromkeys(_checked(names)))
-
-
-def _checked(names: Sequence[str]) -> Sequence[str]:
-  known = dict.fromkeys(
-    n for f in conditions.FAMILIES.values() for n in f.names()
-  )
-  for name in names:
-    if name not in known:
-      unknown = errors.unknown("corruption", name, known)
-      raise errors.UserError(
-        f"config.model.corruptions_seen: {unknown} Names with commas, or"
-        f" {NONE!r}."
-      )
-  return names
+  return cell_facts.conditions_seen(names, "config.model.corruptions_seen")

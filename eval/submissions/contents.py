@@ -15,8 +15,8 @@ from collections.abc import Mapping
 
 from etils import epath
 
+from robust_tfds import conditions
 from robust_tfds import errors
-from robust_tfds.eval import tasks
 from robust_tfds.eval.board import runs as runs_lib
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers import base as readers_base
@@ -34,7 +34,6 @@ from robust_tfds.eval.submissions import layout
 from robust_tfds.eval.submissions import manifest as manifest_lib
 from robust_tfds.eval.submissions import schema
 from robust_tfds.eval.submissions.manifest import Manifest
-from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import result_lists
 from robust_tfds.eval.tasks.parts import stored_numbers
 from robust_tfds.reading import exact_archives
@@ -110,8 +109,8 @@ def _check_manifest(
     raise errors.UserError(
       f"{source}: cells: got {manifest.cells}, but there are {len(cells)}."
     )
-  labels = {c.model for c in cells}
-  if labels != manifest.models.keys():
+  labels = predictions.labels()
+  if set(labels) != manifest.models.keys():
     raise errors.UserError(
       f"{source}: models: got {', '.join(manifest.models)}, but the cells are of"
       f" {', '.join(sorted(labels))}."
@@ -123,7 +122,7 @@ def _check_manifest(
         " its models were trained on."
       )
     for name in facts.corruptions_seen or ():
-      if name not in known.condition_names():
+      if name not in conditions.every_name():
         raise errors.UserError(
           f"{source}: models.{label}.corruptions_seen: {name!r} is no corruption"
           " or perturbation."
@@ -192,19 +191,13 @@ class _Checker:
     self._config = config
     self._datasets = str(config.data.name).split(",")
     self._conditions = {
-      dataset: set(self._bound(dataset).conditions())
-      for dataset in dict.fromkeys(c.dataset for c in predictions.cells)
+      dataset: set(predictions.task(dataset).conditions())
+      for dataset in predictions.datasets
       if dataset in self._datasets
     }
-    # What each file of examples told when it was checked.
-    self._seen: dict[tuple[str, str, str], bool] = {}
+    # Files of examples that were checked, and of which data.
+    self._checked: set[tuple[str, str, str]] = set()
     self._labels: dict[str, dict[tuple, tuple]] = collections.defaultdict(dict)
-
-  def _bound(self, dataset: str) -> base.Task:
-    config = self._config.copy_and_resolve_references()
-    with config.unlocked():
-      config.data.name = dataset
-    return tasks.bind(config)
 
   def check(self, cell: Cell, account: Account) -> None:
     """All of a cell.
@@ -294,9 +287,9 @@ class _Checker:
     assert note.data is not None
     path = examples_lib.path(self._workdir.examples, note.examples)
     key = note.examples.sha256, cell.dataset, note.data.hash
-    if key in self._seen:
+    if key in self._checked:
       return
-    self._seen[key] = True
+    self._checked.add(key)
     source = str(path)
     if note.data.examples not in (None, note.split.examples):
       raise errors.UserError(

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robust_tfds import conditions
 from robust_tfds import datasets
 from robust_tfds import errors
 from robust_tfds.eval.results.cell_facts import DataFacts
@@ -35,12 +34,6 @@ def classes(dataset: str) -> int:
     return 0
   listed = datasets.builder_class(dataset).CLASSES
   return listed if isinstance(listed, int) else len(listed)
-
-
-def condition_names() -> tuple[str, ...]:
-  """Of all corruptions and perturbations of all kinds of data."""
-  listed = (n for f in conditions.FAMILIES.values() for n in f.names())
-  return tuple(dict.fromkeys(listed))
 
 
 def check_examples(

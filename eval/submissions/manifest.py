@@ -7,7 +7,6 @@ against the predictions and the data set (`eval/submissions/checker.py`).
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Annotated
@@ -19,6 +18,7 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds import reading
+from robust_tfds.eval.results import checksums
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.cell_facts import DataFacts
@@ -78,7 +78,8 @@ def make(
     files=dict(sorted(files.items())),
     checksum="",
   )
-  return manifest.model_copy(update={"checksum": _checksum(manifest)})
+  checksum = checksums.of(_facts(manifest))
+  return manifest.model_copy(update={"checksum": checksum})
 
 
 def write(folder: epath.Path, manifest: Manifest) -> None:
@@ -108,19 +109,8 @@ def read(folder: epath.Path) -> Manifest:
       f"{path}: version: got {version!r}, this code reads {VERSION}."
     )
   manifest = reading.records(value, Manifest, str(path))
-  if _checksum(manifest) != manifest.checksum:
-    raise errors.UserError(
-      f"{path}: checksum: it is not that of the other fields, one of which was"
-      " changed since it was written."
-    )
+  checksums.check(path, _facts(manifest))
   return manifest
-
-
-def _checksum(manifest: Manifest) -> str:
-  facts = _facts(manifest)
-  del facts["checksum"]
-  text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
-  return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _facts(manifest: Manifest) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def rerun(
   """
   cells = chosen(manifest, predictions.cells, count)
   with tempfile.TemporaryDirectory(prefix="robust_tfds_") as temporary:
-    made = _run(predictions.config, cells, epath.Path(temporary))
+    made = _run(predictions, cells, epath.Path(temporary))
     exact = [
       _compare(folder, made, cell, predictions.columns(cell)) for cell in cells
     ]
@@ -103,21 +103,20 @@ def chosen(manifest: Manifest, cells: Sequence[Cell], count: int) -> list[Cell]:
 
 
 def _run(
-  config: ml_collections.ConfigDict, cells: Sequence[Cell], folder: epath.Path
+  predictions: readers_base.Predictions,
+  cells: Sequence[Cell],
+  folder: epath.Path,
 ) -> dict[Cell, tuple[Cell, Workdir]]:
   """Makes the cells; gives each with what was made and where."""
   from robust_tfds.eval.run import plan as plan_lib
   from robust_tfds.eval.run import runner
 
-  _check_models(config)
+  _check_models(predictions.config)
   out: dict[Cell, tuple[Cell, Workdir]] = {}
   for number, dataset in enumerate(dict.fromkeys(c.dataset for c in cells)):
     of_dataset = [c for c in cells if c.dataset == dataset]
-    settings = config.copy_and_resolve_references()
-    with settings.unlocked():
-      settings.data.name = dataset
     try:
-      plan = plan_lib.make(settings)
+      plan = plan_lib.make(predictions.settings(dataset))
       named = frozenset((c.model, c.condition) for c in of_dataset)
       place = folder / str(number)
       # What a run prints is no part of the answer.

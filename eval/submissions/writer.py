@@ -16,21 +16,18 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds import paths
-from robust_tfds.eval import tasks
 from robust_tfds.eval.board import facts_of_run
 from robust_tfds.eval.board import runs as runs_lib
+from robust_tfds.eval.results import cell_facts
 from robust_tfds.eval.results import config_file
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.cell_facts import ModelFacts
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.submissions import known
 from robust_tfds.eval.submissions import layout
 from robust_tfds.eval.submissions import manifest as manifest_lib
 from robust_tfds.eval.submissions import scores
-
-_NONE = "none"
 
 
 def export(
@@ -57,7 +54,7 @@ def export(
       something at `out`; nothing is left there then.
   """
   out = epath.Path(out)
-  run = _one_run(runs)
+  run = runs_lib.read_one([str(run) for run in runs])
   _check_out(out)
   models = _models(run, trained_on, corruptions_seen)
   try:
@@ -71,17 +68,6 @@ def export(
     f" {len(manifest.files)} files, {size / 1e6:,.1f} MB.\n"
     f"Check it: python -m eval.leaderboard --check={out}"
   )
-
-
-def _one_run(runs: Sequence[epath.Path]) -> runs_lib.Run:
-  read = runs_lib.read([str(run) for run in runs])
-  if len(read) > 1:
-    listed = ", ".join(str(run.folders[0]) for run in read)
-    raise errors.UserError(
-      f"{listed} are {len(read)} runs, and no shards of one (equal configs, no"
-      " cell twice). Export each by itself."
-    )
-  return read[0]
 
 
 def _check_out(out: epath.Path) -> None:
@@ -123,7 +109,9 @@ def _with_training(
   }
   given = {
     "trained_on": trained_on or None,
-    "corruptions_seen": None if seen is None else _seen(seen),
+    "corruptions_seen": None
+    if seen is None
+    else cell_facts.conditions_seen(seen, "--corruptions_seen"),
   }
   for name, value in known.items():
     if None not in (value, given[name]) and value != given[name]:
@@ -138,24 +126,6 @@ def _with_training(
       " training split' (your words), or name config.model.trained_on in the run."
     )
   return facts.model_copy(update=both)
-
-
-def _seen(names: Sequence[str]) -> list[str]:
-  """Names of conditions, sorted; `none` alone is none of them.
-
-  Raises:
-    UserError: a name that is no corruption or perturbation.
-  """
-  listed = [name.strip() for name in names]
-  if listed in ([], [_NONE]):
-    return []
-  known_names = known.condition_names()
-  for name in listed:
-    if name not in known_names:
-      raise errors.unknown(
-        "corruption of --corruptions_seen", name, known_names
-      )
-  return sorted(set(listed))
 
 
 def _write(
@@ -198,18 +168,14 @@ def _with_facts(
   """The cells with facts of their data and models."""
   home = run.predictions.home
   assert home is not None
-  for dataset in dict.fromkeys(c.dataset for c in run.predictions.cells):
-    config = run.predictions.config.copy_and_resolve_references()
-    with config.unlocked():
-      config.data.name = dataset
-    task = tasks.bind(config)
-    for cell in run.predictions.cells:
-      if cell.dataset == dataset:
-        data = facts_of_run.data_of(run, task, cell)
-        if data.examples is None:
-          split = home(cell).note(cell).split
-          data = data.model_copy(update={"examples": split.examples})
-        yield dataclasses.replace(cell, data=data, by=models[cell.model])
+  for dataset in run.predictions.datasets:
+    task = run.predictions.task(dataset)
+    for cell in run.predictions.cells_of(dataset):
+      data = facts_of_run.data_of(run, task, cell)
+      if data.examples is None:
+        split = home(cell).note(cell).split
+        data = data.model_copy(update={"examples": split.examples})
+      yield dataclasses.replace(cell, data=data, by=models[cell.model])
 
 
 def _file(path: epath.Path) -> note_lib.File:

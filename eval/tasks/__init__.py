@@ -6,13 +6,12 @@ share and are no tasks.
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import pkgutil
 
 import ml_collections
 
 from robust_tfds import errors
+from robust_tfds import registry
 from robust_tfds.eval.tasks import base
 
 _BASE = "base"
@@ -54,10 +53,4 @@ def get(name: str) -> type[base.Task]:
   """A task's class; UserError with a suggestion for an unknown name."""
   if name not in names():
     raise errors.unknown("task", name, names())
-  module = importlib.import_module(f"{__name__}.{name}")
-  (task,) = [
-    member
-    for _, member in inspect.getmembers(module, inspect.isclass)
-    if issubclass(member, base.Task) and member.__module__ == module.__name__
-  ]
-  return task
+  return registry.only_class(f"{__name__}.{name}", base.Task)

@@ -22,6 +22,7 @@ _NO_INTERVAL = "no interval: undefined in more than 1 of 20 draws"
 # Condition -> a cell's metric -> its sums over groups; its replicates.
 Totals = Mapping[Condition, Mapping[str, resampling.Totals]]
 Replicates = dict[Condition, dict[str, resampling.Replicates]]
+CellNumbers = Mapping[Condition, Mapping[str, resampling.Replicates]]
 
 
 def draws_of(
@@ -55,8 +56,8 @@ def of_cells(totals: Totals, draws: resampling.Draws) -> Replicates:
 
 def headlines(
   formulas: Callable[..., Mapping[Key, np.ndarray]],
-  cells: Replicates,
-  reference: Replicates | None = None,
+  cells: CellNumbers,
+  reference: CellNumbers | None = None,
 ) -> dict[Key, resampling.Replicates]:
   """Replicates of the numbers over cells.
 

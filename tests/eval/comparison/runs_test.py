@@ -43,7 +43,7 @@ class RunsTest(absltest.TestCase):
   def test_two_runs_on_one_side(self):
     one, other = self._write("one"), self._write("other", seed=1)
     with self.assertRaisesRegex(
-      errors.UserError, "2 runs .*one, .*other.*, and one is expected"
+      errors.UserError, "one, .*other are 2 runs, and one is expected"
     ):
       runs.read(f"{one},{other}", one)
 

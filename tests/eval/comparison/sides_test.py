@@ -21,9 +21,10 @@ class SidesTest(absltest.TestCase):
       baseline="model:a",
     )
     (run,) = runs.read([str(folder)])
-    self.assertEqual(sides.datasets(run), [small_runs.DATASET])
-    self.assertEqual(sides.labels(run), ["a", "b"])
-    self.assertEmpty(sides.labels(run, "imagenet_c"))
+    predictions = run.predictions
+    self.assertEqual(predictions.datasets, [small_runs.DATASET])
+    self.assertEqual(predictions.labels(), ["a", "b"])
+    self.assertEmpty(predictions.labels("imagenet_c"))
     side = sides.of(run, small_runs.DATASET, "b")
     self.assertEqual([c.config for c in side.cells], ["clean", "fog_1"])
     self.assertEqual(side.seed, 3)
@@ -32,9 +33,9 @@ class SidesTest(absltest.TestCase):
     self.assertEqual(side.data([Condition()])["codec"], "raw")
     self.assertLen(side.columns(Condition())["label"], small_runs.EXAMPLES)
     self.assertEmpty(side.remarks)
-    other = sides.task(run, small_runs.DATASET, "alexnet")
+    other = predictions.task(small_runs.DATASET, "alexnet")
     self.assertEqual(other.setting.baseline, "alexnet")
-    self.assertEqual(run.predictions.config.baseline, "model:a")
+    self.assertEqual(predictions.config.baseline, "model:a")
 
 
 if __name__ == "__main__":

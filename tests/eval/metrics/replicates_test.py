@@ -31,6 +31,13 @@ class ReplicatesTest(absltest.TestCase):
     (lo, hi), (low, high) = mean.interval(0.5), mean.interval(0.99)
     self.assertTrue(low < lo < mean.value < hi < high)
 
+  def test_bias_is_of_more_than_last_digits(self):
+    for value in (0.2, -0.2, 1e6):
+      draws = np.nextafter(np.full(99, value), [np.inf])
+      self.assertEqual(replicates.normal_bias(value, draws), 0)
+    below = replicates.normal_bias([1.0, 0.0], np.array([[0.0, 2, 0, 0]] * 2))
+    np.testing.assert_allclose(below, stats.norm.ppf([3 / 4, 3 / 8]))
+
   def test_arrays_have_an_interval_each(self):
     values = np.random.default_rng(1).normal(size=(30, 2, 1))
     ids = np.array([f"{i:02d}" for i in range(30)])

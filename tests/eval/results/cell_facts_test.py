@@ -1,7 +1,9 @@
 """Facts of a cell's data and model: words, hashes, what is missing."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds import reading
 from robust_tfds.eval.results import cell_facts
 
@@ -27,7 +29,7 @@ def data(**others):
   return cell_facts.DataFacts(**facts | others)
 
 
-class CellFactsTest(absltest.TestCase):
+class CellFactsTest(parameterized.TestCase):
   def test_every_fact_is_in_the_hash(self):
     marks = {data().hash}
     others = [
@@ -76,6 +78,18 @@ class CellFactsTest(absltest.TestCase):
     self.assertEqual(
       differ, {"codec": ("jpeg85", "raw"), "px": ([224, 224], None)}
     )
+
+  @parameterized.parameters(
+    (["none"], []), ([" fog", "fog "], ["fog"]), (["jumbling"], ["jumbling"])
+  )
+  def test_corruptions_seen(self, names, expected):
+    self.assertEqual(cell_facts.conditions_seen(names, "--x"), expected)
+
+  def test_a_corruption_that_is_none(self):
+    with self.assertRaisesRegex(
+      errors.UserError, "^--x: .*'fogg'. Did you mean 'fog'.*Or 'none' alone"
+    ):
+      cell_facts.conditions_seen(["fogg"], "--x")
 
 
 if __name__ == "__main__":

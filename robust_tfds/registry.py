@@ -1,0 +1,22 @@
+"""Folders that are registries: a module of one holds one subclass of its base."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def only_class(module: str, base: type[T]) -> type[T]:
+  """The subclass of `base` that a module defines.
+
+  Args:
+    module: its full name.
+    base: of the folder's classes; classes that the module imports do not count.
+  """
+  members = inspect.getmembers(importlib.import_module(module), inspect.isclass)
+  own = [c for _, c in members if c.__module__ == module]
+  (chosen,) = [c for c in own if issubclass(c, base)]
+  return chosen
