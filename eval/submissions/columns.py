@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import conditions
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.metrics import stability
@@ -272,11 +273,13 @@ def _check_proper(
 
 
 def _flips(cell: _Cell, values: np.ndarray) -> None:
-  _check_pairs(cell, "flips", values, lambda top5: top5[..., 0], "flips")
+  _check_pairs(
+    cell, "flips", values, lambda top5: top5[..., 0], stability.flips
+  )
 
 
 def _t5d(cell: _Cell, values: np.ndarray) -> None:
-  _check_pairs(cell, "t5d", values, lambda top5: top5, "top5_distances")
+  _check_pairs(cell, "t5d", values, lambda top5: top5, stability.top5_distances)
 
 
 def _check_pairs(
@@ -284,15 +287,12 @@ def _check_pairs(
   name: str,
   values: np.ndarray,
   of_top5: Callable[[np.ndarray], np.ndarray],
-  formula: str,
+  measure: Callable[..., np.ndarray],
 ) -> None:
   """Recomputes what follows from the ranks of the frames."""
-  from robust_tfds import conditions
-
   noise = conditions.SEQUENCES.is_noise(cell.condition.name)
   difficulties = (1,) if noise else conditions.DIFFICULTIES
   ranks = of_top5(cell.columns["top5"])
-  measure = getattr(stability, formula)
   expected = np.stack(
     [
       measure(ranks, noise, d).mean(axis=1, dtype=np.float64)
