@@ -38,12 +38,12 @@ def papers() -> dict[str, str]:
 @functools.cache
 def figures() -> tuple[base.PaperFigure, ...]:
   """Every figure and table: by paper, tables first, then by number."""
-  found = [
+  listed = [
     _figure(f"{__name__}.{paper}.{module.name}")
     for paper in papers()
     for module in pkgutil.iter_modules([str(_root() / paper)])
   ]
-  return tuple(sorted(found, key=_order))
+  return tuple(sorted(listed, key=_order))
 
 
 def select(name: str) -> list[base.PaperFigure]:

@@ -265,11 +265,11 @@ def _medians(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
 
 def _accuracies() -> Iterator[Doubt]:
   """Networks whose rows imply no one accuracy on clean videos."""
-  found = {}
-  for table in derived.TABLES:
+  gammas = {}
+  for dataset, table in derived.TABLES.items():
     for label, measures in derived.gammas(table).items():
       rows = tuple(itertools.chain(*(m.values() for m in measures.values())))
-      found[rows[0].datasets[0], label] = rows
+      gammas[dataset, label] = rows
   for implied in derived.clean_accuracies():
     if not implied.consistent:
       words = (
@@ -278,7 +278,7 @@ def _accuracies() -> Iterator[Doubt]:
         f" for at least {100 * implied.lo:.1f}, another for at most"
         f" {100 * implied.hi:.1f}"
       )
-      yield Doubt(found[implied.dataset, implied.label], words)
+      yield Doubt(gammas[implied.dataset, implied.label], words)
 
 
 def _raw(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
