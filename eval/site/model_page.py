@@ -24,6 +24,7 @@ from robust_tfds.eval.site.markup import escape
 from robust_tfds.eval.site.markup import join
 from robust_tfds.eval.site.markup import name_of
 from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site.markup import words as words_of
 
 # Facts of models whose names facts of data have as well.
 _OTHER_NAMES = {"source": "own_code"}
@@ -67,8 +68,7 @@ class _Body:
 
   def _lead(self) -> Html:
     entry, board = self.entry, self.view.board
-    topic = definitions.topic_of(board.task)
-    task = topic.title if topic else board.task
+    task = definitions.title_of(board.task)
     parts: list[object] = [f"{task}: ", tag("bdi", board.title)]
     if entry.run:
       parts += [", run ", name_of(entry.run)]
@@ -96,7 +96,11 @@ class _Body:
       tag(
         "tr",
         tag("th", name, scope="row"),
-        tag("td", number_text.text(metric, number), _unit(metric, number)),
+        tag(
+          "td",
+          number_text.text(metric, number),
+          number_text.unit(metric, number),
+        ),
         tag("td", number_text.interval(metric, number) or number_text.MISSING),
         tag("td", _count(number)),
         tag("td", tag("bdi", number.note if number else ""), class_="t"),
@@ -163,7 +167,7 @@ class _Body:
       for m, lv in columns
     ]
     rows = {
-      name.replace("_", " "): [
+      words_of(name): [
         (m, self.entry.numbers.get((m.name, name, lv))) for m, lv in columns
       ]
       for name in names
@@ -206,7 +210,7 @@ class _Body:
     if len(conditions) == 1:
       return self._only(metrics, cells[conditions[0]])
     rows = {
-      c.config.replace("_", " "): [(m, cells[c].get(m.name)) for m in metrics]
+      words_of(c.config): [(m, cells[c].get(m.name)) for m in metrics]
       for c in conditions
     }
     heads = [number_text.heading(m) for m in metrics]
@@ -267,10 +271,6 @@ def _rank(entry: Entry, view: view_lib.View) -> str:
   return f"{text}."
 
 
-def _unit(metric: Metric, number: Number | None) -> str:
-  return " %" if metric.percent and number_text.has_value(number) else ""
-
-
 def _count(number: Number | None) -> str:
   if number is None or number.n is None:
     return number_text.MISSING
@@ -307,10 +307,9 @@ def _table(
     tag("thead", tag("tr", *head)),
     tag("tbody", join(lines)),
   )
-  found = view_lib.notes(numbers)
   items = [
     tag("li", tag("bdi", text), f": {', '.join(names)}")
-    for text, names in found.items()
+    for text, names in view_lib.notes(numbers).items()
   ]
   below = tag("ul", *items, class_="note") if items else Html()
   return join([page.scroll_box(f"Numbers by {corner.lower()}", table), below])

@@ -8,7 +8,8 @@ its own name.
   <topic>.py   the definitions of a task, or of what all tasks have
   base.py      what a definition and a topic are
 
-The look-ups stand here: `find`, `shown`, `topic_of`, `anchor`.
+The look-ups stand here: `find`, `shown`, `topic_of`, `title_of`,
+`anchor`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from robust_tfds.eval.site.definitions import sequences
 from robust_tfds.eval.site.definitions import video
 from robust_tfds.eval.site.definitions.base import Definition
 from robust_tfds.eval.site.definitions.base import Topic
+from robust_tfds.eval.site.markup import words
 
 TOPICS = (
   classification.TOPIC,
@@ -48,6 +50,16 @@ def topic_of(task: str) -> Topic | None:
     if topic.task == task:
       return topic
   return None
+
+
+def title_of(task: str) -> str:
+  """What a task is, in words.
+
+  >>> title_of("frames")
+  'Natural perturbations in videos'
+  """
+  topic = topic_of(task)
+  return topic.title if topic else words(task).capitalize()
 
 
 def anchor(topic: Topic, definition: Definition) -> str:
@@ -94,7 +106,7 @@ def shown(facts: TaskFacts, metric: str) -> Metric:
       return one
   defined = find(facts.task, metric)
   if defined is None:
-    return Metric(metric, metric.replace("_", " "))
+    return Metric(metric, words(metric))
   definition = defined[1]
   of_others = metric.startswith(_MEAN) and definition.metric != _family(metric)
   before = "Mean " if of_others else ""
@@ -117,5 +129,5 @@ def _heading(definition: Definition, metric: str) -> str:
   first, *rest = metric.split("/")
   if first in _OVERLAPS:
     return _OVERLAPS[first] + definition.heading
-  part = ", ".join(rest).replace("_", " ")
+  part = words(", ".join(rest))
   return f"{definition.heading}, {part}" if part else definition.heading

@@ -35,7 +35,12 @@ class DefinitionsTest(parameterized.TestCase):
 
   @parameterized.parameters(*_TASKS)
   def test_every_task_has_a_topic(self, task):
-    self.assertIsNotNone(definitions.topic_of(task))
+    topic = definitions.topic_of(task)
+    self.assertIsNotNone(topic)
+    self.assertEqual(definitions.title_of(task), topic.title)
+
+  def test_a_task_without_a_topic_has_its_own_name(self):
+    self.assertEqual(definitions.title_of("new_task"), "New task")
 
   @parameterized.parameters(*_FILES)
   def test_every_file_is_a_topic_of_the_page(self, name):
