@@ -6,10 +6,12 @@
   python -m eval.figures all --out=/tmp/f RUN RUN
   ... --condition=gaussian_noise_5                    # that a figure shows
   ... --reference=printed                             # that a line is fitted to
+  ... --clean=FOLDER --stylized=FOLDER                # pictures of michaelis_f4
 
 RUN is what `eval.leaderboard` takes: a workdir, a submission, shards. Figures are
 PNG and SVG, tables Markdown; each has a CSV with its numbers and their source.
-Reads no data and no weights and needs no accelerator.
+Reads no data and no weights, but for the pictures of the two folders, and needs no
+accelerator.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absl import flags
+from etils import epath
 
 from robust_tfds import command
 from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds.eval import paper_figures
+from robust_tfds.eval.board import effective
 from robust_tfds.eval.paper_figures import base
 from robust_tfds.eval.paper_figures import drawing
 
@@ -34,9 +38,11 @@ def define_flags() -> None:
   flags.DEFINE_enum(
     "reference",
     "",
-    ["", *base.REFERENCES],
+    ["", *effective.REFERENCES],
     "Whose models a line is fitted to.",
   )
+  flags.DEFINE_string("clean", "", "Folder of your training pictures.")
+  flags.DEFINE_string("stylized", "", "Folder of their stylized versions.")
 
 
 def main(argv: Sequence[str]) -> None:
@@ -49,11 +55,21 @@ def main(argv: Sequence[str]) -> None:
   figures = paper_figures.select(names[0])
   if not settings.out:
     raise errors.UserError("--out is missing: name the folder of the figures.")
-  request = drawing.request(
-    names[1:], condition=settings.condition, reference=settings.reference
+  asked = base.Request(
+    condition=settings.condition,
+    reference=settings.reference,
+    clean=_folder("clean"),
+    stylized=_folder("stylized"),
   )
+  request = drawing.with_runs(asked, names[1:])
   place = paths.of(settings.out, "--out")
   drawing.draw(figures, request, place, say=print)
+
+
+def _folder(name: str) -> epath.Path | None:
+  """A folder that a flag names, if it does."""
+  text = flags.FLAGS[name].value
+  return paths.of(text, f"--{name}") if text else None
 
 
 if __name__ == "__main__":

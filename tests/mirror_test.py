@@ -49,6 +49,7 @@ _CONTRACTS = {
   "eval/reports/frames": "tests/eval/reports/reports_test.py",
   "eval/reports/sequences": "tests/eval/reports/reports_test.py",
   "eval/reports/video": "tests/eval/reports/reports_test.py",
+  "eval/site/definitions": "tests/eval/site/definitions/definitions_test.py",
   "models/adapters": "tests/models/adapters/adapters_test.py",
   "models/adapters/onnx_graph/operators": (
     "tests/models/adapters/onnx_graph/operators/operators_test.py"

@@ -38,12 +38,12 @@ def papers() -> dict[str, str]:
 @functools.cache
 def figures() -> tuple[base.PaperFigure, ...]:
   """Every figure and table: by paper, tables first, then by number."""
-  every = [
+  listed = [
     registry.only_class(f"{__name__}.{paper}.{module.name}", base.PaperFigure)()
     for paper in papers()
     for module in pkgutil.iter_modules([str(_root() / paper)])
   ]
-  return tuple(sorted(every, key=_order))
+  return tuple(sorted(listed, key=_order))
 
 
 def select(name: str) -> list[base.PaperFigure]:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
   from robust_tfds.eval.board.board import Board
   from robust_tfds.eval.board.scores import Scored
 
-REFERENCES = ("testbed", "printed", "runs")  # as eval/board/effective.py
-
 
 @dataclasses.dataclass(frozen=True)
 class Request:
@@ -28,14 +26,18 @@ class Request:
     scored: the runs' models, whose cells have what no board holds.
     condition: config name of a condition, e.g. `fog_3`, where a figure shows
       one; empty: the figure's own choice.
-    reference: whose models a line is fitted to: `testbed`, `printed`, `runs`;
-      empty: the figure's own choice.
+    reference: whose models a line is fitted to, one of
+      `eval/board/effective.py:REFERENCES`; empty: the figure's own choice.
+    clean: folder of training pictures of the user.
+    stylized: folder of their stylized versions.
   """
 
   boards: Sequence[Board] = ()
   scored: Sequence[Scored] = ()
   condition: str = ""
   reference: str = ""
+  clean: epath.Path | None = None
+  stylized: epath.Path | None = None
 
 
 class PaperFigure(abc.ABC):
@@ -49,13 +51,15 @@ class PaperFigure(abc.ABC):
     source: what it is drawn from, in words: the home of the printed numbers.
     tasks: whose runs are added, or needed; empty: runs add nothing.
     needs_runs: whether there is nothing to draw without a run.
-    drawn_from: what there is without one, in a word or two.
+    needs_folders: which folders of a request there is nothing to draw without.
+    drawn_from: what there is without runs, in a word or two.
   """
 
   title: ClassVar[str]
   source: ClassVar[str]
   tasks: ClassVar[tuple[str, ...]] = ()
   needs_runs: ClassVar[bool] = False
+  needs_folders: ClassVar[tuple[str, ...]] = ()
   drawn_from: ClassVar[str] = "printed"
 
   @property
@@ -79,6 +83,8 @@ class PaperFigure(abc.ABC):
     tasks = " or ".join(self.tasks if len(self.tasks) < 3 else ["any task"])
     if self.needs_runs:
       return f"needs a RUN of {tasks}"
+    if self.needs_folders:
+      return f"needs {_flags(self.needs_folders)}"
     added = f"; RUNs of {tasks} added" if tasks else ""
     return self.drawn_from + added
 
@@ -96,6 +102,25 @@ class PaperFigure(abc.ABC):
         f" one: python -m eval.figures {self.name} --out=DIR RUN"
       )
     return boards
+
+  def folders(self, request: Request) -> list[epath.Path]:
+    """The folders that the figure needs.
+
+    Raises:
+      UserError: one was not named, or is none.
+    """
+    named = {name: getattr(request, name) for name in self.needs_folders}
+    missing = [name for name, folder in named.items() if folder is None]
+    if missing:
+      raise errors.UserError(
+        f"{self.name} ({self.title}) is drawn from your own folders; missing:"
+        f" {_flags(missing)}. Name them: python -m eval.figures {self.name}"
+        f" --out=DIR {' '.join(f'--{n}=FOLDER' for n in self.needs_folders)}"
+      )
+    for name, folder in named.items():
+      if not folder.is_dir():
+        raise errors.UserError(f"--{name}={folder}: no such folder.")
+    return list(named.values())
 
   def unused(self, request: Request) -> list[Board]:
     """The boards that the figure leaves out: of other tasks."""
@@ -115,3 +140,7 @@ class PaperFigure(abc.ABC):
     Raises:
       UserError: what it is drawn from is not there, in words.
     """
+
+
+def _flags(names: Sequence[str]) -> str:
+  return " and ".join(f"--{name}" for name in names)

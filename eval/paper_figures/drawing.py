@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from collections.abc import Sequence
 
@@ -12,27 +13,25 @@ from robust_tfds.eval.paper_figures import base
 from robust_tfds.eval.results import disk
 
 
-def request(
-  runs: Sequence[str], condition: str = "", reference: str = ""
-) -> base.Request:
-  """What the command asks for.
+def with_runs(asked: base.Request, runs: Sequence[str]) -> base.Request:
+  """What the command asks for, and the numbers of runs.
 
   Args:
-    runs: paths of runs.
-    condition: as in `base.Request`.
-    reference: as in `base.Request`.
+    asked: all but the runs.
+    runs: their paths.
 
   Raises:
     UserError: a path that is no run.
   """
   if not runs:
-    return base.Request(condition=condition, reference=reference)
+    return asked
   from robust_tfds.eval.board import build
   from robust_tfds.eval.board import runs as runs_lib
   from robust_tfds.eval.board import scores
 
   scored = scores.of_runs(runs_lib.read(runs))
-  return base.Request(build.boards(scored), scored, condition, reference)
+  boards = build.boards(scored)
+  return dataclasses.replace(asked, boards=boards, scored=scored)
 
 
 def draw(

@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from robust_tfds.eval.papers import arithmetic
+from robust_tfds.eval.papers import interval_doubts
 from robust_tfds.eval.papers import printed_rows
 from robust_tfds.eval.papers import raw_results
-from robust_tfds.eval.papers.arithmetic import Doubt
+from robust_tfds.eval.papers.doubt import Doubt
 from robust_tfds.eval.papers.printed_rows import PrintedRow
 from robust_tfds.eval.papers.printed_rows import names
 from robust_tfds.eval.papers.protocols import PROTOCOLS
@@ -168,14 +169,14 @@ def printed_networks(dataset: str, every: bool = False) -> tuple[Network, ...]:
   Returns:
     In the order of the tables.
   """
-  found: dict[str, dict[Key, PrintedRow]] = {}
+  numbers: dict[str, dict[Key, PrintedRow]] = {}
   for row in rows(dataset):
     if row.network and (every or row.listed):
       key = row.metric, row.name
-      found.setdefault(row.label, {}).setdefault(key, row)
+      numbers.setdefault(row.label, {}).setdefault(key, row)
   return tuple(
     Network(label, next((r.model for r in of.values() if r.model), ""), of)
-    for label, of in found.items()
+    for label, of in numbers.items()
   )
 
 
@@ -235,15 +236,13 @@ def testbed(dataset: str) -> dict[str, tuple[float, float]]:
 
 def anchors(dataset: str) -> int | None:
   """How many anchor sets the printed numbers of a data set are of."""
-  accepted = (r for r in rows(dataset) if r.metric == "anchors_accepted")
-  row = next(accepted, None)
-  return round(row.value) if row else None
+  return interval_doubts.accepted(rows(dataset)).get(dataset)
 
 
 def detectors(dataset: str) -> dict[str, tuple[float, float]]:
   """Label -> (P, mPC) of the box detectors of Michaelis et al. 2019."""
-  found = networks(dataset, "p", "mpc")
-  return {label: (p, mpc) for label, (p, mpc) in found.items()}
+  points = networks(dataset, "p", "mpc")
+  return {label: (p, mpc) for label, (p, mpc) in points.items()}
 
 
 def detection_rows() -> list[DetectionRow]:

@@ -8,7 +8,6 @@ printed without its point, lies in `paper.json`. No printed number is changed.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import statistics
@@ -22,6 +21,8 @@ from robust_tfds.eval.papers import derived
 from robust_tfds.eval.papers import interval_doubts
 from robust_tfds.eval.papers import printed_rows
 from robust_tfds.eval.papers import raw_results
+from robust_tfds.eval.papers import same_names
+from robust_tfds.eval.papers.doubt import Doubt
 from robust_tfds.eval.papers.printed_rows import PrintedRow
 
 _EPSILON = 1e-9
@@ -38,73 +39,8 @@ _DROPS = {
   "map_drop": ("map_orig", "map_pmk"),
   "localization/map_drop": ("localization/map_orig", "localization/map_pmk"),
 }
-_SHANKAR, _VID, _YTBB = "shankar2021", "table5", "table6"
-# Another table's name of a network -> its name where the network is listed.
-_OTHER_NAMES = {
-  ("readme_imagenet_c", "ResNet-50 Baseline"): "ResNet-50",
-  ("readme_imagenet_p", "ResNet-50 Baseline"): "ResNet-50",
-  ("readme_imagenet_c", "ResNeXt-101 (vanilla)"): "ResNeXt-101",
-}
-_IMAGENET_VID = {
-  "ResNet-50, Trained on ILSVRC": "resnet50_imagenet_pretrained",
-  "ResNet-50 (jpeg_compression), + Noise Augmentation": (
-    "resnet50_augment___jpeg_compression"
-  ),
-  "ResNeXt-101, + l_inf robustness": "ResNeXtDenoiseAll-101_robust_pgd",
-  "ResNet-50, + FT on ImageNet-Vid": "resnet50_finetuned",
-  "ResNet-152, + FT on ImageNet-Vid": "resnet152_finetuned",
-  "ResNet-50 Faster R-CNN, + FT on ImageNet-Vid-Det": "resnet50_detection",
-  "ResNet-152, fine-tuned": "resnet152_finetuned",
-}
-_YOUTUBE_BB = {
-  **_IMAGENET_VID,
-  "ResNet-50 (jpeg_compression), + Noise Augmentation": (
-    "resnet50_augment__jpeg_compressioon"
-  ),
-  "ResNet-50, + FT on Youtube-BB": "resnet50_finetuned",
-  "ResNet-152, + FT on Youtube-BB": "resnet152_finetuned",
-}
+_VID, _YTBB = "table5", "table6"
 _PARTS = ("p", "mpc", "rpc")
-_WHOLE = ("", "reviewed", "all")  # conditions of the whole reviewed set
-
-
-@dataclasses.dataclass(frozen=True)
-class Doubt:
-  """A printed number that does not fit others.
-
-  Attributes:
-    rows: the printed numbers it is about.
-    words: why, with the arithmetic.
-    subject: what they have in common, where their fields do not say it.
-  """
-
-  rows: tuple[PrintedRow, ...]
-  words: str
-  subject: str = ""
-
-  @property
-  def paper(self) -> str:
-    """Folder of the paper."""
-    return self.rows[0].paper
-
-  @property
-  def where(self) -> str:
-    """The table in the paper."""
-    return self.rows[0].where
-
-  @property
-  def what(self) -> str:
-    """Network, metric and condition; what its rows have in common."""
-    if self.subject:
-      return self.subject
-    first = self.rows[0]
-    fields = ("label", "metric", "name")
-    same = [
-      getattr(first, f)
-      for f in fields
-      if all(getattr(r, f) == getattr(first, f) for r in self.rows)
-    ]
-    return ", ".join(filter(None, same))
 
 
 @functools.cache
@@ -119,8 +55,8 @@ def all_doubts() -> tuple[Doubt, ...]:
       *_twice(rows),
       *_named(paper, rows),
     ]
-    if paper == _SHANKAR:
-      more += [Doubt(*d) for d in interval_doubts.check(rows)]
+    if paper == interval_doubts.PAPER:
+      more += interval_doubts.check(rows)
       more += [*_testbed(rows), *_medians(rows)]
     if paper == derived.PAPER:
       more += [*_groups(rows), *_accuracies()]
@@ -165,7 +101,7 @@ def _groups(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
     for measure in derived.MEASURES:
       of_groups = [line.get(f"{measure}/{g}", []) for g in family.groups]
       for group, printed in zip(family.groups, of_groups, strict=True):
-        members = [r.name for r in family.rows if r.group == group]
+        members = family.members(group)
         parts = [r for r in line.get(measure, []) if r.name in members]
         if printed and parts:
           yield from _mean(printed[0], parts, "perturbations")
@@ -196,7 +132,8 @@ def _twice(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
     if row.of or row.metric in _DROPS:
       continue  # the testbed's counts and differences are checked on their own
     for dataset in row.datasets:
-      key = dataset, _network(row, dataset), row.metric, _condition(row)
+      network = same_names.network(row, dataset)
+      key = dataset, network, row.metric, same_names.condition(row)
       places.setdefault(key, []).append(row)
   for key, same in places.items():
     conflicts = (_conflict(*pair) for pair in itertools.combinations(same, 2))
@@ -213,25 +150,6 @@ def _conflict(one: PrintedRow, other: PrintedRow) -> bool:
   allowed = (one.digit + other.digit) / 2
   apart = abs(one.value - other.value) > allowed - _EPSILON
   return apart and one.text != other.text
-
-
-def _network(row: PrintedRow, dataset: str) -> str:
-  """One name of a network through the tables of a paper."""
-  if row.paper == _SHANKAR:
-    others = _YOUTUBE_BB if dataset == "ytbb_robust" else _IMAGENET_VID
-    return others.get(row.label, row.label)
-  if row.paper == raw_results.PAPER and row.model:
-    return row.model
-  return _OTHER_NAMES.get((row.table, row.network), row.label)
-
-
-def _condition(row: PrintedRow) -> str:
-  """One name of a condition through the tables of a paper."""
-  if row.paper == _SHANKAR:
-    # `all` of Table 4 are frames that nobody reviewed, of Table 7 all reviewed.
-    whole = _WHOLE if row.table != "table4" else _WHOLE[:2]
-    return "" if row.name in whole else row.name
-  return row.name
 
 
 def _testbed(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
@@ -265,11 +183,11 @@ def _medians(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
 
 def _accuracies() -> Iterator[Doubt]:
   """Networks whose rows imply no one accuracy on clean videos."""
-  found = {}
-  for table in derived.TABLES:
+  gammas = {}
+  for dataset, table in derived.TABLES.items():
     for label, measures in derived.gammas(table).items():
       rows = tuple(itertools.chain(*(m.values() for m in measures.values())))
-      found[rows[0].datasets[0], label] = rows
+      gammas[dataset, label] = rows
   for implied in derived.clean_accuracies():
     if not implied.consistent:
       words = (
@@ -278,7 +196,7 @@ def _accuracies() -> Iterator[Doubt]:
         f" for at least {100 * implied.lo:.1f}, another for at most"
         f" {100 * implied.hi:.1f}"
       )
-      yield Doubt(found[implied.dataset, implied.label], words)
+      yield Doubt(gammas[implied.dataset, implied.label], words)
 
 
 def _raw(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:

@@ -3,44 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 import numpy as np
 
 from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.papers.doubt import Doubt
 from robust_tfds.eval.papers.printed_rows import PrintedRow
 
-_ANCHORS = {"imagenet_vid_robust": 1109, "ytbb_robust": 2030}
+PAPER = "shankar2021"
+_OTHER = "imagenet_vid_robust"  # whose anchors a table of another set has
 _HALF_DIGIT = 0.0005 + 1e-9
 
 
-def check(
-  rows: Sequence[PrintedRow],
-) -> Iterator[tuple[tuple[PrintedRow, ...], str]]:
-  """Rows whose interval is of no whole number of right anchors, and why.
+def check(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """Rows whose interval is of no whole number of right anchors.
 
   A table none of whose intervals fits is one doubt.
 
   Args:
-    rows: of the paper.
+    rows: of the paper, those that count its anchors among them.
   """
+  anchors = accepted(rows)
   tables: dict[str, list[tuple[PrintedRow, int]]] = {}
-  for row, n in _with_intervals(rows):
+  for row, n in _with_intervals(rows, anchors):
     tables.setdefault(row.table, []).append((row, n))
   for listed in tables.values():
     unfit = [(row, n) for row, n in listed if not fits(row, n)]
     if len(unfit) == len(listed):
       whole = tuple(row for row, _ in listed)
-      n = listed[0][1]
-      other = _ANCHORS["imagenet_vid_robust"]
-      yield (
-        whole,
+      n, other = listed[0][1], anchors[_OTHER]
+      words = (
         f"none of its {len(whole)} intervals is the exact one of {n:,} anchors;"
-        f" all follow from {other:,}, the share not rounded to whole anchors",
+        f" all follow from {other:,}, the share not rounded to whole anchors"
       )
+      yield Doubt(whole, words)
     else:
       for row, n in unfit:
-        yield (row,), _words(row, n)
+        yield Doubt((row,), _words(row, n))
 
 
 def fits(row: PrintedRow, n: int) -> bool:
@@ -48,8 +49,17 @@ def fits(row: PrintedRow, n: int) -> bool:
   return bool((_off(row, n) <= _HALF_DIGIT).all(-1).any())
 
 
+def accepted(rows: Sequence[PrintedRow]) -> dict[str, int]:
+  """Data set -> its anchors that the review accepted (Table 1)."""
+  return {
+    row.datasets[0]: round(row.value)
+    for row in rows
+    if row.metric == "anchors_accepted"
+  }
+
+
 def _with_intervals(
-  rows: Sequence[PrintedRow],
+  rows: Sequence[PrintedRow], anchors: Mapping[str, int]
 ) -> Iterator[tuple[PrintedRow, int]]:
   """Rows with an interval, and of how many anchors they are."""
   own = {
@@ -57,7 +67,7 @@ def _with_intervals(
   }
   for row in rows:
     if row.lo is not None:
-      yield row, own.get((row.table, row.name), _ANCHORS[row.datasets[0]])
+      yield row, own.get((row.table, row.name), anchors[row.datasets[0]])
 
 
 def _candidates(row: PrintedRow, n: int) -> np.ndarray:

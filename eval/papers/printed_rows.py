@@ -26,6 +26,7 @@ from robust_tfds import reading
 
 _FOLDER = pathlib.Path(__file__).parent
 _TEXTS = ("dataset", "network", "training", "model", "condition", "note")
+_ENDS = ("lo", "hi")
 _HEAD = re.compile(
   r"(?P<metric>[^:%]+?)(:(?P<name>[^%/]+))?(?P<unit>%|/[0-9]+)?"
 )
@@ -178,9 +179,6 @@ def _number(head: str, cell: str) -> dict[str, Any]:
     "digit": 0.0 if count else 10.0 ** int(places) / of,
     "of": of if count else 0,
   }
-
-
-_ENDS = ("lo", "hi")
 
 
 def _fraction(text: str, of: int) -> float:

@@ -23,6 +23,7 @@ from robust_tfds.eval.site.markup import Html
 from robust_tfds.eval.site.markup import join
 from robust_tfds.eval.site.markup import name_of
 from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site.markup import words
 
 _KINDS = (
   ("", "headlines: ranks, states, intervals"),
@@ -106,10 +107,9 @@ class _Body:
       for entry in self.view.board.entries
       for metric in self.view.headlines
     }
-    found = view_lib.notes(numbers)
     items = [
       tag("li", tag("bdi", text), ": ", tag("bdi", ", ".join(names)))
-      for text, names in found.items()
+      for text, names in view_lib.notes(numbers).items()
     ]
     if not items:
       return Html()
@@ -141,9 +141,7 @@ class _Body:
     ]
     family = self.view.board.family
     columns = [
-      heat_map.Column(
-        name, name.replace("_", " "), name, group=family.row(name).group
-      )
+      heat_map.Column(name, words(name), name, group=family.row(name).group)
       for name in names
     ]
 
@@ -211,16 +209,16 @@ class _Body:
           href=self._relative(path),
           download=True,
         ),
-        f": {words}",
+        f": {text}",
       )
-      for kind, words in _KINDS
+      for kind, text in _KINDS
       for path in [self.layout.csv(self.view.board, kind)]
     ]
-    text = page.note(
+    note = page.note(
       "Rates are fractions in these files. The other metrics of every condition"
       " stand on the models' pages."
     )
-    return page.section("Files", tag("ul", *items), text, id_="files")
+    return page.section("Files", tag("ul", *items), note, id_="files")
 
   def _definitions(self) -> Html:
     metrics = [
@@ -254,8 +252,8 @@ def _summary(board: Board) -> Html:
     state: sum(e.state == state for e in board.entries)
     for state in dict.fromkeys(e.state for e in board.entries)
   }
-  words = {board_lib.WHOLE: "whole", board_lib.PRINTED: "printed in papers"}
-  listed = [f"{n} {words.get(state, state)}" for state, n in counts.items()]
+  names = {board_lib.WHOLE: "whole", board_lib.PRINTED: "printed in papers"}
+  listed = [f"{n} {names.get(state, state)}" for state, n in counts.items()]
   count = len(board.entries)
   noun = "entry" if count == 1 else "entries"
   text = f"{count} {noun}: {', '.join(listed) or 'none'}."

@@ -90,7 +90,7 @@ class BoardTable:
       tag("th", "Rank", scope="col", data_k="rank"),
       tag("th", "Model", scope="col", data_k="model", class_="t"),
     ]
-    metrics = [metric_heading(metric) for metric in self.view.headlines]
+    metrics = [_metric_heading(metric) for metric in self.view.headlines]
     if self.view.main is not None:
       metrics.insert(1, self._interval_heading(self.view.main))
     ends = [
@@ -189,7 +189,7 @@ class BoardTable:
     return min(ends, default=0.0), max(ends, default=1.0)
 
 
-def metric_heading(metric: Metric) -> Html:
+def _metric_heading(metric: Metric) -> Html:
   """Over a column of a metric; a script sorts the better ones first."""
   return tag(
     "th",

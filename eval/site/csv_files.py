@@ -14,6 +14,7 @@ from robust_tfds.eval.board import tables
 from robust_tfds.eval.board.board import Entry
 from robust_tfds.eval.board.board import Number
 from robust_tfds.eval.site import number_text
+from robust_tfds.eval.site import view as view_lib
 from robust_tfds.eval.site.view import View
 
 Line = Sequence[object]
@@ -65,7 +66,7 @@ def cells(view: View) -> str:
   def lines() -> Iterator[Line]:
     for entry in view.board.entries:
       for condition in view.conditions:
-        number = entry.cells.get(condition, {}).get(name)
+        number = view_lib.cell(entry, condition, name)
         if number:
           yield [entry.label, condition.config, *_whole(number)[:4]]
 
@@ -87,11 +88,8 @@ def _whole(number: Number | None) -> Line:
   if number is None:
     return None, None, None, None, None
   lo, hi = number_text.ends(number) or (None, None)
-  return _value(number), _rounded(lo), _rounded(hi), number.n, number.note
-
-
-def _value(number: Number | None) -> float | None:
-  return _rounded(number_text.value_of(number))
+  value = number_text.value_of(number)
+  return _rounded(value), _rounded(lo), _rounded(hi), number.n, number.note
 
 
 def _rounded(value: float | None) -> float | None:

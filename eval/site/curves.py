@@ -23,6 +23,7 @@ from robust_tfds.eval.site import view as view_lib
 from robust_tfds.eval.site.markup import Html
 from robust_tfds.eval.site.markup import join
 from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site.markup import words
 
 # Edges of the plot in px; the style sheet's class `s` is the picture's size.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 32.0, 168.0, 8.0, 98.0
@@ -131,7 +132,7 @@ def _groups(
   titles: dict[str, list[Html]] = {}
   for name, curve in drawn.items():
     row = family.row(name)
-    title = row.group if row.set == "common" else f"{row.set}"
+    title = row.group if row.set == "common" else row.set
     titles.setdefault(title, []).append(curve.figure(axes, "grid"))
   return [
     tag("div", tag("h3", title.capitalize()), *figures, class_="curves")
@@ -142,32 +143,30 @@ def _groups(
 def _curve(
   view: view_lib.View, entry: Entry, metric: Metric, name: str
 ) -> Curve:
-  places = [Condition(), *_conditions(view, name)]
+  places = [Condition(), *(c for c in view.conditions if c.name == name)]
   numbers = {
     float(c.level): view_lib.cell(entry, c, metric.name) for c in places
   }
-  present = {x: n for x, n in numbers.items() if number_text.has_value(n) and n}
-  scale = 100 if metric.percent else 1
-  points = {x: _scaled(n, scale) for x, n in present.items()}
+  present = {x: n for x, n in numbers.items() if number_text.has_value(n)}
+  points = {x: _scaled(metric, n) for x, n in present.items()}
   median = {
-    float(c.level): scale * view.medians[c] for c in places if c in view.medians
+    float(c.level): number_text.scaled(metric, view.medians[c])
+    for c in places
+    if c in view.medians
   }
-  words = name.replace("_", " ")
-  return Curve(words, _label(words, metric, present), points, median)
-
-
-def _conditions(view: view_lib.View, name: str) -> list[Condition]:
-  return [c for c in view.conditions if c.name == name]
+  title = words(name)
+  return Curve(title, _label(title, metric, present), points, median)
 
 
 def _scaled(
-  number: Number, scale: float
+  metric: Metric, number: Number
 ) -> tuple[float, float | None, float | None]:
-  value = scale * (number_text.value_of(number) or 0.0)
+  value = number_text.scaled(metric, number_text.value_of(number) or 0.0)
   ends = number_text.ends(number)
-  return (
-    (value, scale * ends[0], scale * ends[1]) if ends else (value, None, None)
-  )
+  if ends is None:
+    return value, None, None
+  lo, hi = (number_text.scaled(metric, end) for end in ends)
+  return value, lo, hi
 
 
 def _label(name: str, metric: Metric, numbers: Mapping[float, Number]) -> str:
@@ -210,13 +209,12 @@ def _series(
   name: str, over: str, points: Mapping[float, tuple[Metric, Number]]
 ) -> Html:
   metric = next(iter(points.values()))[0]
-  scale = 100 if metric.percent else 1
   heading = metric.heading.partition(",")[0]
-  words = f"{heading} by {over.replace('_', ' ')}"
+  title = f"{heading} by {words(over)}"
   curve = Curve(
-    words,
-    _label(words, metric, {x: n for x, (_, n) in points.items()}),
-    {x: _scaled(n, scale) for x, (_, n) in points.items()},
+    title,
+    _label(title, metric, {x: n for x, (_, n) in points.items()}),
+    {x: _scaled(metric, n) for x, (_, n) in points.items()},
     {},
   )
   places = [min(points), (min(points) + max(points)) / 2, max(points)]

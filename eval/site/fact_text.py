@@ -10,6 +10,7 @@ from typing import Any
 from robust_tfds.eval.site.markup import Html
 from robust_tfds.eval.site.markup import join
 from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site.markup import words
 
 _NAMES = {
   "adapter": "runs as",
@@ -44,7 +45,7 @@ def name(fact: str) -> str:
   >>> name("trained_on"), name("px")
   ('trained on', 'pixels')
   """
-  return _NAMES.get(fact, fact.replace("_", " "))
+  return _NAMES.get(fact, words(fact))
 
 
 def value(fact: str, known: Any) -> str:
@@ -99,9 +100,7 @@ def _plain(known: Any) -> str:
   if isinstance(known, bool):
     return "yes" if known else "no"
   if isinstance(known, Mapping):
-    parts = (
-      f"{str(k).replace('_', ' ')} {_plain(v)}" for k, v in known.items()
-    )
+    parts = (f"{words(str(k))} {_plain(v)}" for k, v in known.items())
     return "; ".join(parts) or "none"
   if isinstance(known, list | tuple):
     return ", ".join(_plain(v) for v in known) or "none"

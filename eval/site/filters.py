@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from robust_tfds.eval.site.board_table import TOKENS
 from robust_tfds.eval.site.markup import Html
 from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site.markup import words
 from robust_tfds.eval.site.view import View
 
 _ANY = ("", "all")
@@ -30,15 +31,15 @@ def of_board(view: View) -> Html:
     _select("l", level, [(str(n), str(n)) for n in levels]),
     tag("button", "Download these rows (CSV)", type="button", data_csv="board"),
   ]
-  return form(fields)
+  return _form(fields)
 
 
 def of_index(
   tasks: Sequence[tuple[str, str]], corruptions: Iterable[str]
 ) -> Html:
   """By model or data set, task and corruption."""
-  names = [(name, name.replace("_", " ")) for name in corruptions]
-  return form(
+  names = [(name, words(name)) for name in corruptions]
+  return _form(
     [
       _text("q", "Model or data set"),
       _select("t", "Task", tasks),
@@ -47,7 +48,7 @@ def of_index(
   )
 
 
-def form(fields: Sequence[Html]) -> Html:
+def _form(fields: Sequence[Html]) -> Html:
   """Hidden until the script is there."""
   return tag(
     "form",
@@ -66,7 +67,7 @@ def _corruptions(view: View) -> list[tuple[str, str]]:
   family = view.board.family
   groups = dict.fromkeys(family.row(n).group for n in view.corruptions)
   return [(f"group:{g}", f"all {g}") for g in groups] + [
-    (name, name.replace("_", " ")) for name in view.corruptions
+    (name, words(name)) for name in view.corruptions
   ]
 
 

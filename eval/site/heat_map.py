@@ -18,6 +18,7 @@ from robust_tfds.eval.site import page
 from robust_tfds.eval.site.markup import Html
 from robust_tfds.eval.site.markup import join
 from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site.markup import words
 
 STEPS = 10
 
@@ -95,7 +96,11 @@ class HeatMap:
       return Html()
     cells = [
       tag(
-        "th", _words(name), scope="colgroup", colspan=n, data_c=name or "clean"
+        "th",
+        words(name) or "clean",
+        scope="colgroup",
+        colspan=n,
+        data_c=name or "clean",
       )
       for name, n in spans
     ]
@@ -135,12 +140,8 @@ class _Scale:
   def of(
     cls, metric: Metric, rows: Sequence[Sequence[Number | None]]
   ) -> _Scale:
-    values = [
-      n.value
-      for row in rows
-      for n in row
-      if n is not None and number_text.has_value(n) and n.value is not None
-    ]
+    every = (number_text.value_of(n) for row in rows for n in row)
+    values = [value for value in every if value is not None]
     return cls(metric, min(values, default=0.0), max(values, default=0.0))
 
   @property
@@ -161,12 +162,14 @@ class _Scale:
 
   def cells(self, row: Sequence[Number | None]) -> str:
     """Cells without their ends, which HTML does not need."""
-    return "".join(
-      f"<td class=h{self.step(n.value)}>{number_text.short(self.metric, n)}"
-      if n is not None and number_text.has_value(n) and n.value is not None
-      else f"<td>{number_text.MISSING}"
-      for n in row
-    )
+    return "".join(map(self._cell, row))
+
+  def _cell(self, number: Number | None) -> str:
+    value = number_text.value_of(number)
+    if value is None:
+      return f"<td>{number_text.MISSING}"
+    text = number_text.short(self.metric, number)
+    return f"<td class=h{self.step(value)}>{text}"
 
   def step(self, value: float) -> int:
     """0, the best, to 9."""
@@ -175,7 +178,3 @@ class _Scale:
     if self.metric.higher_is_better:
       part = 1 - part if span else 0.0
     return min(int(part * STEPS), STEPS - 1)
-
-
-def _words(name: str) -> str:
-  return name.replace("_", " ") or "clean"

@@ -37,7 +37,7 @@ class _Body:
 
   def parts(self) -> list[Html]:
     corruptions = dict.fromkeys(n for v in self.views for n in v.corruptions)
-    tasks = [(task, _task_words(task)) for task, _ in self._by_task()]
+    tasks = [(task, definitions.title_of(task)) for task, _ in self._by_task()]
     return [
       self._lead(),
       filters.of_index(tasks, corruptions),
@@ -65,7 +65,7 @@ class _Body:
       self._dataset(name, [v for v in views if v.board.dataset == name])
       for name in datasets
     ]
-    return page.section(_task_words(task), *parts)
+    return page.section(definitions.title_of(task), *parts)
 
   def _dataset(self, name: str, views: Sequence[View]) -> Html:
     facts = list(dict.fromkeys(f for v in views for f in v.board.differs))
@@ -163,7 +163,7 @@ class _Body:
       "tr",
       tag("th", link, scope="row"),
       tag("td", name_of(board.title), class_="t"),
-      tag("td", _task_words(board.task), class_="t"),
+      tag("td", definitions.title_of(board.task), class_="t"),
       tag("td", rank),
       tag("td", entry.state, class_="t"),
       tag("td", words, data_v="" if value is None else f"{value:.9g}"),
@@ -183,11 +183,6 @@ def _first(view: View) -> Html:
 def _groups(view: View) -> list[str]:
   family = view.board.family
   return sorted({f"group:{family.row(n).group}" for n in view.corruptions})
-
-
-def _task_words(task: str) -> str:
-  topic = definitions.topic_of(task)
-  return topic.title if topic else task.replace("_", " ").capitalize()
 
 
 def _many(count: int, noun: str) -> str:

@@ -60,6 +60,15 @@ def tag(name: str, /, *content: object, **attributes: object) -> Html:
   return Html(f"<{name}{head}>{join(content)}</{name}>")
 
 
+def words(name: str) -> str:
+  """A name of tables as words, a text.
+
+  >>> words("gaussian_noise")
+  'gaussian noise'
+  """
+  return name.replace("_", " ")
+
+
 def name_of(text: str) -> Html:
   """A name of a user, whose direction of writing stays its own."""
   return tag("bdi", text)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from collections.abc import Sequence
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.board import board as board_lib
 from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
-from robust_tfds.eval.results.facts import Metric
 from robust_tfds.eval.site import curves
 from robust_tfds.eval.site import definitions
 from robust_tfds.eval.site import fact_text
@@ -20,10 +16,9 @@ from robust_tfds.eval.site import page
 from robust_tfds.eval.site import reliability
 from robust_tfds.eval.site import view as view_lib
 from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import escape
-from robust_tfds.eval.site.markup import join
 from robust_tfds.eval.site.markup import name_of
 from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site.model_tables import ModelTables
 
 # Facts of models whose names facts of data have as well.
 _OTHER_NAMES = {"source": "own_code"}
@@ -52,23 +47,23 @@ class _Body:
   entry: Entry
 
   def parts(self) -> list[Html]:
+    tables = ModelTables(self.view, self.entry)
     parts = [
       self._lead(),
       self._state(),
-      self._headlines(),
+      tables.headlines(),
       self._curves(),
       self._series(),
       self._reliability(),
-      self._corruptions(),
-      self._cells(),
+      tables.corruptions(),
+      tables.cells(),
       self._facts(),
     ]
     return [part for part in parts if part]
 
   def _lead(self) -> Html:
     entry, board = self.entry, self.view.board
-    topic = definitions.topic_of(board.task)
-    task = topic.title if topic else board.task
+    task = definitions.title_of(board.task)
     parts: list[object] = [f"{task}: ", tag("bdi", board.title)]
     if entry.run:
       parts += [", run ", name_of(entry.run)]
@@ -86,32 +81,6 @@ class _Body:
     if entry.source:
       parts += [Html(" Source: "), tag("bdi", entry.source), Html(".")]
     return tag("p", *parts, class_="apart")
-
-  def _headlines(self) -> Html:
-    numbers = {
-      m.heading: (m, self.entry.number(m.name))
-      for m in (*self.view.headlines, *self.view.others)
-    }
-    rows = [
-      tag(
-        "tr",
-        tag("th", name, scope="row"),
-        tag("td", number_text.text(metric, number), _unit(metric, number)),
-        tag("td", number_text.interval(metric, number) or number_text.MISSING),
-        tag("td", _count(number)),
-        tag("td", tag("bdi", number.note if number else ""), class_="t"),
-      )
-      for name, (metric, number) in numbers.items()
-      if number is not None
-    ]
-    if not rows:
-      return Html()
-    heads = ("Number", "Value", "95 % interval", "n")
-    head = [tag("th", h, scope="col") for h in heads]
-    head.append(tag("th", "Note", scope="col", class_="t"))
-    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows))
-    box = page.scroll_box("Numbers of the benchmark", table)
-    return page.section("The benchmark", box)
 
   def _curves(self) -> Html:
     drawn = curves.by_severity(self.view, self.entry)
@@ -148,92 +117,6 @@ class _Body:
     )
     return page.section("Reliability", page.note(words), drawn)
 
-  def _corruptions(self) -> Html:
-    """Numbers over the levels of a corruption, a line each."""
-    columns = self._detail_columns()
-    names = [
-      name
-      for name in self.view.corruptions
-      if any(self.entry.numbers.get((m.name, name, lv)) for m, lv in columns)
-    ]
-    if not names:
-      return Html()
-    heads = [
-      number_text.heading(m) + (f" ({self._level} {lv})" if lv else "")
-      for m, lv in columns
-    ]
-    rows = {
-      name.replace("_", " "): [
-        (m, self.entry.numbers.get((m.name, name, lv))) for m, lv in columns
-      ]
-      for name in names
-    }
-    noun = self.view.board.facts.noun.capitalize()
-    words = "Below a number stands its 95 % interval."
-    return page.section(f"By {noun.lower()}", _table(noun, heads, rows, words))
-
-  @property
-  def _level(self) -> str:
-    return self.view.board.family.level_noun
-
-  def _detail_columns(self) -> list[tuple[Metric, int | None]]:
-    """(metric, level) of what is over a corruption, the levels ascending."""
-    present = {(k[0], k[2]) for k in self.entry.numbers if k[1]}
-    order = [m.name for m in self.view.details]
-    return [
-      (self.view.shown(name), level)
-      for name, level in sorted(
-        present,
-        key=lambda k: (
-          order.index(k[0]) if k[0] in order else len(order),
-          k[0],
-          k[1] or 0,
-        ),
-      )
-    ]
-
-  def _cells(self) -> Html:
-    """All cells: a line a condition; of a single one a line a metric."""
-    conditions = [c for c in self.view.conditions if c in self.entry.cells]
-    metrics = [
-      m
-      for m in self.view.cell_metrics
-      if any(m.name in self.entry.cells[c] for c in conditions)
-    ]
-    if not metrics:
-      return Html()
-    cells = self.entry.cells
-    if len(conditions) == 1:
-      return self._only(metrics, cells[conditions[0]])
-    rows = {
-      c.config.replace("_", " "): [(m, cells[c].get(m.name)) for m in metrics]
-      for c in conditions
-    }
-    heads = [number_text.heading(m) for m in metrics]
-    words = (
-      f"Below a number of the first column, {metrics[0].heading}, stands its 95 %"
-      " interval."
-    )
-    return page.section(
-      "All cells", _table("Condition", heads, rows, words, intervals=1)
-    )
-
-  def _only(
-    self, metrics: Sequence[Metric], numbers: Mapping[str, Number]
-  ) -> Html:
-    rows = [
-      tag(
-        "tr",
-        tag("th", number_text.heading(m), scope="row"),
-        number_text.cell(m, numbers.get(m.name)),
-        tag("td", _count(numbers.get(m.name))),
-      )
-      for m in metrics
-    ]
-    head = [tag("th", h, scope="col") for h in ("Number", "Value", "n")]
-    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows))
-    return page.section("All numbers", page.scroll_box("All numbers", table))
-
   def _facts(self) -> Html:
     entry, shared = self.entry, self.view.board.data
     data = {k: v for k, v in entry.data.items() if k not in shared}
@@ -265,64 +148,3 @@ def _rank(entry: Entry, view: view_lib.View) -> str:
     ranks = f"ranks {best} to {worst}" if best < worst else f"rank {best} alone"
     text += f"; the data leave {ranks} open"
   return f"{text}."
-
-
-def _unit(metric: Metric, number: Number | None) -> str:
-  return " %" if metric.percent and number_text.has_value(number) else ""
-
-
-def _count(number: Number | None) -> str:
-  if number is None or number.n is None:
-    return number_text.MISSING
-  return f"{number.n:,}"
-
-
-def _table(
-  corner: str,
-  heads: Sequence[str],
-  rows: Mapping[str, Sequence[tuple[Metric, Number | None]]],
-  caption: str,
-  intervals: int | None = None,
-) -> Html:
-  """Numbers, and the notes below all.
-
-  Args:
-    corner: over the rows' names.
-    heads: over the columns.
-    rows: name -> metric and number of each column.
-    caption: of the table.
-    intervals: how many columns show them; all where None.
-  """
-  numbers = {
-    f"{row}, {head}": number
-    for row, cells in rows.items()
-    for head, (_, number) in zip(heads, cells)
-  }
-  lines = [_line(name, cells, intervals) for name, cells in rows.items()]
-  head = [tag("th", h, scope="col") for h in (corner, *heads)]
-  count = view_lib.examples(numbers.values())
-  table = tag(
-    "table",
-    page.caption(f"{caption} {count}." if count else caption),
-    tag("thead", tag("tr", *head)),
-    tag("tbody", join(lines)),
-  )
-  found = view_lib.notes(numbers)
-  items = [
-    tag("li", tag("bdi", text), f": {', '.join(names)}")
-    for text, names in found.items()
-  ]
-  below = tag("ul", *items, class_="note") if items else Html()
-  return join([page.scroll_box(f"Numbers by {corner.lower()}", table), below])
-
-
-def _line(
-  name: str,
-  cells: Sequence[tuple[Metric, Number | None]],
-  intervals: int | None,
-) -> Html:
-  """A row without ends of its parts, which HTML does not need."""
-  split = len(cells) if intervals is None else intervals
-  shown = [number_text.cell(m, n) for m, n in cells[:split]]
-  shown += [Html(f"<td>{number_text.text(m, n)}") for m, n in cells[split:]]
-  return Html(f"<tr><th scope=row>{escape(name)}{''.join(shown)}")

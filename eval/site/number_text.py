@@ -26,8 +26,8 @@ def text(metric: Metric, number: Number | None) -> str:
   value = value_of(number)
   if value is None:
     return MISSING
-  scaled = _scaled(metric, value)
-  return _fixed(scaled, _digits(metric, scaled))
+  shown = scaled(metric, value)
+  return _fixed(shown, _digits(metric, shown))
 
 
 def interval(metric: Metric, number: Number | None) -> str:
@@ -39,16 +39,21 @@ def interval(metric: Metric, number: Number | None) -> str:
   value, limits = value_of(number), ends(number)
   if value is None or limits is None:
     return ""
-  digits = _digits(metric, _scaled(metric, value))
-  lo, hi = (_fixed(_scaled(metric, end), digits) for end in limits)
+  digits = _digits(metric, scaled(metric, value))
+  lo, hi = (_fixed(scaled(metric, end), digits) for end in limits)
   return f"{lo}–{hi}"
 
 
 def with_unit(metric: Metric, number: Number | None) -> str:
   """The value with its unit, and the interval behind it."""
   between = interval(metric, number)
-  unit = " %" if metric.percent and has_value(number) else ""
-  return f"{text(metric, number)}{unit}" + (f" ({between})" if between else "")
+  shown = text(metric, number) + unit(metric, number)
+  return shown + (f" ({between})" if between else "")
+
+
+def unit(metric: Metric, number: Number | None) -> str:
+  """What stands behind the value; nothing behind a dash."""
+  return " %" if metric.percent and has_value(number) else ""
 
 
 def heading(metric: Metric) -> str:
@@ -86,8 +91,13 @@ def short(metric: Metric, number: Number | None) -> str:
   value = value_of(number)
   if value is None:
     return MISSING
-  scaled = _scaled(metric, value)
-  return _fixed(scaled, 1 if abs(scaled) < 9.95 else 0)
+  shown = scaled(metric, value)
+  return _fixed(shown, 1 if abs(shown) < 9.95 else 0)
+
+
+def scaled(metric: Metric, value: float) -> float:
+  """A value in the unit that is shown."""
+  return 100 * value if metric.percent else value
 
 
 def has_value(number: Number | None) -> TypeGuard[Number]:
@@ -111,13 +121,9 @@ def value_of(number: Number | None) -> float | None:
   return number.value
 
 
-def _scaled(metric: Metric, value: float) -> float:
-  return 100 * value if metric.percent else value
-
-
-def _digits(metric: Metric, scaled: float) -> int:
+def _digits(metric: Metric, shown: float) -> int:
   """Behind the point."""
-  size = abs(scaled)
+  size = abs(shown)
   if metric.percent:
     return _BELOW_ONE if 0 < size < 1 else 1
   if size == 0 or size >= 1000:
@@ -125,9 +131,9 @@ def _digits(metric: Metric, scaled: float) -> int:
   return min(max(2 - math.floor(math.log10(size)), 0), 5)
 
 
-def _fixed(scaled: float, digits: int) -> str:
+def _fixed(shown: float, digits: int) -> str:
   """With a true minus, and none before a zero."""
-  shown = f"{scaled:.{digits}f}"
-  if scaled >= 0:
-    return shown
-  return shown.replace("-", "−" if float(shown) else "")
+  out = f"{shown:.{digits}f}"
+  if shown >= 0:
+    return out
+  return out.replace("-", "−" if float(out) else "")

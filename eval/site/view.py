@@ -101,9 +101,9 @@ class View:
     values: dict[Condition, list[float]] = {}
     for entry in self.board.entries:
       for condition, numbers in entry.cells.items():
-        number = numbers.get(self.main_cell)
-        if number and number_text.has_value(number):
-          values.setdefault(condition, []).append(number.value or 0.0)
+        value = number_text.value_of(numbers.get(self.main_cell))
+        if value is not None:
+          values.setdefault(condition, []).append(value)
     return {
       c: statistics.median(v) for c, v in values.items() if len(v) >= _FEWEST
     }

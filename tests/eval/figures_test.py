@@ -37,6 +37,8 @@ class FiguresTest(parameterized.TestCase):
     (["shankar_t5"], "--out is missing"),
     (["shankar_t5", "--out=x", "/no/such/run"], "/no/such/run"),
     (["shankar_t5", "--out=x", "--reference=moon"], "reference"),
+    (["michaelis_f4", "--out=x"], "missing: --clean and --stylized."),
+    (["michaelis_f4", "--out=x", "--clean=/no", "--stylized=/no"], "no such"),
   )
   def test_refusals_in_words(self, arguments, words):
     done = _run(*arguments)

@@ -14,6 +14,7 @@ import dataclasses
 import numpy as np
 
 from robust_tfds.eval.metrics.detection import matches as matches_lib
+from robust_tfds.eval.metrics.detection import voc
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,8 +32,7 @@ class Rule:
 
 # pycocotools: 101 recalls; its precision is tp / (fp + tp + eps).
 COCO = Rule(np.linspace(0.0, 1.0, 101), float(np.spacing(1)))
-# The devkit of 2007: 11 recalls, 0.30000000000000004 among them.
-VOC = Rule(np.arange(0.0, 1.1, 0.1), 0.0)
+VOC = Rule(voc.RECALLS, 0.0)  # the devkit of 2007
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,10 +175,10 @@ def _of_class(
   own = block[hits]
   before = np.searchsorted(hits, np.flatnonzero(wrong))  # hits before an alarm
   alarms = _without(before, block[wrong], len(hits), blocks)
-  found = _without(np.arange(len(hits)), own, len(hits), blocks)
-  precision = found / np.maximum(found + alarms + rule.epsilon, 1e-300)
+  so_far = _without(np.arange(len(hits)), own, len(hits), blocks)
+  precision = so_far / np.maximum(so_far + alarms + rule.epsilon, 1e-300)
   highest = np.maximum.accumulate(precision[::-1])[::-1]
-  total = found[-1] if len(hits) else np.zeros(len(number), np.int64)
+  total = so_far[-1] if len(hits) else np.zeros(len(number), np.int64)
   remaining = _remaining(own, blocks)
   average = _average(highest, remaining, total, need)
   with np.errstate(divide="ignore", invalid="ignore"):

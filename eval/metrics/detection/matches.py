@@ -167,12 +167,7 @@ class Matcher:
 
   def _near(self) -> tuple[overlaps.Pairs, np.ndarray]:
     objects, detected = self._objects, self._detected
-    labels = (objects.label.max(initial=0), detected.label.max(initial=0))
-    classes = 1 + int(max(labels))
-    pairs = overlaps.Pairs.of(
-      detected.image * classes + detected.label,
-      objects.image * classes + objects.label,
-    )
+    pairs = overlaps.Pairs.of_classes(detected, objects)
     if detected.box is not None:
       iou = overlaps.of_boxes(pairs, detected.box, objects.box, objects.crowd)
     else:

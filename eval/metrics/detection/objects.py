@@ -31,12 +31,10 @@ def of_truth(
   if iou_type not in truth.columns:
     truth.columns[iou_type] = _columns(truth, iou_type)
   ids, every = truth.columns[iou_type]
-  place = np.searchsorted(image_ids, ids)
-  place = np.minimum(place, len(image_ids) - 1)
-  shown = np.flatnonzero(image_ids[place] == ids)
+  shown = np.flatnonzero(np.isin(ids, image_ids))
   masks = every.masks
   return matches.Objects(
-    image=place[shown],
+    image=np.searchsorted(image_ids, ids[shown]),
     label=every.label[shown],
     box=every.box[shown],
     area=every.area[shown],

@@ -11,12 +11,25 @@ import importlib
 import importlib.util
 from collections.abc import Sequence
 from typing import Any
+from typing import Protocol
 
 import numpy as np
 
 from robust_tfds import errors
 
 Masks = Sequence[Any]
+
+
+class Placed(Protocol):
+  """Objects or detections by picture and class."""
+
+  @property
+  def image(self) -> np.ndarray:
+    """int64 `[N]`, places among the pictures."""
+
+  @property
+  def label(self) -> np.ndarray:
+    """int64 `[N]`, places among the classes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +64,16 @@ class Pairs:
     before = np.repeat(np.cumsum(number) - number, number)
     place = np.arange(len(detection)) - before + np.repeat(first, number)
     return cls(detection, order[place])
+
+  @classmethod
+  def of_classes(cls, detected: Placed, objects: Placed) -> Pairs:
+    """All pairs of one picture and class."""
+    labels = (objects.label.max(initial=0), detected.label.max(initial=0))
+    classes = 1 + int(max(labels))
+    return cls.of(
+      detected.image * classes + detected.label,
+      objects.image * classes + objects.label,
+    )
 
   def where(self, chosen: np.ndarray) -> Pairs:
     """Some of them; bool or int `[P]`."""
@@ -99,7 +122,7 @@ def of_masks(
     objects: of every object, checked.
     crowd: bool `[G]`.
   """
-  iou, out = _mask_iou(), np.zeros(len(pairs.thing))
+  iou, out = _coco_mask().iou, np.zeros(len(pairs.thing))
   edges = np.flatnonzero(np.diff(pairs.detection, prepend=-1, append=-1))
   things = pairs.thing.tolist()
   for first, last in zip(edges[:-1].tolist(), edges[1:].tolist()):
@@ -115,10 +138,6 @@ def mask_areas(masks: Masks) -> np.ndarray:
   if not len(masks):
     return np.zeros(0)
   return np.asarray(_coco_mask().area(list(masks)), np.float64)
-
-
-def _mask_iou() -> Any:
-  return _coco_mask().iou
 
 
 def _coco_mask() -> Any:

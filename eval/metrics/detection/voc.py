@@ -23,7 +23,7 @@ from robust_tfds.eval.metrics.detection import matches as matches_lib
 from robust_tfds.eval.metrics.detection import overlaps
 
 _IOU = 0.5
-_POINTS = np.arange(0.0, 1.1, 0.1)  # as the devkit's: 0.30000000000000004
+RECALLS = np.arange(0.0, 1.1, 0.1)  # as the devkit's: 0.30000000000000004
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,13 +81,13 @@ def voc_ap50(
   detected = _columns(results, names, images, ordered=False)
   difficult = np.array(truth.flags("difficult"), bool)
   scores = results.numbers("score", "scores must be finite numbers")
-  found = match(objects, difficult, detected, scores, plus_one=plus_one)
+  matches = match(objects, difficult, detected, scores, plus_one=plus_one)
   per_class = {}
   for label, name in enumerate(names):
-    ours = found.label == label
-    counted = ours & (found.right | found.wrong)[:, 0]
-    number = int((found.objects[1] == label).sum())
-    right = found.right[counted, 0]
+    ours = matches.label == label
+    counted = ours & (matches.right | matches.wrong)[:, 0]
+    number = int((matches.objects[1] == label).sum())
+    right = matches.right[counted, 0]
     per_class[name] = _average(right, number, interpolation)
   defined = [v for v in per_class.values() if not np.isnan(v)]
   mean = float(np.mean(defined)) if defined else float("nan")
@@ -134,12 +134,7 @@ def _best(
   objects: Boxes, detected: Boxes, border: float
 ) -> tuple[np.ndarray, np.ndarray]:
   """Each detection's object of the largest IoU, -1 for none, and the IoU."""
-  labels = (objects.label.max(initial=0), detected.label.max(initial=0))
-  classes = 1 + int(max(labels))
-  pairs = overlaps.Pairs.of(
-    detected.image * classes + detected.label,
-    objects.image * classes + objects.label,
-  )
+  pairs = overlaps.Pairs.of_classes(detected, objects)
   iou = _iou(detected.box[pairs.detection], objects.box[pairs.thing], border)
   # Of equal ones the first.
   order = np.lexsort((-pairs.thing, iou, pairs.detection))
@@ -172,7 +167,7 @@ def _average(right: np.ndarray, number: int, interpolation: str) -> float:
   recall = hits / number
   precision = hits / np.arange(1, len(right) + 1)
   if interpolation == "11point":
-    highest = [precision[recall >= point].max(initial=0.0) for point in _POINTS]
+    highest = [precision[recall >= point].max(initial=0.0) for point in RECALLS]
     return float(np.sum(highest) / 11)
   # The area under the precision made non-increasing from the right.
   envelope = np.maximum.accumulate(precision[::-1])[::-1]

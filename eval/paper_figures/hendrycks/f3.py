@@ -13,10 +13,4 @@ class Figure3(benchmark_scatter.BenchmarkScatter):
   )
   source = "eval/papers: Tables 1 and 2"
   tasks = ("classification",)
-  panels = (
-    (
-      "imagenet_c",
-      "% of the baseline's error",
-      {"mce": "mCE", "relative_mce": "relative mCE"},
-    ),
-  )
+  panels = (benchmark_scatter.CORRUPTIONS,)

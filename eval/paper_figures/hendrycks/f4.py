@@ -11,6 +11,4 @@ class Figure4(benchmark_scatter.BenchmarkScatter):
   title = "Figure 4: flip rate and top-5 distance over accuracy"
   source = "eval/papers: Tables 3 and 4"
   tasks = ("sequences",)
-  panels = (
-    ("imagenet_p", "% of the baseline's rate", {"mfr": "mFR", "mt5d": "mT5D"}),
-  )
+  panels = (benchmark_scatter.PERTURBATIONS,)

@@ -42,17 +42,18 @@ class Figure5(base.PaperFigure):
       numbers.setdefault(row.label, {})[row.name] = Number(row.value)
     sources = dict.fromkeys(numbers, rows[0].source)
     for model in models:
-      found = {name: model.number(_METRIC, name) for name in names}
-      if any(found.values()):
-        numbers[model.label] = {n: v for n, v in found.items() if v}
+      known = {name: model.number(_METRIC, name) for name in names}
+      if any(known.values()):
+        numbers[model.label] = {n: v for n, v in known.items() if v}
         sources[model.label] = model.source
     lines = [
       [label, name, number.value, number.lo, number.hi, sources[label]]
       for label, of in numbers.items()
       for name, number in of.items()
     ]
-    told = [rows[0].source, own.without(models, numbers)]
-    told += [
+    told = [
+      rows[0].source,
+      own.without(models, numbers),
       own.baselines(models, "imagenet_c"),
       own.remark(models, "imagenet_c"),
     ]

@@ -13,10 +13,6 @@ class Figure6(benchmark_scatter.BenchmarkScatter):
   tasks = ("classification", "sequences")
   table = "section5_2"
   panels = (
-    (
-      "imagenet_c",
-      "% of the baseline's error",
-      {"mce": "mCE", "relative_mce": "relative mCE"},
-    ),
-    ("imagenet_p", "% of the baseline's rate", {"mfr": "mFR", "mt5d": "mT5D"}),
+    benchmark_scatter.CORRUPTIONS,
+    benchmark_scatter.PERTURBATIONS,
   )

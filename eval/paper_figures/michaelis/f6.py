@@ -31,9 +31,7 @@ _ARROWS = (
   "Arrows: from training on standard data to training on standard and stylized"
   " data; both relative to clean P of the standard training"
 )
-
-
-# Where a name stands beside its point, for those that others are below of.
+# Corruptions whose name stands beside the point; below it is another.
 _LEFT = ("shot_noise", "defocus_blur", "contrast", "brightness", "frost")
 _RIGHT = ("gaussian_noise", "motion_blur", "fog", "snow", "impulse_noise")
 

@@ -138,11 +138,13 @@ def of_run(model: own.Own, place: int, name: str = "") -> Curve:
   metric = main_metric(model)
   numbers = {}
   for severity in SEVERITIES:
-    cells = [model.of_cell(metric, c) for c in _cells(name, severity)]
-    values = [c.value for c in cells if c and c.value is not None]
-    if len(values) == len(cells):
-      (one,) = cells if len(cells) == 1 else (None,)
-      numbers[severity] = one or Number(float(np.mean(values)))
+    places = _cells(name, severity)
+    cells = [n for n in (model.of_cell(metric, c) for c in places) if n]
+    if len(cells) == len(places) == 1:
+      numbers[severity] = cells[0]
+    elif len(cells) == len(places):
+      mean = np.mean([n.value or 0.0 for n in cells])
+      numbers[severity] = Number(float(mean))
   return Curve(model.label, place, numbers, model.source)
 
 

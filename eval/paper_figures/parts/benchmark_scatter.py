@@ -13,6 +13,7 @@ from robust_tfds.eval import papers
 from robust_tfds.eval.paper_figures import base
 from robust_tfds.eval.paper_figures.parts import accuracy_scatter
 from robust_tfds.eval.paper_figures.parts import own
+from robust_tfds.eval.paper_figures.parts import printed
 from robust_tfds.eval.paper_figures.parts import sheet
 from robust_tfds.eval.reports.parts import style
 
@@ -20,6 +21,16 @@ _PAPER = "hendrycks2019"
 _TASKS = {"imagenet_c": "classification", "imagenet_p": "sequences"}
 # Data set, label of the y axis, metric -> title.
 Panel = tuple[str, str, Mapping[str, str]]
+CORRUPTIONS: Panel = (
+  "imagenet_c",
+  "% of the baseline's error",
+  {"mce": "mCE", "relative_mce": "relative mCE"},
+)
+PERTURBATIONS: Panel = (
+  "imagenet_p",
+  "% of the baseline's rate",
+  {"mfr": "mFR", "mt5d": "mT5D"},
+)
 
 
 class BenchmarkScatter(base.PaperFigure):
@@ -83,8 +94,8 @@ class BenchmarkScatter(base.PaperFigure):
     """What the figure's table prints of a network."""
     rows = {
       (r.metric, r.name): r
-      for r in papers.rows(_PAPER)
-      if (r.table, r.label) == (self.table, network.label)
+      for r in printed.table(_PAPER, self.table)
+      if r.label == network.label
     }
     return papers.Network(network.label, network.model, rows)
 

@@ -18,6 +18,7 @@ from robust_tfds.eval.paper_figures.parts import own
 from robust_tfds.eval.paper_figures.parts import printed
 from robust_tfds.eval.paper_figures.parts import sheet
 
+_PAPER = "hendrycks2019"
 _CLEAN = "clean_error"
 _PRINTED = "printed"
 _TIDY = ("network", "metric", "condition", "value", "lo", "hi", "source")
@@ -52,7 +53,6 @@ class ConditionTable(base.PaperFigure):
     family: of the conditions.
   """
 
-  paper_folder: ClassVar[str] = "hendrycks2019"
   table: ClassVar[str]
   mean: ClassVar[tuple[str, str]]
   detail: ClassVar[str]
@@ -62,7 +62,7 @@ class ConditionTable(base.PaperFigure):
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:
     """Writes the table and its CSV."""
-    rows = printed.table(self.paper_folder, self.table)
+    rows = printed.table(_PAPER, self.table)
     models = own.of(self.boards(request))
     lines = [*_printed_lines(rows), *self._own_lines(models)]
     wide = sheet.Sheet(
@@ -87,9 +87,9 @@ class ConditionTable(base.PaperFigure):
   def _own_lines(self, models: Sequence[own.Own]) -> Iterator[Line]:
     for model in models:
       numbers = {key: model.number(*key) for key in self._keys}
-      found = {key: number for key, number in numbers.items() if number}
-      if (self.mean[0], "") in found:
-        yield Line(model.label, found, model.source)
+      known = {key: number for key, number in numbers.items() if number}
+      if (self.mean[0], "") in known:
+        yield Line(model.label, known, model.source)
 
   def _columns(self) -> list[str | sheet.Column]:
     mean = self.mean[1]

@@ -110,6 +110,11 @@ def lowest(pairs: dict[Key, np.ndarray]) -> str:
   return min(right, key=lambda k: right[k], default="")
 
 
+def class_name(place: int, names: Sequence[str]) -> str:
+  """The name of a class; its place where nobody named it."""
+  return names[place] if place < len(names) else str(place)
+
+
 def _lines(
   key: Key,
   pairs: np.ndarray,
@@ -117,14 +122,14 @@ def _lines(
   sources: dict[str, str],
 ) -> list[list[sheet.Cell]]:
   """A line for each pair of classes that occurs."""
-  found, counts = np.unique(pairs, axis=0, return_counts=True)
+  occurring, counts = np.unique(pairs, axis=0, return_counts=True)
   of_class = {c: int((pairs[:, 0] == c).sum()) for c in set(pairs[:, 0])}
   label, name, level = key
   return [
     [
       *(label, name or "clean", level),
-      *(names[c] if c < len(names) else str(c) for c in (true, predicted)),
+      *(class_name(c, names) for c in (true, predicted)),
       *(int(count), int(count) / of_class[true], sources[label]),
     ]
-    for (true, predicted), count in zip(found.tolist(), counts)
+    for (true, predicted), count in zip(occurring.tolist(), counts)
   ]

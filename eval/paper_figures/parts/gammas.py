@@ -11,16 +11,9 @@ from robust_tfds.eval.board.board import Number
 from robust_tfds.eval.paper_figures.parts import own
 from robust_tfds.eval.paper_figures.parts import printed
 from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.papers import PrintedRow
+from robust_tfds.eval.papers import derived
 
-PAPER = "schiappa2023"
-MEASURES = ("gamma_a", "gamma_r")
-# Data set -> the table that has a line for each perturbation.
-TABLES = {
-  "kinetics400_p": "table4",
-  "ssv2_p": "table5",
-  "ucf101_p": "table6",
-  "hmdb51_p": "table7",
-}
 # Words of the data sets in titles.
 NAMES = {
   "kinetics400_p": "Kinetics400-P",
@@ -43,12 +36,14 @@ class Model:
 
   Attributes:
     label: of a table with both trainings the paper's: `R3D-S`, `R3D-P`.
+    network: without its training.
     training: `scratch`, `kinetics400`, or empty.
     numbers: (measure, perturbation or group) -> number.
     source: printed where, or which run.
   """
 
   label: str
+  network: str
   training: str
   numbers: Mapping[Key, Number]
   source: str
@@ -68,10 +63,15 @@ def names() -> list[tuple[str, str]]:
   ]
 
 
+def printed_rows(dataset: str) -> list[PrintedRow]:
+  """The table that has a line for each perturbation of a data set."""
+  return printed.table(derived.PAPER, derived.TABLES[dataset])
+
+
 def printed_models(dataset: str) -> list[Model]:
   """The networks of a data set's table, in its order."""
   lines: dict[tuple[str, str], dict[Key, Number]] = {}
-  rows = printed.table(PAPER, TABLES[dataset])
+  rows = printed_rows(dataset)
   for row in rows:
     measure, _, group = row.metric.partition("/")
     of = row.name or group
@@ -79,7 +79,7 @@ def printed_models(dataset: str) -> list[Model]:
     lines.setdefault((row.network, row.training), {})[measure, of] = number
   source = rows[0].source
   return [
-    Model(_label(network, training), training, numbers, source)
+    Model(_label(network, training), network, training, numbers, source)
     for (network, training), numbers in lines.items()
   ]
 
@@ -89,7 +89,7 @@ def own_models(models: Sequence[own.Own]) -> list[Model]:
   out = []
   for model in models:
     numbers: dict[Key, Number] = {}
-    for measure in MEASURES:
+    for measure in derived.MEASURES:
       for group, name in names():
         for key, number in (
           ((measure, name), model.number(measure, name)),
@@ -98,18 +98,19 @@ def own_models(models: Sequence[own.Own]) -> list[Model]:
           if number:
             numbers[key] = number
     if numbers:
-      out.append(Model(model.label, "", numbers, model.source))
+      out.append(Model(model.label, model.label, "", numbers, model.source))
   return out
 
 
 def lines(models: Sequence[Model]) -> list[list[sheet.Cell]]:
   """The models' numbers for `COLUMNS`: every perturbation, then its group."""
+  family = conditions.VIDEOS
   out: list[list[sheet.Cell]] = []
   for model in models:
-    for group in conditions.VIDEOS.groups:
-      members = [name for of, name in names() if of == group]
-      for name in [*members, group]:
-        for measure in MEASURES:
+    for group in family.groups:
+      members = family.members(group, "common")
+      for name in (*members, group):
+        for measure in derived.MEASURES:
           number = model.numbers.get((measure, name))
           if number:
             perturbation = name if name in members else "all"

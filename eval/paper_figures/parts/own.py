@@ -86,17 +86,30 @@ def of(boards: Iterable[Board]) -> list[Own]:
   return out
 
 
+def runs(models: Sequence[Own]) -> str:
+  """Which runs they are of, and of which data."""
+  return ", ".join(
+    dict.fromkeys(f"{m.entry.run} ({m.board.dataset})" for m in models)
+  )
+
+
+def other_datasets(models: Sequence[Own], dataset: str) -> list[str]:
+  """The data sets of models that are not a figure's own, each once."""
+  listed = dict.fromkeys(m.board.dataset for m in models)
+  return [name for name in listed if name != dataset]
+
+
 def remark(models: Sequence[Own], dataset: str) -> str:
   """A sentence about models of other data than a figure's; or nothing."""
-  other = dict.fromkeys(
-    m.board.dataset for m in models if m.board.dataset != dataset
-  )
-  parts = [
-    f"Own runs over {', '.join(other)} are of other data than {dataset}: not"
-    " comparable with the printed numbers."
-  ]
+  parts = []
+  other = other_datasets(models, dataset)
+  if other:
+    parts.append(
+      f"Own runs over {', '.join(other)} are of other data than {dataset}: not"
+      " comparable with the printed numbers."
+    )
   same = [m for m in models if m.board.dataset == dataset and m.differences]
-  parts = parts * bool(other) + list(dict.fromkeys(map(_protocol, same)))
+  parts += dict.fromkeys(map(_protocol, same))
   return " ".join(parts)
 
 

@@ -14,6 +14,7 @@ from robust_tfds.eval.paper_figures.parts import gammas
 from robust_tfds.eval.paper_figures.parts import own
 from robust_tfds.eval.paper_figures.parts import printed
 from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.papers import derived
 
 
 class PerturbationTable(base.PaperFigure):
@@ -36,7 +37,7 @@ class PerturbationTable(base.PaperFigure):
       *gammas.printed_models(self.dataset),
       *gammas.own_models(added),
     ]
-    rows = printed.table(gammas.PAPER, gammas.TABLES[self.dataset])
+    rows = gammas.printed_rows(self.dataset)
     caption = (
       "gamma_a: 1 - (clean accuracy - accuracy), gamma_r: accuracy / clean"
       " accuracy, means over severities; a group's line is the printed mean,"
@@ -55,13 +56,13 @@ def _table(models: Sequence[gammas.Model], caption: str) -> sheet.Sheet:
   columns = [
     sheet.Column(f"{model.label} {measure}", 2, percent=False)
     for model in models
-    for measure in gammas.MEASURES
+    for measure in derived.MEASURES
   ]
   lines: list[list[sheet.Cell]] = []
   for group in conditions.VIDEOS.groups:
-    members = [name for of, name in gammas.names() if of == group]
-    for name in [*members, group]:
-      values = [m.value(g, name) for m in models for g in gammas.MEASURES]
+    members = conditions.VIDEOS.members(group, "common")
+    for name in (*members, group):
+      values = [m.value(g, name) for m in models for g in derived.MEASURES]
       words = name if name in members else f"all {group}"
       lines.append([words.replace("_", " "), *map(_number, values)])
   return sheet.Sheet(["perturbation", *columns], lines, caption)

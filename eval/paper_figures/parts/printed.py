@@ -26,12 +26,6 @@ def source_of(rows: Iterable[PrintedRow]) -> str:
   return "; ".join(dict.fromkeys(row.source for row in rows))
 
 
-def source(dataset: str) -> str:
-  """Where the networks' numbers of a data set are printed."""
-  networks = papers.printed_networks(dataset)
-  return "; ".join(dict.fromkeys(n.source for n in networks))
-
-
 def doubts(rows: Iterable[PrintedRow]) -> str:
   """What does not fit other printed numbers, as sentences; or nothing."""
   listed: dict[str, list[str]] = {}

@@ -85,9 +85,9 @@ class PrintedTable(base.PaperFigure):
     models = own.of(self.boards(request))
     lines = [*_printed_lines(rows), *self.own_lines(models, metrics)]
     lines.sort(key=self._order)
-    shown = {line.source for line in lines}
-    without = [m.label for m in models if m.source not in shown]
-    table = _sheet(rows, metrics, lines, _caption(rows, models, without))
+    sources = {line.source for line in lines}
+    drawn = [m.label for m in models if m.source in sources]
+    table = _sheet(rows, metrics, lines, _caption(rows, models, drawn))
     return table.write(folder, self.name, self.title)
 
   def own_lines(
@@ -229,13 +229,12 @@ def _value(line: Line, metric: str) -> float:
 def _caption(
   rows: Sequence[PrintedRow],
   models: Sequence[own.Own],
-  without: Sequence[str],
+  drawn: Sequence[str],
 ) -> str:
   parts = [f"Source: {printed.source_of(rows)}.", printed.doubts(rows)]
   if models:
     datasets = {d for row in rows for d in row.datasets}
     if not datasets & {m.board.dataset for m in models}:
       parts.append(own.remark(models, " and ".join(sorted(datasets))))
-  if without:
-    parts.append(f"None of these numbers are known of {', '.join(without)}.")
+  parts.append(own.without(models, drawn))
   return " ".join(filter(None, parts))

@@ -17,7 +17,6 @@ from typing import ClassVar
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.conditions import Condition
 from robust_tfds.eval.board.board import Number
 from robust_tfds.eval.paper_figures import base
 from robust_tfds.eval.paper_figures.parts import own
@@ -47,7 +46,6 @@ def context(
   listed = {c: None for m in models for c in m.entry.cells}
   names = [n for n in first.family.names() if n in {c.name for c in listed}]
   known = [list(s.run.predictions.class_names) for s in request.scored]
-  runs = dict.fromkeys(f"{m.entry.run} ({m.board.dataset})" for m in models)
   return Context(
     **{
       "facts": first.facts,
@@ -56,7 +54,7 @@ def context(
       "rows": [row for model in models for row in rows(model)],
       "corruptions": names,
       "class_names": max(known, key=len, default=[]),
-      "provenance": [f"own runs: {', '.join(runs)}"],
+      "provenance": [f"own runs: {own.runs(models)}"],
       **others,
     }
   )
@@ -185,6 +183,3 @@ def _row(
     seed=model.entry.seed or 0,
     note=number.note,
   )
-
-
-CLEAN = Condition().config

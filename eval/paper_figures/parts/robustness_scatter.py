@@ -90,7 +90,7 @@ class RobustnessScatter(base.PaperFigure):
 def _printed(dataset: str) -> list[_Point]:
   gflops = {
     row.network: row.value
-    for row in printed.table(gammas.PAPER, "table1")
+    for row in printed.table(derived.PAPER, "table1")
     if row.metric == "gflops"
   }
   accuracy = {
@@ -100,16 +100,15 @@ def _printed(dataset: str) -> list[_Point]:
   }
   out = []
   for model in gammas.printed_models(dataset):
-    network = model.label.removesuffix("-S").removesuffix("-P")
-    label = ", ".join(filter(None, (network, model.training)))
+    label = ", ".join(filter(None, (model.network, model.training)))
     out.append(
       _Point(
         model.label,
-        network,
+        model.network,
         model.training == "kinetics400",
         accuracy[label],
         gammas.group_mean(model, "gamma_r"),
-        gflops.get(network),
+        gflops.get(model.network),
         model.source,
       )
     )

@@ -25,9 +25,7 @@ def heading(title: str, models: Sequence[own.Own], dataset: str) -> str:
     models: of runs.
     dataset: of the figure.
   """
-  other = dict.fromkeys(
-    m.board.dataset for m in models if m.board.dataset != dataset
-  )
+  other = own.other_datasets(models, dataset)
   if not other:
     return f"Schiappa et al., {title}"
   names = ", ".join(f"`{name}`" for name in other)
@@ -54,7 +52,6 @@ class SeverityCurves(redrawn.Redrawn):
   def others(self, request: base.Request) -> dict:
     """A remark where the runs are of other data."""
     models = own.of(self.boards(request))
-    runs = dict.fromkeys(f"{m.entry.run} ({m.board.dataset})" for m in models)
-    words = [f"own runs: {', '.join(runs)}", own.remark(models, self.dataset)]
+    words = [f"own runs: {own.runs(models)}", own.remark(models, self.dataset)]
     title = heading(self.title, models, self.dataset)
     return {"provenance": words, "title": title}

@@ -71,10 +71,9 @@ class SeverityGroups(base.PaperFigure):
     grid[0].set_ylim(bottom=0)
     title = severity_curves.heading(self.title, models, self.dataset)
     style.legend_above(fig, grid[0], title=title)
-    runs = dict.fromkeys(f"{m.entry.run} ({m.board.dataset})" for m in models)
     foot = [
       "accuracy / clean accuracy, mean over a group's perturbations",
-      f"own runs: {', '.join(runs)}",
+      f"own runs: {own.runs(models)}",
       own.remark(models, self.dataset),
     ]
     return [

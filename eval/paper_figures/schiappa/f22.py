@@ -58,7 +58,7 @@ class Figure22(base.PaperFigure):
     sources = {m.label: m.source for m in models}
     lines: list[list[sheet.Cell]] = [
       [
-        *(label, name, _name(c, names), n),
+        *(label, name, confusions.class_name(c, names), n),
         *(x, after[c][0], x - after[c][0]),
         sources[label],
       ]
@@ -80,10 +80,6 @@ def _by_class(pairs: np.ndarray) -> dict[int, tuple[float, int]]:
   return out
 
 
-def _name(c: int, names: Sequence[str]) -> str:
-  return names[c] if c < len(names) else str(c)
-
-
 def _panel(
   ax: style.Axes,
   label: str,
@@ -103,7 +99,8 @@ def _panel(
   ):
     x = [100 * values[c][0] for c in order]
     ax.scatter(x, range(len(x)), color=colour, marker=marker, s=20, label=words)
-  ax.set_yticks(range(len(order)), [_name(c, names) for c in order], fontsize=7)
+  classes = [confusions.class_name(c, names) for c in order]
+  ax.set_yticks(range(len(order)), classes, fontsize=7)
   ax.set_ylim(-0.6, len(order) - 0.4)
   ax.set_xlim(-3, 103)
   ax.set_xlabel("accuracy (%)")

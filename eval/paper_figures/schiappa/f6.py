@@ -41,10 +41,9 @@ class Figure6(base.PaperFigure):
     lines: list[list[sheet.Cell]] = []
     sources = []
     for axes, dataset in zip(grid, _SETS):
-      table = gammas.TABLES[dataset]
-      rows = printed.table(gammas.PAPER, table)
+      rows = gammas.printed_rows(dataset)
       sources.append(printed.source_of(rows))
-      means = derived.groups(table)
+      means = derived.groups(derived.TABLES[dataset])
       networks = list(dict.fromkeys(row.network for row in rows))
       for ax, kind in zip(axes, kinds):
         series = [

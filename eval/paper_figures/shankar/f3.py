@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from etils import epath
 
+from robust_tfds.eval import papers
 from robust_tfds.eval.paper_figures import base
 from robust_tfds.eval.paper_figures.parts import own
 from robust_tfds.eval.paper_figures.parts import pm_k_scatter
@@ -46,7 +47,7 @@ class Figure3(base.PaperFigure):
       corruptions=(),
       networks=pm_k_scatter.networks(_DATASET),
       provenance=[
-        printed.source(_DATASET),
+        papers.source(_DATASET),
         printed.source_of(printed.table("shankar2021", "testbed_vid")[:1]),
         own.remark(models, _DATASET),
       ],

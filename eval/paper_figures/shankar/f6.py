@@ -52,8 +52,7 @@ class Figure6(base.PaperFigure):
     ax.set_ylim(-0.6, len(models) - 0.4)
     ax.set_xlabel("accuracy (%), with 95 % intervals")
     style.legend_above(fig, ax, columns=3)
-    runs = dict.fromkeys(f"{m.entry.run} ({m.board.dataset})" for m in models)
-    words = [f"the models of one run are the pool; runs: {', '.join(runs)}"]
+    words = [f"the models of one run are the pool; runs: {own.runs(models)}"]
     lines = redrawn.numbers(models, _takes)
     return [
       *style.save(fig, folder, self.name, words),

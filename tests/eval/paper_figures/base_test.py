@@ -1,6 +1,7 @@
 """What every figure says of itself and of the runs it takes."""
 
 from absl.testing import absltest
+from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.paper_figures import base
@@ -20,6 +21,11 @@ class _Pictures(_Figure):
   needs_runs = True
 
 
+class _Folders(_Figure):
+  tasks = ()
+  needs_folders = ("clean", "stylized")
+
+
 class PaperFigureTest(absltest.TestCase):
   def test_names_come_from_the_place(self):
     one = _Figure()
@@ -29,6 +35,7 @@ class PaperFigureTest(absltest.TestCase):
   def test_status_in_words(self):
     self.assertEqual(_Figure().status, "printed; RUNs of video added")
     self.assertEqual(_Pictures().status, "needs a RUN of video")
+    self.assertEqual(_Folders().status, "needs --clean and --stylized")
 
   def test_boards_of_its_tasks_are_taken_and_others_named(self):
     video, other = boards.board("video"), boards.board("frames")
@@ -41,6 +48,16 @@ class PaperFigureTest(absltest.TestCase):
     request = base.Request(boards=[boards.board("frames")])
     with self.assertRaisesRegex(errors.UserError, "task video, and none was"):
       _Pictures().boards(request)
+
+  def test_a_figure_of_folders_asks_for_them(self):
+    place = epath.Path(self.create_tempdir().full_path)
+    request = base.Request(clean=place, stylized=place)
+    self.assertEqual(_Folders().folders(request), [place, place])
+    with self.assertRaisesRegex(errors.UserError, "missing: --stylized"):
+      _Folders().folders(base.Request(clean=place))
+    request = base.Request(clean=place / "no", stylized=place)
+    with self.assertRaisesRegex(errors.UserError, "--clean=.*no: no such"):
+      _Folders().folders(request)
 
 
 if __name__ == "__main__":

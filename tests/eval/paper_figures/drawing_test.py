@@ -61,9 +61,8 @@ class DrawingTest(absltest.TestCase):
     self.assertLen(self.said, 1)
 
   def test_a_request_without_runs(self):
-    self.assertEqual(
-      drawing.request([], condition="jpeg_5"), base.Request(condition="jpeg_5")
-    )
+    asked = base.Request(condition="jpeg_5")
+    self.assertEqual(drawing.with_runs(asked, []), asked)
 
 
 if __name__ == "__main__":

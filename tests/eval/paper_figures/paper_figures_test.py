@@ -37,10 +37,15 @@ class FiguresTest(parameterized.TestCase):
       self.assertNotEmpty(one.tasks)
 
   @parameterized.parameters(*_NAMES)
-  def test_is_drawn_from_printed_numbers_or_asks_for_a_run(self, name):
+  def test_is_drawn_from_printed_numbers_or_says_what_it_needs(self, name):
     one, folder = figure(name), self.folder()
     if one.needs_runs:
       with self.assertRaisesRegex(errors.UserError, "none was given"):
+        one.draw(base.Request(), folder)
+      self.assertEmpty(list(folder.iterdir()))
+      return
+    if one.needs_folders:
+      with self.assertRaisesRegex(errors.UserError, "missing: --"):
         one.draw(base.Request(), folder)
       self.assertEmpty(list(folder.iterdir()))
       return

@@ -1,13 +1,8 @@
 """An entry's page: all numbers, facts, notes."""
 
-import dataclasses
-import re
-
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.board.board import Number
 from robust_tfds.eval.site import layout as layout_lib
 from robust_tfds.eval.site import model_page
 from robust_tfds.eval.site import view as view_lib
@@ -36,22 +31,6 @@ class ModelPageTest(parameterized.TestCase):
       self.assertIn(entry.label, page.text)
       self.assertNotIn("script", [name for name, _ in page.elements])
 
-  def test_all_cells_with_the_interval_of_the_main_number(self):
-    board = boards.classification(1)
-    text = _html(board, board.entries[0])
-    cells = text[text.index("All cells") :]
-    rows = re.findall(r"<tr><th scope=row>([^<]*)(.*?)(?=<tr>|</tbody>)", cells)
-    self.assertLen(rows, len(board.conditions))
-    first, numbers = rows[0]
-    self.assertEqual(first, "clean")
-    number = board.entries[0].cells[Condition()]["error"]
-    low, high = 100 * number.lo, 100 * number.hi
-    self.assertIn(
-      f"<td>{100 * number.value:.1f}<i>{low:.1f}–{high:.1f}</i>", numbers
-    )
-    self.assertEqual(numbers.count("<td>"), 7)
-    self.assertIn("n = 50,000", cells)
-
   def test_rank_and_its_range_in_words(self):
     board = boards.classification(4)
     text = _page(board, 1).text
@@ -71,36 +50,6 @@ class ModelPageTest(parameterized.TestCase):
     text = _page(boards.classification(1)).text
     self.assertIn("Unknown: classes, sha256.", text)
     self.assertIn("trained onImageNet-1k, training split", text)
-
-  def test_notes_of_cells(self):
-    board = boards.classification(1)
-    entry = board.entries[0]
-    fog = Condition("fog", 3)
-    cells = {**entry.cells, fog: {"error": Number(None, note="<no> labels")}}
-    entry = dataclasses.replace(entry, cells=cells)
-    page = html_check.Page(_html(board, entry))
-    self.assertIn("<no> labels: fog 3, Error, %", page.text)
-
-  def test_difficulties_have_columns_of_their_own(self):
-    board = boards.sequences()
-    text = _page(board).text
-    self.assertIn("FP, % (difficulty 3)", text)
-    self.assertIn("FR, % (difficulty 1)", text)
-
-  def test_one_condition_is_a_list_of_numbers_with_n(self):
-    text = _page(boards.frames()).text
-    self.assertIn("pm-10, k=7, %", text)
-    self.assertIn("1,109", text)
-
-  def test_numbers_that_are_no_headlines_are_there(self):
-    board = boards.classification(1)
-    numbers = {
-      **board.entries[0].numbers,
-      ("mean_nll", "", None): Number(1.234),
-    }
-    entry = dataclasses.replace(board.entries[0], numbers=numbers)
-    board = dataclasses.replace(board, entries=[entry])
-    self.assertIn("Mean NLL1.23", _page(board).text)
 
 
 if __name__ == "__main__":

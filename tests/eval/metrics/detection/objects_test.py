@@ -39,6 +39,10 @@ class ObjectsTest(absltest.TestCase):
     self.assertEqual(got.area.tolist(), [36, 36])
     self.assertIsNone(got.masks)
 
+  def test_of_no_picture(self):
+    got = objects.of_truth(_truth(), np.zeros(0, np.int64))
+    self.assertEqual((got.image.shape, got.box.shape), ((0,), (0, 4)))
+
   def test_masks_are_drawn_once(self):
     truth = _truth()
     got = objects.of_truth(truth, np.array([4, 7, 9]), "segm")

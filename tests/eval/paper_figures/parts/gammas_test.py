@@ -5,7 +5,6 @@ from absl.testing import parameterized
 
 from robust_tfds.eval.paper_figures.parts import gammas
 from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed
 from tests.eval.paper_figures import boards
 
 
@@ -17,7 +16,7 @@ class GammasTest(parameterized.TestCase):
     models = gammas.printed_models(dataset)
     self.assertLen(models, count)
     values = [line[4] for line in gammas.lines(models)]
-    rows = printed.table(gammas.PAPER, gammas.TABLES[dataset])
+    rows = gammas.printed_rows(dataset)
     self.assertCountEqual(values, [row.value for row in rows])
 
   def test_labels_are_the_papers(self):

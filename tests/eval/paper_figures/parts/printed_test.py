@@ -18,7 +18,6 @@ class PrintedTest(absltest.TestCase):
     self.assertEqual(
       printed.source_of(rows), "Shankar et al. 2021 (arXiv 1906.02168), Table 9"
     )
-    self.assertRegex(printed.source("imagenet_vid_robust"), "Table 5")
 
   def test_doubts_say_which_number(self):
     words = printed.doubts(printed.table("shankar2021", "table9"))

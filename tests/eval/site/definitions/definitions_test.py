@@ -1,5 +1,8 @@
 """Definitions: all numbers of all tasks, their senses as the tasks say."""
 
+import importlib
+import pkgutil
+
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -9,6 +12,11 @@ from robust_tfds.eval.site import definitions
 from robust_tfds.eval.tasks.parts import reliability
 
 _TASKS = tuple(tasks.names())
+_FILES = tuple(
+  module.name
+  for module in pkgutil.iter_modules(definitions.__path__)
+  if module.name != "base"
+)
 _FACTS = {name: tasks.get(name).facts for name in _TASKS}
 
 
@@ -17,9 +25,9 @@ class DefinitionsTest(parameterized.TestCase):
   def test_every_number_of_a_task_is_defined_in_its_sense(self, task):
     facts = _FACTS[task]
     for metric in (*facts.headlines, *facts.details, *facts.others):
-      found = definitions.find(task, metric.name)
-      self.assertIsNotNone(found, metric.name)
-      definition = found[1]
+      defined = definitions.find(task, metric.name)
+      self.assertIsNotNone(defined, metric.name)
+      definition = defined[1]
       self.assertEqual(
         definition.sense == "higher", metric.higher_is_better, metric.name
       )
@@ -27,7 +35,19 @@ class DefinitionsTest(parameterized.TestCase):
 
   @parameterized.parameters(*_TASKS)
   def test_every_task_has_a_topic(self, task):
-    self.assertIsNotNone(definitions.topic_of(task))
+    topic = definitions.topic_of(task)
+    self.assertIsNotNone(topic)
+    self.assertEqual(definitions.title_of(task), topic.title)
+
+  def test_a_task_without_a_topic_has_its_own_name(self):
+    self.assertEqual(definitions.title_of("new_task"), "New task")
+
+  @parameterized.parameters(*_FILES)
+  def test_every_file_is_a_topic_of_the_page(self, name):
+    module = importlib.import_module(f"{definitions.__name__}.{name}")
+    self.assertIn(module.TOPIC, definitions.TOPICS)
+    for definition in module.TOPIC.definitions:
+      self.assertNotEmpty(definition.words, definition.metric)
 
   def test_calibration_is_shown_as_its_rows_say(self):
     facts = TaskFacts("classification", "corruption", ())

@@ -1,0 +1,108 @@
+"""Pictures of one folder beside their stylized versions in another."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds import paths
+from robust_tfds.reading import picture_folders
+from robust_tfds.reading import pictures
+
+# As the code that the paper used names its output: `<stem>-stylized-<style>`.
+_MARK = "-stylized-"
+_LONGEST_SIDE = 480  # px of a picture that is drawn
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+  """A picture and its stylized version.
+
+  Attributes:
+    name: of the picture, below the first folder.
+    clean: its file.
+    stylized: the version's file.
+  """
+
+  name: str
+  clean: epath.Path
+  stylized: epath.Path
+
+
+@dataclasses.dataclass(frozen=True)
+class Pairs:
+  """What two folders have in common.
+
+  Attributes:
+    listed: pictures with a version, by name.
+    clean: how many pictures the first folder has.
+  """
+
+  listed: Sequence[Pair]
+  clean: int
+
+
+def of(clean: epath.Path, stylized: epath.Path) -> Pairs:
+  """Pairs pictures that lie in the same place below two folders.
+
+  A version has the picture's name, or that and `-stylized-<style>` behind it;
+  endings may differ. Of several versions the first by name is taken.
+
+  Raises:
+    UserError: one folder twice, or no picture has a version.
+  """
+  if paths.resolved(clean) == paths.resolved(stylized):
+    raise errors.UserError(
+      f"--clean and --stylized name one folder, {clean}: name two."
+    )
+  ours = _by_stem(clean)
+  versions = _versions(_by_stem(stylized))
+  listed = [
+    Pair(file.relative_to(clean).as_posix(), file, versions[stem])
+    for stem, file in sorted(ours.items())
+    if stem in versions
+  ]
+  if not listed:
+    raise errors.UserError(
+      f"None of the {len(ours):,} pictures of --clean={clean} has a version in"
+      f" --stylized={stylized}: expected `NAME.jpg` or"
+      f" `NAME{_MARK}STYLE.jpg` for NAME.jpg, in the same folder below."
+    )
+  return Pairs(listed, len(ours))
+
+
+def pixels(file: epath.Path) -> tuple[np.ndarray, tuple[int, int]]:
+  """A picture as it is drawn, uint8 `[H, W, 3]`, and its own height and width."""
+  from PIL import Image
+
+  whole = pictures.picture(file)
+  image = Image.fromarray(whole)
+  image.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+  return np.asarray(image), whole.shape[:2]
+
+
+def _by_stem(root: epath.Path) -> dict[str, epath.Path]:
+  """Path below a folder, without its ending -> picture."""
+  walk = picture_folders.Walk(root)
+  out = {
+    file.relative_to(root).with_suffix("").as_posix(): file
+    for file in walk.pictures()
+  }
+  if walk.faults:
+    raise errors.UserError(walk.faults[0])
+  return out
+
+
+def _versions(files: Mapping[str, epath.Path]) -> dict[str, epath.Path]:
+  """Stem of a picture -> its version."""
+  out: dict[str, epath.Path] = {}
+  for stem, file in sorted(files.items()):
+    name, mark, _ = stem.rpartition(_MARK)
+    if mark:
+      out.setdefault(name, file)
+  return {**out, **files}

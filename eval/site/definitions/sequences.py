@@ -1,0 +1,96 @@
+"""What is measured of perturbation sequences."""
+
+from robust_tfds.eval.site.definitions.base import HENDRYCKS
+from robust_tfds.eval.site.definitions.base import Definition
+from robust_tfds.eval.site.definitions.base import Topic
+
+TOPIC = Topic(
+  "Stability over perturbation sequences",
+  "sequences",
+  "Neighbouring frames of a sequence are compared (frames j and j + d at"
+  " difficulty d); of noise every frame with the first. Every pair of a sequence"
+  " weighs the same, then every sequence. B is the baseline's number (AlexNet in"
+  " the paper, known at difficulty 1). The 10 common perturbations enter the means.",
+  (
+    Definition(
+      "error",
+      "Error",
+      "The share of clean frames whose most likely class is not the true one.",
+      "wrong / n",
+    ),
+    Definition(
+      "clean_error",
+      "Clean error",
+      "The same, as a number of the benchmark.",
+      "wrong / n",
+      source=f"{HENDRYCKS}, section 4",
+    ),
+    Definition(
+      "flip_probability",
+      "FP",
+      "Flip probability: the share of pairs whose predicted classes differ.",
+      "FP(p) = mean of [class(earlier) ≠ class(later)]",
+      source=f"{HENDRYCKS}, section 4",
+    ),
+    Definition(
+      "fr",
+      "FR",
+      "Flip rate: the flip probability as a share of the baseline's.",
+      "FR(p) = FP(p) / B(p)",
+      source=f"{HENDRYCKS}, section 4",
+    ),
+    Definition(
+      "mean_flip_probability",
+      "Mean FP (10)",
+      "The plain mean of the flip probabilities.",
+      "Σ_p FP(p) / 10",
+    ),
+    Definition(
+      "mfr",
+      "mFR",
+      "Mean flip rate over the 10 common perturbations.",
+      "mFR = Σ_p FR(p) / 10",
+      source=f"{HENDRYCKS}, section 4",
+    ),
+    Definition(
+      "unnormalised_t5d",
+      "uT5D",
+      "Top-5 distance: how far the five best classes move in rank between the"
+      " frames of a pair; σ(i) is the later rank of the class that was i-th.",
+      "mean of Σ_{i=1..5} |min(i − 1, 5) − min(σ(i) − 1, 5)|",
+      percent=False,
+      unit="ranks, 0 to 15",
+      source=f"{HENDRYCKS}, section 4, appendix C",
+    ),
+    Definition(
+      "t5d",
+      "T5D",
+      "The top-5 distance as a share of the baseline's.",
+      "T5D(p) = uT5D(p) / B(p)",
+      source=f"{HENDRYCKS}, section 4",
+    ),
+    Definition(
+      "mean_unnormalised_t5d",
+      "Mean uT5D (10)",
+      "The plain mean of the top-5 distances.",
+      "Σ_p uT5D(p) / 10",
+      percent=False,
+      unit="ranks, 0 to 15",
+    ),
+    Definition(
+      "mt5d",
+      "mT5D",
+      "The mean of T5D over the 10 common perturbations.",
+      "mT5D = Σ_p T5D(p) / 10",
+      source=f"{HENDRYCKS}, section 4",
+    ),
+    Definition(
+      "zipf_distance",
+      "Zipf distance",
+      "How far all classes move in rank, the first ranks weighing most.",
+      "mean of Σ_{i=1..K} 1/i · |1/i − 1/σ(i)|",
+      percent=False,
+      source=f"{HENDRYCKS}, appendix D",
+    ),
+  ),
+)
