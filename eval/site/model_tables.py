@@ -34,14 +34,14 @@ class ModelTables:
 
   def headlines(self) -> Html:
     """Numbers of the whole benchmark, each with its interval, n and note."""
-    numbers = {
-      m.heading: (m, self.entry.number(m.name))
+    numbers = [
+      (m, self.entry.number(m.name))
       for m in (*self.view.headlines, *self.view.others)
-    }
+    ]
     rows = [
       tag(
         "tr",
-        tag("th", name, scope="row"),
+        tag("th", metric.heading, scope="row"),
         tag(
           "td",
           number_text.text(metric, number),
@@ -51,7 +51,7 @@ class ModelTables:
         tag("td", _count(number)),
         tag("td", tag("bdi", number.note if number else ""), class_="t"),
       )
-      for name, (metric, number) in numbers.items()
+      for metric, number in numbers
       if number is not None
     ]
     if not rows:
