@@ -104,10 +104,12 @@ def _modules() -> Mapping[str, pathlib.Path]:
   return import_graph.files(_FOLDERS)
 
 
+@functools.cache
 def _source(module: str) -> str:
   return (import_graph.ROOT / _modules()[module]).read_text("utf-8")
 
 
+@functools.cache
 def _is_program(module: str) -> bool:
   tree = ast.parse(_source(module))
   guarded = any(
@@ -116,6 +118,7 @@ def _is_program(module: str) -> bool:
   return guarded or _modules()[module].name == "__main__.py"
 
 
+@functools.cache
 def _library_of(module: str, split: frozenset[str]) -> str:
   """The library that holds a module's file.
 

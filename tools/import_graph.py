@@ -44,7 +44,8 @@ def files(folders: tuple[str, ...] = PACKAGES) -> Mapping[str, pathlib.Path]:
   return out
 
 
-def imports(source: str, *, top_level: bool = False) -> set[str]:
+@functools.cache
+def imports(source: str, *, top_level: bool = False) -> frozenset[str]:
   """Canonical names that a file imports, `a.b` for both `import` statements.
 
   Args:
@@ -57,7 +58,7 @@ def imports(source: str, *, top_level: bool = False) -> set[str]:
       names |= {canonical(a.name) for a in node.names}
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
       names |= {canonical(f"{node.module}.{a.name}") for a in node.names}
-  return names
+  return frozenset(names)
 
 
 def _nodes(tree: ast.AST, top_level: bool) -> Iterator[ast.AST]:
