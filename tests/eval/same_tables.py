@@ -1,0 +1,31 @@
+"""Tables of runs that differ in what must not change a number."""
+
+import pathlib
+
+from absl.testing import absltest
+
+from robust_tfds.eval.results import table
+from robust_tfds.eval.tasks.parts import reliability
+
+# Made of probabilities: float32 sums, in an order that the device chooses.
+_OF_SCORES = {m.name for m in (*reliability.METRICS, *reliability.MEANS)}
+_DIGITS = 1e-5
+
+
+def check(
+  test: absltest.TestCase, one: pathlib.Path, other: pathlib.Path
+) -> None:
+  """Holds two `table.csv` to be equal, numbers of scores but for last digits."""
+  rows, others = table.read(one), table.read(other)
+  test.assertEqual(len(rows), len(others))
+  for row, again in zip(rows, others):
+    if row.metric not in _OF_SCORES:
+      test.assertEqual(repr(row), repr(again))  # nan is not nan
+      continue
+    for name in ("value", "lo", "hi"):
+      first, second = getattr(row, name), getattr(again, name)
+      where = f"{name} of {row}"
+      if first is None or first != first:
+        test.assertEqual(repr(first), repr(second), where)
+      else:
+        test.assertAlmostEqual(first, second, delta=_DIGITS, msg=where)
