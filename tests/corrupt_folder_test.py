@@ -310,8 +310,8 @@ class CorruptFolderTest(parameterized.TestCase):
       )
 
   def test_kills(self):
-    for i in range(25):
-      _picture(size=(64, 48 + i)).save(self.source / f"{i}.png")
+    for i in range(12):
+      _picture(size=(64, 48 + i % 4)).save(self.source / f"{i}.png")
     command = [
       *(sys.executable, "-m", "robust_tfds.corrupt_folder"),
       *(str(self.source), str(self.target)),
@@ -332,7 +332,7 @@ class CorruptFolderTest(parameterized.TestCase):
       names=["contrast", "brightness", "pixelate"], severities=[1, 2, 3]
     )
     self.assertEqual(killed, self._files())
-    self.assertLen(killed, 25 * 9 + 1)
+    self.assertLen(killed, 12 * 9 + 1)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from tests.faults.case import Refused
 from tests.faults.case import judge
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
-_PART = 25  # of the fast tests
+_PART = 50  # of the fast tests
 _LEAST = 600  # cases
 
 

@@ -60,7 +60,7 @@ class Case:
   act: Callable[[pathlib.Path], Any]
   names: tuple[str, ...] = ()
   right: Callable[[Any], bool] | None = None
-  seconds: float = 120
+  seconds: float = 300
   gib: float = 6
   slow: bool = False
 
