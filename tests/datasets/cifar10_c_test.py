@@ -9,6 +9,7 @@ from unittest import mock
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -82,12 +83,21 @@ def _by_id(builder) -> dict[str, tuple[int, np.ndarray]]:
 
 class GoldenTest(absltest.TestCase):
   def test_the_authors_pixels_through_the_builder(self):
+    self._check_pixels(golden_pictures.ONE_SEVERITY)
+
+  @pytest.mark.slow
+  def test_the_authors_pixels_of_every_severity(self):
+    self._check_pixels(golden_pictures.ALL_SEVERITIES)
+
+  def _check_pixels(self, severities):
     image = golden_pictures.picture("cifar32")
     manual = pathlib.Path(self.create_tempdir().full_path)
     label = np.array([3], np.uint8)
     cifar_layouts.write_binary(manual, cifar.CIFAR10, image[None], label)
     for name in golden_pictures.DETERMINISTIC:
       for severity, expected in golden_pictures.outputs("cifar32", name):
+        if severity not in severities[name]:
+          continue
         built = datasets.prepare(
           "cifar10_c",
           f"{name}_{severity}",
