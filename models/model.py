@@ -13,6 +13,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 from typing import Self
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -302,7 +303,7 @@ def _abstract(model: NetworkModel) -> tuple[nnx.GraphDef, Abstract]:
   defined: list[Path] = []
 
   def build() -> nnx.Module:
-    network = model.build(nnx.Rngs(0))
+    network = model.build(_one_key())
     defined.extend(_definition_order(network))
     return network
 
@@ -310,6 +311,24 @@ def _abstract(model: NetworkModel) -> tuple[nnx.GraphDef, Abstract]:
   order = {path: i for i, path in enumerate(defined)}
   flat = [(variables_lib.as_text(p), v) for p, v in nnx.to_flat_state(state)]
   return graph, tuple(sorted(flat, key=lambda item: order[item[0]]))
+
+
+class _OneKey:
+  """The same key for every layer, in place of `nnx.Rngs`: shapes need no other.
+
+  A traced count of keys, which `nnx.Rngs` has, takes half of the tracing.
+  """
+
+  def __init__(self) -> None:
+    self._key = jax.random.key(0)
+
+  def params(self) -> jax.Array:
+    """The key."""
+    return self._key
+
+
+def _one_key() -> nnx.Rngs:
+  return cast(nnx.Rngs, _OneKey())
 
 
 def _definition_order(module: nnx.Module, prefix: Path = ()) -> list[Path]:

@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -28,13 +29,19 @@ def _sequences(sizes, name="brightness"):
 
 
 class TracedTest(parameterized.TestCase):
-  @parameterized.product(
-    severity=(0, 6, 9, -3, 2**31 - 1),
-    name=("gaussian_noise", "motion_blur", "jpeg_compression"),
-  )
-  def test_severities_out_of_range_give_the_checker(self, severity, name):
-    got = jax.jit(lambda s: _batch(s, name=name))(severity)
-    self.assertTrue(refusal.marks(got).all())
+  @parameterized.parameters("gaussian_noise", "motion_blur")
+  def test_severities_out_of_range_give_the_checker(self, name):
+    self._check_checker(name)
+
+  @pytest.mark.slow
+  def test_severities_out_of_range_give_the_checker_of_jpeg(self):
+    self._check_checker("jpeg_compression")
+
+  def _check_checker(self, name):
+    function = jax.jit(lambda s: _batch(s, name=name))
+    for severity in (0, 6, 9, -3, 2**31 - 1):
+      got = function(severity)
+      self.assertTrue(refusal.marks(got).all(), severity)
 
   def test_valid_ones_keep_their_bytes(self):
     function = jax.jit(lambda s: _batch(s))
@@ -51,7 +58,7 @@ class TracedTest(parameterized.TestCase):
   def test_one_picture(self):
     corrupt = jax.jit(
       lambda s: corruptions.corrupt(
-        _IMAGES[0], "fog", s, edition="cifar10", key=_KEYS[0]
+        _IMAGES[0], "brightness", s, edition="cifar10", key=_KEYS[0]
       )
     )
     np.testing.assert_array_equal(corrupt(9), refusal.checker(32, 32))

@@ -189,7 +189,7 @@ class BucketsTest(parameterized.TestCase):
     small_sets.tiny_imagenet(self.root)
     manual = fake_bucket.upload(self.root, self.bucket / "manual")
     command = ["-m", "tests.fake_bucket", "robust_tfds.build"]
-    flags = ["--config=fog_3", f"--manual_dir={manual}", "--workers=2"]
+    flags = ["--config=brightness_3", f"--manual_dir={manual}", "--workers=2"]
     subprocess.run(
       [
         sys.executable,
@@ -202,13 +202,13 @@ class BucketsTest(parameterized.TestCase):
     )
     one = datasets.prepare(
       "tiny_imagenet_c",
-      "fog_3",
+      "brightness_3",
       data_dir=self.bucket / "data",
       manual_dir=manual,
     )
     self.assertEqual(
       _records(one.data_path),
-      _records(f"{self.data}/tiny_imagenet_c/fog_3/{one.version}"),
+      _records(f"{self.data}/tiny_imagenet_c/brightness_3/{one.version}"),
     )
 
   def test_a_published_tar_is_walked_over_once_for_all_configs(self):

@@ -177,13 +177,13 @@ class LayoutTest(_Case):
   def test_the_same_pixels_as_the_library_whatever_the_groups(self):
     self._write(files())
     clean = self._build()
-    for config in ("snow_2", "snow_2_no_groups"):
+    for config in ("gaussian_noise_2", "gaussian_noise_2_no_groups"):
       for i, e in self._build(config).items():
         key = corruptions.example_key(
-          0, "cityscapes_c", "snow", 2, e["example_id"].decode()
+          0, "cityscapes_c", "gaussian_noise", 2, e["example_id"].decode()
         )
         want = corruptions.corrupt(
-          clean[i]["image"], "snow", 2, edition="any", key=key
+          clean[i]["image"], "gaussian_noise", 2, edition="any", key=key
         )
         np.testing.assert_array_equal(e["image"], want)
 

@@ -3,6 +3,7 @@
 from unittest import mock
 
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -50,8 +51,15 @@ class CorruptedTest(parameterized.TestCase):
     )
     return list(tfds.as_numpy(built.as_dataset(split="test")))
 
-  @parameterized.parameters("gaussian_noise", "fog", "motion_blur")
+  @parameterized.parameters("gaussian_noise", "motion_blur")
   def test_the_same_pixels_on_the_fly_and_prepared(self, name):
+    self._check_pixels(name)
+
+  @pytest.mark.slow
+  def test_the_same_pixels_of_fog(self):
+    self._check_pixels("fog")
+
+  def _check_pixels(self, name):
     folder = self.create_tempdir().full_path
     clean = self._examples("clean", folder, limit=6)
     done = self._examples(f"{name}_4", folder, limit=6)

@@ -1,6 +1,7 @@
 """Digits in smooth motion: anchors, motion, boxes as COCO rows."""
 
 import tempfile
+from unittest import mock
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -14,21 +15,48 @@ from robust_tfds.datasets.digits_vid_robust import (
 from robust_tfds.eval.metrics import pm_k
 from tests.datasets import natural_videos
 
-DIGITS = 2345  # frames that still show 90 % of the digit
+ANCHORS = 12  # of 120, so that a test takes seconds
+FRAMES = 21
+
+
+def _few_anchors(case) -> None:
+  few = mock.patch.object(digits_vid, "_EVERY", 30)
+  few.start()
+  case.addClassCleanup(few.stop)
+
+
+def _frames():
+  rows = digits.rows("test")[:: digits_vid._EVERY]
+  return [frame for row in rows for frame in digits_vid.video(*row)]
 
 
 class DigitsReviewedTest(
   natural_videos.MadeFolder, tfds.testing.DatasetBuilderTestCase
 ):
   DATASET_CLASS = digits_vid.Builder
-  SPLITS = {"test": DIGITS}
   BUILDER_CONFIG_NAMES_TO_TEST = ["reviewed"]
+
+  @classmethod
+  def setUpClass(cls):
+    _few_anchors(cls)
+    cls.SPLITS = {"test": sum(frame.reviewed for frame in _frames())}
+    super().setUpClass()
+
+
+class CountTest(absltest.TestCase):
+  def test_all_anchors(self):
+    frames = _frames()
+    self.assertLen(frames, 2520)
+    self.assertLen({frame.group_id for frame in frames}, 120)
+    # Those that still show 90 % of the digit.
+    self.assertEqual(sum(frame.reviewed for frame in frames), 2345)
 
 
 class DigitsTest(natural_videos.Prepared):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
+    _few_anchors(cls)
     folder = tempfile.TemporaryDirectory()
     cls.addClassCleanup(folder.cleanup)
     cls._built = folder.name
@@ -39,9 +67,9 @@ class DigitsTest(natural_videos.Prepared):
 
   def test_the_anchor_is_the_still_digit(self):
     found = self.examples("digits_vid_robust", "all")
-    self.assertLen(found, 2520)
+    self.assertLen(found, FRAMES * ANCHORS)
     anchors = [r for r in found.values() if r["is_anchor"]]
-    self.assertLen(anchors, 120)
+    self.assertLen(anchors, ANCHORS)
     for row in anchors[:5]:
       number = int(row["example_id"].decode().split("/")[0][-4:])
       np.testing.assert_array_equal(row["image"], digits.read(number))
@@ -50,15 +78,17 @@ class DigitsTest(natural_videos.Prepared):
   def test_boxes_as_coco_rows(self):
     examples = list(self.examples("digits_vid_robust", "all").values())
     boxes = frame_boxes.coco(examples)
-    self.assertLen(boxes.anchors, 120)
-    self.assertLen(boxes.gt, 2520)
+    self.assertLen(boxes.anchors, ANCHORS)
+    self.assertLen(boxes.gt, FRAMES * ANCHORS)
     perfect = [{**row, "score": 0.5} for row in boxes.gt]
     got = pm_k.detection(perfect, perfect, boxes.anchors, boxes.frame_index)
     self.assertAlmostEqual(got["map_pmk"], 1.0)
-    lost = [i for e in boxes.anchors[:60] for i in e["candidates"][:1]]
+    lost = [
+      i for e in boxes.anchors[: ANCHORS // 2] for i in e["candidates"][:1]
+    ]
     some = [row for row in perfect if row["image_id"] not in lost]
     got = pm_k.detection(perfect, some, boxes.anchors, boxes.frame_index)
-    self.assertEqual([*got["selected"].values()][:60], lost)
+    self.assertEqual([*got["selected"].values()][: ANCHORS // 2], lost)
     self.assertGreater(got["map_orig"], got["map_pmk"])
     by_id = {v: k for k, v in boxes.image_id.items()}
     row = boxes.gt[0]

@@ -15,6 +15,9 @@ from tests import shared_data
 DETERMINISTIC = tuple(
   n for n in conditions.PICTURES.names() if not plugins.picture(n).random
 )
+ALL_SEVERITIES = dict.fromkeys(DETERMINISTIC, conditions.SEVERITIES)
+# Of each corruption the least, the middle or the most: quick.
+ONE_SEVERITY = {n: ((1, 3, 5)[i % 3],) for i, n in enumerate(DETERMINISTIC)}
 _EXACT = ("pixelate", "jpeg_compression")
 
 

@@ -143,14 +143,14 @@ class LayoutTest(_Case):
 
   def test_the_same_pixels_as_the_library_for_varying_sizes(self):
     self._write(files())
-    clean, done = self._build(), self._build("elastic_transform_3")
+    clean, done = self._build(), self._build("motion_blur_3")
     self.assertLen({e["image"].shape for e in clean.values()}, 3)
     for i, e in clean.items():
       key = corruptions.example_key(
-        0, "pascal_c", "elastic_transform", 3, f"{i:06d}.jpg"
+        0, "pascal_c", "motion_blur", 3, f"{i:06d}.jpg"
       )
       want = corruptions.corrupt(
-        e["image"], "elastic_transform", 3, edition="any", key=key
+        e["image"], "motion_blur", 3, edition="any", key=key
       )
       np.testing.assert_array_equal(done[i]["image"], want)
 

@@ -4,8 +4,10 @@ import io
 import pathlib
 import shutil
 import tempfile
+from unittest import mock
 
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -18,6 +20,7 @@ from robust_tfds import datasets
 from robust_tfds.corruptions.sequence import frame_count
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets import sequences as sequence_sets
+from robust_tfds.datasets.digits import digits_dataset_builder
 
 _WNID = "n01440764"
 
@@ -136,6 +139,10 @@ class DigitsPTest(parameterized.TestCase):
 
   def test_load_takes_a_slash(self):
     folder = self.create_tempdir().full_path
+    few = digits_dataset_builder.sources("test")[:2]
+    self.enterContext(
+      mock.patch.object(digits_dataset_builder, "sources", return_value=few)
+    )
     loaded = robust_tfds.load(
       "digits_p/shot_noise/2",
       split="test[:1]",
@@ -201,8 +208,14 @@ class ImagenetPTest(parameterized.TestCase):
     shape = _examples(translate, "validation")[0]["frames"].shape
     self.assertEqual(shape, (31, 64, 64, 3))
 
-  @parameterized.parameters("gaussian_noise", "rotate")
-  def test_at_299_px(self, config):
+  def test_at_299_px(self):
+    self._check_299_px("gaussian_noise")
+
+  @pytest.mark.slow
+  def test_at_299_px_of_another_kind(self):
+    self._check_299_px("rotate")
+
+  def _check_299_px(self, config):
     sources = _examples(
       self._build("imagenet_p", "source", geometry="inception"), "validation"
     )

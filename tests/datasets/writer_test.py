@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -40,8 +41,16 @@ class WriterTest(parameterized.TestCase):
   def _folder(self) -> str:
     return self.create_tempdir().full_path
 
-  @parameterized.parameters(*_CASES[:2])  # of objects: coco_c_test
+  @parameterized.parameters(_CASES[1])  # of objects: coco_c_test
   def test_workers(self, name, config, limit):
+    self._check_workers(name, config, limit)
+
+  @parameterized.parameters(_CASES[0])  # of pictures: from files, below
+  @pytest.mark.slow
+  def test_workers_of_pictures(self, name, config, limit):
+    self._check_workers(name, config, limit)
+
+  def _check_workers(self, name, config, limit):
     one, two = (
       _records(name, config, self._folder(), workers=workers, limit=limit)
       for workers in (1, 2)
@@ -67,8 +76,16 @@ class WriterTest(parameterized.TestCase):
       _records("digits", "", self._folder(), limit=50),
     )
 
-  @parameterized.parameters(*_FROM_FILES)
+  @parameterized.parameters(_FROM_FILES[1])
   def test_workers_read_files(self, name, config):
+    self._check_files(name, config)
+
+  @parameterized.parameters(_FROM_FILES[0], _FROM_FILES[2])
+  @pytest.mark.slow
+  def test_workers_read_files_of_others(self, name, config):
+    self._check_files(name, config)
+
+  def _check_files(self, name, config):
     manual = small_sets.MAKERS[name](pathlib.Path(self._folder()))
     one, two = (
       _records(name, config, self._folder(), workers=workers, manual_dir=manual)

@@ -35,7 +35,24 @@ def _smallest() -> dict:
 
 
 # A network of many small layers takes seconds to trace.
-_DEEP = ("inceptionresnetv2", "maxvit_t", "nasnetamobile", "polynet")
+_DEEP = (
+  "bninception",
+  "densenet121",
+  "efficientnet_b0",
+  "inceptionresnetv2",
+  "inceptionv3",
+  "inceptionv4",
+  "maxvit_t",
+  "mvit_base_16x4",
+  "nasnetamobile",
+  "polynet",
+  "regnet_y_400mf",
+  "retinanet_resnet50_fpn",
+  "se_resnext50_32x4d",
+  "slowfast_r50",
+  "timesformer_base",
+  "x3d_m",
+)
 _QUICK = tuple(n for n, _ in _smallest().values() if n not in _DEEP)
 
 

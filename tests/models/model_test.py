@@ -12,6 +12,7 @@ from robust_tfds import models
 from robust_tfds.models import adapters
 from robust_tfds.models import model as model_lib
 from robust_tfds.models import variables as variables_lib
+from tests.models import drawn
 
 
 class ModelTest(parameterized.TestCase):
@@ -88,7 +89,7 @@ class ModelTest(parameterized.TestCase):
   def test_bfloat16_keeps_statistics_wide(self):
     model = models.get("resnet18", dtype="bfloat16")
     batch = np.random.default_rng(0).standard_normal((2, 32, 32, 3), np.float32)
-    variables = _drawn(model)
+    variables = drawn.variables(model)
     got = jax.jit(model.apply)(variables, batch)
     want = jax.jit(models.get("resnet18").apply)(variables, batch)
     self.assertEqual(got.dtype, jnp.float32)
@@ -126,7 +127,7 @@ class ModelTest(parameterized.TestCase):
     def loss(variables):
       return self.model.apply(variables, self.images)[:, 0].sum()
 
-    gradient = jax.grad(loss)(self.variables)
+    gradient = jax.jit(jax.grad(loss))(self.variables)
     for path, leaf in variables_lib.flatten(gradient).items():
       self.assertGreater(float(jnp.abs(leaf).max()), 0, path)
 
@@ -150,18 +151,6 @@ class TrainingTest(absltest.TestCase):
   def test_a_loss_that_is_not_there(self):
     with self.assertRaisesRegex(ValueError, "digits_cnn.*no training loss"):
       models.get("digits_cnn").loss({}, {})
-
-
-def _drawn(model):
-  """Random variables of the right shapes; statistics are positive."""
-  rng = np.random.default_rng(0)
-  flat = {}
-  for path, shape in model.shapes().items():
-    spread = np.sqrt(2 / max(np.prod(shape[:-1]), 1))
-    flat[path] = rng.normal(0, spread, shape).astype(np.float32)
-    if path[-1] in ("scale", "var"):
-      flat[path] = rng.uniform(0.5, 1.5, shape).astype(np.float32)
-  return variables_lib.nest(flat)
 
 
 if __name__ == "__main__":

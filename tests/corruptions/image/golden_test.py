@@ -1,8 +1,10 @@
 """Deterministic corruptions and the noises against the authors' own pixels."""
 
+import itertools
 import json
 
 import numpy as np
+import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 from PIL import Image
@@ -35,6 +37,17 @@ _DETERMINISTIC = tuple(
   n for n in conditions.PICTURES.names("all") if not plugins.picture(n).random
 )
 _EXACT = ("pixelate", "jpeg_compression")
+# Seconds of compilation each: of shapes and editions that `native` has, too, or
+# (tiny64) that tests/datasets/tiny_imagenet_c_test.py compares.
+_LONG = {
+  *((name, "tiny64") for name in _EXACT),
+  *(
+    (name, key)
+    for name in (*_EXACT, "gaussian_blur")
+    for key in ("big", "gray", "small32")
+  ),
+}
+_CASES = tuple(itertools.product(_DETERMINISTIC, _INPUTS))
 
 
 def _root():
@@ -57,8 +70,16 @@ class DeterministicTest(parameterized.TestCase):
   def test_there_are_eight(self):
     self.assertLen(_DETERMINISTIC, 8)
 
-  @parameterized.product(name=_DETERMINISTIC, key=_INPUTS)
+  @parameterized.parameters(*(c for c in _CASES if c not in _LONG))
   def test_golden(self, name, key):
+    self._check(name, key)
+
+  @parameterized.parameters(*(c for c in _CASES if c in _LONG))
+  @pytest.mark.slow
+  def test_golden_of_other_shapes(self, name, key):
+    self._check(name, key)
+
+  def _check(self, name, key):
     paths = sorted((_root() / "deterministic" / key).glob(f"{name}_[1-5].png"))
     unused = corruptions.example_key(0, "golden", name, 1, key)
     for path in paths:

@@ -202,11 +202,11 @@ class AnySizeTest(absltest.TestCase):
 
 class DevicesTest(parameterized.TestCase):
   def test_eight_devices_give_the_same_bytes(self):
-    self._check(("gaussian_noise", "fog"))
+    self._check(("gaussian_noise", "defocus_blur"))
 
   @pytest.mark.slow
   def test_eight_devices_give_the_same_bytes_of_others(self):
-    self._check(("glass_blur", "elastic_transform", "spatter"))
+    self._check(("fog", "glass_blur", "elastic_transform", "spatter"))
 
   def _check(self, names):
     """One process of eight devices against this one's single device."""

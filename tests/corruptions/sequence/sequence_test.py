@@ -79,8 +79,22 @@ class ContractTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(alone, padded[1])
 
-  @parameterized.product(name=_NAMES, edition=EDITIONS)
+  @parameterized.product(name=_KINDS, edition=EDITIONS)
   def test_every_edition_has_its_frames(self, name, edition):
+    self._check_frames(name, edition)
+
+  @parameterized.parameters(*_OTHERS)
+  def test_others_have_their_frames(self, name):
+    self._check_frames(name, "cifar10")
+
+  @parameterized.product(
+    name=_OTHERS, edition=tuple(e for e in EDITIONS if e != "cifar10")
+  )
+  @pytest.mark.slow
+  def test_every_edition_of_others_has_its_frames(self, name, edition):
+    self._check_frames(name, edition)
+
+  def _check_frames(self, name, edition):
     """By tracing alone: shapes are known before anything is compiled."""
     image = _image(*_SIZES.get(edition, (90, 80)))
     frames = jax.eval_shape(

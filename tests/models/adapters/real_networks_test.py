@@ -108,11 +108,15 @@ class RealNetworksTest(parameterized.TestCase):
     net = _LinenResidual()
     images, spec = _images(16), _spec(16, 4)
     pixels = spec.normalize_on_host(images)
-    variables = net.init(jax.random.key(0), pixels, False)
-    _, moved = net.apply(variables, pixels, True, mutable=["batch_stats"])
+    init, apply = (
+      jax.jit(net.init, static_argnums=2),
+      jax.jit(net.apply, static_argnums=2, static_argnames="mutable"),
+    )
+    variables = init(jax.random.key(0), pixels, False)
+    _, moved = apply(variables, pixels, True, mutable="batch_stats")
     variables = {**variables, **moved}
     model = adapters.get("flax_module")(net, spec, variables, train=False)
-    self._check(model, images, net.apply(variables, pixels, False))
+    self._check(model, images, apply(variables, pixels, False))
 
   def test_nnx_with_statistics_and_dropout(self):
     net = _NnxNetwork(nnx.Rngs(0))

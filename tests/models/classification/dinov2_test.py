@@ -11,6 +11,7 @@ from robust_tfds import models
 from robust_tfds.models import positions
 from robust_tfds.models.convert import match
 from robust_tfds.models.spec import Variant
+from tests.models import drawn
 from tests.models.classification import transformer_files as files
 from tests.models.convert import checkpoints
 
@@ -115,7 +116,7 @@ class HeadTest(absltest.TestCase):
       model,
       variant=Variant(model.spec, {**model.variant.options, "depth": 4}),
     )
-    variables = model.init(jax.random.key(0))
+    variables = drawn.variables(model)
     # What a block adds is scaled by 0: the class token never changes.
     for block in variables["blocks"].values():
       for name in ("ls1", "ls2"):
@@ -123,6 +124,7 @@ class HeadTest(absltest.TestCase):
     kernel = np.zeros((5 * _SMALL["width"], _CLASSES), np.float32)
     kernel[[i * _SMALL["width"] for i in range(5)], range(5)] = 1
     variables["head"]["kernel"] = kernel
+    variables["head"]["bias"] = np.zeros(_CLASSES, np.float32)
     batch = files.pixels(_TRAINED_PX)
     logits = np.asarray(jax.jit(model.apply)(variables, batch))
     np.testing.assert_array_equal(logits[:, 0], logits[:, 3])
@@ -130,7 +132,7 @@ class HeadTest(absltest.TestCase):
 
   def test_refuses_sides_that_patches_do_not_fill(self):
     model = _small("dinov2_vits14_linear")
-    variables = model.init(jax.random.key(0))
+    variables = drawn.variables(model)
     with self.assertRaisesRegex(ValueError, "expected a multiple of 14"):
       model.apply(variables, np.zeros((1, 72, 70, 3), np.uint8))
 

@@ -8,6 +8,7 @@ import functools
 import jax
 import numpy as np
 import PIL.Image
+import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -65,8 +66,14 @@ def _right(name: str, swapped: bool) -> tuple[int, int]:
 
 
 class SqueezeNetTest(parameterized.TestCase):
-  @parameterized.parameters(*_FILES)
-  def test_accuracy_on_photographs(self, name):
+  def test_accuracy_on_photographs(self):
+    self._check("squeezenet1_1")
+
+  @pytest.mark.slow
+  def test_accuracy_of_the_larger_one(self):
+    self._check("squeezenet1_0")
+
+  def _check(self, name):
     top1, top5 = _right(name, swapped=False)
     _, want1, want5 = _FILES[name]
     print(f"{name}: {top1} and {top5} of 242, README {want1} and {want5}")

@@ -7,6 +7,7 @@ from absl.testing import absltest
 
 from robust_tfds import models
 from robust_tfds.models.classification import windows
+from tests.models import drawn
 
 
 class WindowsTest(absltest.TestCase):
@@ -35,7 +36,7 @@ class WindowsTest(absltest.TestCase):
 class SizesTest(absltest.TestCase):
   def test_swin_takes_any_size_and_maxvit_its_own(self):
     model = models.get("swin_t", num_classes=4)
-    variables = jax.eval_shape(model.init, jax.random.key(0))
+    variables = drawn.abstract(model)
     batch = jax.ShapeDtypeStruct((2, 61, 90, 3), np.uint8)
     got = jax.eval_shape(model.apply, variables, batch)
     self.assertEqual(got.shape, (2, 4))

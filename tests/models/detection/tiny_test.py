@@ -6,6 +6,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import models
+from tests.models import drawn
 
 
 class TinyTest(absltest.TestCase):
@@ -13,7 +14,7 @@ class TinyTest(absltest.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.model = models.get("tiny_retinanet")
-    cls.variables = jax.jit(cls.model.init)(jax.random.key(0))
+    cls.variables = drawn.variables(cls.model)
     rng = np.random.default_rng(0)
     cls.images = rng.integers(0, 256, (2, 128, 128, 3), np.uint8)
     cls.sizes = np.array([[128, 100], [96, 128]], np.int32)

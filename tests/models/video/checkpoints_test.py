@@ -19,6 +19,7 @@ from absl.testing import parameterized
 from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
+from tests.models import drawn
 
 
 def _model(name: str):
@@ -40,6 +41,11 @@ def _random(name: str) -> dict:
 
 def _as_torch(name: str) -> dict[str, np.ndarray]:
   """Random variables as a torch state dict would name and lay them out."""
+  return dict(_laid_out(name))
+
+
+@functools.cache
+def _laid_out(name: str) -> dict[str, np.ndarray]:
   arrays = {}
   for path, array in _random(name).items():
     if path[-1] == "kernel":
@@ -232,7 +238,7 @@ class FileTest(absltest.TestCase):
 
   def test_npz_of_trained_variables(self):
     model = models.get("tiny_r3d")
-    variables = model.init(jax.random.key(0))
+    variables = drawn.variables(model)
     flat = variables_lib.flatten(variables)
     path = self.folder / "tiny.npz"
     np.savez(path, **{"/".join(p): a for p, a in flat.items()})

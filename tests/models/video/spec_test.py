@@ -9,6 +9,7 @@ from absl.testing import parameterized
 
 from robust_tfds import models
 from robust_tfds.models.video.spec import VideoSpec
+from tests.models import drawn
 
 # One of each way to treat time: kernels, two pathways, tokens.
 _QUICK = ("slowfast_r50", "timesformer_base", "x3d_xs")
@@ -65,7 +66,7 @@ class _LogitsTest(parameterized.TestCase):
     spec = model.spec
     side = spec.input_px
     clips = jax.ShapeDtypeStruct((2, spec.frames, side, side, 3), np.uint8)
-    variables = jax.eval_shape(model.init, jax.random.key(0))
+    variables = drawn.abstract(model)
     got = jax.eval_shape(model.apply, variables, clips)
     self.assertEqual((got.shape, got.dtype), ((2, 7), jnp.float32))
 

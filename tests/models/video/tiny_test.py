@@ -1,6 +1,7 @@
 """The small network of moving digits: its contract, sharded, trained."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import models
+from tests.models import drawn
 
 
 class TinyTest(parameterized.TestCase):
@@ -19,7 +21,7 @@ class TinyTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.model = models.get("tiny_r3d")
-    cls.variables = jax.jit(cls.model.init)(jax.random.key(0))
+    cls.variables = drawn.variables(cls.model)
     cls.apply = staticmethod(jax.jit(cls.model.apply))
     rng = np.random.default_rng(0)
     cls.clips = rng.integers(0, 256, (4, 8, 32, 32, 3), np.uint8)
@@ -112,10 +114,11 @@ import jax
 import numpy as np
 from jax.sharding import PartitionSpec as P
 from robust_tfds import models
+from tests.models import drawn
 
 model = models.get("tiny_r3d")
-variables = jax.jit(model.init)(jax.random.key(0))
-clips = np.random.default_rng(0).integers(0, 256, (8, 8, 32, 32, 3), np.uint8)
+variables = drawn.variables(model)
+clips = np.random.default_rng(0).integers(0, 256, (4, 8, 32, 32, 3), np.uint8)
 mesh = jax.make_mesh(
   (4,), ("data",), axis_types=(jax.sharding.AxisType.Auto,)
 )
@@ -141,6 +144,7 @@ class ShardedTest(absltest.TestCase):
       capture_output=True,
       text=True,
       check=False,
+      cwd=pathlib.Path(__file__).resolve().parents[3],
     )
     self.assertIn("sharded", done.stdout, done.stderr[-2000:])
 

@@ -5,11 +5,15 @@ import itertools
 
 import jax
 import numpy as np
+import pytest
 from absl.testing import absltest
 from absl.testing import parameterized
 from flax import nnx
 
 from robust_tfds.models.video import volumes
+
+_KERNELS = ((1, 1, 1), (3, 1, 1), (1, 3, 3), (3, 3, 3), (5, 7, 7))
+_STRIDES = ((1, 1, 1), (1, 2, 2), (2, 2, 2), (4, 1, 1))
 
 
 def _clips(shape, seed=0):
@@ -18,11 +22,22 @@ def _clips(shape, seed=0):
 
 class Conv3dTest(parameterized.TestCase):
   @parameterized.product(
-    kernel=((1, 1, 1), (3, 1, 1), (1, 3, 3), (3, 3, 3), (5, 7, 7)),
-    stride=((1, 1, 1), (1, 2, 2), (2, 2, 2), (4, 1, 1)),
-    groups=(1, 2, 6),
+    kernel=_KERNELS,
+    stride=_STRIDES,
+    groups=(1, 6),
   )
   def test_frames_as_clips(self, kernel, stride, groups):
+    self._check(kernel, stride, groups)
+
+  @parameterized.product(kernel=_KERNELS, stride=_STRIDES)
+  @pytest.mark.slow
+  def test_frames_as_clips_of_pairs(self, kernel, stride):
+    self._check(kernel, stride, 2)
+
+  def test_frames_as_clips_of_a_pair(self):
+    self._check((3, 3, 3), (2, 2, 2), 2)
+
+  def _check(self, kernel, stride, groups):
     form = volumes.Form(stride, tuple(k // 2 for k in kernel), groups)
     x = _clips((2, 8, 9, 10, 6))
     weights = _clips((*kernel, 6 // groups, 6), 1)

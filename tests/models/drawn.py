@@ -1,0 +1,35 @@
+"""Variables of a model for tests: random numbers, or shapes alone.
+
+`Model.init` compiles every initializer, which takes longer than the tests.
+"""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+
+from robust_tfds.models import model as model_lib
+from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.variables import Variables
+
+
+def variables(model: model_lib.NetworkModel) -> Variables:
+  """Random variables of the right shapes; statistics are positive."""
+  rng = np.random.default_rng(0)
+  flat = {}
+  for path, shape in model.shapes().items():
+    spread = np.sqrt(2 / max(np.prod(shape[:-1]), 1))
+    flat[path] = rng.normal(0, spread, shape).astype(np.float32)
+    if path[-1] in ("scale", "var"):
+      flat[path] = rng.uniform(0.5, 1.5, shape).astype(np.float32)
+  return variables_lib.nest(flat)
+
+
+def abstract(model: model_lib.NetworkModel) -> Variables:
+  """Shapes and dtypes alone, for `jax.eval_shape`."""
+  return variables_lib.nest(
+    {
+      path: jax.ShapeDtypeStruct(shape, np.float32)
+      for path, shape in model.shapes().items()
+    }
+  )
