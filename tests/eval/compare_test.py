@@ -23,6 +23,7 @@ from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import rescore
 from tests import fake_bucket
+from tests import in_process
 from tests.eval.board import small_runs
 from tests.eval.comparison import task_runs
 
@@ -265,11 +266,7 @@ class CompareTest(parameterized.TestCase):
     self.assertEqual(
       (self.out / "comparison.md").read_text() + "\n", done.stdout
     )
-    refused = subprocess.run(
-      [sys.executable, "-m", "eval.compare", str(first), f"--out={self.out}"],
-      capture_output=True,
-      text=True,
-    )
+    refused = in_process.run(compare, str(first), f"--out={self.out}")
     self.assertNotEqual(refused.returncode, 0)
     self.assertIn("Two runs are compared", refused.stderr)
     self.assertNotIn("Traceback", refused.stderr)
