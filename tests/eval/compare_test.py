@@ -20,9 +20,11 @@ from robust_tfds.eval import compare
 from robust_tfds.eval import reports
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.readers import base as readers_base
+from robust_tfds.eval.reports.parts import style
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import rescore
 from tests import fake_bucket
+from tests import in_process
 from tests.eval.board import small_runs
 from tests.eval.comparison import task_runs
 
@@ -33,13 +35,17 @@ class CompareTest(parameterized.TestCase):
     self.root = pathlib.Path(self.create_tempdir().full_path)
     self.out = self.root / "out"
 
-  def _compare(self, first, second, models=""):
+  def _compare(self, first, second, models="", drawn=False):
     """Runs the command; gives its screen and its rows."""
+    draw = style._draw if drawn else _undrawn
     settings = types.SimpleNamespace(out=str(self.out), models=models)
     screen = io.StringIO()
-    with mock.patch.object(flags, "FLAGS", settings):
-      with contextlib.redirect_stdout(screen):
-        compare.main(["compare", str(first), str(second)])
+    with (
+      mock.patch.object(flags, "FLAGS", settings),
+      mock.patch.object(style, "_draw", draw),
+      contextlib.redirect_stdout(screen),
+    ):
+      compare.main(["compare", str(first), str(second)])
     text = screen.getvalue()
     self.assertEqual((self.out / "comparison.md").read_text() + "\n", text)
     with open(self.out / "comparison.csv", newline="") as f:
@@ -193,7 +199,7 @@ class CompareTest(parameterized.TestCase):
   def test_in_a_bucket(self):
     first = task_runs.video(self.root / "first", 0.9)
     second = task_runs.video(self.root / "second", 0.7)
-    self._compare(first, second)
+    self._compare(first, second, drawn=True)
     bucket = fake_bucket.create(self)
     there = [fake_bucket.upload(f, bucket / f.name) for f in (first, second)]
     files = {
@@ -265,14 +271,15 @@ class CompareTest(parameterized.TestCase):
     self.assertEqual(
       (self.out / "comparison.md").read_text() + "\n", done.stdout
     )
-    refused = subprocess.run(
-      [sys.executable, "-m", "eval.compare", str(first), f"--out={self.out}"],
-      capture_output=True,
-      text=True,
-    )
+    refused = in_process.run(compare, str(first), f"--out={self.out}")
     self.assertNotEqual(refused.returncode, 0)
     self.assertIn("Two runs are compared", refused.stderr)
     self.assertNotIn("Traceback", refused.stderr)
+
+
+def _undrawn(fig, path, **options):
+  """In place of a picture, whose lines are made all the same."""
+  path.write_bytes(b"a picture")
 
 
 def _summary(context, folder):

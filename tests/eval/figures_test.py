@@ -7,8 +7,11 @@ import sys
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from robust_tfds.eval import figures
+from tests import in_process
 
-def _run(*arguments: str) -> subprocess.CompletedProcess:
+
+def _program(*arguments: str) -> subprocess.CompletedProcess:
   return subprocess.run(
     [sys.executable, "-m", "robust_tfds.eval.figures", *arguments],
     capture_output=True,
@@ -20,14 +23,14 @@ def _run(*arguments: str) -> subprocess.CompletedProcess:
 class FiguresTest(parameterized.TestCase):
   @parameterized.parameters([[]], [["--list"]])
   def test_what_there_is(self, arguments):
-    done = _run(*arguments)
+    done = in_process.run(figures, *arguments)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("shankar_t5", done.stdout)
     self.assertIn("data: ", done.stdout)
 
   def test_one_is_drawn(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
-    done = _run("shankar_t5", f"--out={folder}")
+    done = _program("shankar_t5", f"--out={folder}")
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertTrue((folder / "shankar_t5.csv").exists())
     self.assertIn("shankar_t5.md", done.stdout)
@@ -41,7 +44,13 @@ class FiguresTest(parameterized.TestCase):
     (["michaelis_f4", "--out=x", "--clean=/no", "--stylized=/no"], "no such"),
   )
   def test_refusals_in_words(self, arguments, words):
-    done = _run(*arguments)
+    self.check_refusal(in_process.run(figures, *arguments), words)
+
+  def test_a_refusal_of_the_program(self):
+    done = _program("shankr_t5", "--out=x")
+    self.check_refusal(done, "Did you mean 'shankar_t5'")
+
+  def check_refusal(self, done: subprocess.CompletedProcess, words: str):
     self.assertNotEqual(done.returncode, 0)
     self.assertIn(words, done.stderr)
     self.assertNotIn("Traceback", done.stderr)

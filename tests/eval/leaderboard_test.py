@@ -12,6 +12,7 @@ from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import leaderboard
+from tests import in_process
 from tests.eval.board import small_runs
 
 
@@ -102,7 +103,9 @@ class CommandTest(absltest.TestCase):
     self.assertTrue((site / "index.html").exists())
 
   def test_a_folder_that_is_no_run(self):
-    done = self._run(str(self.root), f"--out={self.root / 'out'}")
+    done = in_process.run(
+      leaderboard, str(self.root), f"--out={self.root / 'out'}"
+    )
     self.assertNotEqual(done.returncode, 0)
     self.assertIn("is no workdir", done.stderr)
     self.assertNotIn("Traceback", done.stderr)

@@ -19,7 +19,9 @@ from robust_tfds import errors
 from robust_tfds.eval import reports
 from robust_tfds.eval import score
 from robust_tfds.eval.results import table
+from tests import in_process
 from tests.eval.readers import csv_test
+from tests.eval.reports import without_pictures
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _HEADER = "corruption,severity,example_id,label,top1\n"
@@ -330,7 +332,8 @@ class ScoreTest(absltest.TestCase):
     keep = [s != 4 for s in rows["severity"]]
     rows = {k: [x for x, y in zip(v, keep) if y] for k, v in rows.items()}
     path = csv_test.write(rows, self.root / "mine.csv")
-    done = self._run(f"--predictions={path}", f"--out={self.out}")
+    with without_pictures.written():
+      done = in_process.run(score, f"--predictions={path}", f"--out={self.out}")
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("mCE of mine: missing: ", done.stdout)
     self.assertIn("fog 4, ", done.stdout)

@@ -134,7 +134,7 @@ class ShowTest(parameterized.TestCase):
     examples = [
       _example("a", _video(45, 33, 41)),
       _example("b", _video(9, 60, 26, seed=1), fps=25.0),
-      _example("c", _video(30, 24, 32, seed=2)),
+      _example("c", _video(30, 33, 41, seed=2)),
     ]
     condition = VIDEOS.condition(name, 2 if name else 0)
     specs, how = {"a": _SPEC, "b": _TALL}, views.Views(3)

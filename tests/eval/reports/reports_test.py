@@ -12,6 +12,7 @@ from absl.testing import parameterized
 from robust_tfds.eval import reports
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.parts import pivot
+from robust_tfds.eval.reports.parts import style
 from robust_tfds.reading import xml_files
 from tests.eval.reports import contexts
 
@@ -126,9 +127,16 @@ class ReportsTest(parameterized.TestCase):
     )
 
   def test_any_number_of_models(self):
-    models = [f"model_{i}" for i in range(12)]
-    files = _write("classification", models=models, names=("fog",))
-    self.assertIn("model_11", files["report.html"].decode())
+    """More than there are colours; a reliability diagram of each."""
+    models = [f"model_{i}" for i in range(len(style.COLOURS) + 1)]
+    reliability = contexts.of_task("classification", models=models).reliability
+    files = _write(
+      "classification",
+      models=models,
+      names=("fog",),
+      reliability={k: v for k, v in reliability.items() if not k[1]},
+    )
+    self.assertIn(models[-1], files["report.html"].decode())
 
   @parameterized.parameters(*_TASKS)
   def test_clean_only(self, task):

@@ -10,12 +10,14 @@ import tempfile
 from unittest import mock
 
 import pytest
+from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds import paths
 from robust_tfds.corruptions import frost_pictures
+from robust_tfds.eval import main
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
@@ -25,9 +27,11 @@ from robust_tfds.models import convert
 from robust_tfds.models.convert import report
 from tests import fake_bucket
 from tests import frost_folder
+from tests.eval import main_test
 from tests.eval import tiny_config
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
+_CONFIG = _ROOT / "tests" / "eval" / "tiny_config.py"
 # Of these the times and names are of a run itself.
 _OF_A_RUN = ("timing.json", "contents.json", "models/")
 
@@ -138,12 +142,11 @@ class RunTest(parameterized.TestCase):
 
 class CommandTest(parameterized.TestCase):
   def _main(self, workdir, env=None) -> subprocess.CompletedProcess:
-    config = _ROOT / "tests" / "eval" / "tiny_config.py"
     return subprocess.run(
       [
         sys.executable,
         *("-m", "tests.fake_bucket", "robust_tfds.eval.main"),
-        f"--config={config}",
+        f"--config={_CONFIG}",
         f"--workdir={workdir}",
       ],
       cwd=_ROOT,
@@ -156,14 +159,17 @@ class CommandTest(parameterized.TestCase):
   def test_unknown_and_missing(self):
     fake_bucket.create(self)
     for workdir, words in (
-      ("x://b/run", "--workdir=x://b/run: nothing here opens x://"),
       ("gs:/b/run", "an address has two: gs://b/run"),
       ("s3://b/run", "--workdir=s3://b/run: TensorFlow has no s3://"),
     ):
-      ended = self._main(workdir)
-      self.assertIn(words, ended.stderr)
-      self.assertNotIn("Traceback", ended.stderr)
-      self.assertEqual(ended.returncode, 1)
+      settings = main_test._settings(workdir=workdir)
+      with mock.patch.object(flags, "FLAGS", settings):
+        with self.assertRaisesRegex(errors.UserError, words):
+          main.main(["main"])
+    ended = self._main("x://b/run")
+    self.assertIn("--workdir=x://b/run: nothing here opens x://", ended.stderr)
+    self.assertNotIn("Traceback", ended.stderr)
+    self.assertEqual(ended.returncode, 1)
 
   @parameterized.parameters(
     ("write", "*/recipe.json"),

@@ -22,6 +22,7 @@ from robust_tfds import errors
 from robust_tfds import models
 from robust_tfds import shards
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.results import lock
 from robust_tfds.eval.results import parts
 from robust_tfds.eval.results import predictions
@@ -30,10 +31,12 @@ from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import rescore
 from robust_tfds.eval.run import runner
 from tests.eval import read_counts
 from tests.eval import same_tables
 from tests.eval import tiny_config
+from tests.eval.reports import without_pictures
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -110,6 +113,13 @@ class RunnerTest(parameterized.TestCase):
     self.assertEqual(
       (self.base / "first" / "table.csv").read_bytes(), self.table
     )
+
+  def test_scored_again_it_is_the_same_table(self):
+    out = self.base / "scored"
+    with without_pictures.written():
+      rescore.score([self.base / "first"], out, readers.Options())
+    self.assertEqual((out / "table.csv").read_bytes(), self.table)
+    self.assertFalse((out / "cells").exists())
 
   def test_cells_of_other_weights_are_refused(self):
     workdir = self.base / "other_weights"
@@ -198,8 +208,8 @@ class RunnerTest(parameterized.TestCase):
     self.assertRegex(
       done.stderr, f"Error: {fog}: holds the cell .*2 are damaged.*--repair"
     )
-    done = _launch(workdir, "--repair")
-    self.assertEqual(done.returncode, 0, done.stderr)
+    plan = plan_lib.make(tiny_config.get_config())
+    runner.Runner(plan, workdir, repair=True).run()  # as `--repair` does
     self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
     self.assertLen(list((workdir / "damaged").glob("*/*/*/*/seed0")), 2)
     self._run_again(workdir)
@@ -504,8 +514,7 @@ class BlocksTest(absltest.TestCase):
     process.send_signal(signal.SIGKILL)
     process.wait()
     self.assertFalse((workdir / "table.csv").exists())
-    done = _launch(workdir, *flags)
-    self.assertEqual(done.returncode, 0, done.stderr)
+    _run(workdir, limit=0)
     self.assertEqual(self._result(workdir), self.result)
     (reads,) = read_counts.of(workdir).values()
     self.assertLess(reads, 0.5)  # the second block at most

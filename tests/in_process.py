@@ -1,0 +1,61 @@
+"""A command run in this process: what it says, without another program's start.
+
+Its flags are defined for it and gone after it. That a command is a program too is
+for a test of its own that starts one.
+"""
+
+import contextlib
+import io
+import logging as python_logging
+import subprocess
+import sys
+import types
+from unittest import mock
+
+from absl import app
+from absl import flags
+from absl import logging
+
+from robust_tfds import command
+
+
+def run(
+  module: types.ModuleType, *arguments: str
+) -> subprocess.CompletedProcess:
+  """Runs `main` of a command's module, as `command.run` does.
+
+  Args:
+    module: with `main` and `define_flags`.
+    *arguments: of the command, without the program's name.
+
+  Returns:
+    What a program would: its exit status and both streams.
+  """
+  argv, code = [module.__name__, *arguments], 0
+  before, out, err = set(flags.FLAGS), io.StringIO(), io.StringIO()
+  callbacks = python_logging.getLogger("jax._src.callback")
+  level = callbacks.level
+  try:
+    with (
+      mock.patch.object(sys, "argv", argv),
+      mock.patch.object(app, "run", _app_run),
+      mock.patch.object(logging, "set_verbosity"),
+      contextlib.redirect_stdout(out),
+      contextlib.redirect_stderr(err),
+    ):
+      command.run(module.main, module.define_flags)
+  except SystemExit as e:
+    code = e.code or 0
+    if isinstance(code, str):  # as the interpreter does
+      err.write(f"{code}\n")
+      code = 1
+  finally:
+    for name in set(flags.FLAGS) - before:
+      delattr(flags.FLAGS, name)
+    callbacks.setLevel(level)
+  return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
+
+
+def _app_run(main, flags_parser) -> None:
+  """`app.run` without what it changes in a whole process."""
+  main(flags_parser(list(sys.argv)))
