@@ -99,12 +99,12 @@ def _answers(side: Side, columns: base.Columns) -> Answers | None:
   answers = Answers.of(columns)
   if answers is None:
     return None
-  drawn = side.task.group_ids(columns)
+  drawn, groups = side.task.group_ids(columns), answers.groups
   if drawn is not columns["group_id"]:
     home = dict(zip(columns["group_id"].tolist(), drawn.tolist()))
-    drawn = np.array([home[g] for g in answers.groups.tolist()], np.str_)
+    groups = np.array([home[g] for g in groups.tolist()], np.str_)
   # A copy: the other scores of the cell are not needed any more.
-  return dataclasses.replace(answers, score=answers.score.copy(), groups=drawn)
+  return dataclasses.replace(answers, score=answers.score.copy(), groups=groups)
 
 
 def _groups(

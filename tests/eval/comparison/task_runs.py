@@ -155,7 +155,7 @@ def frames(folder, strength, *, sets=20, **options):
       "frame": frame,
       "label": label,
       "labels": labels,
-      "reviewed": np.ones(rows, bool),
+      "reviewed": ~((group == 0) & (frame == 2)),
       "frame_type": np.full(rows, ""),
       "fps": np.zeros(rows, np.float32),
       "linf": np.full(rows, np.nan, np.float32),
