@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from typing import TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 
-def only_class(module: str, base: type[T]) -> type[T]:
+def only_class(module: str, base: type) -> Any:
   """The subclass of `base` that a module defines.
 
   Args:
     module: its full name.
-    base: of the folder's classes; classes that the module imports do not count.
+    base: of the folder's classes, which may be abstract; classes that the module
+      imports do not count.
   """
   members = inspect.getmembers(importlib.import_module(module), inspect.isclass)
   own = [c for _, c in members if c.__module__ == module]
