@@ -47,8 +47,8 @@ class Subset:
     of_stem = collections.defaultdict(list)
     for name, place in at.items():
       of_stem[stem(name)].append(place)
-    found = [self._place(i, at, of_stem, example_ids) for i in self.ids]
-    absent = [i for i, place in zip(self.ids, found) if place is None]
+    each = [self._place(i, at, of_stem, example_ids) for i in self.ids]
+    absent = [i for i, place in zip(self.ids, each) if place is None]
     if absent:
       example = example_ids[0] if example_ids else "nothing"
       raise errors.UserError(
@@ -56,7 +56,7 @@ class Subset:
         f" {dataset}, the first {absent[0]!r}; its ids are like {example!r}."
         " Leave them out, or choose the data set that they are of."
       )
-    places = [place for place in found if place is not None]
+    places = [place for place in each if place is not None]
     self._check_once(places, example_ids)
     return np.array(sorted(places), np.int64)
 

@@ -71,8 +71,8 @@ def read(value: str | os.PathLike[str]) -> subset.Subset:
 def _robustbench() -> subset.Subset:
   """The ids that an installed package brings."""
   key = f"config.data.subset={ROBUSTBENCH}"
-  found = importlib.util.find_spec(_PACKAGE)  # imports nothing
-  folders = list(found.submodule_search_locations or ()) if found else []
+  spec = importlib.util.find_spec(_PACKAGE)  # imports nothing
+  folders = list(spec.submodule_search_locations or ()) if spec else []
   files = [pathlib.Path(folder) / _IDS for folder in folders]
   files = [file for file in files if file.is_file()]
   if not files:

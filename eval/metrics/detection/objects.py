@@ -12,6 +12,26 @@ from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.metrics.detection import matches
 
 
+def detected(
+  detections: checks.Detections, truth: checks.Truth, ids: np.ndarray
+) -> matches.Detected:
+  """A cell's detections by places of their pictures and classes.
+
+  Args:
+    detections: of the cell.
+    truth: whose classes they are of.
+    ids: int64 `[I]`, image ids of the pictures, sorted.
+  """
+  label = {c: i for i, c in enumerate(truth.category_ids)}
+  return matches.Detected(
+    np.searchsorted(ids, np.asarray(detections.image_id, np.int64)),
+    np.array([label[c] for c in detections.category_id], np.int64),
+    detections.score,
+    detections.bbox,
+    detections.masks,
+  )
+
+
 def of_truth(
   truth: checks.Truth, image_ids: np.ndarray, iou_type: str = "bbox"
 ) -> matches.Objects:

@@ -29,15 +29,9 @@ def best_score(columns: _Columns, truth: checks.Truth) -> tuple[float, float]:
     columns: of a cell, see `eval/tasks/detection.py`.
     truth: of its pictures.
   """
-  found = average_precision.detections("bbox", columns, truth)
+  detections = average_precision.detections("bbox", columns, truth)
   ids = np.sort(columns["image_id"])
-  label = {c: i for i, c in enumerate(truth.category_ids)}
-  detected = matches.Detected(
-    np.searchsorted(ids, np.array(found.image_id, np.int64)),
-    np.array([label[c] for c in found.category_id], np.int64),
-    found.score,
-    found.bbox,
-  )
+  detected = objects.detected(detections, truth, ids)
   every = objects.of_truth(truth, ids)
   matcher = matches.Matcher(every, detected, np.array([_IOU]))
   got = matcher.within(matches.AREAS[""])

@@ -17,7 +17,6 @@ from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.metrics.detection import coco as backend
 from robust_tfds.eval.metrics.detection import left_out
-from robust_tfds.eval.metrics.detection import matches
 from robust_tfds.eval.metrics.detection import objects
 from robust_tfds.eval.metrics.detection import voc
 from robust_tfds.eval.tasks.parts import average_precision
@@ -79,19 +78,11 @@ def coco(
   """
   if detections.masks and backend.fastest() == "pycocotools":
     detections.check_masks()  # before C code sees them
-  label = {c: i for i, c in enumerate(truth.category_ids)}
-  labels = [label[c] for c in detections.category_id]
   numbers = left_out.coco_numbers(
     objects.of_truth(truth, pictures.ids, iou_type),
-    matches.Detected(
-      pictures.places(detections.image_id),
-      np.array(labels, np.int64),
-      detections.score,
-      detections.bbox,
-      detections.masks,
-    ),
+    objects.detected(detections, truth, pictures.ids),
     pictures.blocks,
-    len(label),
+    len(truth.category_ids),
   )
   return _defined(
     {f"{iou_type}/{name}": values for name, values in numbers.items()}, pictures
