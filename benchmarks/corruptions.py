@@ -23,16 +23,11 @@ import functools
 import os
 import time
 import warnings
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from absl import app
-from absl import flags
+from absl import app, flags
 
 from robust_tfds import conditions
 

@@ -19,8 +19,7 @@ from typing import Any
 
 import ml_collections
 import numpy as np
-from absl import app
-from absl import flags
+from absl import app, flags
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks

@@ -17,12 +17,10 @@ import json
 import pathlib
 import resource
 import time
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from absl import app
-from absl import flags
+from absl import app, flags
 
 from benchmarks import detection as cells_lib
 from robust_tfds import conditions
@@ -30,8 +28,7 @@ from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks import detection
+from robust_tfds.eval.tasks import base, detection
 
 _CELLS = flags.DEFINE_integer("cells", 76, "How many cells; 76 are all.")
 _OUT = flags.DEFINE_string("out", "", "Also write the numbers as JSON.")

@@ -33,8 +33,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -42,17 +41,11 @@ import numpy as np
 from absl import flags
 
 from benchmarks import pictures
-from robust_tfds import command
-from robust_tfds import conditions
-from robust_tfds import models
+from robust_tfds import command, conditions, models
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import tasks
-from robust_tfds.eval.pipeline import blocks
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import packing
-from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import blocks, devices, inputs, packing, predict
 from robust_tfds.eval.tasks import base
 
 _SIDE_PX = 224

@@ -17,8 +17,7 @@ import ml_collections
 import numpy as np
 
 from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks import classification
+from robust_tfds.eval.tasks import base, classification
 from robust_tfds.eval.tasks.parts import spread
 
 _PICTURES = 50_000

@@ -19,20 +19,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from absl import flags
 
-from robust_tfds import command
-from robust_tfds import errors
-from robust_tfds import models
-from robust_tfds.models.convert import match
-from robust_tfds.models.convert import oracle
+from robust_tfds import command, errors, models
+from robust_tfds.models.convert import match, oracle
 
 Call = Callable[[], Any]
 

@@ -20,8 +20,7 @@ import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -29,13 +28,10 @@ import jax.numpy as jnp
 from absl import flags
 
 from benchmarks import pictures
-from robust_tfds import command
-from robust_tfds import models
+from robust_tfds import command, models
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import imagenet_c
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import devices, inputs, predict
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
 from robust_tfds.models import adapters

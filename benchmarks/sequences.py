@@ -11,13 +11,11 @@ piece of numpy work (ten sorts of 150,528 float64) is printed as a unit.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import numpy as np
-from absl import app
-from absl import flags
+from absl import app, flags
 
 from robust_tfds import corruptions
 

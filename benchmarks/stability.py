@@ -11,8 +11,7 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-from absl import app
-from absl import flags
+from absl import app, flags
 from scipy import stats
 
 from robust_tfds.eval.metrics import stability

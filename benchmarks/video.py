@@ -13,13 +13,11 @@ from __future__ import annotations
 import functools
 import json
 import time
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import numpy as np
-from absl import app
-from absl import flags
+from absl import app, flags
 
 from robust_tfds import corruptions
 

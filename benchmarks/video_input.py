@@ -13,21 +13,15 @@ from __future__ import annotations
 import argparse
 import functools
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from robust_tfds import models
-from robust_tfds import movies
-from robust_tfds.conditions import VIDEOS
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.pipeline import clips
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
+from robust_tfds import models, movies
+from robust_tfds.conditions import VIDEOS, Condition
+from robust_tfds.eval.pipeline import clips, devices, inputs
 
 
 def _best(call: Callable[[], object], rounds: int = 3) -> float:

@@ -18,10 +18,8 @@ import tempfile
 import jax
 
 from benchmarks import video_input
-from robust_tfds import conditions
-from robust_tfds import models
-from robust_tfds.datasets import base
-from robust_tfds.datasets import videos
+from robust_tfds import conditions, models
+from robust_tfds.datasets import base, videos
 
 _CASES = (
   "",

@@ -9,10 +9,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
   from robust_tfds.eval.run.evaluation import Result

@@ -26,9 +26,7 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from robust_tfds import command
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import command, errors, paths
 
 
 def define_flags() -> None:
@@ -44,9 +42,7 @@ def define_flags() -> None:
 def main(argv: Sequence[str]) -> None:
   """Compares the two runs that are named."""
   from robust_tfds.eval.board import runs as runs_lib
-  from robust_tfds.eval.comparison import compare
-  from robust_tfds.eval.comparison import files
-  from robust_tfds.eval.comparison import runs
+  from robust_tfds.eval.comparison import compare, files, runs
 
   settings = flags.FLAGS
   if len(argv) != 3:

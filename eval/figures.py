@@ -21,13 +21,10 @@ from collections.abc import Sequence
 from absl import flags
 from etils import epath
 
-from robust_tfds import command
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import command, errors, paths
 from robust_tfds.eval import paper_figures
 from robust_tfds.eval.board import effective
-from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures import drawing
+from robust_tfds.eval.paper_figures import base, drawing
 
 
 def define_flags() -> None:

@@ -20,9 +20,7 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from robust_tfds import command
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import command, errors, paths
 
 
 def define_flags() -> None:
@@ -131,10 +129,8 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
 
 
 def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:
-  from robust_tfds.eval.board import build
+  from robust_tfds.eval.board import build, scores, tables
   from robust_tfds.eval.board import runs as runs_lib
-  from robust_tfds.eval.board import scores
-  from robust_tfds.eval.board import tables
   from robust_tfds.eval.site import pages
 
   out = paths.of(settings.out, "--out") if settings.out else None

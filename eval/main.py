@@ -14,9 +14,7 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from robust_tfds import command
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import command, errors, paths
 
 
 def define_flags() -> None:

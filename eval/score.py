@@ -25,8 +25,7 @@ from collections.abc import Sequence
 from absl import flags
 from etils import epath
 
-from robust_tfds import command
-from robust_tfds import paths
+from robust_tfds import command, paths
 from robust_tfds.eval import readers
 
 

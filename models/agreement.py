@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import jax
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models.adapters import Adapted
-from robust_tfds.models.adapters import OnHost
+from robust_tfds.models.adapters import Adapted, OnHost
 from robust_tfds.models.spec import Spec
 
 TOLERANCE = 1e-5  # of the logits' scale

@@ -18,8 +18,7 @@ from robust_tfds import errors
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known
 from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.spec import ModelSpec
-from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import ModelSpec, Spec
 from robust_tfds.models.video.spec import VideoSpec
 
 _FILE = "FILE"  # in place of a checkpoint where none is known

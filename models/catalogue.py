@@ -18,8 +18,7 @@ from robust_tfds import errors
 
 if TYPE_CHECKING:
   from robust_tfds.models.family import Family
-  from robust_tfds.models.model import Model
-  from robust_tfds.models.model import NetworkModel
+  from robust_tfds.models.model import Model, NetworkModel
   from robust_tfds.models.spec import Kind
 
 
@@ -85,8 +84,7 @@ def get(
       class count; an enhancement that does not suit the model; a model of
       another kind.
   """
-  from robust_tfds.models import enhancements
-  from robust_tfds.models import own
+  from robust_tfds.models import enhancements, own
   from robust_tfds.models.spec import KINDS
 
   if kind is not None and kind not in KINDS:

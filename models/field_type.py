@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from collections.abc import Callable
-from collections.abc import Mapping
-from typing import Any
-from typing import get_args
-from typing import get_origin
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_origin
 
 import numpy as np
 

@@ -8,9 +8,7 @@ norms use the batch (`BatchNorm`); dropout and stochastic depth are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax

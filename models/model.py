@@ -11,9 +11,7 @@ import abc
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Any
-from typing import Self
-from typing import cast
+from typing import Any, Self, cast
 
 import jax
 import jax.numpy as jnp
@@ -23,12 +21,8 @@ from robust_tfds import errors
 from robust_tfds.models import arguments
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Kind
-from robust_tfds.models.spec import ModelSpec
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
-from robust_tfds.models.variables import Path
-from robust_tfds.models.variables import Variables
+from robust_tfds.models.spec import Kind, ModelSpec, Spec, Variant
+from robust_tfds.models.variables import Path, Variables
 
 _DTYPES = ("float32", "bfloat16")
 

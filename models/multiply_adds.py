@@ -10,8 +10,7 @@ dearest counts: the others avoid what a platform is slow at.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax

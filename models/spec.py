@@ -14,12 +14,7 @@ import fractions
 import math
 import numbers
 from collections.abc import Mapping
-from typing import Any
-from typing import ClassVar
-from typing import Literal
-from typing import Self
-from typing import get_args
-from typing import get_type_hints
+from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
 
 import jax
 import jax.numpy as jnp

@@ -5,8 +5,7 @@ A plain pytree: orbax, optax and sharding need to know nothing of flax.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jax

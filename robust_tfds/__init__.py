@@ -8,8 +8,7 @@
 Loads neither TensorFlow nor JAX: builders do when they build.
 """
 
-from robust_tfds import datasets
-from robust_tfds import version
+from robust_tfds import datasets, version
 
 __version__ = version.VERSION
 

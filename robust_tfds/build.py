@@ -20,18 +20,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from absl import app
-from absl import flags
+from absl import app, flags
 from etils import epath
 
-from robust_tfds import command
-from robust_tfds import conditions
-from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import shards
-from robust_tfds.datasets import base
-from robust_tfds.datasets import beam_options
+from robust_tfds import command, conditions, datasets, errors, paths, shards
+from robust_tfds.datasets import base, beam_options
 
 
 def define_flags() -> None:

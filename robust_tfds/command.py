@@ -18,14 +18,11 @@ from __future__ import annotations
 import logging as python_logging
 import os
 import sys
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from absl import app
-from absl import logging
+from absl import app, logging
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 
 Main = Callable[[Sequence[str]], None]
 

@@ -30,11 +30,8 @@ import functools
 import hashlib
 import operator
 import re
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Literal
-from typing import cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, cast
 
 import numpy as np
 

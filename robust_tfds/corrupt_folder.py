@@ -23,21 +23,21 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from absl import app
-from absl import flags
+from absl import app, flags
 from etils import epath
 
-from robust_tfds import command
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds import folder_work
-from robust_tfds import paths
-from robust_tfds import reading
-from robust_tfds import whole_files
+from robust_tfds import (
+  command,
+  conditions,
+  errors,
+  folder_work,
+  paths,
+  reading,
+  whole_files,
+)
 from robust_tfds.reading import picture_folders
 
 _RECORD = ".corrupt_folder.json"  # in OUT: the settings that pixels depend on
@@ -128,8 +128,7 @@ def run(
 
 
 def _cells(names: Sequence[str], severities: Sequence[int]) -> list[_Cell]:
-  from robust_tfds.corruptions import frost_pictures
-  from robust_tfds.corruptions import spec
+  from robust_tfds.corruptions import frost_pictures, spec
 
   for name in names:
     conditions.PICTURES.row(name)

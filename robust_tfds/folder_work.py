@@ -11,21 +11,14 @@ import concurrent.futures
 import dataclasses
 import io
 import os
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from typing import Any
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import whole_files
-from robust_tfds.reading import picture_folders
-from robust_tfds.reading import pictures
+from robust_tfds import errors, paths, whole_files
+from robust_tfds.reading import picture_folders, pictures
 
 SUFFIXES = {"png": ".png", "jpeg": ".jpg"}  # of the results, by format
 _WAITING_BYTES = 256 << 20  # of results that are not written yet

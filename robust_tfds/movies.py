@@ -10,8 +10,7 @@ from __future__ import annotations
 import fractions
 import io
 import platform
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np

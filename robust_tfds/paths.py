@@ -29,11 +29,8 @@ import pathlib
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from typing import IO
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any
 
 from etils import epath
 

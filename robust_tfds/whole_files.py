@@ -20,8 +20,7 @@ from collections.abc import Iterator
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 
 _PREFIX = ".unfinished-"
 

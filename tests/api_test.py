@@ -7,18 +7,18 @@ docstring.
 
 import inspect
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import corruptions
+from robust_tfds import corruptions, models
 from robust_tfds import eval as eval_lib
-from robust_tfds import models
-from robust_tfds.eval.metrics import action
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics import intervals
-from robust_tfds.eval.metrics import pm_k
-from robust_tfds.eval.metrics import stability
+from robust_tfds.eval.metrics import (
+  action,
+  corruption_error,
+  detection,
+  intervals,
+  pm_k,
+  stability,
+)
 from robust_tfds.models import convert
 
 # Exactly what outside code may call (DESIGN, "Public surface").

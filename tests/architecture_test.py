@@ -3,8 +3,7 @@
 import ast
 import sys
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from tools import import_graph
 

@@ -5,15 +5,10 @@ import os
 from unittest import mock
 
 from absl import flags
-from absl.testing import absltest
-from absl.testing import flagsaver
-from absl.testing import parameterized
+from absl.testing import absltest, flagsaver, parameterized
 
-from robust_tfds import build
-from robust_tfds import datasets
-from robust_tfds import errors
-from tools import build_file
-from tools import import_graph
+from robust_tfds import build, datasets, errors
+from tools import build_file, import_graph
 
 _RULES = ("py_library", "py_binary", "py_test")
 

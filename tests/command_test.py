@@ -4,8 +4,7 @@ import subprocess
 import sys
 
 from absl import app
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import command
 

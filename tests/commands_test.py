@@ -5,8 +5,7 @@ import pathlib
 import subprocess
 import sys
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _FOLDERS = ("robust_tfds", "eval", "models", "configs")

@@ -3,11 +3,9 @@
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
+from robust_tfds import conditions, corruptions
 
 _PLUGINS = pathlib.Path(corruptions.__file__).parent
 _FOLDERS = {"pictures": "image", "sequences": "sequence", "videos": "video"}

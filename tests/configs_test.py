@@ -4,8 +4,7 @@ import importlib
 import pathlib
 from unittest import mock
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import configs
 from robust_tfds.corruptions import frost_pictures

@@ -11,13 +11,10 @@ import time
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import corrupt_folder
-from robust_tfds import corruptions
-from robust_tfds import errors
+from robust_tfds import corrupt_folder, corruptions, errors
 from robust_tfds.reading import limits
 from tests import fake_bucket
 

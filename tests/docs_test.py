@@ -5,8 +5,7 @@ import itertools
 import pathlib
 import re
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _SOURCES = ("robust_tfds", "eval", "models", "configs")

@@ -1,7 +1,6 @@
 """Durations in words."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import durations
 

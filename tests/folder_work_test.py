@@ -4,13 +4,10 @@ import pathlib
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import corrupt_folder
-from robust_tfds import errors
-from robust_tfds import folder_work
+from robust_tfds import corrupt_folder, errors, folder_work
 
 
 class FolderWorkTest(parameterized.TestCase):

@@ -12,9 +12,7 @@ import sys
 import types
 from unittest import mock
 
-from absl import app
-from absl import flags
-from absl import logging
+from absl import app, flags, logging
 
 from robust_tfds import command
 

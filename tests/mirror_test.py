@@ -14,11 +14,9 @@ import importlib
 import pathlib
 import re
 import unittest
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.models import family
 from tools import import_graph

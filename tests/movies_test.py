@@ -1,8 +1,7 @@
 """Encoding videos: round trips, equal bytes, refusals."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import movies

@@ -7,12 +7,10 @@ import subprocess
 import sys
 from unittest import mock
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from tests import fake_bucket
 
 

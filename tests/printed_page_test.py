@@ -1,7 +1,6 @@
 """Pages with printed numbers say what `eval/papers` holds."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.metrics import natural_trend

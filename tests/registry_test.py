@@ -3,8 +3,7 @@
 from absl.testing import absltest
 
 from robust_tfds import registry
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks import video
+from robust_tfds.eval.tasks import base, video
 
 
 class RegistryTest(absltest.TestCase):

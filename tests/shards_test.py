@@ -1,10 +1,8 @@
 """Every n-th item; refusals in words."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import shards
+from robust_tfds import errors, shards
 
 
 class ShardTest(parameterized.TestCase):

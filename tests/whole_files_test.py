@@ -9,8 +9,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from robust_tfds import errors
-from robust_tfds import whole_files
+from robust_tfds import errors, whole_files
 
 
 class WholeFilesTest(absltest.TestCase):

@@ -20,8 +20,7 @@ import pathlib
 import re
 import sys
 import tomllib
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 

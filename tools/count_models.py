@@ -12,8 +12,7 @@ import pathlib
 import sys
 
 from robust_tfds import models
-from robust_tfds.models import catalogue
-from robust_tfds.models import multiply_adds
+from robust_tfds.models import catalogue, multiply_adds
 
 FILE = pathlib.Path(catalogue.__file__).with_name("gflops.tsv")
 

@@ -9,8 +9,7 @@ import pathlib
 import sys
 
 import numpy as np
-from PIL import Image
-from PIL import ImageDraw
+from PIL import Image, ImageDraw
 
 from robust_tfds import corruptions
 

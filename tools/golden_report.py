@@ -14,13 +14,10 @@ import collections
 import numpy as np
 from PIL import Image
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
+from robust_tfds import conditions, corruptions
 from tests import shared_data
-from tests.corruptions import replays
-from tests.corruptions import statistics_of
-from tests.corruptions.image import golden_test
-from tests.corruptions.image import statistics_test
+from tests.corruptions import replays, statistics_of
+from tests.corruptions.image import golden_test, statistics_test
 from tests.corruptions.sequence import golden_test as sequence_golden_test
 
 

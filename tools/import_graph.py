@@ -10,8 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import pathlib
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LINKED = ("eval", "models", "configs")  # the folders with two names

@@ -15,18 +15,14 @@ import csv
 import functools
 import pathlib
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 from robust_tfds.models import catalogue
-from robust_tfds.models.convert import known
-from robust_tfds.models.convert import match
+from robust_tfds.models.convert import known, match
 from robust_tfds.models.convert.beside import timm_config
 
 _FOLDER = pathlib.Path(known.__file__).parent

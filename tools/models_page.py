@@ -10,9 +10,7 @@ What a model expects its spec says, its paper its family, its multiply-adds
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from robust_tfds import models
 from robust_tfds.models import card as card_lib

@@ -14,8 +14,7 @@ import sys
 
 import gallery  # the neighbour in this folder
 import numpy as np
-from PIL import Image
-from PIL import ImageDraw
+from PIL import Image, ImageDraw
 
 from robust_tfds import corruptions
 

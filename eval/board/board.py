@@ -7,16 +7,13 @@ files, no task. All numbers are as in the table: fractions where they are rates.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.metrics.calibration import Bins as Bins
-from robust_tfds.eval.results.facts import Metric
-from robust_tfds.eval.results.facts import TaskFacts
+from robust_tfds.eval.results.facts import Metric, TaskFacts
 
 # Metric, corruption (empty: the whole benchmark), difficulty (None: none).
 Key = tuple[str, str, int | None]

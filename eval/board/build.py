@@ -12,26 +12,25 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.board import board as board_lib
-from robust_tfds.eval.board import effective
-from robust_tfds.eval.board import facts_of_run
-from robust_tfds.eval.board import printed
-from robust_tfds.eval.board import ranks
-from robust_tfds.eval.board import slugs
-from robust_tfds.eval.board.board import Board
-from robust_tfds.eval.board.board import Entry
+from robust_tfds.eval.board import (
+  effective,
+  facts_of_run,
+  printed,
+  ranks,
+  slugs,
+)
+from robust_tfds.eval.board.board import Board, Entry
 from robust_tfds.eval.board.scores import Scored
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.results import workdir
-from robust_tfds.eval.results.facts import Metric
-from robust_tfds.eval.results.facts import TaskFacts
+from robust_tfds.eval.results.facts import Metric, TaskFacts
 
 
 def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:

@@ -10,21 +10,19 @@ own draws, the line is taken as it is.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.eval import papers
 from robust_tfds.eval.board import board as board_lib
-from robust_tfds.eval.board.board import Board
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Key
-from robust_tfds.eval.board.board import Number
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.metrics import effective_robustness
-from robust_tfds.eval.metrics import replicates
+from robust_tfds.eval.board.board import Board, Entry, Key, Number
+from robust_tfds.eval.metrics import (
+  corruption_error,
+  effective_robustness,
+  replicates,
+)
 from robust_tfds.eval.papers import derived
 from robust_tfds.eval.results.facts import Metric
 

@@ -6,17 +6,14 @@ programs' predictions the run's config says a part; the rest is None, unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.board.runs import Run
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.cell_facts import DataFacts
-from robust_tfds.eval.results.cell_facts import ModelFacts
+from robust_tfds.eval.results.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.tasks import base
 
 ELSEWHERE = "elsewhere"

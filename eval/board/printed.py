@@ -7,8 +7,7 @@ from typing import Any
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.board import board as board_lib
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.board.board import Entry, Number
 from robust_tfds.eval.board.slugs import Slugs
 
 

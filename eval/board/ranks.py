@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robust_tfds.eval.metrics import replicates
-from robust_tfds.eval.metrics import significance
+from robust_tfds.eval.metrics import replicates, significance
 from robust_tfds.eval.metrics.replicates import Replicates
 
 LEVEL = 0.05

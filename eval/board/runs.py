@@ -18,10 +18,7 @@ from robust_tfds import errors
 from robust_tfds import paths as paths_lib
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.readers.workdir import WorkdirReader
-from robust_tfds.eval.results import config_file
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import earlier
-from robust_tfds.eval.results import scored_folder
+from robust_tfds.eval.results import config_file, disk, earlier, scored_folder
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.board import facts_of_run
-from robust_tfds.eval.board.board import Bins
-from robust_tfds.eval.board.board import Key
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.board.board import Bins, Key, Number
 from robust_tfds.eval.board.progress import Progress
 from robust_tfds.eval.board.runs import Run
 from robust_tfds.eval.metrics.replicates import Replicates

@@ -10,17 +10,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from etils import epath
 
-from robust_tfds.eval.board.board import Board
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import formulas
+from robust_tfds.eval.board.board import Board, Entry, Number
+from robust_tfds.eval.results import disk, formulas
 from robust_tfds.eval.results.facts import Metric
 
 _SHOWN = 4  # headline numbers on the screen

@@ -7,8 +7,7 @@ jackknife, see `left_out_scores`; ECE has none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 

@@ -11,24 +11,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.comparison import lines
-from robust_tfds.eval.comparison.lines import Interval
-from robust_tfds.eval.comparison.lines import Line
-from robust_tfds.eval.comparison.lines import Test
+from robust_tfds.eval.comparison.lines import Interval, Line, Test
 from robust_tfds.eval.comparison.numbers import Numbers
-from robust_tfds.eval.metrics import replicates
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.metrics import significance
-from robust_tfds.eval.metrics.resampling import Draws
-from robust_tfds.eval.metrics.resampling import Replicates
-from robust_tfds.eval.metrics.resampling import Totals
+from robust_tfds.eval.metrics import replicates, resampling, significance
+from robust_tfds.eval.metrics.resampling import Draws, Replicates, Totals
 from robust_tfds.eval.results.facts import TaskFacts
 
 MCNEMAR = "exact McNemar"

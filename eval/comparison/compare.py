@@ -8,15 +8,16 @@ from robust_tfds import errors
 from robust_tfds.eval.board import facts_of_run
 from robust_tfds.eval.board.runs import Run
 from robust_tfds.eval.comparison import baseline as baseline_lib
-from robust_tfds.eval.comparison import calibration
-from robust_tfds.eval.comparison import cell_tests
+from robust_tfds.eval.comparison import (
+  calibration,
+  cell_tests,
+  over_cells,
+  pairing,
+  sides,
+)
 from robust_tfds.eval.comparison import lines as lines_lib
 from robust_tfds.eval.comparison import numbers as numbers_lib
-from robust_tfds.eval.comparison import over_cells
-from robust_tfds.eval.comparison import pairing
-from robust_tfds.eval.comparison import sides
-from robust_tfds.eval.comparison.lines import Comparison
-from robust_tfds.eval.comparison.lines import Line
+from robust_tfds.eval.comparison.lines import Comparison, Line
 from robust_tfds.eval.comparison.sides import Side
 from robust_tfds.eval.results.cell import RANDOM
 

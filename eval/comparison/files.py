@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval.comparison import figure
-from robust_tfds.eval.comparison import tables
+from robust_tfds.eval.comparison import figure, tables
 from robust_tfds.eval.comparison.lines import Comparison
 from robust_tfds.eval.results import disk
 

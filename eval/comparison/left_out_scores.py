@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.metrics.resampling import Draws
-from robust_tfds.eval.metrics.resampling import Replicates
+from robust_tfds.eval.metrics.resampling import Draws, Replicates
 from robust_tfds.eval.tasks.parts.reliability import Answers
 
 

@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.results.facts import Metric
-from robust_tfds.eval.results.facts import TaskFacts
+from robust_tfds.eval.results.facts import Metric, TaskFacts
 from robust_tfds.eval.tasks.parts import reliability
 
 LEVEL = 0.05  # of all tests of a family together

@@ -7,19 +7,15 @@ replicates cell by cell; of numbers that somebody else measured there is the val
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.comparison import left_out_scores
-from robust_tfds.eval.comparison import pairing
+from robust_tfds.eval.comparison import left_out_scores, pairing
 from robust_tfds.eval.comparison.sides import Side
-from robust_tfds.eval.metrics.resampling import Draws
-from robust_tfds.eval.metrics.resampling import Replicates
-from robust_tfds.eval.metrics.resampling import Totals
+from robust_tfds.eval.metrics.resampling import Draws, Replicates, Totals
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import spread
 from robust_tfds.eval.tasks.parts.reliability import Answers

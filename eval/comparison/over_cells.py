@@ -8,19 +8,16 @@ and not adjusted for how many there are.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from robust_tfds.eval.comparison.baseline import Baseline
 from robust_tfds.eval.comparison.cell_tests import interval
-from robust_tfds.eval.comparison.lines import Interval
-from robust_tfds.eval.comparison.lines import Line
+from robust_tfds.eval.comparison.lines import Interval, Line
 from robust_tfds.eval.comparison.numbers import Numbers
 from robust_tfds.eval.comparison.sides import Side
-from robust_tfds.eval.metrics import replicates
-from robust_tfds.eval.metrics import significance
+from robust_tfds.eval.metrics import replicates, significance
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.results.facts import TaskFacts
 from robust_tfds.eval.tasks import base

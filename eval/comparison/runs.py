@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.eval.board import runs as runs_lib
 
 

@@ -8,9 +8,7 @@ from typing import Any
 
 from robust_tfds.eval.board import tables
 from robust_tfds.eval.comparison import lines as lines_lib
-from robust_tfds.eval.comparison.lines import Comparison
-from robust_tfds.eval.comparison.lines import Interval
-from robust_tfds.eval.comparison.lines import Line
+from robust_tfds.eval.comparison.lines import Comparison, Interval, Line
 from robust_tfds.eval.reports.parts import markdown
 
 HEADER = (

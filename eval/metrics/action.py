@@ -15,16 +15,13 @@ Table 2, docs/specs/video.md section 2). Perturbations of your own enter no grou
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics import rates
+from robust_tfds import conditions, errors
+from robust_tfds.eval.metrics import arguments, rates
 
 Cell = tuple[str, int]
 

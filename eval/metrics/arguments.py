@@ -8,14 +8,12 @@ them; a NaN is never counted as anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 
 _REAL = "iuf"  # numpy's kinds of integers and floats
 

@@ -37,8 +37,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import arguments, intervals
 
 BINS = 15
 BIN_SIZE = 100  # of the RMS calibration error

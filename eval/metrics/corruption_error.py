@@ -15,15 +15,13 @@ from __future__ import annotations
 
 import math
 import pathlib
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from robust_tfds import conditions
+from robust_tfds import conditions, reading
 from robust_tfds import errors as errors_lib
-from robust_tfds import reading
 from robust_tfds.eval.metrics import arguments
 
 SAME_RUN = "evaluated in the same run"  # of a baseline, in words

@@ -12,12 +12,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import (
+  intervals,
+  natural_distance,
+  natural_labels,
+  pm_k,
+  rates,
+)
 from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
-from robust_tfds.eval.metrics import natural_distance
-from robust_tfds.eval.metrics import natural_labels
-from robust_tfds.eval.metrics import pm_k
-from robust_tfds.eval.metrics import rates
 
 K = 10
 Columns = Mapping[str, np.ndarray]

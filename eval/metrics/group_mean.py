@@ -9,9 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics import replicates
-from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics import arguments, replicates, resampling
 
 
 def interval(

@@ -7,15 +7,13 @@ where said), `sets` comes from `pm_k.group`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import intervals
-from robust_tfds.eval.metrics import pm_k
+from robust_tfds.eval.metrics import intervals, pm_k
 
 Interval = tuple[float, float, float]
 

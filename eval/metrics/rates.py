@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics import intervals
-from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics import arguments, intervals, resampling
 
 
 def interval(

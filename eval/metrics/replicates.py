@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
-from scipy import stats
+from scipy import special, stats
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments

@@ -13,9 +13,11 @@ from scipy import special
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics.replicates import FEWEST_DRAWS
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.metrics.replicates import normal_bias
+from robust_tfds.eval.metrics.replicates import (
+  FEWEST_DRAWS,
+  Replicates,
+  normal_bias,
+)
 
 _LARGEST_COUNT = 2**31 - 1  # of scipy's binomial tail
 

@@ -20,15 +20,12 @@ published normalisers are in `eval/papers/baselines/`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics import corruption_error
+from robust_tfds import conditions, errors
+from robust_tfds.eval.metrics import arguments, corruption_error
 
 _TOP = 5  # ranks that the top-5 distance compares
 _CHUNK = 1 << 18  # elements: what stays in a core's second-level cache

@@ -18,8 +18,7 @@ import pkgutil
 import re
 from collections.abc import Iterator
 
-from robust_tfds import errors
-from robust_tfds import registry
+from robust_tfds import errors, registry
 from robust_tfds.eval.paper_figures import base
 
 ALL = "all"

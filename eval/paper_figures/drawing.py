@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from etils import epath
 
@@ -25,9 +24,8 @@ def with_runs(asked: base.Request, runs: Sequence[str]) -> base.Request:
   """
   if not runs:
     return asked
-  from robust_tfds.eval.board import build
+  from robust_tfds.eval.board import build, scores
   from robust_tfds.eval.board import runs as runs_lib
-  from robust_tfds.eval.board import scores
 
   scored = scores.of_runs(runs_lib.read(runs))
   boards = build.boards(scored)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from robust_tfds.eval.papers import arithmetic
-from robust_tfds.eval.papers import interval_doubts
-from robust_tfds.eval.papers import printed_rows
-from robust_tfds.eval.papers import raw_results
+from robust_tfds.eval.papers import (
+  arithmetic,
+  interval_doubts,
+  printed_rows,
+  raw_results,
+)
 from robust_tfds.eval.papers.doubt import Doubt
-from robust_tfds.eval.papers.printed_rows import PrintedRow
-from robust_tfds.eval.papers.printed_rows import names
-from robust_tfds.eval.papers.protocols import PROTOCOLS
-from robust_tfds.eval.papers.protocols import Protocol
+from robust_tfds.eval.papers.printed_rows import PrintedRow, names
+from robust_tfds.eval.papers.protocols import PROTOCOLS, Protocol
 
 __all__ = [
   "DETECTION",

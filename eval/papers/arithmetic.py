@@ -11,17 +11,16 @@ from __future__ import annotations
 import functools
 import itertools
 import statistics
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from robust_tfds import conditions
-from robust_tfds.eval.papers import derived
-from robust_tfds.eval.papers import interval_doubts
-from robust_tfds.eval.papers import printed_rows
-from robust_tfds.eval.papers import raw_results
-from robust_tfds.eval.papers import same_names
+from robust_tfds.eval.papers import (
+  derived,
+  interval_doubts,
+  printed_rows,
+  raw_results,
+  same_names,
+)
 from robust_tfds.eval.papers.doubt import Doubt
 from robust_tfds.eval.papers.printed_rows import PrintedRow
 

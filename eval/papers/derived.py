@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from robust_tfds import conditions
 from robust_tfds.eval.papers import printed_rows

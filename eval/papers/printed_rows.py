@@ -17,12 +17,10 @@ import decimal
 import functools
 import pathlib
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import errors, reading
 
 _FOLDER = pathlib.Path(__file__).parent
 _TEXTS = ("dataset", "network", "training", "model", "condition", "note")

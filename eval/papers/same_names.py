@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from robust_tfds.eval.papers import interval_doubts
-from robust_tfds.eval.papers import raw_results
+from robust_tfds.eval.papers import interval_doubts, raw_results
 from robust_tfds.eval.papers.printed_rows import PrintedRow
 
 # Another table's name of a network -> its name where the network is listed.

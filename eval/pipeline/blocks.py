@@ -13,13 +13,9 @@ import dataclasses
 import queue
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Hashable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from types import TracebackType
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.pipeline import inputs

@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import Mesh
-from jax.sharding import PartitionSpec
+from jax.sharding import Mesh, PartitionSpec
 
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions import video as perturbations

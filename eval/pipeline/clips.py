@@ -19,10 +19,7 @@ import contextlib
 import dataclasses
 import functools
 import os
-from collections.abc import Hashable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -33,12 +30,9 @@ from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import video as perturbations
-from robust_tfds.corruptions.ops import mpeg
-from robust_tfds.corruptions.ops import resampling
+from robust_tfds.corruptions.ops import mpeg, resampling
 from robust_tfds.datasets import geometry
-from robust_tfds.eval.pipeline import clip_steps
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import clip_steps, devices, inputs
 from robust_tfds.eval.pipeline import views as views_lib
 from robust_tfds.reading import videos as video_files
 

@@ -7,10 +7,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import AxisType
-from jax.sharding import Mesh
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from robust_tfds import errors
 

@@ -10,10 +10,7 @@ from __future__ import annotations
 import concurrent.futures
 import dataclasses
 import itertools
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np

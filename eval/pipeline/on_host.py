@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import packing
-from robust_tfds.eval.pipeline import predict
-from robust_tfds.eval.pipeline import programs
+from robust_tfds.eval.pipeline import devices, packing, predict, programs
 
 _LOGITS = ("logits",)
 # Reduced numbers on the devices, and texts by name.

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh
-from jax.sharding import PartitionSpec
+from jax.sharding import Mesh, PartitionSpec
 
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import programs
+from robust_tfds.eval.pipeline import devices, programs
 
 # Name -> shape of a row, dtype.
 Layout = dict[str, tuple[tuple[int, ...], np.dtype]]

@@ -13,24 +13,18 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh
-from jax.sharding import PartitionSpec
+from jax.sharding import Mesh, PartitionSpec
 
-from robust_tfds import corruptions
-from robust_tfds import errors
+from robust_tfds import corruptions, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions.ops import jpeg
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import packing
-from robust_tfds.eval.pipeline import programs
+from robust_tfds.eval.pipeline import devices, packing, programs
 
 # Of logits, or of a detector's outputs by name, and of the true classes.
 Reduce = Callable[[Any, jax.Array], Mapping[str, jax.Array]]
@@ -250,8 +244,7 @@ def _check_codec(codec: str, known: Sequence[str]) -> None:
 def _sequence_step(
   where: Mesh, name: str, edition: str, sized: bool
 ) -> programs.Program:
-  from robust_tfds.corruptions.sequence import crop_batch
-  from robust_tfds.corruptions.sequence import sequence_batch
+  from robust_tfds.corruptions.sequence import crop_batch, sequence_batch
 
   def step(
     images: jax.Array, keys: jax.Array, sizes: jax.Array | None = None

@@ -15,14 +15,10 @@ import functools
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
-from typing import ParamSpec
-from typing import TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import jax
-from jax.sharding import Mesh
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 Key = tuple[tuple[tuple[int, ...], str], ...]
 P = ParamSpec("P")

@@ -14,9 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.eval.pipeline import on_host
-from robust_tfds.eval.pipeline import predict
-from robust_tfds.eval.pipeline import programs
+from robust_tfds.eval.pipeline import on_host, predict, programs
 
 NONE = -1  # the class of an output that is none
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
 import jax
 from jax.sharding import Mesh
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import devices, inputs, predict
 
 Seen = tuple[jax.Array, jax.Array | None]
 

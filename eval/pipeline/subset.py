@@ -10,8 +10,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import pathlib
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import registry
+from robust_tfds import errors, registry
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.results import scored_folder
 

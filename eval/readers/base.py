@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import ml_collections
 import numpy as np

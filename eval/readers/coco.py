@@ -14,16 +14,13 @@ any finite numbers; of each image and category the best 100 count, as in COCO.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors, reading
 from robust_tfds import paths as paths_lib
-from robust_tfds import reading
 from robust_tfds.datasets import coco_rows
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers import base

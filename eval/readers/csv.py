@@ -19,19 +19,16 @@ from __future__ import annotations
 import dataclasses
 import re
 import unicodedata
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.results import predictions
-from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results import predictions, provenance
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks.parts import baselines
 from robust_tfds.reading import column_files

@@ -23,8 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.datasets import frames as frame_sets
 from robust_tfds.datasets.sources import folders
 from robust_tfds.eval.metrics import natural_labels

@@ -12,18 +12,14 @@ refused.
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Annotated
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import numpy as np
 import pydantic
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import conditions, errors, reading
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.cell import Cell

@@ -6,8 +6,7 @@ cells apart, or runs over the same data whose models have other labels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ml_collections
@@ -16,8 +15,7 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.eval import tasks
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.results import config_file
-from robust_tfds.eval.results import earlier
+from robust_tfds.eval.results import config_file, earlier
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir

@@ -19,8 +19,7 @@ import pkgutil
 from etils import epath
 
 from robust_tfds import registry
-from robust_tfds.eval.reports import base
-from robust_tfds.eval.reports import html
+from robust_tfds.eval.reports import base, html
 from robust_tfds.eval.reports.context import Context
 
 _EVERY_TASK = "every_task"

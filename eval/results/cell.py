@@ -9,10 +9,8 @@ from collections.abc import Sequence
 
 from robust_tfds import conditions
 from robust_tfds.eval.results import note as note_lib
-from robust_tfds.eval.results import provenance
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.cell_facts import DataFacts
-from robust_tfds.eval.results.cell_facts import ModelFacts
+from robust_tfds.eval.results import provenance, table
+from robust_tfds.eval.results.cell_facts import DataFacts, ModelFacts
 
 Interval = tuple[float | None, float | None]
 _NONE: Interval = (None, None)

@@ -5,19 +5,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ml_collections
 import pydantic
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import reading
-from robust_tfds.eval.results import damage
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import provenance
+from robust_tfds import errors, reading
+from robust_tfds.eval.results import damage, disk, provenance
 
 # Of the layout and of what a cell's columns mean. 1: before the tables of
 # conditions; its Cityscapes-C on the fly is not what is prepared. 2: before the

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import collections
 import pathlib
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.eval.results import disk
 from robust_tfds.eval.results import examples as examples_lib
 from robust_tfds.eval.results import note as note_lib

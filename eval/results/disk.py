@@ -19,8 +19,7 @@ from typing import IO
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.eval.results.process import Process
 
 _ADVICE = {

@@ -18,25 +18,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Annotated
-from typing import Any
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import ml_collections
 import numpy as np
 import pydantic
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
-from robust_tfds.eval.results import checksums
-from robust_tfds.eval.results import config_file
-from robust_tfds.eval.results import damage
-from robust_tfds.eval.results import disk
+from robust_tfds import errors, paths, reading
+from robust_tfds.eval.results import (
+  checksums,
+  config_file,
+  damage,
+  disk,
+  predictions,
+)
 from robust_tfds.eval.results import examples as examples_lib
 from robust_tfds.eval.results import note as note_lib
-from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.reading import limits

@@ -17,11 +17,9 @@ from collections.abc import Mapping
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.eval.results import disk
+from robust_tfds import errors, paths
+from robust_tfds.eval.results import disk, packed
 from robust_tfds.eval.results import note as note_lib
-from robust_tfds.eval.results import packed
 
 FOLDER = "examples"
 # Columns that are facts of examples, of all tasks and readers.

@@ -28,18 +28,13 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pydantic
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import examples
+from robust_tfds import errors, paths, reading
+from robust_tfds.eval.results import disk, examples
 from robust_tfds.eval.results.process import Process
 
 FOLDER = "running"

@@ -10,20 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated
-from typing import Any
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pydantic
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 from robust_tfds.eval.results import checksums
-from robust_tfds.eval.results.cell_facts import DataFacts
-from robust_tfds.eval.results.cell_facts import ModelFacts
+from robust_tfds.eval.results.cell_facts import DataFacts, ModelFacts
 from robust_tfds.reading import limits
 
 FILE = "provenance.json"

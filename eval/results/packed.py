@@ -21,13 +21,11 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import errors, reading
 from robust_tfds.reading import limits
 
 Columns = Mapping[str, np.ndarray]

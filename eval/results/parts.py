@@ -21,20 +21,14 @@ import hashlib
 import json
 import re
 import zipfile
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import packed
-from robust_tfds.eval.results import predictions
+from robust_tfds import errors, paths, reading
+from robust_tfds.eval.results import disk, packed, predictions
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 

@@ -27,20 +27,15 @@ tasks add columns of their own (`columns` of each in `eval/tasks/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import disk, names, packed
 from robust_tfds.eval.results import examples as examples_lib
-from robust_tfds.eval.results import names
 from robust_tfds.eval.results import note as note_lib
-from robust_tfds.eval.results import packed
 
 COLUMNS = ("example_id", "group_id", "frame", "label", "top5", "score")
 FILE = "predictions.npz"

@@ -9,17 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 import pathlib
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pydantic
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import lock
+from robust_tfds import errors, paths, reading
+from robust_tfds.eval.results import disk, lock
 from robust_tfds.eval.results.workdir import Workdir
 
 _NOTE = "scored.json"

@@ -24,17 +24,13 @@ import dataclasses
 import io
 import math
 import os
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import formulas
+from robust_tfds import errors, paths, reading
+from robust_tfds.eval.results import disk, formulas
 
 
 @dataclasses.dataclass(frozen=True)

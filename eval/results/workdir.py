@@ -26,29 +26,25 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import ml_collections
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
-from robust_tfds.eval.results import config_file
-from robust_tfds.eval.results import damage
-from robust_tfds.eval.results import disk
+from robust_tfds import conditions, errors, paths, reading
+from robust_tfds.eval.results import (
+  config_file,
+  damage,
+  disk,
+  lock,
+  names,
+  predictions,
+  table,
+)
 from robust_tfds.eval.results import examples as examples_lib
-from robust_tfds.eval.results import lock
-from robust_tfds.eval.results import names
 from robust_tfds.eval.results import note as note_lib
-from robust_tfds.eval.results import predictions
-from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 
 _FOLDERS = (

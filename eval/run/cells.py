@@ -13,34 +13,28 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import conditions
-from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds.eval.pipeline import blocks
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import on_host
-from robust_tfds.eval.pipeline import packing
+from robust_tfds import conditions, datasets, errors
+from robust_tfds.eval.pipeline import (
+  blocks,
+  devices,
+  inputs,
+  on_host,
+  packing,
+  worker,
+)
 from robust_tfds.eval.pipeline import show as show_lib
-from robust_tfds.eval.pipeline import worker
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import packed
+from robust_tfds.eval.results import disk, packed, predictions
 from robust_tfds.eval.results import parts as parts_lib
-from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.run import hosts
-from robust_tfds.eval.run import timing
+from robust_tfds.eval.run import hosts, timing
 from robust_tfds.eval.run.models import LoadedModel
 from robust_tfds.eval.run.progress import Progress
 from robust_tfds.eval.tasks.base import Task

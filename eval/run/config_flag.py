@@ -12,8 +12,7 @@ import importlib.util
 import inspect
 import pathlib
 import sys
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_collections

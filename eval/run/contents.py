@@ -15,9 +15,7 @@ from typing import Any
 import pydantic
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results import disk
 

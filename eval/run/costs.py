@@ -8,9 +8,7 @@ import itertools
 import resource
 import sys
 import time
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -21,10 +19,8 @@ from jax.sharding import Mesh
 from robust_tfds import datasets
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.results import packed
-from robust_tfds.eval.results import predictions
+from robust_tfds.eval.pipeline import devices, inputs
+from robust_tfds.eval.results import packed, predictions
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import plan as plan_lib

@@ -6,8 +6,7 @@ import importlib
 
 import ml_collections
 
-from robust_tfds import datasets
-from robust_tfds import errors
+from robust_tfds import datasets, errors
 
 _MODEL = "model"  # in place of a name: the config's models are not read
 # Data set -> file of `configs/`, and what stands after its colon.

@@ -6,14 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 from robust_tfds.eval.run import model_keys
 from robust_tfds.eval.tasks import base
-from robust_tfds.models.convert import match
-from robust_tfds.models.convert import preprocessing
-from robust_tfds.models.model import Model
-from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.convert import match, preprocessing
+from robust_tfds.models.model import Model, NetworkModel
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -14,8 +14,7 @@ from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import publish
-from robust_tfds.shards import WHOLE
-from robust_tfds.shards import Shard
+from robust_tfds.shards import WHOLE, Shard
 
 _PER = 1000  # examples that are told of where their number is not known
 

@@ -6,30 +6,25 @@ import dataclasses
 import inspect
 import os
 import tempfile
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import ml_collections
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.eval import tasks
 from robust_tfds.eval.results import table
-from robust_tfds.eval.run import dataset_config
+from robust_tfds.eval.run import dataset_config, runner
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner
 from robust_tfds.eval.run.definitions import Given
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
 from robust_tfds.models import adapters
 from robust_tfds.models.detection.detector import DetectorSpec
 from robust_tfds.models.model import Model
-from robust_tfds.models.spec import ModelSpec
-from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import ModelSpec, Spec
 from robust_tfds.models.video.spec import VideoSpec
 
 _PICTURES = 8  # that a sequence, a video or a scene counts as

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import errors, reading
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import spec as corruption_spec
 from robust_tfds.datasets import geometry
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.results import cell_facts
-from robust_tfds.eval.results import provenance
+from robust_tfds.eval.results import cell_facts, provenance
 from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.cell_facts import DataFacts
-from robust_tfds.eval.results.cell_facts import ModelFacts
+from robust_tfds.eval.results.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import training_data
 from robust_tfds.eval.run.contents import Contents

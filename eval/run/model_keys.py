@@ -7,10 +7,8 @@ they stand in each entry: `config.models.NAME.spec.mean`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import ml_collections
 from ml_collections import config_dict

@@ -11,21 +11,19 @@ from jax.sharding import Mesh
 
 from robust_tfds import errors
 from robust_tfds.corruptions import spec as corruption_spec
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import on_host
-from robust_tfds.eval.pipeline import predict
-from robust_tfds.eval.pipeline import relabel
+from robust_tfds.eval.pipeline import inputs, on_host, predict, relabel
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import hosts
-from robust_tfds.eval.run import output_classes
-from robust_tfds.eval.run import own_models
-from robust_tfds.eval.run import probe
-from robust_tfds.eval.run import train
-from robust_tfds.eval.run import train_mode
-from robust_tfds.eval.run.plan import Plan
-from robust_tfds.eval.run.plan import check_classes
+from robust_tfds.eval.run import (
+  hosts,
+  output_classes,
+  own_models,
+  probe,
+  train,
+  train_mode,
+)
+from robust_tfds.eval.run.plan import Plan, check_classes
 from robust_tfds.models import own_source
 from robust_tfds.models.model import Model
 

@@ -13,13 +13,9 @@ import collections
 import dataclasses
 import difflib
 import re
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 from robust_tfds.eval.pipeline import relabel
 
 _WNID = re.compile(r"n\d{8}\b")

@@ -15,8 +15,7 @@ import collections
 import dataclasses
 import io
 import json
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -24,14 +23,11 @@ import jax.numpy as jnp
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import reading
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import parts
+from robust_tfds import errors, reading
+from robust_tfds.eval.results import disk, parts
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.run import likeness
-from robust_tfds.eval.run import probe
+from robust_tfds.eval.run import likeness, probe
 from robust_tfds.models.model import Model
 
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ml_collections
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.conditions import Condition
-from robust_tfds.corruptions import frost_pictures
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import frost_pictures, spec
 from robust_tfds.eval import tasks
 from robust_tfds.eval.pipeline import subset as subset_lib
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.run import definitions as definitions_lib
-from robust_tfds.eval.run import output_classes
-from robust_tfds.eval.run import settings
-from robust_tfds.eval.run import subsets
-from robust_tfds.eval.run import training_data
+from robust_tfds.eval.run import (
+  output_classes,
+  settings,
+  subsets,
+  training_data,
+)
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.model import Model
 

@@ -16,9 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -28,8 +26,7 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import likeness
-from robust_tfds.eval.run import train_mode
+from robust_tfds.eval.run import likeness, train_mode
 from robust_tfds.models.model import Model
 
 ROWS = 4

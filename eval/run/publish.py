@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Hashable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -15,14 +13,9 @@ import numpy as np
 from etils import epath
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import papers
-from robust_tfds.eval import reports
-from robust_tfds.eval.pipeline import blocks
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import provenance
-from robust_tfds.eval.results import table
+from robust_tfds.eval import papers, reports
+from robust_tfds.eval.pipeline import blocks, devices, inputs
+from robust_tfds.eval.results import disk, provenance, table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.overlay import Overlay
 from robust_tfds.eval.results.workdir import Workdir

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import ml_collections
 from etils import epath
 
-from robust_tfds.eval.results import config_file
-from robust_tfds.eval.results import damage
+from robust_tfds.eval.results import config_file, damage
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import train
 

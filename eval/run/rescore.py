@@ -12,16 +12,16 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval import papers
-from robust_tfds.eval import readers
-from robust_tfds.eval import reports
+from robust_tfds.eval import papers, readers, reports
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.reports.parts import detection_tables
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import names
-from robust_tfds.eval.results import provenance
-from robust_tfds.eval.results import scored_folder
-from robust_tfds.eval.results import table
+from robust_tfds.eval.results import (
+  disk,
+  names,
+  provenance,
+  scored_folder,
+  table,
+)
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import publish
 

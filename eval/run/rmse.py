@@ -13,20 +13,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import jax.numpy as jnp
 import numpy as np
 from absl import flags
 from etils import epath
 
-from robust_tfds import command
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import datasets
-from robust_tfds import paths
+from robust_tfds import command, conditions, corruptions, datasets, paths
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.reports.parts import style

@@ -7,9 +7,7 @@ import dataclasses
 import functools
 import pathlib
 import sys
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from etils import epath
@@ -17,26 +15,25 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.results import lock
-from robust_tfds.eval.results import table
+from robust_tfds.eval.pipeline import devices, inputs
+from robust_tfds.eval.results import lock, table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import fingerprints
-from robust_tfds.eval.run import hosts
+from robust_tfds.eval.run import (
+  fingerprints,
+  hosts,
+  own_models,
+  publish,
+  repair,
+  timing,
+)
 from robust_tfds.eval.run import models as models_lib
-from robust_tfds.eval.run import own_models
-from robust_tfds.eval.run import publish
-from robust_tfds.eval.run import repair
-from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.run.progress import Progress
-from robust_tfds.shards import WHOLE
-from robust_tfds.shards import Shard
+from robust_tfds.shards import WHOLE, Shard
 
 
 class Runner:

@@ -10,22 +10,15 @@ from __future__ import annotations
 
 import pathlib
 import typing
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Annotated
-from typing import Any
-from typing import Literal
-from typing import Required
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Required
 
 import ml_collections
 import numpy as np
 import pydantic
-from typing_extensions import TypedDict
-from typing_extensions import get_type_hints
-from typing_extensions import is_typeddict
+from typing_extensions import TypedDict, get_type_hints, is_typeddict
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.run import model_keys
 from robust_tfds.eval.tasks import base
 

@@ -18,9 +18,7 @@ import os
 import pathlib
 import re
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 from robust_tfds.eval.pipeline import subset
 from robust_tfds.reading import limits
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -24,15 +23,11 @@ import pydantic
 from absl import logging
 from etils import epath
 
-from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import datasets, errors, paths, reading
 from robust_tfds.corruptions import canvas
 from robust_tfds.datasets import geometry
 from robust_tfds.eval.pipeline import views
-from robust_tfds.eval.results import damage
-from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import damage, disk
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.run import augment
 from robust_tfds.models import variables as variables_lib

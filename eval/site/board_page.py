@@ -6,24 +6,20 @@ import dataclasses
 from collections.abc import Sequence
 
 from robust_tfds.eval.board import board as board_lib
-from robust_tfds.eval.board.board import Board
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.board.board import Board, Entry, Number
 from robust_tfds.eval.results.facts import Metric
-from robust_tfds.eval.site import definitions
-from robust_tfds.eval.site import fact_text
-from robust_tfds.eval.site import filters
-from robust_tfds.eval.site import heat_map
+from robust_tfds.eval.site import (
+  definitions,
+  fact_text,
+  filters,
+  heat_map,
+  number_text,
+  page,
+)
 from robust_tfds.eval.site import layout as layout_lib
-from robust_tfds.eval.site import number_text
-from robust_tfds.eval.site import page
 from robust_tfds.eval.site import view as view_lib
 from robust_tfds.eval.site.board_table import BoardTable
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import join
-from robust_tfds.eval.site.markup import name_of
-from robust_tfds.eval.site.markup import tag
-from robust_tfds.eval.site.markup import words
+from robust_tfds.eval.site.markup import Html, join, name_of, tag, words
 
 _KINDS = (
   ("", "headlines: ranks, states, intervals"),

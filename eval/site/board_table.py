@@ -6,17 +6,11 @@ import dataclasses
 import functools
 
 from robust_tfds.eval.board import board as board_lib
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.board.board import Entry, Number
 from robust_tfds.eval.results.facts import Metric
 from robust_tfds.eval.site import layout as layout_lib
-from robust_tfds.eval.site import number_text
-from robust_tfds.eval.site import page
-from robust_tfds.eval.site import svg
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import join
-from robust_tfds.eval.site.markup import name_of
-from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site import number_text, page, svg
+from robust_tfds.eval.site.markup import Html, join, name_of, tag
 from robust_tfds.eval.site.view import View
 
 # In px, as the style sheet says.

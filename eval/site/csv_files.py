@@ -6,13 +6,10 @@ beside it. Text that a spreadsheet would run is marked (`eval/results/formulas.p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from robust_tfds.eval.board import tables
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.board.board import Entry, Number
 from robust_tfds.eval.site import number_text
 from robust_tfds.eval.site import view as view_lib
 from robust_tfds.eval.site.view import View

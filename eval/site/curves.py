@@ -8,22 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from robust_tfds.conditions import Condition
-from robust_tfds.conditions import Family
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
+from robust_tfds.conditions import Condition, Family
+from robust_tfds.eval.board.board import Entry, Number
 from robust_tfds.eval.results.facts import Metric
-from robust_tfds.eval.site import number_text
-from robust_tfds.eval.site import svg
+from robust_tfds.eval.site import number_text, svg
 from robust_tfds.eval.site import view as view_lib
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import join
-from robust_tfds.eval.site.markup import tag
-from robust_tfds.eval.site.markup import words
+from robust_tfds.eval.site.markup import Html, join, tag, words
 
 # Edges of the plot in px; the style sheet's class `s` is the picture's size.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 32.0, 168.0, 8.0, 98.0

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from robust_tfds.eval.board import board as board_lib
-from robust_tfds.eval.site import definitions
-from robust_tfds.eval.site import layout
-from robust_tfds.eval.site import page
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import join
-from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site import definitions, layout, page
+from robust_tfds.eval.site.markup import Html, join, tag
 
 _WORDS = {
   "Interval": "The 95 % interval of a number, from one bootstrap draw of whole"

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import join
-from robust_tfds.eval.site.markup import tag
-from robust_tfds.eval.site.markup import words
+from robust_tfds.eval.site.markup import Html, join, tag, words
 
 _NAMES = {
   "adapter": "runs as",

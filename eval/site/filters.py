@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from robust_tfds.eval.site.board_table import TOKENS
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import tag
-from robust_tfds.eval.site.markup import words
+from robust_tfds.eval.site.markup import Html, tag, words
 from robust_tfds.eval.site.view import View
 
 _ANY = ("", "all")

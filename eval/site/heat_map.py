@@ -7,18 +7,12 @@ also differ in grey. `style.css` holds the steps.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.board.board import Entry, Number
 from robust_tfds.eval.results.facts import Metric
-from robust_tfds.eval.site import number_text
-from robust_tfds.eval.site import page
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import join
-from robust_tfds.eval.site.markup import tag
-from robust_tfds.eval.site.markup import words
+from robust_tfds.eval.site import number_text, page
+from robust_tfds.eval.site.markup import Html, join, tag, words
 
 STEPS = 10
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.site import definitions
-from robust_tfds.eval.site import fact_text
-from robust_tfds.eval.site import filters
+from robust_tfds.eval.site import (
+  definitions,
+  fact_text,
+  filters,
+  number_text,
+  page,
+)
 from robust_tfds.eval.site import layout as layout_lib
-from robust_tfds.eval.site import number_text
-from robust_tfds.eval.site import page
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import join
-from robust_tfds.eval.site.markup import name_of
-from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site.markup import Html, join, name_of, tag
 from robust_tfds.eval.site.view import View
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from robust_tfds.eval.board.board import Board
-from robust_tfds.eval.board.board import Entry
+from robust_tfds.eval.board.board import Board, Entry
 from robust_tfds.eval.site import file_names
 
 INDEX, DEFINITIONS = "index.html", "definitions.html"

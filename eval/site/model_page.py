@@ -7,17 +7,17 @@ import dataclasses
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.board import board as board_lib
 from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.site import curves
-from robust_tfds.eval.site import definitions
-from robust_tfds.eval.site import fact_text
+from robust_tfds.eval.site import (
+  curves,
+  definitions,
+  fact_text,
+  number_text,
+  page,
+  reliability,
+)
 from robust_tfds.eval.site import layout as layout_lib
-from robust_tfds.eval.site import number_text
-from robust_tfds.eval.site import page
-from robust_tfds.eval.site import reliability
 from robust_tfds.eval.site import view as view_lib
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import name_of
-from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site.markup import Html, name_of, tag
 from robust_tfds.eval.site.model_tables import ModelTables
 
 # Facts of models whose names facts of data have as well.

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.board.board import Entry, Number
 from robust_tfds.eval.results.facts import Metric
-from robust_tfds.eval.site import number_text
-from robust_tfds.eval.site import page
+from robust_tfds.eval.site import number_text, page
 from robust_tfds.eval.site import view as view_lib
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import escape
-from robust_tfds.eval.site.markup import join
-from robust_tfds.eval.site.markup import tag
-from robust_tfds.eval.site.markup import words
+from robust_tfds.eval.site.markup import Html, escape, join, tag, words
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,9 +16,7 @@ from collections.abc import Sequence
 
 from robust_tfds import version
 from robust_tfds.eval.site import layout
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import join
-from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site.markup import Html, join, tag
 
 _FOLDER = pathlib.Path(__file__).parent
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from etils import epath
 
 from robust_tfds.eval.board.board import Board
 from robust_tfds.eval.results import disk
-from robust_tfds.eval.site import board_page
-from robust_tfds.eval.site import csv_files
-from robust_tfds.eval.site import definitions_page
-from robust_tfds.eval.site import index_page
+from robust_tfds.eval.site import (
+  board_page,
+  csv_files,
+  definitions_page,
+  index_page,
+  model_page,
+  page,
+)
 from robust_tfds.eval.site import layout as layout_lib
-from robust_tfds.eval.site import model_page
-from robust_tfds.eval.site import page
 from robust_tfds.eval.site.view import View
 
 

@@ -8,17 +8,13 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from robust_tfds.conditions import Condition
-from robust_tfds.conditions import Family
+from robust_tfds.conditions import Condition, Family
 from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.metrics.calibration import Bins
 from robust_tfds.eval.site import svg
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import join
-from robust_tfds.eval.site.markup import tag
+from robust_tfds.eval.site.markup import Html, join, tag
 
 # In px; the style sheet's class `q` is the picture's size.
 _LEFT, _SIDE, _TOP = 32.0, 136.0, 8.0

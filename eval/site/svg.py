@@ -6,11 +6,9 @@ number and a path a few bytes. Words of pictures are in pixels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from robust_tfds.eval.site.markup import Html
-from robust_tfds.eval.site.markup import escape
+from robust_tfds.eval.site.markup import Html, escape
 
 Point = tuple[float, float]  # in pixels
 _HALVES = 2

@@ -5,16 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import statistics
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.board.board import Board
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.board.board import Board, Entry, Number
 from robust_tfds.eval.results.facts import Metric
-from robust_tfds.eval.site import definitions
-from robust_tfds.eval.site import number_text
+from robust_tfds.eval.site import definitions, number_text
 
 _FEWEST = 3  # entries that have a median worth drawing
 # Difficulties of numbers that boards show; the harder ones stand on models' pages.

@@ -8,8 +8,7 @@ reads a workdir reads a submission. `docs/SUBMITTING.md` is for who makes one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from etils import epath
 

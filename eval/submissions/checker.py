@@ -14,18 +14,12 @@ import itertools
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.results import damage
-from robust_tfds.eval.results import provenance
-from robust_tfds.eval.results import table
+from robust_tfds.eval.results import damage, provenance, table
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.submissions import contents
-from robust_tfds.eval.submissions import known
-from robust_tfds.eval.submissions import layout
+from robust_tfds.eval.submissions import contents, known, layout, scores
 from robust_tfds.eval.submissions import manifest as manifest_lib
-from robust_tfds.eval.submissions import scores
 from robust_tfds.eval.submissions.manifest import Manifest
 
 

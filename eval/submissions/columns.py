@@ -10,19 +10,16 @@ is recomputed elsewhere; here is what no recomputation would notice.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.metrics import stability
 from robust_tfds.eval.submissions import top_five
-from robust_tfds.eval.tasks.parts import result_lists
-from robust_tfds.eval.tasks.parts import stored_numbers
+from robust_tfds.eval.tasks.parts import result_lists, stored_numbers
 
 Columns = Mapping[str, np.ndarray]
 

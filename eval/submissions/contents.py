@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.board import runs as runs_lib
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.results import cell_facts
-from robust_tfds.eval.results import config_file
+from robust_tfds.eval.results import cell_facts, config_file
 from robust_tfds.eval.results import examples as examples_lib
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results import predictions as predictions_lib
@@ -29,13 +26,10 @@ from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.cell_facts import ModelFacts
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.submissions import columns as columns_lib
-from robust_tfds.eval.submissions import known
-from robust_tfds.eval.submissions import layout
+from robust_tfds.eval.submissions import known, layout, schema
 from robust_tfds.eval.submissions import manifest as manifest_lib
-from robust_tfds.eval.submissions import schema
 from robust_tfds.eval.submissions.manifest import Manifest
-from robust_tfds.eval.tasks.parts import result_lists
-from robust_tfds.eval.tasks.parts import stored_numbers
+from robust_tfds.eval.tasks.parts import result_lists, stored_numbers
 from robust_tfds.reading import exact_archives
 
 # Facts that the config says too, where both say them.

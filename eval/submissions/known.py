@@ -8,13 +8,11 @@ Of a set that is not ours nothing is known.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds import datasets
-from robust_tfds import errors
+from robust_tfds import datasets, errors
 from robust_tfds.eval.results.cell_facts import DataFacts
 
 # Names of videos and pictures that begin with their class: a folder, or UCF101's.

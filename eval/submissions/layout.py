@@ -11,17 +11,12 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.eval.results import examples
-from robust_tfds.eval.results import note
-from robust_tfds.eval.results import predictions
+from robust_tfds import errors, paths
+from robust_tfds.eval.results import examples, note, predictions
 from robust_tfds.eval.submissions import manifest as manifest_lib
 from robust_tfds.eval.submissions.manifest import Manifest
 from robust_tfds.reading import limits

@@ -9,20 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated
-from typing import Any
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import reading
-from robust_tfds.eval.results import checksums
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import provenance
-from robust_tfds.eval.results.cell_facts import DataFacts
-from robust_tfds.eval.results.cell_facts import ModelFacts
+from robust_tfds import errors, reading
+from robust_tfds.eval.results import checksums, disk, provenance
+from robust_tfds.eval.results.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.results.note import File
 from robust_tfds.reading import limits
 

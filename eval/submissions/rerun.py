@@ -14,8 +14,7 @@ import dataclasses
 import hashlib
 import sys
 import tempfile
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import ml_collections

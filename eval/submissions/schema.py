@@ -7,8 +7,7 @@ may be older, so other keys are passed over. Those that are read have their type
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
-from typing import Any
+from typing import Annotated, Any
 
 import pydantic
 

@@ -8,26 +8,20 @@ were not known when it was written.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.eval.board import facts_of_run
 from robust_tfds.eval.board import runs as runs_lib
-from robust_tfds.eval.results import cell_facts
-from robust_tfds.eval.results import config_file
-from robust_tfds.eval.results import disk
+from robust_tfds.eval.results import cell_facts, config_file, disk
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.cell_facts import ModelFacts
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.submissions import layout
+from robust_tfds.eval.submissions import layout, scores
 from robust_tfds.eval.submissions import manifest as manifest_lib
-from robust_tfds.eval.submissions import scores
 
 
 def export(

@@ -10,8 +10,7 @@ import pkgutil
 
 import ml_collections
 
-from robust_tfds import errors
-from robust_tfds import registry
+from robust_tfds import errors, registry
 from robust_tfds.eval.tasks import base
 
 _BASE = "base"

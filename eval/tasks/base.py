@@ -9,36 +9,23 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import ClassVar
-from typing import Literal
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 import ml_collections
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.pipeline import blocks
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import predict
+from robust_tfds import conditions, errors
+from robust_tfds.eval.metrics import calibration, corruption_error, resampling
+from robust_tfds.eval.pipeline import blocks, inputs, predict
 from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.cell_facts import Scalar
 from robust_tfds.eval.results.facts import TaskFacts
 from robust_tfds.eval.results.overlay import Overlay
-from robust_tfds.eval.tasks.parts import baselines
-from robust_tfds.eval.tasks.parts import reliability
-from robust_tfds.eval.tasks.parts import spread
+from robust_tfds.eval.tasks.parts import baselines, reliability, spread
 
 Condition = conditions.Condition
 # What a config calls several levels.

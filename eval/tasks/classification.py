@@ -18,9 +18,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,21 +27,20 @@ from jax.sharding import Mesh
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.metrics import rates
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.metrics import corruption_error, rates, resampling
+from robust_tfds.eval.pipeline import inputs, predict
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import baselines
-from robust_tfds.eval.tasks.parts import error_headlines
-from robust_tfds.eval.tasks.parts import missing_cells
-from robust_tfds.eval.tasks.parts import normalised_task
-from robust_tfds.eval.tasks.parts import reliability
-from robust_tfds.eval.tasks.parts import top_k
+from robust_tfds.eval.tasks.parts import (
+  baselines,
+  error_headlines,
+  missing_cells,
+  normalised_task,
+  reliability,
+  top_k,
+)
 
 Metric = facts_lib.Metric
 Errors = Mapping[Condition, float]

@@ -18,10 +18,7 @@ number some of whose cells are not there is empty, with a note
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -29,31 +26,29 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
-from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics import detection, resampling
 from robust_tfds.eval.metrics import replicates as replicates_lib
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.metrics.detection import benchmark
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.metrics.detection import benchmark, checks
+from robust_tfds.eval.pipeline import inputs, predict
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell_facts import Scalar
 from robust_tfds.eval.results.overlay import Overlay
 from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import average_precision
-from robust_tfds.eval.tasks.parts import detected_values
-from robust_tfds.eval.tasks.parts import drawn_boxes
-from robust_tfds.eval.tasks.parts import left_out_pictures
-from robust_tfds.eval.tasks.parts import masks
-from robust_tfds.eval.tasks.parts import missing_cells
-from robust_tfds.eval.tasks.parts import result_lists
-from robust_tfds.eval.tasks.parts import stored_numbers
+from robust_tfds.eval.tasks.parts import (
+  average_precision,
+  detected_values,
+  drawn_boxes,
+  left_out_pictures,
+  masks,
+  missing_cells,
+  result_lists,
+  stored_numbers,
+)
 
 Metric = facts_lib.Metric
 Replicates = resampling.Replicates

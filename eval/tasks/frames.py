@@ -38,10 +38,7 @@ models up) and
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -50,25 +47,27 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
-from robust_tfds.eval.metrics import frame_scores
+from robust_tfds.eval.metrics import (
+  frame_scores,
+  natural_labels,
+  natural_trend,
+  pm_k,
+  rates,
+  resampling,
+)
 from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
-from robust_tfds.eval.metrics import natural_labels
-from robust_tfds.eval.metrics import natural_trend
-from robust_tfds.eval.metrics import pm_k
-from robust_tfds.eval.metrics import rates
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import predict
-from robust_tfds.eval.pipeline import programs
+from robust_tfds.eval.pipeline import inputs, predict, programs
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell_facts import Scalar
 from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import label_space
-from robust_tfds.eval.tasks.parts import reliability
-from robust_tfds.eval.tasks.parts import source_videos
-from robust_tfds.eval.tasks.parts import top_k
+from robust_tfds.eval.tasks.parts import (
+  label_space,
+  reliability,
+  source_videos,
+  top_k,
+)
 
 K = frame_scores.K
 Metric = facts_lib.Metric

@@ -20,8 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -34,25 +33,23 @@ from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions.sequence import frame_count
 from robust_tfds.eval import papers
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.metrics import stability
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import predict
-from robust_tfds.eval.pipeline import programs
+from robust_tfds.eval.metrics import corruption_error, resampling, stability
+from robust_tfds.eval.pipeline import inputs, predict, programs
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.classification import error_rows
-from robust_tfds.eval.tasks.parts import baselines
-from robust_tfds.eval.tasks.parts import flip_headlines
-from robust_tfds.eval.tasks.parts import missing_cells
-from robust_tfds.eval.tasks.parts import normalised_task
-from robust_tfds.eval.tasks.parts import proper_scores
-from robust_tfds.eval.tasks.parts import reliability
-from robust_tfds.eval.tasks.parts import spread
-from robust_tfds.eval.tasks.parts import top_k
+from robust_tfds.eval.tasks.parts import (
+  baselines,
+  flip_headlines,
+  missing_cells,
+  normalised_task,
+  proper_scores,
+  reliability,
+  spread,
+  top_k,
+)
 
 Metric = facts_lib.Metric
 _FAMILY = conditions.SEQUENCES

@@ -16,8 +16,7 @@ A number some of whose cells are not there is empty, with a note
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -25,26 +24,22 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import errors
+from robust_tfds import conditions, corruptions, errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.metrics import action
-from robust_tfds.eval.metrics import rates
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.pipeline import clips
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.metrics import action, rates, resampling
+from robust_tfds.eval.pipeline import clips, inputs, predict
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell_facts import Scalar
 from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import gammas
-from robust_tfds.eval.tasks.parts import missing_cells
-from robust_tfds.eval.tasks.parts import proper_scores
-from robust_tfds.eval.tasks.parts import reliability
-from robust_tfds.eval.tasks.parts import top_k
+from robust_tfds.eval.tasks.parts import (
+  gammas,
+  missing_cells,
+  proper_scores,
+  reliability,
+  top_k,
+)
 
 Metric = facts_lib.Metric
 _NATURAL = ("shift", "category")  # features of naturally shifted videos

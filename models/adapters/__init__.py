@@ -17,20 +17,15 @@ import dataclasses
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from typing import Any
-from typing import Self
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.models import answers
-from robust_tfds.models import arguments
+from robust_tfds import errors, paths
+from robust_tfds.models import answers, arguments
 from robust_tfds.models.detection import by_picture
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model

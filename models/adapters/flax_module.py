@@ -6,8 +6,7 @@ from typing import Any
 
 import jax
 from flax import errors as flax_errors
-from flax import linen
-from flax import nnx
+from flax import linen, nnx
 
 from robust_tfds import errors
 from robust_tfds.models.adapters import Adapted

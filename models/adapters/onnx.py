@@ -12,19 +12,14 @@ import dataclasses
 import importlib.util
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.models import adapters
-from robust_tfds.models import agreement
-from robust_tfds.models.adapters import Adapted
-from robust_tfds.models.adapters import FromElsewhere
-from robust_tfds.models.adapters import OnHost
+from robust_tfds import errors, paths
+from robust_tfds.models import adapters, agreement
+from robust_tfds.models.adapters import Adapted, FromElsewhere, OnHost
 from robust_tfds.models.adapters.onnx_graph import graph as graph_lib
 from robust_tfds.models.spec import ModelSpec
 

@@ -11,11 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from robust_tfds import errors
-from robust_tfds.models.adapters import FromElsewhere
-from robust_tfds.models.adapters import OnHost
+from robust_tfds.models.adapters import FromElsewhere, OnHost
 from robust_tfds.models.adapters.tensorflow_graph import routes
-from robust_tfds.models.detection import label_ids
-from robust_tfds.models.detection import tensorflow_module
+from robust_tfds.models.detection import label_ids, tensorflow_module
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.spec import ModelSpec
 

@@ -9,23 +9,18 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.models import agreement
-from robust_tfds.models.adapters import Adapted
-from robust_tfds.models.adapters import OnHost
-from robust_tfds.models.adapters.torch_graph import export
-from robust_tfds.models.adapters.torch_graph import modules
+from robust_tfds.models.adapters import Adapted, OnHost
+from robust_tfds.models.adapters.torch_graph import export, modules
 from robust_tfds.models.adapters.torch_graph import program as program_lib
-from robust_tfds.models.detection import label_ids
-from robust_tfds.models.detection import torch_module
+from robust_tfds.models.detection import label_ids, torch_module
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import Spec

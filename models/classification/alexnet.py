@@ -8,10 +8,8 @@ import jax
 from flax import nnx
 
 from robust_tfds.models import layers
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.spec import Spec, Variant
 
 SPEC = Spec(
   parameters=61_100_840, source="torchvision 0.28 AlexNet_Weights.IMAGENET1K_V1"

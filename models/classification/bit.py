@@ -15,10 +15,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds.models import layers
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.spec import Spec, Variant
 
 # timm 1.0.31 resnetv2.py: goog_in21k_ft_in1k, crop_pct 1.
 _SPEC = Spec(

@@ -23,14 +23,10 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models import positions
-from robust_tfds.models import qkv
+from robust_tfds.models import layers, positions, qkv
 from robust_tfds.models.classification import vit
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.spec import Spec, Variant
 
 _EPSILON = 1e-5  # of every layer norm
 _LOGIT_SCALE = np.log(1 / 0.07).astype(np.float32)  # before training

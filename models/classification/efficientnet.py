@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 from flax import nnx
@@ -18,8 +17,7 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import inverted
 from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.spec import Spec, Variant
 
 
 class Row(NamedTuple):

@@ -15,8 +15,7 @@ from flax import nnx
 
 from robust_tfds.models import layers
 from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.spec import Spec, Variant
 
 SPEC = Spec(
   mean=(0.5, 0.5, 0.5),

@@ -14,10 +14,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds.models import layers
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.spec import Spec, Variant
 
 SPEC = Spec(
   input_px=299,

@@ -13,11 +13,9 @@ import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds.models import layers
-from robust_tfds.models.classification import inverted
-from robust_tfds.models.classification import windows
+from robust_tfds.models.classification import inverted, windows
 from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.spec import Spec, Variant
 
 _SPEC = Spec(
   resize_px=224,

@@ -10,14 +10,10 @@ import dataclasses
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models import positions
-from robust_tfds.models import qkv
+from robust_tfds.models import layers, positions, qkv
 from robust_tfds.models.classification.vit import Embed
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.spec import Spec, Variant
 
 # timm 1.0.31 mlp_mixer.py, goog_in21k_ft_in1k: crop_pct 0.875, statistics 0.5.
 _SPEC = Spec(

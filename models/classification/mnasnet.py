@@ -13,11 +13,9 @@ from flax import nnx
 
 from robust_tfds.models import layers
 from robust_tfds.models.classification import inverted
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
+from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.layers import Step
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.spec import Spec, Variant
 
 
 def _variant(width: float, parameters: int, resize_px: int) -> Variant:

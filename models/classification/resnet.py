@@ -17,10 +17,8 @@ from flax import nnx
 
 from robust_tfds.models import layers
 from robust_tfds.models.classification.se_resnet import Excite
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.spec import Spec, Variant
 
 _SPEC = Spec(source="torchvision 0.28 models/resnet.py, IMAGENET1K_V1")
 _CADENE = dataclasses.replace(

@@ -13,10 +13,8 @@ import jax
 from flax import nnx
 
 from robust_tfds.models import layers
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.spec import Spec, Variant
 
 _SPEC = Spec(weights="cadene", source="pretrainedmodels 0.7.4 senet.py")
 _DEPTHS = {

@@ -12,8 +12,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Mapping
-from typing import Any
-from typing import cast
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -22,10 +21,8 @@ from flax import nnx
 
 from robust_tfds.models import layers
 from robust_tfds.models.classification import windows
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.spec import Spec, Variant
 
 _TORCHVISION = Spec(
   interpolation="bicubic",

@@ -19,13 +19,9 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models import positions
-from robust_tfds.models import qkv
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import Variant
+from robust_tfds.models import layers, positions, qkv
+from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.spec import Spec, Variant
 
 _TORCHVISION = Spec(
   flexible=False, source="torchvision 0.28 vision_transformer.py"

@@ -12,12 +12,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.models import catalogue
-from robust_tfds.models.convert import match
-from robust_tfds.models.convert import report
-from robust_tfds.models.convert import sources
+from robust_tfds.models.convert import match, report, sources
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -17,17 +17,13 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 from robust_tfds.reading import limits
 
 Arrays = dict[str, np.ndarray]

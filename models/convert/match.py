@@ -12,25 +12,20 @@ import dataclasses
 import os
 import re
 import warnings
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models import catalogue
-from robust_tfds.models import enhancements
+from robust_tfds.models import catalogue, enhancements
 from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import formats
-from robust_tfds.models.convert import preprocessing
-from robust_tfds.models.convert import sources
+from robust_tfds.models.convert import formats, preprocessing, sources
 from robust_tfds.models.convert.formats import Arrays
 from robust_tfds.models.family import Rules
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.spec import Spec
-from robust_tfds.models.variables import Path
-from robust_tfds.models.variables import Variables
+from robust_tfds.models.variables import Path, Variables
 
 _LEAVES = {
   "kernel": "weight",

@@ -14,8 +14,7 @@ import numpy as np
 
 from robust_tfds.models.convert import formats
 from robust_tfds.models.convert.match import Loaded
-from robust_tfds.models.model import Classifier
-from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.model import Classifier, NetworkModel
 
 
 def build(model: NetworkModel, **options: Any) -> Any:

@@ -17,19 +17,15 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from robust_tfds import errors
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known
-from robust_tfds.models.convert.beside import Said
-from robust_tfds.models.convert.beside import network
+from robust_tfds.models.convert.beside import Said, network
 from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.spec import ModelSpec
-from robust_tfds.models.spec import Spec
+from robust_tfds.models.spec import ModelSpec, Spec
 
 # What a spec says of pixels; `resize_px` or `crop_fraction` as `resize` asks.
 FIELDS = (

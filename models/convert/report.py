@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import match
-from robust_tfds.models.convert import sources
-from robust_tfds.models.model import Classifier
-from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.convert import match, sources
+from robust_tfds.models.model import Classifier, NetworkModel
 from robust_tfds.models.variables import Variables
 
 

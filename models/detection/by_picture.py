@@ -10,8 +10,7 @@ object), or a list of COCO's run lengths (`{"size": [h, w], "counts": text}`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np

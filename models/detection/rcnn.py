@@ -15,14 +15,12 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models.detection import backbone
+from robust_tfds.models.detection import backbone, roi_heads
 from robust_tfds.models.detection import labels as labels_lib
-from robust_tfds.models.detection import roi_heads
 from robust_tfds.models.detection.detector import DetectorNetwork
 from robust_tfds.models.detection.proposals import Proposals
 from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
+from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
 
 _SPEC = DetectorSpec(source="torchvision 0.28 models/detection/faster_rcnn.py")

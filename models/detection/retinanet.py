@@ -16,15 +16,12 @@ from flax import nnx
 
 from robust_tfds.models import layers
 from robust_tfds.models.detection import anchors as anchors_lib
-from robust_tfds.models.detection import backbone
+from robust_tfds.models.detection import backbone, losses, single_stage
 from robust_tfds.models.detection import labels as labels_lib
-from robust_tfds.models.detection import losses
-from robust_tfds.models.detection import single_stage
 from robust_tfds.models.detection.backbone import WIDTH
 from robust_tfds.models.detection.detector import DetectorNetwork
 from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
+from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
 
 _SPEC = DetectorSpec(

@@ -6,8 +6,7 @@ import dataclasses
 from typing import ClassVar
 
 from robust_tfds import errors
-from robust_tfds.models.spec import Kind
-from robust_tfds.models.spec import ModelSpec
+from robust_tfds.models.spec import Kind, ModelSpec
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -9,15 +9,13 @@ resized to fit a square canvas, in its top-left corner.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models.detection import label_ids
-from robust_tfds.models.detection import outputs
+from robust_tfds.models.detection import label_ids, outputs
 from robust_tfds.models.detection.spec import DetectorSpec
 
 _KEYS = (

@@ -11,8 +11,7 @@ from flax import nnx
 
 from robust_tfds.models import layers
 from robust_tfds.models.detection import anchors as anchors_lib
-from robust_tfds.models.detection import losses
-from robust_tfds.models.detection import single_stage
+from robust_tfds.models.detection import losses, single_stage
 from robust_tfds.models.detection.detector import DetectorNetwork
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.family import Family

@@ -9,15 +9,13 @@ resize and normalise by themselves.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models.detection import label_ids
-from robust_tfds.models.detection import outputs
+from robust_tfds.models.detection import label_ids, outputs
 from robust_tfds.models.detection.spec import DetectorSpec
 
 Function = Callable[[np.ndarray], outputs.Detections]

@@ -13,10 +13,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import pkgutil
-from collections.abc import Callable
-from collections.abc import Mapping
-from typing import Any
-from typing import Self
+from collections.abc import Callable, Mapping
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -24,8 +22,7 @@ import jax.numpy as jnp
 from robust_tfds import errors
 from robust_tfds.models import arguments
 from robust_tfds.models.model import Model
-from robust_tfds.models.spec import Kind
-from robust_tfds.models.spec import ModelSpec
+from robust_tfds.models.spec import Kind, ModelSpec
 
 Apply = Callable[[Any, jax.Array], jax.Array]
 

@@ -14,8 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models.enhancements import Apply
-from robust_tfds.models.enhancements import Enhancement
+from robust_tfds.models.enhancements import Apply, Enhancement
 from robust_tfds.models.spec import ModelSpec
 
 TILES = 8  # OpenCV's default grid

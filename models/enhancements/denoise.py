@@ -12,8 +12,7 @@ import jax
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models.enhancements import Apply
-from robust_tfds.models.enhancements import Enhancement
+from robust_tfds.models.enhancements import Apply, Enhancement
 from robust_tfds.models.spec import ModelSpec
 
 # scikit-image's own example of the fast algorithm: patches of 5 within 13 x 13

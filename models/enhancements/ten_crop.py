@@ -13,8 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.enhancements import Apply
-from robust_tfds.models.enhancements import Enhancement
+from robust_tfds.models.enhancements import Apply, Enhancement
 from robust_tfds.models.spec import ModelSpec
 
 FRACTION = 0.875  # 224 of 256 pixels

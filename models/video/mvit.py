@@ -17,8 +17,7 @@ import numpy as np
 from flax import nnx
 
 from robust_tfds.models import layers
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
+from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
 from robust_tfds.models.video import volumes
 from robust_tfds.models.video.spec import VideoSpec

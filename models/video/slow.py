@@ -17,11 +17,9 @@ import jax
 from flax import nnx
 
 from robust_tfds.models import layers
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
+from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
-from robust_tfds.models.video import bottleneck
-from robust_tfds.models.video import volumes
+from robust_tfds.models.video import bottleneck, volumes
 from robust_tfds.models.video.spec import VideoSpec
 
 _SPEC = VideoSpec(source="pytorchvideo 0.1.5 model zoo, Kinetics-400")

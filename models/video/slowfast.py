@@ -13,11 +13,9 @@ from flax import nnx
 
 from robust_tfds import errors
 from robust_tfds.models import layers
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
+from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
-from robust_tfds.models.video import bottleneck
-from robust_tfds.models.video import volumes
+from robust_tfds.models.video import bottleneck, volumes
 from robust_tfds.models.video.spec import VideoSpec
 
 _SPEC = VideoSpec(

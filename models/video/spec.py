@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from robust_tfds import errors
-from robust_tfds.models.spec import Kind
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.spec import listed
+from robust_tfds.models.spec import Kind, Spec, listed
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

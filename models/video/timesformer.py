@@ -12,8 +12,7 @@ from flax import nnx
 
 from robust_tfds.models import layers
 from robust_tfds.models.classification import vit
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules
+from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
 from robust_tfds.models.video.spec import VideoSpec
 

@@ -17,15 +17,18 @@ function takes it: `from robust_tfds.corruptions.sequence import ...` for the re
 
 import robust_tfds.corruptions.sequence  # noqa: F401 before its function
 from robust_tfds import conditions
-from robust_tfds.corruptions.image import corrupt
-from robust_tfds.corruptions.image import corrupt_batch
+from robust_tfds.corruptions.image import corrupt, corrupt_batch
 from robust_tfds.corruptions.seeding import example_key
-from robust_tfds.corruptions.sequence import sequence
-from robust_tfds.corruptions.sequence import sequence_batch
-from robust_tfds.corruptions.sequence import sequence_names
-from robust_tfds.corruptions.video import frame_indices
-from robust_tfds.corruptions.video import perturb_video
-from robust_tfds.corruptions.video import video_names
+from robust_tfds.corruptions.sequence import (
+  sequence,
+  sequence_batch,
+  sequence_names,
+)
+from robust_tfds.corruptions.video import (
+  frame_indices,
+  perturb_video,
+  video_names,
+)
 
 
 def names(benchmark: str = "common") -> tuple[str, ...]:

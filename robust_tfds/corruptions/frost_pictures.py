@@ -21,8 +21,7 @@ import os
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.reading import pictures
 
 VARIABLE = "ROBUST_TFDS_FROST_DIR"

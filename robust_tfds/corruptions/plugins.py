@@ -15,16 +15,14 @@ from __future__ import annotations
 import abc
 import dataclasses
 import importlib
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
 from robust_tfds import conditions
-from robust_tfds.corruptions import batching
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import batching, spec
 from robust_tfds.corruptions.ops import layout
 
 # Where the plugins of each kind of data lie.

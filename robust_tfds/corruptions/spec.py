@@ -12,14 +12,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import jax
 import jax.numpy as jnp
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 
 
 @dataclasses.dataclass(frozen=True)

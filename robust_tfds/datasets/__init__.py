@@ -7,15 +7,12 @@ import functools
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.conditions import Family
 from robust_tfds.datasets import base
 from robust_tfds.datasets import beam_options as beam_options_lib

@@ -23,31 +23,25 @@ import itertools
 import os
 import re
 import types
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Hashable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import ClassVar
-from typing import cast
+from collections.abc import (
+  Callable,
+  Collection,
+  Hashable,
+  Iterable,
+  Mapping,
+  Sequence,
+)
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import tensorflow_datasets as tfds
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.datasets import building
+from robust_tfds import conditions, errors, paths
+from robust_tfds.datasets import building, pipelines, source_notes, writer
 from robust_tfds.datasets import geometry as geometry_lib
-from robust_tfds.datasets import pipelines
 from robust_tfds.datasets import series as series_lib
-from robust_tfds.datasets import source_notes
-from robust_tfds.datasets import writer
-from robust_tfds.datasets.sources import folders
-from robust_tfds.datasets.sources import frost
+from robust_tfds.datasets.sources import folders, frost
 
 PUBLISHED = "published"  # the codec of the authors' own files
 SOURCE = "source"  # the variant that holds what conditions are made from

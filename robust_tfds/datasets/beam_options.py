@@ -6,8 +6,7 @@ import argparse
 import contextlib
 import importlib.util
 import io
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robust_tfds import errors

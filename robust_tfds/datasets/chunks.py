@@ -7,9 +7,7 @@ import concurrent.futures
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import process
 from multiprocessing import connection
 from types import TracebackType

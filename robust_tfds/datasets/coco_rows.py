@@ -9,11 +9,7 @@ not fit is named. Rows come from JSON or from Python: NumPy's numbers are number
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np

@@ -27,20 +27,14 @@ import collections
 import dataclasses
 import functools
 import io
-from collections.abc import Callable
-from collections.abc import Sequence
-from typing import Any
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.datasets import base
-from robust_tfds.datasets import geometry
-from robust_tfds.datasets import jpeg_feature
-from robust_tfds.datasets import pictures
+from robust_tfds import conditions, errors
+from robust_tfds.datasets import base, geometry, jpeg_feature, pictures
 from robust_tfds.reading import pictures as files
 
 K = 10  # Shankar et al. 2019, section 2: neighbours within ten frames

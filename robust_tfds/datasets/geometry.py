@@ -25,14 +25,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.reading import limits
-from robust_tfds.reading import pictures
+from robust_tfds.reading import limits, pictures
 
 _LARGEST_PX = 8192
 _ALIASES = {"imagenet": "short256_crop224", "inception": "fraction0.875_299"}

@@ -31,22 +31,21 @@ import dataclasses
 import functools
 import io
 import math
-from collections.abc import Callable
-from collections.abc import Sequence
-from typing import Any
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.datasets import base
-from robust_tfds.datasets import jpeg_feature
-from robust_tfds.datasets import pictures
-from robust_tfds.datasets import rle
-from robust_tfds.datasets import scratch
-from robust_tfds.datasets import series
+from robust_tfds import conditions, errors
+from robust_tfds.datasets import (
+  base,
+  jpeg_feature,
+  pictures,
+  rle,
+  scratch,
+  series,
+)
 from robust_tfds.datasets.sources import frost
 
 # px. Annotators' boxes may end a pixel outside: rounded coordinates, or VOC's

@@ -10,21 +10,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import io
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
-from typing import Any
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.datasets import base
-from robust_tfds.datasets import geometry
-from robust_tfds.datasets import jpeg_feature
-from robust_tfds.datasets import scratch
-from robust_tfds.datasets import series
+from robust_tfds import conditions, errors
+from robust_tfds.datasets import base, geometry, jpeg_feature, scratch, series
 from robust_tfds.datasets.sources import frost
 
 RAW, JPEG85 = "raw", "jpeg85"

@@ -25,22 +25,17 @@ import pickle
 import re
 import socket
 import uuid
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 from etils import epath
-from tensorflow_datasets.core import example_serializer
-from tensorflow_datasets.core import hashing
+from tensorflow_datasets.core import example_serializer, hashing
 from tensorflow_datasets.core.utils import shard_utils
 
 from robust_tfds import errors
-from robust_tfds.datasets import chunks
-from robust_tfds.datasets import writer
+from robust_tfds.datasets import chunks, writer
 
 FOLDER = "parts"  # in the folder of a set that is being made
 _MOST_PARTS = 4096  # a few bytes of the graph each; runners take 10 MB

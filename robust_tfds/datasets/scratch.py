@@ -16,8 +16,7 @@ import os
 import pathlib
 import shutil
 import tempfile
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 

@@ -16,22 +16,14 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
-from typing import Any
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds import conditions
-from robust_tfds import movies
-from robust_tfds.datasets import base
-from robust_tfds.datasets import geometry
-from robust_tfds.datasets import movie_feature
-from robust_tfds.datasets import pictures
-from robust_tfds.datasets import series
+from robust_tfds import conditions, movies
+from robust_tfds.datasets import base, geometry, movie_feature, pictures, series
 from robust_tfds.reading import videos as video_files
 
 PNG, H264, PUBLISHED = "png", "h264", base.PUBLISHED
@@ -143,8 +135,7 @@ def perturb(
   import jax.numpy as jnp
 
   from robust_tfds.corruptions import canvas
-  from robust_tfds.corruptions.sequence import crop_batch
-  from robust_tfds.corruptions.sequence import sequence_batch
+  from robust_tfds.corruptions.sequence import crop_batch, sequence_batch
 
   spare = _BATCH - len(images)  # one shape, one compilation
   batch, valid = canvas.stack([*images, *[images[0]] * spare])

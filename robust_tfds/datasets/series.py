@@ -12,19 +12,20 @@ import collections
 import functools
 import os
 import time
-from collections.abc import Callable
-from collections.abc import Hashable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import (
+  Callable,
+  Hashable,
+  Iterable,
+  Iterator,
+  Mapping,
+  Sequence,
+)
 from types import TracebackType
 from typing import Any
 
 from robust_tfds import durations
-from robust_tfds.datasets import chunks
+from robust_tfds.datasets import chunks, source_notes
 from robust_tfds.datasets import scratch as scratch_lib
-from robust_tfds.datasets import source_notes
 
 _EVERY_S = 20.0  # between two lines of one config
 _SAMPLES = 16  # sources that are decoded first, to say how large all will be

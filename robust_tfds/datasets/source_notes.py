@@ -18,19 +18,14 @@ import json
 import os
 import types
 import zlib
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from etils import epath
 from typing_extensions import TypedDict
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
-from robust_tfds import version
+from robust_tfds import errors, paths, reading, version
 from robust_tfds.reading import archives
 
 NAME = "sources.json"

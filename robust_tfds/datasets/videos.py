@@ -13,22 +13,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds import movies
-from robust_tfds.datasets import base
-from robust_tfds.datasets import movie_feature
-from robust_tfds.datasets import scratch
-from robust_tfds.datasets import series
+from robust_tfds import conditions, errors, movies
+from robust_tfds.datasets import base, movie_feature, scratch, series
 from robust_tfds.reading import videos as video_files
 
 LOSSLESS, H264 = "lossless", "h264"

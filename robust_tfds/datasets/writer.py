@@ -8,8 +8,7 @@ records that two Beam workers write.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tensorflow_datasets.core import writer

@@ -8,20 +8,16 @@ elsewhere (tests/architecture_test.py). What each door of the package accepts:
 docs/ROBUST_INPUT.md. Imports nothing of ours but `errors`.
 """
 
-from robust_tfds.reading.arrays import npy_file
-from robust_tfds.reading.arrays import npz_bytes
-from robust_tfds.reading.arrays import npz_file
-from robust_tfds.reading.csv_files import check_header
-from robust_tfds.reading.csv_files import csv_file
-from robust_tfds.reading.csv_files import csv_text
-from robust_tfds.reading.json_files import json_file
-from robust_tfds.reading.json_files import json_text
-from robust_tfds.reading.json_files import records
-from robust_tfds.reading.text import decode
-from robust_tfds.reading.text import file_bytes
-from robust_tfds.reading.text import file_size
-from robust_tfds.reading.text import line_list
-from robust_tfds.reading.text import text_file
+from robust_tfds.reading.arrays import npy_file, npz_bytes, npz_file
+from robust_tfds.reading.csv_files import check_header, csv_file, csv_text
+from robust_tfds.reading.json_files import json_file, json_text, records
+from robust_tfds.reading.text import (
+  decode,
+  file_bytes,
+  file_size,
+  line_list,
+  text_file,
+)
 from robust_tfds.reading.xml_files import xml_text
 
 __all__ = [

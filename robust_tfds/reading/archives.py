@@ -10,17 +10,13 @@ like any other.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.reading import members as members_lib
-from robust_tfds.reading import tar_files
-from robust_tfds.reading import text
-from robust_tfds.reading import zip_files
+from robust_tfds.reading import tar_files, text, zip_files
 
 Member = members_lib.Member
 _COMPLETE = ".complete"  # a file in what was unpacked into a bucket

@@ -13,19 +13,14 @@ import dataclasses
 import functools
 import os
 import re
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.reading import arrays
-from robust_tfds.reading import csv_files
-from robust_tfds.reading import limits
+from robust_tfds import errors, paths
+from robust_tfds.reading import arrays, csv_files, limits
 from robust_tfds.reading import text as text_lib
 
 CHARACTERS = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from robust_tfds import errors
 from robust_tfds.reading import limits

@@ -14,8 +14,7 @@ from typing import IO
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.reading import zip_files
 
 _MEMBER = struct.Struct("<4s22xHH")  # ..., bytes of its name, of what follows

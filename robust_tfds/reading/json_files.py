@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from typing import Any
-from typing import TypeVar
-from typing import cast
+from typing import Any, TypeVar, cast
 
 from robust_tfds import errors
 from robust_tfds.reading import limits

@@ -12,13 +12,11 @@ from __future__ import annotations
 import collections
 import dataclasses
 import os
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 
 _Entry = os.DirEntry[str] | paths.Entry
 

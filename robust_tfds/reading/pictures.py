@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.reading import limits
 
 Source = bytes | str | os.PathLike

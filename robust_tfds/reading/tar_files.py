@@ -13,16 +13,11 @@ import io
 import tarfile
 import threading
 import zlib
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.reading import limits
-from robust_tfds.reading import members
-from robust_tfds.reading import tar_index
+from robust_tfds import errors, paths
+from robust_tfds.reading import limits, members, tar_index
 
 _BLOCK = tarfile.BLOCKSIZE
 _GZIP = b"\x1f\x8b"

@@ -23,10 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.reading import arrays
-from robust_tfds.reading import members
+from robust_tfds import errors, paths
+from robust_tfds.reading import arrays, members
 
 _VERSION = 1
 _WORTH = 5000  # members: below, walking takes no longer than reading the index

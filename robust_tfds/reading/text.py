@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.reading import limits
 
 _SIGNATURES = {

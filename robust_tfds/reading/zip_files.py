@@ -6,11 +6,9 @@ import functools
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.reading import members
 
 _UTF8, _ENCRYPTED = 0x800, 0x1  # bits of an entry's flags

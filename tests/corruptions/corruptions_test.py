@@ -2,8 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
+from robust_tfds import conditions, corruptions
 
 
 class CorruptionsTest(absltest.TestCase):

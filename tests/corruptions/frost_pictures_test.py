@@ -12,8 +12,7 @@ from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.corruptions import frost_pictures
-from tests import fake_bucket
-from tests import frost_folder
+from tests import fake_bucket, frost_folder
 
 
 class FrostPicturesTest(absltest.TestCase):

@@ -7,13 +7,10 @@ import sys
 import types
 from unittest import mock
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
+from robust_tfds import conditions, errors
+from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.ops import fresh_noise
 
 _CLASSES = {

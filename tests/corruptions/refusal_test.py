@@ -3,12 +3,9 @@
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import errors
+from robust_tfds import conditions, corruptions, errors
 from robust_tfds.corruptions import refusal
 from robust_tfds.corruptions.sequence import crop_batch
 

@@ -16,10 +16,8 @@ import jax
 import numpy as np
 from PIL import Image
 
-from robust_tfds.corruptions import frost_pictures
+from robust_tfds.corruptions import frost_pictures, plugins, spec
 from robust_tfds.corruptions import image as pictures
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import layout
 from tests import shared_data
 

@@ -3,18 +3,10 @@
 import dataclasses
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds.datasets import base
-from robust_tfds.datasets import objects
-from robust_tfds.datasets import pictures
-from robust_tfds.datasets import sequences
-from robust_tfds.datasets import videos
+from robust_tfds import conditions, corruptions, datasets, errors
+from robust_tfds.datasets import base, objects, pictures, sequences, videos
 
 _CORRUPTED = [n for n in datasets.names() if datasets.family(n)]
 

@@ -2,8 +2,7 @@
 
 import importlib.util
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.datasets import beam_options

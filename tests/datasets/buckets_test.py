@@ -11,19 +11,14 @@ import zipfile
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import datasets, errors, paths
 from robust_tfds.datasets.sources import published_arrays
-from robust_tfds.reading import tar_files
-from robust_tfds.reading import tar_index
+from robust_tfds.reading import tar_files, tar_index
 from tests import fake_bucket
 from tests.datasets import natural_videos
-from tests.datasets.sources import cifar_layouts
-from tests.datasets.sources import small_sets
+from tests.datasets.sources import cifar_layouts, small_sets
 
 _WNID = "n01440764"
 

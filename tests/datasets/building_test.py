@@ -11,13 +11,10 @@ import time
 from unittest import mock
 
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds.datasets import building
-from robust_tfds.datasets import writer
+from robust_tfds import datasets, errors
+from robust_tfds.datasets import building, writer
 from tests.datasets.sources import small_sets
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]

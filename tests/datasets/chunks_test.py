@@ -7,8 +7,7 @@ import sys
 import time
 
 import psutil
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.datasets import chunks

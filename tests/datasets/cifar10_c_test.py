@@ -11,22 +11,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 import robust_tfds
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import datasets
+from robust_tfds import conditions, corruptions, datasets
 from robust_tfds.configs import cifar10_c as cifar10_c_config
 from robust_tfds.datasets.digits import digits_dataset_builder
-from robust_tfds.datasets.sources import cifar
-from robust_tfds.datasets.sources import published_arrays
+from robust_tfds.datasets.sources import cifar, published_arrays
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.results import table
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore
-from robust_tfds.eval.run import runner
+from robust_tfds.eval.run import rescore, runner
 from robust_tfds.models import adapters
 from robust_tfds.models.spec import Spec
 from tests.datasets import golden_pictures

@@ -8,13 +8,10 @@ import zipfile
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import datasets
+from robust_tfds import conditions, corruptions, datasets
 from robust_tfds.corruptions import canvas
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.coco_c import coco_c_dataset_builder

@@ -7,12 +7,10 @@ import pathlib
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets
-from robust_tfds.datasets import coco_format
-from robust_tfds.datasets import rle
+from robust_tfds.datasets import coco_format, rle
 from robust_tfds.datasets.coco_c import coco_c_dataset_builder
 from robust_tfds.datasets.sources import coco
 from tests.datasets import coco_c_test
@@ -86,8 +84,7 @@ def _detections(content, rng):
 
 
 def _numbers(truth, detections, kind):
-  from pycocotools import coco
-  from pycocotools import cocoeval
+  from pycocotools import coco, cocoeval
 
   with contextlib.redirect_stdout(io.StringIO()):
     reference = coco.COCO()

@@ -1,11 +1,9 @@
 """Columns of COCO's rows: what is legitimate passes, the row at fault is named."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.datasets import coco_rows
-from robust_tfds.datasets import rle
+from robust_tfds.datasets import coco_rows, rle
 
 
 def _rows(*values, key="id") -> coco_rows.Rows:

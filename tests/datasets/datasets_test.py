@@ -5,8 +5,7 @@ import subprocess
 import sys
 
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 import robust_tfds
 from robust_tfds import datasets

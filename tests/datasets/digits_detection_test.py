@@ -5,19 +5,16 @@ from unittest import mock
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 import robust_tfds
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import datasets
+from robust_tfds import conditions, corruptions, datasets
 from robust_tfds.corruptions import canvas
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.digits_detection import (
   digits_detection_dataset_builder,
+  scenes,
 )
-from robust_tfds.datasets.digits_detection import scenes
 from robust_tfds.datasets.digits_detection_c import (
   digits_detection_c_dataset_builder,
 )

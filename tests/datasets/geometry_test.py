@@ -3,8 +3,7 @@
 import io
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import errors

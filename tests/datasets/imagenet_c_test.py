@@ -6,13 +6,10 @@ import pathlib
 import jax
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import corruptions
-from robust_tfds import datasets
-from robust_tfds import errors
+from robust_tfds import corruptions, datasets, errors
 from robust_tfds.datasets import geometry
 
 _WNID = "n01440764"

@@ -4,8 +4,7 @@ import tarfile
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import errors

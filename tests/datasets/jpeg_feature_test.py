@@ -5,8 +5,7 @@ import io
 import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds.datasets import jpeg_feature

@@ -3,11 +3,9 @@
 import dataclasses
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.datasets import objects
-from robust_tfds.datasets import rle
+from robust_tfds.datasets import objects, rle
 
 _GOOD = objects.Object(
   id=1,

@@ -6,12 +6,10 @@ import tarfile
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import corruptions
-from robust_tfds import datasets
+from robust_tfds import corruptions, datasets
 from robust_tfds.datasets.pascal_c import pascal_c_dataset_builder
 from tests.datasets import coco_c_test
 

@@ -5,14 +5,11 @@ import pathlib
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 import robust_tfds
-from robust_tfds import corruptions
-from robust_tfds import datasets
-from robust_tfds import errors
+from robust_tfds import corruptions, datasets, errors
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions.ops import jpeg
 from robust_tfds.datasets import pictures

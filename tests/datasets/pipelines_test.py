@@ -11,17 +11,13 @@ from unittest import mock
 
 import pytest
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from tensorflow_datasets.core.utils import shard_utils
 
-from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds.datasets import beam_options
-from robust_tfds.datasets import pipelines
+from robust_tfds import datasets, errors
+from robust_tfds.datasets import beam_options, pipelines
 from robust_tfds.datasets.sources import frost
-from tests import fake_bucket
-from tests import frost_folder
+from tests import fake_bucket, frost_folder
 from tests.datasets.sources import small_sets
 
 _FILES = 3  # of each split, so that examples are dealt to files

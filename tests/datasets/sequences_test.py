@@ -9,14 +9,11 @@ from unittest import mock
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 import robust_tfds
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import datasets
+from robust_tfds import conditions, corruptions, datasets
 from robust_tfds.corruptions.sequence import frame_count
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets import sequences as sequence_sets

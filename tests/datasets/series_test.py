@@ -12,11 +12,9 @@ import time
 from unittest import mock
 
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets
-from robust_tfds import errors
+from robust_tfds import datasets, errors
 from robust_tfds.datasets import series
 from robust_tfds.datasets.digits import digits_dataset_builder
 from robust_tfds.datasets.digits_detection import scenes

@@ -6,11 +6,9 @@ import shutil
 import zipfile
 from collections.abc import Callable
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets
-from robust_tfds import errors
+from robust_tfds import datasets, errors
 from robust_tfds.datasets import source_notes
 from tests.datasets.sources import small_sets
 

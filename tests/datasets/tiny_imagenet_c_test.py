@@ -10,8 +10,7 @@ from absl.testing import absltest
 from PIL import Image
 
 from robust_tfds import datasets
-from robust_tfds.datasets import geometry
-from robust_tfds.datasets import pictures
+from robust_tfds.datasets import geometry, pictures
 from tests.datasets import golden_pictures
 from tests.datasets.sources import small_sets
 

@@ -5,14 +5,10 @@ import tempfile
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import datasets
-from robust_tfds.datasets import base
-from robust_tfds.datasets import videos
+from robust_tfds import conditions, corruptions, datasets
+from robust_tfds.datasets import base, videos
 from robust_tfds.datasets.digits_video import (
   digits_video_dataset_builder as own,
 )

@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets
 from tests.datasets.sources import small_sets

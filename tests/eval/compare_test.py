@@ -11,20 +11,16 @@ from unittest import mock
 
 import numpy as np
 from absl import flags
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.eval import compare
-from robust_tfds.eval import reports
+from robust_tfds import errors, paths
+from robust_tfds.eval import compare, reports
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.reports.parts import style
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import rescore
-from tests import fake_bucket
-from tests import in_process
+from tests import fake_bucket, in_process
 from tests.eval.board import small_runs
 from tests.eval.comparison import task_runs
 

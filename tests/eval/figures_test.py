@@ -4,8 +4,7 @@ import pathlib
 import subprocess
 import sys
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import figures
 from tests import in_process

@@ -3,15 +3,12 @@
 import types
 from unittest import mock
 
-from absl import app
-from absl import flags
+from absl import app, flags
 from absl.testing import absltest
 
-from robust_tfds import errors
-from robust_tfds import shards
+from robust_tfds import errors, shards
 from robust_tfds.eval import main
-from robust_tfds.eval.run import estimate
-from robust_tfds.eval.run import runner
+from robust_tfds.eval.run import estimate, runner
 from tests.eval import tiny_config
 
 

@@ -12,12 +12,10 @@ from unittest import mock
 
 import numpy as np
 from absl import flags
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval import reports
-from robust_tfds.eval import score
+from robust_tfds.eval import reports, score
 from robust_tfds.eval.results import table
 from tests import in_process
 from tests.eval.readers import csv_test

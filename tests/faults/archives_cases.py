@@ -8,16 +8,14 @@ import io
 import pathlib
 import tarfile
 import zipfile
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from tests.datasets.sources import small_sets
-from tests.faults import builds
-from tests.faults import mutations
+from tests.faults import builds, mutations
 from tests.faults.case import Case
 
 _VAL = "ILSVRC2012_img_val.tar"

@@ -7,8 +7,7 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from tests.faults import builds
-from tests.faults import commands
+from tests.faults import builds, commands
 from tests.faults.case import Case
 
 

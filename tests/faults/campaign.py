@@ -20,14 +20,10 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tests import faults
-from tests.faults.case import Case
-from tests.faults.case import Class
-from tests.faults.case import Outcome
-from tests.faults.case import judge
+from tests.faults.case import Case, Class, Outcome, judge
 
 _SUFFIX = "_cases"
 # What cases and the doors behind them import: once here, not in every child.

@@ -9,18 +9,11 @@ import subprocess
 import sys
 
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from tests.faults import campaign
-from tests.faults import mutations
-from tests.faults import report
-from tests.faults.case import Case
-from tests.faults.case import Class
-from tests.faults.case import Outcome
-from tests.faults.case import Refused
-from tests.faults.case import judge
+from tests.faults import campaign, mutations, report
+from tests.faults.case import Case, Class, Outcome, Refused, judge
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _PART = 50  # of the fast tests

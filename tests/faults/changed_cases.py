@@ -5,15 +5,13 @@ from __future__ import annotations
 import pathlib
 import shutil
 import sys
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tests.datasets.sources import small_sets
-from tests.faults import runs
-from tests.faults import scored
+from tests.faults import runs, scored
 from tests.faults.case import Case
 
 _MODULE = """

@@ -9,8 +9,7 @@ import pathlib
 import pickle
 import struct
 import zipfile
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np

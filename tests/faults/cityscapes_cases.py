@@ -6,16 +6,14 @@ import functools
 import io
 import json
 import pathlib
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from tests.datasets import cityscapes_c_test
-from tests.faults import builds
-from tests.faults import mutations
+from tests.faults import builds, mutations
 from tests.faults.case import Case
 
 _A = "frankfurt/frankfurt_000001_000294"

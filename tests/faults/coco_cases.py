@@ -7,15 +7,13 @@ import io
 import json
 import pathlib
 import zipfile
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tests.datasets import coco_c_test
-from tests.faults import builds
-from tests.faults import mutations
+from tests.faults import builds, mutations
 from tests.faults.case import Case
 
 _JSON = "annotations/instances_val2017.json"

@@ -6,16 +6,14 @@ import copy
 import functools
 import json
 import pathlib
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from robust_tfds import conditions
 from tests.eval.readers import coco_test
-from tests.faults import mutations
-from tests.faults import scored
+from tests.faults import mutations, scored
 from tests.faults.case import Case
 
 _NAN, _INF = float("nan"), float("inf")

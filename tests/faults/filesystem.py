@@ -26,8 +26,7 @@ import io
 import os
 import pathlib
 import signal
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import pathlib
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.datasets import natural_videos

@@ -20,8 +20,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.faults import filesystem

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds.configs import video_p
@@ -25,8 +24,7 @@ from robust_tfds.eval import tasks
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 from tests.eval.readers import csv_test
-from tests.faults import filesystem
-from tests.faults import kills
+from tests.faults import filesystem, kills
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _DISK = ("full", "io_error", "short", "read_only")

@@ -7,18 +7,14 @@ import io
 import pathlib
 import struct
 import zlib
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from tests.faults import builds
-from tests.faults import commands
-from tests.faults import mutations
-from tests.faults.case import Case
-from tests.faults.case import Refused
+from tests.faults import builds, commands, mutations
+from tests.faults.case import Case, Refused
 
 _SIDE = (40, 33)  # width, height
 _GOOD = "good.png"

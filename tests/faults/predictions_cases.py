@@ -6,15 +6,13 @@ import functools
 import io
 import pathlib
 import zipfile
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from robust_tfds import conditions
-from tests.faults import mutations
-from tests.faults import scored
+from tests.faults import mutations, scored
 from tests.faults.case import Case
 
 _FILE = "mine.csv"

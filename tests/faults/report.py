@@ -18,9 +18,7 @@ from collections.abc import Sequence
 
 from tests import conftest  # noqa: F401  where compiled programs are kept
 from tests.faults import campaign
-from tests.faults.case import Case
-from tests.faults.case import Class
-from tests.faults.case import Outcome
+from tests.faults.case import Case, Class, Outcome
 
 
 def table(outcomes: Sequence[Outcome]) -> str:

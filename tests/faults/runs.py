@@ -8,8 +8,7 @@ import pathlib
 import shutil
 from typing import Any
 
-from tests.faults import commands
-from tests.faults import scored
+from tests.faults import commands, scored
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "tests" / "eval" / "tiny_config.py"

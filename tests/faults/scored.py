@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import pathlib
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tests.faults import commands

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.datasets import pascal_c_test
-from tests.faults import builds
-from tests.faults import mutations
+from tests.faults import builds, mutations
 from tests.faults.case import Case
 
 _TOP = "VOCdevkit/VOC2007"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import pathlib
 import shutil
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from tests.faults import runs
-from tests.faults import scored
+from tests.faults import runs, scored
 from tests.faults.case import Case
 
 Damage = Callable[[pathlib.Path], Any]

@@ -1,12 +1,10 @@
 """A run takes the traced route where it gives what the host gives."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.models import agreement
-from robust_tfds.models.adapters import Adapted
-from robust_tfds.models.adapters import OnHost
+from robust_tfds.models.adapters import Adapted, OnHost
 from robust_tfds.models.spec import Spec
 
 _SPEC = Spec(input_px=8, resize_px=8, num_classes=3)

@@ -1,11 +1,9 @@
 """What a model from elsewhere may answer: shapes, dtypes, names."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 from robust_tfds.models import answers
 
 

@@ -3,11 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 
 
 class ArgumentsTest(parameterized.TestCase):

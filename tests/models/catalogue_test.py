@@ -5,12 +5,10 @@ import pathlib
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
-from robust_tfds.models import adapters
-from robust_tfds.models import catalogue
+from robust_tfds.models import adapters, catalogue
 from robust_tfds.models.spec import KINDS
 
 

@@ -3,12 +3,10 @@
 import dataclasses
 import re
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
-from robust_tfds.models import catalogue
-from robust_tfds.models import family
+from robust_tfds.models import catalogue, family
 
 _FAMILIES = {catalogue.family_of(name): name for name in models.names()}
 

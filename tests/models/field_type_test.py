@@ -1,8 +1,7 @@
 """Which values fit a field of a spec."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.models.field_type import FieldType
 

@@ -5,12 +5,10 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from flax import nnx
 
-from robust_tfds.models import grouped
-from robust_tfds.models import layers
+from robust_tfds.models import grouped, layers
 
 
 def _drawn(*shape, seed=0):

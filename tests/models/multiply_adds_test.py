@@ -3,12 +3,10 @@
 import jax
 import jax.numpy as jnp
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
-from robust_tfds.models import catalogue
-from robust_tfds.models import multiply_adds
+from robust_tfds.models import catalogue, multiply_adds
 from tools import count_models
 
 # As torchvision 0.28 prints them (`_ops` of its weights; Mask R-CNN's leaves out

@@ -4,10 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds import errors
-from robust_tfds import models
-from robust_tfds.models import adapters
-from robust_tfds.models import own
+from robust_tfds import errors, models
+from robust_tfds.models import adapters, own
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
 

@@ -1,8 +1,7 @@
 """Interpolation of positions: what holds at any size."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.models import positions
 

@@ -1,8 +1,7 @@
 """Query, key and value are joined where a file parts them."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.models import qkv
 

@@ -1,11 +1,9 @@
 """What specs say and refuse."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 from robust_tfds.datasets import geometry
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.spec import Spec

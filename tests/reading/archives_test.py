@@ -9,8 +9,7 @@ import tarfile
 import zipfile
 from unittest import mock
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.reading import archives

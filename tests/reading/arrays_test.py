@@ -5,11 +5,9 @@ import pathlib
 import zipfile
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import errors, reading
 
 _ARRAYS = {
   "numbers": np.arange(12.0).reshape(3, 4),

@@ -6,19 +6,18 @@ import pathlib
 import zipfile
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import errors
-from robust_tfds import movies
-from robust_tfds import reading
-from robust_tfds.reading import archives
-from robust_tfds.reading import column_files
-from robust_tfds.reading import limits
-from robust_tfds.reading import picture_folders
-from robust_tfds.reading import pictures
-from robust_tfds.reading import videos
+from robust_tfds import errors, movies, reading
+from robust_tfds.reading import (
+  archives,
+  column_files,
+  limits,
+  picture_folders,
+  pictures,
+  videos,
+)
 from tests import fake_bucket
 from tests.reading import archives_test
 

@@ -4,11 +4,9 @@ import math
 import pathlib
 
 import pydantic
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import errors, reading
 
 
 class Box(pydantic.BaseModel):

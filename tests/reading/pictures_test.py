@@ -7,13 +7,11 @@ import zlib
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import errors
-from robust_tfds.reading import limits
-from robust_tfds.reading import pictures
+from robust_tfds.reading import limits, pictures
 
 
 def _rgb(width=40, height=30) -> Image.Image:

@@ -4,8 +4,7 @@ import gzip
 import pathlib
 import tarfile
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.reading import tar_files

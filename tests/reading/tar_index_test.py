@@ -8,13 +8,10 @@ import warnings
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import paths
-from robust_tfds.reading import archives
-from robust_tfds.reading import tar_files
-from robust_tfds.reading import tar_index
+from robust_tfds.reading import archives, tar_files, tar_index
 from tests import fake_bucket
 from tests.reading import archives_test
 

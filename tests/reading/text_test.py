@@ -3,11 +3,9 @@
 import os
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import errors, reading
 
 
 class TextTest(parameterized.TestCase):

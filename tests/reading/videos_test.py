@@ -11,12 +11,10 @@ from unittest import mock
 
 import av
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import errors
-from robust_tfds import movies
+from robust_tfds import errors, movies
 from robust_tfds.reading import limits
 from robust_tfds.reading import videos as video_files
 

@@ -6,14 +6,12 @@ images (Michaelis et al. 2019, section 2.3), by names and never by positions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 
 _SEVERITIES = len(conditions.SEVERITIES)
 # The paper's names of the sets that a mean may be over. Corruptions of your own

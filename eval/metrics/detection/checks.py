@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.datasets import coco_rows
-from robust_tfds.datasets import rle
+from robust_tfds.datasets import coco_rows, rle
 
 _MOST_EXACT = 1 << 53  # whole numbers below are exact in float64
 _OUTSIDE_PX = 1.0  # annotators round, VOC counts from 1

@@ -13,9 +13,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -185,8 +183,7 @@ def _backend(name: str) -> tuple[Callable[[dict], Any], Any]:
       import hotcoco
 
       return hotcoco.COCO, hotcoco.COCOeval
-    from pycocotools import coco
-    from pycocotools import cocoeval
+    from pycocotools import coco, cocoeval
   except ImportError as e:
     raise errors.missing_package(name, "detection", "COCO AP") from e
 

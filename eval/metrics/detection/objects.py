@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds.datasets import rle
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.metrics.detection import matches
+from robust_tfds.eval.metrics.detection import checks, matches
 
 
 def detected(

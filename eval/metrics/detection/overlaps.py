@@ -10,8 +10,7 @@ import dataclasses
 import importlib
 import importlib.util
 from collections.abc import Sequence
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 

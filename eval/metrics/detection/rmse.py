@@ -7,8 +7,7 @@ printed table alone. This is the RMSE in levels 0..255, in floating point.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 

@@ -10,9 +10,7 @@ section 3.1; Michaelis et al. 2019 used the 11-point form.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np

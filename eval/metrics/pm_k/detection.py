@@ -17,15 +17,12 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.metrics import arguments
 
 _RECALLS = np.linspace(0, 1, 101)  # pycocotools, Params.recThrs

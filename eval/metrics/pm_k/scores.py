@@ -11,8 +11,7 @@ import dataclasses
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import arguments, intervals
 from robust_tfds.eval.metrics.pm_k import sets as sets_lib
 from robust_tfds.eval.metrics.pm_k.sets import Sets
 

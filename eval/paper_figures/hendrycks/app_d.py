@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import own, printed, sheet
 
 _METRIC = "mean_error"
 _COLUMNS: tuple[str | sheet.Column, ...] = (

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from etils import epath
 
 from robust_tfds.eval.board.board import Number
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import bars
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import bars, own, printed, sheet
 from robust_tfds.eval.reports.parts import style
 
 _COLUMNS = ("network", "condition", "value", "lo", "hi", "source")

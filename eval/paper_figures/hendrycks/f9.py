@@ -8,9 +8,11 @@ from etils import epath
 
 from robust_tfds.eval.board.board import Number
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import accuracy_scatter
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import (
+  accuracy_scatter,
+  printed,
+  sheet,
+)
 from robust_tfds.eval.reports.parts import style
 
 _TITLES = {

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import picture_pairs
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import picture_pairs, sheet
 from robust_tfds.eval.reports.parts import style
 from robust_tfds.reading import picture_folders
 

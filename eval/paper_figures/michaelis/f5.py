@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import ap_curves
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import sheet
-from robust_tfds.eval.paper_figures.parts import trainings
+from robust_tfds.eval.paper_figures.parts import (
+  ap_curves,
+  own,
+  sheet,
+  trainings,
+)
 from robust_tfds.eval.reports.parts import style
 
 

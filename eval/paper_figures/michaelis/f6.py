@@ -11,8 +11,7 @@ from etils import epath
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import own, sheet
 from robust_tfds.eval.papers import raw_results
 from robust_tfds.eval.reports.parts import style
 

@@ -1,7 +1,6 @@
 """Figure 7: every corruption of Pascal-C by training data."""
 
-from robust_tfds.eval.paper_figures.parts import corruption_curves
-from robust_tfds.eval.paper_figures.parts import trainings
+from robust_tfds.eval.paper_figures.parts import corruption_curves, trainings
 
 
 class Figure7(corruption_curves.CorruptionCurves):

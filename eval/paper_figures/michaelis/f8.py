@@ -1,7 +1,6 @@
 """Figure 8: every corruption of COCO-C by training data."""
 
-from robust_tfds.eval.paper_figures.parts import corruption_curves
-from robust_tfds.eval.paper_figures.parts import trainings
+from robust_tfds.eval.paper_figures.parts import corruption_curves, trainings
 
 
 class Figure8(corruption_curves.CorruptionCurves):

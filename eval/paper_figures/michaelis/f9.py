@@ -1,7 +1,6 @@
 """Figure 9: every corruption of Cityscapes-C by training data."""
 
-from robust_tfds.eval.paper_figures.parts import corruption_curves
-from robust_tfds.eval.paper_figures.parts import trainings
+from robust_tfds.eval.paper_figures.parts import corruption_curves, trainings
 
 
 class Figure9(corruption_curves.CorruptionCurves):

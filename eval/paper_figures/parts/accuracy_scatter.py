@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from robust_tfds.eval.board.board import Number
-from robust_tfds.eval.paper_figures.parts import labels
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import labels, own, sheet
 from robust_tfds.eval.papers import Network
 from robust_tfds.eval.reports.parts import style
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.board.board import Number
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import own, printed, sheet
 from robust_tfds.eval.papers import raw_results
 from robust_tfds.eval.reports.parts import style
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from etils import epath
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import accuracy_scatter
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import (
+  accuracy_scatter,
+  own,
+  printed,
+  sheet,
+)
 from robust_tfds.eval.reports.parts import style
 
 _PAPER = "hendrycks2019"

@@ -8,10 +8,8 @@ from typing import ClassVar
 from etils import epath
 
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import redrawn
-from robust_tfds.eval.reports.parts import breakdowns
-from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.paper_figures.parts import own, redrawn
+from robust_tfds.eval.reports.parts import breakdowns, style
 
 
 class BreakdownLines(base.PaperFigure):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from etils import epath
@@ -14,9 +12,7 @@ from robust_tfds import conditions
 from robust_tfds.eval import papers
 from robust_tfds.eval.board.board import Number
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import own, printed, sheet
 
 _PAPER = "hendrycks2019"
 _CLEAN = "clean_error"

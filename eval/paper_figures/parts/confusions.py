@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from etils import epath
@@ -12,9 +11,7 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import redrawn
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import own, redrawn, sheet
 from robust_tfds.eval.reports.video import confusion
 
 Key = tuple[str, str, int]  # model, perturbation, severity

@@ -10,9 +10,7 @@ from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import ap_curves
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import ap_curves, own, sheet
 from robust_tfds.eval.reports.parts import style
 
 _ACROSS = 4

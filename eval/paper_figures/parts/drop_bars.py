@@ -8,10 +8,7 @@ from typing import ClassVar
 from etils import epath
 
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import bars
-from robust_tfds.eval.paper_figures.parts import gammas
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import bars, gammas, own, sheet
 from robust_tfds.eval.reports.parts import style
 
 _MEASURE = "gamma_a"

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from robust_tfds import conditions
 from robust_tfds.eval.board.board import Number
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import sheet
-from robust_tfds.eval.papers import PrintedRow
-from robust_tfds.eval.papers import derived
+from robust_tfds.eval.paper_figures.parts import own, printed, sheet
+from robust_tfds.eval.papers import PrintedRow, derived
 
 # Words of the data sets in titles.
 NAMES = {

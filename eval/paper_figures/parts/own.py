@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
-from robust_tfds.eval.board.board import Board
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
-from robust_tfds.eval.board.board import words_of
+from robust_tfds.eval.board.board import Board, Entry, Number, words_of
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,10 +10,7 @@ from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import gammas
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import gammas, own, printed, sheet
 from robust_tfds.eval.papers import derived
 
 

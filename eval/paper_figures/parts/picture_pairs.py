@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.reading import picture_folders
-from robust_tfds.reading import pictures
+from robust_tfds import errors, paths
+from robust_tfds.reading import picture_folders, pictures
 
 # As the code that the paper used names its output: `<stem>-stylized-<style>`.
 _MARK = "-stylized-"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.metrics import natural_trend

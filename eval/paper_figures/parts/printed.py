@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.papers import PrintedRow

@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import pathlib
 import tempfile
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.board.board import Number
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import own, sheet
 from robust_tfds.eval.reports.base import Report
 from robust_tfds.eval.reports.context import Context
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import table
+from robust_tfds.eval.results import disk, table
 
 _COLUMNS = (
   *("model", "corruption", "severity", "metric", sheet.Column("value")),

@@ -10,11 +10,13 @@ from typing import ClassVar
 from etils import epath
 
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import gammas
-from robust_tfds.eval.paper_figures.parts import labels
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import (
+  gammas,
+  labels,
+  own,
+  printed,
+  sheet,
+)
 from robust_tfds.eval.papers import derived
 from robust_tfds.eval.reports.parts import style
 

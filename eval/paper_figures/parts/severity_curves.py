@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from robust_tfds.eval.board.board import Board
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import redrawn
+from robust_tfds.eval.paper_figures.parts import own, redrawn
 from robust_tfds.eval.reports.video import curves
 
 

@@ -13,9 +13,7 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.board.board import Board
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import severity_curves
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import own, severity_curves, sheet
 from robust_tfds.eval.reports.parts import style
 
 _COLUMNS = (

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds.eval.reports.parts import markdown
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import formulas
+from robust_tfds.eval.results import disk, formulas
 
 Cell = str | float | int | None
 

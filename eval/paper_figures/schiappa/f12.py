@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import bars
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import bars, printed, sheet
 from robust_tfds.eval.reports.parts import style
 
 _COLUMNS = ("network", "training", sheet.Column("gamma_r"), "source")

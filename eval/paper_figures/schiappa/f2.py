@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
+from robust_tfds import conditions, corruptions
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own_clip
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import own_clip, sheet
 from robust_tfds.eval.reports.parts import style
 
 _NAMES = (

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import confusions
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import redrawn
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import confusions, own, redrawn, sheet
 from robust_tfds.eval.reports.parts import style
 
 _MOST = 30  # classes of a panel: those that lose the most

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from robust_tfds.eval.board.board import Number
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed_table
+from robust_tfds.eval.paper_figures.parts import own, printed_table
 
 _START = "accuracy/category/"
 

@@ -8,11 +8,13 @@ from etils import epath
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import pm_k_scatter
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import redrawn
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import (
+  own,
+  pm_k_scatter,
+  printed,
+  redrawn,
+  sheet,
+)
 from robust_tfds.eval.reports.context import Context
 from robust_tfds.eval.reports.frames import scatter
 

@@ -9,8 +9,7 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import redrawn
+from robust_tfds.eval.paper_figures.parts import own, redrawn
 from robust_tfds.eval.reports.parts import style
 from robust_tfds.eval.results import table
 

@@ -1,7 +1,6 @@
 """Table 4: what the human review changes."""
 
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed_table
+from robust_tfds.eval.paper_figures.parts import own, printed_table
 
 
 class Table4(printed_table.PrintedTable):

@@ -1,7 +1,6 @@
 """Table 7: accuracy without anchors of a frame type."""
 
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed_table
+from robust_tfds.eval.paper_figures.parts import own, printed_table
 
 
 class Table7(printed_table.PrintedTable):

@@ -1,7 +1,6 @@
 """Table 8: accuracy by frame rate."""
 
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed_table
+from robust_tfds.eval.paper_figures.parts import own, printed_table
 
 
 class Table8(printed_table.PrintedTable):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.board import effective
-from robust_tfds.eval.metrics.effective_robustness import inverse_logit
-from robust_tfds.eval.metrics.effective_robustness import logit
+from robust_tfds.eval.metrics.effective_robustness import inverse_logit, logit
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import sheet
+from robust_tfds.eval.paper_figures.parts import own, sheet
 from robust_tfds.eval.reports.parts import style
 
 # What is drawn without a run: data sets with printed networks.

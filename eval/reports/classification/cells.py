@@ -9,8 +9,7 @@ from etils import epath
 from robust_tfds import conditions
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
-from robust_tfds.eval.reports.parts import markdown
-from robust_tfds.eval.reports.parts import pivot
+from robust_tfds.eval.reports.parts import markdown, pivot
 from robust_tfds.eval.results import table
 
 _METRIC = "error"

@@ -10,8 +10,7 @@ from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
-from robust_tfds.eval.reports.parts import pivot
-from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.reports.parts import pivot, style
 from robust_tfds.eval.results.facts import Metric
 
 # AP over the severities -> AP on clean images.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
-from robust_tfds.eval.reports.parts import labels
-from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.reports.parts import labels, style
 from robust_tfds.eval.results.overlay import Overlay
 
 # Kind of a box -> letter, colour, line, what the legend says.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
-from robust_tfds.eval.reports.parts import markdown
-from robust_tfds.eval.reports.parts import pivot
+from robust_tfds.eval.reports.parts import markdown, pivot
 
 _HEADS = ("Model", "Metric", "Published", "Ours", "Difference", "Source")
 

@@ -8,8 +8,7 @@ from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
-from robust_tfds.eval.reports.parts import markdown
-from robust_tfds.eval.reports.parts import pivot
+from robust_tfds.eval.reports.parts import markdown, pivot
 
 
 class LeaderboardMarkdown(base.Report):

@@ -8,8 +8,7 @@ from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
-from robust_tfds.eval.reports.parts import breakdowns
-from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.reports.parts import breakdowns, style
 
 _SIDEWAYS = 0.1  # between the intervals of two models, in frames
 

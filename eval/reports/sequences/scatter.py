@@ -8,8 +8,7 @@ from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
-from robust_tfds.eval.reports.parts import pivot
-from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.reports.parts import pivot, style
 
 _MFR, _PLAIN = "mfr", "mean_flip_probability"
 _LABELS = {_MFR: "mFR (%)", _PLAIN: "mean flip probability (%)"}

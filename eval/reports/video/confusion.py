@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
-from robust_tfds.eval.reports.parts import markdown
-from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.reports.parts import markdown, style
 
 _MOST_NAMES = 12  # more classes than this have no names at the axes
 _MOST_PAIRS = 10  # most confused pairs of a panel in the table

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from etils import epath
 
 from robust_tfds.eval.reports import base
 from robust_tfds.eval.reports.context import Context
-from robust_tfds.eval.reports.parts import markdown
-from robust_tfds.eval.reports.parts import pivot
-from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.reports.parts import markdown, pivot, style
 from robust_tfds.eval.results import table
 
 _CATEGORY, _SHIFT = "accuracy/category/", "accuracy/shift/"

@@ -17,17 +17,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from robust_tfds.eval.results.facts import Metric
-from robust_tfds.eval.results.facts import TaskFacts
-from robust_tfds.eval.site.definitions import calibration
-from robust_tfds.eval.site.definitions import classification
-from robust_tfds.eval.site.definitions import detection
-from robust_tfds.eval.site.definitions import effective_robustness
-from robust_tfds.eval.site.definitions import frames
-from robust_tfds.eval.site.definitions import sequences
-from robust_tfds.eval.site.definitions import video
-from robust_tfds.eval.site.definitions.base import Definition
-from robust_tfds.eval.site.definitions.base import Topic
+from robust_tfds.eval.results.facts import Metric, TaskFacts
+from robust_tfds.eval.site.definitions import (
+  calibration,
+  classification,
+  detection,
+  effective_robustness,
+  frames,
+  sequences,
+  video,
+)
+from robust_tfds.eval.site.definitions.base import Definition, Topic
 from robust_tfds.eval.site.markup import words
 
 TOPICS = (

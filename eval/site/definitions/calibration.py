@@ -1,7 +1,6 @@
 """What is measured of the top score and the softmax, of every task."""
 
-from robust_tfds.eval.site.definitions.base import Definition
-from robust_tfds.eval.site.definitions.base import Topic
+from robust_tfds.eval.site.definitions.base import Definition, Topic
 
 TOPIC = Topic(
   "Calibration",

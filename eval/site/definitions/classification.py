@@ -1,8 +1,6 @@
 """What is measured of classification under corruption."""
 
-from robust_tfds.eval.site.definitions.base import HENDRYCKS
-from robust_tfds.eval.site.definitions.base import Definition
-from robust_tfds.eval.site.definitions.base import Topic
+from robust_tfds.eval.site.definitions.base import HENDRYCKS, Definition, Topic
 
 TOPIC = Topic(
   "Classification under corruption",

@@ -1,7 +1,6 @@
 """What is measured of detection under corruption."""
 
-from robust_tfds.eval.site.definitions.base import Definition
-from robust_tfds.eval.site.definitions.base import Topic
+from robust_tfds.eval.site.definitions.base import Definition, Topic
 
 _MICHAELIS = "Michaelis et al. 2019 (arXiv 1907.07484)"
 _COCO = "Lin et al. 2014 (arXiv 1405.0312); the rules are pycocotools'"

@@ -1,8 +1,6 @@
 """Effective robustness, of every task."""
 
-from robust_tfds.eval.site.definitions.base import TAORI
-from robust_tfds.eval.site.definitions.base import Definition
-from robust_tfds.eval.site.definitions.base import Topic
+from robust_tfds.eval.site.definitions.base import TAORI, Definition, Topic
 
 TOPIC = Topic(
   "Effective robustness",

@@ -1,8 +1,6 @@
 """What is measured of natural perturbations in videos."""
 
-from robust_tfds.eval.site.definitions.base import TAORI
-from robust_tfds.eval.site.definitions.base import Definition
-from robust_tfds.eval.site.definitions.base import Topic
+from robust_tfds.eval.site.definitions.base import TAORI, Definition, Topic
 
 _SHANKAR = "Shankar et al. 2021 (arXiv 1906.02168)"
 TOPIC = Topic(

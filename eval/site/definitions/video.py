@@ -1,7 +1,6 @@
 """What is measured of action recognition under perturbation."""
 
-from robust_tfds.eval.site.definitions.base import Definition
-from robust_tfds.eval.site.definitions.base import Topic
+from robust_tfds.eval.site.definitions.base import Definition, Topic
 
 _SCHIAPPA = "Schiappa et al. 2023 (arXiv 2207.01398)"
 TOPIC = Topic(

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import Literal
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.metrics.detection import coco
+from robust_tfds.eval.metrics.detection import checks, coco
 
 Columns = Mapping[str, np.ndarray]
 Truth = Mapping[str, Any]

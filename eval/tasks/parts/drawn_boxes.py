@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from robust_tfds.datasets import rle
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.metrics.detection import matches
-from robust_tfds.eval.metrics.detection import objects
-from robust_tfds.eval.metrics.detection import operating_point
-from robust_tfds.eval.results.overlay import Kind
-from robust_tfds.eval.results.overlay import Overlay
+from robust_tfds.eval.metrics.detection import (
+  checks,
+  matches,
+  objects,
+  operating_point,
+)
+from robust_tfds.eval.results.overlay import Kind, Overlay
 from robust_tfds.eval.tasks.parts import average_precision
 
 _IOU = 0.5

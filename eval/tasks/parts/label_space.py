@@ -15,9 +15,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -25,10 +23,7 @@ import numpy as np
 import pydantic
 from etils import epath
 
-from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import datasets, errors, paths, reading
 
 _FILE = "label_map.json"
 MERGES = ("max", "mean", "median", "sum")

@@ -14,11 +14,8 @@ from typing import Any
 import numpy as np
 
 from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.metrics.detection import checks
+from robust_tfds.eval.metrics.detection import checks, left_out, objects, voc
 from robust_tfds.eval.metrics.detection import coco as backend
-from robust_tfds.eval.metrics.detection import left_out
-from robust_tfds.eval.metrics.detection import objects
-from robust_tfds.eval.metrics.detection import voc
 from robust_tfds.eval.tasks.parts import average_precision
 
 Replicates = resampling.Replicates

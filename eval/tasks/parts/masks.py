@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 

@@ -8,12 +8,9 @@ whose cells is there was not asked for and has no row.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from robust_tfds.conditions import Condition
-from robust_tfds.conditions import Family
+from robust_tfds.conditions import Condition, Family
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import table
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import baselines
-from robust_tfds.eval.tasks.parts import departures
+from robust_tfds.eval.tasks.parts import baselines, departures
 
 
 class NormalisedTask(base.Task):

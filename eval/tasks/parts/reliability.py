@@ -12,23 +12,22 @@ Brier score have intervals: the same groups are in all cells.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.metrics import frame_scores
-from robust_tfds.eval.metrics import group_mean
-from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics import (
+  calibration,
+  frame_scores,
+  group_mean,
+  resampling,
+)
 from robust_tfds.eval.results import cell as cells_lib
 from robust_tfds.eval.results import facts as facts_lib
 from robust_tfds.eval.results import table
-from robust_tfds.eval.tasks.parts import missing_cells
-from robust_tfds.eval.tasks.parts import proper_scores
+from robust_tfds.eval.tasks.parts import missing_cells, proper_scores
 from robust_tfds.eval.tasks.parts import spread as spread_lib
 
 Columns = Mapping[str, np.ndarray]

@@ -16,18 +16,15 @@ One row per detection, `D` in all:
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import errors, reading
 from robust_tfds.datasets import coco_rows
 from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.metrics.detection import coco
+from robust_tfds.eval.metrics.detection import checks, coco
 from robust_tfds.eval.tasks.parts import average_precision
 
 Columns = Mapping[str, np.ndarray]

@@ -14,13 +14,11 @@ import mmap
 import os
 import pathlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.models.adapters.onnx_graph import wire
 from robust_tfds.models.adapters.onnx_graph.operators import dtypes
 from robust_tfds.models.adapters.onnx_graph.operators.node import Node
@@ -263,8 +261,7 @@ def _node(node: onnx.NodeProto, opset: int) -> Node:
 
 def _attribute(attribute: onnx.AttributeProto, opset: int) -> Any:
   import onnx
-  from onnx import helper
-  from onnx import numpy_helper
+  from onnx import helper, numpy_helper
 
   if attribute.type == onnx.AttributeProto.GRAPH:
     return _graph(attribute.g, opset, {})

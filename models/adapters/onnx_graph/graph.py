@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from typing import Any
-from typing import Self
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -16,11 +13,11 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.models.adapters.onnx_graph import file
 from robust_tfds.models.adapters.onnx_graph.operators import TABLE
-from robust_tfds.models.adapters.onnx_graph.operators.node import Node
 from robust_tfds.models.adapters.onnx_graph.operators.node import (
+  Node,
   UntraceableError,
+  is_static,
 )
-from robust_tfds.models.adapters.onnx_graph.operators.node import is_static
 
 _IF = "If"  # whose branches are graphs: not an operator of the table
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.models import agreement
-from robust_tfds.models.adapters import Adapted
-from robust_tfds.models.adapters import OnHost
+from robust_tfds.models.adapters import Adapted, OnHost
 from robust_tfds.models.spec import ModelSpec
 
 _ROUTES = ("auto", "traced", "host")

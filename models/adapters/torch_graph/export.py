@@ -9,17 +9,13 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models.adapters.torch_graph import modules
-from robust_tfds.models.adapters.torch_graph import program
+from robust_tfds.models.adapters.torch_graph import modules, program
 from robust_tfds.models.adapters.torch_graph.operators import OPERATORS
 
 if TYPE_CHECKING:

@@ -8,16 +8,17 @@ one program serves batches of any number of rows, also a device's share of them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models.adapters.torch_graph.operators import OPERATORS
-from robust_tfds.models.adapters.torch_graph.operators import PRODUCTS
+from robust_tfds.models.adapters.torch_graph.operators import (
+  OPERATORS,
+  PRODUCTS,
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,13 +17,9 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 from robust_tfds.models.convert import formats
-from robust_tfds.models.convert.beside import hf_processor
-from robust_tfds.models.convert.beside import network
-from robust_tfds.models.convert.beside import timm_config
+from robust_tfds.models.convert.beside import hf_processor, network, timm_config
 
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
 REPORT = ".report.json"

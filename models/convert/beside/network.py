@@ -9,8 +9,7 @@ whose network a published file is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from robust_tfds.models.convert import known

@@ -20,8 +20,7 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import paths, reading
 
 TABLES = ("packages", "torchvision", "timm")
 COLUMNS = (

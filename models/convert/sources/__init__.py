@@ -21,15 +21,15 @@ from collections.abc import Callable
 
 from etils import epath
 
-from robust_tfds.models.convert import beside
-from robust_tfds.models.convert import formats
-from robust_tfds.models.convert import known
+from robust_tfds.models.convert import beside, formats, known
 from robust_tfds.models.convert.beside import network
-from robust_tfds.models.convert.sources import download
-from robust_tfds.models.convert.sources import hub
-from robust_tfds.models.convert.sources import package
-from robust_tfds.models.convert.sources import torchvision
-from robust_tfds.models.convert.sources import web
+from robust_tfds.models.convert.sources import (
+  download,
+  hub,
+  package,
+  torchvision,
+  web,
+)
 
 # Start of the text -> what gives the file on this machine.
 _SOURCES: dict[str, Callable[[str], str]] = {

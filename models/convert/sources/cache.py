@@ -12,14 +12,11 @@ import contextlib
 import os
 import pathlib
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from absl import logging
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 
 VARIABLE = "ROBUST_TFDS_CACHE"
 _DIGEST = ".sha256"

@@ -23,12 +23,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping
-from typing import IO
-from typing import Any
+from typing import IO, Any
 
-from robust_tfds import durations
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import durations, errors, reading
 from robust_tfds.reading import limits
 
 LOCAL_HTTP = "ROBUST_TFDS_LOCAL_HTTP"

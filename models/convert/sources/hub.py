@@ -22,14 +22,9 @@ from typing import Any
 
 from absl import logging
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
-from robust_tfds.models.convert import beside
-from robust_tfds.models.convert import formats
-from robust_tfds.models.convert import known
-from robust_tfds.models.convert.sources import cache
-from robust_tfds.models.convert.sources import download
+from robust_tfds import errors, paths, reading
+from robust_tfds.models.convert import beside, formats, known
+from robust_tfds.models.convert.sources import cache, download
 from robust_tfds.reading import limits
 
 ENDPOINT, TOKEN = "HF_ENDPOINT", "HF_TOKEN"

@@ -12,8 +12,7 @@ import os
 import pathlib
 import re
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.models.convert import formats
 
 _LISTED = 5  # files that a refusal names

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from robust_tfds import errors
 from robust_tfds.models.convert import known
-from robust_tfds.models.convert.sources import cache
-from robust_tfds.models.convert.sources import download
+from robust_tfds.models.convert.sources import cache, download
 
 _START = "torchvision:"
 

@@ -13,8 +13,7 @@ import urllib.parse
 
 from robust_tfds import errors
 from robust_tfds.models.convert import formats
-from robust_tfds.models.convert.sources import cache
-from robust_tfds.models.convert.sources import download
+from robust_tfds.models.convert.sources import cache, download
 
 _FRAGMENT = re.compile(r"sha256=([0-9a-fA-F]+)")
 _DIGITS = 64

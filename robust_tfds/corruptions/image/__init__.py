@@ -21,21 +21,21 @@ uint8 through int32: XLA converts float to uint8 one element at a time.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.corruptions import batching
-from robust_tfds.corruptions import canvas
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import refusal
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
+from robust_tfds import conditions, errors
+from robust_tfds.corruptions import (
+  batching,
+  canvas,
+  plugins,
+  refusal,
+  seeding,
+  spec,
+)
 from robust_tfds.corruptions.ops import layout
 
 

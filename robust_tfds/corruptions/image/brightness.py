@@ -11,10 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import layout, packed
 
 SEVERITIES = {  # added to V in [0, 1]
   "imagenet": (0.1, 0.2, 0.3, 0.4, 0.5),

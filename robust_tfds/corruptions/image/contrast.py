@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # factor c

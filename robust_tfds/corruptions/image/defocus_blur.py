@@ -15,11 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import border, layout, packed
 
 SEVERITIES = {  # (radius in px, sigma of the anti-aliasing blur in px)
   "imagenet": ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),

@@ -10,16 +10,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import gaussian
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
-from robust_tfds.corruptions.ops import remap
-from robust_tfds.corruptions.ops import taps
+from robust_tfds.corruptions import plugins, seeding, spec
+from robust_tfds.corruptions.ops import (
+  border,
+  gaussian,
+  keep,
+  layout,
+  packed,
+  remap,
+  taps,
+)
 
 SEVERITIES = {  # (displacement, its smoothness, affine jitter) / elastic_px
   "imagenet": (

@@ -9,12 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
-from robust_tfds.corruptions.ops import plasma
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import keep, layout, packed, plasma
 
 SEVERITIES = {  # (strength, decay of the plasma's amplitude)
   "imagenet": ((1.5, 2), (2, 2), (2.5, 1.7), (2.5, 1.5), (3, 1.4)),

@@ -11,12 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.corruptions import frost_pictures
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import frost_resize
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions import frost_pictures, plugins, seeding, spec
+from robust_tfds.corruptions.ops import frost_resize, layout
 
 SEVERITIES = {  # weights of the picture and of the frost
   "imagenet": ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)),

@@ -10,13 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import gaussian
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import taps
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import border, gaussian, keep, layout, taps
 
 SEVERITIES = {  # sigma in px
   "imagenet": (1, 2, 3, 4, 6),

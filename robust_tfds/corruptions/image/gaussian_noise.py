@@ -7,10 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import normal_noise
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import layout, normal_noise
 
 SEVERITIES = {  # standard deviation, of v in [0, 1]
   "imagenet": (0.08, 0.12, 0.18, 0.26, 0.38),

@@ -8,16 +8,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import gaussian
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
-from robust_tfds.corruptions.ops import sequential_copy
-from robust_tfds.corruptions.ops import taps
+from robust_tfds.corruptions import plugins, seeding, spec
+from robust_tfds.corruptions.ops import (
+  border,
+  gaussian,
+  keep,
+  layout,
+  packed,
+  sequential_copy,
+  taps,
+)
 
 SEVERITIES = {  # (sigma in px, largest displacement in px, passes)
   "imagenet": ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),

@@ -9,9 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, seeding, spec
 from robust_tfds.corruptions.ops import layout
 
 SEVERITIES = {  # probability that a value is replaced

@@ -6,10 +6,8 @@ docs/specs/corruptions.md sections 1 and 3.
 import jax
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import jpeg
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import jpeg, layout
 
 SEVERITIES = {  # quality
   "imagenet": (25, 18, 15, 10, 7),

@@ -9,12 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import motion
+from robust_tfds.corruptions import plugins, seeding, spec
+from robust_tfds.corruptions.ops import border, layout, motion
 
 SEVERITIES = {  # (radius, sigma) in px
   "imagenet": ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)),

@@ -18,11 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import keep, layout, packed
 
 SEVERITIES = {  # fraction of the side that is kept
   "imagenet": (0.6, 0.5, 0.4, 0.3, 0.25),

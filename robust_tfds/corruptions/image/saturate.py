@@ -19,10 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import layout, packed
 
 SEVERITIES = {  # (factor, added constant)
   "imagenet": ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),

@@ -10,15 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import clipped_zoom
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import motion
-from robust_tfds.corruptions.ops import packed
+from robust_tfds.corruptions import plugins, seeding, spec
+from robust_tfds.corruptions.ops import (
+  border,
+  clipped_zoom,
+  keep,
+  layout,
+  motion,
+  packed,
+)
 
 SEVERITIES = {  # (mean, deviation, zoom, threshold, radius, sigma, mix)
   "imagenet": (

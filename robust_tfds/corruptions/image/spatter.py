@@ -10,18 +10,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import canny
-from robust_tfds.corruptions.ops import chamfer
-from robust_tfds.corruptions.ops import equalize
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
-from robust_tfds.corruptions.ops import stencil
-from robust_tfds.corruptions.ops import taps
+from robust_tfds.corruptions import plugins, seeding, spec
+from robust_tfds.corruptions.ops import (
+  border,
+  canny,
+  chamfer,
+  equalize,
+  keep,
+  layout,
+  packed,
+  stencil,
+  taps,
+)
 
 SEVERITIES = {
   # (mean, deviation, blur sigma, threshold, intensity or mud sigma, mud?)

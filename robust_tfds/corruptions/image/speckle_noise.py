@@ -7,10 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import normal_noise
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import layout, normal_noise
 
 SEVERITIES = {  # standard deviation, relative to v
   "imagenet": (0.15, 0.20, 0.35, 0.45, 0.60),

@@ -10,10 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import clipped_zoom
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import clipped_zoom, layout
 
 _SMALL = ((1.06, 0.01), (1.11, 0.01), (1.16, 0.01), (1.21, 0.01), (1.26, 0.01))
 SEVERITIES = {  # (stop, step) of arange(1, stop, step)

@@ -7,15 +7,12 @@ works for a traced valid size.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
+from robust_tfds.corruptions.ops import keep, layout, packed
 
 # Maps integer positions into 0..valid-1.
 Rule = Callable[[jax.Array, int | jax.Array], jax.Array]

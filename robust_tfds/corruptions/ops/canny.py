@@ -10,10 +10,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import stencil
+from robust_tfds.corruptions.ops import border, keep, layout, stencil
 
 _TAN22 = 13573  # tan(22.5 degrees) * 2**15
 

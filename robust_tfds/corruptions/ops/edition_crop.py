@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import resize
+from robust_tfds.corruptions.ops import layout, resize
 
 _CENTRAL = 0.875  # of each side: inception_preprocessing.py's central fraction
 

@@ -8,19 +8,14 @@ side and resizes (docs/specs/imagenet_p.md section 4).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import double
-from robust_tfds.corruptions.ops import edition_crop
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import warp
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import double, edition_crop, layout, warp
 
 # (packed source, output columns, output rows) -> levels [3, S, S].
 Sample = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]

@@ -17,8 +17,7 @@ many times as long.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -27,9 +26,7 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.corruptions import batching
-from robust_tfds.corruptions.ops import dct
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import dct, keep, layout
 
 _LUMA = (  # ITU-T T.81, table K.1
   (16, 11, 10, 16, 24, 40, 51, 61),

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import jax
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, seeding, spec
 from robust_tfds.corruptions.ops import layout
 
 

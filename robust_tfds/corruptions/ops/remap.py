@@ -12,9 +12,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import border, keep, layout
 
 UNIT = 32  # OpenCV places samples on a grid of 1 / 32 px (INTER_BITS = 5)
 _GRID = 1024  # and computes positions in 1 / 1024 px (AB_BITS = 10)

@@ -13,8 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.corruptions import batching
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
+from robust_tfds.corruptions.ops import layout, packed
 
 _ONE = 1 << 16
 

@@ -7,10 +7,7 @@ from collections.abc import Mapping
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import keep
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
+from robust_tfds.corruptions.ops import border, keep, layout, packed
 
 Offset = tuple[int, int]
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.corruptions.ops import double
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import double, layout
 
 _STEPS = 32  # OpenCV's INTER_TAB_SIZE: coordinates in 1/32 px
 

@@ -26,22 +26,15 @@ edition's input is what its script starts from:
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.corruptions import batching
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import refusal
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import edition_crop
-from robust_tfds.corruptions.ops import layout
+from robust_tfds import conditions, errors
+from robust_tfds.corruptions import batching, plugins, refusal, seeding, spec
+from robust_tfds.corruptions.ops import edition_crop, layout
 
 EDITIONS = ("imagenet", "inception", "imagenet64", "tiny_imagenet", "cifar10")
 _CROPPED = ("imagenet", "tiny_imagenet", "cifar10")

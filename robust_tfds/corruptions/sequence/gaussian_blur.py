@@ -9,11 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import double
-from robust_tfds.corruptions.ops import gaussian
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import double, gaussian, layout
 
 _SIGMAS = {  # first sigma in px, step, truncate
   "imagenet": (0.25, 0.035, 6.0),

@@ -6,8 +6,7 @@ docs/specs/imagenet_p.md sections 2 and 4; the noise itself is
 
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.image import gaussian_noise
 from robust_tfds.corruptions.ops import fresh_noise
 

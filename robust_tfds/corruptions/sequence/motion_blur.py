@@ -9,12 +9,9 @@ images in these frames alone; ours are square, as all other frames are.
 import jax
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.image import motion_blur
-from robust_tfds.corruptions.ops import edition_crop
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import motion
+from robust_tfds.corruptions.ops import edition_crop, layout, motion
 
 _BLURS = {  # frames, degrees a frame, radius and sigma in px
   "imagenet": (31, 4, 10, 3),

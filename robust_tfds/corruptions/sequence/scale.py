@@ -5,8 +5,7 @@ docs/specs/imagenet_p.md sections 2 and 4.
 
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.ops import geometry
 
 

@@ -5,8 +5,7 @@ The old torchvision matrix also rescales vertically.
 docs/specs/imagenet_p.md sections 2 and 4.
 """
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.ops import geometry
 
 

@@ -6,11 +6,9 @@ docs/specs/imagenet_p.md sections 2 and 4; the noise itself is
 
 import jax
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.image import shot_noise
-from robust_tfds.corruptions.ops import fresh_noise
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import fresh_noise, layout
 
 _RATE = {  # expected photons of a white value, by difficulty
   "imagenet": (300, 120, 60),

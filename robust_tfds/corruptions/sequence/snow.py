@@ -8,13 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, seeding, spec
 from robust_tfds.corruptions.image import snow
-from robust_tfds.corruptions.ops import clipped_zoom
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import motion
+from robust_tfds.corruptions.ops import clipped_zoom, layout, motion
 
 _MEAN, _THRESHOLD, _PALE = 0.05, 0.5, 0.15
 _LAYERS = {  # deviation, zoom, radius and sigma of the blur in px

@@ -10,12 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, seeding, spec
 from robust_tfds.corruptions.image import spatter
-from robust_tfds.corruptions.ops import gaussian
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import gaussian, layout
 
 _FRAMES = 31
 _INTENSITY = 0.6

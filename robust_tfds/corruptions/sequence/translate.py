@@ -6,11 +6,8 @@ docs/specs/imagenet_p.md sections 2 and 4.
 import jax
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import geometry
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import warp
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import geometry, layout, warp
 
 _FRAMES_AND_CLEAN = {  # number of frames, index of the clean one
   "imagenet": (41, 20),

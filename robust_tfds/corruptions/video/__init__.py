@@ -17,25 +17,22 @@ differs (jumbling, box_jumbling, translation).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.corruptions import batching
-from robust_tfds.corruptions import canvas
-from robust_tfds.corruptions import image
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import mpeg
+from robust_tfds import conditions, errors
+from robust_tfds.corruptions import (
+  batching,
+  canvas,
+  image,
+  plugins,
+  seeding,
+  spec,
+)
+from robust_tfds.corruptions.ops import layout, mpeg
 
 EDITIONS = ("paper", "code")
 FPS = 25.0  # of a clip that does not say

@@ -8,8 +8,7 @@ shorter, wherever it lands. As many frames as before.
 
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import plugins, seeding
 
 SEGMENTS = {"paper": (64, 32, 16, 8, 4), "code": (4, 9, 16, 25, 36)}
 

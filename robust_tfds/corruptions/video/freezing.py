@@ -7,8 +7,7 @@ first of them, so it has T minus that frame's number of frames.
 
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import plugins, seeding
 
 
 def indices(

@@ -7,8 +7,7 @@ disturbs less. The last segment may be shorter. As many frames as before.
 
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import plugins, seeding
 
 SEGMENTS = {"paper": (4, 8, 16, 32, 64), "code": (32, 16, 8, 4, 2)}
 

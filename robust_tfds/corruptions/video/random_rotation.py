@@ -6,8 +6,7 @@ neighbour about the centre, black corners.
 
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import plugins, seeding
 from robust_tfds.corruptions.ops import rotation
 
 

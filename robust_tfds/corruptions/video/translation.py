@@ -15,10 +15,8 @@ from collections.abc import Mapping
 import jax
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import resampling
+from robust_tfds.corruptions import plugins, seeding
+from robust_tfds.corruptions.ops import layout, resampling
 
 _SHORT_PX, _CROP_PX = 256, 224
 _WIDE_PX, _WIDE_CROP_PX = 288, 256

@@ -3,8 +3,7 @@
 import tensorflow_datasets as tfds
 
 from robust_tfds.datasets.cifar10_c import cifar10_c_dataset_builder
-from robust_tfds.datasets.sources import cifar
-from robust_tfds.datasets.sources import frost
+from robust_tfds.datasets.sources import cifar, frost
 
 
 class Builder(cifar10_c_dataset_builder.Builder):

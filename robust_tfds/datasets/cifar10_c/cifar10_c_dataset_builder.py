@@ -1,16 +1,12 @@
 """CIFAR-10-C: the test set of CIFAR-10 under 19 corruptions x 5 severities."""
 
 from collections.abc import Iterator
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import base
-from robust_tfds.datasets import pictures
-from robust_tfds.datasets.sources import cifar
-from robust_tfds.datasets.sources import frost
-from robust_tfds.datasets.sources import published_arrays
+from robust_tfds.datasets import base, pictures
+from robust_tfds.datasets.sources import cifar, frost, published_arrays
 
 
 class Builder(pictures.Builder):

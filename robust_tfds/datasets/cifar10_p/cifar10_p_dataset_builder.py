@@ -1,15 +1,12 @@
 """CIFAR-10-P: the test set of CIFAR-10 as perturbation sequences."""
 
 from collections.abc import Iterator
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import pictures
-from robust_tfds.datasets import sequences
-from robust_tfds.datasets.sources import cifar
-from robust_tfds.datasets.sources import published_arrays
+from robust_tfds.datasets import pictures, sequences
+from robust_tfds.datasets.sources import cifar, published_arrays
 
 
 class Builder(sequences.Builder):

@@ -1,15 +1,13 @@
 """Handwritten digits of scikit-learn at 32x32 RGB: embedded, no download."""
 
 import functools
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import base
-from robust_tfds.datasets import pictures
+from robust_tfds.datasets import base, pictures
 
 HOMEPAGE = "https://archive.ics.uci.edu/dataset/80"
 SIDE_PX = 32

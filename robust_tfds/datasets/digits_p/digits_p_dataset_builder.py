@@ -5,8 +5,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import pictures
-from robust_tfds.datasets import sequences
+from robust_tfds.datasets import pictures, sequences
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 

@@ -2,17 +2,14 @@
 
 import functools
 import math
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds import conditions
-from robust_tfds import movies
-from robust_tfds.datasets import movie_feature
-from robust_tfds.datasets import videos
+from robust_tfds import conditions, movies
+from robust_tfds.datasets import movie_feature, videos
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 CLASSES = (

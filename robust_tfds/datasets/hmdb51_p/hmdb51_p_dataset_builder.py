@@ -6,8 +6,7 @@ from typing import Any
 import tensorflow_datasets as tfds
 
 from robust_tfds.datasets import videos
-from robust_tfds.datasets.sources import class_lists
-from robust_tfds.datasets.sources import split_lists
+from robust_tfds.datasets.sources import class_lists, split_lists
 
 
 class Builder(videos.Builder):

@@ -2,16 +2,12 @@
 
 import functools
 from collections.abc import Iterator
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import base
-from robust_tfds.datasets import pictures
-from robust_tfds.datasets.sources import frost
-from robust_tfds.datasets.sources import imagenet
-from robust_tfds.datasets.sources import published_pictures
+from robust_tfds.datasets import base, pictures
+from robust_tfds.datasets.sources import frost, imagenet, published_pictures
 
 
 class Builder(pictures.Builder):

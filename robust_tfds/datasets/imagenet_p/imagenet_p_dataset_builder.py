@@ -2,15 +2,12 @@
 
 import functools
 from collections.abc import Iterator
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import pictures
-from robust_tfds.datasets import sequences
-from robust_tfds.datasets.sources import imagenet
-from robust_tfds.datasets.sources import published_videos
+from robust_tfds.datasets import pictures, sequences
+from robust_tfds.datasets.sources import imagenet, published_videos
 
 
 class Builder(sequences.Builder):

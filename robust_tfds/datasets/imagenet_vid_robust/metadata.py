@@ -11,20 +11,14 @@ import functools
 import math
 import pathlib
 import re
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 from robust_tfds.datasets import frames
-from robust_tfds.datasets.sources import anchor_sets
-from robust_tfds.datasets.sources import folders
-from robust_tfds.datasets.sources import stream
+from robust_tfds.datasets.sources import anchor_sets, folders, stream
 
 ARCHIVES = (
   f"{anchor_sets.ARCHIVE}.tar.gz",

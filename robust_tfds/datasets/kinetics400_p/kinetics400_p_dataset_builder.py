@@ -6,8 +6,7 @@ from typing import Any
 import tensorflow_datasets as tfds
 
 from robust_tfds.datasets import videos
-from robust_tfds.datasets.sources import class_lists
-from robust_tfds.datasets.sources import video_tables
+from robust_tfds.datasets.sources import class_lists, video_tables
 
 
 class Builder(videos.Builder):

@@ -10,15 +10,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from etils import epath
 
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import paths, reading
 from robust_tfds.datasets import frames
 from robust_tfds.datasets.sources import folders
 

@@ -17,8 +17,7 @@ import numpy as np
 from absl import logging
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.datasets import pictures
 from robust_tfds.datasets.sources import folders
 from robust_tfds.reading import archives

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from robust_tfds import errors
 from robust_tfds.datasets import objects
-from robust_tfds.datasets.sources import archives
-from robust_tfds.datasets.sources import instance_maps
+from robust_tfds.datasets.sources import archives, instance_maps
 
 _IMAGES = ("leftImg8bit/val", ("leftImg8bit_trainvaltest.zip",))
 _TRUTH = ("gtFine/val", ("gtFine_trainvaltest.zip",))

@@ -6,15 +6,11 @@ import dataclasses
 import functools
 import os
 import pathlib
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robust_tfds import errors
-from robust_tfds import reading
-from robust_tfds.datasets import coco_rows
-from robust_tfds.datasets import objects
-from robust_tfds.datasets import rle
+from robust_tfds import errors, reading
+from robust_tfds.datasets import coco_rows, objects, rle
 from robust_tfds.datasets.sources import archives
 
 _IMAGES = ("val2017", ("val2017.zip",))

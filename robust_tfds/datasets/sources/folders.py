@@ -10,8 +10,7 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import paths, reading
 from robust_tfds.reading import archives as archives_lib
 
 _LEFT_BEHIND = ("thumbs.db", "desktop.ini")  # by Windows

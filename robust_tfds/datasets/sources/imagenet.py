@@ -13,20 +13,16 @@ import io
 import os
 import pathlib
 import re
-from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 from robust_tfds.datasets import geometry
 from robust_tfds.datasets.sources import folders
-from robust_tfds.reading import archives
-from robust_tfds.reading import limits
+from robust_tfds.reading import archives, limits
 
 VALIDATION_TAR = "ILSVRC2012_img_val.tar"
 _DEVKIT_TAR = "ILSVRC2012_devkit_t12.tar.gz"

@@ -11,18 +11,14 @@ in their order as cityscapesscripts draws them, by Pillow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pydantic
 
-from robust_tfds import errors
-from robust_tfds import reading
-from robust_tfds.datasets import objects
-from robust_tfds.datasets import rle
-from robust_tfds.reading import limits
-from robust_tfds.reading import pictures
+from robust_tfds import errors, reading
+from robust_tfds.datasets import objects, rle
+from robust_tfds.reading import limits, pictures
 
 # The 8 evaluated classes with instances, by label id (docs/specs/detection.md
 # section 4).
@@ -173,8 +169,7 @@ def draw(data: bytes, where: str) -> np.ndarray:
     UserError: broken JSON, fields that are missing or of another type, an
       unknown label, a point that is not finite or far outside the picture.
   """
-  from PIL import Image
-  from PIL import ImageDraw
+  from PIL import Image, ImageDraw
 
   content = reading.records(reading.json_text(data, where), _Polygons, where)
   size = content.imgWidth, content.imgHeight

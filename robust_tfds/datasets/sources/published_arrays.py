@@ -9,16 +9,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import conditions, errors, paths, reading
 from robust_tfds.datasets import pictures
 from robust_tfds.datasets.sources import cifar as cifar_lib
 

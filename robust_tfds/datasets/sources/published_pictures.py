@@ -11,16 +11,12 @@ from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.datasets import geometry
-from robust_tfds.datasets import pictures
+from robust_tfds import conditions, errors, paths
+from robust_tfds.datasets import geometry, pictures
 from robust_tfds.datasets.sources import folders
 from robust_tfds.reading import archives
 

@@ -8,12 +8,9 @@ from collections.abc import Iterator
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 from robust_tfds.datasets import videos
-from robust_tfds.datasets.sources import class_lists
-from robust_tfds.datasets.sources import video_lists
+from robust_tfds.datasets.sources import class_lists, video_lists
 
 _UCF101, _UCF101_LISTS = "UCF-101", "ucfTrainTestlist"
 _HMDB51, _HMDB51_LISTS = "hmdb51_org", "testTrainMulti_7030_splits"

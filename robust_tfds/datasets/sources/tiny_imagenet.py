@@ -6,15 +6,12 @@ import dataclasses
 import functools
 import os
 import pathlib
-from collections.abc import Callable
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 from robust_tfds.datasets import geometry
 from robust_tfds.reading import archives
 

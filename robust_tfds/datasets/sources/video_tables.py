@@ -5,20 +5,15 @@ from __future__ import annotations
 import functools
 import os
 import pathlib
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from etils import epath
 from typing_extensions import TypedDict
 
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds import reading
+from robust_tfds import errors, paths, reading
 from robust_tfds.datasets import videos
-from robust_tfds.datasets.sources import class_lists
-from robust_tfds.datasets.sources import split_lists
-from robust_tfds.datasets.sources import video_lists
+from robust_tfds.datasets.sources import class_lists, split_lists, video_lists
 
 _KINETICS = ("kinetics400/val", "val", "validate")
 _KINETICS_LISTS = ("kinetics400/validate.csv", "validate.csv", "val.csv")

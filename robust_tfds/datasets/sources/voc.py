@@ -13,8 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import errors, reading
 from robust_tfds.datasets import objects
 from robust_tfds.datasets.sources import archives
 

@@ -1,17 +1,17 @@
 """Tiny-ImageNet-C: Tiny ImageNet's validation set under 19 corruptions x 5."""
 
 import functools
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import base
-from robust_tfds.datasets import pictures
-from robust_tfds.datasets.sources import frost
-from robust_tfds.datasets.sources import published_pictures
-from robust_tfds.datasets.sources import tiny_imagenet
+from robust_tfds.datasets import base, pictures
+from robust_tfds.datasets.sources import (
+  frost,
+  published_pictures,
+  tiny_imagenet,
+)
 
 
 class Builder(pictures.Builder):

@@ -1,15 +1,12 @@
 """Tiny-ImageNet-P: the validation set of Tiny ImageNet as sequences."""
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import pictures
-from robust_tfds.datasets import sequences
-from robust_tfds.datasets.sources import published_videos
-from robust_tfds.datasets.sources import tiny_imagenet
+from robust_tfds.datasets import pictures, sequences
+from robust_tfds.datasets.sources import published_videos, tiny_imagenet
 
 
 class Builder(sequences.Builder):

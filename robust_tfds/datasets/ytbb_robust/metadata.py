@@ -12,21 +12,15 @@ import functools
 import math
 import pathlib
 import re
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from etils import epath
 from typing_extensions import TypedDict
 
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import errors, reading
 from robust_tfds.datasets import frames
-from robust_tfds.datasets.sources import anchor_sets
-from robust_tfds.datasets.sources import folders
+from robust_tfds.datasets.sources import anchor_sets, folders
 
 ARCHIVES = (f"{anchor_sets.ARCHIVE}.tar.gz", f"{anchor_sets.ARCHIVE}.tar")
 _FRAMES = (

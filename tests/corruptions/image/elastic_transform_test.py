@@ -1,8 +1,7 @@
 """Elastic transform against the reference's own runs."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.corruptions.image import elastic_transform
 from tests.corruptions import replays

@@ -1,8 +1,7 @@
 """Fog against the reference's own runs."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from tests.corruptions import replays
 

@@ -1,8 +1,7 @@
 """Glass blur against the reference's own runs."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.corruptions.image import glass_blur
 from tests.corruptions import replays

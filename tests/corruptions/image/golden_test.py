@@ -5,12 +5,10 @@ import json
 
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
+from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions import plugins
 from tests import shared_data
 from tests.corruptions import replays

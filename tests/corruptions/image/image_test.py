@@ -9,18 +9,12 @@ import hypothesis
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from hypothesis import strategies as st
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import errors
-from robust_tfds.corruptions import canvas
-from robust_tfds.corruptions import frost_pictures
+from robust_tfds import conditions, corruptions, errors
+from robust_tfds.corruptions import canvas, frost_pictures, seeding, spec
 from robust_tfds.corruptions import image as image_frame
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
 from tests import frost_folder
 from tests.corruptions import canvas_test
 

@@ -1,7 +1,6 @@
 """Motion blur against the reference's own runs."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.corruptions.ops import motion
 from tests.corruptions import replays

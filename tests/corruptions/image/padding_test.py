@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import corruptions
 from robust_tfds.corruptions import frost_pictures

@@ -5,11 +5,9 @@ import colorsys
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
+from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions.image import saturate
 
 _EDITIONS = ("imagenet", "tiny_imagenet", "cifar10")

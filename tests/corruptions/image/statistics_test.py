@@ -5,13 +5,10 @@
 
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from tests.corruptions import replays
-from tests.corruptions import statistics_of
+from robust_tfds import conditions, corruptions
+from tests.corruptions import replays, statistics_of
 
 NAMES = (
   "gaussian_noise",

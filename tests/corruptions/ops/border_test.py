@@ -4,11 +4,9 @@ import functools
 
 import jax
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import border, layout
 
 _SHAPE = (3, 4)
 _CANVAS = (5, 7)

@@ -1,8 +1,7 @@
 """The chamfer distance against shortest paths of its steps."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.corruptions.ops import chamfer
 

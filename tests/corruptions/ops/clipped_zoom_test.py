@@ -4,8 +4,7 @@ import jax
 import numpy as np
 import pytest
 import scipy.ndimage
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.corruptions.ops import clipped_zoom
 

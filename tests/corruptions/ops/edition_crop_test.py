@@ -6,8 +6,7 @@ from absl.testing import absltest
 from PIL import Image
 
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import edition_crop
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import edition_crop, layout
 
 _crop = jax.jit(edition_crop.crop, static_argnums=2)
 

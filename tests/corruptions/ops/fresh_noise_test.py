@@ -4,10 +4,8 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import fresh_noise
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions import seeding, spec
+from robust_tfds.corruptions.ops import fresh_noise, layout
 
 _KEY = np.array([3, 4], np.uint32)
 _CIFAR = spec.edition("cifar10")

@@ -4,11 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.ndimage
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.corruptions.ops import gaussian
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import gaussian, layout
 
 # Sizes are traced: one program a canvas serves all of them.
 _blur = jax.jit(gaussian.blur, static_argnames="border")

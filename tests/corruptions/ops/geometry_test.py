@@ -2,12 +2,10 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import geometry
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import geometry, layout
 
 _CIFAR = spec.edition("cifar10")
 

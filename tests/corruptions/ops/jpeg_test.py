@@ -5,12 +5,10 @@ import io
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds.corruptions.ops import jpeg
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import jpeg, layout
 
 _roundtrip = jax.jit(jpeg.roundtrip)
 

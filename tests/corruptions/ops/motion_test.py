@@ -2,12 +2,9 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import motion
+from robust_tfds.corruptions.ops import border, layout, motion
 
 _BITS = 14
 

@@ -4,8 +4,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.corruptions.ops import mpeg
 

@@ -5,8 +5,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import normal_noise
+from robust_tfds.corruptions.ops import layout, normal_noise
 
 _draw = jax.jit(normal_noise.draw, static_argnums=4)
 

@@ -3,13 +3,9 @@
 import jax
 import numpy as np
 import scipy.ndimage
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import packed
-from robust_tfds.corruptions.ops import remap
+from robust_tfds.corruptions.ops import border, layout, packed, remap
 
 _SIZE = layout.Size(9, 11)
 

@@ -1,8 +1,7 @@
 """Rotations by nearest neighbours against Pillow's, bit for bit."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds.corruptions.ops import rotation

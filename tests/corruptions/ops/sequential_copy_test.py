@@ -2,8 +2,7 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.corruptions.ops import sequential_copy
 

@@ -2,12 +2,9 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.corruptions.ops import border
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import stencil
+from robust_tfds.corruptions.ops import border, layout, stencil
 
 
 class StencilTest(parameterized.TestCase):

@@ -3,8 +3,7 @@
 import jax
 import numpy as np
 import scipy.ndimage
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.corruptions.ops import taps
 

@@ -2,14 +2,10 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds.corruptions.ops import double
-from robust_tfds.corruptions.ops import geometry
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import warp
+from robust_tfds.corruptions.ops import double, geometry, layout, warp
 
 _SIZE = layout.Size(12, 15)
 

@@ -6,14 +6,11 @@ import json
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import corruptions
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, seeding, spec
 from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.sequence import run
 from tests import shared_data

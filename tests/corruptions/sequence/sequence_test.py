@@ -3,15 +3,11 @@
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import errors
+from robust_tfds import conditions, corruptions, errors
 from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.sequence import EDITIONS
-from robust_tfds.corruptions.sequence import frame_count
+from robust_tfds.corruptions.sequence import EDITIONS, frame_count
 
 _NAMES = conditions.SEQUENCES.names("all")
 # One of each kind of operation; the others are slow tests.

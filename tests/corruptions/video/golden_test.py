@@ -5,17 +5,12 @@ import json
 
 import jax
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
+from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions import image as image_frame
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
-from robust_tfds.corruptions.ops import layout
-from robust_tfds.corruptions.ops import motion
-from robust_tfds.corruptions.ops import rotation
+from robust_tfds.corruptions import plugins, spec
+from robust_tfds.corruptions.ops import layout, motion, rotation
 from robust_tfds.corruptions.video import translation
 from tests import shared_data
 

@@ -2,16 +2,11 @@
 
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
-from robust_tfds import errors
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import seeding
-from robust_tfds.corruptions import video
+from robust_tfds import conditions, corruptions, errors
+from robust_tfds.corruptions import plugins, seeding, video
 from robust_tfds.corruptions.video import random_rotation
 
 _NAMES = conditions.VIDEOS.names()

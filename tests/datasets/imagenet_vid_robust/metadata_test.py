@@ -1,7 +1,6 @@
 """ImageNet-Vid-Robust's real metadata: Table 1, and sets that cannot be."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.datasets import frames
 from robust_tfds.datasets.imagenet_vid_robust import metadata

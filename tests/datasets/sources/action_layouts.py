@@ -7,8 +7,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest
 
-from robust_tfds import datasets
-from robust_tfds import movies
+from robust_tfds import datasets, movies
 
 
 def clip(seed=0, frames=6):

@@ -7,8 +7,7 @@ from unittest import mock
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets
 from robust_tfds.datasets.sources import cifar

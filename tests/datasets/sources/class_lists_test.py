@@ -1,7 +1,6 @@
 """Class lists: whole, in the benchmark's order, or refused."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.datasets.sources import class_lists
 

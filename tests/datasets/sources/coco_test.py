@@ -3,8 +3,7 @@
 import json
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.datasets import rle
 from robust_tfds.datasets.sources import coco

@@ -5,8 +5,7 @@ import pathlib
 import tarfile
 from unittest import mock
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.datasets.sources import folders
 

@@ -4,8 +4,7 @@ import io
 import json
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds.datasets import rle

@@ -6,14 +6,11 @@ from unittest import mock
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets
-from robust_tfds import errors
+from robust_tfds import datasets, errors
 from robust_tfds.conditions import Condition
-from robust_tfds.datasets.sources import cifar
-from robust_tfds.datasets.sources import published_arrays
+from robust_tfds.datasets.sources import cifar, published_arrays
 from tests.datasets.sources import cifar_layouts
 
 _N = 6

@@ -5,8 +5,7 @@ import pathlib
 import tarfile
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import errors

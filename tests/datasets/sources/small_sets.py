@@ -8,8 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from PIL import Image
 
-from robust_tfds import datasets
-from robust_tfds import movies
+from robust_tfds import datasets, movies
 from tests.datasets.sources import action_layouts
 
 

@@ -1,11 +1,9 @@
 """HMDB51 and UCF101 in their official layouts, made small; refusals."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import corruptions
-from robust_tfds import errors
+from robust_tfds import corruptions, errors
 from tests.datasets.sources import action_layouts
 
 

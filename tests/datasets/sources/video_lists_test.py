@@ -2,8 +2,7 @@
 
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.datasets.sources import video_lists
 

@@ -2,11 +2,9 @@
 
 import json
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import movies
+from robust_tfds import errors, movies
 from tests.datasets.sources import action_layouts
 
 

@@ -3,8 +3,7 @@
 import csv
 import gzip
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.datasets.ytbb_robust import metadata
 from tests import shared_data

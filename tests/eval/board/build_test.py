@@ -2,14 +2,11 @@
 
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval.board import board as board_lib
-from robust_tfds.eval.board import build
-from robust_tfds.eval.board import runs
-from robust_tfds.eval.board import scores
+from robust_tfds.eval.board import build, runs, scores
 from tests.eval.board import small_runs
 
 

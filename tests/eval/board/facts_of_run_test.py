@@ -6,8 +6,7 @@ from absl.testing import absltest
 from etils import epath
 
 from robust_tfds.eval import tasks
-from robust_tfds.eval.board import facts_of_run
-from robust_tfds.eval.board import runs
+from robust_tfds.eval.board import facts_of_run, runs
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
 from tests.eval.board import small_runs

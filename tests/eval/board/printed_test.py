@@ -3,8 +3,7 @@
 from absl.testing import absltest
 
 from robust_tfds.eval.board import board as board_lib
-from robust_tfds.eval.board import printed
-from robust_tfds.eval.board import slugs
+from robust_tfds.eval.board import printed, slugs
 
 _OURS = {
   "dataset": "imagenet_c",

@@ -6,8 +6,7 @@ from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
-from robust_tfds.eval.board import runs
-from robust_tfds.eval.board import scores
+from robust_tfds.eval.board import runs, scores
 from robust_tfds.eval.results import damage
 from robust_tfds.eval.results.workdir import Workdir
 from tests.eval.board import small_runs

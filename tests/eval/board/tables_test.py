@@ -6,10 +6,7 @@ import pathlib
 from absl.testing import absltest
 from etils import epath
 
-from robust_tfds.eval.board import build
-from robust_tfds.eval.board import runs
-from robust_tfds.eval.board import scores
-from robust_tfds.eval.board import tables
+from robust_tfds.eval.board import build, runs, scores, tables
 from tests.eval.board import small_runs
 
 

@@ -2,12 +2,10 @@
 
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.board import runs
-from robust_tfds.eval.comparison import baseline
-from robust_tfds.eval.comparison import sides
+from robust_tfds.eval.comparison import baseline, sides
 from tests.eval.board import small_runs
 
 

@@ -1,17 +1,14 @@
 """Tests of cells: by hand, of clusters, of what decides nothing."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from scipy import stats
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.comparison import cell_tests
-from robust_tfds.eval.comparison import lines
+from robust_tfds.eval.comparison import cell_tests, lines
 from robust_tfds.eval.comparison.numbers import Numbers
 from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.metrics.resampling import Draws
-from robust_tfds.eval.metrics.resampling import Totals
+from robust_tfds.eval.metrics.resampling import Draws, Totals
 from robust_tfds.eval.results.facts import TaskFacts
 
 _FACTS = TaskFacts("classification", "corruption", ())

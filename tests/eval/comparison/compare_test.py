@@ -2,13 +2,10 @@
 
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.comparison import compare
-from robust_tfds.eval.comparison import lines
-from robust_tfds.eval.comparison import runs
+from robust_tfds.eval.comparison import compare, lines, runs
 from tests.eval.board import small_runs
 
 

@@ -3,15 +3,13 @@
 import math
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from etils import epath
 from PIL import Image
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.comparison import figure
-from robust_tfds.eval.comparison.lines import Interval
-from robust_tfds.eval.comparison.lines import Line
+from robust_tfds.eval.comparison.lines import Interval, Line
 from tests.eval.comparison.tables_test import comparison
 
 

@@ -4,8 +4,7 @@ import pathlib
 
 from absl.testing import absltest
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.eval.comparison import files
 from tests import fake_bucket
 from tests.eval.comparison.tables_test import comparison

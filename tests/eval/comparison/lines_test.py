@@ -1,13 +1,11 @@
 """The sense of metrics, and what lines say of themselves."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
 from robust_tfds.eval.comparison import lines
-from robust_tfds.eval.comparison.lines import Interval
-from robust_tfds.eval.comparison.lines import Line
+from robust_tfds.eval.comparison.lines import Interval, Line
 
 
 class LinesTest(parameterized.TestCase):

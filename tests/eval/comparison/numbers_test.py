@@ -7,8 +7,7 @@ from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.eval.board import runs
-from robust_tfds.eval.comparison import numbers
-from robust_tfds.eval.comparison import sides
+from robust_tfds.eval.comparison import numbers, sides
 from robust_tfds.eval.results.workdir import Workdir
 from tests.eval.board import small_runs
 from tests.eval.comparison import task_runs

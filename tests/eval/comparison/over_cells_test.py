@@ -7,10 +7,7 @@ from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.board import runs
-from robust_tfds.eval.comparison import baseline
-from robust_tfds.eval.comparison import numbers
-from robust_tfds.eval.comparison import over_cells
-from robust_tfds.eval.comparison import sides
+from robust_tfds.eval.comparison import baseline, numbers, over_cells, sides
 from robust_tfds.eval.metrics import corruption_error
 from tests.eval.board import small_runs
 

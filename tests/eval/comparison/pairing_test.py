@@ -3,14 +3,12 @@
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.board import runs
-from robust_tfds.eval.comparison import pairing
-from robust_tfds.eval.comparison import sides
+from robust_tfds.eval.comparison import pairing, sides
 from tests.eval.board import small_runs
 
 

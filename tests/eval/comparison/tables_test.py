@@ -8,10 +8,8 @@ from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
-from robust_tfds.eval.comparison import lines
-from robust_tfds.eval.comparison import tables
-from robust_tfds.eval.comparison.lines import Interval
-from robust_tfds.eval.comparison.lines import Line
+from robust_tfds.eval.comparison import lines, tables
+from robust_tfds.eval.comparison.lines import Interval, Line
 from tests.eval.reports import contexts
 
 

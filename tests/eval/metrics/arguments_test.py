@@ -1,17 +1,17 @@
 """Arguments that the public functions of the metrics refuse, in words."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.eval.metrics import action
-from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.metrics import intervals
-from robust_tfds.eval.metrics import pm_k
-from robust_tfds.eval.metrics import stability
+from robust_tfds import conditions, errors
+from robust_tfds.eval.metrics import (
+  action,
+  arguments,
+  corruption_error,
+  intervals,
+  pm_k,
+  stability,
+)
 
 _NAN, _INF = float("nan"), float("inf")
 _NO_NUMBERS = (_NAN, _INF, None, "0.5", True, 1j, [0.5], {}, np.zeros(2))

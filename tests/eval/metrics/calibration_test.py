@@ -3,12 +3,10 @@
 import math
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import calibration, intervals
 
 _ALL = (
   calibration.ece,

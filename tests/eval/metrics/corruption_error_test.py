@@ -4,8 +4,7 @@ import math
 
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import corruption_error as ce

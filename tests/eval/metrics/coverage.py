@@ -19,8 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from robust_tfds.eval.metrics import rates
-from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics import rates, resampling
 
 _THRESHOLDS = np.array(
   [-1.2, -0.9, -0.6, -0.3, 0.0, 0.4]

@@ -3,13 +3,11 @@
 import math
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from scipy import stats
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import effective_robustness
-from robust_tfds.eval.metrics import natural_trend
+from robust_tfds.eval.metrics import effective_robustness, natural_trend
 
 
 def _logit(p):

@@ -1,13 +1,11 @@
 """The mean of a number with its interval over groups."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from scipy import stats
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import group_mean
-from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics import group_mean, resampling
 
 
 def _ids(index) -> np.ndarray:

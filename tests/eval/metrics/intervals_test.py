@@ -1,8 +1,7 @@
 """Exact binomial intervals and the bootstrap."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from scipy import stats
 
 from robust_tfds.eval.metrics import intervals

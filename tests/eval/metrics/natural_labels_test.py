@@ -1,8 +1,7 @@
 """Right or wrong against several labels; predictions matched to frames."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.metrics import natural_labels
 

@@ -3,8 +3,7 @@
 import csv
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from scipy import stats
 
 from robust_tfds.eval.metrics import natural_trend

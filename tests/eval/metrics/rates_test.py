@@ -1,11 +1,9 @@
 """Intervals of rates: exact where examples stand alone, wider where they do not."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.metrics import intervals
-from robust_tfds.eval.metrics import rates
+from robust_tfds.eval.metrics import intervals, rates
 
 
 class IntervalTest(parameterized.TestCase):

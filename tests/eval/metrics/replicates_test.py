@@ -4,8 +4,7 @@ import numpy as np
 from absl.testing import absltest
 from scipy import stats
 
-from robust_tfds.eval.metrics import replicates
-from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics import replicates, resampling
 
 
 def _of_normal(n=60, seed=0):

@@ -1,8 +1,7 @@
 """Draws of whole groups: paired, of whole groups, equal to small loops."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.metrics import resampling
 

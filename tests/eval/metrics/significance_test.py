@@ -4,8 +4,7 @@ import csv
 import itertools
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from scipy import stats
 
 from robust_tfds import errors

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import stability

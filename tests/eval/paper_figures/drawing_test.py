@@ -6,8 +6,7 @@ from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.eval import paper_figures
-from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures import drawing
+from robust_tfds.eval.paper_figures import base, drawing
 from tests.eval.paper_figures import boards
 
 

@@ -5,8 +5,7 @@ import csv
 import json
 import statistics
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.papers import arithmetic

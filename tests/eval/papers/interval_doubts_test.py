@@ -4,8 +4,7 @@ import dataclasses
 
 from absl.testing import absltest
 
-from robust_tfds.eval.papers import interval_doubts
-from robust_tfds.eval.papers import printed_rows
+from robust_tfds.eval.papers import interval_doubts, printed_rows
 
 
 def _rows(*tables):

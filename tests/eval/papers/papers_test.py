@@ -1,7 +1,6 @@
 """Views of the printed numbers: by model, by network, by data set."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval import papers

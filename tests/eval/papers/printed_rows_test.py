@@ -4,14 +4,11 @@ import collections
 import csv
 import json
 import statistics
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.metrics import corruption_error
 from robust_tfds.eval.papers import printed_rows
 from robust_tfds.eval.papers.printed_rows import PrintedRow

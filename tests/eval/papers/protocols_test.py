@@ -1,7 +1,6 @@
 """What printed numbers are of, and what keeps a run from standing beside them."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.papers import protocols

@@ -2,11 +2,9 @@
 
 import dataclasses
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.papers import printed_rows
-from robust_tfds.eval.papers import same_names
+from robust_tfds.eval.papers import printed_rows, same_names
 
 
 def row(paper: str, table: str, **fields: str) -> printed_rows.PrintedRow:

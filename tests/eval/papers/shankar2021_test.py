@@ -4,8 +4,7 @@ import csv
 import statistics
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from scipy import special
 
 from robust_tfds.eval.metrics import intervals

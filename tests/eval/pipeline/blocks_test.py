@@ -3,19 +3,14 @@
 import dataclasses
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Hashable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.pipeline import blocks
-from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.pipeline import blocks, inputs
 from tests.eval.pipeline import stored_examples
 
 _BATCH = 4

@@ -8,8 +8,7 @@ from PIL import Image
 
 from robust_tfds.corruptions import video as perturbations
 from robust_tfds.corruptions.ops import resampling
-from robust_tfds.eval.pipeline import clip_steps
-from robust_tfds.eval.pipeline import devices
+from robust_tfds.eval.pipeline import clip_steps, devices
 
 
 def _frames(*shape):

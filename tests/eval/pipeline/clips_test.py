@@ -9,21 +9,14 @@ from unittest import mock
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import corruptions
-from robust_tfds import errors
-from robust_tfds import movies
-from robust_tfds.conditions import VIDEOS
-from robust_tfds.conditions import Condition
+from robust_tfds import corruptions, errors, movies
+from robust_tfds.conditions import VIDEOS, Condition
 from robust_tfds.corruptions.ops import mpeg
 from robust_tfds.datasets import geometry
-from robust_tfds.eval.pipeline import clips
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import views
+from robust_tfds.eval.pipeline import clips, devices, inputs, views
 from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.reading import videos as video_files
 

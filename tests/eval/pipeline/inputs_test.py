@@ -1,8 +1,7 @@
 """Examples: each once, in order, shared among hosts; batches are padded."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.pipeline import inputs

@@ -9,9 +9,7 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import on_host
-from robust_tfds.eval.pipeline import programs
+from robust_tfds.eval.pipeline import devices, on_host, programs
 
 
 def _images(*shape: int) -> np.ndarray:

@@ -3,13 +3,10 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec
+from absl.testing import absltest, parameterized
+from jax.sharding import NamedSharding, PartitionSpec
 
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import packing
+from robust_tfds.eval.pipeline import devices, packing
 
 
 def _outputs(seed: int, rows: int) -> dict[str, np.ndarray]:

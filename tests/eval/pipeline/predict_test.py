@@ -7,11 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds import conditions
-from robust_tfds import corruptions
+from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions.ops import jpeg
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import devices, predict
 
 _CLEAN = conditions.Condition()
 _KEYS = np.zeros((2, 2), np.uint32)

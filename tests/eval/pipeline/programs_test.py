@@ -7,13 +7,10 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec
+from absl.testing import absltest, parameterized
+from jax.sharding import NamedSharding, PartitionSpec
 
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import programs
+from robust_tfds.eval.pipeline import devices, programs
 
 
 class _Step:

@@ -8,10 +8,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import conditions
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import predict
-from robust_tfds.eval.pipeline import show
+from robust_tfds.eval.pipeline import devices, inputs, predict, show
 from tests.eval.pipeline import stored_examples
 
 _CLEAN = conditions.Condition()

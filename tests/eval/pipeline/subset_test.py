@@ -1,7 +1,6 @@
 """Which examples ids name: whole ids, stems, none, several, twice."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.pipeline import subset

@@ -1,8 +1,7 @@
 """Views of videos: where they lie, and what temporal perturbations change."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import video as perturbations

@@ -10,8 +10,7 @@ from absl.testing import absltest
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.readers import coco
+from robust_tfds.eval.readers import base, coco
 from robust_tfds.eval.results import table
 
 

@@ -4,15 +4,13 @@ import csv
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import pm_k
-from robust_tfds.eval.readers import base
+from robust_tfds.eval.readers import base, frames
 from robust_tfds.eval.readers import csv as csv_reader
-from robust_tfds.eval.readers import frames
 from tests import shared_data
 from tests.datasets import natural_videos
 

@@ -5,15 +5,13 @@ import csv
 import json
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.metrics.detection import benchmark
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.readers import raw_results
+from robust_tfds.eval.readers import base, raw_results
 from robust_tfds.eval.reports.parts import detection_tables
 from robust_tfds.eval.results import table
 from tests import shared_data

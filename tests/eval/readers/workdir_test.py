@@ -7,8 +7,7 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers import workdir as workdir_reader
 from robust_tfds.eval.results import provenance

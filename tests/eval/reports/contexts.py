@@ -12,8 +12,7 @@ from robust_tfds import conditions
 from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.reports.context import Context
 from robust_tfds.eval.results import table
-from robust_tfds.eval.results.facts import Metric
-from robust_tfds.eval.results.facts import TaskFacts
+from robust_tfds.eval.results.facts import Metric, TaskFacts
 from robust_tfds.eval.results.overlay import Overlay
 
 # HTML, Markdown's and LaTeX's characters, and mathematics that is none.

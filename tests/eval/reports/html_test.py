@@ -4,8 +4,7 @@ import pathlib
 
 from absl.testing import absltest
 
-from robust_tfds.eval.reports import base
-from robust_tfds.eval.reports import html
+from robust_tfds.eval.reports import base, html
 from robust_tfds.eval.reports.parts import pivot
 from tests.eval.reports import contexts
 

@@ -6,13 +6,11 @@ import re
 import tempfile
 import zlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import reports
 from robust_tfds.eval.reports import base
-from robust_tfds.eval.reports.parts import pivot
-from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.reports.parts import pivot, style
 from robust_tfds.reading import xml_files
 from tests.eval.reports import contexts
 

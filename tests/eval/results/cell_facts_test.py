@@ -1,10 +1,8 @@
 """Facts of a cell's data and model: words, hashes, what is missing."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import reading
+from robust_tfds import errors, reading
 from robust_tfds.eval.results import cell_facts
 
 

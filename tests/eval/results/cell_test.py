@@ -3,8 +3,7 @@
 import dataclasses
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval.results import cell as cells_lib

@@ -4,12 +4,10 @@ import json
 import pathlib
 
 import ml_collections
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.results import config_file
-from robust_tfds.eval.results import damage
+from robust_tfds.eval.results import config_file, damage
 
 _CONFIG = {"task": "classification", "seed": 0, "data": {"name": "d"}}
 

@@ -6,13 +6,11 @@ import os
 import pathlib
 from unittest import mock
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import process
+from robust_tfds.eval.results import disk, process
 from tests import fake_bucket
 
 

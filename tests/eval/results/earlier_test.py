@@ -8,13 +8,10 @@ import zipfile
 
 import ml_collections
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.eval.results import config_file
-from robust_tfds.eval.results import earlier
+from robust_tfds import conditions, errors
+from robust_tfds.eval.results import config_file, earlier
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.results.cell import Cell
 

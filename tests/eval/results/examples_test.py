@@ -5,12 +5,10 @@ import pathlib
 import threading
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.eval.results import examples
 from tests import fake_bucket
 

@@ -1,7 +1,6 @@
 """What is to be said of a task's numbers."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import tasks
 from robust_tfds.eval.results import facts

@@ -1,7 +1,6 @@
 """Text that a spreadsheet takes for a formula is marked, and reads back."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.results import formulas
 

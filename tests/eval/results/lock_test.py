@@ -13,8 +13,7 @@ from unittest import mock
 from absl.testing import absltest
 
 from robust_tfds import errors
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import lock
+from robust_tfds.eval.results import disk, lock
 from robust_tfds.eval.results.process import Process
 from tests import fake_bucket
 

@@ -6,11 +6,9 @@ import json
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.cell_facts import ModelFacts

@@ -5,14 +5,11 @@ from collections.abc import Sequence
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.eval.results import lock
-from robust_tfds.eval.results import parts
+from robust_tfds import conditions, errors
+from robust_tfds.eval.results import lock, parts
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 from tests import fake_bucket

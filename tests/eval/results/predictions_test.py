@@ -8,16 +8,12 @@ import signal
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from etils import epath
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.eval.results import disk
+from robust_tfds import conditions, errors, paths
+from robust_tfds.eval.results import disk, predictions
 from robust_tfds.eval.results import note as note_lib
-from robust_tfds.eval.results import predictions
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.process import Process
 from tests import fake_bucket

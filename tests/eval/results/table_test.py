@@ -4,8 +4,7 @@ import csv
 import math
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.results import table

@@ -12,18 +12,11 @@ from unittest import mock
 
 import ml_collections
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds import paths
-from robust_tfds.eval.results import config_file
-from robust_tfds.eval.results import damage
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import lock
+from robust_tfds import conditions, errors, paths
+from robust_tfds.eval.results import config_file, damage, disk, lock, provenance
 from robust_tfds.eval.results import note as note_lib
-from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.results.cell import Cell
 from tests import fake_bucket

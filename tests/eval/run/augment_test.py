@@ -6,12 +6,10 @@ import jax
 import jax.numpy as jnp
 import ml_collections
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
-from robust_tfds.eval.run import augment
-from robust_tfds.eval.run import train
+from robust_tfds.eval.run import augment, train
 
 _KEY = jax.random.key(0)
 

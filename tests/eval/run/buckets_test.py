@@ -11,24 +11,19 @@ from unittest import mock
 
 import pytest
 from absl import flags
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import paths
+from robust_tfds import errors, paths
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import main
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore
-from robust_tfds.eval.run import runner
+from robust_tfds.eval.run import rescore, runner
 from robust_tfds.models import convert
 from robust_tfds.models.convert import report
-from tests import fake_bucket
-from tests import frost_folder
-from tests.eval import main_test
-from tests.eval import tiny_config
+from tests import fake_bucket, frost_folder
+from tests.eval import main_test, tiny_config
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 _CONFIG = _ROOT / "tests" / "eval" / "tiny_config.py"

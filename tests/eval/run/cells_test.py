@@ -11,23 +11,17 @@ from unittest import mock
 import jax
 import ml_collections
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval import tasks
-from robust_tfds.eval.pipeline import blocks
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.results import disk
-from robust_tfds.eval.results import parts
+from robust_tfds.eval.pipeline import blocks, devices, inputs
+from robust_tfds.eval.results import disk, parts
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import models as models_lib
-from robust_tfds.eval.run import progress
-from robust_tfds.eval.run import timing
+from robust_tfds.eval.run import progress, timing
 from robust_tfds.eval.tasks import base
 from tests.eval.pipeline import stored_examples
 

@@ -4,8 +4,7 @@ import subprocess
 import sys
 
 from absl import flags
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.run import config_flag

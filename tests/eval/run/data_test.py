@@ -4,11 +4,9 @@ import pathlib
 import types
 from unittest import mock
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets
-from robust_tfds import errors
+from robust_tfds import datasets, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results.workdir import Workdir

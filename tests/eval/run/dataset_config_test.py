@@ -1,10 +1,8 @@
 """Every benchmark has a config, and it is that of its file."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets
-from robust_tfds import errors
+from robust_tfds import datasets, errors
 from robust_tfds.eval import tasks
 from robust_tfds.eval.run import dataset_config
 

@@ -9,12 +9,10 @@ from absl.testing import absltest
 from etils import epath
 from safetensors import numpy as safetensors
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 from robust_tfds.eval.run import definitions
 from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import match
-from robust_tfds.models.convert import report
+from robust_tfds.models.convert import match, report
 
 _TIMM = {
   "architecture": "resnet18",

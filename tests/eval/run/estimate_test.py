@@ -10,8 +10,7 @@ from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import estimate
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.shards import WHOLE
-from robust_tfds.shards import Shard
+from robust_tfds.shards import WHOLE, Shard
 from tests.eval import tiny_config
 
 _BASE_BYTES = 1 << 30

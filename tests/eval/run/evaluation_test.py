@@ -7,21 +7,15 @@ import tempfile
 
 import jax
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from etils import epath
 
-from robust_tfds import errors
+from robust_tfds import errors, models
 from robust_tfds import eval as eval_lib
-from robust_tfds import models
-from robust_tfds.configs import cifar10_c
-from robust_tfds.configs import imagenet_c
-from robust_tfds.eval.results import config_file
-from robust_tfds.eval.results import names
-from robust_tfds.eval.results import table
-from robust_tfds.eval.run import evaluation
+from robust_tfds.configs import cifar10_c, imagenet_c
+from robust_tfds.eval.results import config_file, names, table
+from robust_tfds.eval.run import evaluation, runner
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner
 from robust_tfds.models.convert import report
 from tests.eval import read_counts
 

@@ -6,11 +6,9 @@ import types
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.workdir import Workdir

@@ -1,8 +1,7 @@
 """Keys of models that no config's file has to name."""
 
 import ml_collections
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.run import model_keys

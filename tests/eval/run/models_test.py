@@ -8,10 +8,8 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds import errors
-from robust_tfds import models
-from robust_tfds.eval.pipeline import devices
-from robust_tfds.eval.pipeline import inputs
+from robust_tfds import errors, models
+from robust_tfds.eval.pipeline import devices, inputs
 from robust_tfds.eval.results import provenance
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import models as models_lib

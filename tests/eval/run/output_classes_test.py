@@ -5,20 +5,16 @@ import pathlib
 import jax
 import ml_collections
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from etils import epath
 
-from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import datasets, errors, models
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import vid_robust
 from robust_tfds.datasets.sources import imagenet
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.run import output_classes
+from robust_tfds.eval.run import output_classes, runner
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner
 from robust_tfds.models.convert import report
 from tests.eval import tiny_config
 

@@ -3,13 +3,9 @@
 import importlib
 from unittest import mock
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import conditions, datasets, errors, models
 from robust_tfds.configs import quickstart_detection
 from robust_tfds.corruptions import spec
 from robust_tfds.eval.run import definitions

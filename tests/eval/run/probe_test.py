@@ -6,12 +6,10 @@ import types
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from flax import nnx
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 from robust_tfds.eval.run import probe
 from robust_tfds.models import adapters
 from robust_tfds.models.detection.detector import DetectorSpec

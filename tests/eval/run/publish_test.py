@@ -6,8 +6,7 @@ import types
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval import reports
@@ -15,8 +14,7 @@ from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import publish
-from robust_tfds.eval.run import timing
+from robust_tfds.eval.run import publish, timing
 from robust_tfds.eval.tasks import base
 from tests.eval import tiny_config
 

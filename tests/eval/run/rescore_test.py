@@ -3,19 +3,20 @@
 import json
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import rescore
 from tests.datasets import natural_videos
-from tests.eval.readers import coco_test
-from tests.eval.readers import csv_test
-from tests.eval.readers import frames_test
-from tests.eval.readers import raw_results_test
-from tests.eval.readers import workdir_test
+from tests.eval.readers import (
+  coco_test,
+  csv_test,
+  frames_test,
+  raw_results_test,
+  workdir_test,
+)
 from tests.eval.reports import without_pictures
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]

@@ -15,27 +15,17 @@ from unittest import mock
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import models
-from robust_tfds import shards
+from robust_tfds import errors, models, shards
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.readers import base as readers
-from robust_tfds.eval.results import lock
-from robust_tfds.eval.results import parts
-from robust_tfds.eval.results import predictions
-from robust_tfds.eval.results import table
+from robust_tfds.eval.results import lock, parts, predictions, table
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.run import cells
+from robust_tfds.eval.run import cells, rescore, runner
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore
-from robust_tfds.eval.run import runner
-from tests.eval import read_counts
-from tests.eval import same_tables
-from tests.eval import tiny_config
+from tests.eval import read_counts, same_tables, tiny_config
 from tests.eval.reports import without_pictures
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]

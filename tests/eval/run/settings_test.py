@@ -4,8 +4,7 @@ import importlib
 
 import ml_collections
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import tasks

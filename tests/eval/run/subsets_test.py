@@ -9,19 +9,15 @@ import tempfile
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
+from robust_tfds import errors, shards
 from robust_tfds import eval as eval_lib
-from robust_tfds import shards
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner
-from robust_tfds.eval.run import subsets
-from tests.eval import read_counts
-from tests.eval import tiny_config
+from robust_tfds.eval.run import runner, subsets
+from tests.eval import read_counts, tiny_config
 
 
 class ReadTest(parameterized.TestCase):

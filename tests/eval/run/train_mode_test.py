@@ -2,10 +2,8 @@
 
 import types
 
-from absl.testing import absltest
-from absl.testing import parameterized
-from flax import linen
-from flax import nnx
+from absl.testing import absltest, parameterized
+from flax import linen, nnx
 
 from robust_tfds.eval.run import train_mode
 

@@ -12,12 +12,9 @@ import numpy as np
 from absl.testing import absltest
 from flax import nnx
 
-from robust_tfds import datasets
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import datasets, errors, models
 from robust_tfds.eval.run import train
-from robust_tfds.models import adapters
-from robust_tfds.models import layers
+from robust_tfds.models import adapters, layers
 from robust_tfds.models import model as model_lib
 from robust_tfds.models.family import Family
 from robust_tfds.models.spec import Variant

@@ -1,7 +1,6 @@
 """What a model was trained on: as stated, as its recipe or its checkpoint says."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.run import training_data

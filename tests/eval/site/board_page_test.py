@@ -3,15 +3,13 @@
 import dataclasses
 import re
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.board.board import Number
 from robust_tfds.eval.site import board_page
 from robust_tfds.eval.site import layout as layout_lib
 from robust_tfds.eval.site import view as view_lib
-from tests.eval.site import boards
-from tests.eval.site import html_check
+from tests.eval.site import boards, html_check
 
 _ALL = boards.several()
 

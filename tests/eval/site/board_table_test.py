@@ -9,8 +9,7 @@ from robust_tfds.eval.board.board import Number
 from robust_tfds.eval.site import board_table
 from robust_tfds.eval.site import layout as layout_lib
 from robust_tfds.eval.site import view as view_lib
-from tests.eval.site import boards
-from tests.eval.site import html_check
+from tests.eval.site import boards, html_check
 
 
 def _table(board):

@@ -10,12 +10,10 @@ import re
 import tempfile
 from typing import Any
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.site import pages
-from tests.eval.site import boards
-from tests.eval.site import browser
+from tests.eval.site import boards, browser
 
 _WIDE, _NARROW = 1280, 390
 _BOARD = "boards/imagenet-c-jpeg85.html"

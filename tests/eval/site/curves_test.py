@@ -7,8 +7,7 @@ from absl.testing import absltest
 from robust_tfds import conditions
 from robust_tfds.eval.site import curves
 from robust_tfds.eval.site import view as view_lib
-from tests.eval.site import boards
-from tests.eval.site import html_check
+from tests.eval.site import boards, html_check
 
 
 def _drawn(board, place=0) -> str:

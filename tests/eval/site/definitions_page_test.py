@@ -2,8 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.site import definitions
-from robust_tfds.eval.site import definitions_page
+from robust_tfds.eval.site import definitions, definitions_page
 from tests.eval.site import html_check
 
 

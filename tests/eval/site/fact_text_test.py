@@ -1,7 +1,6 @@
 """Facts in words."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.results import cell_facts
 from robust_tfds.eval.site import fact_text

@@ -4,8 +4,7 @@ from absl.testing import absltest
 
 from robust_tfds.eval.site import filters
 from robust_tfds.eval.site import view as view_lib
-from tests.eval.site import boards
-from tests.eval.site import html_check
+from tests.eval.site import boards, html_check
 
 
 def _values(page) -> list[str]:

@@ -2,11 +2,9 @@
 
 import re
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.board.board import Entry
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.board.board import Entry, Number
 from robust_tfds.eval.results.facts import Metric
 from robust_tfds.eval.site import heat_map
 from robust_tfds.eval.site.markup import Html

@@ -7,8 +7,7 @@ from absl.testing import absltest
 from robust_tfds.eval.site import index_page
 from robust_tfds.eval.site import layout as layout_lib
 from robust_tfds.eval.site import view as view_lib
-from tests.eval.site import boards
-from tests.eval.site import html_check
+from tests.eval.site import boards, html_check
 
 
 def _page(listed) -> html_check.Page:

@@ -1,7 +1,6 @@
 """Everything is escaped that is not markup of the site's own."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.site import markup
 from tests.eval.site import html_check

@@ -1,13 +1,11 @@
 """An entry's page: all numbers, facts, notes."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.site import layout as layout_lib
 from robust_tfds.eval.site import model_page
 from robust_tfds.eval.site import view as view_lib
-from tests.eval.site import boards
-from tests.eval.site import html_check
+from tests.eval.site import boards, html_check
 
 _ALL = boards.several()
 

@@ -6,12 +6,10 @@ import re
 from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.board.board import Board
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.board.board import Board, Number
 from robust_tfds.eval.site import model_tables
 from robust_tfds.eval.site import view as view_lib
-from tests.eval.site import boards
-from tests.eval.site import html_check
+from tests.eval.site import boards, html_check
 
 
 def tables(board: Board) -> model_tables.ModelTables:

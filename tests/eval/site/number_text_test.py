@@ -2,8 +2,7 @@
 
 import math
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.board.board import Number
 from robust_tfds.eval.results.facts import Metric

@@ -4,11 +4,9 @@ import base64
 import hashlib
 import re
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.site import heat_map
-from robust_tfds.eval.site import page
+from robust_tfds.eval.site import heat_map, page
 from robust_tfds.eval.site.markup import Html
 from tests.eval.site import html_check
 

@@ -3,13 +3,11 @@
 import pathlib
 import posixpath
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.site import pages
-from tests.eval.site import boards
-from tests.eval.site import html_check
+from tests.eval.site import boards, html_check
 
 _MOST_BYTES = 5_000_000
 

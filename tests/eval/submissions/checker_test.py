@@ -6,15 +6,13 @@ import pathlib
 import shutil
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import submissions
 from robust_tfds.eval.results import packed
 from robust_tfds.eval.results.workdir import Workdir
-from tests.eval.submissions import door
-from tests.eval.submissions import small
+from tests.eval.submissions import door, small
 
 
 def _set(name, place, value):

@@ -1,11 +1,9 @@
 """Columns of every task: what each may hold, and what is refused."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.submissions import columns as columns_lib
 from robust_tfds.eval.tasks import sequences
 

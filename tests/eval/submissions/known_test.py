@@ -1,8 +1,7 @@
 """What is known of data sets, and what is held against it."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.datasets.digits import digits_dataset_builder as digits

@@ -4,17 +4,15 @@ import pathlib
 
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import submissions
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
-from robust_tfds.eval.submissions import contents
+from robust_tfds.eval.submissions import contents, rerun
 from robust_tfds.eval.submissions import manifest as manifest_lib
-from robust_tfds.eval.submissions import rerun
 from tests.eval import tiny_config
 from tests.eval.submissions import small
 

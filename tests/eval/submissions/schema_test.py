@@ -1,7 +1,6 @@
 """Types of a stranger's settings; the campaign is in checker_test."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.submissions import schema

@@ -12,15 +12,10 @@ import numpy as np
 from robust_tfds import conditions
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.eval import submissions
-from robust_tfds.eval.results import cell_facts
-from robust_tfds.eval.results import config_file
-from robust_tfds.eval.results import packed
-from robust_tfds.eval.results import table
+from robust_tfds.eval.results import cell_facts, config_file, packed, table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir
-from robust_tfds.eval.submissions import contents
-from robust_tfds.eval.submissions import manifest
-from robust_tfds.eval.submissions import scores
+from robust_tfds.eval.submissions import contents, manifest, scores
 from tests.eval.board import small_runs
 
 CONFIGS = ("clean", "fog_1", "fog_3")

@@ -3,12 +3,10 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.submissions import top_five
-from robust_tfds.eval.tasks.parts import proper_scores
-from robust_tfds.eval.tasks.parts import top_k
+from robust_tfds.eval.tasks.parts import proper_scores, top_k
 
 _REDUCE = jax.jit(top_k.reduce)  # as a run does
 _ENDS = {"nll": top_five.nll_ends, "brier": top_five.brier_ends}

@@ -2,11 +2,9 @@
 
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval import submissions
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.results import scored_folder

@@ -5,16 +5,11 @@ import types
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.pipeline import blocks
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.pipeline import predict
-from robust_tfds.eval.pipeline import show
+from robust_tfds.eval.pipeline import blocks, inputs, predict, show
 from robust_tfds.eval.results import facts
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.cell import Summary
+from robust_tfds.eval.results.cell import Cell, Summary
 from robust_tfds.eval.tasks import base
 
 _CLEAN = conditions.Condition()

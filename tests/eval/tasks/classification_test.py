@@ -2,19 +2,14 @@
 
 import ml_collections
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from scipy import stats
 
-from robust_tfds import conditions
-from robust_tfds import errors
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.metrics import intervals
-from robust_tfds.eval.metrics import resampling
+from robust_tfds import conditions, errors
+from robust_tfds.eval.metrics import corruption_error, intervals, resampling
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks import classification
+from robust_tfds.eval.tasks import base, classification
 from robust_tfds.eval.tasks.parts import top_k
 
 _N = 20

@@ -17,20 +17,15 @@ from robust_tfds.conditions import Condition
 from robust_tfds.configs import quickstart_detection
 from robust_tfds.datasets import rle
 from robust_tfds.eval.metrics import detection as metrics
-from robust_tfds.eval.metrics import replicates
-from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics import replicates, resampling
 from robust_tfds.eval.metrics.detection import coco
 from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore
-from robust_tfds.eval.run import runner
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks import detection
-from robust_tfds.eval.tasks.parts import masks
-from robust_tfds.eval.tasks.parts import result_lists
-from robust_tfds.eval.tasks.parts import stored_numbers
+from robust_tfds.eval.run import rescore, runner
+from robust_tfds.eval.tasks import base, detection
+from robust_tfds.eval.tasks.parts import masks, result_lists, stored_numbers
 from robust_tfds.models.detection.detector import DetectorSpec
 from tests import shared_data
 from tests.eval import read_counts

@@ -6,8 +6,7 @@ import tempfile
 
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import vid_robust
@@ -16,14 +15,11 @@ from robust_tfds.eval import papers as published
 from robust_tfds.eval import reports
 from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.readers import base as readers
-from robust_tfds.eval.results import predictions
-from robust_tfds.eval.results import table
+from robust_tfds.eval.results import predictions, table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore
-from robust_tfds.eval.run import runner
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks import frames
+from robust_tfds.eval.run import rescore, runner
+from robust_tfds.eval.tasks import base, frames
 from robust_tfds.eval.tasks.parts import label_space
 from tests.datasets import natural_videos
 from tests.eval import read_counts

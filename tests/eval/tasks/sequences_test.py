@@ -11,25 +11,19 @@ import jax
 import ml_collections
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import stability
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.readers import base as readers
-from robust_tfds.eval.results import predictions
-from robust_tfds.eval.results import table
+from robust_tfds.eval.results import predictions, table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore
-from robust_tfds.eval.run import runner
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks import sequences
+from robust_tfds.eval.run import rescore, runner
+from robust_tfds.eval.tasks import base, sequences
 from tests import accelerators
-from tests.eval import read_counts
-from tests.eval import same_tables
-from tests.eval import tiny_config
+from tests.eval import read_counts, same_tables, tiny_config
 from tests.eval.reports import without_pictures
 
 _COMMON = conditions.SEQUENCES.names("common")

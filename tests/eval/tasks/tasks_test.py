@@ -3,11 +3,9 @@
 import pathlib
 
 import ml_collections
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval import tasks
 from robust_tfds.eval.tasks import base
 

@@ -25,10 +25,8 @@ from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore
-from robust_tfds.eval.run import runner
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks import video
+from robust_tfds.eval.run import rescore, runner
+from robust_tfds.eval.tasks import base, video
 from tests.eval import read_counts
 from tests.eval.reports import without_pictures
 

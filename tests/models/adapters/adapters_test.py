@@ -12,15 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
-from flax import linen
-from flax import nnx
+from absl.testing import absltest, parameterized
+from flax import linen, nnx
 
-from robust_tfds import errors
-from robust_tfds import models
-from robust_tfds.models import adapters
-from robust_tfds.models import model
+from robust_tfds import errors, models
+from robust_tfds.models import adapters, model
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import Spec
 

@@ -3,10 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
-from flax import linen
-from flax import nnx
+from absl.testing import absltest, parameterized
+from flax import linen, nnx
 
 from robust_tfds import errors
 from robust_tfds.models import adapters

@@ -7,10 +7,8 @@ import jax
 import numpy as np
 import onnx
 import onnxruntime
-from absl.testing import absltest
-from absl.testing import parameterized
-from onnx import helper
-from onnx import numpy_helper
+from absl.testing import absltest, parameterized
+from onnx import helper, numpy_helper
 
 from robust_tfds import errors
 from robust_tfds.models import adapters

@@ -14,10 +14,8 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
-from flax import linen
-from flax import nnx
+from absl.testing import absltest, parameterized
+from flax import linen, nnx
 
 from robust_tfds.models import adapters
 from robust_tfds.models.spec import Spec

@@ -7,8 +7,7 @@ from unittest import mock
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from jax.sharding import PartitionSpec
 
 from robust_tfds import errors

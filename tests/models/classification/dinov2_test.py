@@ -4,8 +4,7 @@ import dataclasses
 
 import jax
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
 from robust_tfds.models import positions

@@ -7,8 +7,7 @@ import re
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from flax import nnx
 
 from robust_tfds import models

@@ -9,8 +9,7 @@ import jax
 import numpy as np
 import PIL.Image
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
 from tests import shared_data

@@ -1,8 +1,7 @@
 """Caffe's files: both layouts, names, shapes, and damage in words."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.models.convert import caffemodel
 from tests.models.convert import checkpoints

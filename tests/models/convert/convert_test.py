@@ -1,7 +1,6 @@
 """`models.convert.load`: variables of any kind of model, ready for `apply`."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
 from tests.models.convert import checkpoints

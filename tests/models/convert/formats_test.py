@@ -13,14 +13,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import formats
-from robust_tfds.models.convert import match
+from robust_tfds.models.convert import formats, match
 from tests import fake_bucket
 from tests.models.convert import checkpoints
 

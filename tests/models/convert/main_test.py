@@ -11,8 +11,7 @@ from absl.testing import absltest
 from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import __main__ as command
-from robust_tfds.models.convert import match
-from robust_tfds.models.convert import report
+from robust_tfds.models.convert import match, report
 from tests.models.convert import checkpoints
 
 

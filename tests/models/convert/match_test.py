@@ -3,8 +3,7 @@
 import warnings
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
 from robust_tfds.models.convert import match

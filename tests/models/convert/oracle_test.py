@@ -5,8 +5,7 @@ import types
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
 from robust_tfds.models import catalogue

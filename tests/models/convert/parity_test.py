@@ -18,14 +18,12 @@ import zlib
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import __main__ as command
-from robust_tfds.models.convert import match
-from robust_tfds.models.convert import oracle
+from robust_tfds.models.convert import match, oracle
 from tests import shared_data
 from tests.models.convert import torchvision_cpu
 

@@ -6,14 +6,10 @@ import re
 import warnings
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import models
-from robust_tfds.models.convert import known
-from robust_tfds.models.convert import match
-from robust_tfds.models.convert import preprocessing
+from robust_tfds import errors, models
+from robust_tfds.models.convert import known, match, preprocessing
 from robust_tfds.models.convert.beside import Said
 from tests.models.convert import checkpoints
 

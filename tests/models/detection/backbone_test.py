@@ -2,8 +2,7 @@
 
 import jax
 import jax.numpy as jnp
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from flax import nnx
 
 from robust_tfds.models.detection import backbone

@@ -1,8 +1,7 @@
 """Detectors that are functions of one picture, on the host."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.datasets import rle

@@ -1,8 +1,7 @@
 """Detectors: who has a loss, and batches that are refused before any work."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
 from robust_tfds.models.detection import detector

@@ -1,8 +1,7 @@
 """Label ids of other packages: named, never guessed."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.detection import label_ids

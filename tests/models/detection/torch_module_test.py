@@ -1,8 +1,7 @@
 """torchvision's and transformers' detectors, beside their own post-processing."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.models import adapters

@@ -7,15 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import models
-from robust_tfds.models import adapters
-from robust_tfds.models import enhancements
-from robust_tfds.models.enhancements import clahe
-from robust_tfds.models.enhancements import ten_crop
+from robust_tfds import errors, models
+from robust_tfds.models import adapters, enhancements
+from robust_tfds.models.enhancements import clahe, ten_crop
 from robust_tfds.models.spec import Spec
 from tests.models import drawn
 

@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import models
 from tests.models import drawn

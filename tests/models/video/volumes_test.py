@@ -6,8 +6,7 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from flax import nnx
 
 from robust_tfds.models.video import volumes

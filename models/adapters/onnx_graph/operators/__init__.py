@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robust_tfds.models.adapters.onnx_graph.operators import activations
-from robust_tfds.models.adapters.onnx_graph.operators import convolution
-from robust_tfds.models.adapters.onnx_graph.operators import elementwise
-from robust_tfds.models.adapters.onnx_graph.operators import indexing
-from robust_tfds.models.adapters.onnx_graph.operators import linear
-from robust_tfds.models.adapters.onnx_graph.operators import normalisation
-from robust_tfds.models.adapters.onnx_graph.operators import pooling
-from robust_tfds.models.adapters.onnx_graph.operators import quantisation
-from robust_tfds.models.adapters.onnx_graph.operators import reductions
-from robust_tfds.models.adapters.onnx_graph.operators import resize
-from robust_tfds.models.adapters.onnx_graph.operators import shapes
+from robust_tfds.models.adapters.onnx_graph.operators import (
+  activations,
+  convolution,
+  elementwise,
+  indexing,
+  linear,
+  normalisation,
+  pooling,
+  quantisation,
+  reductions,
+  resize,
+  shapes,
+)
 from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
 
 TABLE: Mapping[str, Operator] = {

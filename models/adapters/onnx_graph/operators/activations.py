@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models.adapters.onnx_graph.operators.node import Array
-from robust_tfds.models.adapters.onnx_graph.operators.node import Node
-from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
+from robust_tfds.models.adapters.onnx_graph.operators.node import (
+  Array,
+  Node,
+  Operator,
+)
 
 # Defaults are those of the specification, onnx/defs/math/defs.cc.
 

@@ -7,11 +7,15 @@ import math
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.adapters.onnx_graph.operators.node import Array
-from robust_tfds.models.adapters.onnx_graph.operators.node import Node
-from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
-from robust_tfds.models.adapters.onnx_graph.operators.windows import Pads
-from robust_tfds.models.adapters.onnx_graph.operators.windows import Windows
+from robust_tfds.models.adapters.onnx_graph.operators.node import (
+  Array,
+  Node,
+  Operator,
+)
+from robust_tfds.models.adapters.onnx_graph.operators.windows import (
+  Pads,
+  Windows,
+)
 
 
 def _conv(

@@ -10,11 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.models.adapters.onnx_graph.operators import dtypes
-from robust_tfds.models.adapters.onnx_graph.operators.node import Array
-from robust_tfds.models.adapters.onnx_graph.operators.node import Node
-from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
-from robust_tfds.models.adapters.onnx_graph.operators.node import is_static
-from robust_tfds.models.adapters.onnx_graph.operators.node import numpy_of
+from robust_tfds.models.adapters.onnx_graph.operators.node import (
+  Array,
+  Node,
+  Operator,
+  is_static,
+  numpy_of,
+)
 
 # Operator -> what NumPy and jax.numpy both call it.
 _NAMES = {

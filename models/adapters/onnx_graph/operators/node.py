@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax.numpy as jnp

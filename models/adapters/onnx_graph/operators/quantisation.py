@@ -7,9 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.models.adapters.onnx_graph.operators import dtypes
-from robust_tfds.models.adapters.onnx_graph.operators.node import Array
-from robust_tfds.models.adapters.onnx_graph.operators.node import Node
-from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
+from robust_tfds.models.adapters.onnx_graph.operators.node import (
+  Array,
+  Node,
+  Operator,
+)
 
 
 def _beside(values: Array, node: Node, x: Array) -> Array:

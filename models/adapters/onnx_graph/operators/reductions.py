@@ -10,10 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models.adapters.onnx_graph.operators.node import Array
-from robust_tfds.models.adapters.onnx_graph.operators.node import Node
-from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
-from robust_tfds.models.adapters.onnx_graph.operators.node import numpy_of
+from robust_tfds.models.adapters.onnx_graph.operators.node import (
+  Array,
+  Node,
+  Operator,
+  numpy_of,
+)
 
 Reduce = Callable[[Any, Array, tuple[int, ...] | None, bool], Array]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from robust_tfds.models.adapters.onnx_graph.operators import dtypes
-from robust_tfds.models.adapters.onnx_graph.operators.node import Array
-from robust_tfds.models.adapters.onnx_graph.operators.node import Node
-from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
-from robust_tfds.models.adapters.onnx_graph.operators.node import numpy_of
+from robust_tfds.models.adapters.onnx_graph.operators.node import (
+  Array,
+  Node,
+  Operator,
+  numpy_of,
+)
 
 
 def _shape(node: Node, x: Array) -> np.ndarray:

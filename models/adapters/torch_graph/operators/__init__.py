@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from robust_tfds.models.adapters.torch_graph.operators import convolution
-from robust_tfds.models.adapters.torch_graph.operators import creation
-from robust_tfds.models.adapters.torch_graph.operators import elementwise
-from robust_tfds.models.adapters.torch_graph.operators import indexing
-from robust_tfds.models.adapters.torch_graph.operators import matmul
-from robust_tfds.models.adapters.torch_graph.operators import normalisation
-from robust_tfds.models.adapters.torch_graph.operators import pooling
-from robust_tfds.models.adapters.torch_graph.operators import reductions
-from robust_tfds.models.adapters.torch_graph.operators import resize
-from robust_tfds.models.adapters.torch_graph.operators import shapes
-from robust_tfds.models.adapters.torch_graph.operators import sizes
+from robust_tfds.models.adapters.torch_graph.operators import (
+  convolution,
+  creation,
+  elementwise,
+  indexing,
+  matmul,
+  normalisation,
+  pooling,
+  reductions,
+  resize,
+  shapes,
+  sizes,
+)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
   name: function

@@ -6,8 +6,7 @@ float32. What does not depend on pictures is numpy: known while tracing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax

@@ -6,8 +6,7 @@ A window may reach over the end of an axis (`ceil_mode`); it never begins there.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp

@@ -7,8 +7,7 @@ import os
 import signal
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.metrics.detection import coco

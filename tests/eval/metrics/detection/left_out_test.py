@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics import replicates
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.metrics.detection import coco
-from robust_tfds.eval.metrics.detection import left_out
-from robust_tfds.eval.metrics.detection import matches
-from robust_tfds.eval.metrics.detection import objects
-from robust_tfds.eval.metrics.detection import voc
+from robust_tfds.eval.metrics import detection, replicates
+from robust_tfds.eval.metrics.detection import (
+  checks,
+  coco,
+  left_out,
+  matches,
+  objects,
+  voc,
+)
 from tests import shared_data
 from tests.eval.metrics.detection import simulated
 

@@ -1,8 +1,7 @@
 """Matching against a small loop that follows COCO's rules word by word."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.metrics.detection import matches
 

@@ -4,8 +4,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.datasets import rle
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.metrics.detection import objects
+from robust_tfds.eval.metrics.detection import checks, objects
 
 
 def _truth():

@@ -3,8 +3,7 @@
 import gzip
 import json
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.metrics import detection
 from tests import shared_data

@@ -4,8 +4,7 @@ import gzip
 import json
 import math
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import pm_k

@@ -6,12 +6,10 @@ import hashlib
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
-from robust_tfds.eval.metrics import natural_labels
-from robust_tfds.eval.metrics import pm_k
+from robust_tfds.eval.metrics import natural_labels, pm_k
 from robust_tfds.eval.tasks.parts import label_space
 from tests import shared_data
 

@@ -1,11 +1,9 @@
 """pm-k by hand, by brute force, and what it refuses."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.metrics import intervals
-from robust_tfds.eval.metrics import pm_k
+from robust_tfds.eval.metrics import intervals, pm_k
 
 
 def _random_sets(rng, anchors):

@@ -1,8 +1,7 @@
 """Anchor sets as index arrays: order, names, refusals."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.metrics.pm_k import sets as sets_lib
 

@@ -4,8 +4,7 @@ from absl.testing import absltest
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.board.board import Number
-from robust_tfds.eval.paper_figures.parts import accuracy_scatter
-from robust_tfds.eval.paper_figures.parts import own
+from robust_tfds.eval.paper_figures.parts import accuracy_scatter, own
 from robust_tfds.eval.reports.parts import style
 from tests.eval.paper_figures import boards
 

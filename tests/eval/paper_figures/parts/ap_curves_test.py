@@ -5,9 +5,7 @@ from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.board import board as board_lib
-from robust_tfds.eval.paper_figures.parts import ap_curves
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import trainings
+from robust_tfds.eval.paper_figures.parts import ap_curves, own, trainings
 from robust_tfds.eval.papers import raw_results
 from tests.eval.paper_figures import boards
 

@@ -4,13 +4,11 @@ import csv
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import paper_figures
-from robust_tfds.eval.paper_figures.parts import confusions
-from robust_tfds.eval.paper_figures.parts import own
+from robust_tfds.eval.paper_figures.parts import confusions, own
 from tests.eval.paper_figures import boards
 
 

@@ -3,8 +3,7 @@
 import csv
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import paper_figures
 from robust_tfds.eval.paper_figures import base

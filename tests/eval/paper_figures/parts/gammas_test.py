@@ -1,10 +1,8 @@
 """Lines of Tables 4 to 7 of Schiappa et al., and of runs."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.paper_figures.parts import gammas
-from robust_tfds.eval.paper_figures.parts import own
+from robust_tfds.eval.paper_figures.parts import gammas, own
 from tests.eval.paper_figures import boards
 
 

@@ -2,8 +2,7 @@
 
 import dataclasses
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.paper_figures.parts import own

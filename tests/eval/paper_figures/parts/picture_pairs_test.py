@@ -3,8 +3,7 @@
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from etils import epath
 from PIL import Image
 

@@ -2,8 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import pm_k_scatter
+from robust_tfds.eval.paper_figures.parts import own, pm_k_scatter
 from tests.eval.paper_figures import boards
 
 _SET = "imagenet_vid_robust"

@@ -4,15 +4,11 @@ import csv
 import dataclasses
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.eval import paper_figures
-from robust_tfds.eval import papers
+from robust_tfds.eval import paper_figures, papers
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import printed
-from robust_tfds.eval.paper_figures.parts import printed_table
+from robust_tfds.eval.paper_figures.parts import own, printed, printed_table
 from tests.eval.paper_figures import boards
 
 _TABLES = tuple(

@@ -6,10 +6,8 @@ from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.eval import paper_figures
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import redrawn
-from robust_tfds.eval.reports.video import curves
-from robust_tfds.eval.reports.video import shifts
+from robust_tfds.eval.paper_figures.parts import own, redrawn
+from robust_tfds.eval.reports.video import curves, shifts
 from tests.eval.paper_figures import boards
 
 

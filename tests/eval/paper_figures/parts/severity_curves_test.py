@@ -4,8 +4,7 @@ from absl.testing import absltest
 
 from robust_tfds.eval import paper_figures
 from robust_tfds.eval.paper_figures import base
-from robust_tfds.eval.paper_figures.parts import own
-from robust_tfds.eval.paper_figures.parts import severity_curves
+from robust_tfds.eval.paper_figures.parts import own, severity_curves
 from tests.eval.paper_figures import boards
 
 _PAPER = "Schiappa et al., Figure 9"

@@ -1,10 +1,8 @@
 """Curves by training data: one of each data set is absent, and printed."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.paper_figures.parts import ap_curves
-from robust_tfds.eval.paper_figures.parts import trainings
+from robust_tfds.eval.paper_figures.parts import ap_curves, trainings
 from robust_tfds.eval.papers import raw_results
 
 

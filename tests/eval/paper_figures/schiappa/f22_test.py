@@ -5,8 +5,7 @@ import pathlib
 
 from absl.testing import absltest
 
-from tests.eval.paper_figures import boards
-from tests.eval.paper_figures import lines
+from tests.eval.paper_figures import boards, lines
 
 
 class Figure22Test(absltest.TestCase):

@@ -5,8 +5,7 @@ import pathlib
 from absl.testing import absltest
 
 from robust_tfds.eval import papers
-from tests.eval.paper_figures import boards
-from tests.eval.paper_figures import lines
+from tests.eval.paper_figures import boards, lines
 
 
 class Figure3Test(absltest.TestCase):

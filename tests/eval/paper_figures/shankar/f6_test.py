@@ -7,8 +7,7 @@ from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.eval.paper_figures import base
-from tests.eval.paper_figures import boards
-from tests.eval.paper_figures import lines
+from tests.eval.paper_figures import boards, lines
 
 
 class Figure6Test(absltest.TestCase):

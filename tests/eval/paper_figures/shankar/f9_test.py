@@ -3,8 +3,7 @@
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.metrics import pm_k
 from tests.eval.paper_figures import lines

@@ -3,15 +3,13 @@
 import dataclasses
 import pathlib
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import papers
 from robust_tfds.eval.metrics import effective_robustness
 from robust_tfds.eval.paper_figures import base
-from tests.eval.paper_figures import boards
-from tests.eval.paper_figures import lines
+from tests.eval.paper_figures import boards, lines
 
 _NAME = "effective_robustness"
 

@@ -4,11 +4,13 @@ import pathlib
 
 from absl.testing import absltest
 
-from robust_tfds.eval.reports.every_task import compare_published
-from robust_tfds.eval.reports.every_task import leaderboard_latex
-from robust_tfds.eval.reports.every_task import leaderboard_markdown
-from robust_tfds.eval.reports.every_task import summary
-from robust_tfds.eval.reports.every_task import throughput
+from robust_tfds.eval.reports.every_task import (
+  compare_published,
+  leaderboard_latex,
+  leaderboard_markdown,
+  summary,
+  throughput,
+)
 from robust_tfds.eval.reports.parts import pivot
 from tests.eval.reports import contexts
 

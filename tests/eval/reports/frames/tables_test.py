@@ -5,8 +5,7 @@ import pathlib
 from absl.testing import absltest
 
 from robust_tfds.eval.reports.frames import tables
-from robust_tfds.eval.reports.parts import breakdowns
-from robust_tfds.eval.reports.parts import pivot
+from robust_tfds.eval.reports.parts import breakdowns, pivot
 from tests.eval.reports import contexts
 
 

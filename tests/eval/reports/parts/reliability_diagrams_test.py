@@ -4,8 +4,7 @@ import dataclasses
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from etils import epath
 
 from robust_tfds import conditions

@@ -3,8 +3,7 @@
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.reports.sequences import strips
 from tests.eval.reports import contexts

@@ -1,7 +1,6 @@
 """A definition's unit and direction, in words."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.site.definitions.base import Definition
 

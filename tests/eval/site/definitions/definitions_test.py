@@ -3,8 +3,7 @@
 import importlib
 import pkgutil
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import tasks
 from robust_tfds.eval.results.facts import TaskFacts

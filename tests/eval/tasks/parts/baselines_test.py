@@ -1,7 +1,6 @@
 """Baselines: which data sets a published one holds for, and what is said."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.tasks.parts import baselines

@@ -1,8 +1,7 @@
 """Codecs and crops that are not the published ones, in the notes of rows."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks

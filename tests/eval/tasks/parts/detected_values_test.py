@@ -1,8 +1,7 @@
 """Detections that no score can be made of are refused, the example is named."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.tasks.parts import detected_values
 

@@ -5,8 +5,7 @@ import json
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.tasks.parts import label_space
 from tests import shared_data

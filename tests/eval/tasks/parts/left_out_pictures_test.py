@@ -3,11 +3,9 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics import detection, resampling
 from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.tasks.parts import average_precision
-from robust_tfds.eval.tasks.parts import left_out_pictures
+from robust_tfds.eval.tasks.parts import average_precision, left_out_pictures
 from tests import shared_data
 
 

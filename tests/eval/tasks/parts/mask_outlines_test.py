@@ -3,8 +3,7 @@
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.tasks.parts import mask_outlines
 from tests.eval.tasks import painted_mask

@@ -1,7 +1,6 @@
 """Numbers over cells: empty, with a note, where one is missing."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition

@@ -1,7 +1,6 @@
 """What both normalised tasks say of a baseline, and refuse."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import tasks

@@ -4,20 +4,20 @@ import dataclasses
 
 import ml_collections
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.metrics import group_mean
+from robust_tfds.eval.metrics import calibration, group_mean
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks import classification
-from robust_tfds.eval.tasks import frames
-from robust_tfds.eval.tasks import sequences
-from robust_tfds.eval.tasks import video
+from robust_tfds.eval.tasks import (
+  base,
+  classification,
+  frames,
+  sequences,
+  video,
+)
 from robust_tfds.eval.tasks.parts import reliability
 
 _N = 40

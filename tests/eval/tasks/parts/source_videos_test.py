@@ -1,8 +1,7 @@
 """Videos of anchor sets."""
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.tasks.parts import source_videos
 

@@ -5,8 +5,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.tasks.parts import proper_scores
-from robust_tfds.eval.tasks.parts import top_k
+from robust_tfds.eval.tasks.parts import proper_scores, top_k
 
 
 class BestTest(absltest.TestCase):

@@ -6,8 +6,7 @@ import tracemalloc
 import numpy as np
 import onnx
 from absl.testing import absltest
-from onnx import helper
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from robust_tfds.models.adapters.onnx_graph import file
 

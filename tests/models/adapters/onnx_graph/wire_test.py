@@ -1,7 +1,6 @@
 """Fields of protobuf messages are found without parsing what they hold."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.adapters.onnx_graph import wire

@@ -4,8 +4,7 @@ import jax
 import numpy as np
 import pytest
 import tensorflow as tf
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.models import adapters

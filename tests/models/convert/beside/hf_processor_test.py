@@ -1,8 +1,7 @@
 """HF's processors as specs, against transformers' own defaults."""
 
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert.beside import hf_processor

@@ -1,8 +1,7 @@
 """Files whose arrays fit a network that they are not of."""
 
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known

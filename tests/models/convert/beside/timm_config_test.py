@@ -1,14 +1,10 @@
 """timm's `pretrained_cfg` as a spec, against timm's own transforms."""
 
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import models
-from robust_tfds.models.convert import known
-from robust_tfds.models.convert import match
-from robust_tfds.models.convert import preprocessing
+from robust_tfds import errors, models
+from robust_tfds.models.convert import known, match, preprocessing
 from robust_tfds.models.convert.beside import timm_config
 
 _A1 = {

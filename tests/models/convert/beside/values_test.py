@@ -1,7 +1,6 @@
 """Values that a spec can express, and refusals that name the field."""
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert.beside import values

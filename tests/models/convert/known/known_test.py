@@ -4,14 +4,12 @@ import dataclasses
 import pathlib
 
 import pytest
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from etils import epath
 
 from robust_tfds import models
 from robust_tfds.models import catalogue
-from robust_tfds.models.convert import known
-from robust_tfds.models.convert import preprocessing
+from robust_tfds.models.convert import known, preprocessing
 from robust_tfds.models.spec import Spec
 from tests.models.convert import torchvision_cpu
 from tools import known_checkpoints

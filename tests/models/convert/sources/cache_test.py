@@ -7,8 +7,7 @@ import threading
 import time
 from unittest import mock
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert.sources import cache

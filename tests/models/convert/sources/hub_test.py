@@ -6,12 +6,10 @@ import os
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 from safetensors import numpy as safetensors
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 from robust_tfds.models.convert import match
 from robust_tfds.models.convert.sources import hub
 from tests.models.convert import checkpoints

@@ -11,9 +11,7 @@ from unittest import mock
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.models.convert.sources import cache
-from robust_tfds.models.convert.sources import download
-from robust_tfds.models.convert.sources import hub
+from robust_tfds.models.convert.sources import cache, download, hub
 
 
 @dataclasses.dataclass

@@ -5,11 +5,9 @@ import sys
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 from robust_tfds.models.convert.sources import package
 from tests.models.convert import checkpoints
 

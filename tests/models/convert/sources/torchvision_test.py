@@ -4,8 +4,7 @@ import dataclasses
 import hashlib
 from unittest import mock
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert import match

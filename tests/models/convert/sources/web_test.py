@@ -3,11 +3,9 @@
 import hashlib
 import warnings
 
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds import models
+from robust_tfds import errors, models
 from robust_tfds.models.convert.sources import web
 from tests.models.convert import checkpoints
 from tests.models.convert.sources import local_server

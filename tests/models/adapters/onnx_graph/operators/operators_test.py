@@ -9,16 +9,14 @@ import jax
 import numpy as np
 import onnx
 import onnxruntime
-from absl.testing import absltest
-from absl.testing import parameterized
-from onnx import helper
-from onnx import numpy_helper
+from absl.testing import absltest, parameterized
+from onnx import helper, numpy_helper
 
 from robust_tfds.models.adapters.onnx_graph import file
 from robust_tfds.models.adapters.onnx_graph import graph as graph_lib
 from robust_tfds.models.adapters.onnx_graph.operators import TABLE
-from robust_tfds.models.adapters.onnx_graph.operators.node import Node
 from robust_tfds.models.adapters.onnx_graph.operators.node import (
+  Node,
   UntraceableError,
 )
 

@@ -7,8 +7,7 @@ made again.
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
 from robust_tfds.models.adapters.torch_graph import operators
 from tests.models.adapters.torch_graph.operators import cases
