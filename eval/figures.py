@@ -22,9 +22,9 @@ from absl import flags
 from etils import epath
 
 from robust_tfds import command, errors, paths
-from robust_tfds.eval import paper_figures
 from robust_tfds.eval.board import effective
-from robust_tfds.eval.paper_figures import base, drawing
+from robust_tfds.eval.report import figures
+from robust_tfds.eval.report.figures import base, drawing
 
 
 def define_flags() -> None:
@@ -47,9 +47,9 @@ def main(argv: Sequence[str]) -> None:
   settings = flags.FLAGS
   _, *names = argv
   if settings.list or not names:
-    print(paper_figures.listing())
+    print(figures.listing())
     return
-  figures = paper_figures.select(names[0])
+  chosen = figures.select(names[0])
   if not settings.out:
     raise errors.UserError("--out is missing: name the folder of the figures.")
   asked = base.Request(
@@ -60,7 +60,7 @@ def main(argv: Sequence[str]) -> None:
   )
   request = drawing.with_runs(asked, names[1:])
   place = paths.of(settings.out, "--out")
-  drawing.draw(figures, request, place, say=print)
+  drawing.draw(chosen, request, place, say=print)
 
 
 def _folder(name: str) -> epath.Path | None:

@@ -83,7 +83,7 @@ _ALLOWED = {
     "robust_tfds.eval.papers",
     "robust_tfds.datasets",
   ),
-  "robust_tfds.eval.reports": (
+  "robust_tfds.eval.report": (
     _RESULTS,
     "robust_tfds.eval.papers",
     "robust_tfds.eval.metrics",
@@ -94,21 +94,22 @@ _ALLOWED = {
     "robust_tfds.eval.metrics",
     _RESULTS,
   ),
-  "robust_tfds.eval.paper_figures": (
+  "robust_tfds.eval.report.figures": (
     _RESULTS,
     "robust_tfds.corruptions",
     "robust_tfds.eval.board",
     "robust_tfds.eval.metrics",
     "robust_tfds.eval.papers",
     "robust_tfds.eval.readers",
-    "robust_tfds.eval.reports",
+    "robust_tfds.eval.report",
     "robust_tfds.eval.tasks",
   ),
   "robust_tfds.eval.comparison": (
     _RESULTS,
     "robust_tfds.eval.board",
     "robust_tfds.eval.metrics",
-    "robust_tfds.eval.reports.parts",
+    "robust_tfds.eval.report.charts",
+    "robust_tfds.eval.report.tables",
     "robust_tfds.eval.tasks",
   ),
   "robust_tfds.eval.submissions": (
@@ -141,8 +142,7 @@ _THIRD_PARTY = {
   "robust_tfds.models": {"jax", "flax", "numpy", "absl", "etils"},
   "robust_tfds.eval.metrics": {"numpy", "scipy"},
   "robust_tfds.eval.papers": {"numpy"},
-  "robust_tfds.eval.reports": {"numpy", "matplotlib", "etils"},
-  "robust_tfds.eval.paper_figures": {"numpy", "etils"},
+  "robust_tfds.eval.report": {"numpy", "matplotlib", "etils"},
   "robust_tfds.eval.site": {"etils"},
   "robust_tfds.eval.comparison": {"numpy", "matplotlib", "etils"},
   "robust_tfds.eval.run.augment": {"jax", "dm_pix"},

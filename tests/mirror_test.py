@@ -28,25 +28,21 @@ _CODE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Folder whose files are plugins of one kind -> the test that runs over them.
 _CONTRACTS = {
   "configs": "tests/configs_test.py",
-  "eval/paper_figures/hendrycks": (
-    "tests/eval/paper_figures/paper_figures_test.py"
+  "eval/report/figures/hendrycks": (
+    "tests/eval/report/figures/figures_test.py"
   ),
-  "eval/paper_figures/michaelis": (
-    "tests/eval/paper_figures/paper_figures_test.py"
+  "eval/report/figures/michaelis": (
+    "tests/eval/report/figures/figures_test.py"
   ),
-  "eval/paper_figures/schiappa": (
-    "tests/eval/paper_figures/paper_figures_test.py"
-  ),
-  "eval/paper_figures/shankar": (
-    "tests/eval/paper_figures/paper_figures_test.py"
-  ),
-  "eval/paper_figures/taori": "tests/eval/paper_figures/paper_figures_test.py",
-  "eval/reports/classification": "tests/eval/reports/reports_test.py",
-  "eval/reports/detection": "tests/eval/reports/reports_test.py",
-  "eval/reports/every_task": "tests/eval/reports/reports_test.py",
-  "eval/reports/frames": "tests/eval/reports/reports_test.py",
-  "eval/reports/sequences": "tests/eval/reports/reports_test.py",
-  "eval/reports/video": "tests/eval/reports/reports_test.py",
+  "eval/report/figures/schiappa": ("tests/eval/report/figures/figures_test.py"),
+  "eval/report/figures/shankar": ("tests/eval/report/figures/figures_test.py"),
+  "eval/report/figures/taori": "tests/eval/report/figures/figures_test.py",
+  "eval/report/reports/classification": "tests/eval/report/reports/reports_test.py",
+  "eval/report/reports/detection": "tests/eval/report/reports/reports_test.py",
+  "eval/report/reports/every_task": "tests/eval/report/reports/reports_test.py",
+  "eval/report/reports/frames": "tests/eval/report/reports/reports_test.py",
+  "eval/report/reports/sequences": "tests/eval/report/reports/reports_test.py",
+  "eval/report/reports/video": "tests/eval/report/reports/reports_test.py",
   "eval/site/definitions": "tests/eval/site/definitions/definitions_test.py",
   "models/adapters": "tests/models/adapters/adapters_test.py",
   "models/adapters/onnx_graph/operators": (
@@ -128,9 +124,9 @@ def _in_contract(path: pathlib.Path) -> bool:
     return False
   if path.parts[0] == "models":
     return bool({name, *_models_of(path)} & _named(test))
-  if path.parent.parent.as_posix() == "eval/reports":
+  if path.parent.parent.as_posix() == "eval/report/reports":
     name = _task_of(path)  # the test writes every report of a task
-  if path.parent.parent.as_posix() == "eval/paper_figures":
+  if path.parent.parent.as_posix() == "eval/report/figures":
     name = f"{path.parent.name}_{name}"
   return name in _named(test)
 
@@ -144,7 +140,7 @@ def _models_of(path: pathlib.Path) -> Mapping[str, object]:
 
 def _task_of(path: pathlib.Path) -> str:
   """A task that has the report; empty where the registry does not know it."""
-  from robust_tfds.eval import reports
+  from robust_tfds.eval.report import reports
 
   folder = path.parent.name
   task = "classification" if folder == "every_task" else folder

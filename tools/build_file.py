@@ -49,7 +49,7 @@ DISTRIBUTIONS = {
 REGISTRIES = {
   "robust_tfds.corruptions.plugins": "robust_tfds/corruptions",
   "robust_tfds.datasets": "robust_tfds/datasets",
-  "robust_tfds.eval.reports": "eval/reports",
+  "robust_tfds.eval.report.reports": "eval/report/reports",
   "robust_tfds.eval.tasks": "eval/tasks",
   "robust_tfds.models.catalogue": "models",
 }

@@ -17,7 +17,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from robust_tfds.eval.comparison import lines as lines_lib
 from robust_tfds.eval.comparison import tables
 from robust_tfds.eval.comparison.lines import Comparison, Line
-from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.results.facts import Metric
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 from robust_tfds.eval.board import tables
 from robust_tfds.eval.comparison import lines as lines_lib
 from robust_tfds.eval.comparison.lines import Comparison, Interval, Line
-from robust_tfds.eval.reports.parts import markdown
+from robust_tfds.eval.report.tables import markdown
 
 HEADER = (
   "dataset",

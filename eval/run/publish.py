@@ -13,8 +13,9 @@ import numpy as np
 from etils import epath
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import papers, reports
+from robust_tfds.eval import papers
 from robust_tfds.eval.pipeline import blocks, devices, inputs
+from robust_tfds.eval.report import reports
 from robust_tfds.eval.results import disk, provenance, table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.overlay import Overlay

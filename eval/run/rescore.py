@@ -12,9 +12,10 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval import papers, readers, reports
+from robust_tfds.eval import papers, readers
 from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.reports.parts import detection_tables
+from robust_tfds.eval.report import reports
+from robust_tfds.eval.report.tables import detection_tables
 from robust_tfds.eval.results import (
   disk,
   names,

@@ -14,10 +14,11 @@ from absl import flags
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors, paths
-from robust_tfds.eval import compare, reports
+from robust_tfds.eval import compare
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.reports.parts import style
+from robust_tfds.eval.report import reports
+from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import rescore
 from tests import fake_bucket, in_process

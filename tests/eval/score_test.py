@@ -15,11 +15,12 @@ from absl import flags
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval import reports, score
+from robust_tfds.eval import score
+from robust_tfds.eval.report import reports
 from robust_tfds.eval.results import table
 from tests import in_process
 from tests.eval.readers import csv_test
-from tests.eval.reports import without_pictures
+from tests.eval.report.reports import without_pictures
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _HEADER = "corruption,severity,example_id,label,top1\n"

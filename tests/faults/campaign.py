@@ -37,7 +37,7 @@ _WARM = (
   "robust_tfds.corruptions",
   "robust_tfds.datasets",
   "robust_tfds.eval.readers",
-  "robust_tfds.eval.reports",
+  "robust_tfds.eval.report.reports",
   "robust_tfds.eval.run.rescore",
   "robust_tfds.eval.run.runner",
   "robust_tfds.models",

@@ -36,7 +36,7 @@ _WARM = (
   "robust_tfds.corrupt_folder",
   "robust_tfds.datasets",
   "robust_tfds.eval.comparison.compare",
-  "robust_tfds.eval.reports",
+  "robust_tfds.eval.report.reports",
   "robust_tfds.eval.run.rescore",
   "robust_tfds.eval.run.runner",
   "robust_tfds.models.convert",

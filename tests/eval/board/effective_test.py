@@ -11,7 +11,7 @@ from robust_tfds.eval import papers
 from robust_tfds.eval.board import board as board_lib
 from robust_tfds.eval.board import effective
 from robust_tfds.eval.metrics.replicates import Replicates
-from tests.eval.paper_figures import boards
+from tests.eval.report.figures import boards
 
 Number = board_lib.Number
 

@@ -10,7 +10,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
 from robust_tfds.eval.comparison import lines, tables
 from robust_tfds.eval.comparison.lines import Interval, Line
-from tests.eval.reports import contexts
+from tests.eval.report.reports import contexts
 
 
 def comparison(**changes) -> lines.Comparison:

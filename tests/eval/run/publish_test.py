@@ -9,7 +9,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
-from robust_tfds.eval import reports
+from robust_tfds.eval.report import reports
 from robust_tfds.eval.results import table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.results.workdir import Workdir

@@ -17,7 +17,7 @@ from tests.eval.readers import (
   raw_results_test,
   workdir_test,
 )
-from tests.eval.reports import without_pictures
+from tests.eval.report.reports import without_pictures
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 

@@ -26,7 +26,7 @@ from robust_tfds.eval.run import cells, rescore, runner
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib
 from tests.eval import read_counts, same_tables, tiny_config
-from tests.eval.reports import without_pictures
+from tests.eval.report.reports import without_pictures
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 

@@ -12,9 +12,9 @@ from robust_tfds.conditions import Condition
 from robust_tfds.configs import vid_robust
 from robust_tfds.datasets import geometry
 from robust_tfds.eval import papers as published
-from robust_tfds.eval import reports
 from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.readers import base as readers
+from robust_tfds.eval.report import reports
 from robust_tfds.eval.results import predictions, table
 from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.run import plan as plan_lib
@@ -23,7 +23,7 @@ from robust_tfds.eval.tasks import base, frames
 from robust_tfds.eval.tasks.parts import label_space
 from tests.datasets import natural_videos
 from tests.eval import read_counts
-from tests.eval.reports import without_pictures
+from tests.eval.report.reports import without_pictures
 from tests.eval.tasks import level_model
 
 _MODEL = "tests.eval.tasks.level_model:build"

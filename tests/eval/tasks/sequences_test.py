@@ -24,7 +24,7 @@ from robust_tfds.eval.run import rescore, runner
 from robust_tfds.eval.tasks import base, sequences
 from tests import accelerators
 from tests.eval import read_counts, same_tables, tiny_config
-from tests.eval.reports import without_pictures
+from tests.eval.report.reports import without_pictures
 
 _COMMON = conditions.SEQUENCES.names("common")
 _TASK = sequences.Sequences(base.Setting("digits_p"))

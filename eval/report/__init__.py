@@ -1,0 +1,1 @@
+"""What is shown of numbers: charts, tables, reports of runs, the papers' figures."""

@@ -1,0 +1,1 @@
+"""How every figure looks, and what several figures draw alike."""

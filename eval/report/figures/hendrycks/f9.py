@@ -1,0 +1,61 @@
+"""Figure 9: accuracy on seen and unseen subtypes over accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from etils import epath
+
+from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.figures import base
+from robust_tfds.eval.report.figures.parts import (
+  accuracy_scatter,
+  printed,
+  sheet,
+)
+
+_TITLES = {
+  "unseen_subtype_accuracy": "unseen subtypes",
+  "seen_subtype_accuracy": "subtypes seen in training",
+}
+
+
+class Figure9(base.PaperFigure):
+  """Subtypes of classes: how much accuracy unseen ones cost."""
+
+  title = "Figure 9: accuracy on seen and unseen subtypes over accuracy"
+  source = "eval/papers: Figure 9, its points digitised from the draft"
+
+  def draw(
+    self, request: base.Request, folder: epath.Path
+  ) -> Sequence[epath.Path]:
+    """Writes the figure and its CSV."""
+    rows = printed.table("hendrycks2019", "figure9")
+    of = {(row.label, row.metric): row for row in rows}
+    points = [
+      accuracy_scatter.Point(
+        label,
+        metric,
+        Number(of[label, "accuracy"].value),
+        Number(of[label, metric].value),
+        of[label, metric].source,
+      )
+      for label in dict.fromkeys(row.label for row in rows)
+      for metric in _TITLES
+    ]
+    fig = style.figure(6.4, 4.6)
+    ax = style.axes(fig, 1, 1)[0, 0]
+    ax.set_ylabel("accuracy on subtypes (%)")
+    accuracy_scatter.draw(ax, points, _TITLES)
+    ax.set_xlabel("accuracy on ImageNet-1K (%)")
+    told = [rows[0].source, printed.doubts(rows)]
+    style.foot(fig, told)
+    accuracy_scatter.name(ax, points, list(_TITLES))
+    table = sheet.Sheet(
+      accuracy_scatter.COLUMNS, [point.line() for point in points]
+    )
+    return [
+      *style.save(fig, folder, self.name, told),
+      table.write_csv(folder, self.name),
+    ]

@@ -1,0 +1,62 @@
+"""Figure 4: training pictures and their stylized versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from etils import epath
+
+from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.figures import base
+from robust_tfds.eval.report.figures.parts import picture_pairs, sheet
+from robust_tfds.reading import picture_folders
+
+_MOST = 5  # pairs that are drawn
+_LONGEST = 26  # letters of a name
+_COLUMNS = ("picture", "kind", "file", "height", "width", "source")
+_WORDS = "training on both folders together is the paper's combined setting"
+
+
+class Figure4(base.PaperFigure):
+  """The first pictures of two folders of the user, a column a pair."""
+
+  title = "Figure 4: training pictures and their stylized versions"
+  source = "your own folders: nothing here makes stylized pictures"
+  needs_folders = ("clean", "stylized")
+
+  def draw(
+    self, request: base.Request, folder: epath.Path
+  ) -> Sequence[epath.Path]:
+    """Writes the figure, and a CSV of the files that it shows."""
+    clean, stylized = self.folders(request)
+    pairs = picture_pairs.of(clean, stylized)
+    shown = pairs.listed[:_MOST]
+    fig = style.figure(0.5 + 2.2 * len(shown), 4.4)
+    grid = style.axes(fig, len(self.needs_folders), len(shown))
+    lines: list[list[sheet.Cell]] = []
+    for column, pair in zip(grid.T, shown):
+      column[0].set_title(_short(pair.name), fontsize=7)
+      files = (pair.clean, pair.stylized)
+      for ax, kind, file in zip(column, self.needs_folders, files):
+        image, size = picture_pairs.pixels(file)
+        ax.imshow(image)
+        style.bare(ax)
+        source = f"own pictures, --{kind}"
+        lines.append([pair.name, kind, file.name, *size, source])
+    for ax, kind in zip(grid[:, 0], self.needs_folders):
+      ax.set_ylabel(kind)
+    foot = [
+      f"own pictures; {len(pairs.listed):,} of {pairs.clean:,} have a stylized"
+      f" version, the first {len(shown)} by name are shown",
+      _WORDS,
+    ]
+    return [
+      *style.save(fig, folder, self.name, foot),
+      sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
+    ]
+
+
+def _short(name: str) -> str:
+  """A name in one line above its picture."""
+  text = picture_folders.shown(name)
+  return text if len(text) <= _LONGEST else f"…{text[1 - _LONGEST :]}"

@@ -1,0 +1,222 @@
+"""P against severity: curves of raw results, of runs, and what is absent."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.papers import raw_results
+from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.figures.parts import own, printed, sheet
+
+COLUMNS = (
+  *("dataset", "corruption", "severity", "curve"),
+  *(sheet.Column("P", 2), sheet.Column("lo", 2), sheet.Column("hi", 2)),
+  "source",
+)
+SEVERITIES = (0, *conditions.SEVERITIES)
+_DASHES = ("-", "--", "-.", ":")
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+  """A curve of the paper.
+
+  Attributes:
+    label: as the figure names it.
+    file: of its raw results; empty where none are public.
+    printed: its network and training as Table 1 or 2 print them, where the
+      results are not public.
+  """
+
+  label: str
+  file: str = ""
+  printed: tuple[str, str] = ("", "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+  """P at every severity that is known.
+
+  Attributes:
+    label: its own in the figure.
+    place: its colour, marker and dashes.
+    numbers: severity -> number.
+    source: where they are from.
+  """
+
+  label: str
+  place: int
+  numbers: Mapping[int, Number]
+  source: str
+
+  def lines(self, dataset: str, corruption: str) -> list[list[sheet.Cell]]:
+    """Lines of the CSV."""
+    return [
+      [dataset, corruption, s, self.label, n.value, n.lo, n.hi, self.source]
+      for s, n in self.numbers.items()
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Absent:
+  """A curve of the paper whose results are not public: what is printed of it.
+
+  Attributes:
+    label: as the figure names it.
+    place: its colour.
+    p: on clean pictures.
+    mpc: over the 15 corruptions.
+    source: where they are printed.
+  """
+
+  label: str
+  place: int
+  p: float
+  mpc: float
+  source: str
+
+  def lines(self, dataset: str) -> list[list[sheet.Cell]]:
+    """Lines of the CSV: the clean number, and the mean over all severities."""
+    empty: list[sheet.Cell] = [None, None]
+    label = f"{self.label} (no raw results)"
+    return [
+      [dataset, "", 0, label, self.p, *empty, self.source],
+      [dataset, "mean of 15", "1-5", label, self.mpc, *empty, self.source],
+    ]
+
+
+def of_raw(
+  dataset: str, models: Sequence[Model], name: str = ""
+) -> list[Curve]:
+  """The curves whose raw results are public.
+
+  Args:
+    dataset: ours.
+    models: the figure's.
+    name: of a corruption; empty: the mean over the 15.
+  """
+  out = []
+  for place, model in enumerate(models):
+    cells = raw_results.cells(dataset, model.file)
+    if cells:
+      numbers = {s: Number(_mean(cells, name, s)) for s in SEVERITIES}
+      out.append(Curve(model.label, place, numbers, raw_results.source()))
+  return out
+
+
+def absent(dataset: str, models: Sequence[Model]) -> list[Absent]:
+  """The curves whose raw results are not public."""
+  out = []
+  for place, model in enumerate(models):
+    if raw_results.cells(dataset, model.file):
+      continue
+    numbers = _printed(dataset, model)
+    source = printed.source_of(numbers.values())
+    values = (numbers["p"].value, numbers["mpc"].value)
+    out.append(Absent(model.label, place, *values, source))
+  return out
+
+
+def of_run(model: own.Own, place: int, name: str = "") -> Curve:
+  """A run's curve, of the severities that it has.
+
+  Args:
+    model: of the run.
+    place: of the curve.
+    name: of a corruption; empty: the mean over the 15.
+  """
+  metric = main_metric(model)
+  numbers = {}
+  for severity in SEVERITIES:
+    places = _cells(name, severity)
+    cells = [n for n in (model.of_cell(metric, c) for c in places) if n]
+    if len(cells) == len(places) == 1:
+      numbers[severity] = cells[0]
+    elif len(cells) == len(places):
+      mean = np.mean([n.value or 0.0 for n in cells])
+      numbers[severity] = Number(float(mean))
+  return Curve(model.label, place, numbers, model.source)
+
+
+def main_metric(model: own.Own) -> str:
+  """The metric that P is of a model's cells: AP, by VOC's rules AP50."""
+  return "bbox/AP" if "bbox/AP" in model.metrics() else "bbox/AP50"
+
+
+def draw(ax: style.Axes, curves: Iterable[Curve]) -> None:
+  """The curves in %, with the bands of their intervals."""
+  for curve in curves:
+    x = list(curve.numbers)
+    numbers = [curve.numbers[s] for s in x]
+    value = [100 * (n.value or 0.0) for n in numbers]
+    ax.plot(
+      x,
+      value,
+      color=style.colour(curve.place),
+      marker=style.marker(curve.place),
+      linestyle=_DASHES[curve.place % len(_DASHES)],
+      markersize=3.5,
+      linewidth=1.3,
+      label=curve.label,
+    )
+    if all(n.lo is not None and n.hi is not None for n in numbers):
+      ends = [[100 * (e or 0.0) for e in (n.lo, n.hi)] for n in numbers]
+      if ends:
+        lo, hi = zip(*ends)
+        colour = style.colour(curve.place)
+        ax.fill_between(x, lo, hi, color=colour, alpha=0.15, linewidth=0)
+  ax.set_xticks(SEVERITIES, ["clean", *map(str, conditions.SEVERITIES)])
+
+
+def draw_absent(ax: style.Axes, curves: Iterable[Absent]) -> None:
+  """What is printed instead of a curve: P, and mPC as a line over 1 to 5."""
+  for curve in curves:
+    ax.plot(
+      [0, 1, 5],
+      [100 * curve.p, np.nan, np.nan],
+      color=style.colour(curve.place),
+      marker=style.marker(curve.place),
+      markerfacecolor="none",
+      linestyle=":",
+      label=f"{curve.label}: absent; P, mPC (dotted) printed",
+    )
+    colour = style.colour(curve.place)
+    ax.hlines(100 * curve.mpc, 1, 5, colors=colour, linestyles=":")
+
+
+def remark(curves: Iterable[Absent]) -> str:
+  """A sentence that names the absent curves; or nothing."""
+  labels = [curve.label for curve in curves]
+  if not labels:
+    return ""
+  return f"absent, since no raw results are public: {', '.join(labels)}"
+
+
+def _cells(name: str, severity: int) -> list[Condition]:
+  if not severity:
+    return [Condition()]
+  names = [name] if name else conditions.PICTURES.names("common")
+  return [Condition(n, severity) for n in names]
+
+
+def _mean(cells: raw_results.Cells, name: str, severity: int) -> float:
+  return float(np.mean([cells[c] for c in _cells(name, severity)]))
+
+
+def _printed(dataset: str, model: Model) -> dict:
+  """P and mPC as Table 1 or 2 print them, whichever has them first."""
+  network, training = model.printed
+  rows = [
+    row
+    for table in ("table1", "table2")
+    for row in printed.table(raw_results.PAPER, table)
+    if dataset in row.datasets
+    and (row.network, row.training) == (network, training)
+  ]
+  return {row.metric: row for row in reversed(rows)}

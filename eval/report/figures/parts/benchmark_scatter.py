@@ -1,0 +1,105 @@
+"""Figures 3, 4 and 6 of Hendrycks and Dietterich: means over accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
+
+from etils import epath
+
+from robust_tfds.eval import papers
+from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.figures import base
+from robust_tfds.eval.report.figures.parts import (
+  accuracy_scatter,
+  own,
+  printed,
+  sheet,
+)
+
+_PAPER = "hendrycks2019"
+_TASKS = {"imagenet_c": "classification", "imagenet_p": "sequences"}
+# Data set, label of the y axis, metric -> title.
+Panel = tuple[str, str, Mapping[str, str]]
+CORRUPTIONS: Panel = (
+  "imagenet_c",
+  "% of the baseline's error",
+  {"mce": "mCE", "relative_mce": "relative mCE"},
+)
+PERTURBATIONS: Panel = (
+  "imagenet_p",
+  "% of the baseline's rate",
+  {"mfr": "mFR", "mt5d": "mT5D"},
+)
+
+
+class BenchmarkScatter(base.PaperFigure):
+  """A panel a benchmark.
+
+  Class attributes:
+    panels: what each shows.
+    table: file of `eval/papers` whose networks are drawn; empty: those that the
+      paper lists under one protocol.
+  """
+
+  panels: ClassVar[tuple[Panel, ...]]
+  table: ClassVar[str] = ""
+
+  def draw(
+    self, request: base.Request, folder: epath.Path
+  ) -> Sequence[epath.Path]:
+    """Writes the figure and its CSV."""
+    fig = style.figure(4.6 * len(self.panels), 4.2)
+    axes = style.axes(fig, 1, len(self.panels))[0]
+    models = own.of(self.boards(request))
+    panels = []
+    for ax, (dataset, label, titles) in zip(axes, self.panels, strict=True):
+      of_panel = [
+        *accuracy_scatter.printed(
+          self._networks(dataset, titles), list(titles)
+        ),
+        *accuracy_scatter.runs(_of(models, dataset), list(titles)),
+      ]
+      ax.set_ylabel(label)
+      accuracy_scatter.draw(ax, of_panel, titles)
+      panels.append((ax, of_panel, list(titles)))
+    points = [point for _, of_panel, _ in panels for point in of_panel]
+    lines = [point.line() for point in points]
+    drawn = {p.network for p in points if p.run}
+    told = list(dict.fromkeys(p.source for p in points if not p.run))
+    told += [
+      own.baselines(models, self.panels[0][0]),
+      own.without(models, drawn),
+      *(own.remark(_of(models, d), d) for d, *_ in self.panels),
+    ]
+    told = [words.rstrip(".") for words in told]
+    style.foot(fig, told)
+    for panel in panels:
+      accuracy_scatter.name(*panel)
+    files = style.save(fig, folder, self.name, told)
+    table = sheet.Sheet(accuracy_scatter.COLUMNS, lines)
+    return [*files, table.write_csv(folder, self.name)]
+
+  def _networks(
+    self, dataset: str, metrics: Iterable[str]
+  ) -> list[papers.Network]:
+    """The printed networks that have all numbers."""
+    listed = papers.printed_networks(dataset, every=bool(self.table))
+    if self.table:
+      listed = tuple(map(self._of_table, listed))
+    keys = {(metric, "") for metric in ("clean_error", *metrics)}
+    return [n for n in listed if keys <= n.numbers.keys()]
+
+  def _of_table(self, network: papers.Network) -> papers.Network:
+    """What the figure's table prints of a network."""
+    rows = {
+      (r.metric, r.name): r
+      for r in printed.table(_PAPER, self.table)
+      if r.label == network.label
+    }
+    return papers.Network(network.label, network.model, rows)
+
+
+def _of(models: Sequence[own.Own], dataset: str) -> list[own.Own]:
+  """Those of the task of a panel's data set."""
+  return [m for m in models if m.board.task == _TASKS[dataset]]

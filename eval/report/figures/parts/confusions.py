@@ -1,0 +1,132 @@
+"""What is taken for what, in conditions that can be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.report.figures import base
+from robust_tfds.eval.report.figures.parts import own, redrawn, sheet
+from robust_tfds.eval.report.reports.video import confusion
+
+Key = tuple[str, str, int]  # model, perturbation, severity
+_COLUMNS = (
+  *("model", "perturbation", "severity", "true", "predicted"),
+  *("videos", sheet.Column("share of the true class"), "source"),
+)
+
+
+class Confusions(base.PaperFigure):
+  """Clean beside perturbed, a line a model.
+
+  Without `--condition` the cell of the lowest accuracy of each group, or of all
+  where `one` is set.
+
+  Class attributes:
+    one: whether a single condition is shown beside clean.
+  """
+
+  source = "runs; the paper prints no numbers of it"
+  tasks = ("video",)
+  needs_runs = True
+  one: ClassVar[bool] = False
+
+  def draw(
+    self, request: base.Request, folder: epath.Path
+  ) -> Sequence[epath.Path]:
+    """Writes the figure, a table of the most confused pairs, and a CSV."""
+    models = own.of(self.boards(request))
+    shown = {m.label: self._shown(request, m) for m in models}
+    pairs = {k: v for of in shown.values() for k, v in of.items()}
+    told = redrawn.context(request, models, confusions=pairs)
+    files = redrawn.draw(confusion.Confusion(), told, folder, self.name)
+    names = list(told.class_names)
+    sources = {m.label: m.source for m in models}
+    lines = [x for k, v in pairs.items() for x in _lines(k, v, names, sources)]
+    table = sheet.Sheet(_COLUMNS, lines)
+    return [*files, table.write_csv(folder, self.name)]
+
+  def _shown(
+    self, request: base.Request, model: own.Own
+  ) -> dict[Key, np.ndarray]:
+    """The cells that are shown of a model."""
+    pairs = of_model(request, model)
+    name = request.condition or (lowest(pairs) if self.one else "")
+    if not name:
+      return pairs
+    return {
+      k: pairs[k]
+      for k in ((model.label, "", 0), (model.label, *chosen(pairs, name)))
+      if k in pairs
+    }
+
+
+def of_model(request: base.Request, model: own.Own) -> dict[Key, np.ndarray]:
+  """True and predicted class of every video, in every cell of a model."""
+  entry = model.entry
+  for one in request.scored:
+    data = one.data["dataset"]
+    if (one.run.name, one.model, data) == (
+      entry.run,
+      entry.model,
+      model.board.dataset,
+    ):
+      predictions = one.run.predictions
+      return {
+        (model.label, c.name, c.level): one.task.pairs(predictions.columns(c))
+        for c in predictions.cells
+        if c.model == one.model and c.dataset == data
+      }
+  return {}
+
+
+def chosen(pairs: dict[Key, Any], name: str) -> tuple[str, int]:
+  """The perturbation and severity of a config's name that a run has.
+
+  Raises:
+    UserError: the run has no such condition; names the nearest.
+  """
+  known = {Condition(n, s, "videos").config: (n, s) for _, n, s in pairs if n}
+  if name not in known:
+    raise errors.unknown("--condition", name, known)
+  return known[name]
+
+
+def lowest(pairs: dict[Key, np.ndarray]) -> str:
+  """Config name of the perturbed cell of the lowest accuracy; empty of none."""
+  right = {
+    Condition(n, s, "videos").config: float((p[:, 0] == p[:, 1]).mean())
+    for (_, n, s), p in pairs.items()
+    if n
+  }
+  return min(right, key=lambda k: right[k], default="")
+
+
+def class_name(place: int, names: Sequence[str]) -> str:
+  """The name of a class; its place where nobody named it."""
+  return names[place] if place < len(names) else str(place)
+
+
+def _lines(
+  key: Key,
+  pairs: np.ndarray,
+  names: Sequence[str],
+  sources: dict[str, str],
+) -> list[list[sheet.Cell]]:
+  """A line for each pair of classes that occurs."""
+  occurring, counts = np.unique(pairs, axis=0, return_counts=True)
+  of_class = {c: int((pairs[:, 0] == c).sum()) for c in set(pairs[:, 0])}
+  label, name, level = key
+  return [
+    [
+      *(label, name or "clean", level),
+      *(class_name(c, names) for c in (true, predicted)),
+      *(int(count), int(count) / of_class[true], sources[label]),
+    ]
+    for (true, predicted), count in zip(occurring.tolist(), counts)
+  ]

@@ -1,0 +1,236 @@
+"""A printed table as it is, with lines of own runs below the printed ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
+
+from etils import epath
+
+from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.papers import PrintedRow
+from robust_tfds.eval.report.figures import base
+from robust_tfds.eval.report.figures.parts import own, printed, sheet
+
+# Words above the columns of metrics whose names say little.
+_HEADINGS = {
+  "acc_orig": "pm-0",
+  "acc_pmk": "pm-10",
+  "map_orig": "mAP, pm-0",
+  "map_pmk": "mAP, pm-10",
+  "map_drop": "mAP, drop",
+  "p": "P",
+  "mpc": "mPC",
+  "rpc": "rPC",
+  "mce": "mCE",
+  "relative_mce": "relative mCE",
+  "mfr": "mFR",
+  "mt5d": "mT5D",
+  "mfp_relative_decrease": "mFP, relative decrease",
+  "mt5d_relative_decrease": "mT5D, relative decrease",
+  "gamma_a": "gamma_a",
+  "gamma_r": "gamma_r",
+}
+_PRINTED = "printed"
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+  """A line of a table.
+
+  Attributes:
+    texts: `dataset`, `model`, `condition`, `note`.
+    numbers: metric -> number.
+    source: printed, or which run.
+    comparable: whether it is of the data of the printed lines.
+  """
+
+  texts: Mapping[str, str]
+  numbers: Mapping[str, Number]
+  source: str = _PRINTED
+  comparable: bool = True
+
+
+class PrintedTable(base.PaperFigure):
+  """The lines as printed, own ones below.
+
+  Class attributes:
+    of: folder of `eval/papers`, file of the table in it.
+    best_first: metric that all comparable lines are sorted by, the largest
+      first; empty: as they are printed. Others follow.
+    lowest_first: the same, the smallest first.
+  """
+
+  source = "eval/papers: the printed table"
+  of: ClassVar[tuple[str, str]]
+  best_first: ClassVar[str] = ""
+  lowest_first: ClassVar[str] = ""
+
+  def suffixes(self, model: own.Own) -> Sequence[tuple[str, str]]:
+    """(condition in words, end of the metrics' names) of a model's lines."""
+    return [("", "")]
+
+  def draw(
+    self, request: base.Request, folder: epath.Path
+  ) -> Sequence[epath.Path]:
+    """Writes the table and its CSV."""
+    rows = printed.table(*self.of)
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    models = own.of(self.boards(request))
+    lines = [*_printed_lines(rows), *self.own_lines(models, metrics)]
+    lines.sort(key=self._order)
+    sources = {line.source for line in lines}
+    drawn = [m.label for m in models if m.source in sources]
+    table = _sheet(rows, metrics, lines, _caption(rows, models, drawn))
+    return table.write(folder, self.name, self.title)
+
+  def own_lines(
+    self, models: Iterable[own.Own], metrics: Sequence[str]
+  ) -> list[Line]:
+    """The lines of own runs.
+
+    Args:
+      models: of the runs.
+      metrics: of the printed table.
+    """
+    lines = []
+    for model in models:
+      for condition, suffix in self.suffixes(model):
+        numbers = own_numbers(model, metrics, suffix)
+        texts = {
+          "dataset": model.board.dataset,
+          "model": model.label,
+          "condition": condition,
+        }
+        if numbers:
+          lines.append(
+            Line(texts, numbers, model.source, not model.differences)
+          )
+    return lines
+
+  def _order(self, line: Line) -> tuple[bool, float]:
+    """Comparable lines by the metric, if there is one; then the others."""
+    if self.lowest_first:
+      return not line.comparable, _value(line, self.lowest_first) or math.inf
+    if self.best_first:
+      return not line.comparable, -_value(line, self.best_first)
+    return False, 0.0
+
+
+def own_numbers(
+  model: own.Own, metrics: Iterable[str], suffix: str = ""
+) -> dict[str, Number]:
+  """What a model has of a table's metrics.
+
+  Args:
+    model: of a run.
+    metrics: names in the papers' home.
+    suffix: of the names in the run's table, e.g. `/fps=25`.
+  """
+  out = {}
+  for metric in metrics:
+    number = model.number(metric + suffix) or model.of_cell(metric + suffix)
+    if number:
+      out[metric] = number
+  first = out.get("acc_orig")
+  if first and "acc_pmk" in out:
+    drop = (first.value or 0.0) - (out["acc_pmk"].value or 0.0)
+    out.setdefault("drop", Number(drop))
+    if "anchors" in metrics and first.n:
+      out["anchors"] = Number(float(first.n))
+  return out
+
+
+def _printed_lines(rows: Iterable[PrintedRow]) -> list[Line]:
+  lines: dict[tuple[int, str], dict[str, PrintedRow]] = {}
+  for row in rows:
+    lines.setdefault((row.line, row.name), {})[row.metric] = row
+  return [_printed_line(list(of.values())) for of in lines.values()]
+
+
+def _printed_line(rows: Sequence[PrintedRow]) -> Line:
+  datasets = dict.fromkeys(d for row in rows for d in row.datasets)
+  texts = {
+    "dataset": "; ".join(datasets),
+    "model": rows[0].label,
+    "condition": rows[0].name,
+    "note": rows[0].note,
+  }
+  numbers = {row.metric: Number(row.value, row.lo, row.hi) for row in rows}
+  return Line(texts, numbers)
+
+
+def _sheet(
+  rows: Sequence[PrintedRow],
+  metrics: Sequence[str],
+  lines: Sequence[Line],
+  caption: str,
+) -> sheet.Sheet:
+  texts = [
+    t
+    for t in ("dataset", "model", "condition")
+    if len({line.texts.get(t, "") for line in lines}) > (t == "dataset")
+    and any(line.texts.get(t) for line in lines)
+  ]
+  notes = ["note"] * any(line.texts.get("note") for line in lines)
+  ends = {r.metric for r in rows if r.lo is not None}
+  columns: list[str | sheet.Column] = [*texts]
+  for metric in metrics:
+    columns += _columns(metric, [r for r in rows if r.metric == metric], ends)
+  cells = [
+    [
+      *(line.texts.get(t, "") for t in texts),
+      *(c for m in metrics for c in _cells(line.numbers.get(m), m in ends)),
+      *(line.texts.get(t, "") for t in notes),
+      line.source,
+    ]
+    for line in lines
+  ]
+  return sheet.Sheet([*columns, *notes, "source"], cells, caption)
+
+
+def _columns(
+  metric: str, rows: Sequence[PrintedRow], ends: set[str]
+) -> list[sheet.Column]:
+  """A metric's column, and those of its interval, as it is printed."""
+  part, _, last = metric.rpartition("/")
+  heading = _HEADINGS.get(last, last.replace("_", " "))
+  if part in _HEADINGS:
+    heading = f"{part} {heading}"
+  elif part == "segm":
+    heading = f"mask {heading}"
+  elif part:
+    heading = f"{part}: {heading}"
+  texts = [row.text for row in rows]
+  places = max(len(text.partition(".")[2]) for text in texts)
+  digits = None if any("e" in text for text in texts) else places
+  percent = any(abs(float(r.text) - r.value) > 1e-9 for r in rows)
+  names = [heading, *([f"{heading} lo", f"{heading} hi"] * (metric in ends))]
+  return [sheet.Column(name, digits, percent) for name in names]
+
+
+def _cells(number: Number | None, ends: bool) -> list[sheet.Cell]:
+  if number is None:
+    return [None] * (3 if ends else 1)
+  return [number.value, *([number.lo, number.hi] if ends else [])]
+
+
+def _value(line: Line, metric: str) -> float:
+  number = line.numbers.get(metric)
+  return (number.value if number else None) or 0.0
+
+
+def _caption(
+  rows: Sequence[PrintedRow],
+  models: Sequence[own.Own],
+  drawn: Sequence[str],
+) -> str:
+  parts = [f"Source: {printed.source_of(rows)}.", printed.doubts(rows)]
+  if models:
+    datasets = {d for row in rows for d in row.datasets}
+    if not datasets & {m.board.dataset for m in models}:
+      parts.append(own.remark(models, " and ".join(sorted(datasets))))
+  parts.append(own.without(models, drawn))
+  return " ".join(filter(None, parts))

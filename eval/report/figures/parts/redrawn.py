@@ -1,0 +1,180 @@
+"""Figures that the reports of a run have too: the same drawing, any models.
+
+Reports draw from a `Context`; here one is made of boards, so that models of
+several runs stand in one figure.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.figures import base
+from robust_tfds.eval.report.figures.parts import own, sheet
+from robust_tfds.eval.report.reports.base import Report
+from robust_tfds.eval.results import disk, table
+
+_COLUMNS = (
+  *("model", "corruption", "severity", "metric", sheet.Column("value")),
+  *(sheet.Column("lo"), sheet.Column("hi"), "n", "source"),
+)
+
+
+def context(
+  request: base.Request, models: Sequence[own.Own], **others: Any
+) -> Context:
+  """What reports read, of models of boards.
+
+  Args:
+    request: whose runs know the names of the classes.
+    models: of one task.
+    **others: further attributes of the context, and those to replace.
+  """
+  first = models[0].board
+  listed = {c: None for m in models for c in m.entry.cells}
+  names = [n for n in first.family.names() if n in {c.name for c in listed}]
+  known = [list(s.run.predictions.class_names) for s in request.scored]
+  return Context(
+    **{
+      "facts": first.facts,
+      "family": first.family,
+      "dataset": first.dataset,
+      "rows": [row for model in models for row in rows(model)],
+      "corruptions": names,
+      "class_names": max(known, key=len, default=[]),
+      "provenance": [f"own runs: {own.runs(models)}"],
+      **others,
+    }
+  )
+
+
+def rows(model: own.Own) -> list[table.Row]:
+  """A model's numbers as rows of a table."""
+  out = [
+    _row(model, metric, number, name, level)
+    for (metric, name, level), number in model.entry.numbers.items()
+  ]
+  out += [
+    _row(model, metric, number, c.name, c.level, c.config)
+    for c, numbers in model.entry.cells.items()
+    for metric, number in numbers.items()
+  ]
+  return [row for row in out if row.has_value]
+
+
+def draw(
+  report: Report,
+  told: Context,
+  folder: epath.Path,
+  name: str,
+  needs: str = "",
+) -> list[epath.Path]:
+  """A report's figure under another name.
+
+  Args:
+    report: what draws it.
+    told: what it reads.
+    folder: where the files go.
+    name: of the figure.
+    needs: what has its numbers, in words; empty: nothing in particular.
+
+  Raises:
+    UserError: the context lacks what the report draws.
+  """
+  with tempfile.TemporaryDirectory() as temporary:
+    files = report.write(told, epath.Path(temporary))
+    out = []
+    for path in files:
+      target = folder / f"{name}{pathlib.Path(path).suffix}"
+      disk.write_bytes(target, path.read_bytes())
+      out.append(target)
+  if not out:
+    raise errors.UserError(
+      f"{name} cannot be drawn: the runs have none of the numbers that it shows."
+      + (f" It needs {needs}." if needs else "")
+    )
+  return out
+
+
+def numbers(
+  models: Sequence[own.Own], takes: Callable[[table.Row], bool]
+) -> list[list[sheet.Cell]]:
+  """Lines of a sheet: a model's rows that a figure shows."""
+  return [
+    [
+      model.label,
+      *(r.corruption, r.severity, r.metric, r.value, r.lo, r.hi, r.n),
+      model.source,
+    ]
+    for model in models
+    for r in rows(model)
+    if takes(r)
+  ]
+
+
+def write_numbers(
+  lines: Sequence[Sequence[sheet.Cell]], folder: epath.Path, name: str
+) -> epath.Path:
+  """The CSV of a figure's numbers."""
+  return sheet.Sheet(_COLUMNS, lines).write_csv(folder, name)
+
+
+class Redrawn(base.PaperFigure):
+  """A figure of a report, over the models of all runs that were given.
+
+  Class attributes:
+    report: what draws it.
+    shows: how the names of the metrics begin that it shows, for the CSV.
+    needs: what has them, in words, where not every run of the task has.
+  """
+
+  needs_runs = True
+  report: ClassVar[type[Report]]
+  shows: ClassVar[tuple[str, ...]]
+  needs: ClassVar[str] = ""
+
+  def others(self, request: base.Request) -> Mapping[str, Any]:
+    """Further attributes of the report's context."""
+    return {}
+
+  def draw(
+    self, request: base.Request, folder: epath.Path
+  ) -> Sequence[epath.Path]:
+    """Writes what the report writes, and a CSV."""
+    models = own.of(self.boards(request))
+    told = context(request, models, **self.others(request))
+    files = draw(self.report(), told, folder, self.name, self.needs)
+    lines = numbers(models, lambda r: r.metric.startswith(self.shows))
+    return [*files, write_numbers(lines, folder, self.name)]
+
+
+def _row(
+  model: own.Own,
+  metric: str,
+  number: Number,
+  name: str,
+  level: int | None,
+  config: str = "",
+) -> table.Row:
+  value = float("nan") if number.value is None else number.value
+  return table.Row(
+    model=model.label,
+    dataset=model.board.dataset,
+    config=config,
+    corruption=name,
+    severity=level,
+    metric=metric,
+    value=value,
+    lo=number.lo,
+    hi=number.hi,
+    n=number.n,
+    seed=model.entry.seed or 0,
+    note=number.note,
+  )

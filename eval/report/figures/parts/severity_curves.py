@@ -1,0 +1,56 @@
+"""Accuracy against severity, a panel a perturbation, a line a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from robust_tfds.eval.board.board import Board
+from robust_tfds.eval.report.figures import base
+from robust_tfds.eval.report.figures.parts import own, redrawn
+from robust_tfds.eval.report.reports.video import curves
+
+
+def of_dataset(boards: list[Board], dataset: str) -> list[Board]:
+  """The boards of a data set; all of them where there is none."""
+  return [b for b in boards if b.dataset == dataset] or boards
+
+
+def heading(title: str, models: Sequence[own.Own], dataset: str) -> str:
+  """The paper's figure, and whose data the curves are of where not its own.
+
+  Args:
+    title: of the figure.
+    models: of runs.
+    dataset: of the figure.
+  """
+  other = own.other_datasets(models, dataset)
+  if not other:
+    return f"Schiappa et al., {title}"
+  names = ", ".join(f"`{name}`" for name in other)
+  return f"Schiappa et al., {title}; here of the own data set {names}"
+
+
+class SeverityCurves(redrawn.Redrawn):
+  """Runs over the figure's data set; without one, runs over any other.
+
+  Class attributes:
+    dataset: of the figure.
+  """
+
+  source = "runs; no paper prints numbers by severity"
+  tasks = ("video",)
+  report = curves.Curves
+  shows = ("accuracy",)
+  dataset: ClassVar[str]
+
+  def boards(self, request: base.Request) -> list[Board]:
+    """Those of the data set, where there is one."""
+    return of_dataset(super().boards(request), self.dataset)
+
+  def others(self, request: base.Request) -> dict:
+    """A remark where the runs are of other data."""
+    models = own.of(self.boards(request))
+    words = [f"own runs: {own.runs(models)}", own.remark(models, self.dataset)]
+    title = heading(self.title, models, self.dataset)
+    return {"provenance": words, "title": title}

@@ -1,0 +1,112 @@
+"""Numbers of a figure or table as a CSV, and as Markdown."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+from collections.abc import Sequence
+
+from etils import epath
+
+from robust_tfds.eval.report.tables import markdown
+from robust_tfds.eval.results import disk, formulas
+
+Cell = str | float | int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+  """A heading, and how Markdown shows what is below it.
+
+  Attributes:
+    heading: above it, in both files.
+    digits: behind the point of floats; None: as many as it takes.
+    percent: whether fractions are shown in percent.
+  """
+
+  heading: str
+  digits: int | None = 1
+  percent: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Sheet:
+  """Lines of cells under headings; one column says where a line is from.
+
+  The CSV holds every number as it is: rates are fractions. Markdown shows them
+  as papers print them.
+
+  Attributes:
+    columns: headings; plain text for columns of text and whole numbers.
+    lines: a cell a heading; None where there is no number.
+    caption: what it is and where it comes from, sentences.
+  """
+
+  columns: Sequence[str | Column]
+  lines: Sequence[Sequence[Cell]]
+  caption: str = ""
+
+  def write(
+    self, folder: epath.Path, stem: str, title: str
+  ) -> list[epath.Path]:
+    """Writes `<stem>.md` and `<stem>.csv`."""
+    text = self.write_markdown(folder, stem, title)
+    return [text, self.write_csv(folder, stem)]
+
+  def write_csv(self, folder: epath.Path, stem: str) -> epath.Path:
+    """Writes `<stem>.csv`; text is safe in spreadsheets."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for line in (self._headings, *self.lines):
+      writer.writerow([_plain(cell) for cell in line])
+    path = folder / f"{stem}.csv"
+    disk.write_text(path, out.getvalue())
+    return path
+
+  def write_markdown(
+    self, folder: epath.Path, stem: str, title: str
+  ) -> epath.Path:
+    """Writes `<stem>.md`: title, table, caption."""
+    path = folder / f"{stem}.md"
+    heads = [markdown.escape(heading) for heading in self._headings]
+    parts = [f"# {markdown.escape(title)}\n", markdown.heads(heads)]
+    for line in self.lines:
+      pairs = zip(self.columns, line)
+      parts.append(markdown.line([_shown(*pair) for pair in pairs]))
+    parts.append(f"\n{markdown.escape(self.caption)}\n")
+    disk.write_text(path, "\n".join(parts))
+    return path
+
+  @property
+  def _headings(self) -> list[str]:
+    return [c if isinstance(c, str) else c.heading for c in self.columns]
+
+
+def _shown(column: str | Column, cell: Cell) -> str:
+  """A cell as Markdown."""
+  if _absent(cell):
+    return "-"
+  if isinstance(cell, str):
+    return markdown.escape(cell)
+  if isinstance(column, str):
+    return str(cell)
+  assert cell is not None  # it would be absent
+  number = 100 * cell if column.percent else cell
+  if column.digits is None:
+    return f"{number:g}"
+  return f"{number:.{column.digits}f}"
+
+
+def _plain(cell: Cell) -> str:
+  """A cell as a CSV holds it: floats with the shortest text that reads back."""
+  if _absent(cell):
+    return ""
+  if isinstance(cell, str):
+    return formulas.neutral(cell)
+  return repr(float(cell)) if isinstance(cell, float) else str(cell)
+
+
+def _absent(cell: Cell) -> bool:
+  return cell is None or (isinstance(cell, float) and math.isnan(cell))

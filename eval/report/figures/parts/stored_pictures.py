@@ -1,0 +1,66 @@
+"""Figures of pixels: no cell holds them, but a run's reports may."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds.eval.board.runs import Run
+from robust_tfds.eval.report.figures import base
+from robust_tfds.eval.report.figures.parts import sheet
+from robust_tfds.eval.results import disk
+from robust_tfds.reading import pictures
+
+
+class StoredPicture(base.PaperFigure):
+  """A picture that the reports of a run have drawn, one a run.
+
+  Class attributes:
+    file: its name in the run's folder `reports`.
+  """
+
+  needs_runs = True
+  file: ClassVar[str]
+
+  def draw(
+    self, request: base.Request, folder: epath.Path
+  ) -> Sequence[epath.Path]:
+    """Writes the picture of each run, and a CSV that says whose it is."""
+    self.boards(request)
+    files: list[epath.Path] = []
+    lines: list[list[sheet.Cell]] = []
+    for run in self._runs(request):
+      for place in (f / "reports" / self.file for f in run.folders):
+        if place.exists():
+          end = f"_{len(files) + 1}" if files else ""
+          target = folder / f"{self.name}{end}.png"
+          _copy(place, target)
+          files.append(target)
+          lines.append([target.name, f"own run {run.name}, {self.file}"])
+    if not files:
+      raise errors.UserError(
+        f"{self.name} ({self.title}) shows pixels, which no cell holds. They are"
+        f" in {self.file} of a run's reports, and these runs have none: run"
+        " eval.main with --config.reports=true."
+      )
+    table = sheet.Sheet(("file", "source"), lines)
+    return [*files, table.write_csv(folder, self.name)]
+
+  def _runs(self, request: base.Request) -> list[Run]:
+    of_tasks = [s.run for s in request.scored if s.run.task in self.tasks]
+    return list({run.name: run for run in of_tasks}.values())
+
+
+def _copy(place: epath.Path, target: epath.Path) -> None:
+  """Writes a picture of somebody else's folder anew, as pixels alone."""
+  from PIL import Image
+
+  pixels = np.asarray(pictures.picture(place))
+  out = io.BytesIO()
+  Image.fromarray(pixels).save(out, format="PNG")
+  disk.write_bytes(target, out.getvalue())

@@ -1,0 +1,39 @@
+"""Table 8: the natural shifts of UCF101-DS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.report.figures.parts import own, printed_table
+
+_START = "accuracy/category/"
+
+
+class Table8(printed_table.PrintedTable):
+  """Clips of each category, as printed and as runs have seen them."""
+
+  title = "Table 8: natural shifts of UCF101-DS"
+  of = ("schiappa2023", "table8")
+  tasks = ("video",)
+
+  def own_lines(
+    self, models: Iterable[own.Own], metrics: Sequence[str]
+  ) -> list[printed_table.Line]:
+    """Clips of each category that a run has."""
+    return [line for model in models for line in _lines(model)]
+
+
+def _lines(model: own.Own) -> list[printed_table.Line]:
+  lines = []
+  for metric in model.metrics():
+    number = model.of_cell(metric)
+    if metric.startswith(_START) and number and number.n:
+      texts = {
+        "dataset": model.board.dataset,
+        "model": model.label,
+        "condition": metric.removeprefix(_START),
+      }
+      numbers = {"clips": Number(float(number.n))}
+      lines.append(printed_table.Line(texts, numbers, model.source))
+  return lines

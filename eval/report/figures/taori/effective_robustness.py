@@ -1,0 +1,212 @@
+"""Performance under corruption over clean performance, on logit axes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds.eval.board import effective
+from robust_tfds.eval.metrics.effective_robustness import inverse_logit, logit
+from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.figures import base
+from robust_tfds.eval.report.figures.parts import own, sheet
+
+# What is drawn without a run: data sets with printed networks.
+_SETS = (
+  *(("frames", "imagenet_vid_robust"), ("frames", "ytbb_robust")),
+  *(("classification", "imagenet_c"), ("sequences", "imagenet_p")),
+  *(("detection", "coco_c"), ("detection", "pascal_c")),
+  *(("detection", "cityscapes_c"), ("video", "kinetics400_p")),
+  *(("video", "ssv2_p"), ("video", "ucf101_p"), ("video", "hmdb51_p")),
+)
+# In %, the roundest first: of two that lie close the rounder one is shown.
+_TICKS = (
+  *(50, 20, 80, 10, 90, 5, 95, 30, 70, 40, 60, 2, 98, 1, 99, 25, 75),
+  *(i for i in range(3, 98)),
+  *(0.5, 99.5),
+)
+_CLOSE = 0.09  # of an axis
+_COLUMNS = (
+  *("task", "dataset", "model", sheet.Column("x"), sheet.Column("y")),
+  *(sheet.Column("line at x"), sheet.Column("line lo")),
+  *(sheet.Column("line hi"), sheet.Column("effective robustness")),
+  *("reference", "source"),
+)
+_PANELS = 3  # beside each other
+
+
+@dataclasses.dataclass(frozen=True)
+class _Panel:
+  task: str
+  dataset: str
+  line: effective.Reference
+  models: Mapping[str, tuple[float, float]]
+  sources: Mapping[str, str]
+
+
+class EffectiveRobustness(base.PaperFigure):
+  """A panel a data set: the reference, its line and band, the runs' models.
+
+  Those of printed networks alone come first, then those of the runs.
+  """
+
+  title = "Effective robustness: how far above the line of other models"
+  source = "eval/papers: the testbed of 335 models, or the printed networks"
+  tasks = tuple(effective.AXES)
+
+  @property
+  def name(self) -> str:
+    """Without the paper: it is drawn for every task."""
+    return self.stem
+
+  def draw(
+    self, request: base.Request, folder: epath.Path
+  ) -> Sequence[epath.Path]:
+    """Writes the figure and the table of residuals."""
+    panels, absent = self._panels(request)
+    if not panels:
+      raise errors.UserError(f"{self.name}: {' '.join(absent)}")
+    columns = min(len(panels), _PANELS)
+    rows = -(-len(panels) // columns)
+    fig = style.figure(max(6.0, 4.3 * columns), 4.2 * rows)
+    grid = style.axes(fig, rows, columns)
+    for ax in grid.flat[len(panels) :]:
+      ax.set_visible(False)
+    for ax, panel in zip(grid.flat, panels):
+      _draw(ax, panel)
+    foot = [
+      "band: 95 % of the line itself (Student's t on the logits)",
+      *(f"{p.dataset}: {p.line.described}" for p in panels),
+      *absent,
+    ]
+    lines = [line for panel in panels for line in _lines(panel)]
+    return [
+      *style.save(fig, folder, self.name, foot),
+      sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
+    ]
+
+  def _panels(self, request: base.Request) -> tuple[list[_Panel], list[str]]:
+    """Those that can be drawn, and why others cannot."""
+    panels, absent = [], []
+    boards = self.boards(request)
+    for board in boards:
+      try:
+        line = effective.reference(board, request.reference)
+      except errors.UserError as e:
+        absent.append(str(e))
+        continue
+      models = {m.label: m for m in own.of([board])}
+      points = {
+        label: effective.of_entry(board, m.entry) for label, m in models.items()
+      }
+      known = {label: p for label, p in points.items() if p}
+      sources = {label: m.source for label, m in models.items()}
+      panels.append(_Panel(board.task, board.dataset, line, known, sources))
+    printed, lacking = _printed(request.reference)
+    if boards and not panels:
+      return [], absent
+    shown = {(p.task, p.dataset, p.line.name) for p in panels}
+    alone = [
+      p for p in printed if (p.task, p.dataset, p.line.name) not in shown
+    ]
+    return [*alone, *panels], absent if boards or printed else lacking
+
+
+def _printed(name: str) -> tuple[list[_Panel], list[str]]:
+  """Panels without runs, and why data sets have none.
+
+  Args:
+    name: of the reference; empty: the figure's own choice.
+  """
+  panels, absent = [], []
+  for task, dataset in _SETS:
+    try:
+      line = effective.fitted(task, dataset, name)
+    except errors.UserError as e:
+      absent.append(str(e))
+      continue
+    panels.append(_Panel(task, dataset, line, {}, {}))
+  return panels, absent
+
+
+def _draw(ax: style.Axes, panel: _Panel) -> None:
+  axes, line = effective.AXES[panel.task], panel.line
+  known = {label: p for label, p in panel.models.items() if 0 < p[0] < 1}
+  shown = [*line.points.values(), *known.values()]
+  x, y = (_inside(np.array(values)) for values in zip(*shown))
+  ends = np.linspace(x.min() - 0.3, x.max() + 0.3, 80)
+  if line.name != effective.RUNS:
+    _points(ax, line)
+  ax.plot(ends, logit(line.line.at(inverse_logit(ends))), color="#444444")
+  lo, hi = line.line.band(inverse_logit(ends))
+  ax.fill_between(ends, logit(lo), logit(hi), color="#444444", alpha=0.2)
+  ax.plot(ends, ends, color="#999999", linestyle=":", label="y = x")
+  for i, (label, (a, b)) in enumerate(known.items()):
+    above = round(100 * float(b - line.line.at(a)), 1) + 0.0
+    ax.scatter(
+      _inside(np.array([a])),
+      _inside(np.array([b])),
+      color=style.colour(i),
+      marker=style.marker(i),
+      s=36,
+      zorder=3,
+      label=f"{label}: {above:+.1f} points",
+    )
+  ax.set_xlim(ends[0], ends[-1])
+  ax.set_ylim(min(y.min(), ends[0]) - 0.2, max(y.max(), x.max()) + 0.3)
+  _ticks(ax)
+  ax.set_title(panel.dataset, loc="left", fontsize=9)
+  ax.set_xlabel(f"{axes.x} (%, logit axis)", fontsize=8)
+  ax.set_ylabel(f"{axes.y} (%, logit axis)", fontsize=8)
+  ax.legend(fontsize=7, loc="upper left")
+
+
+def _points(ax: style.Axes, line: effective.Reference) -> None:
+  x, y = (logit(v) for v in zip(*line.points.values()))
+  words = {"testbed": "the testbed", "printed": "printed networks"}[line.name]
+  ax.scatter(
+    x,
+    y,
+    s=10 if len(x) > 50 else 22,
+    color="#555555",
+    alpha=0.6,
+    linewidth=0,
+    label=f"{words} ({len(line.points)})",
+  )
+
+
+def _inside(values: np.ndarray) -> np.ndarray:
+  """Logits; of 0 and 1 those of 0.1 and 99.9 %, which is as far as is drawn."""
+  return logit(np.clip(values, 0.001, 0.999))
+
+
+def _ticks(ax: style.Axes) -> None:
+  """Ticks in % at places of the logits."""
+  for axis, (lo, hi) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+    at: dict[float, str] = {}
+    for tick in _TICKS:
+      place = float(logit(tick / 100))
+      near = min((abs(place - p) for p in at), default=np.inf)
+      if lo < place < hi and near >= _CLOSE * (hi - lo):
+        at[place] = f"{tick:g}"
+    axis.set_ticks(list(at), list(at.values()), fontsize=7)
+
+
+def _lines(panel: _Panel) -> list[list[sheet.Cell]]:
+  """A line a model: the reference's, then the runs'."""
+  line = panel.line
+  rows: list[list[sheet.Cell]] = []
+  printed = {label: (p, line.words) for label, p in line.points.items()}
+  if line.name == effective.RUNS:
+    printed = {}
+  ours = {label: (p, panel.sources[label]) for label, p in panel.models.items()}
+  for label, ((x, y), source) in [*printed.items(), *ours.items()]:
+    at = float(line.line.at(x))
+    lo, hi = (float(end) for end in line.line.band(x))
+    texts = [panel.task, panel.dataset, label]
+    rows.append([*texts, x, y, at, lo, hi, y - at, line.name, source])
+  return rows

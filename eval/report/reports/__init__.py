@@ -1,0 +1,47 @@
+"""Reports: one file each, every one a pivot of the table.
+
+  every_task/                  what every task has: leaderboards, summary, ...
+  classification/, video/, ... what one task has besides; the folder says which
+  html.py                      the page that gathers them, written last
+
+What a report may read is `report/context.py`.
+
+The folders are the registry: a file in one of them holds one subclass of
+`base.Report`, and a new report is a new file. A task without a folder of its own
+has the reports of `every_task/`.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import pkgutil
+
+from etils import epath
+
+from robust_tfds import registry
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.reports import base, html
+
+_EVERY_TASK = "every_task"
+
+
+def of_task(task: str) -> list[base.Report]:
+  """The reports of a task: those of every task, then its own, by file name."""
+  root = pathlib.Path(__file__).parent
+  return [
+    registry.only_class(f"{__name__}.{folder}.{module.name}", base.Report)()
+    for folder in (_EVERY_TASK, task)
+    for module in pkgutil.iter_modules([str(root / folder)])
+  ]
+
+
+def write_all(context: Context, folder: epath.Path) -> list[epath.Path]:
+  """Writes every report of the context's task into `folder`, the page last.
+
+  Returns:
+    The files.
+  """
+  folder.mkdir(parents=True, exist_ok=True)
+  all_reports = of_task(context.task)
+  paths = [p for report in all_reports for p in report.write(context, folder)]
+  return [*paths, *html.write(context, all_reports, folder)]

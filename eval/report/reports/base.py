@@ -1,0 +1,35 @@
+"""`Report`: what a file of the folders beside this one holds."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import ClassVar
+
+from etils import epath
+
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.tables import pivot
+
+
+class Report(abc.ABC):
+  """Some files about one run.
+
+  Class attributes:
+    pictures: (file, title) pairs of those files that the page of `html.py`
+      shows, where they were written.
+  """
+
+  pictures: ClassVar[tuple[tuple[str, str], ...]] = ()
+
+  @abc.abstractmethod
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
+    """Writes the report's files into `folder`.
+
+    Returns:
+      The files; none where the context lacks what the report is about.
+    """
+
+  def tables(self, context: Context) -> Sequence[pivot.Table]:
+    """Tables that the page shows below the pictures; none by default."""
+    return ()

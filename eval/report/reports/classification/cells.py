@@ -1,0 +1,76 @@
+"""Every cell with its number of examples and its 95 % interval, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from etils import epath
+
+from robust_tfds import conditions
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.tables import markdown, pivot
+from robust_tfds.eval.results import table
+
+_METRIC = "error"
+
+
+class Cells(base.Report):
+  """Top-1 error; a line a corruption, a column a severity."""
+
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
+    """Writes cells.md."""
+    dataset = markdown.escape(context.dataset)
+    parts = [f"# Top-1 error of every cell, {dataset}, in %\n"]
+    for model in context.models:
+      parts += _lines(context, model)
+    parts += [markdown.foot(context.provenance)]
+    path = folder / "cells.md"
+    path.write_text("\n".join(parts), "utf-8")
+    return [path]
+
+  def tables(self, context: Context) -> Sequence[pivot.Table]:
+    """The same numbers without their intervals."""
+    lines = [(m, n) for m in context.models for n in context.corruptions]
+    columns = [
+      pivot.Column(
+        str(severity),
+        context.facts.metric(_METRIC),
+        [
+          pivot.value(
+            context, m, corruption=n, severity=severity, metric=_METRIC
+          )
+          for m, n in lines
+        ],
+      )
+      for severity in conditions.SEVERITIES
+    ]
+    names = [f"{m}, {n.replace('_', ' ')}" for m, n in lines]
+    return [pivot.Table("Every cell", "Cell", names, columns)]
+
+
+def _lines(context: Context, model: str) -> list[str]:
+  """The section of one model."""
+  cells = {
+    (r.corruption, r.severity): r
+    for r in table.select(context.rows, model=model, metric=_METRIC)
+  }
+  lines = [f"\n## {markdown.escape(model)}\n"]
+  clean = cells.get(("", 0))
+  if clean:
+    lines.append(f"Clean: {_interval(clean)}, n = {clean.n}\n")
+  severities = conditions.SEVERITIES
+  lines.append(markdown.heads(["Corruption", *map(str, severities)]))
+  for name in context.corruptions:
+    numbers = [_interval(cells.get((name, s))) for s in severities]
+    lines.append(markdown.line([markdown.escape(name), *numbers]))
+  return lines
+
+
+def _interval(row: table.Row | None) -> str:
+  if row is None:
+    return "-"
+  if row.lo is None or row.hi is None:
+    return pivot.percent(row.value)
+  ends = f"{pivot.percent(row.lo)}–{pivot.percent(row.hi)}"
+  return f"{pivot.percent(row.value)} ({ends})"

@@ -1,0 +1,58 @@
+"""Published numbers beside ours; nothing where none are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from etils import epath
+
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.tables import markdown, pivot
+
+_HEADS = ("Model", "Metric", "Published", "Ours", "Difference", "Source")
+
+
+class ComparePublished(base.Report):
+  """Published value, ours, difference, a line a number."""
+
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
+    """Writes published.md; nothing where no number is published."""
+    lines = [
+      line for model in context.models for line in _lines(context, model)
+    ]
+    if not lines:
+      return []
+    heads = [markdown.line(_HEADS), "|---|---|---:|---:|---:|---|"]
+    path = folder / "published.md"
+    path.write_text("\n".join([*heads, *lines, ""]), "utf-8")
+    return [path]
+
+
+def _lines(context: Context, model: str) -> list[str]:
+  """A line a printed number of a model."""
+  printed = dict(context.published.get(model, {}))
+  source = str(printed.pop("source", ""))
+  lines = []
+  for metric, numbers in printed.items():
+    by_name = numbers if isinstance(numbers, Mapping) else {"": numbers}
+    for name, number in by_name.items():
+      what = f"{metric}, {name}" if name else metric
+      ours = _ours(context, model, metric, name)
+      lines.append(_line(model, what, float(str(number)), ours, source))
+  return lines
+
+
+def _ours(context: Context, model: str, metric: str, name: str) -> float:
+  """Of a corruption, or without a name of the whole benchmark."""
+  if name:
+    return pivot.by_corruption(context, model, metric, name)
+  return pivot.headline(context, model, metric)
+
+
+def _line(
+  model: str, what: str, printed: float, ours: float, source: str
+) -> str:
+  numbers = (pivot.percent(n) for n in (printed, ours, ours - printed))
+  before = [markdown.escape(model), markdown.escape(what)]
+  return markdown.line([*before, *numbers, markdown.escape(source)])

@@ -1,0 +1,45 @@
+"""The leaderboard as Markdown: one row a model, corruptions in paper order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from etils import epath
+
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.tables import markdown, pivot
+
+
+class LeaderboardMarkdown(base.Report):
+  """Headline numbers, then a table a metric of the corruptions."""
+
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
+    """Writes leaderboard.md."""
+    parts = [
+      f"# {markdown.escape(context.dataset)}\n",
+      _table(context, pivot.headline_columns(context)),
+    ]
+    for heading, names in pivot.sections(context):
+      for metric in pivot.main_details(context):
+        columns = pivot.corruption_columns(context, metric, names)
+        parts += [f"\n## {metric.heading} of the {heading}\n"]
+        parts += [_table(context, columns)]
+    parts += [f"\n{markdown.escape(pivot.note(context))}\n"]
+    parts += [markdown.foot(context.provenance)]
+    path = folder / "leaderboard.md"
+    path.write_text("\n".join(parts), "utf-8")
+    return [path]
+
+
+def _table(context: Context, columns: Sequence[pivot.Column]) -> str:
+  """A line a model, the best number of every column in bold."""
+  headings = ["Model", *(markdown.escape(c.heading) for c in columns)]
+  lines = [markdown.heads(headings, numbers=True)]
+  for i, model in enumerate(context.models):
+    cells = [
+      f"**{column.texts[i]}**" if column.best == i else column.texts[i]
+      for column in columns
+    ]
+    lines.append(markdown.line([markdown.escape(model), *cells]))
+  return "\n".join(lines)

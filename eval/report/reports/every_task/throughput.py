@@ -1,0 +1,64 @@
+"""Where the time went, and which side, input or device, held the other up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from etils import epath
+
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.tables import markdown
+
+
+class Throughput(base.Report):
+  """The rates of this launch, of its stages, and the verdict."""
+
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
+    """Writes throughput.md; nothing where this launch ran no cell."""
+    timing = context.timing
+    if "rate" not in timing:
+      return []
+    lines = [
+      "# Throughput of this launch\n",
+      "| what | value |\n|---|---:|",
+      *(f"| {what} | {amount} |" for what, amount in _amounts(timing)),
+      f"\n{_verdict(timing)}\n",
+    ]
+    path = folder / "throughput.md"
+    path.write_text("\n".join(lines), "utf-8")
+    return [path]
+
+
+def _amounts(timing: Mapping[str, float]) -> list[tuple[str, str]]:
+  """(what, how much) of every line of the table."""
+  compile_s = timing.get("compile_s", 0.0)
+  amounts = [
+    ("images through the models", f"{timing['images']:,.0f}"),
+    ("images/s, without compilation", f"{timing['rate']:,.1f}"),
+    ("compilation", f"{compile_s:.1f} s"),
+    ("waiting for input", f"{timing['waited_s']:.1f} s"),
+  ]
+  for key, seconds in timing.items():
+    if key.startswith(("corrupt", "infer")):
+      stage = markdown.escape(key.removesuffix("_s"))
+      each = f"{1e3 * seconds:.3f} ms an image"
+      amounts.append((f"{stage}, a batch by itself", each))
+  if "input_rate" in timing:
+    amounts.append(("reading alone", f"{timing['input_rate']:,.1f} examples/s"))
+  if "device_rate" in timing:
+    amounts.append(("devices alone", f"{timing['device_rate']:,.1f} images/s"))
+  if "idle_share" in timing:
+    idle = f"{100 * timing['idle_share']:.1f} % of the time"
+    amounts.append(("devices idle after the first block", idle))
+  return amounts
+
+
+def _verdict(timing: Mapping[str, float]) -> str:
+  work = timing["wall_s"] - timing.get("compile_s", 0.0)
+  share = timing["waited_s"] / work if work > 0 else 0.0
+  bound = "input" if share > 0.5 else "device"
+  return (
+    f"{bound.capitalize()}-bound: {100 * share:.0f} % of the time after"
+    " compilation went by waiting for input."
+  )

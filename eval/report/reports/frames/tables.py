@@ -1,0 +1,159 @@
+"""Tables of natural perturbations: intervals, breakdowns, the paper's models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from etils import epath
+
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.tables import breakdowns, markdown, pivot
+from robust_tfds.eval.results import table
+
+_METRICS = ("acc_orig", "acc_pmk", "drop")
+_BREAKDOWNS = (
+  ("class", "By class"),
+  ("frame_type", "By frame type of the anchor"),
+  ("without_frame_type", "Without anchors of a frame type"),
+  ("fps", "By frame rate (truncated)"),
+)
+# The end of a metric's name, and which frames it is of.
+_REVIEWS = (
+  ("", "reviewed"),
+  ("/same_anchors", "all frames of the kept anchors"),
+  ("/unreviewed", "all frames of all anchors"),
+)
+# A line's metrics without `_slope` and `_intercept`, and whose it is.
+_LINES = (
+  ("published_trend", "testbed"),
+  ("paper_trend", "paper's table"),
+  ("trend", "this run"),
+)
+
+
+class Tables(base.Report):
+  """Models, breakdowns, the human review, and fitted lines."""
+
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
+    """Writes natural_perturbations.md."""
+    parts = [
+      f"# {markdown.escape(context.dataset)}\n",
+      pivot.note(context),
+      "In %, with 95 % Clopper-Pearson intervals.\n",
+      _beside_published(context),
+      *_breakdowns(context),
+      *_review(context),
+      *_lines(context),
+      markdown.foot(context.provenance),
+    ]
+    path = folder / "natural_perturbations.md"
+    path.write_text("\n".join(parts), "utf-8")
+    return [path]
+
+
+def _heads(context: Context) -> list[str]:
+  return [context.facts.metric(m).heading for m in _METRICS]
+
+
+def _beside_published(context: Context) -> str:
+  """Our models in bold among those that the authors print, best pm-0 first."""
+  lines: list[tuple[float, list[str]]] = []
+  for model in context.models:
+    rows = [breakdowns.row(context, model, m) for m in _METRICS]
+    cells = [f"**{markdown.escape(model)}**", *map(_interval, rows)]
+    lines.append((rows[0].value if rows[0] else 0.0, cells))
+  for name, (orig, perturbed, *ends) in context.networks.items():
+    if ends:  # of the paper's own table; the testbed is in the figure
+      cells = [
+        markdown.escape(name),
+        _with_ends(orig, *ends[:2]),
+        _with_ends(perturbed, *ends[2:]),
+        pivot.percent(orig - perturbed),
+      ]
+      lines.append((orig, cells))
+  lines.sort(key=lambda pair: -pair[0])
+  remark = ""
+  if len(lines) > len(context.models):
+    remark = "Ours in bold; the others are the paper's (see `eval/papers`).\n\n"
+  heads = ["Model", *_heads(context)]
+  return remark + _table(heads, [cells for _, cells in lines])
+
+
+def _breakdowns(context: Context) -> list[str]:
+  """A section a breakdown and model."""
+  parts = []
+  for breakdown, title in _BREAKDOWNS:
+    for model in context.models:
+      lines = _breakdown(context, model, breakdown)
+      if lines:
+        heads = [breakdown, "n", *_heads(context)]
+        parts.append(f"\n## {title}: {markdown.escape(model)}\n")
+        parts.append(_table(heads, lines))
+  return parts
+
+
+def _breakdown(context: Context, model: str, breakdown: str) -> list[list[str]]:
+  anchors = breakdowns.series(context, model, "acc_orig", breakdown)
+  worst = dict(breakdowns.series(context, model, "acc_pmk", breakdown))
+  lines = []
+  for value, row in anchors:
+    by_class = breakdown == "class"
+    name = breakdowns.class_name(context, value) if by_class else value
+    numbers = _pair(row, worst[value])
+    lines.append([markdown.escape(name), str(row.n), *numbers])
+  return lines
+
+
+def _review(context: Context) -> list[str]:
+  """What the human review changed (Table 4)."""
+  lines = []
+  for model in context.models:
+    for suffix, frames in _REVIEWS:
+      orig = breakdowns.row(context, model, f"acc_orig{suffix}")
+      worst = breakdowns.row(context, model, f"acc_pmk{suffix}")
+      if orig and worst:
+        lines.append([markdown.escape(model), frames, *_pair(orig, worst)])
+  if len(lines) == len(context.models):
+    return []
+  heads = ["Model", "Frames", *_heads(context)]
+  return ["\n## What the review changed\n", _table(heads, lines)]
+
+
+def _lines(context: Context) -> list[str]:
+  """Slopes and intercepts of pm-10 on pm-0."""
+  lines = []
+  for name, whose in _LINES:
+    slope = breakdowns.row(context, "", f"{name}_slope")
+    intercept = breakdowns.row(context, "", f"{name}_intercept")
+    if slope and intercept:
+      number = f"{slope.value:.3f} [{slope.lo:.3f}, {slope.hi:.3f}]"
+      lines.append([whose, str(slope.n), number, _interval(intercept)])
+  if not lines:
+    return []
+  heads = ["Line of", "models", "slope", "intercept"]
+  return ["\n## pm-10 against pm-0\n", _table(heads, lines)]
+
+
+def _pair(orig: table.Row, worst: table.Row) -> list[str]:
+  """pm-0, pm-10 and their difference."""
+  drop = pivot.percent(orig.value - worst.value)
+  return [_interval(orig), _interval(worst), drop]
+
+
+def _interval(row: table.Row | None) -> str:
+  if row is None:
+    return "-"
+  if row.lo is None or row.hi is None:
+    return pivot.percent(row.value)
+  return _with_ends(row.value, row.lo, row.hi)
+
+
+def _with_ends(value: float, lo: float, hi: float) -> str:
+  numbers = [pivot.percent(v) for v in (value, lo, hi)]
+  return f"{numbers[0]} [{numbers[1]}, {numbers[2]}]"
+
+
+def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+  rule = ["---", *["---:"] * (len(heads) - 1)]
+  return "\n".join(markdown.line(cells) for cells in (heads, rule, *lines))

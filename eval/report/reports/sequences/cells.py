@@ -1,0 +1,61 @@
+"""Every perturbation and difficulty with its 95 % interval, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from etils import epath
+
+from robust_tfds import conditions
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.tables import markdown, pivot
+from robust_tfds.eval.results import table
+from robust_tfds.eval.results.facts import Metric
+
+
+class Cells(base.Report):
+  """A line a perturbation and difficulty, a column a number."""
+
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
+    """Writes cells.md."""
+    dataset = markdown.escape(context.dataset)
+    parts = [f"# Stability of every model, {dataset}\n"]
+    for model in context.models:
+      parts += _lines(context, model)
+    parts += [f"\n{markdown.escape(pivot.note(context))}\n"]
+    parts += [markdown.foot(context.provenance)]
+    path = folder / "cells.md"
+    path.write_text("\n".join(parts), "utf-8")
+    return [path]
+
+
+def _lines(context: Context, model: str) -> list[str]:
+  """The section of one model."""
+  metrics = [*context.facts.details, *context.facts.others]
+  rows = {
+    (r.corruption, r.severity, r.metric): r
+    for r in table.select(context.rows, model=model)
+  }
+  headings = [pivot.with_unit(m.heading, m) for m in metrics]
+  lines = [f"\n## {markdown.escape(model)}\n"]
+  lines += [markdown.heads(["Perturbation", "Difficulty", *headings, "n"])]
+  for name in context.corruptions:
+    for difficulty in conditions.DIFFICULTIES:
+      main = rows.get((name, difficulty, metrics[0].name))
+      if main:
+        numbers = [
+          _interval(m, rows.get((name, difficulty, m.name))) for m in metrics
+        ]
+        cells = [markdown.escape(name), str(difficulty), *numbers, str(main.n)]
+        lines.append(markdown.line(cells))
+  return lines
+
+
+def _interval(metric: Metric, row: table.Row | None) -> str:
+  if row is None:
+    return "-"
+  number = pivot.text(metric, row.value)
+  if row.lo is None or row.hi is None:
+    return number
+  return f"{number} ({pivot.text(metric, row.lo)}–{pivot.text(metric, row.hi)})"

@@ -1,0 +1,1 @@
+"""Rows of the table turned into tables that are read."""

@@ -1,0 +1,135 @@
+"""The detection paper's tables from its raw results; no report itself.
+
+Ours beside the printed numbers of Michaelis et al. 2019 and their difference, in
+percent. docs/DETECTION_TABLES.md is its output.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+from etils import epath
+
+from robust_tfds.eval import papers
+from robust_tfds.eval.report.tables.markdown import escape
+from robust_tfds.eval.results import table
+
+# Half of the last printed digit, in percent; and the rounding of decimals.
+_HALF_DIGIT = 0.05 + 1e-9
+_PARTS = ("p", "mpc", "rpc")
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+  """A printed row beside ours.
+
+  Attributes:
+    row: as the paper prints it.
+    ours: P, mPC and rPC in percent.
+  """
+
+  row: papers.DetectionRow
+  ours: tuple[float, float, float]
+
+  @property
+  def agrees(self) -> tuple[bool, ...]:
+    """Of P, mPC and rPC: whether ours rounds to what is printed, if any is."""
+    return tuple(
+      printed is None or abs(value - printed) <= _HALF_DIGIT
+      for value, printed in zip(self.ours, self.row.numbers)
+    )
+
+
+def write(rows: Sequence[table.Row], folder: epath.Path) -> str:
+  """Writes tables.md; returns its text."""
+  text = markdown(rows)
+  (folder / "tables.md").write_text(text, "utf-8")
+  return text
+
+
+def compare(rows: Sequence[table.Row]) -> list[Compared]:
+  """The printed rows of the models at hand, in the paper's order."""
+  ours = _summaries(rows)
+  return [
+    Compared(row, ours[key])
+    for row in papers.detection_rows()
+    if (key := (row.dataset, row.model, f"{row.task}/{row.metric}")) in ours
+  ]
+
+
+def markdown(rows: Sequence[table.Row]) -> str:
+  """What the rows give, then the printed numbers beside it."""
+  lines = [
+    "# Robust Detection Benchmark: P, mPC and rPC from raw results\n",
+    "In percent; mPC over the 15 benchmark corruptions.\n",
+    "| data set | model | metric | P | mPC | rPC |\n|---|---|---|---:|---:|---:|",
+  ]
+  for (dataset, model, metric), numbers in _summaries(rows).items():
+    texts = ["-" if math.isnan(n) else f"{n:.2f}" for n in numbers]
+    words = [escape(dataset), escape(model), metric, *texts]
+    lines.append("| " + " | ".join(words) + " |")
+  compared = compare(rows)
+  if compared:
+    lines += ["\n## Beside the printed numbers\n", _beside(compared)]
+    lines.append(f"\nSource: {papers.source(papers.DETECTION)}.\n")
+  return "\n".join(lines) + "\n"
+
+
+def _summaries(
+  rows: Sequence[table.Row],
+) -> dict[tuple[str, str, str], tuple[float, float, float]]:
+  """(data set, model, metric) -> P, mPC and rPC in percent."""
+  metrics = {
+    (r.dataset, r.model, r.metric) for r in rows if r.config == "clean"
+  }
+  summaries = {
+    (r.dataset, r.model, r.metric): 100 * r.value
+    for r in rows
+    if not r.config and not r.corruption
+  }
+  out = {}
+  for dataset, model in dict.fromkeys((r.dataset, r.model) for r in rows):
+    for task, prefix in (("bbox", ""), ("segm", "segm/")):
+      plain = (dataset, model, f"{task}/AP") in metrics
+      metric = f"{task}/{'AP' if plain else 'AP50'}"
+      numbers = [
+        summaries.get((dataset, model, f"{prefix}{part}"), math.nan)
+        for part in _PARTS
+      ]
+      if not math.isnan(numbers[0]):
+        p, mpc, rpc = numbers
+        out[dataset, model, metric] = (p, mpc, rpc)
+  return out
+
+
+def _beside(compared: Sequence[Compared]) -> str:
+  heads = "| where | data set | model | metric | P: ours, printed, difference |"
+  heads += " mPC | rPC | |\n|---|---|---|---|---|---|---|---|"
+  lines = [heads]
+  for line in compared:
+    row = line.row
+    parts = [
+      _part(value, printed, agrees)
+      for value, printed, agrees in zip(line.ours, row.numbers, line.agrees)
+    ]
+    metric = f"{row.task}/{row.metric}"
+    names = [row.where, row.dataset, row.model, metric]
+    words = [*map(escape, names), *parts, escape(row.note)]
+    lines.append("| " + " | ".join(words) + " |")
+  total = sum(n is not None for c in compared for n in c.row.numbers)
+  differing = sum(not agrees for c in compared for agrees in c.agrees)
+  lines.append(
+    f"\n{total - differing} of {total} printed numbers agree within half of"
+    " their last digit; the others are marked (!) and explained in the last"
+    " column."
+  )
+  return "\n".join(lines)
+
+
+def _part(value: float, printed: float | None, agrees: bool) -> str:
+  text = "-"
+  if printed is not None:
+    text = f"{printed:.1f}, {value - printed:+.2f}"
+  return f"{value:.2f}, {text}" + ("" if agrees else " (!)")

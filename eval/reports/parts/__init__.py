@@ -1,1 +1,0 @@
-"""What several reports share; none of it is a report."""

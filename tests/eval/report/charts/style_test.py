@@ -1,0 +1,50 @@
+"""Bars and intervals in figures."""
+
+import pathlib
+
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.results import table
+
+
+class StyleTest(absltest.TestCase):
+  def test_bars_stand_around_their_tick(self):
+    positions = [style.bar_positions(2, i, 2) for i in range(2)]
+    np.testing.assert_allclose(positions, [[-0.2, 0.8], [0.2, 1.2]])
+
+  def test_whiskers(self):
+    row = table.Row("m", "d", "", "", None, "error", 0.5, 0.4, 0.7)
+    np.testing.assert_allclose(style.whiskers(row), [[10], [20]])
+    row = table.Row("m", "d", "", "", None, "error", 0.5)
+    self.assertIsNone(style.whiskers(row))
+
+  def test_a_dollar_is_no_mathematics(self):
+    figure = style.figure(2, 2)
+    axes = style.axes(figure, 1, 1)[0, 0]
+    axes.set_yticks([0], ["$\\frac{"])
+    axes.plot([0], [0], label="$\\frac{")
+    axes.legend()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    png, svg = style.save(figure, folder, "a", ["$\\frac{"])
+    self.assertTrue(png.exists() and svg.exists())
+
+  def test_a_long_caption_stays_inside(self):
+    figure = style.figure(4, 2)
+    style.axes(figure, 1, 1)
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    style.save(figure, folder, "a", ["words of a caption"] * 30)
+    (caption,) = [t for t in figure.texts if "caption" in t.get_text()]
+    box, page = caption.get_window_extent(), figure.bbox
+    self.assertLessEqual(box.x1, page.x1)
+    self.assertGreaterEqual(box.y0, page.y0)
+
+  def test_colours_begin_again(self):
+    self.assertEqual(style.colour(len(style.COLOURS)), style.colour(0))
+    self.assertEqual(style.marker(len(style.MARKERS)), style.marker(0))
+    self.assertEqual(style.hatch(len(style.HATCHES)), style.hatch(0))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,171 @@
+"""Made-up boards of every task, from the made-up tables of the reports."""
+
+from __future__ import annotations
+
+import pathlib
+import types
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.board import board as board_lib
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.figures import base
+from tests.eval.report.reports import contexts
+
+RUN = "made_up"
+# Numbers that the made-up tables lack, each as one that they have.
+_LIKE = {
+  "classification": {"relative_mce": "mce", "mean_corruption_error": "mce"},
+  "frames": {"acc_static_worst": "acc_pmk"},
+}
+# Of a cell, and of the benchmark of one condition.
+_HEADLINES = ("acc_orig", "acc_pmk", "drop")
+
+
+def board(task: str, *, run: str = RUN, **changes: Any) -> board_lib.Board:
+  """A board with two models that have every number of the task."""
+  if task in ("classification", "sequences"):
+    family = {"classification": conditions.PICTURES}
+    names = family.get(task, conditions.SEQUENCES).names("common")
+    changes.setdefault("names", names)
+  context = contexts.of_task(task, **changes)
+  entries = [_entry(context, model, run) for model in context.models]
+  return board_lib.Board(
+    key=f"{task}-{run}",
+    title=context.dataset,
+    facts=context.facts,
+    family=context.family,
+    dataset=context.dataset,
+    data={"dataset": context.dataset},
+    differs={},
+    baseline="",
+    ranked_by="",
+    conditions=list(entries[0].cells),
+    entries=entries,
+  )
+
+
+def request(
+  task: str, folder: pathlib.Path | None = None, **changes: Any
+) -> base.Request:
+  """A board, and the cells of its models.
+
+  Args:
+    task: its name.
+    folder: of the run.
+    **changes: of the board.
+  """
+  one = board(task, **changes)
+  return base.Request(
+    boards=[one], scored=[_scored(one, e, folder) for e in one.entries]
+  )
+
+
+def _scored(one: board_lib.Board, entry: board_lib.Entry, folder: Any) -> Any:
+  """What figures take of a model's cells."""
+  cells = [
+    types.SimpleNamespace(
+      model=entry.model,
+      dataset=one.dataset,
+      condition=c,
+      name=c.name,
+      level=c.level,
+    )
+    for c in entry.cells
+  ]
+  predictions = types.SimpleNamespace(
+    cells=cells, class_names=["cat_0", "dog", "newt"], columns=_columns
+  )
+  return types.SimpleNamespace(
+    run=types.SimpleNamespace(
+      name=entry.run,
+      task=one.task,
+      folders=(folder,) if folder else (),
+      predictions=predictions,
+    ),
+    task=types.SimpleNamespace(
+      facts=one.facts,
+      pairs=lambda c: np.stack([c["label"], c["top5"][:, 0]], axis=1),
+    ),
+    model=entry.model,
+    data={"dataset": one.dataset},
+  )
+
+
+def _columns(cell: Any) -> dict[str, np.ndarray]:
+  """Six videos, or frames of two anchors; harder at higher severities."""
+  label = np.array([0, 0, 1, 1, 2, 2])
+  top5 = np.repeat(label[:, None], 5, axis=1)
+  top5[: cell.level] = (top5[: cell.level] + 1) % 3
+  return {
+    "label": label,
+    "top5": top5,
+    "frame": np.array([0, -1, 1, 0, -1, 1]),
+    "reviewed": np.array([1, 1, 0, 1, 1, 1], bool),
+  }
+
+
+def _entry(context: Context, model: str, run: str) -> board_lib.Entry:
+  numbers: dict[board_lib.Key, board_lib.Number] = {}
+  cells: dict[Condition, dict[str, board_lib.Number]] = {}
+  for row in context.rows:
+    if row.model != model:
+      continue
+    number = board_lib.Number(row.value, row.lo, row.hi, row.n, row.note)
+    if row.config:
+      kind = context.family.kind
+      condition = Condition(row.corruption, row.severity or 0, kind)
+      cells.setdefault(condition, {})[row.metric] = number
+    if not row.config or row.metric in _HEADLINES:
+      level = None if row.metric in _HEADLINES else row.severity
+      numbers[row.metric, row.corruption, level] = number
+  if context.task == "video":
+    numbers |= _groups(numbers)
+  for metric, like in _LIKE.get(context.task, {}).items():
+    numbers[metric, "", None] = numbers[like, "", None]
+  if context.task == "frames":
+    clean = cells[Condition()]
+    clean |= {f"{m}/fps=25": clean[m] for m in ("acc_orig", "acc_pmk")}
+  return board_lib.Entry(
+    key=f"{model}-{run}",
+    label=model,
+    model=model,
+    run=run,
+    seed=0,
+    numbers=numbers,
+    cells=cells,
+  )
+
+
+def _groups(
+  numbers: dict[board_lib.Key, board_lib.Number],
+) -> dict[board_lib.Key, board_lib.Number]:
+  """Numbers of groups, which the made-up tables do not have."""
+  return {
+    (f"{measure}/{group}", "", None): numbers[measure, "", None]
+    for measure in ("gamma_a", "gamma_r")
+    for group in conditions.VIDEOS.groups
+  }
+
+
+def normalised(task: str, *, run: str = RUN) -> board_lib.Board:
+  """A board whose models have a mean over AlexNet and a number a condition."""
+  out = board(task, run=run)
+  metrics = {
+    "classification": {"mce": "ce", "relative_mce": "relative_ce"},
+    "sequences": {"mfr": "fr", "mt5d": "t5d"},
+  }[task]
+  level = 1 if task == "sequences" else None
+  for i, entry in enumerate(out.entries):
+    numbers = {("clean_error", "", None): board_lib.Number(0.3, 0.28, 0.33)}
+    for mean, detail in metrics.items():
+      value = 0.7 + 0.1 * i + 0.01 * len(mean)
+      number = board_lib.Number(value, value - 0.02, value + 0.03)
+      numbers[mean, "", level] = number
+      for name in out.family.names("common"):
+        numbers[detail, name, level] = number
+    dict.update(entry.numbers, numbers)  # type: ignore[arg-type]
+  return out

@@ -1,0 +1,64 @@
+"""Which cells a confusion shows, and its counts."""
+
+import csv
+import pathlib
+
+import numpy as np
+from absl.testing import absltest, parameterized
+
+from robust_tfds import errors
+from robust_tfds.eval.report import figures
+from robust_tfds.eval.report.figures.parts import confusions, own
+from tests.eval.report.figures import boards
+
+
+class ConfusionsTest(parameterized.TestCase):
+  def lines(self, name, condition=""):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    request = boards.request("video")
+    object.__setattr__(request, "condition", condition)
+    (figure,) = figures.select(name)
+    figure.draw(request, folder)
+    with open(folder / f"{name}.csv", encoding="utf-8") as file:
+      return list(csv.DictReader(file))
+
+  @parameterized.parameters("schiappa_f8", "schiappa_f21")
+  def test_a_condition_can_be_chosen(self, name):
+    lines = self.lines(name, "jumbling_2")
+    shown = {(x["perturbation"], x["severity"]) for x in lines}
+    self.assertEqual(shown, {("clean", "0"), ("jumbling", "2")})
+
+  def test_the_worst_one_by_default(self):
+    lines = self.lines("schiappa_f21")
+    severities = {int(x["severity"]) for x in lines}
+    self.assertEqual(severities, {0, 5})
+
+  def test_counts(self):
+    lines = self.lines("schiappa_f21", "jumbling_1")
+    ours = [x for x in lines if x["model"] == "ours" and x["severity"] == "1"]
+    of_first = {x["predicted"]: x for x in ours if x["true"] == "cat_0"}
+    self.assertEqual(of_first["dog"]["videos"], "1")
+    self.assertEqual(float(of_first["dog"]["share of the true class"]), 0.5)
+    self.assertEqual(sum(int(x["videos"]) for x in ours), 6)
+
+  def test_an_unknown_condition_is_refused(self):
+    with self.assertRaisesRegex(errors.UserError, "Did you mean 'jumbling_5'"):
+      self.lines("schiappa_f8", "jumblin_5")
+
+  def test_cells_of_a_model(self):
+    request = boards.request("video")
+    model = own.of(request.boards)[1]
+    pairs = confusions.of_model(request, model)
+    self.assertLen(pairs, 11)
+    self.assertEqual({k[0] for k in pairs}, {"base"})
+    self.assertEqual(
+      confusions.chosen(pairs, "shot_noise_4"), ("shot_noise", 4)
+    )
+    self.assertIn(confusions.lowest(pairs), ("shot_noise_5", "jumbling_5"))
+
+  def test_nothing_perturbed(self):
+    self.assertEqual(confusions.lowest({("a", "", 0): np.zeros((1, 2))}), "")
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,27 @@
+"""Curves by training data: one of each data set is absent, and printed."""
+
+from absl.testing import absltest, parameterized
+
+from robust_tfds.eval.papers import raw_results
+from robust_tfds.eval.report.figures.parts import ap_curves, trainings
+
+
+class TrainingsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("pascal_c", "stylized"),
+    ("coco_c", "combined"),
+    ("cityscapes_c", "combined"),
+  )
+  def test_one_is_absent(self, dataset, training):
+    models = trainings.of(dataset)
+    self.assertLen(models, 3)
+    for model in models:
+      public = bool(raw_results.cells(dataset, model.file))
+      self.assertEqual(public, bool(model.file))
+    (absent,) = ap_curves.absent(dataset, models)
+    self.assertEqual(absent.label, f"trained on {training} data")
+    self.assertIn("Table 2", absent.source)
+
+
+if __name__ == "__main__":
+  absltest.main()

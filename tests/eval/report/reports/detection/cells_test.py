@@ -1,0 +1,25 @@
+"""Cells of detection as Markdown."""
+
+import pathlib
+
+from absl.testing import absltest
+
+from robust_tfds.eval.report.reports.detection import cells
+from robust_tfds.eval.report.tables import pivot
+from tests.eval.report.reports import contexts
+
+
+class CellsTest(absltest.TestCase):
+  def test_a_table_a_kind_of_ap(self):
+    context = contexts.of_task("detection", names=("fog",), models=("ours",))
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    (path,) = cells.Cells().write(context, folder)
+    text = path.read_text("utf-8")
+    self.assertIn("## ours, bbox/AP50", text)
+    self.assertNotIn("bbox/APs", text)
+    clean = pivot.value(context, "ours", config="clean", metric="bbox/AP")
+    self.assertIn(f"Clean: {pivot.percent(clean)}", text)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,201 @@
+"""Every report of every task, on made-up tables: complete, escaped, stable."""
+
+import functools
+import pathlib
+import re
+import tempfile
+import zlib
+
+from absl.testing import absltest, parameterized
+
+from robust_tfds.eval.report import reports
+from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.tables import pivot
+from robust_tfds.reading import xml_files
+from tests.eval.report.reports import contexts
+
+_TASKS = tuple(contexts.FACTS)
+_EVERY_TASK = (
+  "summary.txt",
+  "leaderboard.md",
+  "leaderboard.tex",
+  "report.html",
+)
+_FILES = {
+  "classification": (
+    *("cells.md", "published.md", "throughput.md"),
+    *("gallery.png", "heat_map.png", "reliability.svg"),
+    "severity_curves.svg",
+  ),
+  "sequences": (
+    *("cells.md", "published.md", "strips.png"),
+    *("stability_bars.png", "stability_scatter.svg"),
+  ),
+  "frames": (
+    *("natural_perturbations.md", "natural_classes.png"),
+    *("natural_distances.png", "natural_gallery.png", "natural_k_curve.svg"),
+    *("natural_offsets.png", "natural_scatter.png"),
+  ),
+  "detection": ("cells.md", "detection_bars.svg", "detection_gallery.png"),
+  "video": (
+    *("action_confusion.png", "action_confusion.md", "action_curves.png"),
+    *("action_drops.png", "action_scatter.svg", "action_shifts.md"),
+    *("action_shifts.png", "action_strips.png", "reliability.png"),
+  ),
+}
+
+
+def _write(task: str, **changes) -> dict[str, bytes]:
+  with tempfile.TemporaryDirectory() as folder:
+    context = contexts.of_task(task, **changes)
+    paths = reports.write_all(context, pathlib.Path(folder))
+    return {p.name: p.read_bytes() for p in paths}
+
+
+@functools.cache
+def _files(task: str) -> dict[str, bytes]:
+  """All files of a task, with a model and classes of evil names."""
+  return _write(
+    task,
+    models=(contexts.EVIL, "b"),
+    class_names=(contexts.EVIL, f"{contexts.EVIL}\n", "newt"),
+  )
+
+
+class ReportsTest(parameterized.TestCase):
+  @parameterized.parameters(*_TASKS)
+  def test_every_report_is_written(self, task):
+    self.assertContainsSubset({*_EVERY_TASK, *_FILES[task]}, _files(task))
+    for report in reports.of_task(task):
+      for file, _ in report.pictures:
+        self.assertIn(file, _files(task))
+
+  def test_no_report_is_without_a_picture_or_a_file_above(self):
+    """A new report without a line in `_FILES` is never written in a test."""
+    for task in _TASKS:
+      context = contexts.of_task(task)
+      for report in reports.of_task(task):
+        if not report.pictures:
+          folder = pathlib.Path(self.create_tempdir().full_path)
+          names = {p.name for p in report.write(context, folder)}
+          if type(report).__module__.startswith(
+            "robust_tfds.eval.report.reports.every_task"
+          ):
+            known = {*_EVERY_TASK, "published.md", "throughput.md"}
+          else:
+            known = set(_FILES[task])
+          self.assertLessEqual(names, known, type(report))
+
+  @parameterized.parameters(*_TASKS)
+  def test_html_is_self_contained_and_escaped(self, task):
+    page = _files(task)["report.html"].decode()
+    self.assertNotIn("<script", page)
+    self.assertIn("&lt;script&gt;", page)
+    for link in re.findall(r'(?:src|href)="([^"]*)"', page):
+      self.assertStartsWith(link, "data:image/png;base64,")
+    self.assertNotIn("http://", page)
+
+  @parameterized.parameters(*_TASKS)
+  def test_markdown_is_escaped(self, task):
+    for name, content in _files(task).items():
+      if name.endswith(".md") and name != "throughput.md":
+        text = content.decode()
+        self.assertNotIn("<script", text, name)
+        self.assertIn("a\\_b&amp;c\\|&lt;script", text, name)
+        self.assertNotRegex(text, r"(?<!\\)\]\(javascript", name)
+
+  @parameterized.parameters(*_TASKS)
+  def test_figures_are_escaped(self, task):
+    for name, content in _files(task).items():
+      if name.endswith(".svg"):
+        self.assertNotIn(b"<script", content, name)
+        declared = rb"<!DOCTYPE[^>]*>"  # matplotlib's, which we never read
+        xml_files.xml_text(re.sub(declared, b"", content), name)
+
+  def test_latex_is_escaped(self):
+    text = _files("classification")["leaderboard.tex"].decode()
+    self.assertIn(r"{[}y](javascript:z) \$\textbackslash{}frac\{", text)
+
+  def test_equal_contexts_are_equal_bytes(self):
+    names = ("fog", "snow")
+    one, two = (_write("classification", names=names) for _ in range(2))
+    self.assertEqual(
+      {n: zlib.crc32(b) for n, b in one.items()},
+      {n: zlib.crc32(b) for n, b in two.items()},
+    )
+
+  def test_any_number_of_models(self):
+    """More than there are colours; a reliability diagram of each."""
+    models = [f"model_{i}" for i in range(len(style.COLOURS) + 1)]
+    reliability = contexts.of_task("classification", models=models).reliability
+    files = _write(
+      "classification",
+      models=models,
+      names=("fog",),
+      reliability={k: v for k, v in reliability.items() if not k[1]},
+    )
+    self.assertIn(models[-1], files["report.html"].decode())
+
+  @parameterized.parameters(*_TASKS)
+  def test_clean_only(self, task):
+    nothing = {"samples": {}, "gallery": {}, "overlays": {}, "confusions": {}}
+    files = _write(task, names=(), models=("alone",), **nothing)
+    self.assertContainsSubset(_EVERY_TASK, files)
+    for name in (
+      *("severity_curves.png", "heat_map.png", "gallery.png", "strips.png"),
+      *("stability_bars.png", "detection_bars.png", "detection_gallery.png"),
+      *("natural_gallery.png", "action_confusion.png", "action_curves.png"),
+      *("action_drops.png", "action_strips.png"),
+    ):
+      self.assertNotIn(name, files)
+
+  def test_a_task_without_a_folder_has_what_every_task_has(self):
+    modules = {type(r).__module__ for r in reports.of_task("depth")}
+    self.assertIn("robust_tfds.eval.report.reports.every_task.summary", modules)
+    for module in modules:
+      self.assertStartsWith(
+        module, "robust_tfds.eval.report.reports.every_task."
+      )
+
+  def test_the_page_comes_last(self):
+    self.assertEqual(list(_files("frames"))[-1], "report.html")
+
+  def test_a_report_has_no_tables_by_default(self):
+    class Report(base.Report):
+      def write(self, context, folder):
+        return []
+
+    self.assertEmpty(Report().tables(contexts.of_task("frames")))
+    self.assertEmpty(Report.pictures)
+    with self.assertRaises(TypeError):
+      base.Report()
+
+
+class PageTest(absltest.TestCase):
+  def test_pictures_then_tables_of_the_reports(self):
+    page = _files("classification")["report.html"].decode()
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    self.assertEqual(
+      titles,
+      [
+        "Common corruptions",
+        "Extra corruptions (never in mCE)",
+        "One example under every corruption",
+        "Mean error by model and corruption",
+        "Reliability of the top score",
+        "Error against severity",
+        "Every cell",
+      ],
+    )
+
+  def test_the_best_headline_is_bold(self):
+    context = contexts.of_task("video", models=(contexts.EVIL, "b"))
+    page = _files("video")["report.html"].decode()
+    column = pivot.headline_columns(context)[0]
+    text = pivot.percent(max(column.numbers))
+    self.assertIn(f'<td class="best">{text}</td>', page)
+
+
+if __name__ == "__main__":
+  absltest.main()

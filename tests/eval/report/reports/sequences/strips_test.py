@@ -1,0 +1,32 @@
+"""Flips in strips: of noise from the first frame, else from the one before."""
+
+import pathlib
+
+import numpy as np
+from absl.testing import absltest, parameterized
+
+from robust_tfds.eval.report.reports.sequences import strips
+from tests.eval.report.reports import contexts
+
+
+class StripsTest(parameterized.TestCase):
+  @parameterized.parameters(("tilt", 2), ("gaussian_noise", 6))
+  def test_flips(self, name, flips):
+    # 3 frames of class 0, 6 of class 1, 3 of class 0 again.
+    top5 = np.repeat([[0], [1], [0]], [3, 6, 3], axis=0) + np.zeros(5, int)
+    context = contexts.of_task(
+      "sequences",
+      models=("ours",),
+      names=(name,),
+      predicted={("ours", name, 1): top5},
+    )
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    strips.Strips().write(context, folder)
+    # Matplotlib draws text as shapes and says it in a comment before them.
+    svg = (folder / "strips.svg").read_text("utf-8")
+    self.assertIn(f"ours: {flips} of 11", svg)
+    self.assertIn("classes seen: cat_0, dog", svg)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,16 @@
+"""Reports of text alone, for tests of what is not drawn."""
+
+from unittest import mock
+
+from robust_tfds.eval.report import reports
+
+_OF_TASK = reports.of_task
+
+
+def written():
+  """While it lasts, a task's reports are those that draw no picture."""
+  return mock.patch.object(
+    reports,
+    "of_task",
+    lambda task: [r for r in _OF_TASK(task) if not r.pictures],
+  )
