@@ -8,7 +8,14 @@
 Loads neither TensorFlow nor JAX: builders do when they build.
 """
 
-from robust_tfds import datasets, version
+import pathlib
+
+_HERE = pathlib.Path(__file__).resolve().parent
+# A wheel has `eval`, `models` and `configs` in here; a clone has them beside.
+if not (_HERE / "eval").exists() and (_HERE.parent / "eval/main.py").exists():
+  __path__.append(str(_HERE.parent))
+
+from robust_tfds import datasets, version  # noqa: E402
 
 __version__ = version.VERSION
 

@@ -1,9 +1,10 @@
 """In a clone `eval`, `models` and `configs` are the same modules as ours.
 
-The folders lie at the top of the repository and are links inside this package, so
-that an installed package brings one top-level name. Where the folders themselves
-are importable (a clone, an editable install), importing `models` gives the module
-`robust_tfds.models` under a second name: nothing is loaded twice.
+The folders lie at the top of the repository, where `robust_tfds/__init__.py` looks
+for them; an installed package has them inside, and brings one top-level name.
+Where the folders themselves are importable (a clone, an editable install),
+importing `models` gives the module `robust_tfds.models` under a second name:
+nothing is loaded twice.
 """
 
 from __future__ import annotations

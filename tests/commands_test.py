@@ -24,9 +24,7 @@ def _commands() -> list[str]:
   paths = []
   for folder in _FOLDERS:
     paths += [
-      p
-      for p in sorted((_ROOT / folder).rglob("*.py"))
-      if _is_command(p) and "robust_tfds/eval" not in p.as_posix()
+      p for p in sorted((_ROOT / folder).rglob("*.py")) if _is_command(p)
     ]
   return [".".join(p.relative_to(_ROOT).with_suffix("").parts) for p in paths]
 

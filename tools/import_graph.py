@@ -13,8 +13,12 @@ import pathlib
 from collections.abc import Iterator, Mapping
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-LINKED = ("eval", "models", "configs")  # the folders with two names
-PACKAGES = ("robust_tfds", *LINKED)
+BESIDE = (
+  "eval",
+  "models",
+  "configs",
+)  # top-level folders that are modules of robust_tfds
+PACKAGES = ("robust_tfds", *BESIDE)
 OTHERS = ("tests", "tools", "benchmarks")
 
 
@@ -25,18 +29,16 @@ def canonical(name: str) -> str:
   ('robust_tfds.eval.main', 'numpy')
   """
   top = name.split(".")[0]
-  return f"robust_tfds.{name}" if top in LINKED else name
+  return f"robust_tfds.{name}" if top in BESIDE else name
 
 
 @functools.cache
 def files(folders: tuple[str, ...] = PACKAGES) -> Mapping[str, pathlib.Path]:
-  """Module -> its file, relative to the repository; links are not followed."""
+  """Module -> its file, relative to the repository."""
   out = {}
   for folder in folders:
     for path in sorted((ROOT / folder).rglob("*.py")):
       relative = path.relative_to(ROOT)
-      if relative.parts[0] == "robust_tfds" and relative.parts[1] in LINKED:
-        continue  # the link to the top-level folder
       parts = relative.with_suffix("").parts
       name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
       out[canonical(name)] = relative

@@ -1,0 +1,44 @@
+"""Pieces of the slow tests: every test in one, of about the same time."""
+
+import pathlib
+import subprocess
+import sys
+
+from absl.testing import absltest, parameterized
+
+from tests import long
+
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+class PieceTest(parameterized.TestCase):
+  @parameterized.parameters(1, 2, 3, 7, 40)
+  def test_every_test_is_in_one_piece_in_order(self, count):
+    tests = [f"t{i}" for i in range(20)]
+    known = {f"t{i}": float(i) for i in range(0, 20, 2)}
+    pieces = [long.piece(tests, known, i, count) for i in range(1, count + 1)]
+    self.assertEqual(sum(pieces, []), tests)
+
+  def test_pieces_take_about_the_same_time(self):
+    known = {"long": 60.0, **{f"t{i}": 1.0 for i in range(60)}}
+    first = long.piece(list(known), known, 1, 2)
+    self.assertEqual(first, ["long"])
+
+  def test_without_times(self):
+    self.assertEqual(long.piece(["a", "b", "c", "d"], {}, 2, 2), ["c", "d"])
+
+  @parameterized.parameters("0/3", "4/3", "1", "a/b")
+  def test_refusals(self, text):
+    done = subprocess.run(
+      [sys.executable, "-m", "tests.long", f"--piece={text}"],
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertEqual(done.returncode, 2)
+    self.assertIn("expected i/n", done.stderr)
+
+
+if __name__ == "__main__":
+  absltest.main()
