@@ -23,9 +23,9 @@ from absl import app, flags
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
+from robust_tfds.eval.cells import predictions
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics.detection import coco
-from robust_tfds.eval.results import predictions
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import masks
 

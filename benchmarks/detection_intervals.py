@@ -24,10 +24,10 @@ from absl import app, flags
 
 from benchmarks import detection as cells_lib
 from robust_tfds import conditions
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks import base, detection
 
 _CELLS = flags.DEFINE_integer("cells", 76, "How many cells; 76 are all.")

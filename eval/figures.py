@@ -22,7 +22,7 @@ from absl import flags
 from etils import epath
 
 from robust_tfds import command, errors, paths
-from robust_tfds.eval.board import effective
+from robust_tfds.eval.compare.boards import effective
 from robust_tfds.eval.report import figures
 from robust_tfds.eval.report.figures import base, drawing
 

@@ -61,14 +61,14 @@ def main(argv: Sequence[str]) -> None:
   settings, runs = flags.FLAGS, list(argv[1:])
   _check(settings, runs)
   if settings.check:
-    from robust_tfds.eval import submissions
+    from robust_tfds.eval.cells import submissions
 
     print(
       submissions.check(paths.of(settings.check, "--check"), settings.rerun)
     )
     return
   if settings.export:
-    from robust_tfds.eval import submissions
+    from robust_tfds.eval.cells import submissions
 
     print(
       submissions.export(
@@ -129,8 +129,9 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
 
 
 def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:
-  from robust_tfds.eval.board import build, scores, tables
-  from robust_tfds.eval.board import runs as runs_lib
+  from robust_tfds.eval.compare import runs as runs_lib
+  from robust_tfds.eval.compare import scores
+  from robust_tfds.eval.compare.boards import build, tables
   from robust_tfds.eval.site import pages
 
   out = paths.of(settings.out, "--out") if settings.out else None

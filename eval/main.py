@@ -71,7 +71,7 @@ def main(argv: Sequence[str]) -> None:
   """Plans, runs, prints the summary."""
   command.no_arguments(argv)
   _check_flags(flags.FLAGS)
-  from robust_tfds.eval.results.workdir import Workdir
+  from robust_tfds.eval.cells.workdir import Workdir
   from robust_tfds.eval.run import estimate
   from robust_tfds.eval.run import plan as plan_lib
   from robust_tfds.shards import Shard

@@ -21,7 +21,7 @@ _ANYBODY = (
   "robust_tfds.version",
   "robust_tfds.short_names",  # in the __init__.py of top-level folders
 )
-_RESULTS = "robust_tfds.eval.results"
+_CELLS = "robust_tfds.eval.cells"
 _ALLOWED = {
   "robust_tfds": ("robust_tfds.datasets",),
   "robust_tfds.errors": (),
@@ -62,7 +62,7 @@ _ALLOWED = {
     "robust_tfds.datasets.coco_rows",
     "robust_tfds.datasets.rle",
   ),
-  "robust_tfds.eval.results": ("robust_tfds.eval.metrics",),
+  "robust_tfds.eval.cells": ("robust_tfds.eval.metrics",),
   "robust_tfds.eval.papers": ("robust_tfds.eval.metrics",),
   "robust_tfds.eval.pipeline": (
     "robust_tfds.corruptions",
@@ -71,52 +71,53 @@ _ALLOWED = {
   ),
   "robust_tfds.eval.tasks": (
     "robust_tfds.eval.metrics",
-    _RESULTS,
+    _CELLS,
     "robust_tfds.eval.papers",
     "robust_tfds.eval.pipeline",
     "robust_tfds.corruptions",
     "robust_tfds.datasets",
   ),
   "robust_tfds.eval.readers": (
-    _RESULTS,
+    _CELLS,
     "robust_tfds.eval.tasks",
     "robust_tfds.eval.metrics",
     "robust_tfds.eval.papers",
     "robust_tfds.datasets",
   ),
   "robust_tfds.eval.report": (
-    _RESULTS,
+    _CELLS,
     "robust_tfds.eval.papers",
     "robust_tfds.eval.metrics",
   ),
   "robust_tfds.eval.site": (
-    "robust_tfds.eval.board.board",
-    "robust_tfds.eval.board.tables",
+    "robust_tfds.eval.compare.boards.board",
+    "robust_tfds.eval.compare.boards.tables",
     "robust_tfds.eval.metrics",
-    _RESULTS,
+    _CELLS,
   ),
   "robust_tfds.eval.report.figures": (
-    _RESULTS,
+    _CELLS,
     "robust_tfds.corruptions",
-    "robust_tfds.eval.board",
+    "robust_tfds.eval.compare",
     "robust_tfds.eval.metrics",
     "robust_tfds.eval.papers",
     "robust_tfds.eval.readers",
     "robust_tfds.eval.report",
     "robust_tfds.eval.tasks",
   ),
-  "robust_tfds.eval.comparison": (
-    _RESULTS,
-    "robust_tfds.eval.board",
+  "robust_tfds.eval.compare": (
+    _CELLS,
     "robust_tfds.eval.metrics",
+    "robust_tfds.eval.papers",
+    "robust_tfds.eval.readers",
     "robust_tfds.eval.report.charts",
     "robust_tfds.eval.report.tables",
     "robust_tfds.eval.tasks",
   ),
-  "robust_tfds.eval.submissions": (
-    _RESULTS,
+  "robust_tfds.eval.cells.submissions": (
+    _CELLS,
     "robust_tfds.datasets",
-    "robust_tfds.eval.board",
+    "robust_tfds.eval.compare",
     "robust_tfds.eval.metrics",
     "robust_tfds.eval.readers",
     "robust_tfds.eval.run",  # of --rerun alone
@@ -145,7 +146,8 @@ _THIRD_PARTY = {
   "robust_tfds.eval.papers": {"numpy"},
   "robust_tfds.eval.report": {"numpy", "matplotlib", "etils"},
   "robust_tfds.eval.site": {"etils"},
-  "robust_tfds.eval.comparison": {"numpy", "matplotlib", "etils"},
+  "robust_tfds.eval.compare": {"numpy", "matplotlib", "etils"},
+  "robust_tfds.eval.compare.__main__": {"absl"},
   "robust_tfds.eval.run.augment": {"jax", "dm_pix"},
   "robust_tfds.eval": {
     "jax",
@@ -173,8 +175,8 @@ _OPENERS = {
 _OPENING_PACKAGES = {"defusedxml", "gzip", "tarfile", "xml", "zipfile"}
 # Zip files are written here; what is read goes through the door.
 _WRITERS = {
-  "robust_tfds.eval.results.packed": "zipfile",
-  "robust_tfds.eval.results.parts": "zipfile",
+  "robust_tfds.eval.cells.packed": "zipfile",
+  "robust_tfds.eval.cells.parts": "zipfile",
 }
 _VAGUE = {"utils", "util", "helpers", "misc", "common"}
 
@@ -281,9 +283,9 @@ class ArchitectureTest(absltest.TestCase):
     self.assertEqual(import_graph.cycles(edges), [["a", "b", "c"]])
 
   def test_imports_inside_functions_are_seen(self):
-    source = "def f():\n  from robust_tfds.eval.results import table\n"
+    source = "def f():\n  from robust_tfds.eval.cells import table\n"
     self.assertEqual(
-      import_graph.imports(source), {"robust_tfds.eval.results.table"}
+      import_graph.imports(source), {"robust_tfds.eval.cells.table"}
     )
     self.assertEmpty(import_graph.imports(source, top_level=True))
 

@@ -14,7 +14,7 @@ import tempfile
 import pytest
 from absl.testing import absltest
 
-from robust_tfds.eval.results import table
+from robust_tfds.eval.cells import table
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _COPIED = ("robust_tfds", "eval", "models", "configs")

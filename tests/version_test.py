@@ -8,7 +8,7 @@ from absl.testing import absltest
 
 import robust_tfds
 from robust_tfds import version
-from robust_tfds.eval.results import provenance
+from robust_tfds.eval.cells import provenance
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 

@@ -19,7 +19,7 @@ class Protocol:
 
   Attributes:
     paper: the folder of its numbers.
-    facts: name of a fact of the data (`eval/results/cell_facts.py:DataFacts`)
+    facts: name of a fact of the data (`eval/cells/cell_facts.py:DataFacts`)
       -> the values that are the published one; the first says it in words.
     apart: why no run's pixels are these; empty where they can be.
     baseline: what normalised numbers are divided by; empty where none are.

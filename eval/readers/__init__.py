@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds import errors, registry
+from robust_tfds.eval.cells import scored_folder
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.results import scored_folder
 
 AUTO = "auto"
 _BASE = "base"

@@ -13,9 +13,9 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval import tasks
-from robust_tfds.eval.results import names
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.cells import names
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.tasks import base
 
 Columns = Mapping[str, np.ndarray]

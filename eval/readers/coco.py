@@ -22,9 +22,9 @@ from etils import epath
 from robust_tfds import conditions, errors, reading
 from robust_tfds import paths as paths_lib
 from robust_tfds.datasets import coco_rows
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks.parts import result_lists
 
 RULES = ("coco", "voc")

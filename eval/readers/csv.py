@@ -27,9 +27,9 @@ from etils import epath
 from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
+from robust_tfds.eval.cells import predictions, provenance
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.results import predictions, provenance
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks.parts import baselines
 from robust_tfds.reading import column_files
 from robust_tfds.reading.column_files import ColumnFile

@@ -26,11 +26,11 @@ from etils import epath
 from robust_tfds import conditions, errors
 from robust_tfds.datasets import frames as frame_sets
 from robust_tfds.datasets.sources import folders
+from robust_tfds.eval.cells import provenance
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import natural_labels
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers import csv as csv_reader
-from robust_tfds.eval.results import provenance
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.reading.column_files import ColumnFile
 
 _REQUIRED = ("example_id", "top1")

@@ -20,9 +20,9 @@ import pydantic
 from etils import epath
 
 from robust_tfds import conditions, errors, reading
+from robust_tfds.eval.cells import provenance
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.results import provenance
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks.parts import stored_numbers
 
 Numbers = dict[conditions.Condition, dict[str, float]]

@@ -14,11 +14,11 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval import tasks
+from robust_tfds.eval.cells import config_file, earlier
+from robust_tfds.eval.cells import workdir as workdir_lib
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.results import config_file, earlier
-from robust_tfds.eval.results import workdir as workdir_lib
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.workdir import Workdir
 
 # Settings that may differ between runs whose tables are set side by side: which
 # conditions were run, and whether their equal pixels were stored before.

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.facts import TaskFacts
+from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.metrics.calibration import Bins
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.facts import TaskFacts
-from robust_tfds.eval.results.overlay import Overlay
 
 
 @dataclasses.dataclass(frozen=True)

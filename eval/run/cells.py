@@ -21,6 +21,10 @@ import numpy as np
 from jax.sharding import Mesh
 
 from robust_tfds import conditions, datasets, errors
+from robust_tfds.eval.cells import disk, packed, predictions
+from robust_tfds.eval.cells import parts as parts_lib
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import (
   blocks,
   devices,
@@ -30,10 +34,6 @@ from robust_tfds.eval.pipeline import (
   worker,
 )
 from robust_tfds.eval.pipeline import show as show_lib
-from robust_tfds.eval.results import disk, packed, predictions
-from robust_tfds.eval.results import parts as parts_lib
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import hosts, timing
 from robust_tfds.eval.run.models import LoadedModel
 from robust_tfds.eval.run.progress import Progress

@@ -16,8 +16,8 @@ import pydantic
 from etils import epath
 
 from robust_tfds import errors, paths, reading
+from robust_tfds.eval.cells import disk
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.results import disk
 
 
 class _Record(pydantic.BaseModel):

@@ -19,9 +19,9 @@ from jax.sharding import Mesh
 from robust_tfds import datasets
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
+from robust_tfds.eval.cells import packed, predictions
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import devices, inputs
-from robust_tfds.eval.results import packed, predictions
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import plan as plan_lib
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from robust_tfds import conditions, datasets
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import hosts, timing
 from robust_tfds.eval.run.plan import Plan
 

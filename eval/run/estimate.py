@@ -9,7 +9,7 @@ import jax
 
 from robust_tfds import durations
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import plan as plan_lib

@@ -15,7 +15,7 @@ import numpy as np
 
 from robust_tfds import errors, paths
 from robust_tfds.eval import tasks
-from robust_tfds.eval.results import table
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.run import dataset_config, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.definitions import Given

@@ -11,11 +11,11 @@ from robust_tfds import errors, reading
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import spec as corruption_spec
 from robust_tfds.datasets import geometry
+from robust_tfds.eval.cells import cell_facts, provenance
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.results import cell_facts, provenance
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.cell_facts import DataFacts, ModelFacts
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import training_data
 from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.data import Data

@@ -11,9 +11,9 @@ from jax.sharding import Mesh
 
 from robust_tfds import errors
 from robust_tfds.corruptions import spec as corruption_spec
+from robust_tfds.eval.cells import provenance
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs, on_host, predict, relabel
-from robust_tfds.eval.results import provenance
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import (
   hosts,

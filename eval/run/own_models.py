@@ -24,9 +24,9 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.results import disk, parts
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.cells import disk, parts
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import likeness, probe
 from robust_tfds.models.model import Model
 

@@ -13,8 +13,8 @@ from robust_tfds import errors, paths
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures, spec
 from robust_tfds.eval import tasks
+from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.pipeline import subset as subset_lib
-from robust_tfds.eval.results import workdir as workdir_lib
 from robust_tfds.eval.run import definitions as definitions_lib
 from robust_tfds.eval.run import (
   output_classes,

@@ -14,12 +14,12 @@ from etils import epath
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
+from robust_tfds.eval.cells import disk, provenance, table
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.overlay import Overlay
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import blocks, devices, inputs
 from robust_tfds.eval.report import reports
-from robust_tfds.eval.results import disk, provenance, table
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.overlay import Overlay
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.data import Data

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import ml_collections
 from etils import epath
 
-from robust_tfds.eval.results import config_file, damage
-from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.cells import config_file, damage
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import train
 
 

@@ -15,10 +15,10 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
+from robust_tfds.eval.cells import lock, table
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import devices, inputs
-from robust_tfds.eval.results import lock, table
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import (

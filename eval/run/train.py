@@ -26,9 +26,9 @@ from etils import epath
 from robust_tfds import datasets, errors, paths, reading
 from robust_tfds.corruptions import canvas
 from robust_tfds.datasets import geometry
+from robust_tfds.eval.cells import damage, disk
+from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.pipeline import views
-from robust_tfds.eval.results import damage, disk
-from robust_tfds.eval.results import note as note_lib
 from robust_tfds.eval.run import augment
 from robust_tfds.models import variables as variables_lib
 

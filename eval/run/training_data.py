@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from robust_tfds.eval.results import cell_facts
+from robust_tfds.eval.cells import cell_facts
 
 # How torchvision's and timm's names of weights say what they were trained on.
 _OF_NAMES = (

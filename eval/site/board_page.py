@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from robust_tfds.eval.board import board as board_lib
-from robust_tfds.eval.board.board import Board, Entry, Number
-from robust_tfds.eval.results.facts import Metric
+from robust_tfds.eval.cells.facts import Metric
+from robust_tfds.eval.compare.boards import board as board_lib
+from robust_tfds.eval.compare.boards.board import Board, Entry, Number
 from robust_tfds.eval.site import (
   definitions,
   fact_text,

@@ -1,15 +1,15 @@
 """A board's CSV files: headlines, numbers by corruption, numbers by condition.
 
 Rates are fractions with five significant digits; the interval of a metric stands
-beside it. Text that a spreadsheet would run is marked (`eval/results/formulas.py`).
+beside it. Text that a spreadsheet would run is marked (`eval/cells/formulas.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from robust_tfds.eval.board import tables
-from robust_tfds.eval.board.board import Entry, Number
+from robust_tfds.eval.compare.boards import tables
+from robust_tfds.eval.compare.boards.board import Entry, Number
 from robust_tfds.eval.site import number_text
 from robust_tfds.eval.site import view as view_lib
 from robust_tfds.eval.site.view import View

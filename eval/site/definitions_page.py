@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robust_tfds.eval.board import board as board_lib
+from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.site import definitions, layout, page
 from robust_tfds.eval.site.markup import Html, join, tag
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from robust_tfds.eval.board.board import Entry
+from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.site import (
   definitions,
   fact_text,

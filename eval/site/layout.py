@@ -11,7 +11,7 @@ import collections
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from robust_tfds.eval.board.board import Board, Entry
+from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.site import file_names
 
 INDEX, DEFINITIONS = "index.html", "definitions.html"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.board import board as board_lib
-from robust_tfds.eval.board.board import Entry
+from robust_tfds.eval.compare.boards import board as board_lib
+from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.site import (
   curves,
   definitions,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from etils import epath
 
-from robust_tfds.eval.board.board import Board
-from robust_tfds.eval.results import disk
+from robust_tfds.eval.cells import disk
+from robust_tfds.eval.compare.boards.board import Board
 from robust_tfds.eval.site import (
   board_page,
   csv_files,

@@ -8,8 +8,8 @@ import statistics
 from collections.abc import Iterable, Mapping
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.board.board import Board, Entry, Number
-from robust_tfds.eval.results.facts import Metric
+from robust_tfds.eval.cells.facts import Metric
+from robust_tfds.eval.compare.boards.board import Board, Entry, Number
 from robust_tfds.eval.site import definitions, number_text
 
 _FEWEST = 3  # entries that have a median worth drawing

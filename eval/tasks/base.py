@@ -17,14 +17,14 @@ import numpy as np
 from jax.sharding import Mesh
 
 from robust_tfds import conditions, errors
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.cell_facts import Scalar
+from robust_tfds.eval.cells.facts import TaskFacts
+from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.metrics import calibration, corruption_error, resampling
 from robust_tfds.eval.pipeline import blocks, inputs, predict
 from robust_tfds.eval.pipeline import show as show_lib
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.cell_facts import Scalar
-from robust_tfds.eval.results.facts import TaskFacts
-from robust_tfds.eval.results.overlay import Overlay
 from robust_tfds.eval.tasks.parts import baselines, reliability, spread
 
 Condition = conditions.Condition

@@ -27,11 +27,11 @@ from jax.sharding import Mesh
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
+from robust_tfds.eval.cells import cell as cells_lib
+from robust_tfds.eval.cells import facts as facts_lib
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import corruption_error, rates, resampling
 from robust_tfds.eval.pipeline import inputs, predict
-from robust_tfds.eval.results import cell as cells_lib
-from robust_tfds.eval.results import facts as facts_lib
-from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
   baselines,

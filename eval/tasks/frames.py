@@ -47,6 +47,10 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
+from robust_tfds.eval.cells import cell as cells_lib
+from robust_tfds.eval.cells import facts as facts_lib
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell_facts import Scalar
 from robust_tfds.eval.metrics import (
   frame_scores,
   natural_labels,
@@ -57,10 +61,6 @@ from robust_tfds.eval.metrics import (
 )
 from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
 from robust_tfds.eval.pipeline import inputs, predict, programs
-from robust_tfds.eval.results import cell as cells_lib
-from robust_tfds.eval.results import facts as facts_lib
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.cell_facts import Scalar
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
   label_space,

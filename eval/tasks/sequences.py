@@ -33,11 +33,11 @@ from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions.sequence import frame_count
 from robust_tfds.eval import papers
+from robust_tfds.eval.cells import cell as cells_lib
+from robust_tfds.eval.cells import facts as facts_lib
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import corruption_error, resampling, stability
 from robust_tfds.eval.pipeline import inputs, predict, programs
-from robust_tfds.eval.results import cell as cells_lib
-from robust_tfds.eval.results import facts as facts_lib
-from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.classification import error_rows
 from robust_tfds.eval.tasks.parts import (

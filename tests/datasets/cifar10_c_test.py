@@ -18,8 +18,8 @@ from robust_tfds import conditions, corruptions, datasets
 from robust_tfds.configs import cifar10_c as cifar10_c_config
 from robust_tfds.datasets.digits import digits_dataset_builder
 from robust_tfds.datasets.sources import cifar, published_arrays
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.results import table
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import rescore, runner
 from robust_tfds.models import adapters

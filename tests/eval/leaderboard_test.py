@@ -12,7 +12,7 @@ from absl.testing import absltest, parameterized
 from robust_tfds import errors
 from robust_tfds.eval import leaderboard
 from tests import in_process
-from tests.eval.board import small_runs
+from tests.eval.compare import small_runs
 
 
 def _settings(**given) -> flags.FlagValues:

@@ -4,7 +4,7 @@ import pathlib
 
 from absl.testing import absltest
 
-from robust_tfds.eval.results import table
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.tasks.parts import reliability
 
 # Made of probabilities: float32 sums, in an order that the device chooses.

@@ -16,8 +16,8 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import score
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.report import reports
-from robust_tfds.eval.results import table
 from tests import in_process
 from tests.eval.readers import csv_test
 from tests.eval.report.reports import without_pictures

@@ -35,7 +35,7 @@ _WARM = (
   "robust_tfds.build",
   "robust_tfds.corrupt_folder",
   "robust_tfds.datasets",
-  "robust_tfds.eval.comparison.compare",
+  "robust_tfds.eval.compare.pairs.compare",
   "robust_tfds.eval.report.reports",
   "robust_tfds.eval.run.rescore",
   "robust_tfds.eval.run.runner",

@@ -21,8 +21,8 @@ from PIL import Image
 
 from robust_tfds.configs import video_p
 from robust_tfds.eval import tasks
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
 from tests.eval.readers import csv_test
 from tests.faults import filesystem, kills
 

@@ -8,7 +8,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.results import packed
+from robust_tfds.eval.cells import packed
 from robust_tfds.reading import exact_archives
 
 _WHOLE = packed.dumps(

@@ -12,7 +12,7 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import conditions
-from robust_tfds.eval.results import table
+from robust_tfds.eval.cells import table
 
 if TYPE_CHECKING:
   from matplotlib.axes import Axes

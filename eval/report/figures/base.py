@@ -12,8 +12,8 @@ from etils import epath
 from robust_tfds import errors
 
 if TYPE_CHECKING:
-  from robust_tfds.eval.board.board import Board
-  from robust_tfds.eval.board.scores import Scored
+  from robust_tfds.eval.compare.boards.board import Board
+  from robust_tfds.eval.compare.scores import Scored
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Request:
     condition: config name of a condition, e.g. `fog_3`, where a figure shows
       one; empty: the figure's own choice.
     reference: whose models a line is fitted to, one of
-      `eval/board/effective.py:REFERENCES`; empty: the figure's own choice.
+      `eval/compare/boards/effective.py:REFERENCES`; empty: the figure's own choice.
     clean: folder of training pictures of the user.
     stylized: folder of their stylized versions.
   """

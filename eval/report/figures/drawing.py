@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds.eval.cells import disk
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.results import disk
 
 
 def with_runs(asked: base.Request, runs: Sequence[str]) -> base.Request:
@@ -24,8 +24,9 @@ def with_runs(asked: base.Request, runs: Sequence[str]) -> base.Request:
   """
   if not runs:
     return asked
-  from robust_tfds.eval.board import build, scores
-  from robust_tfds.eval.board import runs as runs_lib
+  from robust_tfds.eval.compare import runs as runs_lib
+  from robust_tfds.eval.compare import scores
+  from robust_tfds.eval.compare.boards import build
 
   scored = scores.of_runs(runs_lib.read(runs))
   boards = build.boards(scored)

@@ -5,9 +5,9 @@ A metric `acc_pmk/class=3` is `acc_pmk` of the breakdown `class` at the value 3.
 
 from __future__ import annotations
 
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.results import table
 
 
 def series(

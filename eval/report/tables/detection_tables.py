@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds.eval import papers
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.tables.markdown import escape
-from robust_tfds.eval.results import table
 
 # Half of the last printed digit, in percent; and the rounding of decimals.
 _HALF_DIGIT = 0.05 + 1e-9

@@ -6,10 +6,10 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.metrics import corruption_error
 from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.facts import Metric
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from robust_tfds.eval.results.facts import Metric, TaskFacts
+from robust_tfds.eval.cells.facts import Metric, TaskFacts
 from robust_tfds.eval.site.definitions import (
   calibration,
   classification,
@@ -96,7 +96,7 @@ def find(task: str, metric: str) -> tuple[Topic, Definition] | None:
 def shown(facts: TaskFacts, metric: str) -> Metric:
   """How a metric is shown: as the task says, else as its definition does.
 
-  >>> from robust_tfds.eval.results import facts
+  >>> from robust_tfds.eval.cells import facts
   >>> shown(facts.TaskFacts("detection", "corruption", ()), "bbox/AP50").heading
   'AP50'
   """

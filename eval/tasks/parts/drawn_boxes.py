@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from robust_tfds.datasets import rle
+from robust_tfds.eval.cells.overlay import Kind, Overlay
 from robust_tfds.eval.metrics.detection import (
   checks,
   matches,
   objects,
   operating_point,
 )
-from robust_tfds.eval.results.overlay import Kind, Overlay
 from robust_tfds.eval.tasks.parts import average_precision
 
 _IOU = 0.5

@@ -11,8 +11,8 @@ import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
 from robust_tfds.conditions import Condition, Family
-from robust_tfds.eval.results import cell as cells_lib
-from robust_tfds.eval.results import table
+from robust_tfds.eval.cells import cell as cells_lib
+from robust_tfds.eval.cells import table
 
 
 def needed(family: Family, names: Iterable[str]) -> list[Condition]:

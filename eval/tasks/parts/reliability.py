@@ -18,15 +18,15 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import cell as cells_lib
+from robust_tfds.eval.cells import facts as facts_lib
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import (
   calibration,
   frame_scores,
   group_mean,
   resampling,
 )
-from robust_tfds.eval.results import cell as cells_lib
-from robust_tfds.eval.results import facts as facts_lib
-from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks.parts import missing_cells, proper_scores
 from robust_tfds.eval.tasks.parts import spread as spread_lib
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import replicates as replicates_lib
 from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.results import table
 
 Key = tuple[str, str, int | None]
 _ONE_GROUP = "no interval: all examples are one group"

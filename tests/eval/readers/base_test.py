@@ -5,8 +5,8 @@ import pathlib
 from absl.testing import absltest
 
 from robust_tfds import conditions
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.results.cell import Cell
 
 
 class OptionsTest(absltest.TestCase):

@@ -9,9 +9,9 @@ from absl.testing import absltest
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.readers import base, coco
-from robust_tfds.eval.results import table
 
 
 def truth():

@@ -9,10 +9,10 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import corruption_error
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers import csv as csv_reader
-from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks import classification
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import conditions, errors
+from robust_tfds.eval.cells import provenance
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers import workdir as workdir_reader
-from robust_tfds.eval.results import provenance
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.workdir import Workdir
 
 
 def config_of(*labels, **data) -> ml_collections.ConfigDict:

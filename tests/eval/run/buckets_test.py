@@ -16,8 +16,8 @@ from absl.testing import absltest, parameterized
 from robust_tfds import errors, paths
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import main
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import rescore, runner
 from robust_tfds.models import convert

@@ -15,10 +15,10 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval import tasks
+from robust_tfds.eval.cells import disk, parts
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import blocks, devices, inputs
-from robust_tfds.eval.results import disk, parts
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import progress, timing

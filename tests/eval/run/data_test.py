@@ -8,8 +8,8 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets, errors
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import timing

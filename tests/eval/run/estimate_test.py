@@ -6,7 +6,7 @@ from unittest import mock
 from absl.testing import absltest
 
 from robust_tfds import datasets
-from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import estimate
 from robust_tfds.eval.run import plan as plan_lib

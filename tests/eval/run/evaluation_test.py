@@ -13,7 +13,7 @@ from etils import epath
 from robust_tfds import errors, models
 from robust_tfds import eval as eval_lib
 from robust_tfds.configs import cifar10_c, imagenet_c
-from robust_tfds.eval.results import config_file, names, table
+from robust_tfds.eval.cells import config_file, names, table
 from robust_tfds.eval.run import evaluation, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.models.convert import report

@@ -9,9 +9,9 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import errors, models
+from robust_tfds.eval.cells import provenance
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import devices, inputs
-from robust_tfds.eval.results import provenance
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import train

@@ -12,7 +12,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import errors
-from robust_tfds.eval.results import parts, table
+from robust_tfds.eval.cells import parts, table
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
 from tests.eval import tiny_config

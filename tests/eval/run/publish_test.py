@@ -9,10 +9,10 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.report import reports
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import publish, timing
 from robust_tfds.eval.tasks import base

@@ -9,8 +9,8 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import conditions
-from robust_tfds.eval.results.cell import Cell
-from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import repair
 from tests.eval import tiny_config
 

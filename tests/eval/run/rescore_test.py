@@ -5,9 +5,9 @@ import pathlib
 
 from absl.testing import absltest, parameterized
 
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import rescore
 from tests.datasets import natural_videos
 from tests.eval.readers import (

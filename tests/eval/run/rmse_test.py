@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.results import table
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.run import rmse
 
 

@@ -18,10 +18,10 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors, models, shards
+from robust_tfds.eval.cells import lock, parts, predictions, table
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.readers import base as readers
-from robust_tfds.eval.results import lock, parts, predictions, table
-from robust_tfds.eval.results.workdir import Workdir
 from robust_tfds.eval.run import cells, rescore, runner
 from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib

@@ -13,8 +13,8 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import errors, shards
 from robust_tfds import eval as eval_lib
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.workdir import Workdir
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner, subsets
 from tests.eval import read_counts, tiny_config

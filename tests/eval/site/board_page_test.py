@@ -5,7 +5,7 @@ import re
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.site import board_page
 from robust_tfds.eval.site import layout as layout_lib
 from robust_tfds.eval.site import view as view_lib

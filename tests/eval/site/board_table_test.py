@@ -5,7 +5,7 @@ import re
 
 from absl.testing import absltest
 
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.site import board_table
 from robust_tfds.eval.site import layout as layout_lib
 from robust_tfds.eval.site import view as view_lib

@@ -7,8 +7,8 @@ import io
 from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.board.board import Number
-from robust_tfds.eval.results import formulas
+from robust_tfds.eval.cells import formulas
+from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.site import csv_files
 from robust_tfds.eval.site import view as view_lib
 from tests.eval.site import boards

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.results import cell_facts
+from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.site import fact_text
 from tests.eval.site import html_check
 

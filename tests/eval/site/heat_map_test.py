@@ -4,8 +4,8 @@ import re
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.board.board import Entry, Number
-from robust_tfds.eval.results.facts import Metric
+from robust_tfds.eval.cells.facts import Metric
+from robust_tfds.eval.compare.boards.board import Entry, Number
 from robust_tfds.eval.site import heat_map
 from robust_tfds.eval.site.markup import Html
 from tests.eval.site import html_check

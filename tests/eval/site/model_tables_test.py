@@ -6,7 +6,7 @@ import re
 from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.board.board import Board, Number
+from robust_tfds.eval.compare.boards.board import Board, Number
 from robust_tfds.eval.site import model_tables
 from robust_tfds.eval.site import view as view_lib
 from tests.eval.site import boards, html_check

@@ -5,7 +5,7 @@ import dataclasses
 from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.site import view as view_lib
 from tests.eval.site import boards
 

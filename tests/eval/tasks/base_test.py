@@ -6,10 +6,10 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import conditions, errors
+from robust_tfds.eval.cells import facts
+from robust_tfds.eval.cells.cell import Cell, Summary
 from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.pipeline import blocks, inputs, predict, show
-from robust_tfds.eval.results import facts
-from robust_tfds.eval.results.cell import Cell, Summary
 from robust_tfds.eval.tasks import base
 
 _CLEAN = conditions.Condition()

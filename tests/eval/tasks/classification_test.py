@@ -6,9 +6,9 @@ from absl.testing import absltest, parameterized
 from scipy import stats
 
 from robust_tfds import conditions, errors
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import corruption_error, intervals, resampling
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks import base, classification
 from robust_tfds.eval.tasks.parts import top_k
 

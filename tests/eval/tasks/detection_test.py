@@ -16,12 +16,12 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import quickstart_detection
 from robust_tfds.datasets import rle
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import detection as metrics
 from robust_tfds.eval.metrics import replicates, resampling
 from robust_tfds.eval.metrics.detection import coco
 from robust_tfds.eval.readers import base as readers
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import rescore, runner
 from robust_tfds.eval.tasks import base, detection

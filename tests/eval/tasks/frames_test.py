@@ -12,11 +12,11 @@ from robust_tfds.conditions import Condition
 from robust_tfds.configs import vid_robust
 from robust_tfds.datasets import geometry
 from robust_tfds.eval import papers as published
+from robust_tfds.eval.cells import predictions, table
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.report import reports
-from robust_tfds.eval.results import predictions, table
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import rescore, runner
 from robust_tfds.eval.tasks import base, frames

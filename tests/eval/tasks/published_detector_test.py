@@ -13,8 +13,8 @@ from absl.testing import absltest
 
 from robust_tfds import models
 from robust_tfds.configs import coco_c
+from robust_tfds.eval.cells import predictions, table
 from robust_tfds.eval.pipeline import blocks
-from robust_tfds.eval.results import predictions, table
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
 from robust_tfds.models.convert import report

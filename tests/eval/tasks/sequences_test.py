@@ -14,11 +14,11 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
+from robust_tfds.eval.cells import predictions, table
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import stability
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.readers import base as readers
-from robust_tfds.eval.results import predictions, table
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import rescore, runner
 from robust_tfds.eval.tasks import base, sequences

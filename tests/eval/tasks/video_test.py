@@ -19,11 +19,11 @@ from robust_tfds.configs import quickstart_video
 from robust_tfds.datasets.digits_video import (
   digits_video_dataset_builder as digits_video,
 )
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.report import reports
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import rescore, runner
 from robust_tfds.eval.tasks import base, video

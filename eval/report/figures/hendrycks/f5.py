@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from etils import epath
 
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import bars, own, printed, sheet

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.papers import Network
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures.parts import labels, own, sheet

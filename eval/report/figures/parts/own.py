@@ -9,7 +9,7 @@ from typing import Any
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
-from robust_tfds.eval.board.board import Board, Entry, Number, words_of
+from robust_tfds.eval.compare.boards.board import Board, Entry, Number, words_of
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from robust_tfds.eval import papers
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import natural_trend
 from robust_tfds.eval.report.figures.parts import own
-from robust_tfds.eval.results import table
 
 METRICS = ("acc_orig", "acc_pmk")
 

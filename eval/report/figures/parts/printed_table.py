@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from etils import epath
 
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.papers import PrintedRow
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, printed, sheet

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.board.board import Number
+from robust_tfds.eval.cells import disk, table
+from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, sheet
 from robust_tfds.eval.report.reports.base import Report
-from robust_tfds.eval.results import disk, table
 
 _COLUMNS = (
   *("model", "corruption", "severity", "metric", sheet.Column("value")),

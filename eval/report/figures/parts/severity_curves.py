@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from robust_tfds.eval.board.board import Board
+from robust_tfds.eval.compare.boards.board import Board
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, redrawn
 from robust_tfds.eval.report.reports.video import curves

@@ -11,7 +11,7 @@ from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.board.board import Board
+from robust_tfds.eval.compare.boards.board import Board
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, severity_curves, sheet

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from etils import epath
 
+from robust_tfds.eval.cells import disk, formulas
 from robust_tfds.eval.report.tables import markdown
-from robust_tfds.eval.results import disk, formulas
 
 Cell = str | float | int | None
 

@@ -8,10 +8,10 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, redrawn
-from robust_tfds.eval.results import table
 
 # Metric, words, colour, marker.
 _POINTS = (

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds import conditions
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import markdown, pivot
-from robust_tfds.eval.results import table
 
 _METRIC = "error"
 

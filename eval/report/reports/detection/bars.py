@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from etils import epath
 
+from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import pivot
-from robust_tfds.eval.results.facts import Metric
 
 # AP over the severities -> AP on clean images.
 _CLEAN = {"mean_ap": "p", "segm/mean_ap": "segm/p"}

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from etils import epath
 
+from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.report.charts import labels, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.results.overlay import Overlay
 
 # Kind of a box -> letter, colour, line, what the legend says.
 _KINDS: Mapping[str, tuple[str, str, Any, str]] = {

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from etils import epath
 
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import breakdowns
-from robust_tfds.eval.results import table
 
 _COLUMNS = 4
 # Metric, colour, marker.

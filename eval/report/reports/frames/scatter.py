@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from etils import epath
 
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import breakdowns
-from robust_tfds.eval.results import table
 
 _GREY = "#999999"
 # A line's metrics without `_slope` and `_intercept`; colour, whose, dashes.

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from etils import epath
 
+from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import pivot
-from robust_tfds.eval.results.facts import Metric
 
 
 class Bars(base.Report):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds import conditions
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import markdown, pivot
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.facts import Metric
 
 
 class Cells(base.Report):

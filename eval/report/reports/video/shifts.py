@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from etils import epath
 
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import markdown, pivot
-from robust_tfds.eval.results import table
 
 _CATEGORY, _SHIFT = "accuracy/category/", "accuracy/shift/"
 # (model, metric) -> row.

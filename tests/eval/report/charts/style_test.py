@@ -5,8 +5,8 @@ import pathlib
 import numpy as np
 from absl.testing import absltest
 
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.results import table
 
 
 class StyleTest(absltest.TestCase):

@@ -10,7 +10,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.board import board as board_lib
+from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.figures import base
 from tests.eval.report.reports import contexts

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.facts import Metric, TaskFacts
+from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.facts import Metric, TaskFacts
-from robust_tfds.eval.results.overlay import Overlay
 
 # HTML, Markdown's and LaTeX's characters, and mathematics that is none.
 EVIL = 'a_b&c|<script>alert("x")</script>[y](javascript:z) $\\frac{'

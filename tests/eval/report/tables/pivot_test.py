@@ -5,9 +5,9 @@ import math
 
 from absl.testing import absltest, parameterized
 
+from robust_tfds.eval.cells import cell as cells_lib
+from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.report.tables import pivot
-from robust_tfds.eval.results import cell as cells_lib
-from robust_tfds.eval.results.facts import Metric
 from tests.eval.report.reports import contexts
 
 _RATE = Metric("error", "error")

@@ -6,7 +6,7 @@ import pkgutil
 from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import tasks
-from robust_tfds.eval.results.facts import TaskFacts
+from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.site import definitions
 from robust_tfds.eval.tasks.parts import reliability
 

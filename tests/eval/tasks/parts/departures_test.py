@@ -5,7 +5,7 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
-from robust_tfds.eval.results.cell import Cell
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.tasks.parts import departures
 from tests.eval import tiny_config
 

@@ -8,9 +8,9 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import calibration, group_mean
-from robust_tfds.eval.results import table
-from robust_tfds.eval.results.cell import Cell
 from robust_tfds.eval.tasks import (
   base,
   classification,

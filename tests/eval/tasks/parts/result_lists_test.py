@@ -5,9 +5,9 @@ import json
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from robust_tfds.eval.cells import predictions
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.metrics.detection import coco
-from robust_tfds.eval.results import predictions
 from robust_tfds.eval.tasks.parts import result_lists
 from tests import shared_data
 

@@ -4,8 +4,8 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.results import table
 from robust_tfds.eval.tasks.parts import spread
 
 _IDS = np.array([f"{i:02d}" for i in range(30)])

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.results import predictions
+from robust_tfds.eval.cells import predictions
 from robust_tfds.eval.tasks.parts import stored_numbers
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.board import board as board_lib
+from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.papers import raw_results
 from robust_tfds.eval.report.figures.parts import ap_curves, own, trainings
 from tests.eval.report.figures import boards

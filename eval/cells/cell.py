@@ -1,0 +1,233 @@
+"""A cell: one model under one condition of a data set, the unit of results."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Sequence
+
+from robust_tfds import conditions
+from robust_tfds.eval.cells import note as note_lib
+from robust_tfds.eval.cells import provenance, table
+from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
+
+Interval = tuple[float | None, float | None]
+_NONE: Interval = (None, None)
+# In the note of every row of a model of which it is true.
+RANDOM = "random model"
+_WITHOUT_OUTPUT = re.compile(r"(\d+) classes? without an output")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+  """What the rows of one cell have in common.
+
+  Attributes:
+    model: label of the model within the run.
+    dataset: dataset name.
+    condition: clean, or a corruption at a level.
+    seed: the run's seed.
+    fingerprint: see `eval/cells/provenance.py`.
+    random: whether the model answers otherwise when it is asked again; every
+      row of the cell says so.
+    without_output: how many of the data set's classes the model has no output
+      for, so that it never answers them; every row of the cell says so.
+    of_model: the part of the fingerprint that is of the model alone; empty where
+      nothing is known of it.
+    data: what its data are, in words; None where nobody noted it.
+    by: what its model is; None where nobody noted it.
+  """
+
+  model: str
+  dataset: str
+  condition: conditions.Condition
+  seed: int = 0
+  fingerprint: str = ""
+  random: bool = False
+  without_output: int = 0
+  of_model: str = ""
+  # The fingerprint covers both.
+  data: DataFacts | None = dataclasses.field(default=None, compare=False)
+  by: ModelFacts | None = dataclasses.field(default=None, compare=False)
+
+  @property
+  def name(self) -> str:
+    """The corruption's; empty for clean."""
+    return self.condition.name
+
+  @property
+  def level(self) -> int:
+    """Severity or difficulty; 0 for clean."""
+    return self.condition.level
+
+  def row(
+    self,
+    metric: str,
+    value: float,
+    interval: Interval = _NONE,
+    n: int | None = None,
+    *,
+    level: int | None = None,
+    note: str = "",
+  ) -> table.Row:
+    """A row of the table about this cell.
+
+    Args:
+      metric: its name.
+      value: its value.
+      interval: (lo, hi), None where there is none.
+      n: examples behind it.
+      level: in the column `severity`; the condition's if None.
+      note: what else is to be known of it.
+    """
+    number = math.nan if value is None else float(value)
+    return table.Row(
+      model=self.model,
+      dataset=self.dataset,
+      config=self.condition.config,
+      corruption=self.name,
+      severity=self.level if level is None else level,
+      metric=metric,
+      value=number,
+      lo=_float(interval[0]),
+      hi=_float(interval[1]),
+      n=n,
+      seed=self.seed,
+      note=_joined(note or _reason(number), self.remarks),
+      fingerprint=self.fingerprint,
+    )
+
+  @property
+  def remarks(self) -> tuple[str, ...]:
+    """What every row has to say of the model."""
+    count = self.without_output
+    plural = "es" * (count != 1)
+    lacking = f"{count} class{plural} without an output" if count else ""
+    return tuple(filter(None, (RANDOM * self.random, lacking)))
+
+  def note(self) -> dict[str, object]:
+    """The cell as its note on disk says it."""
+    return {
+      "model": self.model,
+      "dataset": self.dataset,
+      "config": self.condition.config,
+      "corruption": self.name,
+      "severity": self.level,
+      "kind": self.condition.kind,
+      "seed": self.seed,
+      "fingerprint": self.fingerprint,
+      **({"random": True} if self.random else {}),
+      **(
+        {"without_output": self.without_output} if self.without_output else {}
+      ),
+      **({"of_model": self.of_model} if self.of_model else {}),
+      **({"data": self.data.model_dump()} if self.data else {}),
+      **({"by": self.by.model_dump()} if self.by else {}),
+    }
+
+  @property
+  def place(self) -> tuple[str, str, str, str]:
+    """Names of the folders that it lies in, one within the other."""
+    return self.model, self.dataset, self.condition.config, f"seed{self.seed}"
+
+  @classmethod
+  def of_note(cls, note: note_lib.Note) -> Cell:
+    """The cell of a note; the opposite of `note`.
+
+    Raises:
+      UserError: its condition is none.
+    """
+    condition = conditions.family(note.kind).parse(note.config)
+    return cls(
+      model=note.model,
+      dataset=note.dataset,
+      condition=condition,
+      seed=note.seed,
+      fingerprint=note.fingerprint,
+      random=note.random,
+      without_output=note.without_output,
+      of_model=note.of_model,
+      data=note.data,
+      by=note.by,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+  """What rows over several cells of one model have in common."""
+
+  model: str
+  dataset: str
+  seed: int
+  fingerprint: str
+  remarks: tuple[str, ...] = ()
+
+  @classmethod
+  def of(cls, rows: Sequence[table.Row], baseline: str = "") -> Summary:
+    """Of the cells' rows of one model, and what they are normalised by."""
+    first = rows[0]
+    facts = {
+      "cells": sorted({r.fingerprint for r in rows}),
+      "baseline": baseline,
+    }
+    mark = provenance.fingerprint(facts)
+    said = dict.fromkeys(p for r in rows for p in r.note.split("; "))
+    remarks = tuple(filter(_is_remark, said))
+    return cls(first.model, first.dataset, first.seed, mark, remarks)
+
+  def row(
+    self,
+    name: str,
+    metric: str,
+    value: float | None,
+    interval: Interval = _NONE,
+    n: int | None = None,
+    *,
+    level: int | None = None,
+    note: str = "",
+  ) -> table.Row:
+    """A row over cells.
+
+    Args:
+      name: of the corruption; empty for the whole benchmark.
+      metric: its name.
+      value: its value; None where it cannot be had.
+      interval: (lo, hi), None where there is none.
+      n: examples behind it.
+      level: difficulty, where the metric has one.
+      note: what else is to be known of it, or why there is no value.
+    """
+    number = math.nan if value is None else float(value)
+    return table.Row(
+      model=self.model,
+      dataset=self.dataset,
+      config="",
+      corruption=name,
+      severity=level,
+      metric=metric,
+      value=number,
+      lo=_float(interval[0]),
+      hi=_float(interval[1]),
+      n=n,
+      seed=self.seed,
+      note=_joined(note or _reason(number), self.remarks),
+      fingerprint=self.fingerprint,
+    )
+
+
+def _joined(note: str, remarks: Sequence[str]) -> str:
+  return "; ".join(filter(None, (note, *remarks)))
+
+
+def _is_remark(part: str) -> bool:
+  return part == RANDOM or bool(_WITHOUT_OUTPUT.fullmatch(part))
+
+
+def _reason(value: float) -> str:
+  """Of a number that came out as nan and says no more."""
+  return "undefined" if math.isnan(value) else ""
+
+
+def _float(value: float | None) -> float | None:
+  return None if value is None or math.isnan(value) else float(value)

@@ -1,0 +1,199 @@
+"""What a cell's numbers depend on, in words: facts of its data, of its model.
+
+Both lie in the cell's note (`eval/cells/note.py`), which also says of which
+examples it is. Whoever sets two cells side by side reads here what differs; the
+hashes say at once whether anything does. A fact is None where nobody knows it: the
+cell is of a workdir from before facts were stored, or of predictions that another
+program made. Nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pydantic
+
+from robust_tfds import conditions, errors
+from robust_tfds.eval.cells import provenance
+
+NONE = "none"
+# A value of a task's own settings.
+Scalar = str | int | float | bool | None
+
+
+class _Facts(pydantic.BaseModel):
+  """Named facts; None is unknown."""
+
+  model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
+
+  @property
+  def hash(self) -> str:
+    """12 hexadecimal digits over those that are known."""
+    return provenance.fingerprint(_known(self.model_dump()))
+
+  @property
+  def missing(self) -> list[str]:
+    """Names of those that nobody knows."""
+    return [name for name, value in self.words().items() if value is None]
+
+  def words(self) -> dict[str, Any]:
+    """Name -> value, those of settings under their own names."""
+    out: dict[str, Any] = {}
+    for name, value in self.model_dump().items():
+      if isinstance(value, Mapping):
+        out |= value
+      else:
+        out[name] = value
+    return out
+
+
+class DataFacts(_Facts):
+  """The data that a cell is of, but for its condition and seed.
+
+  Attributes:
+    dataset: its name.
+    version: of the TFDS builder.
+    config: of the set that conditions are made from; of prepared sets the clean
+      one.
+    split: TFDS's name.
+    subset: name of the examples that were chosen; empty for all.
+    examples: how many there are of a condition.
+    source: `fly` (corrupted in the run), `prepared`, or `elsewhere` (predictions
+      of another program).
+    codec: of the pixels that models see.
+    edition: of the corruptions; empty where the set has none.
+    geometry: rule of the crop; empty for the set's own.
+    px: sides (height, width) of the corrupted pictures, px; empty where each has
+      its own.
+    settings: of the task: whose AP, views and sampling of videos, label space.
+    metric: version of the definitions of metrics, `provenance.METRICS_VERSION`.
+    pixels: version of the pixels, `provenance.PIXELS_VERSION`.
+    content: sha256 of the prepared files that were read. Other files may hold
+      the same pixels.
+  """
+
+  dataset: str
+  version: str | None = None
+  config: str | None = None
+  split: str | None = None
+  subset: str | None = None
+  examples: int | None = None
+  source: str | None = None
+  codec: str | None = None
+  edition: str | None = None
+  geometry: str | None = None
+  px: list[int] | None = None
+  settings: dict[str, Scalar] = pydantic.Field(default_factory=dict)
+  metric: int | None = None
+  pixels: int | None = None
+  content: str | None = None
+
+
+class ModelFacts(_Facts):
+  """The model that a cell is of.
+
+  Attributes:
+    name: in `models`, or `module:function`; empty of a model handed over as an
+      object.
+    weights: sha256 of its variables.
+    dtype: that it computes in.
+    preprocessing: its spec.
+    adapter: what runs it: the kind of adapter, `jax` for the networks here.
+    code: version of robust_tfds.
+    source: module -> sha256 of its file, of a user's own model.
+    classes: sha256 of the file that says what its outputs stand for; else empty.
+    random: whether it answers otherwise when it is asked again.
+    without_output: how many of the set's classes it has no output for.
+    trained_on: the data that its weights were trained on, in words.
+    corruptions_seen: names of the conditions that it was trained on; empty: none.
+  """
+
+  name: str | None = None
+  weights: str | None = None
+  dtype: str | None = None
+  preprocessing: dict[str, Any] | None = None
+  adapter: str | None = None
+  code: str | None = None
+  source: dict[str, str] | None = None
+  classes: str | None = None
+  random: bool | None = None
+  without_output: int | None = None
+  trained_on: str | None = None
+  corruptions_seen: list[str] | None = None
+
+  @property
+  def hash(self) -> str:
+    """12 hexadecimal digits over all but the name: an object may have none."""
+    return provenance.fingerprint(_known(self.model_dump(exclude={"name"})))
+
+  def words(self) -> dict[str, Any]:
+    """Name -> value; the spec is one of them."""
+    return self.model_dump()
+
+
+def fingerprint(
+  data: DataFacts, model: ModelFacts, condition: str, seed: int
+) -> str:
+  """The fingerprint of a cell: what its numbers depend on.
+
+  Args:
+    data: facts of its data.
+    model: facts of its model.
+    condition: config name of its condition.
+    seed: the run's.
+  """
+  depends = {
+    "data": data.hash,
+    "model": model.hash,
+    "condition": condition,
+    "seed": seed,
+  }
+  return provenance.fingerprint(depends)
+
+
+def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
+  """Facts that later code adds change no hash of cells that lack them."""
+  return {name: value for name, value in facts.items() if value is not None}
+
+
+def differences(
+  one: Mapping[str, Any], other: Mapping[str, Any]
+) -> dict[str, tuple[Any, Any]]:
+  """What two facts say differently: name -> both values.
+
+  A fact that one of them does not know differs from any value.
+
+  >>> differences({"codec": "raw", "n": 5}, {"codec": "jpeg85", "n": 5})
+  {'codec': ('raw', 'jpeg85')}
+  """
+  names = dict.fromkeys((*one, *other))
+  return {
+    name: (one.get(name), other.get(name))
+    for name in names
+    if one.get(name) != other.get(name)
+  }
+
+
+def conditions_seen(names: Sequence[str], what: str) -> list[str]:
+  """What somebody says that a model was trained on: `corruptions_seen`.
+
+  Args:
+    names: of corruptions and perturbations; `none` alone, or nothing: of none.
+    what: where it is said, for the error.
+
+  Returns:
+    The names, sorted, each once.
+
+  Raises:
+    UserError: a name that is no corruption or perturbation.
+  """
+  listed = [name.strip() for name in names]
+  if listed in ([], [NONE]):
+    return []
+  known = conditions.every_name()
+  for name in listed:
+    if name not in known:
+      unknown = errors.unknown("corruption", name, known)
+      raise errors.UserError(f"{what}: {unknown} Or {NONE!r} alone.")
+  return sorted(set(listed))

@@ -1,0 +1,253 @@
+"""A run's config.json: its schema, its versions, what may differ on resuming."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import ml_collections
+import pydantic
+from etils import epath
+
+from robust_tfds import errors, reading
+from robust_tfds.eval.cells import damage, disk, provenance
+
+# Of the layout and of what a cell's columns mean. 1: before the tables of
+# conditions; its Cityscapes-C on the fly is not what is prepared. 2: before the
+# checksums of cells, which cannot be made up afterwards. 3: ids in every cell.
+VERSION = 4
+# What can be read, though not continued: see `eval/cells/earlier.py`.
+READABLE = (2, 3, VERSION)
+# What may differ between two launches of one workdir: nothing here can change
+# a number.
+_RESUMABLE = (
+  "batch_size",
+  "data.block_mib",
+  "data.cache_gib",  # of version 2 and 3
+  "data.data_dir",
+  "data.manual_dir",
+  "reports",
+)
+
+
+_READERS = (
+  ", and eval.leaderboard, eval.compare, eval.figures and eval.score read it"
+)
+
+
+class _OtherVersionError(errors.UserError):
+  """A whole workdir, but not for this code."""
+
+
+class _Record(pydantic.BaseModel):
+  """Settings of which only some are said here."""
+
+  model_config = pydantic.ConfigDict(extra="allow", strict=True)
+
+
+class _Versions(_Record):
+  workdir: int
+  pixels: int
+
+
+class _Data(_Record):
+  name: str
+
+
+class _Config(_Record):
+  """What every config has; a run's models are objects, else labels alone."""
+
+  task: str
+  seed: int
+  data: _Data
+  model: dict[str, Any] | None = None
+  models: dict[str, dict[str, Any]] | list[str] = pydantic.Field(default={})
+  versions: _Versions
+  checksum: str
+
+
+class _EarlierConfig(_Config):
+  """Of a version that wrote no checksum yet, or not from its first day."""
+
+  checksum: str = ""
+
+
+def read(path: epath.Path) -> dict[str, Any]:
+  """The settings, and `versions` and `checksum` of this file.
+
+  Raises:
+    UserError: no workdir, or one of another version.
+    DamagedError: the file is not what was written; names the field.
+  """
+  return _read(path, _check_versions)
+
+
+def read_earlier(path: epath.Path) -> dict[str, Any]:
+  """As `read`, of all versions in `READABLE`, whatever their pixels are.
+
+  Raises:
+    UserError: no workdir, or one of a version that cannot be read.
+    DamagedError: the file is not what was written; names the field.
+  """
+  return _read(path, _check_readable_version)
+
+
+def _read(
+  path: epath.Path, check_versions: Callable[[epath.Path, Any], None]
+) -> dict[str, Any]:
+  """The content of the file, checked.
+
+  Args:
+    path: of the file.
+    check_versions: refuses versions, given the workdir and what it says.
+  """
+  if not disk.exists(path):
+    raise errors.UserError(
+      f"{path.parent} is no workdir: it holds no config.json."
+    )
+  try:
+    config = reading.json_file(path)
+    if not isinstance(config, dict):
+      raise errors.UserError(
+        f"{path}: expected an object, got {type(config).__name__}."
+      )
+    check_versions(path.parent, config.get("versions"))
+    earlier = config["versions"].get("workdir") != VERSION
+    kind = _EarlierConfig if earlier else _Config
+    reading.records(config, kind, str(path))
+    if "checksum" in config:
+      _check_checksum(path, config)
+  except _OtherVersionError:
+    raise
+  except errors.UserError as e:
+    raise damage.DamagedError(str(e), path) from e
+  return config
+
+
+def check_readable(path: epath.Path) -> None:
+  """Refuses a damaged file alone: none, or one of another version, is whole.
+
+  Raises:
+    DamagedError: see `read`.
+  """
+  if disk.exists(path):
+    with contextlib.suppress(_OtherVersionError):
+      read(path)
+
+
+def write(
+  path: epath.Path,
+  config: ml_collections.ConfigDict,
+  pixels: int | None = None,
+) -> None:
+  """Writes the settings of a run.
+
+  Args:
+    path: of the file.
+    config: the settings.
+    pixels: version of the pixels of cells that are there; today's if None.
+  """
+  pixels = provenance.PIXELS_VERSION if pixels is None else pixels
+  versions = {"workdir": VERSION, "pixels": pixels}
+  settings = {**plain(config), "versions": versions}
+  settings["checksum"] = _checksum(settings)
+  disk.write_text(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")
+
+
+def _checksum(settings: Mapping[str, Any]) -> str:
+  """sha256 of all settings but the checksum itself."""
+  rest = {k: v for k, v in settings.items() if k != "checksum"}
+  return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def _check_checksum(path: epath.Path, settings: Mapping[str, Any]) -> None:
+  if settings["checksum"] != _checksum(settings):
+    raise errors.UserError(
+      f"{path}: checksum: the settings are not those that the run wrote, and its"
+      " numbers would stand under other names."
+    )
+
+
+def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
+  """The settings as JSON knows them."""
+  return reading.json_text(config.to_json_best_effort(), "config")
+
+
+def check_same(path: epath.Path, config: ml_collections.ConfigDict) -> None:
+  """Refuses a config.json that is of another run.
+
+  Raises:
+    UserError: names what differs; or see `read`.
+  """
+  differ = differences(read(path), plain(config))
+  if differ:
+    listed = "; ".join(
+      f"{k}: {then!r} there, {now!r} now" for k, (then, now) in differ.items()
+    )
+    raise errors.UserError(
+      f"{path.parent} belongs to a run with another config ({listed}). Use"
+      " another --workdir, or the old settings to continue that run."
+    )
+
+
+def differences(
+  one: Mapping[str, Any], other: Mapping[str, Any]
+) -> dict[str, tuple[Any, Any]]:
+  """What two configs say differently and can change a number.
+
+  Returns:
+    `data.name` and so on -> both values, None where there is none.
+  """
+  first, second = _flat(one), _flat(other)
+  return {
+    k: (first.get(k), second.get(k))
+    for k in sorted(first.keys() | second.keys())
+    if k not in _RESUMABLE
+    and k != "checksum"
+    and not k.startswith("versions.")
+    and not k.endswith(".allow_random")  # permits, and is in the fingerprint
+    and first.get(k) != second.get(k)
+  }
+
+
+def _check_readable_version(workdir: epath.Path, versions: Any) -> None:
+  said = versions if isinstance(versions, dict) else {"workdir": 1}
+  version = said.get("workdir")
+  if version not in READABLE:
+    raise _OtherVersionError(
+      f"{workdir} is a workdir of version {version}; this code reads"
+      f" {', '.join(map(str, READABLE))}. Its numbers stay in its table.csv; run"
+      " again in a new --workdir, or use the robust_tfds that wrote it."
+    )
+
+
+def _check_versions(workdir: epath.Path, versions: Any) -> None:
+  said = versions if isinstance(versions, dict) else {"workdir": 1}
+  version = said.get("workdir")
+  if version != VERSION:
+    readable = version in READABLE
+    raise _OtherVersionError(
+      f"{workdir} is a workdir of version {version}; this code writes and"
+      f" continues version {VERSION}. Its numbers stay in its table.csv"
+      f"{_READERS * readable}; run again in a new --workdir, or use the"
+      " robust_tfds that wrote it."
+    )
+  pixels = said.get("pixels")
+  if pixels != provenance.PIXELS_VERSION:
+    raise _OtherVersionError(
+      f"{workdir} holds cells of pixels of version {pixels!r}; this code makes"
+      f" version {provenance.PIXELS_VERSION}, and a table must not mix them. Its"
+      " numbers stay in its table.csv; run again in a new --workdir."
+    )
+
+
+def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
+  if not isinstance(tree, Mapping):
+    return {prefix: tree}
+  out: dict[str, Any] = {}
+  for key, value in tree.items():
+    out.update(_flat(value, f"{prefix}.{key}" if prefix else key))
+  return out

@@ -1,0 +1,247 @@
+"""Writing a workdir's files: each whole or not at all, failures in words.
+
+On a local disk (or one that hosts share) a file is written under a name of its own
+and renamed into place. In a bucket, which has no such rename, an object appears
+when all of it is there, so it is written at once under its name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import pathlib
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import IO
+
+from etils import epath
+
+from robust_tfds import errors, paths
+from robust_tfds.eval.cells.process import Process
+
+_ADVICE = {
+  errno.ENOSPC: "The disk is full: free some space",
+  errno.EDQUOT: "The quota is used up: free some space",
+  errno.EROFS: "The file system is read-only: name a folder elsewhere",
+  errno.EACCES: "Its owner allows no writing: change that or name another",
+  errno.EPERM: "Its owner allows no writing: change that or name another",
+  errno.ENOTDIR: "A file lies where a folder belongs: move it away",
+  errno.EEXIST: "A file lies where a folder belongs: move it away",
+  errno.EISDIR: "A folder lies where a file belongs: move it away",
+}
+_TEMPORARY = ".tmp"
+# Machines write no file for longer; those of others are removed after it.
+_STALE_S = 24 * 3600.0
+
+
+class DiskError(errors.UserError, OSError):
+  """Something could not be written; what was finished is untouched."""
+
+
+@contextlib.contextmanager
+def writing(path: epath.PathLike) -> Iterator[None]:
+  """Turns what the system refuses into words.
+
+  Args:
+    path: what is written, if the system does not name a file itself.
+
+  Raises:
+    DiskError: says which path, what the system said and what to do.
+  """
+  try:
+    with paths.os_errors(path):
+      yield
+  except DiskError:
+    raise
+  except OSError as e:
+    raise _refusal(e, e.filename2 or e.filename or path) from e
+
+
+def write_text(path: epath.PathLike, text: str, *, sync: bool = True) -> None:
+  """Writes a text file whole, in UTF-8; see `write_bytes`."""
+  write_bytes(path, text.encode("utf-8"), sync=sync)
+
+
+def write_bytes(
+  path: epath.PathLike, data: bytes, *, sync: bool = True
+) -> None:
+  """Writes a file whole; what was there before is replaced.
+
+  Args:
+    path: of the file.
+    data: its content.
+    sync: wait until it is on the disk, so that it outlives a power cut.
+
+  Raises:
+    DiskError: see `writing`; the file is as it was.
+  """
+  if paths.is_local(path):
+    _replace(pathlib.Path(path), data, sync)
+    return
+  with writing(path):
+    epath.Path(path).write_bytes(data)
+
+
+def _replace(path: pathlib.Path, data: bytes, sync: bool) -> None:
+  """Writes under a name that tells the process, then renames."""
+  temporary = _temporary(path)
+  try:
+    with open(temporary, "wb") as file:
+      file.write(data)
+      file.flush()
+      if sync:
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+  except OSError as e:
+    raise _refusal(e, path) from e
+  finally:
+    with contextlib.suppress(OSError):
+      temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: pathlib.Path) -> pathlib.Path:
+  return path.with_name(f".{path.name}.{Process.this().name}{_TEMPORARY}")
+
+
+@contextlib.contextmanager
+def whole_file(path: epath.Path) -> Iterator[IO[bytes]]:
+  """A file that is written bit by bit, and is there whole at the end.
+
+  Args:
+    path: of the file.
+
+  Raises:
+    DiskError: see `writing`; the file is as it was, as after any other error.
+  """
+  with writing(path):
+    if not paths.is_local(path):
+      with tempfile.TemporaryFile() as file:
+        yield file
+        file.seek(0)
+        with path.open("wb") as target:
+          shutil.copyfileobj(file, target)
+      return
+    temporary = _temporary(pathlib.Path(path))
+    try:
+      with open(temporary, "wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+      os.replace(temporary, path)
+    finally:
+      with contextlib.suppress(OSError):
+        temporary.unlink(missing_ok=True)
+
+
+def remove_temporary(folder: epath.PathLike) -> None:
+  """Removes what killed processes left of `write_bytes`, directly in a folder.
+
+  What a process of this machine writes that is alive stays, and for a day what
+  one of another machine left: nobody here knows whether it is alive.
+  """
+  if not paths.is_local(folder):
+    return
+  for path in pathlib.Path(folder).glob(f".*{_TEMPORARY}"):
+    writer = path.name.removesuffix(_TEMPORARY).rpartition(".")[2]
+    process = Process.parse(writer)
+    if process is not None and _is_left(path, process):
+      with writing(path):
+        path.unlink(missing_ok=True)
+
+
+def _is_left(path: pathlib.Path, process: Process) -> bool:
+  """Whether nobody writes a temporary file any more."""
+  if process.here:
+    return not process.alive()
+  with contextlib.suppress(FileNotFoundError):  # it was renamed meanwhile
+    return time.time() - path.stat().st_mtime > _STALE_S
+  return False
+
+
+def exists(path: epath.PathLike) -> bool:
+  """Whether anything has that name, a link to nothing included.
+
+  Raises:
+    OSError: a bucket does not say.
+  """
+  if paths.is_local(path):
+    return os.path.lexists(path)
+  with paths.os_errors(path):
+    return epath.Path(path).exists()
+
+
+def below(folder: epath.Path, depth: int) -> list[epath.Path]:
+  """What lies a number of folders below one, sorted; nothing of what is gone."""
+  level = [epath.Path(folder)]
+  for _ in range(depth):
+    level = sorted(p for path in level for p in _children(path))
+  return level
+
+
+def _children(folder: epath.Path) -> list[epath.Path]:
+  with paths.os_errors(folder):
+    try:
+      return list(folder.iterdir()) if folder.is_dir() else []
+    except FileNotFoundError:  # gone meanwhile
+      return []
+
+
+def move(source: epath.Path, target: epath.Path, first: str = "") -> None:
+  """Moves a file or a folder to where nothing is.
+
+  A bucket's objects move one after the other.
+
+  Args:
+    source: what is there.
+    target: its new name; the folders above it are made.
+    first: name of the file that goes before the others of its folder, because
+      these mean nothing without it.
+
+  Raises:
+    DiskError: it could not be moved, or not all of it.
+  """
+  with writing(target):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if paths.is_local(source):
+      os.replace(source, target)
+    elif source.is_dir():
+      children = sorted(source.iterdir(), key=lambda p: (p.name != first, p))
+      for child in children:
+        move(child, target / child.name, first)
+    else:
+      source.replace(target)
+
+
+def remove(path: epath.PathLike) -> None:
+  """Removes a file, a link, or a folder and all below it; or nothing is there.
+
+  Raises:
+    DiskError: it could not be removed.
+  """
+  with writing(path):
+    if paths.is_local(path) and not os.path.islink(path):
+      with contextlib.suppress(FileNotFoundError):
+        epath.Path(path).rmtree()
+    elif paths.is_local(path):
+      os.unlink(path)
+    else:
+      epath.Path(path).rmtree(missing_ok=True)
+      epath.Path(path).unlink(missing_ok=True)
+
+
+def remove_empty(folder: epath.PathLike) -> None:
+  """Removes a folder in which nothing is; buckets have none."""
+  if paths.is_local(folder):
+    with contextlib.suppress(OSError):
+      os.rmdir(folder)
+
+
+def _refusal(error: OSError, path: object) -> DiskError:
+  advice = _ADVICE.get(error.errno or 0, "Check the disk")
+  return DiskError(
+    f"{path}: could not be written: {error.strerror or error}. {advice}, then run"
+    " the same command again; what was finished is untouched."
+  )

@@ -1,0 +1,138 @@
+"""Checks a submission, and says what was and what was not verified.
+
+In this order, the first fault ends it: the manifest; names, kinds, sizes and sha256
+of all files; config, notes and facts against each other; ids, labels and values
+against the data set; the table, recomputed byte for byte. *Consistent* means that
+all of it holds. Whoever makes up predictions and recomputes everything that follows
+from them is consistent too: only the model itself tells, by `--rerun=k`; then it
+says *reproduced*.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from etils import epath
+
+from robust_tfds import errors, paths
+from robust_tfds.eval.cells import damage, provenance, table
+from robust_tfds.eval.cells.submissions import contents, known, layout, scores
+from robust_tfds.eval.cells.submissions import manifest as manifest_lib
+from robust_tfds.eval.cells.submissions.manifest import Manifest
+from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.readers import base as readers_base
+
+
+def check(folder: epath.Path, rerun: int = 0) -> str:
+  """Checks a submission.
+
+  Args:
+    folder: of the submission.
+    rerun: how many cells are computed again, with the model and the data that
+      its config names.
+
+  Returns:
+    What was and was not verified, in words.
+
+  Raises:
+    UserError: the first fault: the file and the reason.
+  """
+  folder = epath.Path(folder)
+  if rerun < 0:
+    raise errors.UserError(f"--rerun={rerun}: expected a number from 0.")
+  if not folder.is_dir():
+    raise errors.UserError(f"--check={folder}: there is no such folder.")
+  if paths.is_local(folder):
+    folder = paths.resolved(folder)  # the folder itself may be a link
+  manifest = manifest_lib.read(folder)
+  layout.check(folder, manifest)
+  try:
+    predictions = contents.read(folder)
+    account = contents.check(folder, manifest, predictions)
+    rows = _check_table(folder, manifest, predictions)
+  except damage.DamagedError as e:
+    raise errors.UserError(f"{e.reason.rstrip('.')}.") from e
+  verified, unverified = _lines(manifest, account, rows)
+  word = "consistent"
+  if rerun:
+    from robust_tfds.eval.cells.submissions import rerun as rerun_lib
+
+    verified += rerun_lib.rerun(folder, manifest, predictions, rerun)
+    word = "reproduced"
+  return "\n".join(
+    [
+      f"{word}: {folder}",
+      "verified:",
+      *(f"- {line}" for line in verified),
+      "not verified:",
+      *(f"- {line}" for line in unverified[bool(rerun) :]),
+    ]
+  )
+
+
+def _check_table(
+  folder: epath.Path, manifest: Manifest, predictions: readers_base.Predictions
+) -> int:
+  """Refuses a table that is not that of the predictions; gives its rows."""
+  path = Workdir(folder).table_path
+  rows = scores.rows(predictions)
+  expected = table.dumps(rows)
+  got = paths.read_bytes(path)  # of the manifest's size
+  if got == expected.encode("utf-8"):
+    return len(rows)
+  there = got.decode("utf-8", "replace").split("\n")
+  pairs = itertools.zip_longest(there, expected.split("\n"), fillvalue="")
+  line, (one, other) = next(
+    (i, pair) for i, pair in enumerate(pairs, 1) if pair[0] != pair[1]
+  )
+  made = provenance.code_version()
+  versions = (
+    f" It was written by robust_tfds {manifest.code}, this is {made}."
+    if manifest.code != made
+    else ""
+  )
+  raise errors.UserError(
+    f"{path}: line {line}: got {one[:300]!r}, but the predictions give"
+    f" {other[:300]!r}.{versions}"
+  )
+
+
+def _lines(
+  manifest: Manifest, account: contents.Account, rows: int
+) -> tuple[list[str], list[str]]:
+  """What was verified, and what was not; of the latter the model first."""
+  total = sum(file.size for file in manifest.files.values())
+  verified = [
+    f"{len(manifest.files):,} files of {total:,} bytes: names, sizes, sha256; no"
+    " other file, no link, no pickle",
+    f"table.csv: {rows:,} rows, byte for byte from the predictions",
+    f"{account.cells:,} cells: of the config's models, data and conditions, every"
+    " value one that a model can give",
+    f"{account.marked:,} fingerprints: those of the facts",
+    *(
+      f"{name}: the examples that the set has"
+      for name in sorted(account.counted)
+    ),
+    *known.count_words(account.labels),
+  ]
+  unverified = [
+    "that the models gave these predictions: run again with --rerun=K where the"
+    " weights and the data are",
+    *contents.trained_on_words(manifest.models),
+  ]
+  if account.marked < account.cells:
+    unverified.append(
+      f"facts of {account.cells - account.marked:,} cells, which were not noted"
+      " when they were made"
+    )
+  for name in {d.dataset for d in manifest.data.values()} - account.counted:
+    unverified.append(f"that {name} has these examples and no others")
+  for name, (told, count) in account.labels.items():
+    if told < count:
+      unverified.append(
+        f"labels of {count - told:,} of {count:,} rows of {name}: their ids do"
+        " not tell them"
+      )
+  if layout.TRUTH[0] in manifest.files:
+    unverified.append("that truth.json is the data set's ground truth")
+  return verified, unverified

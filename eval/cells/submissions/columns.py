@@ -1,0 +1,394 @@
+"""The columns that a cell of a task may have, and the values they may hold.
+
+A cell is refused where a column is of another task, of another dtype or shape, or
+holds a value that no model gives: a class that the set does not have, one class
+twice among the five, a probability outside of [0, 1] or above the one before it, a
+box that lies far outside of its picture, NaN. What is measured from these columns
+is recomputed elsewhere; here is what no recomputation would notice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import conditions, errors
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.submissions import top_five
+from robust_tfds.eval.metrics import stability
+from robust_tfds.eval.tasks.parts import result_lists, stored_numbers
+
+Columns = Mapping[str, np.ndarray]
+
+_ROUNDING = 1e-4  # of float32 probabilities that are added
+_RANKS = 5
+_FAR = 10  # sides of a picture that a box may lie outside of it
+
+_EXAMPLE = {"example_id": ("UT", 1), "group_id": ("UT", 1), "frame": ("i", 1)}
+_CLASSIFIED = {
+  "label": ("i", 1),
+  "top5": ("i", 2),
+  "score": ("f", 2),
+  "nll": ("f", 1),
+  "brier": ("f", 1),
+}
+_FRAMES = {
+  "labels": ("i", 2),
+  "reviewed": ("b", 1),
+  "frame_type": ("UT", 1),
+  "fps": ("f", 1),
+  "linf": ("f", 1),
+}
+_OF_SEQUENCES = {
+  "label": ("i", 1),
+  "top5": ("i", 3),
+  "score": ("f", 3),
+  "flips": ("f", 2),
+  "t5d": ("f", 2),
+  "zipf": ("f", 2),
+}
+_DETECTED = {
+  "image_id": ("i", 1),
+  "boxes": ("f", 3),
+  "scores": ("f", 2),
+  "classes": ("i", 2),
+  "masks": ("UT", 1),
+}
+_RESULT_LIST = {
+  "position": ("i", 1),
+  "image_id": ("i", 1),
+  "category_id": ("i", 1),
+  "score": ("f", 1),
+  "bbox": ("f", 2),
+  "segmentation": ("UT", 1),
+}
+_NUMBERS = {"value": ("f", 1)}
+# Those without which nothing can be measured.
+_NEEDED = {
+  "label",
+  "top5",
+  "image_id",
+  "boxes",
+  "scores",
+  "classes",
+  "category_id",
+  "value",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+  """What a cell's values are held against.
+
+  Attributes:
+    task: its name.
+    classes: how many the set has; 0 where that is not known.
+    truth: the ground truth of detections.
+  """
+
+  task: str
+  classes: int = 0
+  truth: Mapping[str, Any] | None = None
+
+
+def check(
+  source: str, columns: Columns, rules: Rules, condition: Condition
+) -> None:
+  """Refuses columns that no model and no task of ours gives.
+
+  Args:
+    source: what a refusal begins with: the cell's file.
+    columns: of the cell.
+    rules: what they are held against.
+    condition: of the cell.
+
+  Raises:
+    UserError: names the column and the first example.
+  """
+  kinds = {**_EXAMPLE, **_kinds(rules.task, columns, condition)}
+  _check_names(source, columns, kinds, rules.task)
+  for name, values in columns.items():
+    _check_kind(source, name, values, kinds[name])
+  for name, checks in _VALUES.items():
+    if name in columns:
+      checks(_Cell(source, columns, rules, condition), columns[name])
+
+
+def _kinds(
+  task: str, columns: Columns, condition: Condition
+) -> dict[str, tuple[str, int]]:
+  """Column -> NumPy's kinds and dimensions, of what a task's cells may have."""
+  if task == "sequences":
+    clean = {**_CLASSIFIED, "top5": ("i", 3), "score": ("f", 3)}
+    return clean if condition.clean else _OF_SEQUENCES
+  if task == "detection":
+    if stored_numbers.is_one(columns):
+      return _NUMBERS
+    return _RESULT_LIST if result_lists.is_one(columns) else _DETECTED
+  more = {"frames": _FRAMES, "video": {"shift": ("UT", 1)}}.get(task, {})
+  category = {"category": ("UT", 1)} if task == "video" else {}
+  return {**_CLASSIFIED, **more, **category}
+
+
+def _check_names(
+  source: str, columns: Columns, kinds: Mapping[str, object], task: str
+) -> None:
+  for name in columns:
+    if name not in kinds:
+      raise errors.UserError(
+        f"{source}: the column {name!r} is none of the task {task}; it has"
+        f" {', '.join(kinds)}."
+      )
+  for name in kinds:
+    if name in {*_EXAMPLE, *_NEEDED} and name not in columns:
+      raise errors.UserError(
+        f"{source}: lacks the column {name!r}, which the task {task} has."
+      )
+
+
+def _check_kind(
+  source: str, name: str, values: np.ndarray, kind: tuple[str, int]
+) -> None:
+  kinds, dimensions = kind
+  if values.dtype.kind not in kinds or values.ndim != dimensions:
+    words = {
+      "UT": "text",
+      "i": "whole numbers",
+      "f": "numbers",
+      "b": "booleans",
+    }
+    raise errors.UserError(
+      f"{source}: {name}: got {values.dtype} of shape {list(values.shape)},"
+      f" expected {words[kinds]} of {dimensions} dimension"
+      f"{'s' * (dimensions > 1)}."
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Cell:
+  """A cell of which the names and kinds of the columns are right."""
+
+  source: str
+  columns: Columns
+  rules: Rules
+  condition: Condition
+
+  def refuse(self, name: str, wrong: np.ndarray, reason: str) -> None:
+    """UserError that names the first of the wrong values, if there is one."""
+    if not wrong.any():
+      return
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    example = str(self.columns["example_id"][place[0]])
+    value = self.columns[name][place[: self.columns[name].ndim]]
+    rows = int(wrong.reshape(len(wrong), -1).any(axis=1).sum())
+    more = f" ({rows:,} rows like this)" if rows > 1 else ""
+    raise errors.UserError(
+      f"{self.source}: {name} of {example!r}: got {value}: {reason}{more}."
+    )
+
+  def check_classes(self, name: str, values: np.ndarray, least: int) -> None:
+    """Refuses classes below the least or that the set does not have."""
+    self.refuse(name, values < least, f"expected classes from {least}")
+    if self.rules.classes:
+      self.refuse(
+        name,
+        values >= self.rules.classes,
+        f"the data set has the classes 0 to {self.rules.classes - 1}",
+      )
+
+
+def _label(cell: _Cell, values: np.ndarray) -> None:
+  cell.check_classes("label", values, 0)
+
+
+def _labels(cell: _Cell, values: np.ndarray) -> None:
+  cell.check_classes("labels", values, -1)
+
+
+def _top5(cell: _Cell, values: np.ndarray) -> None:
+  """Different classes, best first; places without one are the last."""
+  cell.check_classes("top5", values, -1)
+  none = values < 0
+  gap = none[..., :-1] & ~none[..., 1:]
+  cell.refuse("top5", gap, "a class behind a place without one (-1)")
+  ranked = np.sort(values, axis=-1)
+  twice = (ranked[..., 1:] == ranked[..., :-1]) & (ranked[..., 1:] >= 0)
+  cell.refuse("top5", twice, "one class twice")
+
+
+def _score(cell: _Cell, values: np.ndarray) -> None:
+  if cell.rules.task == "detection":  # of a results list: any finite number
+    cell.refuse("score", ~np.isfinite(values), "expected a number")
+    return
+  outside = ~((values >= 0) & (values <= 1 + _ROUNDING))
+  cell.refuse("score", outside, "expected a probability")
+  grows = np.diff(values, axis=-1) > 0
+  cell.refuse("score", grows, "the best comes first, and this one is higher")
+  total = values.sum(axis=-1, dtype=np.float64) > 1 + _ROUNDING
+  cell.refuse("score", total, "probabilities of more than 1 in sum")
+  top5 = cell.columns["top5"]
+  if top5.shape == values.shape:
+    none = (top5 < 0) & (values != 0)
+    cell.refuse("score", none, "a probability of no class")
+
+
+def _nll(cell: _Cell, values: np.ndarray) -> None:
+  cell.refuse("nll", ~(values >= 0), "expected a number from 0")
+  _check_proper(cell, "nll", values, top_five.nll_ends)
+
+
+def _brier(cell: _Cell, values: np.ndarray) -> None:
+  outside = ~((values >= 0) & (values <= 2))
+  cell.refuse("brier", outside, "expected a number in [0, 2]")
+  _check_proper(cell, "brier", values, top_five.brier_ends)
+
+
+def _check_proper(
+  cell: _Cell,
+  name: str,
+  values: np.ndarray,
+  ends: Callable[..., tuple[np.ndarray, np.ndarray]],
+) -> None:
+  """Holds a score of the whole softmax against the five best of it."""
+  columns = cell.columns
+  if not {"label", "top5", "score"} <= columns.keys():
+    return
+  rows = len(values)
+  shape = {np.shape(columns["top5"]), np.shape(columns["score"])}
+  if len(shape) > 1 or np.prod(shape.pop()) != rows * _RANKS:
+    raise errors.UserError(
+      f"{cell.source}: top5, score: expected {_RANKS} of each row beside {name}."
+    )
+  top5 = columns["top5"].reshape(rows, _RANKS)
+  score = columns["score"].reshape(rows, _RANKS)
+  least, most = ends(columns["label"], top5, score)
+  wrong = ~((values >= least) & (values <= most))
+  cell.refuse(name, wrong, "not what top5 and score of this row allow")
+
+
+def _flips(cell: _Cell, values: np.ndarray) -> None:
+  _check_pairs(
+    cell, "flips", values, lambda top5: top5[..., 0], stability.flips
+  )
+
+
+def _t5d(cell: _Cell, values: np.ndarray) -> None:
+  _check_pairs(cell, "t5d", values, lambda top5: top5, stability.top5_distances)
+
+
+def _check_pairs(
+  cell: _Cell,
+  name: str,
+  values: np.ndarray,
+  of_top5: Callable[[np.ndarray], np.ndarray],
+  measure: Callable[..., np.ndarray],
+) -> None:
+  """Recomputes what follows from the ranks of the frames."""
+  noise = conditions.SEQUENCES.is_noise(cell.condition.name)
+  difficulties = (1,) if noise else conditions.DIFFICULTIES
+  ranks = of_top5(cell.columns["top5"])
+  expected = np.stack(
+    [
+      measure(ranks, noise, d).mean(axis=1, dtype=np.float64)
+      for d in difficulties
+    ],
+    axis=1,
+  )
+  if expected.shape != values.shape:
+    raise errors.UserError(
+      f"{cell.source}: {name}: got the shape {list(values.shape)}, expected"
+      f" {list(expected.shape)}."
+    )
+  wrong = ~np.isclose(values, expected, rtol=1e-12, atol=1e-12)
+  cell.refuse(name, wrong, "not what follows from top5")
+
+
+def _zipf(cell: _Cell, values: np.ndarray) -> None:
+  wrong = ~(np.isfinite(values) & (values >= 0))
+  cell.refuse("zipf", wrong, "expected a number from 0")
+
+
+def _value(cell: _Cell, values: np.ndarray) -> None:
+  wrong = ~(((values >= 0) & (values <= 1)) | (values == -1))
+  cell.refuse("value", wrong, "expected a fraction, or -1 for none")
+
+
+def _boxes(cell: _Cell, values: np.ndarray) -> None:
+  """Finite, ends in order, and not far outside of the picture."""
+  there = (cell.columns["classes"] >= 0)[..., None]
+  if values.shape != (*there.shape[:2], 4):
+    raise errors.UserError(
+      f"{cell.source}: boxes: got the shape {list(values.shape)}, expected"
+      f" {[*there.shape[:2], 4]}."
+    )
+  cell.refuse("boxes", there & ~np.isfinite(values), "expected a number")
+  swapped = there & (values[..., 2:] < values[..., :2])
+  cell.refuse("boxes", swapped, "its ends are swapped")
+  sides = _sides(cell)
+  far = there & (
+    (values < -_FAR * sides[:, None]) | (values > (_FAR + 1) * sides[:, None])
+  )
+  cell.refuse("boxes", far, "far outside of the picture")
+
+
+def _sides(cell: _Cell) -> np.ndarray:
+  """float `[N, 4]`: width, height, width, height of each picture, px."""
+  images = (cell.rules.truth or {}).get("images", ())
+  sizes = {
+    i["id"]: (i.get("width", np.nan), i.get("height", np.nan)) for i in images
+  }
+  ids = cell.columns["image_id"]
+  absent = np.array([i not in sizes for i in ids.tolist()], bool)
+  cell.refuse("image_id", absent, "the ground truth has no such picture")
+  rows = [sizes[i] * 2 for i in ids.tolist()]
+  return np.array(rows, np.float64).reshape(len(rows), 4)
+
+
+def _scores(cell: _Cell, values: np.ndarray) -> None:
+  wrong = ~((values >= 0) & (values <= 1 + _ROUNDING))
+  cell.refuse("scores", wrong, "expected a number in [0, 1]")
+  grows = np.diff(values, axis=1) > 0
+  cell.refuse("scores", grows, "the best comes first, and this one is higher")
+
+
+def _classes(cell: _Cell, values: np.ndarray) -> None:
+  cell.refuse("classes", values < -1, "expected classes from -1")
+  known = len((cell.rules.truth or {}).get("categories", ()))
+  if known:
+    cell.refuse(
+      "classes", values >= known, f"the ground truth has {known} classes"
+    )
+
+
+def _category_id(cell: _Cell, values: np.ndarray) -> None:
+  listed = (cell.rules.truth or {}).get("categories", ())
+  known = [c["id"] for c in listed]
+  wrong = ~np.isin(values, known)
+  cell.refuse("category_id", wrong, "the ground truth has no such class")
+
+
+def _bbox(cell: _Cell, values: np.ndarray) -> None:
+  cell.refuse("bbox", ~np.isfinite(values), "expected a number")
+
+
+# In this order: the later ones follow from earlier ones.
+_VALUES: Mapping[str, Callable[[_Cell, np.ndarray], None]] = {
+  "label": _label,
+  "labels": _labels,
+  "top5": _top5,
+  "score": _score,
+  "nll": _nll,
+  "brier": _brier,
+  "flips": _flips,
+  "t5d": _t5d,
+  "zipf": _zipf,
+  "value": _value,
+  "boxes": _boxes,
+  "scores": _scores,
+  "classes": _classes,
+  "category_id": _category_id,
+  "bbox": _bbox,
+}

@@ -1,0 +1,396 @@
+"""What a submission holds, read once: its cells against its manifest and itself.
+
+Everything here is found without the data and without the model: that each cell is
+of the config's models, data and conditions, that facts are the same wherever they
+stand and their hashes are theirs, that ids and labels are those of the data set,
+and that every value is one that a model can give.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from etils import epath
+
+from robust_tfds import conditions, errors
+from robust_tfds.eval.cells import cell_facts, config_file
+from robust_tfds.eval.cells import examples as examples_lib
+from robust_tfds.eval.cells import note as note_lib
+from robust_tfds.eval.cells import predictions as predictions_lib
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.cell_facts import ModelFacts
+from robust_tfds.eval.cells.submissions import columns as columns_lib
+from robust_tfds.eval.cells.submissions import known, layout, schema
+from robust_tfds.eval.cells.submissions import manifest as manifest_lib
+from robust_tfds.eval.cells.submissions.manifest import Manifest
+from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.compare import runs as runs_lib
+from robust_tfds.eval.metrics.detection import checks
+from robust_tfds.eval.readers import base as readers_base
+from robust_tfds.eval.tasks.parts import result_lists, stored_numbers
+from robust_tfds.reading import exact_archives
+
+# Facts that the config says too, where both say them.
+_IN_CONFIG = ("split", "subset", "source", "codec", "geometry")
+
+
+@dataclasses.dataclass
+class Account:
+  """What was held against what, for the report.
+
+  Attributes:
+    cells: how many.
+    marked: those whose fingerprint is that of their facts.
+    counted: data sets of which the number of examples is known.
+    labels: data set -> (rows whose id tells the label, rows).
+  """
+
+  cells: int = 0
+  marked: int = 0
+  counted: set[str] = dataclasses.field(default_factory=set)
+  labels: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
+
+
+def read(folder: epath.Path) -> readers_base.Predictions:
+  """The predictions of a submission whose files are those of its manifest.
+
+  Raises:
+    UserError: it is no workdir that can be read.
+  """
+  path = Workdir(folder).config_path
+  schema.check(config_file.read_earlier(path), str(path))
+  (run,) = runs_lib.read([str(folder)])
+  return run.predictions
+
+
+def check(
+  folder: epath.Path, manifest: Manifest, predictions: readers_base.Predictions
+) -> Account:
+  """Refuses a submission that contradicts its manifest, its config or itself.
+
+  Args:
+    folder: of the submission.
+    manifest: that lies in it.
+    predictions: see `read`.
+
+  Raises:
+    UserError: names the file and what is wrong.
+  """
+  _check_manifest(folder, manifest, predictions)
+  for name in manifest.files:
+    if name.endswith(".npz"):
+      exact_archives.check(folder / name)
+  _check_truth(folder / layout.TRUTH[0], predictions.truth)
+  account, checker = Account(), _Checker(folder, manifest, predictions)
+  for cell in predictions.cells:
+    checker.check(cell, account)
+  return account
+
+
+def _check_manifest(
+  folder: epath.Path, manifest: Manifest, predictions: readers_base.Predictions
+) -> None:
+  source = folder / manifest_lib.FILE
+  cells = predictions.cells
+  task = str(predictions.config.get("task"))
+  if manifest.task != task:
+    raise errors.UserError(
+      f"{source}: task: got {manifest.task!r}, but config.json has {task!r}."
+    )
+  if manifest.cells != len(cells):
+    raise errors.UserError(
+      f"{source}: cells: got {manifest.cells}, but there are {len(cells)}."
+    )
+  labels = predictions.labels()
+  if set(labels) != manifest.models.keys():
+    raise errors.UserError(
+      f"{source}: models: got {', '.join(manifest.models)}, but the cells are of"
+      f" {', '.join(sorted(labels))}."
+    )
+  for label, facts in manifest.models.items():
+    if not (facts.trained_on or "").strip():
+      raise errors.UserError(
+        f"{source}: models.{label}.trained_on: missing. A submission says what"
+        " its models were trained on."
+      )
+    for name in facts.corruptions_seen or ():
+      if name not in conditions.every_name():
+        raise errors.UserError(
+          f"{source}: models.{label}.corruptions_seen: {name!r} is no corruption"
+          " or perturbation."
+        )
+  for mark, data in manifest.data.items():
+    if data.hash != mark:
+      raise errors.UserError(
+        f"{source}: data.{mark}: these facts have the hash {data.hash}."
+      )
+  _check_files(folder, manifest, predictions)
+
+
+def _check_files(
+  folder: epath.Path, manifest: Manifest, predictions: readers_base.Predictions
+) -> None:
+  """Refuses files that belong to no cell."""
+  workdir = Workdir(folder)
+  expected = set()
+  for cell in predictions.cells:
+    place = workdir.cell_folder(cell).relative_to(folder).as_posix()
+    note = workdir.note(cell)
+    if set(note.files) != {predictions_lib.FILE}:
+      raise errors.UserError(
+        f"{workdir.cell_folder(cell) / note_lib.FILE}: files: expected"
+        f" {predictions_lib.FILE} alone."
+      )
+    of_examples = examples_lib.path(workdir.examples, note.examples)
+    expected |= {
+      f"{place}/{predictions_lib.FILE}",
+      f"{place}/{note_lib.FILE}",
+      of_examples.relative_to(folder).as_posix(),
+    }
+  listed = {name for name in manifest.files if "/" in name}
+  for name in sorted(listed - expected):
+    raise errors.UserError(f"{folder / name}: it belongs to no finished cell.")
+  for name in sorted(expected - listed):
+    raise errors.UserError(
+      f"{folder / manifest_lib.FILE}: files: lacks {name}, which a cell needs."
+    )
+
+
+def _check_truth(path: epath.Path, truth: Mapping | None) -> None:
+  """Refuses ground truth that nothing can be scored with."""
+  if truth is None:
+    return
+  try:
+    checks.ground_truth(truth)
+  except errors.UserError as e:
+    raise errors.UserError(f"{path}: {e}") from e
+
+
+class _Checker:
+  """Cells one after the other, each also against those before it."""
+
+  def __init__(
+    self,
+    folder: epath.Path,
+    manifest: Manifest,
+    predictions: readers_base.Predictions,
+  ):
+    self._workdir, self._manifest = Workdir(folder), manifest
+    self._predictions = predictions
+    self._task_name = manifest.task
+    self._versions = self._workdir.versions()
+    config = predictions.config
+    self._config = config
+    self._datasets = str(config.data.name).split(",")
+    self._conditions = {
+      dataset: set(predictions.task(dataset).conditions())
+      for dataset in predictions.datasets
+      if dataset in self._datasets
+    }
+    # Files of examples that were checked, and of which data.
+    self._checked: set[tuple[str, str, str]] = set()
+    self._labels: dict[str, dict[tuple, tuple]] = collections.defaultdict(dict)
+
+  def check(self, cell: Cell, account: Account) -> None:
+    """All of a cell.
+
+    Raises:
+      UserError: see `check` of this file.
+    """
+    note = self._workdir.note(cell)
+    source = self._workdir.cell_folder(cell)
+    self._check_config(str(source / note_lib.FILE), cell)
+    self._check_facts(str(source / note_lib.FILE), cell, note)
+    account.marked += _check_marks(str(source / note_lib.FILE), cell, note)
+    columns = self._predictions.columns(cell)
+    classes = known.classes(cell.dataset)
+    rules = columns_lib.Rules(self._task_name, classes, self._predictions.truth)
+    columns_lib.check(
+      str(source / predictions_lib.FILE), columns, rules, cell.condition
+    )
+    _check_split(str(source / note_lib.FILE), note, columns)
+    self._check_examples(cell, note, columns, account)
+    account.cells += 1
+
+  def _check_config(self, source: str, cell: Cell) -> None:
+    if cell.dataset not in self._datasets:
+      raise errors.UserError(
+        f"{source}: dataset: got {cell.dataset!r}, but config.json has"
+        f" {', '.join(self._datasets)}."
+      )
+    if cell.condition not in self._conditions[cell.dataset]:
+      raise errors.UserError(
+        f"{source}: config: {cell.condition.config} is none of the conditions of"
+        " config.json."
+      )
+    if cell.seed != self._config.get("seed", 0):
+      raise errors.UserError(
+        f"{source}: seed: got {cell.seed}, but config.json has"
+        f" {self._config.get('seed', 0)}."
+      )
+
+  def _check_facts(self, source: str, cell: Cell, note: note_lib.Note) -> None:
+    """Holds a note's facts against the manifest's and the config's."""
+    if note.data is None or note.by is None:
+      raise errors.UserError(
+        f"{source}: data, by: a submission's cells say their facts."
+      )
+    if note.by != self._manifest.models[cell.model]:
+      differ = cell_facts.differences(
+        note.by.words(), self._manifest.models[cell.model].words()
+      )
+      raise errors.UserError(
+        f"{source}: by: other facts than {manifest_lib.FILE} has of"
+        f" {cell.model}: {_listed(differ)}."
+      )
+    if self._manifest.data.get(note.data.hash) != note.data:
+      raise errors.UserError(
+        f"{source}: data: {manifest_lib.FILE} has no such facts (hash"
+        f" {note.data.hash})."
+      )
+    if note.data.dataset != cell.dataset:
+      raise errors.UserError(
+        f"{source}: data.dataset: got {note.data.dataset!r}, expected"
+        f" {cell.dataset!r}."
+      )
+    pixels = self._versions["pixels"]
+    if note.data.pixels not in (None, pixels):
+      raise errors.UserError(
+        f"{source}: data.pixels: got {note.data.pixels}, but config.json has"
+        f" {pixels}."
+      )
+    for name in _IN_CONFIG:
+      stated, fact = self._config.data.get(name), getattr(note.data, name)
+      if stated and fact and stated != fact:
+        raise errors.UserError(
+          f"{source}: data.{name}: got {fact!r}, but config.json has {stated!r}."
+        )
+
+  def _check_examples(
+    self,
+    cell: Cell,
+    note: note_lib.Note,
+    columns: columns_lib.Columns,
+    account: Account,
+  ) -> None:
+    """Ids and labels against the set's, once for each file of examples."""
+    if stored_numbers.is_one(columns) or result_lists.is_one(columns):
+      return
+    assert note.data is not None
+    path = examples_lib.path(self._workdir.examples, note.examples)
+    key = note.examples.sha256, cell.dataset, note.data.hash
+    if key in self._checked:
+      return
+    self._checked.add(key)
+    source = str(path)
+    if note.data.examples not in (None, note.split.examples):
+      raise errors.UserError(
+        f"{source}: {note.split.examples:,} examples, but the facts of the data"
+        f" say {note.data.examples:,}."
+      )
+    ids = list(dict.fromkeys(columns["example_id"].tolist()))
+    limit = int(self._config.data.get("limit", 0) or 0)
+    if known.check_examples(source, note.data, limit, ids):
+      account.counted.add(cell.dataset)
+    if "label" in columns:
+      rows = columns["example_id"].tolist()
+      told = known.check_labels(source, cell.dataset, rows, columns["label"])
+      account.labels[cell.dataset] = told, len(rows)
+    elif self._predictions.truth is not None:
+      _check_pictures(source, columns, self._predictions.truth)
+    self._check_same(source, cell.dataset, columns)
+
+  def _check_same(
+    self, source: str, dataset: str, columns: columns_lib.Columns
+  ) -> None:
+    """Refuses an example that is another one in another cell."""
+    names = [n for n in ("group_id", "label", "image_id") if n in columns]
+    ids = zip(columns["example_id"].tolist(), columns["frame"].tolist())
+    rows = zip(*(columns[n].tolist() for n in names))
+    first = self._labels[dataset]
+    for example, row in zip(ids, rows):
+      if first.setdefault(example, row) != row:
+        raise errors.UserError(
+          f"{source}: {', '.join(names)} of {example[0]!r}: got {row}, but"
+          f" {first[example]} in another cell of {dataset}."
+        )
+
+
+def _check_marks(source: str, cell: Cell, note: note_lib.Note) -> bool:
+  """Holds hashes against facts; whether all facts they are of are known.
+
+  What the model was trained on may have been said after the run.
+
+  Raises:
+    UserError: they are of other facts.
+  """
+  assert note.by is not None and note.data is not None
+  if not (note.by.weights and note.of_model):
+    return False
+  config = cell.condition.config
+  for by in _as_noted(note.by):
+    mark = cell_facts.fingerprint(note.data, by, config, cell.seed)
+    if (by.hash, mark) == (note.of_model, note.fingerprint):
+      return True
+  raise errors.UserError(
+    f"{source}: fingerprint: {note.fingerprint} of the model {note.of_model} is"
+    " not the hash of the facts beside it: a fact was changed since."
+  )
+
+
+def _as_noted(by: ModelFacts) -> Iterable[ModelFacts]:
+  """Facts of a model as a run may have known them."""
+  yield by
+  for names in (
+    ("trained_on",),
+    ("corruptions_seen",),
+    ("trained_on", "corruptions_seen"),
+  ):
+    yield by.model_copy(update=dict.fromkeys(names))
+
+
+def _check_split(
+  source: str, note: note_lib.Note, columns: columns_lib.Columns
+) -> None:
+  split = note_lib.split_of(
+    note.split.name, columns["example_id"], examples_lib.labels(columns)
+  )
+  if split != note.split:
+    raise errors.UserError(
+      f"{source}: split: {note.split.examples:,} examples and their hashes are"
+      f" not those of the {split.examples:,} in the cell's columns."
+    )
+
+
+def _check_pictures(
+  source: str, columns: columns_lib.Columns, truth: Mapping
+) -> None:
+  """Refuses detections of other pictures than those of the ground truth."""
+  expected = {i["id"] for i in truth["images"]}
+  got = columns["image_id"].tolist()
+  missing = expected - set(got)
+  if missing or len(got) != len(expected):
+    raise errors.UserError(
+      f"{source}: {len(got):,} pictures, but the ground truth (truth.json) has"
+      f" {len(expected):,}; e.g. {min(missing, default=got[0])} differs."
+    )
+
+
+def _listed(differ: Mapping[str, tuple]) -> str:
+  return "; ".join(
+    f"{name}: {one!r} and {two!r}" for name, (one, two) in differ.items()
+  )
+
+
+def trained_on_words(models: Mapping[str, ModelFacts]) -> list[str]:
+  """What the models are said to be trained on, a line each."""
+  lines = []
+  for label, facts in models.items():
+    seen = facts.corruptions_seen
+    words = "nobody says" if seen is None else ", ".join(seen) or "none"
+    lines.append(
+      f"{label}: trained on {facts.trained_on}; test corruptions seen: {words}"
+    )
+  return lines

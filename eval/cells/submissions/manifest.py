@@ -1,0 +1,112 @@
+"""`submission.json`: what a submission is of, and every other file in it.
+
+Written last; a folder without it is no submission. Its checksum tells damage, not
+intent: whoever changes a file can change every sum. What no sum can tell is held
+against the predictions and the data set (`eval/cells/submissions/checker.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import pydantic
+from etils import epath
+
+from robust_tfds import errors, reading
+from robust_tfds.eval.cells import checksums, disk, provenance
+from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
+from robust_tfds.eval.cells.note import File
+from robust_tfds.reading import limits
+
+FILE = "submission.json"
+VERSION: Literal[1] = 1
+# 100 models x 96 conditions take about 4 MiB.
+_BYTES = 64 * limits.MIB
+
+_Text = Annotated[str, pydantic.Field(min_length=1, max_length=10_000)]
+
+
+class Manifest(pydantic.BaseModel):
+  """What `submission.json` holds.
+
+  Attributes:
+    version: of this schema.
+    code: version of robust_tfds that wrote it.
+    task: of the run.
+    cells: how many there are.
+    models: label -> facts of the model; `trained_on` is known.
+    data: hash -> facts of data that cells are of.
+    files: path below the folder, with slashes -> every file but this one.
+    checksum: sha256 of all the above.
+  """
+
+  model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
+
+  version: Literal[1]
+  code: _Text
+  task: _Text
+  cells: Annotated[int, pydantic.Field(ge=1)]
+  models: Annotated[dict[_Text, ModelFacts], pydantic.Field(min_length=1)]
+  data: Annotated[dict[_Text, DataFacts], pydantic.Field(min_length=1)]
+  files: Annotated[dict[str, File], pydantic.Field(min_length=1)]
+  checksum: str
+
+
+def make(
+  task: str,
+  cells: int,
+  models: Mapping[str, ModelFacts],
+  data: Mapping[str, DataFacts],
+  files: Mapping[str, File],
+) -> Manifest:
+  """The manifest of a submission; see `Manifest`."""
+  manifest = Manifest(
+    version=VERSION,
+    code=provenance.code_version(),
+    task=task,
+    cells=cells,
+    models=dict(models),
+    data=dict(data),
+    files=dict(sorted(files.items())),
+    checksum="",
+  )
+  checksum = checksums.of(_facts(manifest))
+  return manifest.model_copy(update={"checksum": checksum})
+
+
+def write(folder: epath.Path, manifest: Manifest) -> None:
+  """Writes it into the folder of a submission that is whole otherwise."""
+  text = json.dumps(_facts(manifest), indent=1, sort_keys=True)
+  disk.write_text(folder / FILE, text + "\n")
+
+
+def read(folder: epath.Path) -> Manifest:
+  """The manifest of a submission.
+
+  Raises:
+    UserError: no submission; a manifest that is none, is too large, was changed
+      or is of another version. Names the file and the field.
+  """
+  path = folder / FILE
+  if not disk.exists(path):
+    raise errors.UserError(
+      f"{folder} is no submission: it holds no {FILE}. Make one by python -m"
+      " eval.leaderboard --export=RUN --out=DIR."
+    )
+  limits.check(reading.file_size(path), _BYTES, str(path), "bytes")
+  value = reading.json_file(path)
+  version = value.get("version") if isinstance(value, dict) else None
+  if version != VERSION:
+    raise errors.UserError(
+      f"{path}: version: got {version!r}, this code reads {VERSION}."
+    )
+  manifest = reading.records(value, Manifest, str(path))
+  checksums.check(path, _facts(manifest))
+  return manifest
+
+
+def _facts(manifest: Manifest) -> dict[str, Any]:
+  """The fields that were written: later code may know more facts."""
+  return manifest.model_dump(exclude_unset=True)

@@ -1,0 +1,227 @@
+"""The tidy table: every leaderboard, figure and comparison is a pivot of it.
+
+Columns, in order: model, dataset, config, corruption, severity, metric, value,
+lo, hi, n, seed, note, fingerprint. Rates are fractions in [0, 1].
+
+* A cell's own metrics carry its config (`gaussian_noise_3`, or `clean` with an
+  empty corruption and severity 0), its corruption and its severity.
+* A metric of one corruption over all its severities has an empty config and
+  severity.
+* A metric of the whole benchmark has an empty corruption as well.
+* A value that cannot be had is empty, nan in a `Row`, and its note says why:
+  `missing: fog 3, fog 4 (2 of 75)` where cells are not there.
+
+Equal runs write equal bytes: rows are sorted, floats are written with the
+shortest text that reads back as the same float64. Rows are checked where they are
+written and where they are read. Text that spreadsheets take for a formula is
+marked by an apostrophe (`eval/cells/formulas.py`).
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+import os
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from etils import epath
+
+from robust_tfds import errors, paths, reading
+from robust_tfds.eval.cells import disk, formulas
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+  """One number with its interval and where it comes from.
+
+  Attributes:
+    model: label of the model within the run.
+    dataset: dataset name, e.g. `imagenet_c`.
+    config: TFDS config of the cell; empty for summaries.
+    corruption: corruption's name; empty for clean and for whole benchmarks.
+    severity: 1-5, 0 for clean; None for summaries.
+    metric: e.g. `error`, `ce`, `mce`; see each task for its metrics.
+    value: the number; a fraction where it is a rate; nan where there is none.
+    lo: lower end of the 95 % interval, None where none is defined.
+    hi: upper end.
+    n: examples (pictures, sequences, videos) behind the number; of a number over
+      cells those of the cell that has the fewest. None where none are behind it.
+    seed: the run's seed.
+    note: what else is to be known of the number, or why there is none.
+    fingerprint: 12 hexadecimal digits over data, seed, weights, preprocessing
+      and code (see `eval/cells/provenance.py`).
+  """
+
+  model: str
+  dataset: str
+  config: str
+  corruption: str
+  severity: int | None
+  metric: str
+  value: float
+  lo: float | None = None
+  hi: float | None = None
+  n: int | None = None
+  seed: int = 0
+  note: str = ""
+  fingerprint: str = ""
+
+  @property
+  def has_value(self) -> bool:
+    """Whether there is a number; the note says why where there is none."""
+    return not math.isnan(self.value)
+
+  def add_note(self, text: str) -> Row:
+    """The row with one more note; several are separated by `; `."""
+    note = "; ".join(t for t in (self.note, text) if t)
+    return dataclasses.replace(self, note=note)
+
+
+COLUMNS = tuple(f.name for f in dataclasses.fields(Row))
+_WITHOUT_NOTE = tuple(c for c in COLUMNS if c != "note")
+_FLOATS = ("value", "lo", "hi")
+_INTEGERS = ("severity", "n", "seed")
+_OPTIONAL = ("severity", "lo", "hi", "n")
+_ROUNDING = 1e-9  # by which an interval's ends may lie on the wrong side
+
+
+def dumps(rows: Iterable[Row]) -> str:
+  """The table as CSV text with a header, in the order of the rows.
+
+  Raises:
+    ValueError: a row that is none; `read` would refuse it.
+  """
+  out = io.StringIO()
+  writer = csv.writer(out, lineterminator="\n")
+  writer.writerow(COLUMNS)
+  for number, row in enumerate(rows, 1):
+    wrong = _fault(row)
+    if wrong:
+      raise ValueError(f"Row {number} of the table, {row}: {wrong}.")
+    writer.writerow([_text(getattr(row, c)) for c in COLUMNS])
+  return out.getvalue()
+
+
+def _text(value: object) -> str:
+  if value is None or (isinstance(value, float) and math.isnan(value)):
+    return ""
+  if isinstance(value, float):
+    return repr(float(value))
+  return formulas.neutral(value) if isinstance(value, str) else str(value)
+
+
+def _fault(row: Row) -> str:
+  """What is wrong with a row, in words; empty where nothing is."""
+  for column in COLUMNS:
+    wrong = _kind_fault(column, getattr(row, column))
+    if wrong:
+      return f"column {column!r}: {wrong}"
+  if not row.metric:
+    return "column 'metric' is empty"
+  if not row.has_value and not row.note:
+    return "column 'value' is empty, and the note does not say why"
+  for column, least in (("severity", 0), ("n", 0), ("seed", 0)):
+    number = getattr(row, column)
+    if number is not None and number < least:
+      return f"column {column!r}: {number}, expected at least {least}"
+  return _interval_fault(row)
+
+
+def _kind_fault(column: str, value: object) -> str:
+  if value is None and column in _OPTIONAL:
+    return ""
+  kind = "text"
+  right = isinstance(value, str)
+  if column in _INTEGERS:
+    kind = "a whole number"
+    right = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+  elif column in _FLOATS:
+    kind = "a finite number"
+    right = isinstance(value, (float, int)) and (
+      math.isfinite(value) or (column == "value" and math.isnan(value))
+    )
+  return "" if right else f"{value!r}, expected {kind}"
+
+
+def _interval_fault(row: Row) -> str:
+  ends = [x for x in (row.lo, row.value, row.hi) if x is not None]
+  if not row.has_value:
+    return "an interval without a value" if len(ends) > 1 else ""
+  slack = _ROUNDING * max(1.0, *map(abs, ends))
+  if any(b < a - slack for a, b in zip(ends, ends[1:])):
+    return (
+      f"lo {row.lo}, value {row.value}, hi {row.hi}: expected lo <= value <= hi"
+    )
+  return ""
+
+
+def write(rows: Iterable[Row], path: str | os.PathLike) -> epath.Path:
+  """Writes the CSV whole: under a temporary name, then renamed into place."""
+  place = paths.of(path)
+  disk.write_text(place, dumps(rows))
+  return place
+
+
+def read(path: str | os.PathLike) -> list[Row]:
+  """Reads a table back.
+
+  Raises:
+    UserError: no such file or no text; a header that is not `COLUMNS`; a line of
+      another length, a cell of another type, a number that is none; names the
+      file, the line and the column.
+  """
+  lines = reading.csv_text(reading.text_file(path), str(path))
+  _, header = next(lines, (1, []))
+  _check_header(paths.of(path), header)
+  return [_parse(f"{path}: line {line}", cells) for line, cells in lines]
+
+
+def _check_header(path: epath.Path, header: Sequence[str]) -> None:
+  if tuple(header) == COLUMNS:
+    return
+  if tuple(header) == _WITHOUT_NOTE:
+    raise errors.UserError(
+      f"{path} is of an earlier robust_tfds: it lacks the column 'note'. Write it"
+      f" again: python -m eval.score --predictions={path.parent} --out=FOLDER,"
+      " or start its run again, which computes no finished cell twice."
+    )
+  got = ",".join(header) or "an empty line"
+  raise errors.UserError(
+    f"{path}: line 1: expected the columns {','.join(COLUMNS)}, got {got}."
+  )
+
+
+def _parse(source: str, cells: Sequence[str]) -> Row:
+  if len(cells) != len(COLUMNS):
+    raise errors.UserError(
+      f"{source}: {len(COLUMNS)} cells expected, got {len(cells)}."
+    )
+  values: dict = {}
+  for column, text in zip(COLUMNS, cells):
+    try:
+      if column in _FLOATS:
+        values[column] = float(text) if text else None
+      elif column in _INTEGERS:
+        values[column] = int(text) if text else None
+      else:
+        values[column] = formulas.plain(text)
+    except ValueError as e:
+      raise errors.UserError(f"{source}, column {column!r}: {e}.") from e
+  if values["value"] is None:
+    values["value"] = math.nan
+  row = Row(**values)
+  wrong = _fault(row)
+  if wrong:
+    raise errors.UserError(
+      f"{source}: {wrong}. Tables are written by eval.main and eval.score: write"
+      " it again."
+    )
+  return row
+
+
+def select(rows: Iterable[Row], **equal: object) -> list[Row]:
+  """Rows whose named columns equal the given values."""
+  return [r for r in rows if all(getattr(r, k) == v for k, v in equal.items())]

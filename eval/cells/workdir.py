@@ -1,0 +1,450 @@
+"""A run's folder: where everything lies, and whose it is.
+
+config.json                                    the run's config, and `versions`
+cells/<label>/<dataset>/<condition>/seed<n>/   predictions.npz, provenance.json
+examples/                                      ids and labels that cells share
+truth.json  truth.sha256                       ground truth, where a task has one
+models/<label>/                                weights that the run trained
+data/                                          TFDS sets, where no other is named
+table.csv  timing.json  contents.json  reports/
+parts/                                         of cells that are being made
+running/                                       who is writing, and what
+damaged/                                       what --repair moved aside
+
+Whatever else lies there is left alone. A label is a folder as
+`eval/cells/names.py` says. Any of it may lie in a bucket, where a folder is no
+more than the beginning of names.
+
+What is checked when: `check_cells` and `cells` hold notes against each other and
+against the sizes of files, and read none; `columns` reads a cell's files once and
+compares checksums; `damaged` does so with everything that is there. So a run that
+reads its finished cells first knows of any damage before it computes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import ml_collections
+import numpy as np
+from etils import epath
+
+from robust_tfds import conditions, errors, paths, reading
+from robust_tfds.eval.cells import (
+  config_file,
+  damage,
+  disk,
+  lock,
+  names,
+  predictions,
+  table,
+)
+from robust_tfds.eval.cells import examples as examples_lib
+from robust_tfds.eval.cells import note as note_lib
+from robust_tfds.eval.cells.cell import Cell
+
+_FOLDERS = (
+  "cells",
+  "data",
+  "damaged",
+  "examples",
+  "models",
+  "parts",
+  "reports",
+  "running",
+)
+_FILES = ("config.json", "contents.json", "table.csv", "timing.json")
+_SEED = re.compile(r"seed-?\d+")
+
+
+@dataclasses.dataclass(frozen=True)
+class Workdir:
+  """The folder of a run, or of predictions that were scored.
+
+  Attributes:
+    path: of the folder; a link is followed.
+    writer: name of the lock of the run that writes cells; empty where nobody
+      else can write to the folder.
+  """
+
+  path: epath.Path
+  writer: str = ""
+  _examples: examples_lib.Reader = dataclasses.field(
+    default_factory=examples_lib.Reader, repr=False, compare=False
+  )
+
+  def __post_init__(self) -> None:
+    """Takes any path."""
+    object.__setattr__(self, "path", epath.Path(self.path))
+
+  @property
+  def config_path(self) -> epath.Path:
+    """The run's settings."""
+    return self.path / "config.json"
+
+  @property
+  def table_path(self) -> epath.Path:
+    """The tidy table."""
+    return self.path / "table.csv"
+
+  @property
+  def timing_path(self) -> epath.Path:
+    """Where the run's time went."""
+    return self.path / "timing.json"
+
+  @property
+  def contents_path(self) -> epath.Path:
+    """Hashes of the files that were read, see `eval/run/contents.py`."""
+    return self.path / "contents.json"
+
+  @property
+  def reports(self) -> epath.Path:
+    """Folder of the reports."""
+    return self.path / "reports"
+
+  @property
+  def data(self) -> epath.Path:
+    """Folder of TFDS sets, where the config names none."""
+    return self.path / "data"
+
+  def model_folder(self, label: str) -> epath.Path:
+    """Where weights lie that the run trained."""
+    return self.path / "models" / names.folder_name(label)
+
+  def check_layout(self) -> None:
+    """Refuses a folder where something lies that cannot be a workdir's.
+
+    Raises:
+      UserError: names the path.
+    """
+    if not paths.is_local(self.path):  # no folder is in a file's way there
+      return
+    if disk.exists(self.path) and not self.path.is_dir():
+      raise errors.UserError(
+        f"{self.path}: a workdir is a folder, and something else has that name."
+        " Name another."
+      )
+    for kinds, names_of_kind in (("folder", _FOLDERS), ("file", _FILES)):
+      for name in names_of_kind:
+        path = self.path / name
+        right = path.is_dir() if kinds == "folder" else path.is_file()
+        if disk.exists(path) and not right:
+          raise errors.UserError(
+            f"{path}: a {kinds} of the workdir belongs here, and something else"
+            " has that name. Move it away."
+          )
+
+  # The config.
+
+  def config(self) -> ml_collections.ConfigDict:
+    """The settings of the run.
+
+    Raises:
+      UserError: no workdir, one of another version, or a damaged config.json.
+    """
+    config = ml_collections.ConfigDict(config_file.read(self.config_path))
+    with config.unlocked():
+      del config["versions"], config["checksum"]
+    return config
+
+  def versions(self) -> dict[str, int]:
+    """Of the layout (`workdir`) and of the pixels (`pixels`).
+
+    Raises:
+      UserError: no workdir, or one that cannot be read.
+    """
+    return dict(config_file.read_earlier(self.config_path)["versions"])
+
+  def claim(self, config: ml_collections.ConfigDict) -> None:
+    """Writes config.json, or checks that it is this run's.
+
+    Raises:
+      UserError: the workdir belongs to another config (names what differs) or
+        to another version, or labels that cannot name folders.
+    """
+    self.check(config)
+    with disk.writing(self.path):
+      self.path.mkdir(parents=True, exist_ok=True)
+    config_file.write(self.config_path, config)
+
+  def check(self, config: ml_collections.ConfigDict) -> None:
+    """Refuses to run here what `claim` would refuse; writes nothing."""
+    names.check_distinct(labels_of(config), "model")
+    names.check_distinct(config.data.name.split(","), "dataset")
+    self.check_layout()
+    if disk.exists(self.config_path):
+      config_file.check_same(self.config_path, config)
+
+  # Cells.
+
+  def cell_folder(self, cell: Cell) -> epath.Path:
+    """Where a cell lies."""
+    return predictions.folder(self.path / "cells", *cell.place)
+
+  @property
+  def examples(self) -> epath.Path:
+    """Folder of the facts of examples, which cells share."""
+    return self.path / examples_lib.FOLDER
+
+  def done(self, cell: Cell) -> bool:
+    """Whether a cell is finished: its note is there, which is written last."""
+    return disk.exists(self.cell_folder(cell) / note_lib.FILE)
+
+  def note(self, cell: Cell) -> note_lib.Note:
+    """What a finished cell says of itself: with its own fingerprint.
+
+    Raises:
+      DamagedError: it is not a cell, or another one.
+    """
+    folder = self.cell_folder(cell)
+    note = self._note(folder)
+    same = cell.note()
+    # Of other weights or data is not damaged: `columns` compares these.
+    for name in ("fingerprint", "of_model", "data", "by"):
+      same.pop(name, None)
+    for field, expected in same.items():
+      got = getattr(note, field)
+      if got != expected:
+        raise damage.DamagedError(
+          f"{folder / note_lib.FILE}: {field}: got {got!r}, expected"
+          f" {expected!r}",
+          folder,
+        )
+    return note
+
+  def split(self, cell: Cell) -> note_lib.Split:
+    """The examples of a finished cell, with the hash of their labels.
+
+    Notes of earlier code lack it; it follows from the examples' columns.
+
+    Raises:
+      DamagedError: see `columns`.
+    """
+    note = self.note(cell)
+    if note.split.labels is not None:
+      return note.split
+    try:
+      columns = self._examples.columns(self.examples, note.examples)
+    except errors.UserError as e:
+      raise damage.DamagedError(str(e), self.cell_folder(cell)) from e
+    labels = examples_lib.labels(columns)
+    return note_lib.split_of(note.split.name, columns["example_id"], labels)
+
+  def columns(self, cell: Cell) -> dict[str, np.ndarray]:
+    """The predictions of a finished cell, read and checked.
+
+    Those of its examples are read once for all cells; nobody may change them.
+
+    Raises:
+      DamagedError: it is not what was written, or of another cell.
+    """
+    folder = self.cell_folder(cell)
+    note = self.note(cell)
+    if note.fingerprint != cell.fingerprint:
+      raise damage.DamagedError(
+        f"{folder / note_lib.FILE}: fingerprint: got"
+        f" {note.fingerprint!r}, expected"
+        f" {cell.fingerprint!r}: the cell was replaced while it was read",
+        folder,
+      )
+    try:
+      of_examples = self._examples.columns(self.examples, note.examples)
+      of_model = predictions.outputs(folder, note)
+      return predictions.together(folder, of_examples, of_model)
+    except errors.UserError as e:
+      raise damage.DamagedError(str(e), folder) from e
+
+  def write_cell(
+    self, cell: Cell, columns: predictions.Columns, split: str = ""
+  ) -> dict[str, np.ndarray]:
+    """Writes a whole cell at once; it is done then.
+
+    Args:
+      cell: whose it is.
+      columns: of all its rows.
+      split: name of what was read, see `note.Split`.
+
+    Returns:
+      The columns as they are read back.
+    """
+    self.check_writer()
+    return predictions.finish(
+      self.cell_folder(cell),
+      self.examples,
+      columns,
+      cell.note(),
+      split,
+    )
+
+  def check_writer(self) -> None:
+    """Refuses to go on where another run took over, see `lock.check`."""
+    if self.writer:
+      lock.check(self.path, self.writer)
+
+  def cells(self) -> list[Cell]:
+    """All finished cells: by model, then in the order of the conditions.
+
+    Raises:
+      DamagedError: one of them is not what was written. The files beside the
+        notes are checked when `columns` reads them.
+    """
+    notes = {folder: self._note(folder) for folder in self._folders()}
+    damage.check_same_examples(notes)
+    listed = [_cell_of(folder, note) for folder, note in notes.items()]
+    labels = self.labels()
+    labels += sorted({c.model for c in listed} - set(labels))
+    return sorted(
+      listed,
+      key=lambda c: (labels.index(c.model), *place(c.condition), c.seed),
+    )
+
+  def damaged(self) -> dict[epath.Path, str]:
+    """What is damaged: its path -> what is wrong with it; reads all files.
+
+    With a file of examples go the cells that need it.
+    """
+    return self._damaged(note_lib.read_file)
+
+  def check_cells(self) -> None:
+    """Checks notes, and files by their sizes alone; `columns` reads them.
+
+    Raises:
+      DamagedError: names the first that is damaged, and how many there are.
+    """
+    damaged = self._damaged(note_lib.check_size)
+    if damaged:
+      path, reason = next(iter(damaged.items()))
+      if len(damaged) > 1:
+        reason = f"{reason.rstrip('.')} ({len(damaged):,} are damaged)"
+      raise damage.DamagedError(reason, path)
+
+  def _damaged(
+    self, check: Callable[[epath.Path, note_lib.File], object]
+  ) -> dict[epath.Path, str]:
+    """What is damaged.
+
+    Args:
+      check: refuses a file that is not the one of the note.
+    """
+    notes, out = {}, {}
+    for folder in self._folders():
+      try:
+        note = self._note(folder)
+        predictions.check(folder, note, check)
+        notes[folder] = note
+      except damage.DamagedError as e:
+        out[folder] = e.reason
+      except errors.UserError as e:
+        out[folder] = str(e)
+    of_examples = damage.of_missing_examples(self.examples, notes, check)
+    return {**dict(of_examples), **out, **dict(damage.of_other_examples(notes))}
+
+  def move_aside(self, path: epath.Path) -> epath.Path:
+    """Moves something damaged into `damaged/`; gives its new place."""
+    return damage.move_aside(self.path, path)
+
+  def has_cells(self) -> bool:
+    """Whether there is any cell."""
+    return (self.path / "cells").is_dir()
+
+  def _folders(self) -> Iterator[epath.Path]:
+    """Finished cells, and on a disk whatever lies in a cell's place."""
+    folders = disk.below(self.path / "cells", 4)
+    for folder in folders:
+      if _SEED.fullmatch(folder.name) and (
+        disk.exists(folder / note_lib.FILE)
+        or paths.is_local(folder)
+        and not damage.is_folder(folder)
+      ):
+        yield folder
+
+  def _note(self, folder: epath.Path) -> note_lib.Note:
+    """The note of what lies in a folder, which has to be the place it says."""
+    damage.check_no_links(self.path, folder)
+    try:
+      note = note_lib.read(folder)
+      its_folder = predictions.folder(self.path / "cells", *note.place)
+    except errors.UserError as e:
+      raise damage.DamagedError(str(e), folder) from e
+    if its_folder != folder:
+      raise damage.DamagedError(
+        f"{folder}: holds the cell {' '.join(note.place)}, which belongs in"
+        f" {its_folder}",
+        folder,
+      )
+    return note
+
+  def labels(self) -> list[str]:
+    """Labels of the run's models, in the order of the config."""
+    return labels_of(self.config())
+
+  # Everything else.
+
+  def truth(self) -> dict[str, Any] | None:
+    """The ground truth that the run's cells are scored with, if it has one.
+
+    Raises:
+      DamagedError: it is not what was written.
+    """
+    path, mark = self._truth_paths
+    if not disk.exists(mark):  # it is written last
+      return None
+    if not disk.exists(path):
+      raise damage.DamagedError(f"{path}: gone, though {mark} is there", mark)
+    try:
+      if reading.text_file(mark).strip() != note_lib.file_sha256(path):
+        raise errors.UserError(
+          f"{path}: its checksum is not that of what was written ({mark.name})"
+        )
+      return reading.json_file(path)
+    except errors.UserError as e:
+      raise damage.DamagedError(str(e), path) from e
+
+  def write_truth(self, truth: Mapping[str, Any]) -> None:
+    """Keeps the ground truth beside the cells."""
+    path, mark = self._truth_paths
+    disk.write_text(path, json.dumps(truth))
+    disk.write_text(mark, note_lib.file_sha256(path) + "\n")
+
+  @property
+  def truth_sha256(self) -> str:
+    """sha256 of the ground truth; empty where the run has none."""
+    _, mark = self._truth_paths
+    return reading.text_file(mark).strip() if disk.exists(mark) else ""
+
+  @property
+  def _truth_paths(self) -> tuple[epath.Path, epath.Path]:
+    """Of the ground truth and of its checksum."""
+    return self.path / "truth.json", self.path / "truth.sha256"
+
+  def write_table(self, rows: Sequence[table.Row]) -> None:
+    """Writes table.csv whole."""
+    disk.write_text(self.table_path, table.dumps(rows))
+
+
+def _cell_of(folder: epath.Path, note: note_lib.Note) -> Cell:
+  """The cell of a note."""
+  try:
+    return Cell.of_note(note)
+  except errors.UserError as e:
+    reason = f"{folder / note_lib.FILE}: {e}"
+    raise damage.DamagedError(reason, folder) from e
+
+
+def labels_of(config: ml_collections.ConfigDict) -> list[str]:
+  """Labels of a config's models."""
+  if "model" in config and config.model.get("name"):
+    return [config.model.get("label") or config.model.name]
+  return list(config.get("models") or {})
+
+
+def place(condition: conditions.Condition) -> tuple[int, int]:
+  """Sorts conditions: clean first, then as in the papers."""
+  if condition.clean:
+    return -1, 0
+  names = conditions.family(condition.kind).names()
+  return names.index(condition.name), condition.level

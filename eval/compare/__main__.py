@@ -1,0 +1,60 @@
+"""Compares two runs over the same examples: any task, two models or many.
+
+  python -m eval.compare /runs/augmix /runs/plain --out=/tmp/compared
+  python -m eval.compare RUN RUN --out=DIR --models=A,B   # A of the first run
+
+A RUN is a workdir of eval.main or eval.score, or a submission; shards of one run
+stand with commas between them. Without --models equal labels are paired. Reads
+predictions, no model and no data.
+
+Of every cell: both values, their difference with its interval, and a test: McNemar's
+exact one of right and wrong, a paired bootstrap of whole groups elsewhere, Student's
+t of the jackknife of average precision; Holm's adjustment over all cells. Of every
+headline number (mCE, mFR, mPC, pm-k, gamma, ...): difference and relative decrease
+with intervals, from the same draws of both. Runs over UCF101-DS are compared by
+category, with Figure 12's gamma_r of Schiappa et al. 2023 (first: trained on clean,
+second: on perturbed data).
+
+Refused: other tasks, examples, labels or facts of the data (codec, views, edition,
+version, ...). Seeds may differ, which the output says. Writes comparison.csv,
+comparison.md and a figure for each pair of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from robust_tfds import command, errors, paths
+
+
+def define_flags() -> None:
+  """The command's flags."""
+  flags.DEFINE_string("out", None, "Folder of the comparison.", required=True)
+  flags.DEFINE_string(
+    "models",
+    "",
+    "A,B: model A of the first run, B of the second; default: equal labels.",
+  )
+
+
+def main(argv: Sequence[str]) -> None:
+  """Compares the two runs that are named."""
+  from robust_tfds.eval.compare import runs as runs_lib
+  from robust_tfds.eval.compare.pairs import compare, files, runs
+
+  settings = flags.FLAGS
+  if len(argv) != 3:
+    raise errors.UserError(
+      f"Two runs are compared, got {len(argv) - 1}: python -m eval.compare RUN"
+      " RUN --out=DIR."
+    )
+  out = paths.of(settings.out, "--out")
+  both = runs.read(argv[1], argv[2])
+  runs_lib.check_outside(both, out=out)
+  print(files.write(compare.runs(*both, settings.models), out))
+
+
+if __name__ == "__main__":
+  command.run(main, define_flags)

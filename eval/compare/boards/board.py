@@ -1,0 +1,207 @@
+"""`Board`: models that can be compared, as plain data.
+
+CSVs, the site and figures read these and nothing else: no arrays of draws, no
+files, no task. All numbers are as in the table: fractions where they are rates.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.facts import Metric, TaskFacts
+from robust_tfds.eval.metrics.calibration import Bins as Bins
+
+# Metric, corruption (empty: the whole benchmark), difficulty (None: none).
+Key = tuple[str, str, int | None]
+T = TypeVar("T")
+
+# States of an entry: whether it takes part in the ranking, and why not.
+WHOLE = "whole"
+PARTIAL = "partial"
+SEEN = "trained on test conditions"
+PRINTED = "printed"
+
+
+def of_key(
+  numbers: Mapping[Key, T],
+  metric: str,
+  corruption: str = "",
+  level: int | None = None,
+) -> T | None:
+  """What a metric has over cells; None where it has nothing.
+
+  Args:
+    numbers: by metric, corruption and level.
+    metric: its name.
+    corruption: empty for the whole benchmark.
+    level: difficulty; None: the only one, or the first.
+  """
+  keys = [(metric, corruption, level)]
+  if level is None:
+    keys.append((metric, corruption, 1))
+  return next((numbers[k] for k in keys if k in numbers), None)
+
+
+def words_of(value: Any) -> str:
+  """A fact's value for people: hashes by their beginnings.
+
+  >>> words_of(None), words_of(""), words_of([224, 224]), words_of("0" * 64)
+  ('unknown', 'none', '224 x 224', '000000000000...')
+  """
+  if value is None:
+    return "unknown"
+  if value in ("", [], {}):
+    return "none"
+  if isinstance(value, list):
+    return " x ".join(map(str, value))
+  text = str(value)
+  return f"{text[:12]}..." if len(text) == 64 else text
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+  """A number with its 95 % interval.
+
+  Attributes:
+    value: None where there is none; the note says why.
+    lo: lower end; None where no interval is defined.
+    hi: upper end.
+    n: examples behind it; None where it is a ratio.
+    note: what else is to be known of it.
+    jackknife: the interval of the jackknife over blocks of groups, beside it;
+      None where there are no draws.
+  """
+
+  value: float | None
+  lo: float | None = None
+  hi: float | None = None
+  n: int | None = None
+  note: str = ""
+  jackknife: tuple[float, float] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+  """One model of one run over one data set, or a printed row.
+
+  Attributes:
+    key: letters, digits, `-`; no two entries of all boards share one, also
+      without regard to case.
+    label: what a board shows; no two entries of a board share one.
+    model: its label in the run, or the printed name.
+    run: name of the run's folder; empty of printed rows.
+    seed: the run's; None of printed rows.
+    data: facts of the data in words, and `ids`, `labels`: None is unknown.
+    by: facts of the model in words; None is unknown.
+    numbers: over cells.
+    cells: condition -> metric -> number.
+    state: `WHOLE`, `PARTIAL`, `SEEN` or `PRINTED`.
+    remark: the state in words: what is missing, what it was trained on; where a
+      printed row's protocol is another one.
+    rank: from 1; None where it is not ranked. Equal values share one.
+    rank_range: best and worst rank that the data leave open at 95 %; None where
+      it is not ranked or has no draws.
+    reliability: condition -> diagram, where scores are known.
+    source: of a printed row.
+  """
+
+  key: str
+  label: str
+  model: str
+  run: str = ""
+  seed: int | None = None
+  data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  by: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  numbers: Mapping[Key, Number] = dataclasses.field(default_factory=dict)
+  cells: Mapping[Condition, Mapping[str, Number]] = dataclasses.field(
+    default_factory=dict
+  )
+  state: str = WHOLE
+  remark: str = ""
+  rank: int | None = None
+  rank_range: tuple[int, int] | None = None
+  reliability: Mapping[Condition, Bins] = dataclasses.field(
+    default_factory=dict
+  )
+  source: str = ""
+
+  @property
+  def printed(self) -> bool:
+    """Whether a paper prints it, and no run of ours made it."""
+    return self.state == PRINTED
+
+  @property
+  def missing(self) -> list[str]:
+    """Names of the facts that nobody noted."""
+    facts = {**self.data, **self.by}
+    return [name for name, value in facts.items() if value is None]
+
+  def number(
+    self, metric: str, corruption: str = "", level: int | None = None
+  ) -> Number | None:
+    """A number over cells; None where the entry has none of the name.
+
+    Args:
+      metric: its name.
+      corruption: empty for the whole benchmark.
+      level: difficulty; None: the only one, or the first.
+    """
+    return of_key(self.numbers, metric, corruption, level)
+
+
+@dataclasses.dataclass(frozen=True)
+class Board:
+  """Entries over the same data.
+
+  Attributes:
+    key: letters, digits, `-`; no two boards share one.
+    title: data set, and what tells the board from the others of that set.
+    facts: of the task: names, order and sense of its numbers.
+    family: of its conditions: names, groups, levels.
+    dataset: name of the data set.
+    data: facts of the data that all runs' entries share: name -> value.
+    differs: name -> value of the facts in which the boards of one data set
+      differ; empty where there is one board.
+    baseline: what normalised numbers are divided by, in words; empty where
+      nothing is normalised.
+    ranked_by: name of the metric; empty where nothing is ranked.
+    conditions: of any entry, clean first, then in paper order.
+    entries: ranked ones first, best first; then the others.
+    notes: sentences that belong below the table.
+  """
+
+  key: str
+  title: str
+  facts: TaskFacts
+  family: conditions.Family
+  dataset: str
+  data: Mapping[str, Any]
+  differs: Mapping[str, Any]
+  baseline: str
+  ranked_by: str
+  conditions: Sequence[Condition]
+  entries: Sequence[Entry]
+  notes: Sequence[str] = ()
+
+  @property
+  def task(self) -> str:
+    """The task's name."""
+    return self.facts.task
+
+  @property
+  def runs(self) -> list[Entry]:
+    """The entries that are no printed rows."""
+    return [e for e in self.entries if not e.printed]
+
+  @property
+  def headlines(self) -> list[Metric]:
+    """The task's headline numbers that some entry has, in order."""
+    return [
+      metric
+      for metric in self.facts.headlines
+      if any(e.number(metric.name) for e in self.entries)
+    ]

@@ -1,0 +1,346 @@
+"""From scored models to boards: who can be compared with whom.
+
+Models stand on one board, and are ranked, only where all facts of their data agree,
+of a normalised task also what normalises. Seeds may differ: pairs are then by
+example, and the board says so. Otherwise there are several boards of a data set,
+headed by what differs. A model that lacks a condition of the ranked number, or was
+trained on a test condition, is shown with the reason and not ranked. Printed rows
+are ranked only where their protocol is the board's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import workdir
+from robust_tfds.eval.cells.facts import Metric, TaskFacts
+from robust_tfds.eval.compare import facts_of_run, slugs
+from robust_tfds.eval.compare.boards import board as board_lib
+from robust_tfds.eval.compare.boards import effective, printed, ranks
+from robust_tfds.eval.compare.boards.board import Board, Entry
+from robust_tfds.eval.compare.scores import Scored
+from robust_tfds.eval.metrics.replicates import Replicates
+
+
+def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
+  """The boards of some runs' models.
+
+  Args:
+    scored: as `scores.of_run` gives them, in the order of the runs.
+    reference: of effective robustness, see `effective.REFERENCES`; empty: the
+      first of them that has a line.
+
+  Returns:
+    By task, then by data set, in the order in which they were first named.
+  """
+  scored = _all_seen(scored)
+  groups: dict[str, list[Scored]] = {}
+  for one in scored:
+    groups.setdefault(_comparable(one), []).append(one)
+  names = slugs.Slugs()
+  listed = sorted(groups.values(), key=lambda g: _position(scored, g[0]))
+  out = []
+  for group in listed:
+    others = [one for g in listed if g is not group for one in g]
+    out.append(_board(group, _differs(group[0], others), names, reference))
+  return out
+
+
+def _all_seen(scored: Sequence[Scored]) -> list[Scored]:
+  """Models of equal weights have seen what any of them says."""
+  seen: dict[str, set[str]] = {}
+  for one in scored:
+    if one.by.get("weights"):
+      stated = one.by.get("corruptions_seen") or []
+      seen.setdefault(one.by["weights"], set()).update(stated)
+  out = []
+  for one in scored:
+    names = seen.get(one.by.get("weights") or "")
+    if names:
+      by = {**one.by, "corruptions_seen": sorted(names)}
+      one = dataclasses.replace(one, by=by)
+    out.append(one)
+  return out
+
+
+def _comparable(one: Scored) -> str:
+  """Equal texts for what can stand on one board."""
+  # Which examples they are the ids say; a subset is but their name.
+  ids = one.data.get("ids")
+  data = {k: v for k, v in one.data.items() if k != "subset" or not ids}
+  facts = [one.task.facts.task, data, one.baseline]
+  return json.dumps(facts, sort_keys=True)
+
+
+def _position(scored: Sequence[Scored], one: Scored) -> tuple[int, ...]:
+  tasks = list(dict.fromkeys(s.task.facts.task for s in scored))
+  datasets = list(dict.fromkeys(s.data["dataset"] for s in scored))
+  return tasks.index(one.task.facts.task), datasets.index(one.data["dataset"])
+
+
+def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
+  """The facts in which other boards of the data set differ: this one's."""
+  same = [
+    _facts(s)
+    for s in others
+    if s.task.facts.task == one.task.facts.task
+    and s.data["dataset"] == one.data["dataset"]
+  ]
+  mine = _facts(one)
+  names = dict.fromkeys(name for facts in [mine, *same] for name in facts)
+  # Settings that a task does not have are none, not unknown.
+  return {
+    name: mine.get(name, "")
+    for name in names
+    if any(other.get(name, "") != mine.get(name, "") for other in same)
+  }
+
+
+def _facts(one: Scored) -> dict[str, Any]:
+  normalised = {"baseline": one.baseline} if one.task.facts.normalised else {}
+  return {**one.data, **normalised}
+
+
+def _board(
+  group: Sequence[Scored],
+  differs: Mapping[str, Any],
+  names: slugs.Slugs,
+  reference: str,
+) -> Board:
+  first = group[0]
+  dataset = str(first.data["dataset"])
+  key = names.of(" ".join([dataset, *_short(differs)]))
+  metric = _ranked_by(group)
+  labels = _labels(group)
+  entries = [
+    _entry(one, label, metric, names) for one, label in zip(group, labels)
+  ]
+  draws = {e.key: one.draws for e, one in zip(entries, group)}
+  entries = _ranked(
+    [*entries, *printed.entries(first.data, first.baseline, names)],
+    draws,
+    first.task.facts.metric(metric),
+  )
+  board = Board(
+    key=key,
+    title=_title(dataset, differs),
+    facts=first.task.facts,
+    family=first.task.family,
+    dataset=dataset,
+    data=first.data,
+    differs=differs,
+    baseline=first.task.baseline if first.task.facts.normalised else "",
+    ranked_by=metric,
+    conditions=_conditions(group),
+    entries=entries,
+    notes=_notes(group, entries, metric),
+  )
+  return effective.add(board, draws, reference)
+
+
+def _short(differs: Mapping[str, Any]) -> list[str]:
+  """What tells a board from its neighbours, for its address."""
+  return [str(v)[:16] for k, v in differs.items() if k not in ("ids", "labels")]
+
+
+def _title(dataset: str, differs: Mapping[str, Any]) -> str:
+  words = ", ".join(
+    f"{name.replace('_', ' ')} {board_lib.words_of(value)}"
+    for name, value in differs.items()
+  )
+  return f"{dataset}: {words}" if words else dataset
+
+
+def _ranked_by(group: Sequence[Scored]) -> str:
+  """The first of the task's ranked metrics that some model has whole."""
+  for name in group[0].task.facts.ranked:
+    if any(_value(one, name) is not None for one in group):
+      return name
+  return ""
+
+
+def _value(one: Scored | Entry, metric: str) -> float | None:
+  number = board_lib.of_key(one.numbers, metric)
+  return number.value if number else None
+
+
+def _labels(group: Sequence[Scored]) -> list[str]:
+  """What a board shows: the run's name beside labels that two runs share."""
+  count: dict[str, int] = {}
+  for one in group:
+    count[one.model] = count.get(one.model, 0) + 1
+  return [
+    one.model if count[one.model] == 1 else f"{one.model} ({one.run.name})"
+    for one in group
+  ]
+
+
+def _entry(one: Scored, label: str, metric: str, names: slugs.Slugs) -> Entry:
+  state, remark = _state(one, metric)
+  return Entry(
+    key=names.of(f"{one.data['dataset']} {label}"),
+    label=label,
+    model=one.model,
+    run=one.run.name,
+    seed=one.seed,
+    data=one.data,
+    by=one.by,
+    numbers=one.numbers,
+    cells=one.cells,
+    state=state,
+    remark=remark,
+    reliability=one.reliability,
+  )
+
+
+def _state(one: Scored, metric: str) -> tuple[str, str]:
+  seen = facts_of_run.seen(one.by, one.cells)
+  if seen:
+    return board_lib.SEEN, f"trained on {', '.join(seen)}"
+  if _value(one, metric) is None:
+    number = board_lib.of_key(one.numbers, metric)
+    why = number.note if number else ""
+    have = f"{len(one.cells)} condition{'s' * (len(one.cells) != 1)}"
+    return board_lib.PARTIAL, why or f"{have}, no {metric or 'mean'}"
+  return board_lib.WHOLE, ""
+
+
+def _ranked(
+  entries: Sequence[Entry],
+  draws: Mapping[str, Mapping[board_lib.Key, Replicates]],
+  metric: Metric,
+) -> list[Entry]:
+  """Those that can be ranked, best first, then the others in their order.
+
+  Args:
+    entries: of a board.
+    draws: key of an entry -> its numbers' draws.
+    metric: that ranks; its name is empty where none does.
+  """
+  fit = [e for e in entries if _can_be_ranked(e, metric.name)]
+  values = [_value(e, metric.name) or 0.0 for e in fit]
+  ranges = _ranges(fit, values, draws, metric)
+  out = [
+    dataclasses.replace(entry, rank=rank, rank_range=open_ranks)
+    for entry, rank, open_ranks in zip(
+      fit, ranks.ranks(values, metric.higher_is_better), ranges
+    )
+  ]
+  others = [e for e in entries if e not in fit]
+  return sorted(out, key=lambda e: e.rank or 0) + others
+
+
+def _can_be_ranked(entry: Entry, metric: str) -> bool:
+  """A whole run, or a printed number of the same protocol."""
+  if entry.printed:
+    return not entry.remark and _value(entry, metric) is not None
+  return bool(metric) and entry.state == board_lib.WHOLE
+
+
+def _ranges(
+  entries: Sequence[Entry],
+  values: Sequence[float],
+  draws: Mapping[str, Mapping[board_lib.Key, Replicates]],
+  metric: Metric,
+) -> Sequence[tuple[int, int] | None]:
+  """Of all, or of none where some run's numbers have no draws.
+
+  A printed number is a constant.
+  """
+  known = [
+    board_lib.of_key(draws[e.key], metric.name)
+    for e in entries
+    if not e.printed
+  ]
+  whole = [d for d in known if d is not None]
+  if not whole or len(whole) < len(known):
+    return [None] * len(entries)
+  runs = iter(whole)
+  numbers = [
+    whole[0].like(np.full_like(whole[0].joined, value))
+    if entry.printed
+    else next(runs)
+    for entry, value in zip(entries, values)
+  ]
+  return ranks.ranges(numbers, metric.higher_is_better)
+
+
+def _conditions(group: Sequence[Scored]) -> list[Condition]:
+  listed = {c for one in group for c in one.cells}
+  return sorted(listed, key=workdir.place)
+
+
+def _notes(
+  group: Sequence[Scored], entries: Sequence[Entry], metric: str
+) -> list[str]:
+  """What has to be known of the table, in sentences."""
+  first, notes = group[0], []
+  if metric:
+    heading = first.task.facts.metric(metric).heading
+    notes.append(
+      f"Ranked by {heading}. A rank range holds the ranks that the paired"
+      " differences leave open at 95 % over all pairs (Holm)."
+    )
+  if any(e.printed and e.rank for e in entries):
+    notes.append("A printed number is taken as exact: papers print no draws.")
+  if len({e.seed for e in entries if not e.printed}) > 1:
+    notes.append(
+      "Seeds differ: the corruptions were drawn anew, and models are paired by"
+      " example, not by draw."
+    )
+  notes += _twice(entries)
+  notes += _without_interval(entries, first.task.facts)
+  missing = dict.fromkeys(
+    n for e in entries if not e.printed for n in e.missing
+  )
+  if missing:
+    notes.append(
+      f"Not noted by some of the runs, and unknown here: {', '.join(missing)}."
+    )
+  if first.task.facts.normalised and first.task.setting.baseline:
+    drawn = first.task.setting.baseline.startswith("model:")
+    how = (
+      "was drawn together with the models"
+      if drawn
+      else "is a constant: its own error is not in the intervals"
+    )
+    notes.append(f"Normalised by {first.task.baseline}, which {how}.")
+  return notes
+
+
+def _twice(entries: Sequence[Entry]) -> list[str]:
+  """Names entries of equal weights, spec and seed: one model under two names."""
+  same: dict[str, list[str]] = {}
+  for entry in entries:
+    if entry.by.get("weights"):
+      about = {k: v for k, v in entry.by.items() if k != "name"}
+      mark = json.dumps([about, entry.seed], sort_keys=True)
+      same.setdefault(mark, []).append(entry.label)
+  return [
+    f"One model with one seed under several names: {', '.join(labels)}. Each"
+    " counts in the ranks."
+    for labels in same.values()
+    if len(labels) > 1
+  ]
+
+
+def _without_interval(entries: Sequence[Entry], facts: TaskFacts) -> list[str]:
+  """Headlines that have a value and no interval, with the reason."""
+  labels: dict[tuple[str, str], list[str]] = {}
+  for entry in entries:
+    for metric in facts.headlines:
+      number = entry.number(metric.name)
+      reasons = number.note.split("; ") if number else []
+      for reason in reasons:
+        if reason.startswith("no interval"):
+          labels.setdefault((metric.heading, reason), []).append(entry.label)
+  return [
+    f"{heading} of {', '.join(of)}: {reason}."
+    for (heading, reason), of in labels.items()
+  ]

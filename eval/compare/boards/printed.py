@@ -1,0 +1,68 @@
+"""Printed numbers of the papers as entries of a board, with their source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from robust_tfds.eval import papers
+from robust_tfds.eval.compare.boards import board as board_lib
+from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.compare.slugs import Slugs
+
+
+def entries(
+  data: Mapping[str, Any], baseline: str, names: Slugs
+) -> list[Entry]:
+  """The networks that papers list under one protocol, in print order.
+
+  Args:
+    data: facts of the board's data; what the protocol differs in is the entries'
+      remark.
+    baseline: what the board's numbers are normalised by; empty where none are.
+    names: gives their keys.
+  """
+  dataset = str(data["dataset"])
+  remark = _remark(dataset, {**data, "baseline": baseline})
+  rows: dict[str, list[papers.PrintedRow]] = {}
+  for row in papers.rows(dataset):
+    if row.listed:
+      rows.setdefault(row.label, []).append(row)
+  return [
+    Entry(
+      key=names.of(f"{dataset} printed {label}"),
+      label=f"{label}, printed",
+      model=label,
+      numbers=_numbers(of_label),
+      state=board_lib.PRINTED,
+      remark=remark,
+      source="; ".join(dict.fromkeys(r.source for r in of_label)),
+    )
+    for label, of_label in rows.items()
+  ]
+
+
+def _numbers(
+  rows: list[papers.PrintedRow],
+) -> dict[board_lib.Key, Number]:
+  """The first of each: a number that two tables repeat is one."""
+  out: dict[board_lib.Key, Number] = {}
+  for row in rows:
+    note = "; ".join(filter(None, (row.note, row.doubt)))
+    number = Number(row.value, row.lo, row.hi, note=note)
+    out.setdefault((row.metric, row.name, None), number)
+  return out
+
+
+def _remark(dataset: str, data: Mapping[str, Any]) -> str:
+  """What the printed numbers are of, where that is not the board's data."""
+  protocol = papers.protocol(dataset)
+  if protocol is None:
+    return ""
+  differ = protocol.differences(data)
+  listed = "; ".join(
+    f"{name.replace('_', ' ')} {board_lib.words_of(printed)}, here"
+    f" {board_lib.words_of(here)}"
+    for name, (printed, here) in differ.items()
+  )
+  return f"another protocol: {listed}" if listed else ""

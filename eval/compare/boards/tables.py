@@ -1,0 +1,194 @@
+"""Boards as CSVs with a header: `boards.csv`, `entries.csv`, one of each board.
+
+Text that spreadsheets take for a formula is marked, see
+`eval/cells/formulas.py`. Numbers are as in a run's table: fractions where they are
+rates, the shortest text that reads back as the same float.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from etils import epath
+
+from robust_tfds.eval.cells import disk, formulas
+from robust_tfds.eval.cells.facts import Metric
+from robust_tfds.eval.compare.boards.board import Board, Entry, Number
+
+_SHOWN = 4  # headline numbers on the screen
+NUMBER = ("value", "lo", "hi", "jackknife_lo", "jackknife_hi", "n", "note")
+_ENTRY = ("rank", "rank_low", "rank_high", "model", "run", "seed")
+NUMBERS_HEADER = (
+  "board",
+  "model",
+  "run",
+  "seed",
+  "metric",
+  "corruption",
+  "severity",
+  *NUMBER,
+)
+
+
+def write(boards: Sequence[Board], folder: epath.Path) -> list[epath.Path]:
+  """Writes the CSVs.
+
+  Returns:
+    `boards.csv`, then of every board `<key>.csv`, a line an entry, and
+    `<key>_numbers.csv`, a line a number.
+  """
+  with disk.writing(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+  files = {"boards.csv": text(*_boards(boards))}
+  for board in boards:
+    files[f"{board.key}.csv"] = text(*of_board(board))
+    files[f"{board.key}_numbers.csv"] = text(NUMBERS_HEADER, numbers(board))
+  for name, content in files.items():
+    disk.write_text(folder / name, content)
+  return [folder / name for name in files]
+
+
+def text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+  """A CSV that is safe in spreadsheets."""
+  out = io.StringIO()
+  writer = csv.writer(out, lineterminator="\n")
+  writer.writerow(header)
+  writer.writerows([[_cell(value) for value in row] for row in rows])
+  return out.getvalue()
+
+
+def of_board(board: Board) -> tuple[list[str], list[list[Any]]]:
+  """A line an entry: rank, headline numbers, state, facts."""
+  metrics = [m.name for m in board.headlines]
+  data = list(dict.fromkeys(n for e in board.runs for n in e.data))
+  by = list(dict.fromkeys(n for e in board.runs for n in e.by))
+  header = [
+    *_ENTRY,
+    *(f"{m}{end}" for m in metrics for end in ("", "_lo", "_hi")),
+    "state",
+    "remark",
+    "source",
+    *(f"data_{n}" for n in data),
+    *(f"model_{n}" for n in by),
+  ]
+  rows = []
+  for entry in board.entries:
+    low, high = entry.rank_range or (None, None)
+    row: list[Any] = [entry.rank, low, high, entry.label, entry.run, entry.seed]
+    for metric in metrics:
+      number = entry.number(metric) or Number(None)
+      row += [number.value, number.lo, number.hi]
+    row += [entry.state, entry.remark, entry.source]
+    row += [entry.data.get(n) for n in data]
+    rows.append(row + [entry.by.get(n) for n in by])
+  return header, rows
+
+
+def numbers(board: Board) -> list[list[Any]]:
+  """A line a number: of every entry those over cells, then its cells'."""
+  return [row for entry in board.entries for row in _of_entry(board, entry)]
+
+
+def _of_entry(board: Board, entry: Entry) -> list[list[Any]]:
+  who = [board.key, entry.label, entry.run, entry.seed]
+  out = [
+    [*who, metric, corruption, level, *_ends(number)]
+    for (metric, corruption, level), number in entry.numbers.items()
+  ]
+  for condition, metrics in entry.cells.items():
+    out += [
+      [*who, metric, condition.name, condition.level, *_ends(number)]
+      for metric, number in metrics.items()
+    ]
+  return out
+
+
+def _ends(number: Number) -> list[Any]:
+  beside = number.jackknife or (None, None)
+  return [
+    *(number.value, number.lo, number.hi),
+    *beside,
+    *(number.n, number.note),
+  ]
+
+
+def _boards(
+  boards: Sequence[Board],
+) -> tuple[Sequence[str], list[list[Any]]]:
+  facts = dict.fromkeys(n for b in boards for n in b.data)
+  names = [n for n in facts if n != "dataset"]
+  header = [
+    "board",
+    "task",
+    "dataset",
+    "title",
+    "baseline",
+    "ranked_by",
+    "entries",
+    "ranked",
+    *names,
+  ]
+  return header, [
+    [
+      board.key,
+      board.task,
+      board.dataset,
+      board.title,
+      board.baseline,
+      board.ranked_by,
+      len(board.entries),
+      sum(e.rank is not None for e in board.entries),
+      *(board.data.get(n) for n in names),
+    ]
+    for board in boards
+  ]
+
+
+def _cell(value: Any) -> str:
+  if value is None:
+    return ""
+  if isinstance(value, float):
+    return repr(value)
+  if isinstance(value, (list, dict, tuple)):
+    value = json.dumps(value, sort_keys=True)
+  return formulas.neutral(str(value))
+
+
+def summary(board: Board) -> str:
+  """A board for the screen: rank, range, label, seed, headline numbers."""
+  metrics = board.headlines[:_SHOWN]
+  facts = board.facts
+  lines = [["rank", "open", "model", "seed", *(m.heading for m in metrics)]]
+  for entry in board.entries:
+    low, high = entry.rank_range or ("", "")
+    lines.append(
+      [
+        str(entry.rank or "-"),
+        f"{low}-{high}" if entry.rank_range else "",
+        entry.label,
+        "" if entry.seed is None else str(entry.seed),
+        *(_shown(entry.number(m.name), facts.metric(m.name)) for m in metrics),
+        entry.remark,
+      ]
+    )
+  widths = [max(map(len, column)) for column in zip(*(r[:4] for r in lines))]
+  head = [f"{board.title} ({board.task})"]
+  body = [
+    "  ".join(c.ljust(w) for c, w in zip(row, [*widths, *[22] * len(row)]))
+    for row in lines
+  ]
+  return "\n".join([*head, *(b.rstrip() for b in body), *board.notes, ""])
+
+
+def _shown(number: Number | None, metric: Metric) -> str:
+  if number is None or number.value is None:
+    return "-"
+  scale = 100 if metric.percent else 1
+  text = f"{scale * number.value:.1f}"
+  if number.lo is None or number.hi is None:
+    return text
+  return f"{text} [{scale * number.lo:.1f}, {scale * number.hi:.1f}]"

@@ -1,0 +1,91 @@
+"""What normalises the numbers of both sides: one baseline, or none."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from robust_tfds.eval.compare.pairs import sides
+from robust_tfds.eval.compare.pairs.sides import Side
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import baselines
+
+
+@dataclasses.dataclass(frozen=True)
+class Baseline:
+  """What both sides are normalised by.
+
+  Attributes:
+    name: of a file in `eval/papers/baselines/`, `model:<label>`, or empty.
+    first: the model that normalises the first side; None of a published
+      baseline, which is a constant.
+    second: of the second side.
+    note: what is to be known of it, a sentence; may be empty.
+  """
+
+  name: str = ""
+  first: Side | None = None
+  second: Side | None = None
+  note: str = ""
+
+  def task(self, side: Side) -> base.Task:
+    """The side's task, normalised by this."""
+    return side.run.predictions.task(side.dataset, self.name)
+
+
+def choose(first: Side, second: Side) -> Baseline:
+  """The baseline of both sides.
+
+  That of both runs; of one run where the other names none. A model of each run is
+  a baseline only where both are the same model.
+  """
+  names = [side.task.setting.baseline for side in (first, second)]
+  if names[0] and names[1] and names[0] != names[1]:
+    return Baseline(
+      note=f"Normalised numbers are not compared: the first run is normalised by"
+      f" {names[0]}, the second by {names[1]}. Score one again by the other's:"
+      " eval.score --baseline."
+    )
+  name = names[0] or names[1]
+  if not name:
+    return Baseline()
+  label = baselines.model_label(name)
+  if not label:
+    return Baseline(name, note=_published(first if names[0] else second))
+  return _of_models(name, label, first, second)
+
+
+def _published(side: Side) -> str:
+  return (
+    f"Normalised by {side.task.baseline}, which is a constant: its own error is in"
+    " no interval."
+  )
+
+
+def _of_models(name: str, label: str, first: Side, second: Side) -> Baseline:
+  own = [
+    sides.of(side.run, side.dataset, label)
+    if label in side.run.predictions.labels(side.dataset)
+    and side.task.setting.baseline
+    else None
+    for side in (first, second)
+  ]
+  one, other = own
+  if one is not None and other is not None:
+    if _model(one) != _model(other):
+      return Baseline(
+        note=f"Normalised numbers are not compared: {label}, which normalises"
+        " them, is another model in each run."
+      )
+    words = f"Normalised by {label}, each side by that of its own run"
+    if not any(_model(one)):
+      words += f" (nobody noted whether {label} is one model)"
+  else:
+    which = "first" if one is not None else "second"
+    words = f"Both are normalised by {label} of the {which} run"
+    one = other = one or other
+  return Baseline(name, one, other, f"{words}, drawn together with the models.")
+
+
+def _model(side: Side) -> list[str]:
+  """What tells models apart; an empty text where nobody noted it."""
+  return sorted({cell.of_model for cell in side.cells.values()})

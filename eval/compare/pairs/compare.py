@@ -1,0 +1,188 @@
+"""Two models of two runs, compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robust_tfds import errors
+from robust_tfds.eval.cells.cell import RANDOM
+from robust_tfds.eval.compare import facts_of_run
+from robust_tfds.eval.compare.pairs import baseline as baseline_lib
+from robust_tfds.eval.compare.pairs import (
+  calibration,
+  cell_tests,
+  over_cells,
+  pairing,
+  sides,
+)
+from robust_tfds.eval.compare.pairs import lines as lines_lib
+from robust_tfds.eval.compare.pairs import numbers as numbers_lib
+from robust_tfds.eval.compare.pairs.lines import Comparison, Line
+from robust_tfds.eval.compare.pairs.sides import Side
+from robust_tfds.eval.compare.runs import Run
+
+_OF_EXACT = (
+  "Where few examples tell two models apart an interval may leave 0 out though the"
+  " exact test does not decide: the verdict is the test's."
+)
+_OF_CALIBRATION = (
+  "Calibration: of the clean cell, and means over cells; intervals are of the"
+  " jackknife over blocks."
+)
+
+
+def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
+  """All comparisons of two runs: by data set, then by pair of models.
+
+  Args:
+    first: one run.
+    second: the other; perhaps the same.
+    models: `A,B`; empty: equal labels.
+
+  Raises:
+    UserError: runs, models or examples that cannot be compared.
+  """
+  one, other = (run.predictions.datasets for run in (first, second))
+  common = [dataset for dataset in one if dataset in other]
+  if not common:
+    raise errors.UserError(
+      f"The runs are of other data sets: {', '.join(one)} and"
+      f" {', '.join(other)}."
+    )
+  out = []
+  for dataset in common:
+    labels = [run.predictions.labels(dataset) for run in (first, second)]
+    for a, b in pairing.models(labels[0], labels[1], models):
+      out.append(
+        _models(sides.of(first, dataset, a), sides.of(second, dataset, b))
+      )
+  return out
+
+
+def _models(first: Side, second: Side) -> Comparison:
+  common, alone = pairing.conditions(first, second)
+  unknown = pairing.check_facts(first, second, common)
+  baseline = baseline_lib.choose(first, second)
+  references = [s for s in (baseline.first, baseline.second) if s is not None]
+  if any(set(common) - set(s.cells) for s in references):
+    lacking = next(s for s in references if set(common) - set(s.cells))
+    baseline = baseline_lib.Baseline(
+      note=f"Normalised numbers are not compared: {lacking.model}, which"
+      " normalises them, lacks some of the conditions."
+    )
+    references = []
+  numbers = numbers_lib.read([first, second, *references], common)
+  facts = first.task.facts
+  cells = cell_tests.of_cells(numbers, facts)
+  calibrated = list(
+    calibration.lines(
+      numbers.calibration[0], numbers.calibration[1], first.task.family
+    )
+  )
+  over = [*over_cells.lines(first, second, baseline, numbers), *calibrated]
+  benchmark, corruptions = over_cells.split(over, facts)
+  names = _names(first, second)
+  return Comparison(
+    first.dataset,
+    facts,
+    *names,
+    benchmark=benchmark,
+    corruptions=corruptions,
+    cells=cells,
+    sentences=_sentences(cells, names),
+    notes=[
+      *_of_seeds(first, second),
+      *alone,
+      *unknown,
+      *([baseline.note] if baseline.note else []),
+      *_of_models(first, names[0]),
+      *_of_models(second, names[1]),
+      *_of_tests(cells),
+      *([_OF_CALIBRATION] if calibrated else []),
+    ],
+  )
+
+
+def _names(first: Side, second: Side) -> tuple[str, str]:
+  if first.model == second.model:
+    return f"{first.model} (first)", f"{second.model} (second)"
+  return first.model, second.model
+
+
+def _sentences(cells: Sequence[Line], names: tuple[str, str]) -> list[str]:
+  """How many cells each family decides; the clean cell beside others is none."""
+  families: dict[str, list[str]] = {}
+  for line in cells:
+    alone = line.test.family == cell_tests.ONLY
+    if line.test.verdict and (line.corruption or alone):
+      families.setdefault(line.test.family, []).append(line.test.verdict)
+  return [_sentence(names, *family) for family in families.items()]
+
+
+def _sentence(
+  names: tuple[str, str], family: str, verdicts: Sequence[str]
+) -> str:
+  what = "numbers" if family == cell_tests.ONLY else "cells"
+  better, worse, undecided = (
+    verdicts.count(verdict)
+    for verdict in (lines_lib.BETTER, lines_lib.WORSE, lines_lib.UNDECIDED)
+  )
+  return (
+    f"{names[0]} better than {names[1]} in {better} of {len(verdicts)} {what},"
+    f" worse in {worse}, undecided in {undecided} ({family}; Holm)."
+  )
+
+
+def _of_seeds(first: Side, second: Side) -> list[str]:
+  paired = "Both runs saw the same examples, and models are paired by example."
+  if first.seed == second.seed:
+    return [paired]
+  return [
+    f"{paired} Seeds differ ({first.seed} and {second.seed}): the corruptions were"
+    " drawn apart, which the differences hold besides the models'."
+  ]
+
+
+def _of_models(side: Side, name: str) -> list[str]:
+  notes = []
+  for remark in side.remarks:
+    if remark == RANDOM:
+      notes.append(
+        f"{name} answers otherwise when it is asked again; no interval holds that."
+      )
+    else:
+      notes.append(f"{name}: {remark}.")
+  seen = facts_of_run.seen(side.by, side.cells)
+  if seen:
+    notes.append(f"{name} was trained on {', '.join(seen)}.")
+  return notes
+
+
+def _of_tests(cells: Sequence[Line]) -> list[str]:
+  kinds = list(dict.fromkeys(x.test.kind for x in cells if x.test.kind))
+  if not kinds:
+    return [
+      "Nothing is tested and there are no intervals: the runs hold numbers alone,"
+      " no predictions."
+    ]
+  sizes: dict[str, int] = {}
+  for line in cells:
+    if line.test.family:
+      sizes[line.test.family] = sizes.get(line.test.family, 0) + 1
+  families = ", ".join(f"{name} ({size})" for name, size in sizes.items())
+  grouped = cell_tests.BOOTSTRAP in kinds
+  return [
+    f"Cells: {' and '.join(kinds)}, two-sided; decided where p after Holm over the"
+    f" family is at most {lines_lib.LEVEL:g}. Families: {families}.",
+    *(
+      [
+        "Whole groups are drawn, since examples of a group are not independent"
+        " or the number is no right and wrong: McNemar's test is not valid there."
+      ]
+      if grouped
+      else []
+    ),
+    "Intervals are of 95 % each, from the same draws of both models, and not"
+    " adjusted.",
+    *([_OF_EXACT] if cell_tests.MCNEMAR in kinds else []),
+  ]

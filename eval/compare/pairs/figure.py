@@ -1,0 +1,173 @@
+"""A comparison as a figure: numbers over cells, and a map of the cells.
+
+Blue and a triangle upwards are cells in which the first model is better, orange and
+one downwards in which it is worse; cells without a triangle are undecided.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from etils import epath
+from matplotlib.colors import LinearSegmentedColormap
+
+from robust_tfds.eval.cells.facts import Metric
+from robust_tfds.eval.compare.pairs import lines as lines_lib
+from robust_tfds.eval.compare.pairs import tables
+from robust_tfds.eval.compare.pairs.lines import Comparison, Line
+from robust_tfds.eval.report.charts import style
+
+if TYPE_CHECKING:
+  from matplotlib.axes import Axes
+
+_MARKS = {lines_lib.BETTER: "\u25b2", lines_lib.WORSE: "\u25bc"}
+# Light enough for black text at both ends.
+_MAP = LinearSegmentedColormap.from_list(
+  "comparison", ["#f0a066", "#ffffff", "#73b4dd"]
+)
+_MOST_MAPS = 2
+_LEAST = 2.0  # points, of the strongest colour
+_LINE = 0.24  # inches of a bar or a row
+
+
+def write(comparison: Comparison, folder: epath.Path, stem: str) -> None:
+  """Writes the figure as PNG and SVG.
+
+  Args:
+    comparison: to draw.
+    folder: where the files go.
+    stem: of their names.
+  """
+  bars = _bars(comparison)
+  maps = _maps(comparison)
+  count = len(bars) + len(maps)
+  rows = max(
+    [*(len(x) for x in bars), *(len(_names(x)) for x in maps.values())],
+    default=1,
+  )
+  fig = style.figure(
+    max(4.0, 3.9 * len(bars) + 4.4 * len(maps) + 0.4), _LINE * rows + 1.5
+  )
+  axes = style.axes(fig, 1, max(count, 1))[0]
+  for ax, lines in zip(axes, bars):
+    _draw_bars(ax, lines, comparison)
+  for ax, (metric, lines) in zip(axes[len(bars) :], maps.items()):
+    _draw_map(ax, lines, _metric(comparison, metric))
+  fig.suptitle(f"{comparison.first} less {comparison.second}", fontsize=10)
+  sentences = comparison.sentences[: max(1, len(maps))]
+  style.save(
+    fig,
+    folder,
+    stem,
+    [
+      comparison.dataset,
+      *sentences,
+    ],
+  )
+
+
+def _metric(comparison: Comparison, name: str) -> Metric:
+  return lines_lib.metric_of(comparison.facts, name)
+
+
+def _bars(comparison: Comparison) -> list[list[Line]]:
+  """Lines of one panel each: numbers in %, other numbers, clean cells alone."""
+  finite = [
+    line
+    for line in comparison.benchmark
+    if math.isfinite(line.difference.value)
+  ]
+  if comparison.clean_alone:
+    named = {line.metric for line in finite}
+    finite += [
+      line
+      for line in comparison.cells
+      if line.metric not in named and math.isfinite(line.difference.value)
+    ]
+  panels: dict[bool, list[Line]] = {}
+  for line in finite:
+    percent = _metric(comparison, line.metric).percent
+    panels.setdefault(percent, []).append(line)
+  return [panels[key] for key in sorted(panels, reverse=True)]
+
+
+def _maps(comparison: Comparison) -> dict[str, list[Line]]:
+  """Metric -> its cells that are not clean; of the first metrics."""
+  out: dict[str, list[Line]] = {}
+  for line in comparison.cells:
+    if line.corruption:
+      out.setdefault(line.metric, []).append(line)
+  return dict(list(out.items())[:_MOST_MAPS])
+
+
+def _draw_bars(ax: Axes, lines: Sequence[Line], comparison: Comparison) -> None:
+  """Differences with their intervals; filled where 0 lies outside."""
+  percent = _metric(comparison, lines[0].metric).percent
+  scale = 100 if percent else 1
+  for y, line in enumerate(lines):
+    metric = _metric(comparison, line.metric)
+    difference = line.difference
+    value = scale * difference.value
+    sign = 1 if metric.higher_is_better else -1
+    sure = difference.known and not difference.lo <= 0 <= difference.hi
+    shade = style.COLOURS[0 if sign * value > 0 else 1] if sure else "#555555"
+    if difference.known:
+      ax.plot(
+        [scale * difference.lo, scale * difference.hi], [y, y], color=shade
+      )
+    ax.plot(
+      value,
+      y,
+      marker="^" if sign * value > 0 else "v" if value else "o",
+      markersize=6,
+      color=shade,
+      markerfacecolor=shade if sure else "white",
+    )
+  ax.axvline(0, color="#444444", linewidth=0.8)
+  words = [tables.name(x, comparison) for x in lines]
+  ax.set_yticks(range(len(lines)), words)
+  ax.tick_params(axis="y", labelsize=7)
+  ax.set_ylim(len(lines) - 0.4, -0.6)
+  ax.set_xlabel("difference (points)" if percent else "difference")
+  ax.set_title("whole benchmark, 95 % intervals", loc="left")
+
+
+def _names(lines: Sequence[Line]) -> list[str]:
+  return list(dict.fromkeys(line.corruption for line in lines))
+
+
+def _draw_map(ax: Axes, lines: Sequence[Line], metric: Metric) -> None:
+  """Differences by corruption and level, with triangles where decided."""
+  names = _names(lines)
+  levels = sorted({line.level or 0 for line in lines})
+  scale = 100 if metric.percent else 1
+  sign = 1 if metric.higher_is_better else -1
+  values = np.full((len(names), len(levels)), np.nan)
+  for line in lines:
+    place = names.index(line.corruption), levels.index(line.level or 0)
+    values[place] = scale * line.difference.value
+    digits = 1 if metric.percent else 3
+    number = f"{values[place]:+.{digits}f}" if values[place] else "0"
+    mark = _MARKS.get(line.test.verdict, "")
+    ax.text(
+      place[1],
+      place[0],
+      f"{number}{mark}",
+      ha="center",
+      va="center",
+      fontsize=7,
+      color="black",
+    )
+  least = _LEAST if metric.percent else 1e-3
+  most = max(float(np.nanmax(np.abs(values), initial=0)), least)
+  ax.imshow(sign * values, cmap=_MAP, vmin=-most, vmax=most, aspect="auto")
+  ax.set_xticks(range(len(levels)), [str(level) for level in levels])
+  ax.set_yticks(range(len(names)), [style.words(n) for n in names])
+  ax.tick_params(labelsize=7)
+  ax.grid(False)
+  unit = ", points" if metric.percent else ""
+  marks = f"{_MARKS[lines_lib.BETTER]} better, {_MARKS[lines_lib.WORSE]} worse"
+  ax.set_title(f"{metric.heading}{unit} ({marks})", loc="left")

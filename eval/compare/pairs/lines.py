@@ -1,0 +1,150 @@
+"""A comparison as plain data: lines, and what has to be known of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.facts import Metric, TaskFacts
+from robust_tfds.eval.tasks.parts import reliability
+
+LEVEL = 0.05  # of all tests of a family together
+BETTER = "better"
+WORSE = "worse"
+UNDECIDED = "undecided"
+# What cells are scored by where more is better; of other names less is.
+_HIGHER = ("accuracy", "acc_", "gamma_", "AP", "AR", "mean_ap")
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+  """A number and its 95 % interval, nan where there is none."""
+
+  value: float = math.nan
+  lo: float = math.nan
+  hi: float = math.nan
+
+  @property
+  def known(self) -> bool:
+    """Whether there is an interval."""
+    return math.isfinite(self.lo) and math.isfinite(self.hi)
+
+
+@dataclasses.dataclass(frozen=True)
+class Test:
+  """Whether a difference is more than chance.
+
+  Attributes:
+    kind: of the test, in words.
+    p: two-sided; nan where nothing could be tested.
+    adjusted: p after Holm over the family.
+    family: of the test, in words.
+    verdict: `BETTER`, `WORSE` or `UNDECIDED` of the first model; empty without a
+      test.
+  """
+
+  kind: str = ""
+  p: float = math.nan
+  adjusted: float = math.nan
+  family: str = ""
+  verdict: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+  """One number of both models. Rates are fractions.
+
+  Attributes:
+    metric: its name.
+    corruption: empty for clean cells and for the whole benchmark.
+    level: severity or difficulty; None where the number has none.
+    condition: of a cell; None of numbers over cells.
+    first: the first model's value.
+    second: the second's.
+    difference: first - second.
+    decrease: 1 - first / second, the relative decrease.
+    n: examples behind it; None over cells.
+    test: of cells.
+    note: what else is to be known of it.
+  """
+
+  metric: str
+  corruption: str
+  level: int | None
+  condition: Condition | None
+  first: float
+  second: float
+  difference: Interval
+  decrease: Interval = Interval()
+  n: int | None = None
+  test: Test = Test()
+  note: str = ""
+
+  @property
+  def of_benchmark(self) -> bool:
+    """Whether it is of the whole benchmark."""
+    return self.condition is None and not self.corruption
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+  """Two models over one data set.
+
+  Attributes:
+    dataset: its name.
+    facts: of the task.
+    first: what the first model is called.
+    second: what the second is called.
+    benchmark: lines of the whole benchmark, in the task's order.
+    corruptions: lines of one corruption over its levels.
+    cells: lines of cells, with tests.
+    sentences: how many cells each family decides.
+    notes: what has to be known, in sentences.
+  """
+
+  dataset: str
+  facts: TaskFacts
+  first: str
+  second: str
+  benchmark: Sequence[Line]
+  corruptions: Sequence[Line]
+  cells: Sequence[Line]
+  sentences: Sequence[str] = ()
+  notes: Sequence[str] = ()
+
+  @property
+  def clean_alone(self) -> bool:
+    """Whether there is but one condition: nothing of ours is corrupted."""
+    return not any(line.corruption for line in self.cells)
+
+  @property
+  def lines(self) -> list[Line]:
+    """All of them: of the benchmark first."""
+    return [*self.benchmark, *self.corruptions, *self.cells]
+
+
+def metric_of(facts: TaskFacts, name: str) -> Metric:
+  """A metric by its name, also of cells: with its sense and unit.
+
+  >>> video = TaskFacts("video", "perturbation", ())
+  >>> metric_of(video, "accuracy/category/Age").higher_is_better
+  True
+  """
+  metric = facts.metric(name)
+  known = (*facts.headlines, *facts.details, *facts.others)
+  if any(m.name == name for m in known):
+    return metric
+  for one in (*reliability.METRICS, *reliability.MEANS):
+    if one.name == name:
+      return one
+  base = name.partition("/")[0]
+  if any(m.name == base for m in known):
+    return dataclasses.replace(facts.metric(base), name=name, heading=name)
+  higher = any(
+    part.startswith(beginning)
+    for part in name.split("/")
+    for beginning in _HIGHER
+  )
+  return dataclasses.replace(metric, higher_is_better=higher)

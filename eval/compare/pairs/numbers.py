@@ -1,0 +1,159 @@
+"""Cells of several sides as numbers with their draws: the same draws for all.
+
+Most tasks give sums over groups, of which draws follow in one pass; detection gives
+replicates cell by cell; of numbers that somebody else measured there is the value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.compare.pairs import left_out_scores, pairing
+from robust_tfds.eval.compare.pairs.sides import Side
+from robust_tfds.eval.metrics.resampling import Draws, Replicates, Totals
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import spread
+from robust_tfds.eval.tasks.parts.reliability import Answers
+
+Cells = Mapping[Condition, Mapping[str, Replicates]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Numbers:
+  """What cells say of several sides.
+
+  Attributes:
+    cells: of every side, in their order.
+    totals: of every side: condition -> metric -> sums over groups; empty where
+      numbers are no means.
+    n: condition -> its examples.
+    drawn: whether there are draws or blocks; otherwise values alone.
+    calibration: of every side: condition -> metric -> replicates, where scores
+      are known.
+  """
+
+  cells: Sequence[Cells]
+  totals: Sequence[Mapping[Condition, Mapping[str, Totals]]]
+  n: Mapping[Condition, int]
+  drawn: bool
+  calibration: Sequence[Cells] = ({}, {})
+
+
+def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
+  """Reads the cells of several sides, and draws once for all.
+
+  Args:
+    sides: over the same data; the others are held against the first.
+    common: conditions that all of them have.
+
+  Raises:
+    UserError: cells of other examples or other truth.
+  """
+  _check_truth(sides)
+  totals: list[dict[Condition, dict[str, Totals]]] = [{} for _ in sides]
+  groups: list[np.ndarray] = []
+  n: dict[Condition, int] = {}
+  answers: list[dict[Condition, Answers]] = [{} for _ in sides]
+  for condition in common:
+    first = sides[0].columns(condition)
+    for i, side in enumerate(sides):
+      columns = first if not i else side.columns(condition)
+      pairing.check_columns(condition, first, columns)
+      totals[i][condition] = side.task.totals(columns)
+      answered = _answers(side, columns) if totals[i][condition] else None
+      if answered is not None:
+        answers[i][condition] = answered
+    groups += _groups(sides[0], first, totals[0][condition])
+    n[condition] = len(np.unique(first["example_id"]))
+  if any(len(g) for g in groups):
+    draws = Draws.of(np.concatenate(groups))
+    if all(of for side in totals for of in side.values()):
+      return Numbers(
+        [spread.of_cells(of, draws) for of in totals],
+        totals,
+        n,
+        drawn=True,
+        calibration=[
+          {c: left_out_scores.of_cell(a, draws) for c, a in of.items()}
+          for of in answers
+        ],
+      )
+    cells = [_replicates(side, common, draws) for side in sides]
+    if all(of for side in cells for of in side.values()):
+      return Numbers(cells, [{} for _ in sides], n, drawn=True)
+  values = [_values(side, common) for side in sides]
+  return Numbers(values, [{} for _ in sides], n, drawn=False)
+
+
+def _answers(side: Side, columns: base.Columns) -> Answers | None:
+  """What calibration needs, in the groups that the task draws."""
+  answers = Answers.of(columns)
+  if answers is None:
+    return None
+  drawn, groups = side.task.group_ids(columns), answers.groups
+  if drawn is not columns["group_id"]:
+    home = dict(zip(columns["group_id"].tolist(), drawn.tolist()))
+    groups = np.array([home[g] for g in groups.tolist()], np.str_)
+  # A copy: the other scores of the cell are not needed any more.
+  return dataclasses.replace(answers, score=answers.score.copy(), groups=groups)
+
+
+def _groups(
+  side: Side, columns: base.Columns, totals: Mapping[str, Totals]
+) -> list[np.ndarray]:
+  """Ids of the groups of a cell."""
+  if totals:
+    return list({id(t.groups): t.groups.ids for t in totals.values()}.values())
+  return [np.unique(side.task.group_ids(columns, side.run.predictions.truth))]
+
+
+def _check_truth(sides: Sequence[Side]) -> None:
+  truth = sides[0].run.predictions.truth
+  for side in sides[1:]:
+    if side.run.predictions.truth != truth:
+      raise errors.UserError(
+        "The runs have different ground truth (truth.json). Compare runs over"
+        " the same objects."
+      )
+
+
+def _replicates(
+  side: Side, common: Sequence[Condition], draws: Draws
+) -> dict[Condition, dict[str, Replicates]]:
+  truth = side.run.predictions.truth
+  return {
+    c: _main(side.task.replicates(side.columns(c), draws, truth))
+    for c in common
+  }
+
+
+def _values(
+  side: Side, common: Sequence[Condition]
+) -> dict[Condition, dict[str, Replicates]]:
+  """Values alone."""
+  out = {}
+  for condition in common:
+    rows = side.task.cell_rows(
+      side.cells[condition],
+      side.columns(condition),
+      side.run.predictions.truth,
+    )
+    out[condition] = _main(
+      {
+        row.metric: Replicates(np.array(row.value), None, np.zeros(0))
+        for row in rows
+      }
+    )
+  return out
+
+
+def _main(of_cell: Mapping[str, Replicates]) -> dict[str, Replicates]:
+  """The first metric, and others with its last part: AP of boxes and of masks."""
+  ends = {metric: metric.rpartition("/")[2] for metric in of_cell}
+  first = next(iter(ends.values()), "")
+  return {m: number for m, number in of_cell.items() if ends[m] == first}

@@ -1,0 +1,144 @@
+"""Differences of numbers over cells: mCE, mFR, mPC, gamma and so on.
+
+Differences and relative decreases have intervals of paired draws: each draw of
+groups gives both sides' numbers, by the task's own formulas. They are of 95 % each
+and not adjusted for how many there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from robust_tfds.eval.cells.facts import TaskFacts
+from robust_tfds.eval.compare.pairs.baseline import Baseline
+from robust_tfds.eval.compare.pairs.cell_tests import interval
+from robust_tfds.eval.compare.pairs.lines import Interval, Line
+from robust_tfds.eval.compare.pairs.numbers import Numbers
+from robust_tfds.eval.compare.pairs.sides import Side
+from robust_tfds.eval.metrics import replicates, significance
+from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import spread
+
+_CATEGORY = "accuracy/category/"
+
+
+def lines(
+  first: Side, second: Side, baseline: Baseline, numbers: Numbers
+) -> list[Line]:
+  """The lines of all numbers over cells that both sides have.
+
+  Args:
+    first: one side.
+    second: the other.
+    baseline: what normalises both.
+    numbers: of the first, the second, and the baseline's models where it has any.
+  """
+  one, other, *references = numbers.cells
+  # The first's own reference, then the second's; one may serve both.
+  by_first = references[0] if references else None
+  by_second = references[-1] if references else None
+  mine = spread.headlines(baseline.task(first).headlines, one, by_first)
+  theirs = spread.headlines(baseline.task(second).headlines, other, by_second)
+  out = [
+    line(key, mine[key], theirs[key], drawn=numbers.drawn)
+    for key in mine
+    if key in theirs
+  ]
+  return [*out, *_of_training(one, other)]
+
+
+def line(
+  key: base.Key, first: Replicates, second: Replicates, *, drawn: bool = True
+) -> Line:
+  """One number over cells.
+
+  Args:
+    key: metric, corruption, level.
+    first: of one side.
+    second: of the other, of the same draws.
+    drawn: whether there are draws or blocks.
+  """
+  metric, corruption, level = key
+  difference = replicates.combine(np.subtract, first, second)
+  decrease = replicates.combine(significance.relative_decrease, first, second)
+  ends = [
+    interval(r) if drawn else Interval(float(r.value))
+    for r in (difference, decrease)
+  ]
+  return Line(
+    metric,
+    corruption,
+    level,
+    None,
+    float(first.value),
+    float(second.value),
+    difference=ends[0],
+    decrease=ends[1],
+    note=_note(drawn, ends),
+  )
+
+
+def _note(drawn: bool, ends: Sequence[Interval]) -> str:
+  """Why there is no interval, where there is none."""
+  if not drawn:
+    return "no interval: values alone"
+  for what, number in zip(("difference", "relative decrease"), ends):
+    if math.isfinite(number.value) and not number.known:
+      return f"no interval of the {what}: it is undefined in too many draws"
+  return ""
+
+
+def _of_training(first: Mapping, second: Mapping) -> list[Line]:
+  """Figure 12's gamma_r of videos with natural shifts.
+
+  The mean over categories of 1 - (A - B) / B: the first model as trained on clean,
+  the second on perturbed data (Schiappa et al. 2023).
+  """
+  ratios: list[Replicates] = []
+  for condition, of in first.items():
+    for metric, accuracy in of.items():
+      other = second[condition].get(metric)
+      if metric.startswith(_CATEGORY) and other is not None:
+        ratios.append(replicates.combine(_robustness, accuracy, other))
+  if not ratios:
+    return []
+  mean = replicates.combine(lambda *each: np.mean(each, axis=0), *ratios)
+  above = replicates.combine(lambda x: x - 1, mean)
+  return [
+    Line(
+      "gamma_r",
+      "",
+      None,
+      None,
+      float(mean.value),
+      1.0,
+      interval(above),
+      note="the first as trained on clean, the second on perturbed data: Figure"
+      " 12 of Schiappa et al. 2023",
+    )
+  ]
+
+
+def _robustness(clean: np.ndarray, perturbed: np.ndarray) -> np.ndarray:
+  with np.errstate(divide="ignore", invalid="ignore"):
+    return 2 - clean / perturbed
+
+
+def split(
+  every: Sequence[Line], facts: TaskFacts
+) -> tuple[list[Line], list[Line]]:
+  """Those of the whole benchmark in the task's order, and of one corruption."""
+  order = [metric.name for metric in facts.headlines]
+
+  def place(line: Line) -> tuple[int, int]:
+    known = line.metric in order
+    return line.level or 0, order.index(line.metric) if known else len(order)
+
+  return (
+    sorted((line for line in every if line.of_benchmark), key=place),
+    [line for line in every if not line.of_benchmark],
+  )

@@ -1,0 +1,208 @@
+"""Which models and conditions are compared; what cannot be, and why.
+
+Two models are compared by example: both saw the same ids with the same labels, and
+all facts of their data agree. Seeds may differ; then the pictures are the same and
+the corruptions were drawn apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import cell_facts
+from robust_tfds.eval.compare.boards import board
+from robust_tfds.eval.compare.pairs.sides import Side
+from robust_tfds.eval.tasks import base
+
+_LISTED = 5  # names of a list that a sentence shows
+# Said more helpfully from the examples themselves.
+_OF_EXAMPLES = ("ids", "labels", "examples")
+
+
+def models(
+  first: Sequence[str], second: Sequence[str], named: str = ""
+) -> list[tuple[str, str]]:
+  """The labels that are compared.
+
+  Args:
+    first: labels of the first run.
+    second: labels of the second.
+    named: `A,B`, A of the first run and B of the second; empty: equal labels.
+
+  Raises:
+    UserError: no such labels, or no equal ones.
+
+  >>> models(["a", "b"], ["b", "c"]), models(["a"], ["c"], "a,c")
+  ([('b', 'b')], [('a', 'c')])
+  """
+  if named:
+    return [_named(first, second, named)]
+  equal = [(label, label) for label in first if label in second]
+  if not equal:
+    raise errors.UserError(
+      f"No label is in both runs: the first has {', '.join(first)}, the second"
+      f" {', '.join(second)}. Name one of each: --models={first[0]},{second[0]}."
+    )
+  return equal
+
+
+def _named(
+  first: Sequence[str], second: Sequence[str], named: str
+) -> tuple[str, str]:
+  parts = named.split(",")
+  # A label may hold a comma itself.
+  splits = [
+    (",".join(parts[:i]).strip(), ",".join(parts[i:]).strip())
+    for i in range(1, len(parts))
+  ]
+  for one, other in splits:
+    if one in first and other in second:
+      return one, other
+  if len(splits) != 1:
+    raise errors.UserError(
+      f"--models={named}: expected A,B, a label of the first run"
+      f" ({', '.join(first)}) and one of the second ({', '.join(second)})."
+    )
+  one, other = splits[0]
+  if one not in first:
+    raise errors.unknown("model of the first run", one, first)
+  raise errors.unknown("model of the second run", other, second)
+
+
+def conditions(first: Side, second: Side) -> tuple[list[Condition], list[str]]:
+  """The common conditions, and sentences that name those of one side alone.
+
+  Raises:
+    UserError: no condition in common.
+  """
+  common = [c for c in first.cells if c in second.cells]
+  if not common:
+    raise errors.UserError(
+      "The runs have no finished condition in common: the first has"
+      f" {_list([c.config for c in first.cells])}, the second"
+      f" {_list([c.config for c in second.cells])}."
+    )
+  notes = []
+  for which, side in (("first", first), ("second", second)):
+    alone = [c.config for c in side.cells if c not in common]
+    if alone:
+      notes.append(
+        f"In the {which} run alone, and not compared: {_list(alone, 100)}."
+      )
+  return common, notes
+
+
+def check_facts(
+  first: Side, second: Side, common: Sequence[Condition]
+) -> list[str]:
+  """Refuses sides of other data; gives sentences on what nobody knows.
+
+  Args:
+    first: one side.
+    second: the other.
+    common: the conditions that are compared.
+
+  Raises:
+    UserError: facts of the data that differ, each with both values.
+  """
+  one, other = (side.data(common) for side in (first, second))
+  differ = {
+    name: values
+    for name, values in cell_facts.differences(one, other).items()
+    if name not in (*_OF_EXAMPLES, "subset")  # the ids are compared apart
+  }
+  if differ:
+    one_unknown = any(None in values for values in differ.values())
+    raise errors.UserError(
+      "The runs are of other data, and a difference between them would say"
+      f" nothing of the models: {_differences(differ)}. Compare runs of the same"
+      " data."
+      + " What is unknown nobody noted: the run is of an earlier robust_tfds, or"
+      " another program's." * one_unknown
+    )
+  unknown = [n for n in one if one[n] is None and n not in _OF_EXAMPLES]
+  if not unknown:
+    return []
+  return [
+    "Nobody noted of either run, so they may differ in it:"
+    f" {', '.join(unknown)}."
+  ]
+
+
+def _differences(differ: Mapping[str, tuple[Any, Any]]) -> str:
+  return "; ".join(
+    f"{name}: {board.words_of(one)} (first), {board.words_of(other)} (second)"
+    for name, (one, other) in differ.items()
+  )
+
+
+def check_columns(
+  condition: Condition, first: base.Columns, second: base.Columns
+) -> None:
+  """Refuses cells of other examples.
+
+  Args:
+    condition: of both.
+    first: columns of one side.
+    second: of the other.
+
+  Raises:
+    UserError: ids of one side alone (how many, and one of them), or an id with
+      two labels or groups.
+  """
+  where = condition.config
+  one, other = (_ids(columns) for columns in (first, second))
+  if not np.array_equal(one, other):
+    alone = sorted(set(one.tolist()) ^ set(other.tolist()))
+    raise errors.UserError(
+      f"{where}: the runs are of other examples: {len(alone):,} are in one alone,"
+      f" e.g. {alone[0] if alone else one[0]}. Compare runs over the same ids."
+    )
+  for name, what in (
+    ("label", "true class"),
+    ("labels", "true classes"),
+    ("group_id", "group"),
+    ("category", "category"),
+  ):
+    if name in first and name in second:
+      _check_same(where, what, one, first[name], second[name])
+
+
+def _ids(columns: base.Columns) -> np.ndarray:
+  """One id a row: of several frames of one example with the frame."""
+  ids = columns["example_id"]
+  if len(ids) > 1 and (ids[1:] == ids[:-1]).any():
+    frames = np.asarray(columns["frame"]).astype(np.str_)
+    return np.char.add(np.char.add(ids.astype(np.str_), " frame "), frames)
+  return ids
+
+
+def _check_same(
+  where: str, what: str, ids: np.ndarray, one: np.ndarray, other: np.ndarray
+) -> None:
+  differ = np.ones((len(one), 1), bool)
+  if one.shape == other.shape:
+    differ = (one != other).reshape(len(one), -1)
+  rows = np.flatnonzero(differ.any(axis=1))
+  if len(rows):
+    i = rows[0]
+    raise errors.UserError(
+      f"{where}: {len(rows):,} of {len(ids):,} examples have another {what} in"
+      f" the two runs, e.g. {ids[i]}: {_value(one[i])} in the first,"
+      f" {_value(other[i])} in the second. Were they numbered alike?"
+    )
+
+
+def _value(value: Any) -> Any:
+  return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _list(names: Sequence[str], most: int = _LISTED) -> str:
+  rest = len(names) - most
+  more = f" and {rest:,} more" if rest > 0 else ""
+  return ", ".join(names[:most]) + more

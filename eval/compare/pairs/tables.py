@@ -1,0 +1,189 @@
+"""A comparison as text: CSV lines, and Markdown that is also shown on the screen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from robust_tfds.eval.compare.boards import tables
+from robust_tfds.eval.compare.pairs import lines as lines_lib
+from robust_tfds.eval.compare.pairs.lines import Comparison, Interval, Line
+from robust_tfds.eval.report.tables import markdown
+
+HEADER = (
+  "dataset",
+  "first_model",
+  "second_model",
+  "metric",
+  "config",
+  "corruption",
+  "severity",
+  "first",
+  "second",
+  "difference",
+  "lo",
+  "hi",
+  "relative_decrease",
+  "relative_decrease_lo",
+  "relative_decrease_hi",
+  "n",
+  "test",
+  "p",
+  "p_holm",
+  "family",
+  "verdict",
+  "note",
+)
+
+
+def csv(comparisons: Sequence[Comparison]) -> str:
+  """All lines of all comparisons; numbers as in a run's table."""
+  return tables.text(
+    HEADER, [_row(c, line) for c in comparisons for line in c.lines]
+  )
+
+
+def _row(comparison: Comparison, line: Line) -> list[Any]:
+  values = [
+    comparison.dataset,
+    comparison.first,
+    comparison.second,
+    line.metric,
+    line.condition.config if line.condition is not None else "",
+    line.corruption,
+    line.level,
+    line.first,
+    line.second,
+    *_ends(line.difference),
+    *_ends(line.decrease),
+    line.n,
+    line.test.kind,
+    line.test.p,
+    line.test.adjusted,
+    line.test.family,
+    line.test.verdict,
+    line.note,
+  ]
+  return [
+    "" if v is None or isinstance(v, float) and math.isnan(v) else v
+    for v in values
+  ]
+
+
+def _ends(number: Interval) -> tuple[float, float, float]:
+  return number.value, number.lo, number.hi
+
+
+def text(comparisons: Sequence[Comparison]) -> str:
+  """Markdown: of each its sentences, tables and notes."""
+  return "\n".join(part for c in comparisons for part in _of_one(c))
+
+
+def _of_one(comparison: Comparison) -> list[str]:
+  escape = markdown.escape
+  first, second = escape(comparison.first), escape(comparison.second)
+  return [
+    f"# {first} less {second}, {escape(comparison.dataset)}\n",
+    *(f"{escape(sentence)}\n" for sentence in comparison.sentences),
+    *_section("Whole benchmark", comparison, comparison.benchmark),
+    *_section(
+      f"Each {comparison.facts.noun}", comparison, comparison.corruptions
+    ),
+    *_section("Cells", comparison, comparison.cells),
+    *(f"- {escape(note)}" for note in _notes(comparison)),
+    "",
+  ]
+
+
+def _notes(comparison: Comparison) -> list[str]:
+  metrics = [
+    lines_lib.metric_of(comparison.facts, name)
+    for name in dict.fromkeys(line.metric for line in comparison.lines)
+  ]
+  more = [m.heading for m in metrics if m.higher_is_better]
+  less = [m.heading for m in metrics if not m.higher_is_better]
+  senses = (("More", more), ("Less", less))
+  return [
+    *comparison.notes,
+    *(
+      f"{sense} is better of {', '.join(dict.fromkeys(of))}."
+      for sense, of in senses
+      if of
+    ),
+    "Rates are in %, their differences in points. A relative decrease is 1 -"
+    f" {comparison.first} / {comparison.second}.",
+  ]
+
+
+def _section(
+  title: str, comparison: Comparison, lines: Sequence[Line]
+) -> list[str]:
+  if not lines:
+    return []
+  tested = any(line.test.kind for line in lines)
+  heads = [
+    "number",
+    markdown.escape(comparison.first),
+    markdown.escape(comparison.second),
+    "difference (95 %)",
+    *(
+      ["p", "p, Holm", "verdict"]
+      if lines[0].condition is not None
+      else ["relative decrease, % (95 %)"]
+    ),
+  ]
+  return [
+    f"## {title}\n",
+    markdown.heads(heads, numbers=True),
+    *(markdown.line(_cells(comparison, line, tested)) for line in lines),
+    "",
+  ]
+
+
+def _cells(comparison: Comparison, line: Line, tested: bool) -> list[str]:
+  metric = lines_lib.metric_of(comparison.facts, line.metric)
+  scale, digits = (100, 2) if metric.percent else (1, 4)
+  out = [
+    markdown.escape(name(line, comparison)),
+    _number(scale * line.first, digits),
+    _number(scale * line.second, digits),
+    _interval(line.difference, scale, digits),
+  ]
+  if line.condition is None:
+    return [*out, _interval(line.decrease, 100, 2)]
+  test = line.test
+  return [*out, _p(test.p), _p(test.adjusted), test.verdict or "no test"]
+
+
+def name(line: Line, comparison: Comparison) -> str:
+  """A line's number in words."""
+  words = lines_lib.metric_of(comparison.facts, line.metric).heading
+  if "/" in line.metric:  # headings of parts say the part alone
+    words = line.metric
+  level = "" if line.level is None else str(line.level)
+  if line.condition is not None and not line.corruption:
+    return words if comparison.clean_alone else f"{words}, clean"
+  if line.corruption:
+    return f"{words}, {line.corruption} {level}".strip().replace("_", " ")
+  return f"{words}, difficulty {level}" if level else words
+
+
+def _number(value: float, digits: int) -> str:
+  return "-" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _interval(number: Interval, scale: float, digits: int) -> str:
+  value, *ends = (
+    f"{scale * x:+.{digits}f}" for x in (number.value, number.lo, number.hi)
+  )
+  if math.isnan(number.value):
+    return "-"
+  return f"{value} ({ends[0]} to {ends[1]})" if number.known else value
+
+
+def _p(value: float) -> str:
+  """Of chances below a millionth no more than that."""
+  if math.isnan(value):
+    return "-"
+  return "< 1e-6" if value < 1e-6 else f"{value:.3g}"

@@ -1,0 +1,159 @@
+"""RUN on disk, as `eval.leaderboard`, `eval.compare` and `eval.figures` take it.
+
+A RUN is a workdir of `eval.main` or `eval.score`, or a submission, which is laid
+out as one. Shards of one run, with one config and no cell in two of them, are one
+RUN. A folder of `eval.score` that holds the table of workdirs alone stands for
+these workdirs. Nothing is written, and no model or data is needed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Sequence
+
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds import paths as paths_lib
+from robust_tfds.eval.cells import config_file, disk, earlier, scored_folder
+from robust_tfds.eval.readers import base as readers_base
+from robust_tfds.eval.readers.workdir import WorkdirReader
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+  """A run, or predictions that were scored.
+
+  Attributes:
+    name: of its folder, with as much of the path as tells it from the others.
+    folders: where its cells lie; several of shards.
+    predictions: its cells.
+  """
+
+  name: str
+  folders: tuple[epath.Path, ...]
+  predictions: readers_base.Predictions
+
+  @property
+  def task(self) -> str:
+    """Name of its task."""
+    return str(self.predictions.config.task)
+
+
+def read(runs: Sequence[str]) -> list[Run]:
+  """Runs in the order of their first folders.
+
+  Raises:
+    UserError: no run, one that is named twice or cannot be read, a run without a
+      finished cell; names the folder.
+  """
+  if not runs:
+    raise errors.UserError(
+      "No RUN is named: give folders of eval.main, eval.score or submissions."
+    )
+  folders = _folders(runs)
+  joined = _joined(folders)
+  names = _names([group[0] for group in joined])
+  return [
+    Run(
+      "+".join([name, *(folder.name for folder in group[1:])]),
+      tuple(group),
+      WorkdirReader().read(group, readers_base.Options()),
+    )
+    for name, group in zip(names, joined)
+  ]
+
+
+def read_one(folders: Sequence[str]) -> Run:
+  """The run that some folders are: a folder, or the shards of one run.
+
+  Raises:
+    UserError: as `read`, or several runs.
+  """
+  runs = read(folders)
+  if len(runs) > 1:
+    listed = ", ".join(str(run.folders[0]) for run in runs)
+    raise errors.UserError(
+      f"{listed} are {len(runs)} runs, and one is expected: a folder, or shards of"
+      " one run (equal configs, no cell in two of them)."
+    )
+  return runs[0]
+
+
+def check_outside(runs: Sequence[Run], **outs: epath.Path | None) -> None:
+  """Refuses to write into a run, or where a file is.
+
+  Args:
+    runs: that are read.
+    **outs: flag -> folder that is written; None where it is not given.
+
+  Raises:
+    UserError: names the flag and the folder.
+  """
+  for flag, out in outs.items():
+    if out is None:
+      continue
+    if disk.exists(out) and not out.is_dir():
+      raise errors.UserError(f"--{flag}={out} is a file; name a folder.")
+    for folder in (f for run in runs for f in run.folders):
+      inside = pathlib.PurePath(paths_lib.resolved(out))
+      if inside.is_relative_to(paths_lib.resolved(folder)):
+        raise errors.UserError(
+          f"--{flag}={out} lies in {folder}, a RUN, which stays as it is. Name"
+          " another folder."
+        )
+
+
+def _folders(runs: Sequence[str]) -> list[epath.Path]:
+  """The workdirs that are named, each once."""
+  first: dict[str, str] = {}
+  out = []
+  for run in runs:
+    place = paths_lib.of(run, "RUN")
+    if not place.is_dir():
+      raise errors.UserError(
+        f"RUN {run}: there is no such folder. A RUN is a folder of eval.main or"
+        " eval.score, or a submission."
+      )
+    sources = [place]
+    if scored_folder.is_table_alone(place):
+      sources = [epath.Path(p) for p in scored_folder.sources(place)]
+    for folder in sources:
+      key = str(paths_lib.resolved(folder))
+      if key in first:
+        raise errors.UserError(
+          f"RUN {run}: {folder} is named twice (first as {first[key]}): name"
+          " every run once."
+        )
+      first[key] = run
+      out.append(folder)
+  return out
+
+
+def _joined(folders: Sequence[epath.Path]) -> list[list[epath.Path]]:
+  """Shards of one run beside each other: equal configs, no cell in two."""
+  groups: list[tuple[dict, set, list[epath.Path]]] = []
+  for folder in folders:
+    workdir = earlier.opened(folder)
+    config = config_file.plain(workdir.config())
+    places = {cell.place for cell in workdir.cells()}
+    for other, taken, group in groups:
+      if not config_file.differences(config, other) and not places & taken:
+        taken |= places
+        group.append(folder)
+        break
+    else:
+      groups.append((config, places, [folder]))
+  return [group for _, _, group in groups]
+
+
+def _names(folders: Sequence[epath.Path]) -> list[str]:
+  """The ends of the paths, as long as they have to be to differ."""
+  parts = [folder.parts for folder in folders]
+  length = 1
+  while True:
+    names = ["/".join(p[-length:]).strip("/") for p in parts]
+    if len(set(names)) == len(names) or length >= max(map(len, parts)):
+      return names
+    length += 1

@@ -1,0 +1,26 @@
+"""Checksums of records."""
+
+import hashlib
+
+from absl.testing import absltest
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds.eval.cells import checksums
+
+
+class ChecksumsTest(absltest.TestCase):
+  def test_of_all_but_itself(self):
+    want = hashlib.sha256(b'{"a":[1,2],"b":"x"}').hexdigest()
+    fields = {"b": "x", "a": [1, 2]}
+    self.assertEqual(checksums.of(fields), want)
+    fields["checksum"] = want
+    self.assertEqual(checksums.of(fields), want)
+    checksums.check(epath.Path("f.json"), fields)
+    fields["b"] = "y"
+    with self.assertRaisesRegex(errors.UserError, r"^f\.json: checksum: .*"):
+      checksums.check(epath.Path("f.json"), fields)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,46 @@
+"""What is to be said of a task's numbers."""
+
+from absl.testing import absltest, parameterized
+
+from robust_tfds.eval import tasks
+from robust_tfds.eval.cells import facts
+
+
+class TaskFactsTest(parameterized.TestCase):
+  def test_metric_looks_everywhere(self):
+    head, detail, other = (facts.Metric(n, n.upper()) for n in "abc")
+    task = facts.TaskFacts("t", "corruption", (head,), (detail,), (other,))
+    self.assertIs(task.metric("a"), head)
+    self.assertIs(task.metric("b"), detail)
+    self.assertIs(task.metric("c"), other)
+
+  def test_an_unknown_metric_is_a_plain_error_rate(self):
+    metric = facts.TaskFacts("t", "corruption", ()).metric("x")
+    self.assertEqual(metric, facts.Metric("x", "x", False, True))
+
+  def test_plain_numbers_are_those_that_a_baseline_normalises(self):
+    self.assertEqual(
+      tasks.get("classification").facts.plain,
+      {"mean_corruption_error", "mean_error"},
+    )
+    self.assertEmpty(tasks.get("video").facts.plain)
+
+  @parameterized.parameters(*tasks.names())
+  def test_facts_of_every_task_are_whole(self, name):
+    task = tasks.get(name).facts
+    self.assertEqual(task.task, name)
+    self.assertIn(task.noun, ("corruption", "perturbation", "condition"))
+    listed = (*task.headlines, *task.details)
+    known = {m.name for m in (*listed, *task.others)}
+    for group in (task.headlines, task.details, task.others):
+      names = [m.name for m in group]
+      self.assertLen(set(names), len(names))
+    for metric in listed:
+      self.assertNotEmpty(metric.heading)
+      if metric.normalises:
+        self.assertIn(metric.normalises, known)
+        self.assertNotEmpty(task.normalised)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,377 @@
+"""A whole submission is consistent; tampered ones are refused, each in words."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+
+import numpy as np
+from absl.testing import absltest, parameterized
+
+from robust_tfds import errors
+from robust_tfds.eval.cells import packed, submissions
+from robust_tfds.eval.cells.workdir import Workdir
+from tests.eval.cells.submissions import door, small
+
+
+def _set(name, place, value):
+  """f(columns) that changes one value."""
+
+  def change(columns):
+    columns[name] = columns[name].copy()
+    columns[name][place] = value
+
+  return change
+
+
+def _dropped(columns):
+  """The last example is left out."""
+  for name, values in columns.items():
+    columns[name] = values[:-1]
+
+
+class CheckerTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.stack = contextlib.ExitStack()
+    cls.addClassCleanup(cls.stack.close)
+    cls.root = pathlib.Path(cls.stack.enter_context(small.folder()))
+    cls.whole = small.submission(cls.root, ("a", "b"))
+
+  def setUp(self):
+    super().setUp()
+    root = pathlib.Path(self.create_tempdir().full_path)
+    self.folder = root / "tampered"
+    shutil.copytree(self.whole, self.folder)
+    self.tampered = small.Tampered(self.folder)
+
+  def _refuses(self, message: str) -> None:
+    """At the command's door: exit status 1, the file and the reason."""
+    status, text = door.check(self.folder)
+    self.assertEqual(status, 1, text)
+    self.assertRegex(text, "^Error: ")
+    self.assertRegex(text, message)
+    self.assertNotIn("Traceback", text)
+    self.assertNotIn("--repair", text)
+
+  def test_a_whole_one_is_consistent(self):
+    status, text = door.check(self.folder)
+    self.assertEqual(status, 0, text)
+    self.assertStartsWith(text, f"consistent: {self.folder}\nverified:\n")
+    self.assertIn("6 cells: of the config's models", text)
+    self.assertIn("6 fingerprints: those of the facts", text)
+    self.assertIn("digits_c: the examples that the set has", text)
+    self.assertIn("labels of digits_c: 359 of 359 by their ids", text)
+    self.assertIn(
+      "a: trained on digits train; test corruptions seen: none", text
+    )
+    self.assertIn("not verified:\n- that the models gave these", text)
+
+  def test_it_is_a_workdir_with_the_runs_table_and_predictions(self):
+    run = Workdir(self.root / "run")
+    submitted = Workdir(self.folder)
+    self.assertEqual(submitted.cells(), run.cells())
+    for cell in run.cells():
+      for name in ("predictions.npz", "provenance.json"):
+        self.assertEqual(
+          (submitted.cell_folder(cell) / name).read_bytes(),
+          (run.cell_folder(cell) / name).read_bytes(),
+        )
+
+  def test_a_folder_that_is_a_link(self):
+    link = self.folder.parent / "link"
+    link.symlink_to(self.folder)
+    self.assertIn("consistent", submissions.check(link))
+
+  # What is changed without its hashes.
+
+  def test_a_changed_prediction(self):
+    self.tampered.columns(_set("top5", (0, 0), 3))
+    self._refuses("a/digits_c/fog_3/seed0/predictions.npz: .*sha256|bytes")
+
+  def test_a_changed_note(self):
+    name = "cells/a/digits_c/fog_3/seed0/provenance.json"
+    self.tampered.json(name, lambda note: note.update(seed=1))
+    self._refuses(f"{name}: .*(sha256|bytes)")
+
+  def test_a_changed_row_of_the_table(self):
+    path = self.folder / "table.csv"
+    path.write_text(path.read_text().replace("0.1", "0.2", 1))
+    self._refuses("table.csv: its sha256 is not that in submission.json")
+
+  def test_a_changed_hash(self):
+    def change(content):
+      content["files"]["table.csv"]["sha256"] = "0" * 64
+
+    self.tampered.json("submission.json", change)
+    self._refuses("submission.json: checksum: it is not that of the other")
+
+  # What is changed, and all hashes with it.
+
+  def test_a_changed_prediction_with_its_hashes(self):
+    self.tampered.columns(_set("top5", (5, slice(None)), [7, 8, 9, 1, 2]))
+    self.tampered.notes()
+    self.tampered.manifest()
+    self._refuses("table.csv: line .*but the predictions give")
+
+  def test_a_changed_row_with_its_hashes(self):
+    path = self.folder / "table.csv"
+    lines = path.read_text().split("\n")
+    lines[1] = lines[1].replace(",0.0,", ",0.001,", 1)
+    path.write_text("\n".join(lines))
+    self.tampered.manifest()
+    self._refuses("table.csv: line 2: got .*0.001.*but the predictions give")
+
+  def test_a_changed_label_with_its_hashes(self):
+    self.tampered.examples(_set("label", 0, 9))
+    self.tampered.all_hashes()
+    self._refuses("label of 'digit_0004': got 9, but its id says class 4")
+
+  def test_a_changed_label_in_one_cell(self):
+    # Examples of its own for one cell: written as another run would.
+    examples = self.folder / "examples"
+    (path,) = examples.iterdir()
+    arrays = packed.loads(path.read_bytes(), "x")
+    arrays["example_id"] = np.char.replace(arrays["example_id"], "digit", "x")
+    self.tampered.examples(lambda c: c.update(arrays))
+    self.tampered.all_hashes()
+    self._refuses("digits_c has no example 'x_0004' .359 of 359")
+
+  def test_a_dropped_example_with_its_hashes(self):
+    self.tampered.examples(_dropped)
+    for name in small.CONFIGS:
+      for label in ("a", "b"):
+        folder = self.tampered.cell(name, label)
+        path = folder / "predictions.npz"
+        columns = packed.loads(path.read_bytes(), "x")
+        _dropped(columns)
+        path.write_bytes(packed.dumps(columns))
+    self.tampered.all_hashes()
+    self._refuses("358 examples, but the facts of the data say 359")
+
+  def test_a_dropped_example_and_its_facts(self):
+    self.test_a_dropped_example_with_its_hashes()
+    small.with_facts(self.tampered, examples=358)
+    self._refuses("358 examples, but digits_c has 359, and neither")
+
+  def test_a_changed_fact_of_the_data(self):
+    def change(note):
+      note["data"]["codec"] = "lossless"
+
+    self.tampered.notes(change)
+    self.tampered.manifest()
+    self._refuses("data: submission.json has no such facts")
+
+  def test_a_changed_fact_everywhere(self):
+    small.with_facts(self.tampered, marks=False, edition="imagenet")
+    self._refuses("fingerprint: .* is not the hash of the facts beside it")
+
+  def test_a_changed_fact_that_the_config_says_too(self):
+    small.with_facts(self.tampered, codec="lossless")
+    self._refuses("data.codec: got 'lossless', but config.json has 'raw'")
+
+  def test_a_changed_fingerprint(self):
+    self.tampered.notes(lambda note: note.update(fingerprint="0" * 12))
+    self.tampered.table()
+    self.tampered.manifest()
+    self._refuses("fingerprint: 000000000000 of the model")
+
+  @parameterized.parameters(
+    ("top5", (0, 1), 10, "top5 of 'digit_0004'.*classes 0 to 9"),
+    ("top5", (0, 1), 4, "top5 of 'digit_0004'.*one class twice"),
+    ("score", (0, 0), 1.5, "score of 'digit_0004'.*expected a probability"),
+    ("score", (0, 0), np.nan, "score of 'digit_0004'.*expected a probability"),
+    ("score", (0, 4), 0.5, "score of 'digit_0004'.*this one is higher"),
+  )
+  def test_values_that_no_model_gives(self, name, place, value, message):
+    self.tampered.columns(_set(name, place, value), "clean")
+    self.tampered.notes()
+    self.tampered.manifest()
+    self._refuses(f"clean/seed0/predictions.npz: {message}")
+
+  def test_columns_of_another_task(self):
+    def change(columns):
+      columns["boxes"] = np.zeros((359, 1, 4), np.float32)
+
+    self.tampered.columns(change)
+    self.tampered.all_hashes()
+    self._refuses("the column 'boxes' is none of the task classification")
+
+  # Files.
+
+  def test_a_file_too_many(self):
+    (self.folder / "more.txt").write_text("x")
+    self._refuses("more.txt: submission.json does not name this file")
+
+  def test_a_file_too_many_that_is_named(self):
+    (self.folder / "more.txt").write_text("x")
+    self.tampered.manifest()
+    self._refuses("submission.json: files: 'more.txt' is no file of a")
+
+  def test_an_examples_file_that_no_cell_needs(self):
+    (self.folder / "examples" / f"{'0' * 16}.npz").write_bytes(b"x")
+    self.tampered.manifest()
+    self._refuses("0000.npz: it belongs to no finished cell")
+
+  def test_an_empty_folder(self):
+    (self.folder / "empty").mkdir()
+    self._refuses("empty: an empty folder")
+
+  @parameterized.parameters("table.csv", "config.json", "submission.json")
+  def test_a_missing_file(self, name):
+    (self.folder / name).unlink()
+    self._refuses(name)
+
+  def test_a_missing_cell_is_named(self):
+    shutil.rmtree(self.tampered.cell().parent)
+    self._refuses("fog_3/seed0/p.*: there is no such file, but submission.json")
+
+  def test_a_missing_cell_that_nobody_names(self):
+    shutil.rmtree(self.tampered.cell().parent)
+    self.tampered.manifest()
+    self._refuses("submission.json: cells: got 6, but there are 5")
+
+  def test_a_link(self):
+    path = self.folder / "table.csv"
+    path.rename(self.folder.parent / "table.csv")
+    path.symlink_to(self.folder.parent / "table.csv")
+    self._refuses("table.csv: a symbolic link; a submission holds plain files")
+
+  def test_a_folder_behind_a_link(self):
+    folder = self.tampered.cell()
+    folder.rename(self.folder.parent / "elsewhere")
+    folder.symlink_to(self.folder.parent / "elsewhere")
+    self._refuses("seed0: a symbolic link")
+
+  def test_a_hard_link(self):
+    os.link(self.folder / "table.csv", self.folder.parent / "other")
+    self._refuses("table.csv: a hard link")
+
+  def test_a_pipe(self):
+    os.mkfifo(self.folder / "pipe")
+    self._refuses("pipe: neither a file nor a folder")
+
+  def test_a_pickle(self):
+    small.pickled(self.tampered.cell() / "predictions.npz")
+    self.tampered.notes()
+    self.tampered.manifest()
+    self._refuses("predictions.npz: 'score': Python objects .a pickle")
+
+  @parameterized.parameters(
+    "../table.csv",
+    "/etc/passwd",
+    "cells/../../x",
+    "cells\\a",
+    "C:/x",
+    "a\0b",
+    "./table.csv",
+    "cells//a",
+  )
+  def test_a_path_that_leads_out(self, name):
+    def change(content):
+      content["files"][name] = content["files"]["table.csv"]
+
+    self.tampered.manifest(change)
+    self._refuses("submission.json: files: .* leads out of the folder")
+
+  def test_names_that_differ_by_case(self):
+    def change(content):
+      for name, file in list(content["files"].items()):
+        if name.startswith("cells/a/"):
+          content["files"][name.replace("cells/a/", "cells/A/")] = file
+
+    self.tampered.manifest(change)
+    self._refuses("are one file where file systems take large letters")
+
+  @parameterized.parameters(
+    ("submission.json", "{", "submission.json: line 1, column 2: not JSON"),
+    ("submission.json", "[]", "submission.json: version: got None"),
+    ("submission.json", '{"version": 2}', "version: got 2, this code reads 1"),
+    ("submission.json", '{"version": 1}', "submission.json: code: missing"),
+    ("config.json", "{", "config.json: line 1"),
+    ("cells/a/digits_c/clean/seed0/provenance.json", "{", "json: line 1"),
+  )
+  def test_damaged_json(self, name, text, message):
+    (self.folder / name).write_text(text)
+    if name != "submission.json":
+      self.tampered.manifest()
+    self._refuses(message)
+
+  def test_a_claim_of_too_many_bytes(self):
+    def change(content):
+      content["files"]["table.csv"]["size"] = 1 << 60
+
+    self.tampered.manifest(change)
+    self._refuses("bytes of files, the limit is")
+
+  def test_rows_that_a_file_only_promises(self):
+    path = self.tampered.cell() / "predictions.npz"
+    columns = packed.pack(packed.loads(path.read_bytes(), "x"))
+    columns["a.str"] = np.zeros(1 << 20, np.uint8)
+    columns["a.lengths"] = np.zeros(1 << 20, np.int64)
+    columns["a.lengths"][0] = 1 << 20
+    small.write_packed(path, columns)
+    self.tampered.notes()
+    self.tampered.manifest()
+    self._refuses("fog_3/seed0/predictions.npz: .*bytes of arrays")
+
+  def test_detections_that_a_file_only_promises(self):
+    path = self.tampered.cell() / "predictions.npz"
+    columns = {
+      "boxes.ragged": np.zeros((0, 4), np.float32),
+      "scores.ragged": np.zeros(0, np.float32),
+      "classes.ragged": np.zeros(0, np.int16),
+      "detections.lengths": np.array([1 << 40] + [0] * 359, np.int64),
+    }
+    small.write_packed(path, columns)
+    self.tampered.notes()
+    self.tampered.manifest()
+    self._refuses("fog_3/seed0/predictions.npz: .*bytes of arrays")
+
+  def test_a_model_of_which_nobody_says_what_it_was_trained_on(self):
+    def change(content):
+      content["models"]["a"]["trained_on"] = " "
+
+    self.tampered.manifest(change)
+    self._refuses("submission.json: models.a.trained_on: missing")
+
+  def test_other_settings(self):
+    self.tampered.config(lambda c: c["data"].update(corruptions="snow"))
+    self.tampered.manifest()
+    self._refuses("fog_1 is none of the conditions of config.json")
+
+  @parameterized.parameters(
+    ({"limit": "x"}, "data.limit"),
+    ({"severities": None}, "data.severities"),
+    ({"corruptions": {"a": 1}}, "data.corruptions"),
+    ({"name": ""}, "data.name"),
+    ({"split": 3}, "data.split"),
+  )
+  def test_settings_of_another_type(self, data, message):
+    self.tampered.config(lambda c: c["data"].update(data))
+    self.tampered.manifest()
+    self._refuses(f"config.json: {message}")
+
+  def test_no_conditions(self):
+    self.tampered.config(lambda c: c["data"].pop("corruptions"))
+    self.tampered.manifest()
+    self._refuses("config.data.corruptions: missing")
+
+  @parameterized.parameters(
+    {"task": "nothing"}, {"task": "video"}, {"baseline": "model:c"}
+  )
+  def test_settings_that_fit_no_task(self, **settings):
+    self.tampered.config(lambda c: c.update(settings))
+    self.tampered.manifest()
+    self._refuses(".")
+
+  def test_no_submission(self):
+    with self.assertRaisesRegex(errors.UserError, "is no submission"):
+      submissions.check(self.root / "run")
+    with self.assertRaisesRegex(errors.UserError, "there is no such folder"):
+      submissions.check(self.root / "nowhere")
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,66 @@
+"""Files of a submission: names, kinds, sizes. The campaign is in checker_test."""
+
+import pathlib
+from unittest import mock
+
+from absl.testing import absltest, parameterized
+
+from robust_tfds import errors
+from robust_tfds.eval.cells.submissions import layout
+from tests import fake_bucket
+
+
+class LayoutTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_files_have_their_paths_below_the_folder(self):
+    for name in ("a.txt", "b/c.txt", "b/d/e.txt"):
+      path = self.folder / name
+      path.parent.mkdir(parents=True, exist_ok=True)
+      path.write_text(name)
+    expected = {"a.txt", "b/c.txt", "b/d/e.txt"}
+    self.assertEqual(layout.files_of(self.folder), expected)
+
+  def test_files_of_a_bucket(self):
+    folder = fake_bucket.create(self) / "submission"
+    (folder / "a.txt").write_text("a")
+    (folder / "b" / "c.txt").write_text("c")
+    self.assertEqual(layout.files_of(folder), {"a.txt", "b/c.txt"})
+
+  @parameterized.parameters(
+    "config.json",
+    "truth.sha256",
+    f"examples/{'0' * 16}.npz",
+    "cells/my%20net/imagenet_c/fog_3/seed0/predictions.npz",
+    "cells/m%C3%BC/imagenet_c/clean/seed-1/provenance.json",
+  )
+  def test_names_of_a_submission(self, name):
+    self.assertTrue(layout._ALLOWED.fullmatch(name))
+
+  @parameterized.parameters(
+    "scored.json",
+    "config.json\n",
+    "examples/x.npz",
+    f"examples/{'0' * 16}.npz/x",
+    "cells/a/predictions.npz",
+    "cells/a/b/c/seed0/weights.pkl",
+    "cells/a/b/../seed0/predictions.npz",
+    "cells/a/.b/c/seed0/predictions.npz",
+    "cells/a/b/c/seedx/predictions.npz",
+    "models/a/weights.npz",
+  )
+  def test_names_that_no_submission_has(self, name):
+    self.assertFalse(layout._ALLOWED.fullmatch(name))
+
+  def test_too_many_files(self):
+    for i in range(3):
+      (self.folder / f"{i}").write_text("x")
+    with self.assertRaisesRegex(errors.UserError, "more than 2 files"):
+      with mock.patch.object(layout, "_MOST_FILES", 2):
+        layout.files_of(self.folder)
+
+
+if __name__ == "__main__":
+  absltest.main()

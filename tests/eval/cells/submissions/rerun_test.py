@@ -1,0 +1,93 @@
+"""Cells are computed again: which, and what is refused."""
+
+import pathlib
+
+import numpy as np
+import pytest
+from absl.testing import absltest, parameterized
+
+from robust_tfds import errors
+from robust_tfds.eval.cells import submissions
+from robust_tfds.eval.cells.submissions import contents, rerun
+from robust_tfds.eval.cells.submissions import manifest as manifest_lib
+from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import runner
+from tests.eval import tiny_config
+from tests.eval.cells.submissions import small
+
+
+class RerunTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_the_choice_follows_from_the_manifest(self):
+    folder = small.submission(self.root, ("a", "b"))
+    manifest = manifest_lib.read(folder)
+    cells = contents.read(folder).cells
+    first = rerun.chosen(manifest, cells, 2)
+    self.assertEqual(rerun.chosen(manifest, cells[::-1], 2), first)
+    self.assertEqual(rerun.chosen(manifest, cells, 3)[:2], first)
+    self.assertLen(rerun.chosen(manifest, cells, 99), 6)
+    others = {
+      tuple(
+        c.place
+        for c in rerun.chosen(
+          manifest.model_copy(update={"checksum": str(i)}), cells, 2
+        )
+      )
+      for i in range(20)
+    }
+    self.assertGreater(len(others), 5)
+
+  @parameterized.parameters(
+    ({"models": ["a"]}, "of another program"),
+    ({"models": {"a": {"name": "shutil:rmtree"}}}, "code of the submitter"),
+  )
+  def test_models_that_are_not_run(self, settings, message):
+    folder = small.submission(self.root)
+    tampered = small.Tampered(folder)
+    tampered.config(lambda c: c.update(settings))
+    tampered.manifest()
+    with self.assertRaisesRegex(errors.UserError, message):
+      submissions.check(folder, rerun=1)
+
+  def test_a_count_that_is_none(self):
+    with self.assertRaisesRegex(errors.UserError, "--rerun=-1"):
+      submissions.check(self.root, rerun=-1)
+
+  @pytest.mark.slow
+  def test_a_run_is_reproduced_and_a_made_up_one_is_not(self):
+    runner.Runner(
+      plan_lib.make(tiny_config.get_config()), self.root / "run"
+    ).run()
+    folder = self.root / "out"
+    submissions.export([self.root / "run"], folder)
+    text = submissions.check(folder, rerun=2)
+    self.assertStartsWith(text, "reproduced")
+    self.assertIn("2 of them are equal in every bit", text)
+    # Whoever recomputes all that follows from a prediction is consistent.
+    cells = Workdir(folder).cells()
+    tampered = small.Tampered(folder)
+
+    def better(columns):
+      (path,) = (folder / "examples").iterdir()
+      labels = small.packed.loads(path.read_bytes(), "x")["label"]
+      rest = [[c for c in range(10) if c != y][:4] for y in labels]
+      columns["top5"] = np.concatenate(
+        [labels[:, None], np.int32(rest)], axis=1, dtype=np.int32
+      )
+
+    for cell in cells:
+      tampered.columns(better, cell.condition.config, cell.model)
+    tampered.all_hashes()
+    self.assertStartsWith(submissions.check(folder), "consistent")
+    with self.assertRaisesRegex(
+      errors.UserError, "rows of digits_cnn .* come out otherwise, the first is"
+    ):
+      submissions.check(folder, rerun=1)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,139 @@
+"""What is exported, and what is refused."""
+
+import pathlib
+
+from absl.testing import absltest, parameterized
+
+from robust_tfds import conditions, errors
+from robust_tfds.eval.cells import scored_folder, submissions
+from robust_tfds.eval.cells.submissions import manifest as manifest_lib
+from robust_tfds.eval.cells.submissions import writer
+from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.run import rescore
+from tests.eval.cells import earlier_test
+from tests.eval.cells.submissions import small
+from tests.eval.readers import csv_test
+
+
+class WriterTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    self.out = self.root / "out"
+
+  def _export(self, *runs, trained_on=None, seen=None) -> str:
+    return writer.export(runs, self.out, trained_on or {}, seen or {})
+
+  def _refuses(self, message, *runs, **others) -> None:
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._export(*runs, **others)
+
+  def test_the_manifest_says_what_it_is_of(self):
+    self._export(small.run(self.root / "run", ("a", "b")))
+    manifest = manifest_lib.read(self.out)
+    self.assertEqual((manifest.task, manifest.cells), ("classification", 6))
+    self.assertEqual(list(manifest.models), ["a", "b"])
+    (data,) = manifest.data.values()
+    self.assertEqual((data.dataset, data.examples), ("digits_c", 359))
+    self.assertContainsSubset({"config.json", "table.csv"}, manifest.files)
+    self.assertLen(manifest.files, 2 + 1 + 2 * 6)
+
+  def test_a_submission_is_exported_again_as_it_is(self):
+    self._export(small.run(self.root / "run"))
+    again = self.root / "again"
+    writer.export([self.out], again, {}, {})
+    one, other = manifest_lib.read(self.out), manifest_lib.read(again)
+    self.assertEqual(one, other)
+
+  def test_shards_are_one_submission(self):
+    small.run(self.root / "one", ("a", "b"))
+    small.run(self.root / "two", ("a", "b"))
+    for name, gone in (("one", "b"), ("two", "a")):
+      folder = self.root / name / "cells" / gone
+      folder.rename(self.root / f"{name}-{gone}")
+    self._export(self.root / "one", self.root / "two")
+    self.assertEqual(manifest_lib.read(self.out).cells, 6)
+    self.assertIn("consistent", submissions.check(self.out))
+
+  def test_several_runs_are_refused(self):
+    one = small.run(self.root / "one")
+    two = small.run(self.root / "two", ("b",))
+    self._refuses("are 2 runs, and one is expected", one, two)
+
+  def test_a_score_of_files(self):
+    rows = csv_test.rows_of(("fog",))
+    path = csv_test.write(rows, self.root / "mine.csv")
+    scored = self.root / "scored"
+    rescore.score([path], scored, base.Options(dataset="other_c"))
+    (label,) = {c.model for c in Workdir(scored).cells()}
+    self._refuses("Nobody says what the model", scored)
+    self._export(scored, trained_on={label: "pictures"})
+    text = submissions.check(self.out)
+    self.assertIn("not verified", text)
+    self.assertIn("that other_c has these examples and no others", text)
+    self.assertIn("facts of 6 cells", text)
+
+  def test_a_score_of_workdirs_stands_for_them(self):
+    run = small.run(self.root / "run")
+    scored = self.root / "scored"
+    rescore.score([run], scored, base.Options())
+    self.assertTrue(scored_folder.is_table_alone(scored))
+    self._export(scored)
+    self.assertIn("consistent", submissions.check(self.out))
+
+  @parameterized.parameters(2, 3)
+  def test_workdirs_of_earlier_versions(self, version):
+    old = self.root / "old"
+    write = getattr(earlier_test, f"write_version_{version}")
+    write(old)
+    words = dict.fromkeys(("a", "my net"), "digits")
+    self._export(old, trained_on=words)
+    self.assertEqual(Workdir(self.out).versions()["pixels"], version)
+    manifest = manifest_lib.read(self.out)
+    (data,) = manifest.data.values()
+    self.assertEqual((data.examples, data.pixels), (3, version))
+
+  def test_what_is_said_of_training_is_in_every_note(self):
+    facts = {"trained_on": None, "corruptions_seen": None}
+    run = small.run(self.root / "run", of_models=facts)
+    words = {"a": "ImageNet-1k"}
+    self._export(run, trained_on=words, seen={"a": ["snow", "fog"]})
+    for cell in Workdir(self.out).cells():
+      assert cell.by
+      self.assertEqual(cell.by.trained_on, "ImageNet-1k")
+      self.assertEqual(cell.by.corruptions_seen, ["fog", "snow"])
+    self.assertIn("3 fingerprints", submissions.check(self.out))
+
+  def test_what_the_run_says_is_not_said_otherwise(self):
+    run = small.run(self.root / "run")
+    words = {"a": "something else"}
+    self._refuses("but the run says 'digits train'", run, trained_on=words)
+    self._refuses("but the run says", run, seen={"a": ["fog"]})
+    self._refuses("model of .*'c'.*Known: a", run, trained_on={"c": "x"})
+
+  def test_nothing_is_overwritten_or_left(self):
+    run = small.run(self.root / "run")
+    self.out.mkdir()
+    (self.out / "mine.txt").write_text("x")
+    self._refuses("something is there", run)
+    (self.out / "mine.txt").unlink()
+    self.out.rmdir()
+    condition = conditions.PICTURES.parse("fog_3").config
+    place = run / "cells/a/digits_c" / condition / "seed0/predictions.npz"
+    place.write_bytes(b"x" + place.read_bytes()[1:])
+    self._refuses("predictions.npz", run)
+    self.assertFalse(self.out.exists())
+
+  def test_no_run(self):
+    self._refuses("there is no such folder", self.root / "nowhere")
+
+  def test_the_table_is_that_of_the_predictions_and_not_the_runs(self):
+    run = small.run(self.root / "run")
+    (run / "table.csv").write_text("nonsense")
+    self._export(run)
+    self.assertIn("error", (self.out / "table.csv").read_text())
+
+
+if __name__ == "__main__":
+  absltest.main()

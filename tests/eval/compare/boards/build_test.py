@@ -1,0 +1,200 @@
+"""Which models stand on one board, who is ranked, and why others are not."""
+
+import pathlib
+
+from absl.testing import absltest, parameterized
+
+from robust_tfds import conditions
+from robust_tfds.eval.compare import runs, scores
+from robust_tfds.eval.compare.boards import board as board_lib
+from robust_tfds.eval.compare.boards import build
+from tests.eval.compare import small_runs
+
+
+class BuildTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, name, models, **others) -> str:
+    return str(small_runs.write(self.root / name, models, **others))
+
+  def _boards(self, *paths) -> list[board_lib.Board]:
+    quiet = lambda _: None
+    listed = [s for r in runs.read(paths) for s in scores.of_run(r, quiet)]
+    return build.boards(listed)
+
+  def test_two_runs_of_other_seeds(self):
+    one = self._write("one", {"a": 0.1, "b": 0.4})
+    two = self._write("two", {"a": 0.2, "c": 0.3}, seed=1)
+    (board,) = self._boards(one, two)
+    self.assertEqual(
+      [(e.label, e.run, e.seed, e.rank) for e in board.entries],
+      [
+        ("a (one)", "one", 0, 1),
+        ("a (two)", "two", 1, 2),
+        ("c", "two", 1, 3),
+        ("b", "one", 0, 4),
+      ],
+    )
+    self.assertEqual(board.ranked_by, "mean_corruption_error")
+    self.assertTrue(any("Seeds differ" in n for n in board.notes))
+    self.assertEmpty(board.differs)
+    self.assertLen(board.conditions, 76)
+    ranges = [e.rank_range for e in board.entries]
+    self.assertEqual((ranges[0][0], ranges[-1]), (1, (4, 4)))
+
+  def test_numbers_are_the_table_of_the_run(self):
+    (board,) = self._boards(self._write("one", {"a": 0.1}))
+    number = board.entries[0].number("mean_corruption_error")
+    # Severity s adds 2 s points: 10 % + 2 % * 3, of 40 examples.
+    self.assertAlmostEqual(number.value, 0.17, delta=0.02)
+    self.assertLess(number.lo, number.value)
+    self.assertGreater(number.hi, number.value)
+    self.assertEqual(number.n, small_runs.EXAMPLES)
+
+  @parameterized.parameters(
+    ({"codec": "jpeg85"}, "codec"),
+    ({"version": "2.0.0"}, "version"),
+    ({"edition": "any"}, "edition"),
+    ({"geometry": "short32_crop32"}, "geometry"),
+    ({"px": [64, 64]}, "px"),
+    ({"split": "train"}, "split"),
+    ({"source": "prepared"}, "source"),
+    ({"pixels": 2}, "pixels"),
+    ({"metric": 7}, "metric"),
+    ({"settings": {"label_space": "x"}}, "label_space"),
+  )
+  def test_other_data_are_another_board(self, facts, name):
+    one = self._write("one", {"a": 0.1}, names=["fog"])
+    two = self._write("two", {"b": 0.2}, names=["fog"], facts=facts)
+    first, second = self._boards(one, two)
+    self.assertEqual(list(first.differs), [name])
+    self.assertEqual(list(second.differs), [name])
+    self.assertIn(name.replace("_", " "), second.title)
+    self.assertNotEqual(first.key, second.key)
+    self.assertLen(first.entries, 1)
+
+  def test_other_examples_are_another_board(self):
+    one = self._write("one", {"a": 0.1}, names=["fog"])
+    two = self._write("two", {"b": 0.2}, names=["fog"], prefix="y")
+    first, _ = self._boards(one, two)
+    self.assertEqual(list(first.differs), ["ids"])
+
+  def test_files_of_other_bytes_are_not(self):
+    one = self._write("one", {"a": 0.1}, names=["fog"])
+    two = self._write(
+      "two", {"b": 0.2}, names=["fog"], facts={"content": "1" * 64}
+    )
+    self.assertLen(self._boards(one, two), 1)
+
+  def test_names_of_a_subset_are_not(self):
+    one = self._write("one", {"a": 0.1}, names=["fog"])
+    two = self._write(
+      "two", {"b": 0.2}, names=["fog"], facts={"subset": "mine-12345678"}
+    )
+    (board,) = self._boards(one, two)  # the ids are equal
+    self.assertEmpty(board.differs)
+
+  def test_a_copy_of_a_run_is_named(self):
+    one = self._write("one", {"a": 0.1, "b": 0.4})
+    copy = self._write("copy", {"a": 0.1})
+    (board,) = self._boards(one, copy)
+    (note,) = [n for n in board.notes if "several names" in n]
+    self.assertIn("a (one), a (copy)", note)
+
+  def test_the_same_weights_have_seen_the_same(self):
+    said = self._write(
+      "said",
+      {"a": 0.1},
+      of_models={"a": {"corruptions_seen": ["fog"]}},
+    )
+    silent = self._write("silent", {"a": 0.1, "b": 0.2}, seed=1)
+    (board,) = self._boards(said, silent)
+    states = {e.label: e.state for e in board.entries}
+    self.assertEqual(
+      states,
+      {
+        "b": board_lib.WHOLE,
+        "a (said)": board_lib.SEEN,
+        "a (silent)": board_lib.SEEN,
+      },
+    )
+
+  def test_a_board_has_its_name_first(self):
+    (board,) = self._boards(self._write("one", {"<>": 0.1}, names=["fog"]))
+    self.assertEqual(board.key, "digits-c")
+
+  def test_partial_runs_are_shown_and_not_ranked(self):
+    whole = self._write("whole", {"a": 0.1})
+    part = self._write(
+      "part", {"b": 0.05}, chosen=lambda _, c: c.name != "fog" or c.level != 3
+    )
+    (board,) = self._boards(whole, part)
+    last = board.entries[-1]
+    self.assertEqual(
+      (last.label, last.state, last.rank), ("b", board_lib.PARTIAL, None)
+    )
+    self.assertIn("missing: fog 3 (1 of 75)", last.remark)
+    self.assertIsNone(last.number("mean_corruption_error").value)
+    self.assertEqual(board.entries[0].rank_range, (1, 1))
+
+  def test_only_partial_runs(self):
+    part = self._write("part", {"b": 0.05}, names=["fog"])
+    (board,) = self._boards(part)
+    self.assertEqual(board.ranked_by, "")
+    self.assertEqual(board.entries[0].state, board_lib.PARTIAL)
+
+  def test_models_that_saw_test_corruptions_are_marked(self):
+    run = self._write(
+      "run",
+      {"a": 0.1, "b": 0.05},
+      of_models={"b": {"corruptions_seen": ["fog", "jumbling"]}},
+    )
+    (board,) = self._boards(run)
+    self.assertEqual(board.entries[0].label, "a")
+    seen = board.entries[1]
+    self.assertEqual(
+      (seen.state, seen.rank, seen.remark),
+      (board_lib.SEEN, None, "trained on fog"),
+    )
+
+  def test_facts_that_nobody_noted(self):
+    old = self._write("old", {"a": 0.1}, noted=False)
+    new = self._write("new", {"b": 0.1}, seed=1)
+    first, second = self._boards(old, new)
+    self.assertIn("version", first.differs)
+    self.assertIsNone(first.differs["version"])
+    self.assertEqual(second.differs["version"], "1.0.0")
+    (note,) = [n for n in first.notes if "unknown here" in n]
+    self.assertIn("version", note)
+    self.assertIn("weights", note)
+
+  def test_baselines(self):
+    one = self._write("one", {"a": 0.1, "b": 0.4}, baseline="model:b")
+    same = self._write("two", {"c": 0.1, "b": 0.4}, baseline="model:b", seed=1)
+    (board,) = self._boards(one, same)
+    self.assertEqual(board.ranked_by, "mce")
+    other = self._write(
+      "three",
+      {"d": 0.1, "b": 0.4},
+      baseline="model:b",
+      of_models={"b": {"weights": "9" * 64}},
+    )
+    first, second = self._boards(one, other)
+    self.assertEqual(list(first.differs), ["baseline"])
+    self.assertLen(second.entries, 2)
+
+  def test_conditions_are_in_paper_order(self):
+    (board,) = self._boards(self._write("one", {"a": 0.1}))
+    family = conditions.PICTURES
+    expected = [conditions.Condition()] + [
+      family.condition(n, s)
+      for n in family.names("common")
+      for s in conditions.SEVERITIES
+    ]
+    self.assertEqual(list(board.conditions), expected)
+
+
+if __name__ == "__main__":
+  absltest.main()

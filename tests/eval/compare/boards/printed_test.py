@@ -1,0 +1,50 @@
+"""Printed rows beside runs: their source, and when they are ranked."""
+
+from absl.testing import absltest
+
+from robust_tfds.eval.compare import slugs
+from robust_tfds.eval.compare.boards import board as board_lib
+from robust_tfds.eval.compare.boards import printed
+
+_OURS = {
+  "dataset": "imagenet_c",
+  "examples": 50_000,
+  "codec": "jpeg85",
+  "edition": "imagenet",
+  "px": [224, 224],
+  "subset": "",
+}
+
+
+class PrintedTest(absltest.TestCase):
+  def _entries(self, baseline="alexnet", **others):
+    return printed.entries({**_OURS, **others}, baseline, slugs.Slugs())
+
+  def test_of_the_protocol(self):
+    entries = {e.model: e for e in self._entries()}
+    alexnet = entries["AlexNet"]
+    self.assertEqual(alexnet.number("mce").value, 1.0)
+    self.assertEqual(alexnet.number("ce", "fog").value, 1.0)
+    self.assertEqual(alexnet.remark, "")
+    self.assertEqual(alexnet.state, board_lib.PRINTED)
+    self.assertIn("Hendrycks", alexnet.source)
+    self.assertLen({e.key for e in entries.values()}, len(entries))
+
+  def test_of_another_protocol(self):
+    for others, words in (
+      ({"codec": "raw"}, "codec jpeg85, here raw"),
+      ({"examples": 242}, "examples 50000, here 242"),
+      ({"subset": "robustbench5k"}, "subset none, here robustbench5k"),
+      ({"codec": None}, "codec jpeg85, here unknown"),
+      ({"baseline": "mine, of the same run"}, "here mine, of the same run"),
+    ):
+      for entry in self._entries(**others):
+        self.assertStartsWith(entry.remark, "another protocol: ")
+        self.assertIn(words, entry.remark)
+
+  def test_of_no_paper(self):
+    self.assertEmpty(self._entries(dataset="digits_c"))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,78 @@
+"""Facts of runs: as cells say them, as the config does, or unknown."""
+
+import pathlib
+
+from absl.testing import absltest
+from etils import epath
+
+from robust_tfds.eval import tasks
+from robust_tfds.eval.compare import facts_of_run, runs
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.run import rescore
+from tests.eval.compare import small_runs
+
+
+class FactsOfRunTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _facts(self, name):
+    (run,) = runs.read([str(self.root / name)])
+    task = tasks.bind(run.predictions.config)
+    cells = run.predictions.cells
+    return (
+      facts_of_run.data(run, task, cells),
+      facts_of_run.model(run, cells),
+    )
+
+  def test_as_the_cells_say(self):
+    small_runs.write(self.root / "run", {"a": 0.1}, names=["fog"])
+    data, model = self._facts("run")
+    self.assertEqual((data["version"], data["px"]), ("1.0.0", [32, 32]))
+    self.assertLen(data["ids"], 64)
+    self.assertLen(data["labels"], 64)
+    self.assertNotIn("content", data)
+    self.assertEqual(model["trained_on"], "digits train")
+
+  def test_of_a_workdir_without_facts(self):
+    small_runs.write(self.root / "run", {"a": 0.1}, names=["fog"], noted=False)
+    data, model = self._facts("run")
+    self.assertEqual((data["codec"], data["source"]), ("raw", "fly"))
+    self.assertIsNone(data["version"])
+    self.assertEqual(data["examples"], small_runs.EXAMPLES)
+    self.assertEqual(model["name"], "digits_cnn")
+    self.assertIsNone(model["weights"])
+
+  def test_of_another_program(self):
+    path = self.root / "predictions.csv"
+    path.write_text(
+      "corruption,severity,example_id,label,top1\n"
+      + "".join(f"clean,0,x{i},1,1\n" for i in range(3))
+    )
+    rescore.score(
+      [epath.Path(path)], epath.Path(self.root / "out"), base.Options()
+    )
+    data, model = self._facts("out")
+    self.assertEqual(data["source"], facts_of_run.ELSEWHERE)
+    self.assertIsNone(data["codec"])
+    self.assertEqual(data["examples"], 3)
+    self.assertIsNone(model["trained_on"])
+
+  def test_cells_that_differ_say_all_values(self):
+    folder = self.root / "run"
+    small_runs.write(folder, {"a": 0.1}, names=["fog"])
+    extra = {"facts": {"version": "2.0.0"}}
+    small_runs.write(
+      folder,
+      {"a": 0.1},
+      names=["fog"],
+      chosen=lambda _, c: c.level == 5,
+      **extra,
+    )
+    data, _ = self._facts("run")
+    self.assertEqual(data["version"], ["1.0.0", "2.0.0"])
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,290 @@
+"""`eval.compare` as a command: two small runs of every task, and refusals."""
+
+import contextlib
+import csv
+import io
+import pathlib
+import subprocess
+import sys
+import types
+from unittest import mock
+
+import numpy as np
+from absl import flags
+from absl.testing import absltest, parameterized
+
+from robust_tfds import errors, paths
+from robust_tfds.eval import compare
+from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.metrics import action
+from robust_tfds.eval.readers import base as readers_base
+from robust_tfds.eval.report import reports
+from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.run import rescore
+from tests import fake_bucket, in_process
+from tests.eval.compare import small_runs, task_runs
+
+
+class CompareTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    self.out = self.root / "out"
+
+  def _compare(self, first, second, models="", drawn=False):
+    """Runs the command; gives its screen and its rows."""
+    draw = style._draw if drawn else _undrawn
+    settings = types.SimpleNamespace(out=str(self.out), models=models)
+    screen = io.StringIO()
+    with (
+      mock.patch.object(flags, "FLAGS", settings),
+      mock.patch.object(style, "_draw", draw),
+      contextlib.redirect_stdout(screen),
+    ):
+      compare.main(["compare", str(first), str(second)])
+    text = screen.getvalue()
+    self.assertEqual((self.out / "comparison.md").read_text() + "\n", text)
+    with open(self.out / "comparison.csv", newline="") as f:
+      rows = list(csv.DictReader(f))
+    self.assertTrue((self.out / "comparison.png").exists())
+    return text, {
+      (r["metric"], r["config"] or r["corruption"]): r for r in rows
+    }
+
+  def _both(self, write, one, other, **options):
+    folders = [
+      write(self.root / name, strength, **options)
+      for name, strength in (("first", one), ("second", other))
+    ]
+    return self._compare(*folders)
+
+  def _contains_difference(self, row):
+    lo, value, hi = (float(row[k]) for k in ("lo", "difference", "hi"))
+    self.assertBetween(value, lo, hi)
+    self.assertAlmostEqual(
+      value, float(row["first"]) - float(row["second"]), delta=1e-12
+    )
+
+  def test_classification(self):
+    one, other = (
+      small_runs.write(
+        self.root / name, {"a": error, "x": 0.4}, seed=i, baseline="model:x"
+      )
+      for i, (name, error) in enumerate((("one", 0.1), ("other", 0.6)))
+    )
+    text, rows = self._compare(one, other, "a,a")
+    self.assertIn(
+      "a (first) better than a (second) in 75 of 75 cells, worse in 0, undecided"
+      " in 0 (error; Holm).",
+      text,
+    )
+    self.assertIn("Seeds differ (0 and 1)", text)
+    for metric in ("mce", "relative_mce", "clean_error"):
+      self._contains_difference(rows[metric, ""])
+    self.assertGreater(float(rows["mce", ""]["relative_decrease_lo"]), 0)
+    self.assertEqual(rows["error", "fog_3"]["test"], "exact McNemar")
+
+  def test_video(self):
+    text, rows = self._both(task_runs.video, 0.95, 0.6)
+    self.assertIn("in 4 of 4 cells", text)
+    self.assertEqual(rows["accuracy", "jpeg_3"]["test"], "exact McNemar")
+    self.assertEqual(rows["accuracy", "jpeg_3"]["verdict"], "better")
+    sides = []
+    for strength in (0.95, 0.6):
+      accuracy = {
+        (name, level): np.mean(task_runs.hardness() < strength - level / 10)
+        for name in ("jpeg", "freezing")
+        for level in (1, 3)
+      }
+      clean = np.mean(task_runs.hardness() < strength)
+      sides.append(action.robustness(accuracy, clean))
+    self.assertAlmostEqual(
+      float(rows["accuracy", "clean"]["difference"]),
+      np.mean(task_runs.hardness() < 0.95)
+      - np.mean(task_runs.hardness() < 0.6),
+    )
+    self.assertAlmostEqual(
+      float(rows["accuracy", "jpeg_1"]["first"]),
+      sides[0]["gamma_r"]["cells"]["jpeg", 1]
+      * np.mean(task_runs.hardness() < 0.95),
+    )
+
+  def test_whole_video_benchmark(self):
+    _, rows = self._both(
+      task_runs.video, 0.95, 0.8, perturbations="common", severities=_ALL
+    )
+    for metric in ("gamma_a", "gamma_r", "gamma_r/noise", "clean_accuracy"):
+      self._contains_difference(rows[metric, ""])
+    self._contains_difference(rows["gamma_a", "jpeg"])
+
+  def test_videos_in_groups(self):
+    text, rows = self._both(task_runs.video, 0.95, 0.6, groups=12)
+    self.assertEqual(
+      rows["accuracy", "jpeg_3"]["test"], "paired bootstrap of groups"
+    )
+    self.assertIn("McNemar's test is not valid there", text)
+
+  def test_natural_shifts(self):
+    text, rows = self._both(task_runs.natural, 0.5, 0.8)
+    ratios = []
+    for name in "ACD":
+      row = rows[f"accuracy/category/{name}", "clean"]
+      self._contains_difference(row)
+      ratios.append(2 - float(row["first"]) / float(row["second"]))
+    trained = rows["gamma_r", ""]
+    self.assertAlmostEqual(float(trained["first"]), np.mean(ratios), delta=1e-9)
+    self.assertGreater(float(trained["lo"]), 0)
+    self.assertIn("Figure 12", trained["note"])
+    self.assertIn("| Accuracy under natural shifts |", text)
+    self.assertIn("in 0 of 4 numbers, worse in 2", text)
+    self.assertIn("| accuracy/category/A | 40.00 |", text)
+
+  def test_sequences(self):
+    text, rows = self._both(task_runs.sequences, 0.9, 0.5)
+    self.assertEqual(
+      rows["flip_probability", "tilt"]["test"], "paired bootstrap of groups"
+    )
+    self.assertIn("(flip_probability; Holm)", text.replace("\\", ""))
+    self.assertIn("(unnormalised_t5d; Holm)", text.replace("\\", ""))
+    self._contains_difference(rows["mean_flip_probability", ""])
+
+  def test_frames(self):
+    _, rows = self._both(task_runs.frames, 0.95, 0.4)
+    for metric in ("acc_orig", "acc_pmk", "drop"):
+      self._contains_difference(rows[metric, "clean"])
+    self.assertEqual(rows["acc_pmk", "clean"]["verdict"], "better")
+
+  def test_detection(self):
+    _, rows = self._both(task_runs.detection, 0.95, 0.5)
+    row = rows["bbox/AP", "fog_3"]
+    self.assertEqual((row["test"], row["verdict"]), ("jackknife t", "better"))
+    for metric in ("p", "mpc", "rpc"):
+      self._contains_difference(rows[metric, ""])
+
+  def test_numbers_alone(self):
+    text, rows = self._both(task_runs.numbers, 0.4, 0.3)
+    self.assertAlmostEqual(float(rows["bbox/AP", "clean"]["difference"]), 0.1)
+    self.assertEqual(rows["bbox/AP", "fog_3"]["p"], "")
+    self.assertIn("Nothing is tested", text)
+    self.assertIn("no test", rows["bbox/AP", "fog_3"]["note"])
+
+  def test_predictions_of_another_program(self):
+    folders = []
+    for name, right in (("one", 9), ("other", 2)):
+      rows = [
+        f"{corruption},{level},x{i},0,{int(i >= right)}"
+        for corruption, level in (("", 0), ("fog", 1))
+        for i in range(10)
+      ]
+      header = "corruption,severity,example_id,label,top1"
+      file = self.root / f"{name}.csv"
+      file.write_text("\n".join([header, *rows]))
+      folders.append(self.root / name)
+      with mock.patch.object(reports, "write_all", _summary):
+        rescore.score(
+          [paths.of(file)],
+          paths.of(folders[-1]),
+          readers_base.Options(dataset="mine_c"),
+          "auto",
+        )
+    text, rows = self._compare(*folders, "one,other")
+    self.assertIn("Nobody noted of either run", text)
+    self.assertAlmostEqual(float(rows["error", "fog_1"]["difference"]), -0.7)
+    self.assertAlmostEqual(float(rows["error", "fog_1"]["p"]), 2 * 0.5**7)
+
+  def test_in_a_bucket(self):
+    first = task_runs.video(self.root / "first", 0.9)
+    second = task_runs.video(self.root / "second", 0.7)
+    self._compare(first, second, drawn=True)
+    bucket = fake_bucket.create(self)
+    there = [fake_bucket.upload(f, bucket / f.name) for f in (first, second)]
+    files = {
+      n: paths.read_bytes(p) for n, p in paths.files_below(paths.of(self.out))
+    }
+    settings = types.SimpleNamespace(out=str(bucket / "out"), models="")
+    with mock.patch.object(flags, "FLAGS", settings):
+      with contextlib.redirect_stdout(io.StringIO()):
+        compare.main(["compare", *map(str, there)])
+    got = {n: paths.read_bytes(p) for n, p in paths.files_below(bucket / "out")}
+    self.assertEqual(got, files)
+
+  @parameterized.parameters(
+    ({"limit": 9, "facts": {"examples": 9}}, None),
+    ({"facts": {"codec": "h264"}}, "codec: raw .first., h264 .second."),
+    ({"views": 5}, "views: 1 .first., 5 .second."),
+    ({"sampling": "uniform"}, "sampling: dense .first., uniform"),
+    ({"facts": {"edition": "code"}}, "edition: .* code .second."),
+    ({"facts": {"version": "3.0.0"}}, "version: .* 3.0.0 .second."),
+  )
+  def test_other_data(self, change, message):
+    first = task_runs.video(self.root / "first", 0.9)
+    second = task_runs.video(self.root / "second", 0.7, **change)
+    if message is None:  # what a run was asked for is no fact of its cells
+      self._compare(first, second)
+      return
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._compare(first, second)
+
+  def test_unfinished(self):
+    first = task_runs.video(self.root / "first", 0.9)
+    second = task_runs.video(self.root / "second", 0.7)
+    cell = next(second.glob("cells/*/*/jpeg_3/*"))
+    cell.rename(cell.with_name("gone"))
+    text, rows = self._compare(first, second)
+    self.assertIn("In the first run alone, and not compared: jpeg\\_3.", text)
+    self.assertNotIn(("gamma_r", "jpeg"), rows)
+
+  def test_nothing_right(self):
+    text, rows = self._both(task_runs.video, 0.9, -9.0)
+    self.assertEqual(rows["accuracy", "clean"]["second"], "0.0")
+    self.assertNotIn("nan", text)
+
+  def test_refusals(self):
+    first = task_runs.video(self.root / "first", 0.9)
+    with self.assertRaisesRegex(errors.UserError, "Did you mean 'net'"):
+      self._compare(first, first, "ne,net")
+    with self.assertRaisesRegex(errors.UserError, "is no workdir"):
+      self._compare(first, self.root)
+    Workdir(self.root / "empty").claim(Workdir(first).config())
+    with self.assertRaisesRegex(errors.UserError, "no finished cell"):
+      self._compare(first, self.root / "empty")
+    with self.assertRaisesRegex(
+      errors.UserError, "Two runs are compared, got 1"
+    ):
+      compare.main(["compare", str(first)])
+
+  def test_the_program(self):
+    first = task_runs.video(self.root / "first", 0.9)
+    second = task_runs.video(self.root / "second", 0.7, seed=1)
+    done = subprocess.run(
+      [sys.executable, "-m", "eval.compare", str(first), str(second)]
+      + [f"--out={self.out}"],
+      capture_output=True,
+      text=True,
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("Seeds differ (0 and 1)", done.stdout)
+    self.assertEqual(
+      (self.out / "comparison.md").read_text() + "\n", done.stdout
+    )
+    refused = in_process.run(compare, str(first), f"--out={self.out}")
+    self.assertNotEqual(refused.returncode, 0)
+    self.assertIn("Two runs are compared", refused.stderr)
+    self.assertNotIn("Traceback", refused.stderr)
+
+
+def _undrawn(fig, path, **options):
+  """In place of a picture, whose lines are made all the same."""
+  path.write_bytes(b"a picture")
+
+
+def _summary(context, folder):
+  """In place of the figures of a report."""
+  folder.mkdir(parents=True, exist_ok=True)
+  (folder / "summary.txt").write_text(context.dataset)
+
+
+_ALL = (1, 2, 3, 4, 5)
+
+if __name__ == "__main__":
+  absltest.main()

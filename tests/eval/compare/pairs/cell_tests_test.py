@@ -1,0 +1,176 @@
+"""Tests of cells: by hand, of clusters, of what decides nothing."""
+
+import numpy as np
+from absl.testing import absltest, parameterized
+from scipy import stats
+
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.facts import TaskFacts
+from robust_tfds.eval.compare.pairs import cell_tests, lines
+from robust_tfds.eval.compare.pairs.numbers import Numbers
+from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.metrics.resampling import Draws, Totals
+
+_FACTS = TaskFacts("classification", "corruption", ())
+
+
+def _numbers(first, second, groups=None, metric="error") -> Numbers:
+  """Of condition -> values of each example, of both sides."""
+  n = len(next(iter(first.values())))
+  ids = np.array([f"g{i:04d}" for i in range(n)]) if groups is None else groups
+  totals = [
+    {c: {metric: Totals.of(v, ids)} for c, v in side.items()}
+    for side in (first, second)
+  ]
+  draws = Draws.of(ids)
+  cells = [
+    {
+      c: {m: draws.of_totals([t])[0] for m, t in of.items()}
+      for c, of in s.items()
+    }
+    for s in totals
+  ]
+  return Numbers(cells, totals, dict.fromkeys(first, n), drawn=True)
+
+
+def _wrong(n, count, start=0):
+  return (np.arange(n) >= start) & (np.arange(n) < start + count)
+
+
+class McNemarTest(parameterized.TestCase):
+  def test_by_hand(self):
+    fog = [Condition("fog", level) for level in (1, 2, 3)]
+    # Only the first wrong: 1, 0, 0; only the second wrong: 9, 30, 0.
+    first = dict(zip(fog, [_wrong(100, 1), _wrong(100, 0), _wrong(100, 5)]))
+    second = dict(
+      zip(fog, [_wrong(100, 9, 50), _wrong(100, 30), _wrong(100, 5)])
+    )
+    got = cell_tests.of_cells(_numbers(first, second), _FACTS)
+    self.assertEqual([x.test.kind for x in got], [cell_tests.MCNEMAR] * 3)
+    p = [stats.binomtest(1, 10).pvalue, 2 * 0.5**30, 1.0]
+    np.testing.assert_allclose([x.test.p for x in got], p, rtol=1e-9)
+    adjusted = [2 * p[0], 3 * p[1], 1.0]
+    np.testing.assert_allclose(
+      [x.test.adjusted for x in got], adjusted, rtol=1e-9
+    )
+    self.assertEqual(
+      [x.test.verdict for x in got],
+      [lines.BETTER, lines.BETTER, lines.UNDECIDED],
+    )
+    self.assertAlmostEqual(got[1].difference.value, -0.3, delta=1e-12)
+    self.assertBetween(got[1].difference.lo, -0.42, -0.3)
+    last = got[2].difference
+    self.assertEqual((last.value, last.lo, last.hi), (0, 0, 0))
+    self.assertEqual(got[0].n, 100)
+
+  def test_more_can_be_better(self):
+    fog = Condition("fog", 1)
+    few, many = {fog: _wrong(50, 2)}, {fog: _wrong(50, 40)}
+    for metric, verdict in (("error", "worse"), ("accuracy", "better")):
+      (got,) = cell_tests.of_cells(_numbers(many, few, metric=metric), _FACTS)
+      self.assertEqual(got.test.verdict, verdict)
+
+  def test_one_example(self):
+    fog = Condition("fog", 1)
+    one = _numbers({fog: np.array([True])}, {fog: np.array([False])})
+    (got,) = cell_tests.of_cells(one, _FACTS)
+    self.assertEqual((got.test.p, got.test.verdict), (1, lines.UNDECIDED))
+    self.assertFalse(got.difference.known)
+
+  def test_families(self):
+    conditions = [Condition(), Condition("fog", 1), Condition("snow", 1)]
+    first = {c: _wrong(60, 3) for c in conditions}
+    second = {c: _wrong(60, 10) for c in conditions}
+    got = cell_tests.of_cells(_numbers(first, second), _FACTS)
+    p = stats.binomtest(0, 7).pvalue
+    self.assertEqual(
+      [(x.test.family, x.test.adjusted) for x in got],
+      [("error, clean", p), ("error", 2 * p), ("error", 2 * p)],
+    )
+
+
+class GroupsTest(parameterized.TestCase):
+  def test_clusters_are_drawn_whole(self):
+    # 12 groups of 20 equal examples, of which 4 differ: McNemar would see 80.
+    groups = np.repeat([f"g{i:02d}" for i in range(12)], 20)
+    place = np.repeat(np.arange(12), 20)
+    fog = Condition("fog", 1)
+    numbers = _numbers({fog: place < 2}, {fog: place < 6}, groups)
+    (got,) = cell_tests.of_cells(numbers, _FACTS)
+    self.assertEqual(got.test.kind, cell_tests.BOOTSTRAP)
+    self.assertGreaterEqual(got.test.p, 1 / 8)
+    self.assertEqual(got.test.verdict, lines.UNDECIDED)
+    self.assertAlmostEqual(got.difference.value, -1 / 3, delta=1e-12)
+
+  def test_a_family_of_many_can_still_be_decided(self):
+    cells = [Condition("fog", s) for s in range(1, 6)]
+    cells += [Condition("snow", s) for s in range(1, 6)]
+    rng = np.random.default_rng(0)
+    first = {c: rng.random(300) for c in cells}
+    second = {c: v + 0.5 for c, v in first.items()}
+    got = cell_tests.of_cells(_numbers(first, second), _FACTS)
+    self.assertEqual({x.test.verdict for x in got}, {lines.BETTER})
+    self.assertLessEqual(max(x.test.adjusted for x in got), 0.012)
+
+  def test_few_groups_get_more_draws(self):
+    # 25 groups of UCF101's kind, 30 cells: 2,000 draws could decide none.
+    rng = np.random.default_rng(0)
+    groups = np.repeat([f"g{i:02d}" for i in range(25)], 4)
+    cells = [
+      Condition(n, s) for n in ("fog", "snow", "frost") for s in range(1, 6)
+    ]
+    first = {c: rng.random(100) for c in cells}
+    second = {c: v + 0.5 for c, v in first.items()}
+    got = cell_tests.of_cells(_numbers(first, second, groups), _FACTS)
+    self.assertEqual({x.test.verdict for x in got}, {lines.BETTER})
+
+  def test_several_levels_of_a_cell(self):
+    tilt = Condition("tilt", 1, "sequences")
+    values = np.random.default_rng(0).random((50, 3))
+    numbers = _numbers({tilt: values}, {tilt: values + [0, 0.2, -0.3]})
+    got = cell_tests.of_cells(numbers, _FACTS)
+    self.assertEqual([x.level for x in got], [1, 2, 3])
+    np.testing.assert_allclose(
+      [x.difference.value for x in got], [0, -0.2, 0.3], atol=1e-12
+    )
+    self.assertEqual(
+      [x.test.verdict for x in got], ["undecided", "better", "worse"]
+    )
+
+
+class JackknifeTest(absltest.TestCase):
+  def test_average_precision(self):
+    x = np.random.default_rng(1).normal(0.1, 0.05, 40)
+    without = (x.sum() - x) / 39
+    zero = Replicates(np.array(0.0), None, np.zeros(40))
+    one = Replicates(np.array(x.mean()), None, without)
+    fog = Condition("fog", 1)
+    numbers = Numbers(
+      [{fog: {"bbox/AP": one}}, {fog: {"bbox/AP": zero}}],
+      [{}, {}],
+      {fog: 40},
+      drawn=True,
+    )
+    (got,) = cell_tests.of_cells(numbers, _FACTS)
+    want = stats.ttest_1samp(x, 0)
+    self.assertEqual(got.test.kind, cell_tests.JACKKNIFE)
+    self.assertAlmostEqual(got.test.p, want.pvalue, delta=1e-9)
+    ends = want.confidence_interval()
+    self.assertAlmostEqual(got.difference.lo, ends.low, delta=1e-9)
+    self.assertEqual(got.test.verdict, lines.BETTER)
+
+  def test_values_alone(self):
+    fog = Condition("fog", 1)
+    cells = [
+      {fog: {"bbox/AP": Replicates(np.array(v), None, np.zeros(0))}}
+      for v in (0.4, 0.3)
+    ]
+    numbers = Numbers(cells, [{}, {}], {fog: 1}, drawn=False)
+    (got,) = cell_tests.of_cells(numbers, _FACTS)
+    self.assertAlmostEqual(got.difference.value, 0.1)
+    self.assertEqual((got.test.kind, got.test.verdict), ("", ""))
+    self.assertIn("no test", got.note)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,77 @@
+"""Numbers of several sides, drawn together."""
+
+import pathlib
+
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds import errors
+from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.compare import runs
+from robust_tfds.eval.compare.pairs import numbers, sides
+from tests.eval.compare import small_runs, task_runs
+
+
+def side(folder) -> sides.Side:
+  """The first model of a run on disk."""
+  (run,) = runs.read([str(folder)])
+  cell = run.predictions.cells[0]
+  return sides.of(run, cell.dataset, cell.model)
+
+
+class NumbersTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_values_and_equal_draws(self):
+    one, other = (
+      side(small_runs.write(self.root / n, {"a": error}, names=["fog"]))
+      for n, error in (("one", 0.2), ("other", 0.2))
+    )
+    got = numbers.read([one, other], list(one.cells))
+    self.assertTrue(got.drawn)
+    for condition in one.cells:
+      columns = one.columns(condition)
+      want = (columns["top5"][:, 0] != columns["label"]).mean()
+      first, second = (cells[condition]["error"] for cells in got.cells)
+      self.assertAlmostEqual(float(first.value), want, delta=1e-15)
+      np.testing.assert_array_equal(first.draws, second.draws)
+      self.assertEqual(got.n[condition], small_runs.EXAMPLES)
+
+  def test_other_ids(self):
+    one = side(small_runs.write(self.root / "one", {"a": 0.2}, names=["fog"]))
+    other = side(
+      small_runs.write(
+        self.root / "other", {"a": 0.2}, names=["fog"], prefix="y"
+      )
+    )
+    with self.assertRaisesRegex(
+      errors.UserError, "80 are in one alone, e.g. x"
+    ):
+      numbers.read([one, other], list(one.cells))
+
+  def test_values_alone(self):
+    one = side(task_runs.numbers(self.root / "one", 0.4))
+    other = side(task_runs.detection(self.root / "other", 0.9))
+    common = list(one.cells)[:3]
+    same = numbers.read([one, one], common)
+    self.assertFalse(same.drawn)
+    value = same.cells[0][common[1]]["bbox/AP"].value
+    self.assertAlmostEqual(float(value), 0.4 * 0.9)
+    self.assertEqual(list(same.cells[0][common[0]]), ["bbox/AP"])
+    with self.assertRaisesRegex(errors.UserError, "different ground truth"):
+      numbers.read([one, other], common)
+
+  def test_other_truth(self):
+    one = side(task_runs.detection(self.root / "one", 0.9))
+    folder = task_runs.detection(self.root / "other", 0.9)
+    truth = task_runs.boxes()
+    truth["annotations"][3]["bbox"] = [0.0, 0.0, 5.0, 5.0]
+    Workdir(folder).write_truth(truth)
+    with self.assertRaisesRegex(errors.UserError, "different ground truth"):
+      numbers.read([one, side(folder)], list(one.cells)[:1])
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,110 @@
+"""Numbers over cells: differences, relative decreases, their intervals."""
+
+import pathlib
+
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.compare import runs
+from robust_tfds.eval.compare.pairs import baseline, numbers, over_cells, sides
+from robust_tfds.eval.metrics import corruption_error
+from tests.eval.compare import small_runs
+
+_NAMES = small_runs.conditions.PICTURES.names("common")
+
+
+class OverCellsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _side(self, name, models, **options) -> sides.Side:
+    folder = small_runs.write(self.root / name, models, **options)
+    (run,) = runs.read([str(folder)])
+    return sides.of(run, small_runs.DATASET, "a")
+
+  def _lines(self, one, other):
+    by = baseline.choose(one, other)
+    listed = [s for s in (by.first, by.second) if s is not None]
+    got = numbers.read([one, other, *listed], list(one.cells))
+    lines = over_cells.lines(one, other, by, got)
+    return {(x.metric, x.corruption): x for x in lines}
+
+  def _errors(self, side):
+    out = {}
+    for condition in side.cells:
+      columns = side.columns(condition)
+      wrong = columns["top5"][:, 0] != columns["label"]
+      out[condition] = wrong.mean()
+    return out
+
+  def _mce(self, side, by):
+    mine, theirs = self._errors(side), self._errors(by)
+    levels = small_runs.conditions.SEVERITIES
+    return corruption_error.summarize(
+      {n: [mine[Condition(n, s)] for s in levels] for n in _NAMES},
+      mine[Condition()],
+      {
+        "errors": {
+          n: [theirs[Condition(n, s)] for s in levels] for n in _NAMES
+        },
+        "clean_error": theirs[Condition()],
+      },
+    )
+
+  def test_mce_by_a_model_of_each_run(self):
+    options = {"baseline": "model:x"}
+    one = self._side("one", {"a": 0.2, "x": 0.5}, **options)
+    other = self._side("other", {"a": 0.3, "x": 0.5}, seed=1, **options)
+    got = self._lines(one, other)
+    for side, end in ((one, "first"), (other, "second")):
+      want = self._mce(side, sides.of(side.run, small_runs.DATASET, "x"))
+      for metric in ("mce", "relative_mce"):
+        self.assertAlmostEqual(
+          getattr(got[metric, ""], end), want[metric], delta=1e-12
+        )
+      self.assertAlmostEqual(
+        getattr(got["ce", "fog"], end), want["ce"]["fog"], delta=1e-12
+      )
+    mce = got["mce", ""]
+    self.assertAlmostEqual(mce.difference.value, mce.first - mce.second)
+    self.assertAlmostEqual(mce.decrease.value, 1 - mce.first / mce.second)
+    self.assertLess(mce.difference.hi, 0)
+    self.assertGreater(mce.decrease.lo, 0)
+    self.assertBetween(
+      mce.difference.value, mce.difference.lo, mce.difference.hi
+    )
+
+  def test_pairs_are_closer_than_strangers(self):
+    one = self._side("one", {"a": 0.2})
+    other = self._side("other", {"a": 0.25})
+    mean = self._lines(one, other)["mean_corruption_error", ""]
+    got = numbers.read([one], list(one.cells)).cells[0][Condition("fog", 3)]
+    lo, hi = got["error"].interval()
+    self.assertLess(mean.difference.hi - mean.difference.lo, (hi - lo) / 1.5)
+
+  def test_a_run_and_itself(self):
+    one = self._side("one", {"a": 0.2}, baseline="alexnet")
+    for line in self._lines(one, one).values():
+      ends = line.difference
+      self.assertEqual((ends.value, ends.lo, ends.hi), (0, 0, 0))
+      if line.decrease.known:
+        self.assertEqual((line.decrease.lo, line.decrease.hi), (0, 0))
+
+  def test_nothing_over_some_of_the_cells(self):
+    one = self._side("one", {"a": 0.2}, names=["fog", "snow"])
+    got = self._lines(one, one)
+    self.assertIn(("mean_error", "fog"), got)
+    self.assertNotIn(("mean_corruption_error", ""), got)
+
+  def test_nothing_to_divide_by(self):
+    one = self._side("one", {"a": 0.2})
+    other = self._side("other", {"a": -9.0})
+    clean = self._lines(one, other)["clean_error", ""]
+    self.assertTrue(np.isnan(clean.decrease.value))
+    self.assertTrue(clean.difference.known)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,81 @@
+"""RUNs on disk: names, shards, scores of workdirs, refusals."""
+
+import pathlib
+
+from absl.testing import absltest
+
+from robust_tfds import errors
+from robust_tfds.eval.compare import runs
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.run import rescore
+from tests.eval.compare import small_runs
+
+
+class RunsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, name, models=("a",), **others) -> str:
+    folder = self.root / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    listed = {m: 0.2 for m in models}
+    return str(small_runs.write(folder, listed, names=["fog"], **others))
+
+  def test_one_and_another(self):
+    paths = [self._write("one"), self._write("two", seed=1)]
+    one, two = runs.read(paths)
+    self.assertEqual((one.name, two.name), ("one", "two"))
+    self.assertEqual(one.task, "classification")
+    self.assertLen(one.predictions.cells, 6)
+
+  def test_names_are_as_long_as_they_have_to_be(self):
+    paths = [self._write("x/run"), self._write("y/run", seed=1)]
+    self.assertEqual([r.name for r in runs.read(paths)], ["x/run", "y/run"])
+
+  def test_equal_configs_with_the_same_cells_are_two_runs(self):
+    paths = [self._write("one"), self._write("two")]
+    self.assertLen(runs.read(paths), 2)
+
+  def test_shards_are_one_run(self):
+    first = self._write("s1", chosen=lambda _, c: c.level % 2 == 0)
+    second = self._write("s2", chosen=lambda _, c: c.level % 2 == 1)
+    (run,) = runs.read([first, second])
+    self.assertEqual(run.name, "s1+s2")
+    self.assertLen(run.predictions.cells, 6)
+
+  def test_a_score_of_workdirs_stands_for_them(self):
+    paths = [self._write("one"), self._write("two", models=("b",))]
+    out = self.root / "scored"
+    rescore.score([pathlib.Path(p) for p in paths], out, base.Options())
+    names = [r.name for r in runs.read([str(out)])]
+    self.assertEqual(names, ["one", "two"])
+
+  def test_nothing_is_written_into_a_run(self):
+    listed = runs.read([self._write("one")])
+    (self.root / "file").write_text("x")
+    runs.check_outside(listed, out=self.root / "board", site=None)
+    for out, words in (
+      (self.root / "one", "--out=.* lies in .*one, a RUN"),
+      (self.root / "one" / "reports", "--out=.* lies in"),
+      (self.root / "file", "is a file"),
+    ):
+      with self.assertRaisesRegex(errors.UserError, words):
+        runs.check_outside(listed, out=out)
+
+  def test_refusals(self):
+    run = self._write("one")
+    for given, words in (
+      ([], "No RUN is named"),
+      ([str(self.root / "absent")], "there is no such folder"),
+      ([run, str(self.root / "x" / ".." / "one")], "named twice"),
+      ([str(self.root)], "is no workdir"),
+    ):
+      with self.subTest(words):
+        (self.root / "x").mkdir(exist_ok=True)
+        with self.assertRaisesRegex(errors.UserError, words):
+          runs.read(given)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,22 @@
+"""Names of pages and files: safe, each once."""
+
+import re
+
+from absl.testing import absltest
+
+from robust_tfds.eval.compare import slugs
+
+
+class SlugsTest(absltest.TestCase):
+  def test_safe_and_distinct(self):
+    texts = ["A b", "a-B", "../../etc", "<script>", "", "=1", "é", "漢字"]
+    names = slugs.Slugs()
+    given = [names.of(t) for t in [*texts, *texts, "x" * 500]]
+    self.assertLen(set(given), len(given))
+    for name in given:
+      self.assertTrue(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name), name)
+      self.assertLess(len(name), 70)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,156 @@
+"""Small finished runs on disk, as eval.main leaves them, without any model."""
+
+import ml_collections
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds.eval.cells import cell_facts
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
+
+EXAMPLES = 40
+DATASET = "digits_c"
+
+
+def config(models, *, seed=0, baseline="", **data) -> ml_collections.ConfigDict:
+  """The config of a run over all common corruptions."""
+  return ml_collections.ConfigDict(
+    {
+      "task": "classification",
+      "seed": seed,
+      "batch_size": 8,
+      "baseline": baseline,
+      "models": {label: {"name": "digits_cnn"} for label in models},
+      "data": {
+        "name": DATASET,
+        "split": "test",
+        "source": "fly",
+        "codec": "raw",
+        "corruptions": "common",
+        "severities": (1, 2, 3, 4, 5),
+        **data,
+      },
+    }
+  )
+
+
+def conditions_of(names) -> list[conditions.Condition]:
+  """Clean, and these corruptions at all severities."""
+  family = conditions.PICTURES
+  return [
+    conditions.Condition(),
+    *(family.condition(n, s) for n in names for s in conditions.SEVERITIES),
+  ]
+
+
+def data_facts(**others) -> cell_facts.DataFacts:
+  """Facts of the data as a run states them."""
+  facts = {
+    "dataset": DATASET,
+    "version": "1.0.0",
+    "config": "clean",
+    "split": "test",
+    "subset": "",
+    "examples": EXAMPLES,
+    "source": "fly",
+    "codec": "raw",
+    "edition": "cifar10",
+    "geometry": "",
+    "px": [32, 32],
+    "metric": 1,
+    "pixels": 3,
+    "content": "0" * 64,
+  }
+  return cell_facts.DataFacts(**facts | others)
+
+
+def model_facts(label, **others) -> cell_facts.ModelFacts:
+  """Facts of a model as a run states them."""
+  facts = {
+    "name": "digits_cnn",
+    "weights": label.ljust(64, "0"),
+    "dtype": "float32",
+    "preprocessing": {"input_px": 32},
+    "adapter": "jax",
+    "code": "0.1.0",
+    "source": {},
+    "classes": "",
+    "random": False,
+    "without_output": 0,
+    "trained_on": "digits train",
+    "corruptions_seen": [],
+  }
+  return cell_facts.ModelFacts(**facts | others)
+
+
+def write(
+  folder,
+  models,
+  *,
+  names=None,
+  chosen=None,
+  seed=0,
+  baseline="",
+  facts=None,
+  of_models=None,
+  noted=True,
+  examples=EXAMPLES,
+  prefix="x",
+  **data,
+):
+  """A finished run; gives its folder.
+
+  Args:
+    folder: its workdir.
+    models: label -> its error on clean images; it grows with the severity.
+    names: of corruptions; default: the common ones.
+    chosen: f(label, condition): whether the cell is there; default: all.
+    seed: the run's.
+    baseline: of the config.
+    facts: of the data that differ from the usual ones.
+    of_models: label -> facts of the model that do.
+    noted: whether the cells' notes have facts.
+    examples: how many.
+    prefix: of their ids.
+    **data: of the config.
+  """
+  workdir = Workdir(folder)
+  settings = config(models, seed=seed, baseline=baseline, **data)
+  workdir.claim(settings)
+  names = conditions.PICTURES.names("common") if names is None else names
+  for label, error in models.items():
+    by = model_facts(label, **(of_models or {}).get(label, {}))
+    about = data_facts(examples=examples, **(facts or {}))
+    for condition in conditions_of(names):
+      if chosen and not chosen(label, condition):
+        continue
+      cell = Cell(
+        label,
+        DATASET,
+        condition,
+        seed,
+        by.hash,
+        of_model=by.hash,
+        data=about if noted else None,
+        by=by if noted else None,
+      )
+      workdir.write_cell(cell, _columns(error, condition, examples, prefix))
+  return folder
+
+
+def _columns(error, condition, examples, prefix) -> dict[str, np.ndarray]:
+  ids = np.array([f"{prefix}{i:03d}" for i in range(examples)])
+  # The same pictures are hard for every model and under every corruption.
+  hardness = np.random.default_rng(7).permutation(examples) / examples
+  label = np.arange(examples, dtype=np.int32) % 10
+  wrong = hardness < error + 0.02 * condition.level
+  top5 = (label[:, None] + np.arange(5) + wrong[:, None]) % 10
+  score = np.tile(np.float32([0.6, 0.1, 0.1, 0.1, 0.05]), (examples, 1))
+  return {
+    "example_id": ids,
+    "group_id": ids,
+    "frame": np.zeros(examples, np.int32),
+    "label": label,
+    "top5": top5.astype(np.int32),
+    "score": score,
+  }
