@@ -114,6 +114,10 @@ _ALLOWED = {
     "robust_tfds.eval.report.tables",
     "robust_tfds.eval.tasks",
   ),
+  "robust_tfds.eval.compare.__main__": (
+    "robust_tfds.command",
+    "robust_tfds.eval.compare",
+  ),
   "robust_tfds.eval.cells.submissions": (
     _CELLS,
     "robust_tfds.datasets",
