@@ -89,6 +89,23 @@ class Scored:
   )
 
 
+@dataclasses.dataclass(frozen=True)
+class Measured:
+  """What one cell says.
+
+  Attributes:
+    rows: of the table; the first is its main number.
+    totals: see `Task.totals`.
+    inputs: what `Task.summary_rows` needs of it.
+  """
+
+  rows: list[table.Row]
+  totals: Mapping[str, resampling.Totals] = dataclasses.field(
+    default_factory=dict
+  )
+  inputs: Any = None
+
+
 class Task(abc.ABC):
   """One benchmark's protocol.
 
@@ -249,6 +266,16 @@ class Task(abc.ABC):
   ) -> list[table.Row]:
     """The table's rows of one cell; the first is its main number."""
 
+  def measure(
+    self, cell: Cell, columns: Columns, truth: Mapping[str, Any] | None = None
+  ) -> Measured:
+    """Everything that a table needs of a cell, from one look at its columns."""
+    return Measured(
+      self.cell_rows(cell, columns, truth),
+      self.totals(columns),
+      self.summary_inputs(columns),
+    )
+
   def summary_inputs(self, columns: Columns) -> Any:
     """What of a cell's columns the summaries need; nothing by default."""
     return None
@@ -323,7 +350,7 @@ class Task(abc.ABC):
     """
     return {}
 
-  def no_means(
+  def jackknife_headlines(
     self, summary_inputs: Mapping[Condition, Any]
   ) -> dict[Key, resampling.Replicates]:
     """`headlines` of one model where cells' numbers are no means over examples.
@@ -461,24 +488,20 @@ class Scorer:
       truth: what `Task.truth` gave, for tasks that have one.
     """
     self._task, self._truth = task, truth
-    self._rows: dict[Cell, list[table.Row]] = {}
-    self._inputs: dict[Cell, Any] = {}
+    self._measured: dict[Cell, Measured] = {}
     self._pairs: dict[Cell, np.ndarray] = {}
     self._reliability: dict[Cell, calibration.Bins] = {}
-    self._totals: dict[Cell, dict[str, resampling.Totals]] = {}
 
   def add(self, cell: Cell, columns: Columns) -> list[table.Row]:
     """Measures a cell; its columns are not needed any more then."""
     task = self._task
-    self._rows[cell] = task.cell_rows(cell, columns, self._truth)
-    self._inputs[cell] = task.summary_inputs(columns)
-    self._totals[cell] = task.totals(columns)
+    self._measured[cell] = task.measure(cell, columns, self._truth)
     if task.has_pairs:
       self._pairs[cell] = task.pairs(columns)
     bins = reliability.bins(columns)
     if bins is not None:
       self._reliability[cell] = bins
-    return self._rows[cell]
+    return self._measured[cell].rows
 
   def scored(self, cells: Sequence[Cell]) -> Scored:
     """The table of cells that were added.
@@ -486,15 +509,15 @@ class Scorer:
     Args:
       cells: in the order of the table.
     """
-    task = self._task
-    rows = [row for cell in cells for row in self._rows[cell]]
-    totals: dict[str, dict[Condition, dict[str, resampling.Totals]]] = {}
+    task, measured = self._task, self._measured
+    rows = [row for cell in cells for row in measured[cell].rows]
+    totals: dict[str, dict[Condition, Mapping[str, resampling.Totals]]] = {}
     for cell in cells:
-      totals.setdefault(cell.model, {})[cell.condition] = self._totals[cell]
+      totals.setdefault(cell.model, {})[cell.condition] = measured[cell].totals
     headlines = self._headlines(totals)
     if rows:
       over = task.summary_rows(
-        rows, {(c.model, c.condition): self._inputs[c] for c in cells}
+        rows, {(c.model, c.condition): measured[c].inputs for c in cells}
       )
       rows += [
         spread.filled(
@@ -518,15 +541,15 @@ class Scorer:
 
   def _headlines(
     self,
-    totals: Mapping[str, Mapping[Condition, dict[str, resampling.Totals]]],
+    totals: Mapping[str, Mapping[Condition, Mapping[str, resampling.Totals]]],
   ) -> dict[str, dict[Key, resampling.Replicates]]:
     """Of every model: its rows over cells in every draw."""
     draws = spread.draws_of([t for of in totals.values() for t in of.values()])
     if draws is None:
       inputs: dict[str, dict[Condition, Any]] = {model: {} for model in totals}
-      for cell, of_cell in self._inputs.items():
-        inputs[cell.model][cell.condition] = of_cell
-      return {m: self._task.no_means(of) for m, of in inputs.items()}
+      for cell, measured in self._measured.items():
+        inputs[cell.model][cell.condition] = measured.inputs
+      return {m: self._task.jackknife_headlines(of) for m, of in inputs.items()}
     label = baselines.model_label(self._task.setting.baseline)
     reference = spread.of_cells(totals[label], draws) if label else None
     return {

@@ -41,9 +41,9 @@ from robust_tfds.eval.pipeline import inputs, predict
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
   average_precision,
+  detected_columns,
   detected_values,
   drawn_boxes,
-  left_out_pictures,
   masks,
   missing_cells,
   result_lists,
@@ -104,8 +104,6 @@ class Detection(base.Task):
     self._rules = setting.data.get("rules") or ("voc" if voc else "coco")
     # The last ground truth, and what was made of it: all cells have the same.
     self._truth: tuple[Any, checks.Truth | None] = (None, None)
-    # The last cell's columns and what was matched of them.
-    self._last: tuple[Any, Any, dict[str, Replicates]] = (None, None, {})
 
   def data_facts(self) -> dict[str, Scalar]:
     """Whose AP."""
@@ -183,37 +181,31 @@ class Detection(base.Task):
     Raises:
       UserError: no ground truth.
     """
-    if stored_numbers.is_one(columns):
-      return [
-        cell.row(metric, value, note=_NO_INTERVAL)
-        for metric, value in stored_numbers.numbers(columns).items()
-        if value >= 0
-      ]
-    numbers, n = self._numbers(columns, self._needed(truth))
-    draws = resampling.Draws.of(self.group_ids(columns, truth))
-    spread = self.replicates(columns, draws, truth)
-    return [
-      cell.row(metric, value, _interval(spread.get(metric), value), n)
-      for metric, value in numbers.items()
-      if value >= 0  # -1: no object in the range
-    ]
+    return self.measure(cell, columns, truth).rows
 
-  def _numbers(
-    self, columns: base.Columns, truth: checks.Truth
-  ) -> tuple[dict[str, float], int]:
-    """A cell's numbers, and how many pictures they are of."""
-    if result_lists.is_one(columns):
-      numbers = result_lists.numbers(columns, truth, self._rules)
-      return numbers, len(truth["images"])
-    shown = columns["image_id"].tolist()
-    if self._rules == "voc":
-      boxes = average_precision.corners(columns, truth)
-      numbers = {"bbox/AP50": average_precision.voc_ap50(boxes, truth, shown)}
-    else:
-      numbers = average_precision.coco_numbers("bbox", columns, truth)
-      if "masks" in columns:
-        numbers |= average_precision.coco_numbers("segm", columns, truth)
-    return numbers, len(shown)
+  def measure(
+    self,
+    cell: cells_lib.Cell,
+    columns: base.Columns,
+    truth: Mapping[str, Any] | None = None,
+  ) -> base.Measured:
+    """A cell's rows and the replicates that they are of: it is matched once."""
+    if stored_numbers.is_one(columns):
+      return base.Measured(
+        [
+          cell.row(metric, value, note=_NO_INTERVAL)
+          for metric, value in stored_numbers.numbers(columns).items()
+          if value >= 0  # -1: no object in the range
+        ],
+        inputs={},
+      )
+    groups = self.group_ids(columns, truth)
+    numbers = self.replicates(columns, resampling.Draws.of(groups), truth)
+    rows = [
+      cell.row(metric, float(number.value), _interval(number), len(groups))
+      for metric, number in numbers.items()
+    ]
+    return base.Measured(rows, inputs=numbers)
 
   def group_ids(
     self, columns: base.Columns, truth: Mapping[str, Any] | None = None
@@ -231,42 +223,30 @@ class Detection(base.Task):
     draws: resampling.Draws,
     truth: Mapping[str, Any] | None = None,
   ) -> dict[str, Replicates]:
-    """COCO's numbers of a cell, or VOC's AP50, without each block of pictures.
+    """COCO's numbers of a cell, or VOC's AP50, and without each block of pictures.
 
-    Those of the last cell are kept: it is matched once.
+    Those that are not defined are left out: no object is in the range.
 
     Raises:
-      UserError: no ground truth.
+      UserError: no ground truth, or a picture that it does not have.
     """
     if stored_numbers.is_one(columns):
       return {}
-    key = draws.ids.tobytes(), draws.blocks, draws.seed
-    if self._last[0] is not columns or self._last[1] != key:
-      matched = self._match(columns, draws, self._needed(truth))
-      self._last = columns, key, matched
-    return self._last[2]
-
-  def _match(
-    self, columns: base.Columns, draws: resampling.Draws, truth: checks.Truth
-  ) -> dict[str, Replicates]:
+    checked = self._needed(truth)
     listed = result_lists.is_one(columns)
-    shown = columns["image_id"]
-    if listed:
-      shown = np.array([i["id"] for i in truth["images"]], np.int64)
-    groups = self.group_ids(columns, truth)
-    pictures = left_out_pictures.Pictures.of(shown, groups, draws)
+    source: Any = result_lists if listed else detected_columns
+    shown = source.image_ids(columns, checked)
+    checks.known_images(checked, shown.tolist())
+    pictures = average_precision.Pictures.of(
+      shown, self.group_ids(columns, checked), draws
+    )
     if self._rules == "voc":
-      read: Any = result_lists if listed else average_precision
-      boxes = read.corners(columns, truth)
-      return left_out_pictures.voc_ap50(boxes, truth, pictures)
+      boxes = source.corners(columns, checked)
+      return average_precision.voc_ap50(boxes, checked, pictures)
     out: dict[str, Replicates] = {}
-    kinds = ("bbox", "segm")[: 1 + ("masks" in columns)]
-    for kind in result_lists.kinds(columns) if listed else kinds:
-      if listed:
-        found = result_lists.detections(kind, columns)
-      else:
-        found = average_precision.detections(kind, columns, truth)
-      out |= left_out_pictures.coco(kind, found, truth, pictures)
+    for kind in source.kinds(columns):
+      found = source.detections(kind, columns, checked)
+      out |= average_precision.coco(kind, found, checked, pictures)
     return out
 
   def headlines(
@@ -304,10 +284,6 @@ class Detection(base.Task):
       self._truth = truth, checked
     return checked
 
-  def summary_inputs(self, columns: base.Columns) -> dict[str, Replicates]:
-    """What `replicates` gave of the cell whose rows were made last."""
-    return self._last[2] if self._last[0] is columns else {}
-
   def summary_rows(
     self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
   ) -> list[table.Row]:
@@ -315,7 +291,7 @@ class Detection(base.Task):
     out = []
     for label in dict.fromkeys(r.model for r in rows):
       model_rows = [r for r in rows if r.model == label]
-      spread = self.no_means(
+      spread = self.jackknife_headlines(
         {c: of for (model, c), of in summary_inputs.items() if model == label}
       )
       n = min((r.n for r in model_rows if r.n), default=None)
@@ -324,7 +300,7 @@ class Detection(base.Task):
           out.append(_with_interval(row, spread, n))
     return out
 
-  def no_means(
+  def jackknife_headlines(
     self, summary_inputs: Mapping[Condition, Any]
   ) -> dict[base.Key, Replicates]:
     """`headlines` of one model; of cells without detections nothing."""
@@ -402,25 +378,22 @@ def reduce(
   return out
 
 
-def _interval(spread: Replicates | None, value: float) -> cells_lib.Interval:
+def _interval(number: Replicates) -> cells_lib.Interval:
   """The interval of a number that is never below 0."""
-  if spread is None:
-    return None, None
-  lo, hi = spread.interval()
+  lo, hi = number.interval()
   if not np.isfinite([lo, hi]).all():
     return None, None
-  # The value is the backend's: it differs in the last digit.
-  return min(max(lo, 0.0), value), max(hi, value)
+  return max(lo, 0.0), hi
 
 
 def _with_interval(
   row: table.Row, spread: Mapping[base.Key, Replicates], n: int | None
 ) -> table.Row:
   """A row over cells with its interval and the number of pictures."""
-  of_row = spread.get((row.metric, row.corruption, None))
-  if of_row is None or not row.has_value:
+  number = spread.get((row.metric, row.corruption, None))
+  if number is None or not row.has_value:
     return row
-  lo, hi = _interval(of_row, row.value)
+  lo, hi = _interval(number)
   return dataclasses.replace(row, lo=lo, hi=hi, n=n)
 
 

@@ -55,6 +55,14 @@ class Detections:
     sizes = [rle.check_size(mask["size"]) for mask in self.masks or []]
     coco_rows.Rows(rows, "Detection").masks(sizes, polygons=_drawn)
 
+  def check_boxes(self, truth: Mapping[str, Any]) -> None:
+    """UserError for a box, score or id that `coco.coco_ap` refuses."""
+    rows = self.rows()
+    if isinstance(rows, np.ndarray):
+      detection_array(truth, rows)
+    else:
+      detections(truth, rows, "bbox")
+
   def rows(self) -> Any:
     """What COCO's tools load: an array of boxes, or a list of masks."""
     most = max((*self.image_id, *self.category_id), default=0)

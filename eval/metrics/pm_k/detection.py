@@ -15,7 +15,6 @@ as in docs/specs/detection.md section 6:
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -24,35 +23,13 @@ import numpy as np
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval.metrics import arguments
+from robust_tfds.eval.metrics.detection import left_out, matches
 
-_RECALLS = np.linspace(0, 1, 101)  # pycocotools, Params.recThrs
-_MAX_DETECTIONS = 100  # pycocotools, Params.maxDets
-_EPSILON = np.spacing(1)  # pycocotools, COCOeval.accumulate
 _DIGITS = 12  # APs closer than this are one: docs/specs/detection.md section 6
 _OF_GT = frozenset({"image_id", "category_id", "bbox"})
 _OF_DT = _OF_GT | {"score"}
 _FARTHEST = 1e9  # px: beyond any picture
-_ALL = -1  # the only category where classes are ignored
-
-
-@dataclasses.dataclass(frozen=True)
-class _Matched:
-  """Detections of one image and category, best first.
-
-  Attributes:
-    score: float64 `[D]`.
-    hit: bool `[D]`, matched to an object.
-    skip: bool `[D]`, matched to a crowd: neither right nor wrong.
-    objects: number of objects that are not crowds.
-  """
-
-  score: np.ndarray
-  hit: np.ndarray
-  skip: np.ndarray
-  objects: int
-
-
-_Frames = Mapping[Any, Mapping[Any, _Matched]]
+_ANY_AREA = (0.0, np.inf)
 
 
 def detection(
@@ -95,14 +72,16 @@ def detection(
   gt, dt = _rows(gt, dt)
   _check_known(gt, frame_index, "ground truth")
   _check_known(dt, frame_index, "list of detections")
-  frames = _match(gt, dt, index, iou, class_agnostic)
+  gt, dt = ([r for r in rows if r["image_id"] in index] for rows in (gt, dt))
+  frames = _Frames.of(gt, dt, iou, class_agnostic)
+  aps = frames.aps()
   selected = {
-    anchor: _worst(anchor, candidates, index, frames)
+    anchor: _worst(anchor, candidates, index, aps)
     for anchor, candidates in sets.items()
   }
   return {
-    "map_orig": _mean_ap(frames, selected.keys()),
-    "map_pmk": _mean_ap(frames, selected.values()),
+    "map_orig": frames.mean_ap(selected.keys()),
+    "map_pmk": frames.mean_ap(selected.values()),
     "selected": selected,
   }
 
@@ -122,79 +101,109 @@ def frame_ap(
     iou: as in `detection`.
     class_agnostic: as in `detection`.
   """
-  frames = _match(*_rows(gt, dt), None, iou, class_agnostic)
-  every = {image: _frame_ap(of) for image, of in frames.items()}
-  return {image: ap for image, ap in every.items() if ap is not None}
+  return _Frames.of(*_rows(gt, dt), iou, class_agnostic).aps()
 
 
 def _worst(
   anchor: Any,
   candidates: Sequence[Any],
   index: Mapping[Any, int],
-  frames: _Frames,
+  aps: Mapping[Any, float],
 ) -> Any:
   """The candidate with the lowest AP of its own."""
-  ranked = []
-  for image in candidates:
-    ap = _frame_ap(frames.get(image, {}))
-    if ap is not None:
-      distance = abs(index[image] - index[anchor])
-      ranked.append((round(ap, _DIGITS), distance, index[image], image))
+  ranked = [
+    (
+      round(aps[image], _DIGITS),
+      abs(index[image] - index[anchor]),
+      index[image],
+      image,
+    )
+    for image in candidates
+    if image in aps
+  ]
   return min(ranked)[-1] if ranked else anchor
 
 
-def _frame_ap(of: Mapping[Any, _Matched]) -> float | None:
-  aps = [_average_precision([m]) for m in of.values() if m.objects]
-  return float(np.mean(aps)) if aps else None
+@dataclasses.dataclass(frozen=True)
+class _Frames:
+  """Frames whose detections were matched once.
 
+  Attributes:
+    images: ids, sorted; the matches have places in it.
+    categories: how many there are.
+    matched: detections and objects, at one IoU.
+  """
 
-def _mean_ap(frames: _Frames, images: Iterable) -> float:
-  """Mean over categories; an image that stands for two anchors counts once."""
-  pools = collections.defaultdict(list)
-  for image in sorted(set(images)):
-    for category, matched in frames.get(image, {}).items():
-      pools[category].append(matched)
-  pooled = [p for p in pools.values() if any(m.objects for m in p)]
-  return float(np.mean([_average_precision(p) for p in pooled] or [np.nan]))
+  images: Sequence[Any]
+  categories: int
+  matched: matches.Matches
 
+  @classmethod
+  def of(
+    cls,
+    gt: Sequence[Mapping],
+    dt: Sequence[Mapping],
+    iou: float,
+    class_agnostic: bool,
+  ) -> _Frames:
+    """Matches detections with the objects of their frame and category.
 
-def _average_precision(pool: Sequence[_Matched]) -> float:
-  """COCO's AP at one IoU: `COCOeval.accumulate`."""
-  score = np.concatenate([m.score for m in pool])
-  order = np.argsort(-score, kind="stable")
-  hit = np.concatenate([m.hit for m in pool])[order]
-  skip = np.concatenate([m.skip for m in pool])[order]
-  right, wrong = np.cumsum(hit), np.cumsum(~hit & ~skip)
-  recall = right / sum(m.objects for m in pool)
-  precision = right / (wrong + right + _EPSILON)
-  best = np.maximum.accumulate(precision[::-1])[::-1]
-  at = np.searchsorted(recall, _RECALLS, side="left")
-  return float(np.append(best, 0.0)[at].mean())
+    Raises:
+      UserError: a box or a score that is none.
+    """
+    images = sorted({row["image_id"] for row in (*gt, *dt)})
+    names = sorted({row["category_id"] for row in (*gt, *dt)})
+    place = {image: i for i, image in enumerate(images)}
+    label = {name: 0 if class_agnostic else i for i, name in enumerate(names)}
 
+    def ids(rows: Sequence[Mapping]) -> tuple[np.ndarray, np.ndarray]:
+      return (
+        np.array([place[r["image_id"]] for r in rows], np.int64),
+        np.array([label[r["category_id"]] for r in rows], np.int64),
+      )
 
-def _match(
-  gt: Iterable[Mapping],
-  dt: Iterable[Mapping],
-  index: Mapping[Any, int] | None,
-  iou: float,
-  class_agnostic: bool,
-) -> _Frames:
-  """Greedy matching of every (image, category), as `COCOeval.evaluateImg`."""
-  objects: dict = collections.defaultdict(list)
-  detections: dict = collections.defaultdict(list)
-  for rows, into in ((gt, objects), (dt, detections)):
-    for row in rows:
-      image = row["image_id"]
-      if index is None or image in index:
-        category = _ALL if class_agnostic else row["category_id"]
-        into[image, category].append(row)
-  frames: dict = collections.defaultdict(dict)
-  for image, category in sorted(objects.keys() | detections.keys()):
-    key = image, category
-    frames[image][category] = _match_one(
-      objects[key], detections[key], iou, key
+    boxes = _boxes(gt)
+    crowd = np.array([bool(r.get("iscrowd", 0)) for r in gt], bool)
+    objects = matches.Objects(*ids(gt), boxes, boxes[:, 2:].prod(1), crowd)
+    detected = matches.Detected(*ids(dt), _scores(dt), _boxes(dt))
+    matcher = matches.Matcher(objects, detected, np.array([float(iou)]))
+    return cls(images, len(names), matcher.within(_ANY_AREA))
+
+  def aps(self) -> dict[Any, float]:
+    """AP of each frame alone, the mean over its categories; without empty ones."""
+    matched, number = self.matched, self.categories
+    pair = matched.image * number + matched.label
+    order = np.argsort(pair, kind="stable")
+    image, label = matched.objects
+    pairs = np.stack([image, image * number + label])
+    alone = dataclasses.replace(matched.at(order), label=pair[order])
+    of_pairs = self._precision(
+      dataclasses.replace(alone, objects=pairs), number * len(self.images)
     )
-  return frames
+    of_frames = of_pairs.reshape(len(self.images), number)
+    return {
+      self.images[i]: float(np.mean(of_frames[i][~np.isnan(of_frames[i])]))
+      for i in np.unique(image).tolist()
+    }
+
+  def mean_ap(self, images: Iterable[Any]) -> float:
+    """Mean over categories; an image that stands for two anchors counts once."""
+    matched = self.matched
+    shown = set(images)
+    chosen = np.array([image in shown for image in self.images], bool)
+    some = dataclasses.replace(
+      matched.at(chosen[matched.image]),
+      objects=matched.objects[:, chosen[matched.objects[0]]],
+    )
+    of_categories = self._precision(some, self.categories)
+    defined = of_categories[~np.isnan(of_categories)]
+    return float(np.mean(defined)) if len(defined) else float("nan")
+
+  def _precision(self, matched: matches.Matches, classes: int) -> np.ndarray:
+    """COCO's AP of every class: float64 `[K]`, nan where no object is."""
+    one_block = np.zeros(len(self.images), np.int64)
+    got = left_out.numbers(matched, one_block, classes)
+    return got.precision[:, 0, 0]
 
 
 def _rows(
@@ -270,81 +279,46 @@ def _check_known(
       )
 
 
-def _match_one(
-  objects: Sequence[Mapping],
-  detections: Sequence[Mapping],
-  iou: float,
-  key: tuple[Any, Any],
-) -> _Matched:
-  score = _scores(detections, key)
-  order = np.argsort(-score, kind="stable")[:_MAX_DETECTIONS]
-  crowd = np.array([bool(o.get("iscrowd", 0)) for o in objects], bool)
-  sort = np.argsort(crowd, kind="stable")  # crowds last
-  crowd = crowd[sort]
-  boxes = _boxes(objects, key)[sort]
-  overlap = _overlap(_boxes(detections, key)[order], boxes, crowd)
-  hit, skip = np.zeros(len(order), bool), np.zeros(len(order), bool)
-  least = min(iou, 1 - 1e-10)
-  free = np.ones(len(boxes), bool)
-  likely = (overlap >= least).any(axis=1) if len(boxes) else hit
-  for d in np.flatnonzero(likely):
-    index = _choose(overlap[d], free & ~crowd, least)
-    if index < 0:
-      index = _choose(overlap[d], crowd, least)  # absorbs any number
-      skip[d] = index >= 0
-    else:
-      hit[d], free[index] = True, False
-  return _Matched(score[order], hit, skip, int((~crowd).sum()))
+def _scores(rows: Sequence[Mapping]) -> np.ndarray:
+  """float64 `[N]`."""
+  scores = _column(rows, "score", ())
+  if scores is not None and np.isfinite(scores).all():
+    return scores
+  each = ((r["image_id"], _column([r], "score", ())) for r in rows)
+  image = next(i for i, s in each if s is None or not np.isfinite(s).all())
+  raise errors.UserError(f"A score of image {image!r} is no finite number.")
 
 
-def _choose(overlap: np.ndarray, allowed: np.ndarray, least: float) -> int:
-  """The best allowed object; the later one of equals, -1 if none fits."""
-  value = np.where(allowed, overlap, -1.0)
-  last = len(value) - 1 - int(np.argmax(value[::-1])) if len(value) else -1
-  return last if last >= 0 and value[last] >= least else -1
-
-
-def _overlap(
-  detections: np.ndarray, objects: np.ndarray, crowd: np.ndarray
-) -> np.ndarray:
-  """IoU `[D, G]`; over the detection's area alone for crowds."""
-  low = np.maximum(detections[:, None, :2], objects[None, :, :2])
-  ends = detections[:, :2] + detections[:, 2:], objects[:, :2] + objects[:, 2:]
-  high = np.minimum(ends[0][:, None], ends[1][None])
-  both = np.clip(high - low, 0, None).prod(axis=-1)
-  area, other = detections[:, 2:].prod(axis=-1), objects[:, 2:].prod(axis=-1)
-  union = area[:, None] + np.where(crowd, 0, other[None] - both)
-  return np.divide(both, union, out=np.zeros_like(both), where=union > 0)
-
-
-def _scores(detections: Sequence[Mapping], key: tuple[Any, Any]) -> np.ndarray:
-  try:
-    score = np.array([d["score"] for d in detections], np.float64)
-  except (TypeError, ValueError):
-    score = np.array([np.nan])
-  if score.ndim != 1 or not np.isfinite(score).all():
-    raise errors.UserError(f"A score of image {key[0]!r} is no finite number.")
-  return score
-
-
-def _boxes(rows: Sequence[Mapping], key: tuple[Any, Any]) -> np.ndarray:
-  if not rows:
-    return np.zeros((0, 4))
-  try:
-    boxes = np.array([r["bbox"] for r in rows], np.float64)
-  except (TypeError, ValueError):
-    boxes = np.zeros(0)
-  if boxes.shape != (len(rows), 4):
+def _boxes(rows: Sequence[Mapping]) -> np.ndarray:
+  """x, y, width, height: float64 `[N, 4]`."""
+  boxes = _column(rows, "bbox", (4,))
+  if boxes is None:
+    row = next(r for r in rows if _column([r], "bbox", (4,)) is None)
     raise errors.UserError(
-      f"A box of image {key[0]!r} is not [x, y, w, h] in pixels: "
-      f"{[r['bbox'] for r in rows][:3]}."
+      f"A box of image {row['image_id']!r} is not [x, y, w, h] in pixels:"
+      f" {row['bbox']}."
     )
-  if not (np.abs(boxes) < _FARTHEST).all() or (boxes[:, 2:] < 0).any():
+  wrong = ~(np.abs(boxes) < _FARTHEST).all(1) | (boxes[:, 2:] < 0).any(1)
+  if wrong.any():
+    i = int(np.argmax(wrong))
     raise errors.UserError(
-      f"A box of image {key[0]!r} is not finite, or its width or height is below"
-      f" 0: {boxes.tolist()[:3]}."
+      f"A box of image {rows[i]['image_id']!r} is not finite, or its width or"
+      f" height is below 0: {boxes[i].tolist()}."
     )
   return boxes
+
+
+def _column(
+  rows: Sequence[Mapping], field: str, shape: tuple[int, ...]
+) -> np.ndarray | None:
+  """A field of all rows: float64 `[N, ...]`; None where it is of another shape."""
+  try:
+    values = np.array([row[field] for row in rows], np.float64)
+  except (TypeError, ValueError):
+    return None
+  if not rows:
+    return values.reshape(0, *shape)
+  return values if values.shape == (len(rows), *shape) else None
 
 
 def _checked_anchors(anchors: Sequence[Mapping]) -> dict[Any, list]:

@@ -1,182 +1,129 @@
-"""A cell's detections as COCO's numbers or VOC's AP50."""
+"""A cell's AP, and without each block of pictures, from detections matched once.
+
+Blocks are the same in all conditions and of all models of the same pictures
+(`resampling.Draws`). AP is no mean over pictures, so there are no draws of it, and
+its interval is the jackknife's.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics.detection import checks, coco
+from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics.detection import checks, left_out, objects, voc
+from robust_tfds.eval.metrics.detection import coco as backend
+from robust_tfds.eval.tasks.parts.detected_columns import Corners
 
-Columns = Mapping[str, np.ndarray]
-Truth = Mapping[str, Any]
-
-
-def coco_numbers(
-  iou_type: Literal["bbox", "segm"], columns: Columns, truth: Truth
-) -> dict[str, float]:
-  """`<iou_type>/AP` and COCO's other numbers of one cell.
-
-  Args:
-    iou_type: `bbox` or `segm`.
-    columns: see `eval/tasks/detection.py`.
-    truth: COCO instances dict.
-
-  Raises:
-    UserError: a detection of a class that the truth does not have.
-  """
-  results = detections(iou_type, columns, truth)
-  numbers = detection.coco_ap(
-    truth,
-    results if results.bbox is None else results.rows(),
-    iou_type,
-    image_ids=columns["image_id"].tolist(),
-    backend=coco.fastest(),
-  )
-  return {f"{iou_type}/{name}": numbers[name] for name in coco.STATS}
-
-
-def detections(
-  iou_type: str, columns: Columns, truth: Truth
-) -> checks.Detections:
-  """A cell's detections as COCO's: those that are there.
-
-  Args:
-    iou_type: `bbox` or `segm`.
-    columns: see `eval/tasks/detection.py`.
-    truth: COCO instances dict.
-
-  Raises:
-    UserError: a detection of a class that the truth does not have.
-  """
-  category_ids = [c["id"] for c in truth["categories"]]  # by label
-  row, place = _valid(columns, len(category_ids))
-  category = np.array(category_ids)[columns["classes"][row, place]].tolist()
-  score = columns["scores"][row, place].astype(np.float64)
-  image = columns["image_id"][row].tolist()
-  if iou_type == "bbox":
-    box = columns["boxes"][row, place].astype(np.float64)
-    box[:, 2:] = np.clip(box[:, 2:] - box[:, :2], 0, None)
-    return checks.Detections(image, category, score, bbox=box)
-  size = {i["id"]: [i["height"], i["width"]] for i in truth["images"]}
-  counts = _counts(columns, row, place)
-  masks = [{"size": size[i], "counts": t} for i, t in zip(image, counts)]
-  return checks.Detections(image, category, score, masks=masks)
-
-
-def _valid(columns: Columns, classes: int) -> tuple[np.ndarray, np.ndarray]:
-  """Rows and places of the detections that are there."""
-  row, place = np.nonzero(columns["classes"] >= 0)
-  if len(row) and columns["classes"].max() >= classes:
-    worst = int(np.argmax(columns["classes"].max(axis=1)))
-    raise errors.UserError(
-      f"Image {columns['image_id'][worst]}: a detection has the label"
-      f" {columns['classes'].max()}; the data set has {classes} classes. Use a"
-      " model of its label space."
-    )
-  return row, place
-
-
-def _counts(columns: Columns, row: np.ndarray, place: np.ndarray) -> list[str]:
-  """The run lengths of some detections."""
-  texts = [text.split(" ") if text else [] for text in columns["masks"]]
-  lengths = np.array([len(text) for text in texts])
-  if np.any(place >= lengths[row]):
-    lacking = row[np.argmax(place >= lengths[row])]
-    raise errors.UserError(
-      f"Image {columns['image_id'][lacking]}: {lengths[lacking]} masks of more"
-      " detections. The cell is damaged: compute it again."
-    )
-  return [texts[r][p] for r, p in zip(row, place)]
+Replicates = resampling.Replicates
 
 
 @dataclasses.dataclass(frozen=True)
-class Corners:
-  """Detected boxes as VOC's rules take them, in their file's order.
+class Pictures:
+  """The pictures that a detector was shown.
 
   Attributes:
-    image: int64 `[D]`, image ids.
-    label: int64 `[D]`, places among the truth's categories.
-    box: float64 `[D, 4]`, x1, y1, x2, y2 of inclusive pixels.
-    score: float64 `[D]`.
+    ids: int64 `[I]`, image ids, sorted.
+    blocks: int64 `[I]`, the block of each.
+    groups: how many groups they are drawn in.
   """
 
-  image: np.ndarray
-  label: np.ndarray
-  box: np.ndarray
-  score: np.ndarray
+  ids: np.ndarray
+  blocks: np.ndarray
+  groups: int
 
   @classmethod
   def of(
-    cls, image: np.ndarray, label: np.ndarray, box: np.ndarray, score: Any
-  ) -> Corners:
-    """Of boxes of pixels' borders; the last pixel is inside."""
-    inclusive = box - np.array([0.0, 0.0, 1.0, 1.0])
-    scores = np.asarray(score, np.float64)
-    return cls(image, label.astype(np.int64), inclusive, scores)
+    cls, ids: np.ndarray, group_ids: np.ndarray, draws: resampling.Draws
+  ) -> Pictures:
+    """The pictures of some draws.
+
+    Args:
+      ids: int64 `[I]`, each once.
+      group_ids: texts `[I]`.
+      draws: of these groups.
+    """
+    order = np.argsort(ids)
+    blocks = draws.blocks_of(group_ids[order])
+    return cls(ids[order], blocks, len(draws.ids))
+
+  def replicates(self, numbers: np.ndarray) -> Replicates:
+    """Of a number of all pictures and without each block, `[1 + J]`."""
+    return Replicates(numbers[0], None, numbers[1:], self.groups)
+
+  def places(self, image_ids: Any) -> np.ndarray:
+    """Where some of their ids are: int64 `[N]`."""
+    return np.searchsorted(self.ids, np.asarray(image_ids, np.int64))
 
 
-def corners(columns: Columns, truth: Truth) -> Corners:
-  """A cell's boxes.
+def coco(
+  iou_type: str,
+  detections: checks.Detections,
+  truth: checks.Truth,
+  pictures: Pictures,
+) -> dict[str, Replicates]:
+  """COCO's 12 numbers, `<iou_type>/AP` and others; without undefined ones.
 
-  Raises:
-    UserError: a detection of a class that the truth does not have.
+  Args:
+    iou_type: `bbox` or `segm`.
+    detections: of the cell.
+    truth: of the pictures, and perhaps of others.
+    pictures: that the detector was shown.
   """
-  row, place = _valid(columns, len(truth["categories"]))
-  return Corners.of(
-    columns["image_id"][row],
-    columns["classes"][row, place],
-    columns["boxes"][row, place].astype(np.float64),
-    columns["scores"][row, place],
+  if detections.masks and backend.fastest() == "pycocotools":
+    detections.check_masks()  # before C code sees them
+  numbers = left_out.coco_numbers(
+    objects.of_truth(truth, pictures.ids, iou_type),
+    objects.detected(detections, truth, pictures.ids),
+    pictures.blocks,
+    len(truth.category_ids),
+  )
+  return _defined(
+    {f"{iou_type}/{name}": numbers[name] for name in backend.STATS}, pictures
   )
 
 
 def voc_ap50(
-  detected: Corners, truth: Truth, image_ids: Collection[int]
-) -> float:
-  """VOC2007's AP50 of one cell.
+  detected: Corners,
+  truth: Mapping[str, Any],
+  pictures: Pictures,
+) -> dict[str, Replicates]:
+  """`bbox/AP50` by VOC's rules; nothing where no object is.
 
   Args:
-    detected: its boxes.
-    truth: COCO instances dict.
-    image_ids: of all images that the detector was shown.
+    detected: of the cell.
+    truth: of the pictures, and perhaps of others.
+    pictures: that the detector was shown.
   """
-  results = [
-    {"image": i, "label": c, "bbox": b, "score": s}
-    for i, c, b, s in zip(
-      detected.image.tolist(),
-      detected.label.tolist(),
-      detected.box.tolist(),
-      detected.score.tolist(),
-    )
-  ]
-  objects = voc_objects(truth, image_ids)
-  names = [c["name"] for c in truth["categories"]]
-  return detection.voc_ap50(objects, results, names)["mean"]
-
-
-def voc_objects(
-  truth: Truth, image_ids: Collection[int]
-) -> list[dict[str, Any]]:
-  """The objects of some images: image, label, bbox (inclusive), difficult."""
-  shown = set(image_ids)
+  shown = set(pictures.ids.tolist())
+  rows = [a for a in truth["annotations"] if a["image_id"] in shown]
   label = {c["id"]: i for i, c in enumerate(truth["categories"])}
-  return [
-    {
-      "image": a["image_id"],
-      "label": label[a["category_id"]],
-      "bbox": _inclusive(a["bbox"]),
-      "difficult": a.get("difficult", 0),
-    }
-    for a in truth["annotations"]
-    if a["image_id"] in shown
-  ]
+  boxes = np.array([row["bbox"] for row in rows], np.float64).reshape(-1, 4)
+  boxes[:, 2:] += boxes[:, :2]
+  boxes[:, 2:] -= 1  # the last pixel is inside
+  matched = voc.match(
+    voc.Boxes(
+      pictures.places([row["image_id"] for row in rows]),
+      np.array([label[row["category_id"]] for row in rows], np.int64),
+      boxes,
+    ),
+    np.array([row.get("difficult", 0) for row in rows], bool),
+    voc.Boxes(pictures.places(detected.image), detected.label, detected.box),
+    detected.score,
+  )
+  classes = len(truth["categories"])
+  values = left_out.voc_ap50(matched, pictures.blocks, classes)
+  return _defined({"bbox/AP50": values}, pictures)
 
 
-def _inclusive(box: Sequence[float]) -> list[float]:
-  x, y, width, height = box
-  return [x, y, x + width - 1, y + height - 1]
+def _defined(
+  numbers: Mapping[str, np.ndarray], pictures: Pictures
+) -> dict[str, Replicates]:
+  return {
+    name: pictures.replicates(values)
+    for name, values in numbers.items()
+    if not np.isnan(values[0])
+  }

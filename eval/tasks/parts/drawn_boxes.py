@@ -15,7 +15,7 @@ from robust_tfds.eval.metrics.detection import (
   objects,
   operating_point,
 )
-from robust_tfds.eval.tasks.parts import average_precision
+from robust_tfds.eval.tasks.parts import detected_columns
 
 _IOU = 0.5
 _Columns = Mapping[str, np.ndarray]
@@ -28,7 +28,7 @@ def best_score(columns: _Columns, truth: checks.Truth) -> tuple[float, float]:
     columns: of a cell, see `eval/tasks/detection.py`.
     truth: of its pictures.
   """
-  detections = average_precision.detections("bbox", columns, truth)
+  detections = detected_columns.detections("bbox", columns, truth)
   ids = np.sort(columns["image_id"])
   detected = objects.detected(detections, truth, ids)
   every = objects.of_truth(truth, ids)

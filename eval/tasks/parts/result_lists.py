@@ -23,9 +23,8 @@ import numpy as np
 
 from robust_tfds import errors, reading
 from robust_tfds.datasets import coco_rows
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics.detection import checks, coco
-from robust_tfds.eval.tasks.parts import average_precision
+from robust_tfds.eval.metrics.detection import checks
+from robust_tfds.eval.tasks.parts.detected_columns import Corners
 
 Columns = Mapping[str, np.ndarray]
 # COCO's name of what is compared -> the key that holds it.
@@ -83,28 +82,6 @@ def is_one(columns_of_cell: Columns) -> bool:
   return "category_id" in columns_of_cell
 
 
-def numbers(
-  columns_of_cell: Columns, truth: Mapping[str, Any], rules: str
-) -> dict[str, float]:
-  """AP of a cell: COCO's 12 numbers of boxes and masks, or VOC's AP50.
-
-  Args:
-    columns_of_cell: as `columns` makes them.
-    truth: COCO instances dict.
-    rules: `coco` or `voc`.
-  """
-  if rules == "voc":
-    ids = {i["id"] for i in truth["images"]}
-    boxes = corners(columns_of_cell, truth)
-    return {"bbox/AP50": average_precision.voc_ap50(boxes, truth, ids)}
-  out: dict[str, float] = {}
-  for kind in kinds(columns_of_cell):
-    results = detections(kind, columns_of_cell)
-    stats = detection.coco_ap(truth, results, kind, backend=coco.fastest())
-    out |= {f"{kind}/{name}": stats[name] for name in coco.STATS}
-  return out
-
-
 def kinds(columns_of_cell: Columns) -> list[str]:
   """What a cell's detections have: `bbox`, `segm`."""
   return [kind for kind, key in _KEYS.items() if key in columns_of_cell]
@@ -135,12 +112,20 @@ def _text(mask: Mapping[str, Any]) -> str:
   return f'{{"size": [{height}, {width}], "counts": "{counts}"}}'
 
 
-def detections(kind: str, columns_of_cell: Columns) -> checks.Detections:
+def image_ids(columns_of_cell: Columns, truth: Mapping[str, Any]) -> np.ndarray:
+  """Of the pictures that the list is of, all of the truth's: int64 `[I]`."""
+  return np.array([i["id"] for i in truth["images"]], np.int64)
+
+
+def detections(
+  kind: str, columns_of_cell: Columns, truth: Mapping[str, Any]
+) -> checks.Detections:
   """The list again, in its order: its boxes or its masks.
 
   Args:
     kind: `bbox` or `segm`.
     columns_of_cell: as `columns` makes them.
+    truth: not looked at: the list was checked when it was read.
   """
   order = np.argsort(columns_of_cell["position"], kind="stable")
   image, category = (
@@ -156,9 +141,7 @@ def detections(kind: str, columns_of_cell: Columns) -> checks.Detections:
   return checks.Detections(image, category, score, masks=masks)
 
 
-def corners(
-  columns_of_cell: Columns, truth: Mapping[str, Any]
-) -> average_precision.Corners:
+def corners(columns_of_cell: Columns, truth: Mapping[str, Any]) -> Corners:
   """The list's boxes for VOC's rules, in its order.
 
   Raises:
@@ -171,7 +154,7 @@ def corners(
   box = columns_of_cell["bbox"][order]
   box[:, 2:] += box[:, :2]
   categories = columns_of_cell["category_id"][order].tolist()
-  return average_precision.Corners.of(
+  return Corners.of(
     columns_of_cell["image_id"][order],
     np.array([label[c] for c in categories], np.int64),
     box,

@@ -19,7 +19,7 @@ from robust_tfds.datasets import rle
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import detection as metrics
-from robust_tfds.eval.metrics import replicates, resampling
+from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.metrics.detection import coco
 from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.run import plan as plan_lib
@@ -262,11 +262,8 @@ class IntervalTest(absltest.TestCase):
     super().setUpClass()
     shown = conditions.PICTURES.select("common", (1, 2, 3, 4, 5))
     cls.truth, cls.cells = _benchmark(shown)
-    scorer, cls.spread = base.Scorer(_TASK, cls.truth), {}
-    for cell, columns in cls.cells:
-      scorer.add(cell, columns)
-      cls.spread[cell.condition] = _TASK.summary_inputs(columns)
-    cls.rows = scorer.scored([cell for cell, _ in cls.cells]).rows
+    cls.scored = _TASK.score(cls.cells, cls.truth)
+    cls.rows = cls.scored.rows
 
   def _row(self, metric, **more):
     (row,) = table.select(self.rows, metric=metric, **more)
@@ -294,13 +291,13 @@ class IntervalTest(absltest.TestCase):
     rest = [int(g) for g in groups[draws.blocks_of(groups) != 7]]
     aps = []
     for _, columns in self.cells:
-      found = result_lists.detections("bbox", columns)
+      found = result_lists.detections("bbox", columns, self.truth)
       aps.append(
         metrics.coco_ap(
           self.truth, found.rows(), image_ids=rest, backend=coco.fastest()
         )["AP"]
       )
-    got = replicates.combine_all(_TASK.headlines, self.spread)
+    got = self.scored.headlines["m"]
     mpc = got["mpc", "", None]
     self.assertAlmostEqual(mpc.jackknife[7], np.mean(aps[1:]))
     ratio = got["rpc", "", None].jackknife[7]

@@ -53,9 +53,9 @@ def _numbers(gt, dt, iou_type, blocks):
   )
 
 
-def _backend(gt, dt, iou_type, ids=None):
+def _backend(gt, dt, iou_type, ids=None, backend=""):
   numbers = detection.coco_ap(
-    gt, dt, iou_type, image_ids=ids, backend=coco.fastest()
+    gt, dt, iou_type, image_ids=ids, backend=backend or coco.fastest()
   )
   return {name: numbers[name] for name in coco.STATS}
 
@@ -82,14 +82,14 @@ class CocoTest(parameterized.TestCase):
       ours = -1.0 if np.isnan(ours) else ours
       self.assertAlmostEqual(ours, value, delta=1e-9, msg=name)
 
-  @parameterized.parameters(*range(8))
-  def test_made_up_pictures_full_of_ties_and_crowds(self, seed):
+  @parameterized.product(seed=tuple(range(8)), backend=coco.BACKENDS)
+  def test_made_up_pictures_full_of_ties_and_crowds(self, seed, backend):
     gt, dt = _made_up(seed)
     blocks = np.arange(len(gt["images"])) % 3
     got = _numbers(gt, dt, "bbox", blocks)
-    self._equal(got, 0, _backend(gt, dt, "bbox"))
+    self._equal(got, 0, _backend(gt, dt, "bbox", backend=backend))
     rest = [i["id"] for i, b in zip(gt["images"], blocks) if b != 1]
-    self._equal(got, 2, _backend(gt, dt, "bbox", rest))
+    self._equal(got, 2, _backend(gt, dt, "bbox", rest, backend))
 
   def test_a_class_without_objects_left_is_left_out_of_the_mean(self):
     box, other = [10, 10, 20, 20], [100, 100, 50, 50]
@@ -223,9 +223,13 @@ def _made_up(seed):
     image, label = rng.integers(1, 13), rng.integers(1, 3)
     return int(image), int(label), [float(x) for x in box], last
 
-  gt = [row(int(rng.random() < 0.15)) for _ in range(120)]
+  gt = _gt([row(int(rng.random() < 0.15)) for _ in range(120)], images=13)
+  for annotation in gt["annotations"]:  # on both sides of every range's ends
+    ends = rng.choice([0.0, 1023.9, 1024.0, 1024.1, 9216.0, 9216.1])
+    annotation["area"] = float(ends if seed % 2 else annotation["area"])
   dt = [row(int(rng.integers(8)) / 8) for _ in range(700)]
-  return _gt(gt, images=13), _dt(dt)
+  dt += [(1, 1, *dt[i][2:]) for i in range(110)]  # more than count
+  return gt, _dt(dt)
 
 
 if __name__ == "__main__":
