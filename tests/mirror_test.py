@@ -43,7 +43,9 @@ _CONTRACTS = {
   "eval/report/reports/frames": "tests/eval/report/reports/reports_test.py",
   "eval/report/reports/sequences": "tests/eval/report/reports/reports_test.py",
   "eval/report/reports/video": "tests/eval/report/reports/reports_test.py",
-  "eval/site/definitions": "tests/eval/site/definitions/definitions_test.py",
+  "eval/metrics/definitions": (
+    "tests/eval/metrics/definitions/definitions_test.py"
+  ),
   "models/adapters": "tests/models/adapters/adapters_test.py",
   "models/adapters/onnx_graph/operators": (
     "tests/models/adapters/onnx_graph/operators/operators_test.py"

@@ -1,29 +1,11 @@
-"""What is to be said of a task's numbers: their names, order, sense and units."""
+"""Which numbers a task's reports show, in which order, under which words."""
 
 from __future__ import annotations
 
 import dataclasses
 
-
-@dataclasses.dataclass(frozen=True)
-class Metric:
-  """A number of the table as reports show it.
-
-  Attributes:
-    name: in the table's column `metric`.
-    heading: over a report's column.
-    higher_is_better: whether more is better.
-    percent: whether it is a fraction, which reports show in percent.
-    normalises: of a number that a baseline normalises, the plain one's name.
-    axis: beside the axis of a figure, more in full; the heading where empty.
-  """
-
-  name: str
-  heading: str
-  higher_is_better: bool = False
-  percent: bool = True
-  normalises: str = ""
-  axis: str = ""
+from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.metrics.definitions import Metric
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,8 +41,12 @@ class TaskFacts:
     return {m.normalises for m in every if m.normalises}
 
   def metric(self, name: str) -> Metric:
-    """The metric of a name; a plain error rate where the task says nothing."""
+    """The metric of a name: as the task shows it, else as it is defined.
+
+    >>> TaskFacts("detection", "corruption", ()).metric("bbox/AP50").heading
+    'AP50'
+    """
     for metric in (*self.headlines, *self.details, *self.others):
       if metric.name == name:
         return metric
-    return Metric(name, name)
+    return definitions.metric(self.task, name)

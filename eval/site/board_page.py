@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Board, Entry, Number
+from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.site import (
-  definitions,
   fact_text,
   filters,
   heat_map,
@@ -228,7 +228,9 @@ class _Body:
       if defined:
         anchor = definitions.anchor(*defined)
         target = self._relative(layout_lib.DEFINITIONS)
-        links[anchor] = tag("a", defined[1].heading, href=f"{target}#{anchor}")
+        links[anchor] = tag(
+          "a", defined[1].full_heading, href=f"{target}#{anchor}"
+        )
     explanation = self.view.board.facts.explanation
     return page.section(
       "What the numbers are",

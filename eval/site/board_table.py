@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.site import layout as layout_lib
 from robust_tfds.eval.site import number_text, page, svg
 from robust_tfds.eval.site.markup import Html, join, name_of, tag

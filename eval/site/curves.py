@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from robust_tfds.conditions import Condition, Family
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.site import number_text, svg
 from robust_tfds.eval.site import view as view_lib
 from robust_tfds.eval.site.markup import Html, join, tag, words

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.site import definitions, layout, page
+from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.site import layout, page
 from robust_tfds.eval.site.markup import Html, join, tag
 
 _WORDS = {
@@ -53,23 +54,23 @@ def _words() -> Html:
 
 
 def _topic(topic: definitions.Topic) -> Html:
-  parts = [_definition(topic, d) for d in topic.definitions]
+  parts = [_definition(topic, d) for d in topic.metrics]
   return page.section(
     topic.title, tag("p", topic.words), *parts, id_=_id(topic)
   )
 
 
 def _definition(
-  topic: definitions.Topic, definition: definitions.Definition
+  topic: definitions.Topic, definition: definitions.Metric
 ) -> Html:
   sense = f"{definition.sense_words}; unit: {definition.unit_words}; in tables"
   lines = [
-    tag("li", sense[:1].upper() + sense[1:], " ", tag("b", definition.metric)),
+    tag("li", sense[:1].upper() + sense[1:], " ", tag("b", definition.name)),
     tag("li", definition.source) if definition.source else Html(),
   ]
   return tag(
     "article",
-    tag("h3", definition.heading),
+    tag("h3", definition.full_heading),
     tag(
       "div",
       tag("p", definition.words),

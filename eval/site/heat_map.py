@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.site import number_text, page
 from robust_tfds.eval.site.markup import Html, join, tag, words
 

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from robust_tfds.eval.compare.boards.board import Entry
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.site import (
-  definitions,
   fact_text,
   filters,
   number_text,

@@ -7,9 +7,9 @@ import dataclasses
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Entry
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.site import (
   curves,
-  definitions,
   fact_text,
   number_text,
   page,

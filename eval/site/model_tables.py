@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.site import number_text, page
 from robust_tfds.eval.site import view as view_lib
 from robust_tfds.eval.site.markup import Html, escape, join, tag, words

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import TypeGuard
 
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.site.markup import Html
 
 MISSING = "–"

@@ -8,9 +8,9 @@ import statistics
 from collections.abc import Iterable, Mapping
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.boards.board import Board, Entry, Number
-from robust_tfds.eval.site import definitions, number_text
+from robust_tfds.eval.metrics.definitions import Metric
+from robust_tfds.eval.site import number_text
 
 _FEWEST = 3  # entries that have a median worth drawing
 # Difficulties of numbers that boards show; the harder ones stand on models' pages.
@@ -29,7 +29,7 @@ class View:
 
   def shown(self, metric: str) -> Metric:
     """How a metric is shown."""
-    return definitions.shown(self.board.facts, metric)
+    return self.board.facts.metric(metric)
 
   @functools.cached_property
   def headlines(self) -> list[Metric]:

@@ -30,7 +30,12 @@ from robust_tfds.eval import papers
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import corruption_error, rates, resampling
+from robust_tfds.eval.metrics import (
+  corruption_error,
+  definitions,
+  rates,
+  resampling,
+)
 from robust_tfds.eval.pipeline import inputs, predict
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
@@ -42,7 +47,6 @@ from robust_tfds.eval.tasks.parts import (
   top_k,
 )
 
-Metric = facts_lib.Metric
 Errors = Mapping[Condition, float]
 
 
@@ -52,17 +56,15 @@ class Classification(normalised_task.NormalisedTask):
   facts = facts_lib.TaskFacts(
     task="classification",
     noun="corruption",
-    headlines=(
-      Metric("clean_error", "Clean error"),
-      Metric("mean_corruption_error", "Mean error (15)"),
-      Metric("mce", "mCE", normalises="mean_corruption_error"),
-      Metric("relative_mce", "Relative mCE"),
-      Metric("extra_mean_corruption_error", "Mean error (extra 4)"),
+    headlines=definitions.metrics(
+      "classification",
+      "clean_error",
+      "mean_corruption_error",
+      "mce",
+      "relative_mce",
+      "extra_mean_corruption_error",
     ),
-    details=(
-      Metric("mean_error", "error"),
-      Metric("ce", "CE", normalises="mean_error"),
-    ),
+    details=definitions.metrics("classification", "mean_error", "ce"),
     others=(*reliability.METRICS, *reliability.MEANS),
     normalised="CE and mCE",
     mean="mCE",

@@ -34,7 +34,7 @@ from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell_facts import Scalar
 from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.metrics import detection, resampling
+from robust_tfds.eval.metrics import definitions, detection, resampling
 from robust_tfds.eval.metrics import replicates as replicates_lib
 from robust_tfds.eval.metrics.detection import benchmark, checks
 from robust_tfds.eval.pipeline import inputs, predict
@@ -50,16 +50,11 @@ from robust_tfds.eval.tasks.parts import (
   stored_numbers,
 )
 
-Metric = facts_lib.Metric
 Replicates = resampling.Replicates
 _VOC = ("pascal_c",)
 _SCOPES = {"": "benchmark", "_all": "all", "_validation": "validation"}
 _KINDS = ("bbox", "segm")
 _NO_INTERVAL = "no interval: read without detections"
-
-
-def _higher(name: str, heading: str) -> facts_lib.Metric:
-  return Metric(name, heading, higher_is_better=True)
 
 
 class Detection(base.Task):
@@ -72,18 +67,19 @@ class Detection(base.Task):
   facts = facts_lib.TaskFacts(
     task="detection",
     noun="corruption",
-    headlines=(
-      _higher("p", "P"),
-      _higher("mpc", "mPC"),
-      _higher("rpc", "rPC"),
-      _higher("mpc_all", "mPC (19)"),
-      _higher("rpc_all", "rPC (19)"),
-      _higher("mpc_validation", "mPC (validation 4)"),
-      _higher("segm/p", "Mask P"),
-      _higher("segm/mpc", "Mask mPC"),
-      _higher("segm/rpc", "Mask rPC"),
+    headlines=definitions.metrics(
+      "detection",
+      "p",
+      "mpc",
+      "rpc",
+      "mpc_all",
+      "rpc_all",
+      "mpc_validation",
+      "segm/p",
+      "segm/mpc",
+      "segm/rpc",
     ),
-    details=(_higher("mean_ap", "AP"), _higher("segm/mean_ap", "mask AP")),
+    details=definitions.metrics("detection", "mean_ap", "segm/mean_ap"),
     mean="mPC",
     ranked=("mpc",),
     explanation=(

@@ -52,6 +52,7 @@ from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell_facts import Scalar
 from robust_tfds.eval.metrics import (
+  definitions,
   frame_scores,
   natural_labels,
   natural_trend,
@@ -70,7 +71,6 @@ from robust_tfds.eval.tasks.parts import (
 )
 
 K = frame_scores.K
-Metric = facts_lib.Metric
 _LABELS = 8  # no frame of the published sets shows more than three classes
 _GALLERY_SETS = 5  # for each model
 
@@ -83,16 +83,13 @@ class Frames(base.Task):
   facts = facts_lib.TaskFacts(
     task="frames",
     noun="condition",
-    headlines=(
-      Metric("acc_orig", "pm-0", higher_is_better=True),
-      Metric("acc_pmk", "pm-10", higher_is_better=True),
-      Metric("drop", "Drop"),
-      Metric("acc_static_worst", "Static worst frames", higher_is_better=True),
-      Metric(
-        "effective_robustness",
-        "Above the published line",
-        higher_is_better=True,
-      ),
+    headlines=definitions.metrics(
+      "frames",
+      "acc_orig",
+      "acc_pmk",
+      "drop",
+      "acc_static_worst",
+      "effective_robustness",
     ),
     others=reliability.METRICS,
     ranked=("acc_pmk",),

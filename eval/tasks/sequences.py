@@ -36,7 +36,12 @@ from robust_tfds.eval import papers
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import corruption_error, resampling, stability
+from robust_tfds.eval.metrics import (
+  corruption_error,
+  definitions,
+  resampling,
+  stability,
+)
 from robust_tfds.eval.pipeline import inputs, predict, programs
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.classification import error_rows
@@ -51,7 +56,6 @@ from robust_tfds.eval.tasks.parts import (
   top_k,
 )
 
-Metric = facts_lib.Metric
 _FAMILY = conditions.SEQUENCES
 # Scores (frames x classes) that an accelerator ranks together; two sorts of pairs
 # and three differences keep up to 80 bytes of each, 640 MiB.
@@ -70,22 +74,18 @@ class Sequences(normalised_task.NormalisedTask):
   facts = facts_lib.TaskFacts(
     task="sequences",
     noun="perturbation",
-    headlines=(
-      Metric("clean_error", "Clean error"),
-      Metric("mean_flip_probability", "Mean FP (10)"),
-      Metric("mfr", "mFR", normalises="mean_flip_probability"),
-      Metric("mean_unnormalised_t5d", "Mean uT5D (10)", percent=False),
-      Metric("mt5d", "mT5D", normalises="mean_unnormalised_t5d"),
+    headlines=definitions.metrics(
+      "sequences",
+      "clean_error",
+      "mean_flip_probability",
+      "mfr",
+      "mean_unnormalised_t5d",
+      "mt5d",
     ),
-    details=(
-      Metric("flip_probability", "FP", axis="flip probability"),
-      Metric("fr", "FR", normalises="flip_probability", axis="flip rate FR"),
-      Metric("unnormalised_t5d", "uT5D", percent=False, axis="top-5 distance"),
-      Metric(
-        "t5d", "T5D", normalises="unnormalised_t5d", axis="top-5 distance T5D"
-      ),
+    details=definitions.metrics(
+      "sequences", "flip_probability", "fr", "unnormalised_t5d", "t5d"
     ),
-    others=(Metric("zipf_distance", "Zipf", percent=False),),
+    others=definitions.metrics("sequences", "zipf_distance"),
     normalised="FR, T5D, mFR and mT5D",
     mean="mFR and mT5D",
     ranked=("mfr", "mean_flip_probability"),

@@ -30,7 +30,7 @@ from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell_facts import Scalar
-from robust_tfds.eval.metrics import action, rates, resampling
+from robust_tfds.eval.metrics import action, definitions, rates, resampling
 from robust_tfds.eval.pipeline import clips, inputs, predict
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
@@ -41,14 +41,9 @@ from robust_tfds.eval.tasks.parts import (
   top_k,
 )
 
-Metric = facts_lib.Metric
 _NATURAL = ("shift", "category")  # features of naturally shifted videos
 _CATEGORY = "accuracy/category/"
 _SAMPLINGS = ("dense", "uniform")
-
-
-def _higher(name: str, heading: str) -> facts_lib.Metric:
-  return Metric(name, heading, higher_is_better=True)
 
 
 class Video(base.Task):
@@ -57,19 +52,20 @@ class Video(base.Task):
   facts = facts_lib.TaskFacts(
     task="video",
     noun="perturbation",
-    headlines=(
-      _higher("clean_accuracy", "Clean accuracy"),
-      _higher("natural_accuracy", "Accuracy under natural shifts"),
-      _higher("natural_category_accuracy", "Mean of the categories"),
-      _higher("gamma_a", "gamma_a"),
-      _higher("gamma_r", "gamma_r"),
-      _higher("gamma_r/noise", "gamma_r, noise"),
-      _higher("gamma_r/blur", "blur"),
-      _higher("gamma_r/digital", "digital"),
-      _higher("gamma_r/temporal", "temporal"),
-      _higher("gamma_r/camera", "camera"),
+    headlines=definitions.metrics(
+      "video",
+      "clean_accuracy",
+      "natural_accuracy",
+      "natural_category_accuracy",
+      "gamma_a",
+      "gamma_r",
+      "gamma_r/noise",
+      "gamma_r/blur",
+      "gamma_r/digital",
+      "gamma_r/temporal",
+      "gamma_r/camera",
     ),
-    details=(_higher("gamma_a", "gamma_a"), _higher("gamma_r", "gamma_r")),
+    details=definitions.metrics("video", "gamma_a", "gamma_r"),
     others=(*reliability.METRICS, *reliability.MEANS),
     ranked=("gamma_r", "natural_accuracy"),
     explanation=(

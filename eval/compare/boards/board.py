@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.facts import Metric, TaskFacts
+from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.metrics.calibration import Bins as Bins
+from robust_tfds.eval.metrics.definitions import Metric
 
 # Metric, corruption (empty: the whole benchmark), difficulty (None: none).
 Key = tuple[str, str, int | None]

@@ -19,12 +19,13 @@ import numpy as np
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import workdir
-from robust_tfds.eval.cells.facts import Metric, TaskFacts
+from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.compare import facts_of_run, slugs
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards import effective, printed, ranks
 from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.compare.scores import Scored
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.metrics.replicates import Replicates
 
 

@@ -16,21 +16,17 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.eval import papers
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Board, Entry, Key, Number
 from robust_tfds.eval.metrics import (
   corruption_error,
+  definitions,
   effective_robustness,
   replicates,
 )
 from robust_tfds.eval.papers import derived
 
-METRIC = Metric(
-  "effective_robustness_logit",
-  "Effective robustness (logit)",
-  higher_is_better=True,
-)
+METRIC = definitions.metric("", "effective_robustness_logit")
 TESTBED, PRINTED, RUNS = REFERENCES = ("testbed", "printed", "runs")
 _FEWEST = 3  # models of a line with an interval
 

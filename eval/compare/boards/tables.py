@@ -16,8 +16,8 @@ from typing import Any
 from etils import epath
 
 from robust_tfds.eval.cells import disk, formulas
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.boards.board import Board, Entry, Number
+from robust_tfds.eval.metrics.definitions import Metric
 
 _SHOWN = 4  # headline numbers on the screen
 NUMBER = ("value", "lo", "hi", "jackknife_lo", "jackknife_hi", "n", "note")

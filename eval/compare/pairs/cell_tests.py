@@ -235,6 +235,13 @@ def interval(number: Replicates) -> Interval:
   return Interval(value, float(lo), float(hi))
 
 
+def _verdict(sign: int, difference: float) -> str:
+  """Of a decided difference of a metric, whose sign is 0 if its sense is unknown."""
+  if not sign:
+    return lines.UNKNOWN_SENSE
+  return lines.BETTER if sign * difference > 0 else lines.WORSE
+
+
 def _line(
   cell: _Cell,
   facts: TaskFacts,
@@ -246,12 +253,9 @@ def _line(
   test = Test()
   if tested is not None and adjusted is not None:
     kind, p, difference = tested
-    better = difference.value > 0
-    if not lines.metric_of(facts, cell.metric).higher_is_better:
-      better = difference.value < 0
     verdict = lines.UNDECIDED
     if adjusted <= lines.LEVEL:
-      verdict = lines.BETTER if better else lines.WORSE
+      verdict = _verdict(facts.metric(cell.metric).sign, difference.value)
     test = Test(kind, p, adjusted, family, verdict)
   return Line(
     cell.metric,

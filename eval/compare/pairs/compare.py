@@ -127,9 +127,11 @@ def _sentence(
     verdicts.count(verdict)
     for verdict in (lines_lib.BETTER, lines_lib.WORSE, lines_lib.UNDECIDED)
   )
+  unknown = verdicts.count(lines_lib.UNKNOWN_SENSE)
+  different = f" of {lines_lib.UNKNOWN_SENSE} in {unknown}," if unknown else ""
   return (
     f"{names[0]} better than {names[1]} in {better} of {len(verdicts)} {what},"
-    f" worse in {worse}, undecided in {undecided} ({family}; Holm)."
+    f" worse in {worse},{different} undecided in {undecided} ({family}; Holm)."
   )
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from etils import epath
 from matplotlib.colors import LinearSegmentedColormap
 
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.pairs import lines as lines_lib
 from robust_tfds.eval.compare.pairs import tables
 from robust_tfds.eval.compare.pairs.lines import Comparison, Line
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.charts import style
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def write(comparison: Comparison, folder: epath.Path, stem: str) -> None:
 
 
 def _metric(comparison: Comparison, name: str) -> Metric:
-  return lines_lib.metric_of(comparison.facts, name)
+  return comparison.facts.metric(name)
 
 
 def _bars(comparison: Comparison) -> list[list[Line]]:
@@ -111,9 +111,10 @@ def _draw_bars(ax: Axes, lines: Sequence[Line], comparison: Comparison) -> None:
     metric = _metric(comparison, line.metric)
     difference = line.difference
     value = scale * difference.value
-    sign = 1 if metric.higher_is_better else -1
+    gain = metric.sign * value
     sure = difference.known and not difference.lo <= 0 <= difference.hi
-    shade = style.COLOURS[0 if sign * value > 0 else 1] if sure else "#555555"
+    decided = sure and gain
+    shade = style.COLOURS[0 if gain > 0 else 1] if decided else "#555555"
     if difference.known:
       ax.plot(
         [scale * difference.lo, scale * difference.hi], [y, y], color=shade
@@ -121,7 +122,7 @@ def _draw_bars(ax: Axes, lines: Sequence[Line], comparison: Comparison) -> None:
     ax.plot(
       value,
       y,
-      marker="^" if sign * value > 0 else "v" if value else "o",
+      marker="^" if gain > 0 else "v" if gain < 0 else "o",
       markersize=6,
       color=shade,
       markerfacecolor=shade if sure else "white",
@@ -144,7 +145,6 @@ def _draw_map(ax: Axes, lines: Sequence[Line], metric: Metric) -> None:
   names = _names(lines)
   levels = sorted({line.level or 0 for line in lines})
   scale = 100 if metric.percent else 1
-  sign = 1 if metric.higher_is_better else -1
   values = np.full((len(names), len(levels)), np.nan)
   for line in lines:
     place = names.index(line.corruption), levels.index(line.level or 0)
@@ -163,7 +163,9 @@ def _draw_map(ax: Axes, lines: Sequence[Line], metric: Metric) -> None:
     )
   least = _LEAST if metric.percent else 1e-3
   most = max(float(np.nanmax(np.abs(values), initial=0)), least)
-  ax.imshow(sign * values, cmap=_MAP, vmin=-most, vmax=most, aspect="auto")
+  ax.imshow(
+    metric.sign * values, cmap=_MAP, vmin=-most, vmax=most, aspect="auto"
+  )
   ax.set_xticks(range(len(levels)), [str(level) for level in levels])
   ax.set_yticks(range(len(names)), [style.words(n) for n in names])
   ax.tick_params(labelsize=7)

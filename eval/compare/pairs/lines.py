@@ -7,15 +7,13 @@ import math
 from collections.abc import Sequence
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.facts import Metric, TaskFacts
-from robust_tfds.eval.tasks.parts import reliability
+from robust_tfds.eval.cells.facts import TaskFacts
 
 LEVEL = 0.05  # of all tests of a family together
 BETTER = "better"
 WORSE = "worse"
 UNDECIDED = "undecided"
-# What cells are scored by where more is better; of other names less is.
-_HIGHER = ("accuracy", "acc_", "gamma_", "AP", "AR", "mean_ap")
+UNKNOWN_SENSE = "unknown sense"  # of what nobody said which direction is better
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,8 +39,8 @@ class Test:
     p: two-sided; nan where nothing could be tested.
     adjusted: p after Holm over the family.
     family: of the test, in words.
-    verdict: `BETTER`, `WORSE` or `UNDECIDED` of the first model; empty without a
-      test.
+    verdict: `BETTER`, `WORSE`, `UNDECIDED` or `UNKNOWN_SENSE` of the first model;
+      empty without a test.
   """
 
   kind: str = ""
@@ -123,28 +121,3 @@ class Comparison:
   def lines(self) -> list[Line]:
     """All of them: of the benchmark first."""
     return [*self.benchmark, *self.corruptions, *self.cells]
-
-
-def metric_of(facts: TaskFacts, name: str) -> Metric:
-  """A metric by its name, also of cells: with its sense and unit.
-
-  >>> video = TaskFacts("video", "perturbation", ())
-  >>> metric_of(video, "accuracy/category/Age").higher_is_better
-  True
-  """
-  metric = facts.metric(name)
-  known = (*facts.headlines, *facts.details, *facts.others)
-  if any(m.name == name for m in known):
-    return metric
-  for one in (*reliability.METRICS, *reliability.MEANS):
-    if one.name == name:
-      return one
-  base = name.partition("/")[0]
-  if any(m.name == base for m in known):
-    return dataclasses.replace(facts.metric(base), name=name, heading=name)
-  higher = any(
-    part.startswith(beginning)
-    for part in name.split("/")
-    for beginning in _HIGHER
-  )
-  return dataclasses.replace(metric, higher_is_better=higher)

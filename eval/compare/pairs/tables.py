@@ -98,18 +98,25 @@ def _of_one(comparison: Comparison) -> list[str]:
 
 def _notes(comparison: Comparison) -> list[str]:
   metrics = [
-    lines_lib.metric_of(comparison.facts, name)
+    comparison.facts.metric(name)
     for name in dict.fromkeys(line.metric for line in comparison.lines)
   ]
-  more = [m.heading for m in metrics if m.higher_is_better]
-  less = [m.heading for m in metrics if not m.higher_is_better]
-  senses = (("More", more), ("Less", less))
+  senses = {
+    "higher": "More is better of",
+    "lower": "Less is better of",
+    "neither": "Neither more nor less is better of",
+    "unknown": f"{lines_lib.UNKNOWN_SENSE.capitalize()} of",
+  }
+  headings: dict[str, list[str]] = {sense: [] for sense in senses}
+  for metric in metrics:
+    if metric.heading not in headings[metric.sense]:
+      headings[metric.sense].append(metric.heading)
   return [
     *comparison.notes,
     *(
-      f"{sense} is better of {', '.join(dict.fromkeys(of))}."
-      for sense, of in senses
-      if of
+      f"{words} {', '.join(headings[sense])}."
+      for sense, words in senses.items()
+      if headings[sense]
     ),
     "Rates are in %, their differences in points. A relative decrease is 1 -"
     f" {comparison.first} / {comparison.second}.",
@@ -142,7 +149,7 @@ def _section(
 
 
 def _cells(comparison: Comparison, line: Line, tested: bool) -> list[str]:
-  metric = lines_lib.metric_of(comparison.facts, line.metric)
+  metric = comparison.facts.metric(line.metric)
   scale, digits = (100, 2) if metric.percent else (1, 4)
   out = [
     markdown.escape(name(line, comparison)),
@@ -158,7 +165,7 @@ def _cells(comparison: Comparison, line: Line, tested: bool) -> list[str]:
 
 def name(line: Line, comparison: Comparison) -> str:
   """A line's number in words."""
-  words = lines_lib.metric_of(comparison.facts, line.metric).heading
+  words = comparison.facts.metric(line.metric).heading
   if "/" in line.metric:  # headings of parts say the part alone
     words = line.metric
   level = "" if line.level is None else str(line.level)

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.context import Context
 
 

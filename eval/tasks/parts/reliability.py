@@ -19,10 +19,10 @@ import numpy as np
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import (
   calibration,
+  definitions,
   frame_scores,
   group_mean,
   resampling,
@@ -38,19 +38,8 @@ _OF_SCORES = {
   "ece_adaptive": calibration.ece_adaptive,
   "rms_calibration_error": calibration.rms_calibration_error,
 }
-METRICS = (
-  facts_lib.Metric("ece", "ECE"),
-  facts_lib.Metric("ece_adaptive", "Adaptive ECE"),
-  facts_lib.Metric("rms_calibration_error", "RMS calibration error"),
-  facts_lib.Metric("nll", "NLL", percent=False),
-  facts_lib.Metric("brier", "Brier", percent=False),
-)
-MEANS = tuple(
-  dataclasses.replace(
-    metric, name=f"mean_{metric.name}", heading=f"Mean {metric.heading}"
-  )
-  for metric in METRICS
-)
+METRICS = definitions.metrics("", *_OF_SCORES, "nll", "brier")
+MEANS = definitions.metrics("", *(f"mean_{m.name}" for m in METRICS))
 # Of a model that gives a true class no chance at all.
 _NO_CHANCE = (
   "undefined: the model gives no chance to the true class of {count} examples"

@@ -4,19 +4,22 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import facts
+from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.metrics.definitions import Metric
 
 
 class TaskFactsTest(parameterized.TestCase):
   def test_metric_looks_everywhere(self):
-    head, detail, other = (facts.Metric(n, n.upper()) for n in "abc")
+    head, detail, other = (Metric(n, n.upper()) for n in "abc")
     task = facts.TaskFacts("t", "corruption", (head,), (detail,), (other,))
     self.assertIs(task.metric("a"), head)
     self.assertIs(task.metric("b"), detail)
     self.assertIs(task.metric("c"), other)
 
-  def test_an_unknown_metric_is_a_plain_error_rate(self):
-    metric = facts.TaskFacts("t", "corruption", ()).metric("x")
-    self.assertEqual(metric, facts.Metric("x", "x", False, True))
+  def test_a_metric_that_the_task_does_not_show_is_as_defined(self):
+    task = facts.TaskFacts("detection", "corruption", ())
+    self.assertIs(task.metric("AP"), definitions.metric("detection", "AP"))
+    self.assertEqual(task.metric("x").sense, "unknown")
 
   def test_plain_numbers_are_those_that_a_baseline_normalises(self):
     self.assertEqual(

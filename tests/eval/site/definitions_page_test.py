@@ -2,7 +2,8 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.site import definitions, definitions_page
+from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.site import definitions_page
 from tests.eval.site import html_check
 
 
@@ -11,7 +12,7 @@ class DefinitionsPageTest(absltest.TestCase):
     page = html_check.Page(definitions_page.of().html())
     self.assertEmpty(page.faults)
     for topic in definitions.TOPICS:
-      for definition in topic.definitions:
+      for definition in topic.metrics:
         self.assertIn(definitions.anchor(topic, definition), page.ids)
         for text in (definition.words, definition.formula, definition.source):
           self.assertIn(text, page.text)

@@ -4,8 +4,8 @@ import re
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.site import heat_map
 from robust_tfds.eval.site.markup import Html
 from tests.eval.site import html_check
@@ -32,7 +32,7 @@ def _table(metric, rows, columns=None):
 class HeatMapTest(parameterized.TestCase):
   @parameterized.parameters((False, [0, 2, 5, 9, 9]), (True, [9, 7, 5, 0, 0]))
   def test_grounds_go_from_best_to_worst(self, higher, steps):
-    metric = Metric("m", "M", higher_is_better=higher)
+    metric = Metric("m", "M", "higher" if higher else "lower")
     text = _table(metric, [[Number(v) for v in _VALUES]])
     self.assertEmpty(html_check.Page(text).faults)
     found = re.findall(r"<td class=h(\d)>", text)

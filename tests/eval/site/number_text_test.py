@@ -4,8 +4,8 @@ import math
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.cells.facts import Metric
 from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.site import number_text
 
 _RATE = Metric("error", "Error")

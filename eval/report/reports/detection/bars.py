@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from etils import epath
 
-from robust_tfds.eval.cells.facts import Metric
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base

@@ -8,7 +8,7 @@ from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.facts import Metric
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import markdown, pivot

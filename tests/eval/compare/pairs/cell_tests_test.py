@@ -66,8 +66,13 @@ class McNemarTest(parameterized.TestCase):
   def test_more_can_be_better(self):
     fog = Condition("fog", 1)
     few, many = {fog: _wrong(50, 2)}, {fog: _wrong(50, 40)}
-    for metric, verdict in (("error", "worse"), ("accuracy", "better")):
-      (got,) = cell_tests.of_cells(_numbers(many, few, metric=metric), _FACTS)
+    for task, metric, verdict in (
+      ("classification", "error", "worse"),
+      ("video", "accuracy", "better"),
+      ("video", "oddness", "unknown sense"),
+    ):
+      facts = TaskFacts(task, "corruption", ())
+      (got,) = cell_tests.of_cells(_numbers(many, few, metric=metric), facts)
       self.assertEqual(got.test.verdict, verdict)
 
   def test_one_example(self):
@@ -151,7 +156,8 @@ class JackknifeTest(absltest.TestCase):
       {fog: 40},
       drawn=True,
     )
-    (got,) = cell_tests.of_cells(numbers, _FACTS)
+    facts = TaskFacts("detection", "corruption", ())
+    (got,) = cell_tests.of_cells(numbers, facts)
     want = stats.ttest_1samp(x, 0)
     self.assertEqual(got.test.kind, cell_tests.JACKKNIFE)
     self.assertAlmostEqual(got.test.p, want.pvalue, delta=1e-9)

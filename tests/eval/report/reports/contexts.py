@@ -10,9 +10,9 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.facts import Metric, TaskFacts
+from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.metrics import calibration
+from robust_tfds.eval.metrics import calibration, definitions
 from robust_tfds.eval.report.context import Context
 
 # HTML, Markdown's and LaTeX's characters, and mathematics that is none.
@@ -22,62 +22,41 @@ FACTS = {
   "classification": TaskFacts(
     "classification",
     "corruption",
-    headlines=(Metric("clean_error", "Clean error"), Metric("mce", "mCE")),
-    details=(
-      Metric("mean_error", "error"),
-      Metric("ce", "CE", normalises="mean_error"),
-    ),
+    headlines=definitions.metrics("classification", "clean_error", "mce"),
+    details=definitions.metrics("classification", "mean_error", "ce"),
     normalised="CE and mCE",
     mean="mCE",
   ),
   "sequences": TaskFacts(
     "sequences",
     "perturbation",
-    headlines=(Metric("clean_error", "Clean error"), Metric("mfr", "mFR")),
-    details=(
-      Metric("flip_probability", "FP", axis="flip probability"),
-      Metric("fr", "FR", normalises="flip_probability"),
-      Metric("unnormalised_t5d", "uT5D", percent=False),
+    headlines=definitions.metrics("sequences", "clean_error", "mfr"),
+    details=definitions.metrics(
+      "sequences", "flip_probability", "fr", "unnormalised_t5d"
     ),
-    others=(Metric("zipf_distance", "Zipf", percent=False),),
+    others=definitions.metrics("sequences", "zipf_distance"),
     normalised="FR and mFR",
     mean="mFR",
   ),
   "frames": TaskFacts(
     "frames",
     "condition",
-    headlines=(
-      Metric("acc_orig", "pm-0", higher_is_better=True),
-      Metric("acc_pmk", "pm-10", higher_is_better=True),
-      Metric("drop", "Drop"),
-    ),
+    headlines=definitions.metrics("frames", "acc_orig", "acc_pmk", "drop"),
     explanation="pm-0: right on the anchor.",
   ),
   "detection": TaskFacts(
     "detection",
     "corruption",
-    headlines=(
-      Metric("p", "P", higher_is_better=True),
-      Metric("mpc", "mPC", higher_is_better=True),
-    ),
-    details=(
-      Metric("mean_ap", "AP", higher_is_better=True),
-      Metric("segm/mean_ap", "mask AP", higher_is_better=True),
-    ),
+    headlines=definitions.metrics("detection", "p", "mpc"),
+    details=definitions.metrics("detection", "mean_ap", "segm/mean_ap"),
     mean="mPC",
     explanation="P: AP on clean images.",
   ),
   "video": TaskFacts(
     "video",
     "perturbation",
-    headlines=(
-      Metric("clean_accuracy", "Clean accuracy", higher_is_better=True),
-      Metric("gamma_r", "gamma_r", higher_is_better=True),
-    ),
-    details=(
-      Metric("gamma_a", "gamma_a", higher_is_better=True),
-      Metric("gamma_r", "gamma_r", higher_is_better=True),
-    ),
+    headlines=definitions.metrics("video", "clean_accuracy", "gamma_r"),
+    details=definitions.metrics("video", "gamma_a", "gamma_r"),
     explanation="gamma_a: 1 - (clean accuracy - accuracy).",
   ),
 }

@@ -6,12 +6,12 @@ import math
 from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells.facts import Metric
+from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.tables import pivot
 from tests.eval.report.reports import contexts
 
 _RATE = Metric("error", "error")
-_AP = Metric("p", "P", higher_is_better=True)
+_AP = Metric("p", "P", sense="higher")
 _DISTANCE = Metric("unnormalised_t5d", "uT5D", percent=False)
 
 

@@ -1,6 +1,6 @@
 """What is measured of action recognition under perturbation."""
 
-from robust_tfds.eval.site.definitions.base import Definition, Topic
+from robust_tfds.eval.metrics.definitions.base import Metric, Topic
 
 _SCHIAPPA = "Schiappa et al. 2023 (arXiv 2207.01398)"
 TOPIC = Topic(
@@ -10,63 +10,69 @@ TOPIC = Topic(
   " p; softmax scores are averaged over a video's clips. Means are over severities,"
   " then the perturbations of a group, then the groups.",
   (
-    Definition(
+    Metric(
       "accuracy",
       "Accuracy",
+      "higher",
       "The share of videos whose most likely class is the true one. Behind the"
       " slash: a category or a natural shift.",
       "right / n",
-      "higher",
       source=f"{_SCHIAPPA}, section 4",
     ),
-    Definition(
+    Metric(
       "top5_accuracy",
       "Top-5 accuracy",
+      "higher",
       "The share of videos whose true class is among the five most likely.",
       "right in one of five / n",
-      "higher",
     ),
-    Definition(
+    Metric(
       "clean_accuracy",
       "Clean accuracy",
+      "higher",
       "The accuracy on videos without perturbation.",
       "A",
-      "higher",
       source=f"{_SCHIAPPA}, section 4",
     ),
-    Definition(
+    Metric(
       "gamma_a",
-      "γ_a",
+      "gamma_a",
+      "higher",
       "Absolute robustness: one less the accuracy that is lost. Behind the slash:"
       " of one group.",
       "γ_a = 1 − (A − A(p, s))",
-      "higher",
+      title="γ_a",
       source=f"{_SCHIAPPA}, section 4",
     ),
-    Definition(
+    Metric(
       "gamma_r",
-      "γ_r",
+      "gamma_r",
+      "higher",
       "Relative robustness: the share of the accuracy that is left. Behind the"
       " slash: of one group.",
       "γ_r = 1 − (A − A(p, s)) / A",
-      "higher",
+      title="γ_r",
       source=f"{_SCHIAPPA}, section 4",
     ),
-    Definition(
+    Metric(
       "natural_accuracy",
       "Accuracy under natural shifts",
+      "higher",
       "The accuracy on videos that show a shift by nature (UCF101-DS).",
       "right / n",
-      "higher",
       source=f"{_SCHIAPPA}, section 3",
     ),
-    Definition(
+    Metric(
       "natural_category_accuracy",
       "Mean of the categories",
+      "higher",
       "The mean of the categories' accuracies.",
       "Σ_k accuracy(k) / categories",
-      "higher",
       source=f"{_SCHIAPPA}, section 3",
     ),
   ),
+  {
+    f"gamma_r/{group}": group
+    for group in ("blur", "digital", "temporal", "camera")
+  },
 )

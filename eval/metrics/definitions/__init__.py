@@ -1,0 +1,131 @@
+"""What every number of the tables is: heading, words, formula, unit, sense, source.
+
+The only home of it: the tasks, reports, boards, comparisons and pages ask here. A
+metric `a/b=3` is of the family `a`: the text behind the slash says which part (a
+class, a distance k, a group). A leading `bbox/` or `segm/` is no part: it says whose
+overlap is meant. What nobody defined stands under its own name, its sense unknown.
+
+  <topic>.py   the metrics of a task, or of what all tasks have
+  base.py      what a metric and a topic are
+
+The look-ups stand here: `metric`, `metrics`, `find`, `topic_of`, `title_of`,
+`anchor`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+
+from robust_tfds.eval.metrics.definitions import (
+  classification,
+  detection,
+  every_task,
+  frames,
+  sequences,
+  video,
+)
+from robust_tfds.eval.metrics.definitions.base import Metric, Topic
+
+TOPICS = (
+  classification.TOPIC,
+  sequences.TOPIC,
+  detection.TOPIC,
+  video.TOPIC,
+  frames.TOPIC,
+  *every_task.TOPICS,
+)
+# Of a number that is a mean of another over conditions.
+_MEAN = "mean_"
+_OVERLAPS: Mapping[str, str] = {"bbox": "", "segm": "Mask "}
+
+
+def metrics(task: str, *names: str) -> tuple[Metric, ...]:
+  """Several metrics of a task, see `metric`."""
+  return tuple(metric(task, name) for name in names)
+
+
+@functools.cache
+def metric(task: str, name: str) -> Metric:
+  """A task's metric under its full name, also of a family's member.
+
+  One that nobody defined is called what its name says, and its sense is unknown.
+
+  >>> metric("frames", "acc_pmk/k=3").heading
+  'pm-10, k=3'
+  >>> metric("classification", "mean_ece").heading
+  'Mean ECE'
+  >>> metric("classification", "oddness_of_it").sense_words
+  'unknown sense'
+  """
+  found = find(task, name)
+  if found is None:
+    return Metric(name, _words(name))
+  topic, defined = found
+  if name == defined.name:
+    return defined
+  heading = topic.headings.get(name) or _heading(defined, name)
+  return dataclasses.replace(defined, name=name, heading=heading, title="")
+
+
+@functools.cache
+def find(task: str, name: str) -> tuple[Topic, Metric] | None:
+  """The definition of a task's metric, or of its family; None: nobody wrote one.
+
+  A mean over conditions that has no definition of its own has that of the number
+  that is averaged.
+
+  >>> find("frames", "acc_pmk/k=3")[1].heading
+  'pm-10'
+  """
+  family = _family(name)
+  own = [topic for topic in TOPICS if topic.task in (task, "")]
+  # Clean cells of other tasks are scored as those of classification are.
+  for topic in (*own, classification.TOPIC):
+    for defined in topic.metrics:
+      if defined.name == family:
+        return topic, defined
+  if family.startswith(_MEAN):
+    return find(task, family.removeprefix(_MEAN))
+  return None
+
+
+def topic_of(task: str) -> Topic | None:
+  """A task's own topic."""
+  return next((topic for topic in TOPICS if topic.task == task), None)
+
+
+def title_of(task: str) -> str:
+  """What a task is, in words.
+
+  >>> title_of("frames")
+  'Natural perturbations in videos'
+  """
+  topic = topic_of(task)
+  return topic.title if topic else _words(task).capitalize()
+
+
+def anchor(topic: Topic, defined: Metric) -> str:
+  """The id of a definition on its page: one metric has several meanings."""
+  return f"{topic.task}-{defined.name}" if topic.task else defined.name
+
+
+def _family(name: str) -> str:
+  """`acc_pmk` of `acc_pmk/k=3`, `AP` of `bbox/AP`."""
+  parts = [part for part in name.split("/") if part not in _OVERLAPS]
+  return parts[0] if parts else ""
+
+
+def _heading(defined: Metric, name: str) -> str:
+  """Of a mean or a family's member, with its part: `pm-10, k=3`."""
+  first, *rest = name.split("/")
+  if first in _OVERLAPS:
+    return _OVERLAPS[first] + defined.heading
+  mean = "Mean " if first != defined.name else ""
+  part = _words(", ".join(rest))
+  return f"{mean}{defined.heading}, {part}" if part else mean + defined.heading
+
+
+def _words(name: str) -> str:
+  return name.replace("_", " ")

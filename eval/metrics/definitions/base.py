@@ -1,0 +1,91 @@
+"""`Metric` and `Topic`: what a number of the tables is, and those of a task."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal
+
+Sense = Literal["lower", "higher", "neither", "unknown"]
+
+# Sources that several topics cite.
+HENDRYCKS = "Hendrycks & Dietterich 2019 (arXiv 1903.12261)"
+TAORI = "Taori et al. 2020 (arXiv 2007.00644), section 2"
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+  """One metric, or one family of metrics.
+
+  Attributes:
+    name: in the tables' column `metric`; of a family without what follows the
+      slash.
+    heading: over a column.
+    sense: which direction is better; unknown where nobody has said it.
+    words: what is measured.
+    formula: as plain text.
+    percent: a fraction, shown in percent.
+    unit: of what is no fraction.
+    source: paper and section.
+    normalises: of a number that a baseline normalises, the plain one's name.
+    title: over its words, more in full; the heading where empty.
+    axis: beside the axis of a figure, more in full; the heading where empty.
+  """
+
+  name: str
+  heading: str
+  sense: Sense = "unknown"
+  words: str = ""
+  formula: str = ""
+  percent: bool = True
+  unit: str = ""
+  source: str = ""
+  normalises: str = ""
+  title: str = ""
+  axis: str = ""
+
+  @property
+  def full_heading(self) -> str:
+    """Over its words."""
+    return self.title or self.heading
+
+  @property
+  def higher_is_better(self) -> bool:
+    """Whether more is known to be better."""
+    return self.sense == "higher"
+
+  @property
+  def sign(self) -> int:
+    """1 where more is better, -1 where less is; 0 of neither and of unknown."""
+    return {"higher": 1, "lower": -1}.get(self.sense, 0)
+
+  @property
+  def sense_words(self) -> str:
+    """The direction: `lower is better`, or `unknown sense`."""
+    if self.sense == "unknown":
+      return "unknown sense"
+    return f"{self.sense} is better"
+
+  @property
+  def unit_words(self) -> str:
+    """The unit: in percent, its own, or none."""
+    return "%, stored as a fraction" if self.percent else self.unit or "none"
+
+
+@dataclasses.dataclass(frozen=True)
+class Topic:
+  """Metrics that belong together.
+
+  Attributes:
+    title: over them.
+    task: whose numbers they are; empty for every task's.
+    words: what is common to them.
+    metrics: in order.
+    headings: of members of families, where less than the rule's is enough.
+  """
+
+  title: str
+  task: str
+  words: str
+  metrics: tuple[Metric, ...]
+  headings: Mapping[str, str] = dataclasses.field(default_factory=dict)
