@@ -19,7 +19,7 @@ import jax
 
 from benchmarks import video_input
 from robust_tfds import conditions, models
-from robust_tfds.datasets import base, videos
+from robust_tfds.building import base, videos
 
 _CASES = (
   "",

@@ -111,7 +111,7 @@ class ModelSpec:
 
   @property
   def geometry(self) -> str:
-    """The resize and crop rule, a name of `robust_tfds/datasets/geometry.py`.
+    """The resize and crop rule, a name of `robust_tfds/building/geometry.py`.
 
     Raises:
       UserError: the model takes pictures of any size and resizes them itself.

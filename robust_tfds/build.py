@@ -24,7 +24,7 @@ from absl import app, flags
 from etils import epath
 
 from robust_tfds import command, conditions, datasets, errors, paths, shards
-from robust_tfds.datasets import base, beam_options
+from robust_tfds.building import base, beam_options
 
 
 def define_flags() -> None:

@@ -11,6 +11,7 @@ from tools import import_graph
 # Area (the longest prefix wins) -> what of the project its modules may import,
 # at any depth. Every area may import itself.
 _ANYBODY = (
+  "robust_tfds.coco",
   "robust_tfds.conditions",
   "robust_tfds.durations",
   "robust_tfds.errors",
@@ -37,8 +38,14 @@ _ALLOWED = {
   "robust_tfds.corruptions": (),
   # MPEG is a codec of containers (DESIGN, "Decisions").
   "robust_tfds.corruptions.ops.mpeg": ("robust_tfds.movies",),
-  "robust_tfds.datasets": ("robust_tfds.corruptions", "robust_tfds.movies"),
-  "robust_tfds.build": ("robust_tfds.command", "robust_tfds.datasets"),
+  "robust_tfds.coco": ("robust_tfds.errors",),
+  "robust_tfds.building": ("robust_tfds.corruptions", "robust_tfds.movies"),
+  "robust_tfds.datasets": ("robust_tfds.building", "robust_tfds.movies"),
+  "robust_tfds.build": (
+    "robust_tfds.building",
+    "robust_tfds.command",
+    "robust_tfds.datasets",
+  ),
   "robust_tfds.corrupt_folder": (
     "robust_tfds.command",
     "robust_tfds.corruptions",
@@ -52,20 +59,12 @@ _ALLOWED = {
   "robust_tfds.whole_files": (),
   "robust_tfds.configs": (),
   "robust_tfds.models": (),
-  # Masks of detectors on the host are run lengths at once.
-  "robust_tfds.models.detection.by_picture": (
-    "robust_tfds.datasets.rle",
-    "robust_tfds.models",
-  ),
   "robust_tfds.eval.metrics": (),
-  "robust_tfds.eval.metrics.detection": (
-    "robust_tfds.datasets.coco_rows",
-    "robust_tfds.datasets.rle",
-  ),
   "robust_tfds.eval.cells": ("robust_tfds.eval.metrics",),
   "robust_tfds.eval.papers": ("robust_tfds.eval.metrics",),
   "robust_tfds.eval.pipeline": (
     "robust_tfds.corruptions",
+    "robust_tfds.building",
     "robust_tfds.datasets",
     "robust_tfds.movies",
   ),
@@ -75,6 +74,7 @@ _ALLOWED = {
     "robust_tfds.eval.papers",
     "robust_tfds.eval.pipeline",
     "robust_tfds.corruptions",
+    "robust_tfds.building",
     "robust_tfds.datasets",
   ),
   "robust_tfds.eval.readers": (
@@ -82,6 +82,7 @@ _ALLOWED = {
     "robust_tfds.eval.tasks",
     "robust_tfds.eval.metrics",
     "robust_tfds.eval.papers",
+    "robust_tfds.building",
     "robust_tfds.datasets",
   ),
   "robust_tfds.eval.report": (
@@ -139,6 +140,7 @@ _THIRD_PARTY = {
     "pydantic",
     "typing_extensions",
   },
+  "robust_tfds.coco": {"numpy"},
   "robust_tfds.errors": set(),
   "robust_tfds.paths": {"etils"},
   "robust_tfds.conditions": {"numpy"},

@@ -64,7 +64,7 @@ _CONTRACTS = {
   "robust_tfds/corruptions/video": "tests/corruptions/video/video_test.py",
 }
 # Every folder of a data set holds a builder; this test runs over them.
-_BUILDERS = "tests/datasets/base_test.py"
+_BUILDERS = "tests/building/base_test.py"
 
 
 def _mirror(path: pathlib.Path) -> pathlib.Path:
@@ -181,7 +181,7 @@ class MirrorTest(absltest.TestCase):
   def test_places(self):
     for path, test in (
       ("robust_tfds/errors.py", "tests/errors_test.py"),
-      ("robust_tfds/datasets/rle.py", "tests/datasets/rle_test.py"),
+      ("robust_tfds/coco/rle.py", "tests/coco/rle_test.py"),
       ("eval/readers/__init__.py", "tests/eval/readers/readers_test.py"),
       ("models/convert/__main__.py", "tests/models/convert/main_test.py"),
     ):

@@ -270,7 +270,7 @@ def _through_h264(
   frames: jax.Array, perturbation: str, where: Mesh
 ) -> jax.Array:
   """Every sequence through the codec, in threads: FFmpeg releases the GIL."""
-  from robust_tfds.datasets import sequences
+  from robust_tfds.building import sequences
 
   if isinstance(frames, jax.ShapeDtypeStruct):
     return frames

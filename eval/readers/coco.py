@@ -21,7 +21,7 @@ from etils import epath
 
 from robust_tfds import conditions, errors, reading
 from robust_tfds import paths as paths_lib
-from robust_tfds.datasets import coco_rows
+from robust_tfds.coco import rows as coco_rows
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers import base

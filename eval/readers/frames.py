@@ -24,8 +24,8 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import conditions, errors
-from robust_tfds.datasets import frames as frame_sets
-from robust_tfds.datasets.sources import folders
+from robust_tfds.building import frames as frame_sets
+from robust_tfds.building.sources import folders
 from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import natural_labels

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robust_tfds import errors, reading
+from robust_tfds.building import geometry
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import spec as corruption_spec
-from robust_tfds.datasets import geometry
 from robust_tfds.eval.cells import cell_facts, provenance
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts

@@ -157,7 +157,7 @@ def _known(
   names: Sequence[Sequence[str]], compared: Callable[[str], str]
 ) -> Mapping[str, list[int]]:
   """Name as it is compared -> the classes that have it."""
-  from robust_tfds.datasets.sources import imagenet
+  from robust_tfds.building.sources import imagenet
 
   known: dict[str, list[int]] = collections.defaultdict(list)
   for label, called in enumerate(names):

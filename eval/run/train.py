@@ -24,8 +24,8 @@ from absl import logging
 from etils import epath
 
 from robust_tfds import datasets, errors, paths, reading
+from robust_tfds.building import geometry
 from robust_tfds.corruptions import canvas
-from robust_tfds.datasets import geometry
 from robust_tfds.eval.cells import damage, disk
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.pipeline import views

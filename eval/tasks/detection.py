@@ -157,7 +157,7 @@ class Detection(base.Task):
 
   def truth(self, source: inputs.Source) -> dict[str, Any]:
     """The ground truth as a COCO dict."""
-    from robust_tfds.datasets import coco_format
+    from robust_tfds.coco import format as coco_format
 
     names = self.label_feature(source.builder.info.features).names
     described = source.metadata(("image",))

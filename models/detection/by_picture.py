@@ -133,7 +133,7 @@ def _texts(
     best: places of those that are taken.
     size: (height, width) of the picture.
   """
-  from robust_tfds.datasets import rle  # loads TFDS
+  from robust_tfds.coco import rle
 
   if not count and not len(masks):
     return []
@@ -153,7 +153,7 @@ def _given_texts(
   name: str, masks: list[Mapping[str, Any]], size: tuple[int, int]
 ) -> list[str]:
   """The texts of masks that are run lengths already."""
-  from robust_tfds.datasets import rle
+  from robust_tfds.coco import rle
 
   texts = []
   for mask in masks:

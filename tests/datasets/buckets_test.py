@@ -14,11 +14,11 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets, errors, paths
-from robust_tfds.datasets.sources import published_arrays
+from robust_tfds.building.sources import published_arrays
 from robust_tfds.reading import tar_files, tar_index
 from tests import fake_bucket
+from tests.building.sources import cifar_layouts, small_sets
 from tests.datasets import natural_videos
-from tests.datasets.sources import cifar_layouts, small_sets
 
 _WNID = "n01440764"
 

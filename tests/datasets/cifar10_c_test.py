@@ -15,17 +15,17 @@ from absl.testing import absltest, parameterized
 
 import robust_tfds
 from robust_tfds import conditions, corruptions, datasets
+from robust_tfds.building.sources import cifar, published_arrays
 from robust_tfds.configs import cifar10_c as cifar10_c_config
 from robust_tfds.datasets.digits import digits_dataset_builder
-from robust_tfds.datasets.sources import cifar, published_arrays
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import rescore, runner
 from robust_tfds.models import adapters
 from robust_tfds.models.spec import Spec
+from tests.building.sources import cifar_layouts
 from tests.datasets import golden_pictures
-from tests.datasets.sources import cifar_layouts
 
 _N = 24
 _NAMES = ("gaussian_noise", "contrast")

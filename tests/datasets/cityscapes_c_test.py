@@ -11,7 +11,7 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import corruptions, datasets
-from robust_tfds.datasets import rle
+from robust_tfds.coco import rle
 from robust_tfds.datasets.cityscapes_c import cityscapes_c_dataset_builder
 
 _A = "frankfurt/frankfurt_000001_000294"

@@ -12,10 +12,10 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import conditions, corruptions, datasets
+from robust_tfds.building.sources import coco
+from robust_tfds.coco import rle
 from robust_tfds.corruptions import canvas
-from robust_tfds.datasets import rle
 from robust_tfds.datasets.coco_c import coco_c_dataset_builder
-from robust_tfds.datasets.sources import coco
 
 _JSON = "annotations/instances_val2017.json"
 _SIZES = {139: (60, 48), 285: (48, 60), 632: (150, 90)}  # width, height

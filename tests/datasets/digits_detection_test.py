@@ -9,8 +9,8 @@ from absl.testing import absltest, parameterized
 
 import robust_tfds
 from robust_tfds import conditions, corruptions, datasets
+from robust_tfds.coco import rle
 from robust_tfds.corruptions import canvas
-from robust_tfds.datasets import rle
 from robust_tfds.datasets.digits_detection import (
   digits_detection_dataset_builder,
   scenes,

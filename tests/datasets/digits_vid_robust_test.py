@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest
 
-from robust_tfds.datasets import frame_boxes
+from robust_tfds.building import frame_boxes
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.datasets.digits_vid_robust import (
   digits_vid_robust_dataset_builder as digits_vid,

@@ -10,7 +10,7 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import corruptions, datasets, errors
-from robust_tfds.datasets import geometry
+from robust_tfds.building import geometry
 
 _WNID = "n01440764"
 _NAMES = tuple(f"ILSVRC2012_val_0000000{i}.JPEG" for i in (1, 2))

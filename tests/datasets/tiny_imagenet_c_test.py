@@ -10,9 +10,9 @@ from absl.testing import absltest
 from PIL import Image
 
 from robust_tfds import datasets
-from robust_tfds.datasets import geometry, pictures
+from robust_tfds.building import geometry, pictures
+from tests.building.sources import small_sets
 from tests.datasets import golden_pictures
-from tests.datasets.sources import small_sets
 
 
 class TinyImagenetCTest(absltest.TestCase):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from tests.datasets.sources import small_sets
+from tests.building.sources import small_sets
 from tests.faults import builds, mutations
 from tests.faults.case import Case
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.datasets.sources import small_sets
+from tests.building.sources import small_sets
 from tests.faults import runs, scored
 from tests.faults.case import Case
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.datasets.sources import action_layouts
+from tests.building.sources import action_layouts
 from tests.faults import builds
 from tests.faults.case import Case
 

@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors, models
-from robust_tfds.datasets import geometry
+from robust_tfds.building import geometry
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.spec import Spec
 from robust_tfds.models.video.spec import VideoSpec

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.datasets import coco_rows, rle
+from robust_tfds.coco import rle
+from robust_tfds.coco import rows as coco_rows
 
 _MOST_EXACT = 1 << 53  # whole numbers below are exact in float64
 _OUTSIDE_PX = 1.0  # annotators round, VOC counts from 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds.datasets import rle
+from robust_tfds.coco import rle
 from robust_tfds.eval.metrics.detection import checks, matches
 
 

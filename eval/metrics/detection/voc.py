@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.datasets import coco_rows
+from robust_tfds.coco import rows as coco_rows
 from robust_tfds.eval.metrics.detection import matches as matches_lib
 from robust_tfds.eval.metrics.detection import overlaps
 

@@ -40,8 +40,8 @@ def _codec(dataset: str, codec: str) -> str:
 
 def _crop(dataset: str, geometry: str) -> str:
   from robust_tfds import datasets
+  from robust_tfds.building import geometry as geometry_lib
   from robust_tfds.corruptions import spec
-  from robust_tfds.datasets import geometry as geometry_lib
 
   if not geometry or dataset not in datasets.names():
     return ""

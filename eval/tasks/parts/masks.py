@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds.datasets import rle
+from robust_tfds.coco import rle
 from robust_tfds.eval.tasks.parts import mask_outlines
 
 

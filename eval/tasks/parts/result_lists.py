@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors, reading
-from robust_tfds.datasets import coco_rows
+from robust_tfds.coco import rows as coco_rows
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.tasks.parts.detected_columns import Corners
 

@@ -2,8 +2,8 @@
 
 import tensorflow_datasets as tfds
 
+from robust_tfds.building.sources import cifar, frost
 from robust_tfds.datasets.cifar10_c import cifar10_c_dataset_builder
-from robust_tfds.datasets.sources import cifar, frost
 
 
 class Builder(cifar10_c_dataset_builder.Builder):

@@ -2,8 +2,8 @@
 
 import tensorflow_datasets as tfds
 
+from robust_tfds.building.sources import cifar
 from robust_tfds.datasets.cifar10_p import cifar10_p_dataset_builder
-from robust_tfds.datasets.sources import cifar
 
 
 class Builder(cifar10_p_dataset_builder.Builder):

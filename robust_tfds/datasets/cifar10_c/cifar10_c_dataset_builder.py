@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import base, pictures
-from robust_tfds.datasets.sources import cifar, frost, published_arrays
+from robust_tfds.building import base, pictures
+from robust_tfds.building.sources import cifar, frost, published_arrays
 
 
 class Builder(pictures.Builder):

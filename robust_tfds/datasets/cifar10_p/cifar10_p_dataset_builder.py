@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import pictures, sequences
-from robust_tfds.datasets.sources import cifar, published_arrays
+from robust_tfds.building import pictures, sequences
+from robust_tfds.building.sources import cifar, published_arrays
 
 
 class Builder(sequences.Builder):

@@ -7,8 +7,8 @@ from typing import Any
 import tensorflow_datasets as tfds
 
 from robust_tfds import errors
-from robust_tfds.datasets import base, objects
-from robust_tfds.datasets.sources import cityscapes, instance_maps
+from robust_tfds.building import base, objects
+from robust_tfds.building.sources import cityscapes, instance_maps
 
 # What becomes of objects that could not be told apart: the option's value ->
 # the config's variant.

@@ -4,8 +4,8 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import objects
-from robust_tfds.datasets.sources import coco
+from robust_tfds.building import objects
+from robust_tfds.building.sources import coco
 
 
 class Builder(objects.Builder):

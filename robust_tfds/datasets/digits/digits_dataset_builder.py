@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import base, pictures
+from robust_tfds.building import base, pictures
 
 HOMEPAGE = "https://archive.ics.uci.edu/dataset/80"
 SIDE_PX = 32

@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import pictures
+from robust_tfds.building import pictures
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 

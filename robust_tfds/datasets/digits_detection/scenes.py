@@ -18,7 +18,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from robust_tfds import conditions
-from robust_tfds.datasets import objects, rle
+from robust_tfds.building import objects
+from robust_tfds.coco import rle
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 COUNTS = {"train": 1000, "test": 200}

@@ -4,7 +4,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import objects
+from robust_tfds.building import objects
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.datasets.digits_detection import scenes
 

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions
-from robust_tfds.datasets import frames
+from robust_tfds.building import frames
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 _EVERY = 3  # every third test digit is an anchor

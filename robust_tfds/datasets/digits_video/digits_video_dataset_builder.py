@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, movies
-from robust_tfds.datasets import movie_feature, videos
+from robust_tfds.building import movie_feature, videos
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 CLASSES = (

@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import videos
+from robust_tfds.building import videos
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.datasets.digits_video import (
   digits_video_dataset_builder as digits_video,

@@ -5,8 +5,8 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import videos
-from robust_tfds.datasets.sources import class_lists, split_lists
+from robust_tfds.building import videos
+from robust_tfds.building.sources import class_lists, split_lists
 
 
 class Builder(videos.Builder):

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import base, pictures
-from robust_tfds.datasets.sources import frost, imagenet, published_pictures
+from robust_tfds.building import base, pictures
+from robust_tfds.building.sources import frost, imagenet, published_pictures
 
 
 class Builder(pictures.Builder):

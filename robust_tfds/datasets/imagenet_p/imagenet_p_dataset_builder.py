@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import pictures, sequences
-from robust_tfds.datasets.sources import imagenet, published_videos
+from robust_tfds.building import pictures, sequences
+from robust_tfds.building.sources import imagenet, published_videos
 
 
 class Builder(sequences.Builder):

@@ -4,9 +4,9 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import frames
+from robust_tfds.building import frames
+from robust_tfds.building.sources import anchor_sets
 from robust_tfds.datasets.imagenet_vid_robust import metadata
-from robust_tfds.datasets.sources import anchor_sets
 
 
 class Builder(frames.Builder):

@@ -17,8 +17,8 @@ from typing import Any
 from etils import epath
 
 from robust_tfds import errors, paths, reading
-from robust_tfds.datasets import frames
-from robust_tfds.datasets.sources import anchor_sets, folders, stream
+from robust_tfds.building import frames
+from robust_tfds.building.sources import anchor_sets, folders, stream
 
 ARCHIVES = (
   f"{anchor_sets.ARCHIVE}.tar.gz",

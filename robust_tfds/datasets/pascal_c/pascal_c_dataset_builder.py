@@ -4,8 +4,8 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import objects
-from robust_tfds.datasets.sources import voc
+from robust_tfds.building import objects
+from robust_tfds.building.sources import voc
 
 
 class Builder(objects.Builder):

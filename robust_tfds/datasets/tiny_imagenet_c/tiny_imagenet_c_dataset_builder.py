@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import base, pictures
-from robust_tfds.datasets.sources import (
+from robust_tfds.building import base, pictures
+from robust_tfds.building.sources import (
   frost,
   published_pictures,
   tiny_imagenet,

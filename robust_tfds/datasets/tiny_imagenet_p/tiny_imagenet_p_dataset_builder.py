@@ -5,8 +5,8 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import pictures, sequences
-from robust_tfds.datasets.sources import published_videos, tiny_imagenet
+from robust_tfds.building import pictures, sequences
+from robust_tfds.building.sources import published_videos, tiny_imagenet
 
 
 class Builder(sequences.Builder):

@@ -4,8 +4,8 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import videos
-from robust_tfds.datasets.sources import video_tables
+from robust_tfds.building import videos
+from robust_tfds.building.sources import video_tables
 
 
 class Builder(videos.Builder):

@@ -4,8 +4,8 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import videos
-from robust_tfds.datasets.sources import split_lists
+from robust_tfds.building import videos
+from robust_tfds.building.sources import split_lists
 
 
 class Builder(videos.Builder):

@@ -19,8 +19,8 @@ from etils import epath
 from typing_extensions import TypedDict
 
 from robust_tfds import errors, reading
-from robust_tfds.datasets import frames
-from robust_tfds.datasets.sources import anchor_sets, folders
+from robust_tfds.building import frames
+from robust_tfds.building.sources import anchor_sets, folders
 
 ARCHIVES = (f"{anchor_sets.ARCHIVE}.tar.gz", f"{anchor_sets.ARCHIVE}.tar")
 _FRAMES = (

@@ -4,8 +4,8 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.datasets import frames
-from robust_tfds.datasets.sources import anchor_sets
+from robust_tfds.building import frames
+from robust_tfds.building.sources import anchor_sets
 from robust_tfds.datasets.ytbb_robust import metadata
 
 

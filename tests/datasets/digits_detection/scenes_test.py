@@ -5,8 +5,8 @@ import hashlib
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from robust_tfds.coco import rle
 from robust_tfds.corruptions import canvas
-from robust_tfds.datasets import rle
 from robust_tfds.datasets.digits_detection import scenes
 
 

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds.datasets import frames
+from robust_tfds.building import frames
 from robust_tfds.datasets.imagenet_vid_robust import metadata
 from tests import shared_data
 

@@ -13,9 +13,9 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import corruptions, errors, movies
+from robust_tfds.building import geometry
 from robust_tfds.conditions import VIDEOS, Condition
 from robust_tfds.corruptions.ops import mpeg
-from robust_tfds.datasets import geometry
 from robust_tfds.eval.pipeline import clips, devices, inputs, views
 from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.reading import videos as video_files

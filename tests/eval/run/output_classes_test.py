@@ -9,9 +9,9 @@ from absl.testing import absltest, parameterized
 from etils import epath
 
 from robust_tfds import datasets, errors, models
+from robust_tfds.building.sources import imagenet
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import vid_robust
-from robust_tfds.datasets.sources import imagenet
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import output_classes, runner
 from robust_tfds.eval.run import plan as plan_lib

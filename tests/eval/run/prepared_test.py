@@ -17,15 +17,15 @@ import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, datasets
-from robust_tfds.datasets import sequences, videos
-from robust_tfds.datasets.sources import cifar, published_arrays
+from robust_tfds.building import sequences, videos
+from robust_tfds.building.sources import cifar, published_arrays
 from robust_tfds.eval import tasks
 from robust_tfds.eval.pipeline import devices, inputs
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.reading import videos as video_files
+from tests.building.sources import cifar_layouts, small_sets
 from tests.datasets import natural_videos
-from tests.datasets.sources import cifar_layouts, small_sets
 
 _NAMES = [n for n in datasets.names() if datasets.builder_class(n).FAMILY]
 _TASKS = {

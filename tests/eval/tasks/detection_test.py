@@ -13,9 +13,9 @@ import pytest
 from absl.testing import absltest
 
 from robust_tfds import conditions
+from robust_tfds.coco import rle
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import quickstart_detection
-from robust_tfds.datasets import rle
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import detection as metrics

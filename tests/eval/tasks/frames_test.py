@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from robust_tfds.building import geometry
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import vid_robust
-from robust_tfds.datasets import geometry
 from robust_tfds.eval import papers as published
 from robust_tfds.eval.cells import predictions, table
 from robust_tfds.eval.cells.cell import Cell

@@ -11,7 +11,7 @@ from absl.testing import absltest, parameterized
 from flax import nnx
 
 from robust_tfds import models
-from robust_tfds.datasets import geometry
+from robust_tfds.building import geometry
 from robust_tfds.models.classification import efficientnet_lite
 from robust_tfds.models.convert import match
 from tests import shared_data

@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.datasets import rle
+from robust_tfds.coco import rle
 from robust_tfds.models import adapters
 from robust_tfds.models.detection.detector import DetectorSpec
 

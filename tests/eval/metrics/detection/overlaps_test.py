@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest
 from pycocotools import mask as coco
 
-from robust_tfds.datasets import rle
+from robust_tfds.coco import rle
 from robust_tfds.eval.metrics.detection import overlaps
 
 

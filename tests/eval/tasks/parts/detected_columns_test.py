@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import errors
-from robust_tfds.datasets import rle
+from robust_tfds.coco import rle
 from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.tasks import base, detection
 

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.datasets import rle
+from robust_tfds.coco import rle
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.tasks.parts import drawn_boxes
 

@@ -1,0 +1,666 @@
+"""The base of all datasets: configs and their names, workers, Beam, example keys.
+
+A dataset's folder names its source, edition and features; the five kinds
+(pictures, sequences, videos, objects, frames) say what an example is. All else
+is here. Pixels depend on (seed, dataset, corruption, level, example id) alone:
+neither the number of workers nor the batch changes a byte.
+
+The name of a config is
+
+  <stem>[_<codec>][_<geometry>][_<ending>][_seed<n>]
+
+with the condition's name (`clean`, `fog_3`) as the stem and nothing said that is
+the dataset's default. Clean data of a crop that is an edition of its own is called
+by the crop alone: `inception`. Corrupted data of a crop whose size is another
+edition's names that after the crop: `fog_3_short342_crop299_inception`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import os
+import re
+import types
+from collections.abc import (
+  Callable,
+  Collection,
+  Hashable,
+  Iterable,
+  Mapping,
+  Sequence,
+)
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import tensorflow_datasets as tfds
+from etils import epath
+
+from robust_tfds import conditions, errors, paths
+from robust_tfds.building import geometry as geometry_lib
+from robust_tfds.building import pipelines, set_folder, source_notes, writer
+from robust_tfds.building import series as series_lib
+from robust_tfds.building.sources import folders, frost
+
+PUBLISHED = "published"  # the codec of the authors' own files
+SOURCE = "source"  # the variant that holds what conditions are made from
+_SEEDED = re.compile(r"(?P<name>.+)_seed(?P<seed>\d+)")
+_frost_in_use: list[str | int] = []  # by this process: folder and version
+
+
+@dataclasses.dataclass(kw_only=True)
+class Config(tfds.core.BuilderConfig):
+  """One state of a dataset on disk.
+
+  Attributes:
+    condition: clean, or a corruption at a level.
+    codec: how pixels are stored, see the kinds; `published` for the authors' own
+      files.
+    geometry: how pictures are cropped, see `geometry.py`; empty where the source
+      is used as it is.
+    variant: what else tells examples apart: `source`, a kind's or a dataset's own
+      word; empty for the usual ones.
+    seed: of the corruption.
+  """
+
+  condition: conditions.Condition = conditions.Condition()
+  codec: str = ""
+  geometry: str = ""
+  variant: str = ""
+  seed: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+  """All that a worker needs to make a config's examples; picklable.
+
+  Attributes:
+    dataset: its name, part of every key.
+    edition: of the corruptions.
+    config: which examples.
+    frost_dir: folder of the frost pictures; empty where they are not needed.
+  """
+
+  dataset: str
+  edition: str
+  config: Config
+  frost_dir: str = ""
+
+  @property
+  def condition(self) -> conditions.Condition:
+    """The config's."""
+    return self.config.condition
+
+  def keys(self, example_ids: Sequence[str]) -> np.ndarray:
+    """The raw keys of examples: uint32 `[B, 2]`."""
+    return self.condition.keys(self.config.seed, self.dataset, example_ids)
+
+  def use_frost(self) -> None:
+    """Tells this process where the frost pictures lie; once, they are large."""
+    if not self.frost_dir:
+      return
+    from robust_tfds.corruptions import frost_pictures
+
+    if _frost_in_use != [self.frost_dir, frost_pictures.assets_version()]:
+      frost_pictures.use_folder(self.frost_dir)
+      _frost_in_use[:] = [self.frost_dir, frost_pictures.assets_version()]
+
+
+class Builder(
+  tfds.core.GeneratorBasedBuilder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """Base of all builders.
+
+  Attributes:
+    FAMILY: the conditions that the dataset has; None for clean data alone.
+    EDITION: of the corruptions; empty where there are none.
+    KIND: what its examples are; each base of a kind has its own.
+    SPLIT: the split that is built.
+    SPLITS: those of a dataset that has several; else `SPLIT` alone.
+    CODECS: how pixels may be stored, the default first; empty for a dataset
+      without configs.
+    GEOMETRY: the default crop; empty where pictures are used as they are.
+    OTHER_GEOMETRIES: crops that are listed beside it; others can be asked for
+      where there is a default one.
+    EDITIONS: crop -> edition of the corruptions there, where it is another one.
+    HAS_SOURCE: there is a config `source`.
+    CHUNK: sources that a worker takes at once.
+    CLASSES: number of classes, or their names in label order.
+    SUPERVISED: what `as_supervised` reads.
+    HOMEPAGE: of the data.
+    PUBLISHED_EXAMPLES: how many examples the published benchmark has in a
+      config; 0 where that is not known.
+    series: what it shares with the builders of other configs: processes,
+      sources, their pixels.
+    beam: make examples in an Apache Beam pipeline instead.
+    limit: make examples of the first sources alone; TFDS limits what is written,
+      and with Beam nothing.
+    was_there: the set was there, whole, and not built again.
+  """
+
+  FAMILY: ClassVar[conditions.Family | None] = None
+  EDITION: ClassVar[str] = ""
+  KIND: ClassVar[str] = ""
+  SPLIT: ClassVar[str] = "test"
+  SPLITS: ClassVar[tuple[str, ...]] = ()
+  CODECS: ClassVar[tuple[str, ...]] = ()
+  GEOMETRY: ClassVar[str] = ""
+  OTHER_GEOMETRIES: ClassVar[tuple[str, ...]] = ()
+  EDITIONS: ClassVar[Mapping[str, str]] = types.MappingProxyType({})
+  HAS_SOURCE: ClassVar[bool] = False
+  CHUNK: ClassVar[int] = 32
+  CLASSES: ClassVar[int | Sequence[str]] = 0
+  SUPERVISED: ClassVar[tuple[str, str] | None] = None
+  HOMEPAGE: ClassVar[str] = ""
+  PUBLISHED_EXAMPLES: ClassVar[int] = 0
+  DEFAULT_BUILDER_CONFIG_NAME: ClassVar[str | None] = conditions.CLEAN
+
+  series: series_lib.Series | None = None
+  beam: bool = False
+  limit: int | None = None
+  was_there: bool = False
+  _frost_dir: str = ""
+  _note: source_notes.Note | None = None  # of what it is being made from
+
+  def __init_subclass__(cls, **kwargs: Any):
+    """Gives every dataset the configs that follow from its attributes."""
+    super().__init_subclass__(**kwargs)
+    cls.BUILDER_CONFIGS = cls.configs()
+    if not cls.BUILDER_CONFIGS:
+      cls.DEFAULT_BUILDER_CONFIG_NAME = None
+
+  @classmethod
+  def configs(cls) -> list[Config]:
+    """All listed configs, those of the default codec and crop first."""
+    if not cls.CODECS:
+      return []
+    default = Config(name="", codec=cls.CODECS[0], geometry=cls.GEOMETRY)
+    geometries = (cls.GEOMETRY, *cls.OTHER_GEOMETRIES)
+    sources = [
+      cls.changed(default, variant=SOURCE, geometry=geometry)
+      for geometry in (geometries if cls.HAS_SOURCE else ())
+    ]
+    return sources + [
+      cls.changed(
+        default,
+        condition=condition,
+        codec=codec,
+        geometry=geometry,
+        variant=variant,
+      )
+      for geometry in geometries
+      for variant in cls._variants()
+      for codec in cls.CODECS
+      for condition in cls._conditions()
+      if codec != PUBLISHED or cls._is_published(condition)
+    ]
+
+  @classmethod
+  def condition_names(cls) -> list[str]:
+    """Names of the configs under the default options, clean first."""
+    plain = ("", cls.CODECS[:1], cls.GEOMETRY)
+    return [
+      c.name
+      for c in cls.BUILDER_CONFIGS
+      if (c.variant, (c.codec,), c.geometry) == plain
+    ] or [""]
+
+  @classmethod
+  def config_of(
+    cls,
+    name: str,
+    *,
+    codec: str | None = None,
+    geometry: str | None = None,
+    seed: int = 0,
+    **options: Any,
+  ) -> Config | None:
+    """The config of a condition under a codec, a crop and a seed.
+
+    Args:
+      name: a condition (`clean`, `fog_3`), `source` where there is one, or a
+        config's full name.
+      codec: the config's own (the dataset's default) if None or empty.
+      geometry: the same.
+      seed: of the corruption; clean data and sources have none.
+      **options: none here; a dataset may have options of its own.
+
+    Returns:
+      None for a dataset without configs.
+
+    Raises:
+      UserError: an unknown condition, codec, geometry or option, with a
+        suggestion; or options that exclude each other.
+    """
+    if options:
+      raise errors.unknown(
+        f"option of {cls.name}", next(iter(options)), ("codec", "geometry")
+      )
+    if not cls.CODECS:
+      return cls._no_config(name, codec, geometry)
+    listed = cls._listed(name)
+    codec, geometry = codec or listed.codec, geometry or listed.geometry
+    if codec not in cls.CODECS:
+      raise errors.unknown("codec", codec, cls.CODECS)
+    cls._check_geometry(listed.condition, geometry)
+    if listed.variant == SOURCE:
+      return cls.builder_configs[cls.changed(listed, geometry=geometry).name]
+    seed = conditions.check_seed(seed)
+    seed = 0 if listed.condition.clean else seed or listed.seed
+    if codec == PUBLISHED:
+      cls._check_published(listed.condition, geometry, seed)
+    changed = cls.changed(listed, codec=codec, geometry=geometry, seed=seed)
+    return cls.builder_configs.get(changed.name, changed)
+
+  @classmethod
+  def changed(cls, config: Config, **changes: Any) -> Config:
+    """A config with other options, under the name that says them.
+
+    Args:
+      config: of this dataset.
+      **changes: its fields, but for `name` and `description`.
+    """
+    config = dataclasses.replace(config, **changes)
+    stem = cls._stem(config.condition, config.variant)
+    crop = "" if config.geometry == cls.GEOMETRY else config.geometry
+    if stem == conditions.CLEAN and crop in cls.EDITIONS:
+      stem, crop = crop, ""
+    edition = ""
+    if crop and crop not in cls.EDITIONS and not config.condition.clean:
+      edition = cls.edition_of(crop)
+    parts = (
+      stem,
+      "" if config.codec == cls.CODECS[0] else config.codec,
+      crop,
+      "" if edition == cls.EDITION else edition,
+      cls._ending(config.variant),
+      f"seed{config.seed}" if config.seed else "",
+    )
+    facts = {
+      "condition": config.condition.config,
+      "codec": config.codec,
+      "crop": config.geometry,
+      "variant": config.variant,
+      "seed": str(config.seed),
+    }
+    config.name = "_".join(filter(None, parts))
+    config.description = "; ".join(f"{k} {v}" for k, v in facts.items() if v)
+    return config
+
+  @classmethod
+  def edition_of(cls, geometry: str) -> str:
+    """The edition of the corruptions under a crop: the one of its size.
+
+    Args:
+      geometry: empty for the default.
+
+    Raises:
+      UserError: an unknown rule, or pictures too large for any edition.
+    """
+    if not (cls.EDITION and cls.GEOMETRY) or geometry in ("", cls.GEOMETRY):
+      return cls.EDITIONS.get(geometry, cls.EDITION)
+    if geometry in cls.EDITIONS:
+      return cls.EDITIONS[geometry]
+    side = geometry_lib.shape(geometry)[0]
+    if side is None:  # clean data alone
+      return cls.EDITION
+    from robust_tfds.corruptions import spec
+
+    return spec.edition_for(side)
+
+  @property
+  def config(self) -> Config:
+    """The builder's config; clean by default where the dataset has none."""
+    return cast(Config, self.builder_config or Config(name=""))
+
+  def published_examples(self) -> int:
+    """How many examples the published config has; 0 where it is not known."""
+    return self.PUBLISHED_EXAMPLES
+
+  def counted(self, examples: int) -> str:
+    """A number of examples beside the published one: `42 of 50,000 published`."""
+    published = self.published_examples()
+    return f"{examples:,}" + (
+      f" of {published:,} published" if published else ""
+    )
+
+  def download_and_prepare(self, **options: Any) -> None:
+    """As of any builder of TFDS; one process at a time, whole or not at all.
+
+    Args:
+      **options: of TFDS.
+
+    Raises:
+      UserError: broken sources, or none; a data_dir that cannot be written; a
+        set there that is damaged, or made from other sources than the manual
+        dir holds now.
+      FileNotFoundError: a source is missing; says what was looked for, where.
+    """
+    if self.series is None:  # alone
+      with series_lib.Series() as self.series:
+        self.download_and_prepare(**options)
+      self.series = None
+      return
+    path = self.data_path
+    self.was_there = path.exists()
+    if self.was_there:
+      if not self.info.splits and (path / "dataset_info.json").exists():
+        # Another process built it after this builder had looked.
+        self.info.read_from_directory(path)
+      super().download_and_prepare(**options)
+    else:
+      set_folder.check_folder(self._data_dir_root)
+      with set_folder.alone(path):
+        self.was_there = path.exists()  # by the process that had the lock
+        if self.was_there:
+          self.info.read_from_directory(path)
+        else:
+          set_folder.discard_leftovers(path)
+          with set_folder.in_words(path):
+            super().download_and_prepare(**options)
+    set_folder.check_whole(self)
+    download = options.get("download_config")
+    if self.was_there and download and download.manual_dir:
+      self._compare_sources(download.manual_dir)
+
+  @classmethod
+  def class_names(cls, manual_dir: str = "") -> Sequence[Sequence[str]]:
+    """What each class is called, in label order; empty where nobody knows.
+
+    Args:
+      manual_dir: of the sources, for data sets whose classes are listed there.
+    """
+    del manual_dir
+    return () if isinstance(cls.CLASSES, int) else [(n,) for n in cls.CLASSES]
+
+  @classmethod
+  def known_ids(cls) -> Collection[str]:
+    """Ids of all examples of `SPLIT`, known without any file; else none."""
+    return ()
+
+  @classmethod
+  def known_label(cls, example_id: str) -> int | None:
+    """The true class of an example where its id alone tells it; else None."""
+    del example_id
+    return None
+
+  def example_features(self) -> Mapping[str, Any]:
+    """What an example holds beside its keys; implemented by the kinds."""
+    raise NotImplementedError
+
+  def label_feature(self) -> tfds.features.ClassLabel:
+    """The classes, by `CLASSES`."""
+    if isinstance(self.CLASSES, int):
+      return tfds.features.ClassLabel(num_classes=self.CLASSES)
+    return tfds.features.ClassLabel(names=list(self.CLASSES))
+
+  def _info(self) -> tfds.core.DatasetInfo:
+    # A config that a user made has not been through `config_of`.
+    if self.config.codec not in ("", *self.CODECS):
+      raise errors.unknown("codec", self.config.codec, self.CODECS)
+    return self.dataset_info_from_configs(
+      features=tfds.features.FeaturesDict(
+        {
+          **self.example_features(),
+          "example_id": tfds.features.Text(),
+          "group_id": tfds.features.Text(),
+          "frame": np.int32,
+        }
+      ),
+      supervised_keys=self.SUPERVISED,
+      homepage=self.HOMEPAGE or None,
+    )
+
+  def _sources(self, dl_manager: Any) -> Sequence[Any]:
+    """The clean examples before decoding; implemented by each dataset."""
+    raise NotImplementedError
+
+  def _published(self, dl_manager: Any) -> Iterable[Any]:
+    """Rows of the authors' files; where `published` is among the codecs."""
+    raise NotImplementedError
+
+  def _encoder(self) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Sources -> rows, picklable; implemented by the kinds."""
+    raise NotImplementedError
+
+  def _to_example(self) -> Callable[[Any], tuple[str, dict[str, Any]]]:
+    """Row -> (key, example), picklable; implemented by the kinds."""
+    raise NotImplementedError
+
+  def _keeper(self) -> series_lib.Keep | None:
+    """Decodes sources once for several configs; None where nothing is decoded."""
+    return None
+
+  def _recipe(self) -> Recipe:
+    edition = self.edition_of(self.config.geometry)
+    return Recipe(self.name, edition, self.config, self._frost_dir)
+
+  def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
+    if self.config.codec == PUBLISHED:
+      rows = iter(self._published(dl_manager))
+      first = next(rows, None)
+      if first is None:
+        raise self._no_example(dl_manager)
+      rows = itertools.chain([first], rows)
+      return {self.SPLIT: map(self._to_example(), rows)}
+    if self.config.condition.name == "frost":
+      self._frost_dir = frost.find(dl_manager)
+      if self._by_beam():  # from where all workers can read
+        self._frost_dir = frost.copied(self._frost_dir, self._parts())
+    sources = self._shared_sources(dl_manager)
+    if not sources:
+      raise self._no_example(dl_manager)
+    if self.MANUAL_DOWNLOAD_INSTRUCTIONS:  # else there is no manual dir
+      manual_dir = folders.manual_dir(dl_manager)
+      if manual_dir and manual_dir.is_absolute():
+        self._note = self._shared().note(self.group())
+    return {self.SPLIT: self._generate_examples(sources)}
+
+  def group(self) -> Hashable:
+    """The same for all configs of the dataset that have the same sources."""
+    return self.config.geometry, self.config.variant
+
+  def _shared(self) -> series_lib.Series:
+    assert self.series is not None  # `download_and_prepare` saw to it
+    return self.series
+
+  def _shared_sources(self, dl_manager: Any) -> Sequence[Any]:
+    """The sources, listed once for all configs that have them."""
+    return self._shared().sources(
+      self.group(), functools.partial(self._sources, dl_manager)
+    )
+
+  def _download_and_prepare(
+    self, dl_manager: Any, download_config: Any
+  ) -> None:
+    """Makes the set's files in a folder that TFDS gives its name afterwards."""
+    if self._by_beam():
+      self._make_by_beam(dl_manager, download_config)
+    else:
+      super()._download_and_prepare(dl_manager, download_config)
+    if self._note:
+      source_notes.write(self.data_path, self._note)
+
+  def _make_by_beam(self, dl_manager: Any, download_config: Any) -> None:
+    splits = [
+      pipelines.make(
+        split,
+        self.info.features,
+        self._example_writer(),
+        tfds.core.ShardedFileTemplate(
+          split=name,
+          dataset_name=self.name,
+          data_dir=self.data_path,
+          filetype_suffix=self.info.file_format.file_suffix,
+        ),
+        download_config,
+      )
+      for name, split in self._split_generators(dl_manager).items()
+    ]
+    self._parts().rmtree()
+    self.info.set_splits(tfds.core.SplitDict(splits))
+
+  def _parts(self) -> epath.Path:
+    """What a pipeline's workers share while the set is made."""
+    return epath.Path(self.data_path) / pipelines.FOLDER
+
+  def _by_beam(self) -> bool:
+    """Whether a pipeline makes the examples: of sources, not of files as they are."""
+    return self.beam and self.config.codec not in ("", PUBLISHED)
+
+  def _compare_sources(self, manual_dir: str | os.PathLike) -> None:
+    """Refuses a set that was there, if its sources are and have changed."""
+    if self.config.codec == PUBLISHED:
+      return
+    note = source_notes.read(self.data_path)
+    if note is None:
+      return
+    manager = folders.Present(
+      paths.of(manual_dir).resolve(), f"{self._data_dir_root}/downloads"
+    )
+    try:
+      sources = self._shared_sources(manager)
+    except FileNotFoundError:
+      return  # a set outlives its sources
+    if sources:
+      source_notes.compare(self.data_path, note, sources, manual_dir)
+
+  def _no_example(self, dl_manager: Any) -> errors.UserError:
+    folder = folders.manual_dir(dl_manager) or "The sources"
+    return errors.UserError(
+      f"{folder}: for {self.info.full_name} there is no example in the files and"
+      f" lists. Expected:\n{self.MANUAL_DOWNLOAD_INSTRUCTIONS}"
+    )
+
+  def _generate_examples(self, sources: Any) -> Any:
+    sources = sources[: self.limit]
+    if self._by_beam():
+      return pipelines.Split(
+        sources, self._encoder(), self._to_example(), self.CHUNK
+      )
+    series, keep = self._shared(), self._keeper()
+    if keep is not None:
+      sources = series.decoded(self.group(), sources, keep, self.CHUNK)
+    name = self.config.condition.name
+    rows = series.rows(self._encoder(), sources, self.CHUNK, name)
+    return map(self._to_example(), rows)
+
+  def _example_writer(self) -> writer.OrderedWriter:
+    return writer.OrderedWriter(file_format=self.info.file_format)
+
+  @classmethod
+  def _conditions(cls) -> list[conditions.Condition]:
+    if cls.FAMILY is None:
+      return [conditions.Condition()]
+    return cls.FAMILY.conditions()
+
+  @classmethod
+  def _variants(cls) -> tuple[str, ...]:
+    """The variants that are listed beside `source`."""
+    return ("",)
+
+  @classmethod
+  def _stem(cls, condition: conditions.Condition, variant: str) -> str:
+    """How a config's name begins."""
+    return SOURCE if variant == SOURCE else condition.config
+
+  @classmethod
+  def _ending(cls, variant: str) -> str:
+    """What a variant adds to a config's name."""
+    return ""
+
+  @classmethod
+  def _listed(cls, name: str) -> Config:
+    """The config of a full name, or of a condition as users may write it."""
+    seeded = _SEEDED.fullmatch(name)
+    if seeded:
+      listed = cls._listed(seeded["name"])
+      return dataclasses.replace(listed, seed=int(seeded["seed"]))
+    by_name: Mapping[str, Config] = cls.builder_configs
+    if name in by_name:
+      return by_name[name]
+    if cls.FAMILY is None:
+      raise errors.unknown("config", name, by_name)
+    return by_name[cls.FAMILY.parse(name).config]
+
+  @classmethod
+  def _no_config(
+    cls, name: str, codec: str | None, geometry: str | None
+  ) -> None:
+    """Refuses options of a dataset that is always the same."""
+    for kind, value in (
+      ("config", "" if name == conditions.CLEAN else name),
+      ("codec", codec),
+      ("geometry", geometry),
+    ):
+      if value:
+        raise errors.UserError(
+          f"{cls.name} takes no {kind}, got {value!r}: it is always the same."
+        )
+
+  @classmethod
+  def _check_geometry(
+    cls, condition: conditions.Condition, geometry: str
+  ) -> None:
+    if geometry in (cls.GEOMETRY, *cls.OTHER_GEOMETRIES):
+      return
+    if not cls.GEOMETRY:
+      but = "".join(f" but {g!r}" for g in cls.OTHER_GEOMETRIES)
+      raise errors.UserError(
+        f"{cls.name} uses pictures as they are; it takes no geometry{but}, got"
+        f" {geometry!r}."
+      )
+    shape = geometry_lib.shape(geometry)  # refuses unknown rules
+    if not condition.clean and None in shape:
+      raise errors.UserError(
+        f"Geometry {geometry!r} leaves images of many sizes; corrupted configs"
+        " need one, e.g. short256_crop224."
+      )
+
+  @classmethod
+  def _is_published(cls, condition: conditions.Condition) -> bool:
+    """Whether the authors' files hold a condition."""
+    if cls.FAMILY is None or condition.clean:
+      return False
+    return cls.FAMILY.row(condition.name).set != "own"
+
+  @classmethod
+  def _check_published(
+    cls, condition: conditions.Condition, geometry: str, seed: int
+  ) -> None:
+    others = ", ".join(c for c in cls.CODECS if c != PUBLISHED)
+    if not cls._is_published(condition):
+      raise errors.UserError(
+        f"The published files of {cls.name} hold no {condition.config!r}: take"
+        f" it of another codec ({others})."
+      )
+    if geometry not in (cls.GEOMETRY, *cls.OTHER_GEOMETRIES):
+      raise errors.UserError(
+        f"The published files of {cls.name} are cropped already, got geometry"
+        f" {geometry!r}: leave it out, or take another codec ({others})."
+      )
+    if seed:
+      raise errors.UserError(
+        f"The published files of {cls.name} are as the authors made them and"
+        f" have no seed, got seed {seed}: leave it out, or take another codec"
+        f" ({others})."
+      )
+
+
+def example_keys(
+  example_id: str, group_id: str = "", frame: int = 0
+) -> dict[str, Any]:
+  """The keys that every example has.
+
+  Args:
+    example_id: unique and stable.
+    group_id: the sequence; the example itself if empty.
+    frame: its number there.
+  """
+  return {
+    "example_id": example_id,
+    "group_id": group_id or example_id,
+    "frame": frame,
+  }

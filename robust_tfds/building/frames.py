@@ -1,0 +1,298 @@
+"""What the natural-video sets share: one example is one frame of an anchor set.
+
+Keys of an example:
+
+  image       the frame; its own JPEG as it is under the geometry `whole`, else
+              the cropped pixels, lossless
+  label       the first of its labels
+  labels      all classes that it shows
+  example_id  the frame's path, unique
+  group_id    the anchor's path: the set
+  frame       signed offset from the anchor in frames, 0 the anchor
+  is_anchor   whether it is the anchor
+  reviewed    whether humans found anchor and frame good and similar
+  frame_type  I, P or B: how the video's codec stored it; empty if not known
+  fps         of the video, 0 if not known
+  linf        largest pixel difference from the anchor, in [0, 1] (Appendix F)
+  objects     boxes and their classes, where there are annotations; under `whole`
+              alone, because crops move them
+
+Configs: `reviewed` (the default, the benchmark) and `all` (before the human
+review: every frame within ten of an anchor), each `_<geometry>` for crops.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import io
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from robust_tfds import conditions, errors
+from robust_tfds.building import base, geometry, jpeg_feature, pictures
+from robust_tfds.reading import pictures as files
+
+K = 10  # Shankar et al. 2019, section 2: neighbours within ten frames
+REVIEWED, ALL = "reviewed", "all"
+WHOLE = "whole"
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+  """An object: class id and sides as fractions of the frame."""
+
+  label: int
+  ymin: float
+  xmin: float
+  ymax: float
+  xmax: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+  """A frame before it is read.
+
+  Attributes:
+    example_id: unique and stable: the frame's path.
+    group_id: the anchor's path.
+    frame: signed offset from the anchor.
+    labels: class ids, at least one.
+    read: returns the encoded picture; picklable.
+    reviewed: humans kept the pair (for the anchor: kept the anchor).
+    boxes: annotated objects.
+    frame_type: I, P, B, or empty.
+    fps: frames per second, or 0.
+    read_anchor: returns the anchor's encoded picture; the frame's own if None.
+  """
+
+  example_id: str
+  group_id: str
+  frame: int
+  labels: tuple[int, ...]
+  read: Callable[[], bytes]
+  reviewed: bool = True
+  boxes: tuple[Box, ...] = ()
+  frame_type: str = ""
+  fps: float = 0.0
+  read_anchor: Callable[[], bytes] | None = None
+
+  @property
+  def is_anchor(self) -> bool:
+    """Whether the frame is its set's anchor."""
+    return self.frame == 0
+
+
+class Builder(
+  base.Builder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """Base of the natural-video sets.
+
+  Attributes:
+    SIDE_PX: of square frames that are all alike and stored lossless; None for
+      JPEG files of any size.
+  """
+
+  KIND = "frames"
+  CODECS: ClassVar[tuple[str, ...]] = (
+    "raw",
+  )  # frames are never compressed again
+  GEOMETRY = WHOLE
+  OTHER_GEOMETRIES: ClassVar[tuple[str, ...]] = ("imagenet",)
+  CHUNK = 64
+  SUPERVISED = ("image", "label")
+  DEFAULT_BUILDER_CONFIG_NAME = REVIEWED
+  SIDE_PX: ClassVar[int | None] = None
+
+  @classmethod
+  def condition_names(cls) -> list[str]:
+    """Names of the configs of whole frames."""
+    return [REVIEWED, ALL]
+
+  @classmethod
+  def _variants(cls) -> tuple[str, ...]:
+    return ("", ALL)
+
+  @classmethod
+  def _stem(cls, condition: conditions.Condition, variant: str) -> str:
+    return variant or REVIEWED
+
+  @classmethod
+  def _listed(cls, name: str) -> base.Config:
+    """`reviewed` (or `clean`, its other name), `all`, or a full name."""
+    return super()._listed(REVIEWED if name == conditions.CLEAN else name)
+
+  def published_examples(self) -> int:
+    """Of the reviewed frames alone; the papers do not count the others."""
+    return 0 if self.config.variant == ALL else self.PUBLISHED_EXAMPLES
+
+  def example_features(self) -> dict[str, Any]:
+    """A frame and its place in its set, see the header."""
+    rule = self.config.geometry
+    whole = rule == WHOLE
+    shape = geometry.shape(rule)
+    if whole and self.SIDE_PX:
+      shape = (self.SIDE_PX, self.SIDE_PX, 3)
+    lossless = not whole or self.SIDE_PX is not None
+    features: dict[str, Any] = {
+      "image": jpeg_feature.picture(shape, lossless=lossless),
+      "label": self.label_feature(),
+      "labels": tfds.features.Sequence(self.label_feature()),
+      "is_anchor": np.bool_,
+      "reviewed": np.bool_,
+      "frame_type": tfds.features.Text(),
+      "fps": np.float32,
+      "linf": np.float32,
+    }
+    if whole:
+      features["objects"] = tfds.features.Sequence(
+        {"bbox": tfds.features.BBoxFeature(), "label": self.label_feature()}
+      )
+    return features
+
+  def _frames(self, dl_manager: Any, include_unreviewed: bool) -> list[Frame]:
+    """The frames of all sets; implemented by each dataset."""
+    raise NotImplementedError
+
+  def _sources(self, dl_manager: Any) -> list[Frame]:
+    frames = self._frames(dl_manager, self.config.variant == ALL)
+    check(frames)
+    return frames
+
+  def _encoder(self) -> Callable[[Sequence[Frame]], list[Row]]:
+    return functools.partial(encode_chunk, rule=self.config.geometry)
+
+  def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
+    return example
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+  """A frame with its encoded picture."""
+
+  frame: Frame
+  data: bytes
+  linf: float
+  whole: bool
+
+
+def encode_chunk(frames: Sequence[Frame], *, rule: str) -> list[Row]:
+  """Frames, read and cropped; runs in workers too.
+
+  Raises:
+    UserError: a frame that is not a whole picture, or of another size than its
+      anchor; names it.
+  """
+  rows = []
+  anchor: tuple[str, Any] = ("", None)
+  for frame in frames:
+    data = frame.read()
+    pixels = geometry.decode(data, rule, frame.example_id)
+    if frame.read_anchor and frame.group_id != anchor[0]:
+      first = geometry.decode(frame.read_anchor(), rule, frame.group_id)
+      anchor = frame.group_id, first
+    other = anchor[1] if frame.read_anchor else pixels
+    if other.shape != pixels.shape:
+      raise errors.UserError(
+        f"{frame.example_id} has shape {pixels.shape}, its anchor {other.shape};"
+        " frames of one video have one size."
+      )
+    # Unsigned differences wrap: the larger minus the smaller does not.
+    difference = np.maximum(pixels, other) - np.minimum(pixels, other)
+    whole = rule == WHOLE
+    if whole:
+      encoded = files.stored(data, frame.example_id)
+    else:
+      encoded = pictures.encode(pixels, pictures.RAW)
+    rows.append(Row(frame, encoded, float(difference.max()) / 255, whole))
+  return rows
+
+
+def example(row: Row) -> tuple[str, dict[str, Any]]:
+  """(key, example) as TFDS takes it."""
+  frame = row.frame
+  features = {
+    "image": io.BytesIO(row.data),
+    "label": frame.labels[0],
+    "labels": list(frame.labels),
+    **base.example_keys(frame.example_id, frame.group_id, frame.frame),
+    "is_anchor": frame.is_anchor,
+    "reviewed": frame.reviewed,
+    "frame_type": frame.frame_type,
+    "fps": frame.fps,
+    "linf": row.linf,
+  }
+  if row.whole:
+    features["objects"] = [
+      {
+        "bbox": tfds.features.BBox(b.ymin, b.xmin, b.ymax, b.xmax),
+        "label": b.label,
+      }
+      for b in frame.boxes
+    ]
+  return frame.example_id, features
+
+
+def check(frames: Sequence[Frame]) -> None:
+  """Refuses sets that pm-k cannot be computed on.
+
+  Raises:
+    UserError: no frames, a frame in two sets, twice at one offset, without
+      labels or farther than ten, or a set without its anchor; names it.
+  """
+  if not frames:
+    raise errors.UserError("The source holds no anchor sets.")
+  seen: set[Any] = set()
+  anchors = {f.group_id for f in frames if f.is_anchor}
+  for f in frames:
+    if f.group_id not in anchors:
+      raise errors.UserError(f"The set of {f.group_id} lacks its anchor.")
+    if abs(f.frame) > K:
+      raise errors.UserError(
+        f"{f.example_id} is {f.frame:+d} frames from its anchor {f.group_id};"
+        f" sets reach {K} frames."
+      )
+    if not f.labels:
+      raise errors.UserError(f"{f.example_id} has no label.")
+    for key in (f.example_id, (f.group_id, f.frame)):
+      if key in seen:
+        raise errors.UserError(
+          f"{f.example_id} occurs twice, in the set of {f.group_id} or in two"
+          " sets; each frame belongs to one."
+        )
+      seen.add(key)
+
+
+def statistics(frames: Sequence[Frame]) -> dict[str, Any]:
+  """Counts as in Table 1 of the paper.
+
+  Returns:
+    `anchors`, `frames`, `pairs` (anchor and neighbour), `reviewed_anchors`,
+    `labels` (frames by their number of labels), `set_sizes` (anchors by their
+    number of neighbours) and `classes` (class id -> anchors that show it).
+  """
+  sizes = collections.Counter(f.group_id for f in frames if not f.is_anchor)
+  anchors = [f for f in frames if f.is_anchor]
+  return {
+    "anchors": len(anchors),
+    "frames": len(frames),
+    "pairs": len(frames) - len(anchors),
+    "reviewed_anchors": sum(f.reviewed for f in anchors),
+    "labels": dict(collections.Counter(len(f.labels) for f in frames)),
+    "set_sizes": dict(collections.Counter(sizes[f.group_id] for f in anchors)),
+    "classes": dict(
+      sorted(collections.Counter(c for f in anchors for c in f.labels).items())
+    ),
+  }
+
+
+def no_pixels() -> bytes:
+  """What a frame that comes from metadata alone reads."""
+  raise errors.UserError(
+    "This frame comes from metadata alone; it has no pixels."
+  )

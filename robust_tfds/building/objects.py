@@ -1,0 +1,332 @@
+"""What the detection datasets share: objects, features, whole pictures.
+
+The protocol of the Robust Detection Benchmark (Michaelis et al. 2019, section
+2): pictures are corrupted at full resolution straight after decoding, in RGB,
+with the edition `any`; boxes and masks stay as they are. Pictures keep their own
+sizes; each is corrupted in its canvas (`corruptions/canvas.py`), so the pixels
+are those of `corruptions.corrupt` and of any batch of canvases.
+
+An example is
+
+  image      uint8 `[H, W, 3]`
+  size       int32 (H, W), there without decoding the image
+  image_id   int64, what COCO-style result files call it
+  example_id, group_id, frame
+  objects    a sequence of
+    id            int64, unique in the split, never 0 (pycocotools takes a match
+                  with annotation 0 for none)
+    bbox          float32 (ymin, xmin, ymax, xmax) in [0, 1], clipped to the image
+    bbox_px       float64 (x, y, width, height) as annotated, 0-based px
+    label         class id
+    is_crowd      a group: matched by many detections, neither hit nor miss
+    area          float64 px, what COCO's size ranges are made of
+    is_difficult  VOC only
+    mask          counts (COCO's compressed string) and size (height, width);
+                  not VOC
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import io
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from robust_tfds import conditions, errors
+from robust_tfds.building import base, jpeg_feature, pictures, scratch, series
+from robust_tfds.building.sources import frost
+from robust_tfds.coco import rle
+
+# px. Annotators' boxes may end a pixel outside: rounded coordinates, or VOC's
+# 1-based ones.
+_OUTSIDE_PX = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Object:
+  """One annotated object.
+
+  Attributes:
+    id: unique in the split, not 0.
+    label: class id.
+    box: (x, y, width, height) in px, 0-based, as annotated.
+    area: of the object in px; the mask's where there is one.
+    is_crowd: a group of objects.
+    is_difficult: VOC's flag.
+    mask: None where the dataset has none.
+  """
+
+  id: int
+  label: int
+  box: tuple[float, float, float, float]
+  area: float
+  is_crowd: bool = False
+  is_difficult: bool = False
+  mask: rle.Mask | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+  """A clean example before decoding; both callables are picklable.
+
+  Attributes:
+    example_id: unique and stable: the file's name.
+    image_id: unique integer of the image.
+    read: returns the picture, uint8 `[H, W, 3]`.
+    objects: (height, width) of the picture -> its objects.
+    group_id: the sequence; the example itself where there is none.
+    frame: number in the sequence.
+  """
+
+  example_id: str
+  image_id: int
+  read: Callable[[], np.ndarray]
+  objects: Callable[[tuple[int, int]], Sequence[Object]]
+  group_id: str = ""
+  frame: int = 0
+
+
+class Builder(
+  base.Builder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """Base of the detection datasets.
+
+  Attributes:
+    CATEGORY_IDS: by label, what COCO-style result files call the classes; empty:
+      label + 1.
+    MASKS: objects have masks.
+    DIFFICULT: objects have `is_difficult`.
+  """
+
+  KIND = "objects"
+  FAMILY: ClassVar[conditions.Family | None] = conditions.PICTURES
+  EDITION = "any"
+  CODECS: ClassVar[tuple[str, ...]] = (pictures.RAW, pictures.JPEG85)
+  CHUNK = 8
+  MANUAL_DOWNLOAD_INSTRUCTIONS = frost.INSTRUCTIONS
+  CATEGORY_IDS: ClassVar[tuple[int, ...]] = ()
+  MASKS: ClassVar[bool] = True
+  DIFFICULT: ClassVar[bool] = False
+
+  def example_features(self) -> dict[str, Any]:
+    """A picture and its objects, see the header."""
+    lossless = self.config.codec in ("", pictures.RAW)
+    return {
+      "image": jpeg_feature.picture((None, None, 3), lossless=lossless),
+      "size": tfds.features.Tensor(shape=(2,), dtype=np.int32),
+      "image_id": np.int64,
+      "objects": tfds.features.Sequence(self._object_features()),
+    }
+
+  def _object_features(self) -> dict[str, Any]:
+    # TFDS would round float64 to float32 without the encoding.
+    exact = functools.partial(
+      tfds.features.Tensor, dtype=np.float64, encoding="bytes"
+    )
+    features = {
+      "id": np.int64,
+      "bbox": tfds.features.BBoxFeature(),
+      "bbox_px": exact(shape=(4,)),
+      "label": self.label_feature(),
+      "is_crowd": np.bool_,
+      "area": exact(shape=()),
+    }
+    if self.DIFFICULT:
+      features["is_difficult"] = np.bool_
+    if self.MASKS:
+      features["mask"] = {
+        "counts": tfds.features.Text(),
+        "size": tfds.features.Tensor(shape=(2,), dtype=np.int32),
+      }
+    return features
+
+  def _sources(self, dl_manager: Any) -> Sequence[Source]:
+    """The clean examples; implemented by each dataset."""
+    raise NotImplementedError
+
+  def _encoder(self) -> Callable[[Sequence[Source]], list[Row]]:
+    return functools.partial(encode_chunk, recipe=self._recipe())
+
+  def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
+    return functools.partial(
+      example, masks=self.MASKS, difficult=self.DIFFICULT
+    )
+
+  def _keeper(self) -> series.Keep:
+    return kept
+
+
+# (source, encoded picture, (height, width), objects)
+Row = tuple[Source, bytes, tuple[int, int], Sequence[Object]]
+
+
+def kept(sources: Sequence[Source], folder: str) -> list[Source]:
+  """Sources that read the pixels and give the objects which they had.
+
+  The pixels lie in a scratch folder, the objects in memory.
+  """
+  out = []
+  for source in sources:
+    image = source.read()
+    objects = tuple(source.objects(image.shape[:2]))
+    pixels = scratch.keep_picture(folder, image)
+    given = functools.partial(_given, objects)
+    out.append(dataclasses.replace(source, read=pixels.array, objects=given))
+  return out
+
+
+def _given(
+  objects: Sequence[Object], size: tuple[int, int]
+) -> Sequence[Object]:
+  """`Source.objects` of objects that are known."""
+  del size
+  return objects
+
+
+def encode_chunk(
+  sources: Sequence[Source], *, recipe: base.Recipe
+) -> list[Row]:
+  """Rows of some sources under one condition; runs in worker processes too.
+
+  Raises:
+    UserError: a broken picture or annotation; names it.
+  """
+  recipe.use_frost()
+  rows = []
+  for source in sources:
+    image = source.read()
+    size = image.shape[:2]
+    objects = validated(source.objects(size), size, source.example_id)
+    if not recipe.condition.clean:
+      image = corrupt(image, source.example_id, recipe)
+    # Without the callables: the annotations need not travel back.
+    light = dataclasses.replace(source, read=_consumed, objects=_consumed)
+    data = pictures.encode(image, recipe.config.codec or pictures.RAW)
+    rows.append((light, data, size, objects))
+  return rows
+
+
+def corrupt(
+  image: np.ndarray, example_id: str, recipe: base.Recipe
+) -> np.ndarray:
+  """One picture of any size under a recipe's condition: uint8 `[H, W, 3]`."""
+  import jax.numpy as jnp
+
+  from robust_tfds import corruptions
+
+  condition = recipe.condition
+  key = jnp.asarray(recipe.keys([example_id])[0])
+  return np.asarray(
+    corruptions.corrupt(
+      image, condition.name, condition.level, edition=recipe.edition, key=key
+    )
+  )
+
+
+def example(
+  row: Row, *, masks: bool, difficult: bool
+) -> tuple[str, dict[str, Any]]:
+  """(key, example) as TFDS takes it."""
+  source, data, size, objects = row
+  return source.example_id, {
+    "image": io.BytesIO(data),
+    "size": size,
+    "image_id": source.image_id,
+    "objects": [_object(o, size, masks, difficult) for o in objects],
+    **base.example_keys(source.example_id, source.group_id, source.frame),
+  }
+
+
+def _object(
+  obj: Object, size: tuple[int, int], masks: bool, difficult: bool
+) -> dict[str, Any]:
+  features = {
+    "id": obj.id,
+    "bbox": normalised(obj.box, size),
+    "bbox_px": np.array(obj.box, np.float64),
+    "label": obj.label,
+    "is_crowd": obj.is_crowd,
+    "area": np.float64(obj.area),
+  }
+  if difficult:
+    features["is_difficult"] = obj.is_difficult
+  if masks:
+    assert obj.mask is not None  # `validated` saw to it
+    features["mask"] = {"counts": obj.mask.counts, "size": obj.mask.size}
+  return features
+
+
+def normalised(
+  box: tuple[float, float, float, float], size: tuple[int, int]
+) -> tfds.features.BBox:
+  """(x, y, width, height) in px as (ymin, xmin, ymax, xmax) in [0, 1]."""
+  x, y, width, height = box
+  rows, columns = size
+
+  def part(value: float, whole: int) -> float:
+    return float(min(max(value / whole, 0.0), 1.0))
+
+  return tfds.features.BBox(
+    ymin=part(y, rows),
+    xmin=part(x, columns),
+    ymax=part(y + height, rows),
+    xmax=part(x + width, columns),
+  )
+
+
+def validated(
+  objects: Sequence[Object], size: tuple[int, int], where: str
+) -> Sequence[Object]:
+  """The objects, if all of them are sound.
+
+  Args:
+    objects: of one image.
+    size: (height, width) of the decoded image.
+    where: the image's name, for errors.
+
+  Raises:
+    UserError: a box of zero area, not finite or outside the image, a mask of
+      another size, an id of 0 or one used twice; names image and object.
+  """
+  height, width = size
+  seen = set()
+  for obj in objects:
+    what = f"{where}, object {obj.id}"
+    x, y, w, h = obj.box
+    if not all(math.isfinite(v) for v in (*obj.box, obj.area)):
+      raise errors.UserError(
+        f"{what}: box {obj.box}, area {obj.area} is not finite."
+      )
+    if w <= 0 or h <= 0 or obj.area <= 0:
+      raise errors.UserError(
+        f"{what}: zero area: box (x, y, width, height) = {obj.box}, area"
+        f" {obj.area}. Remove the object from the annotations."
+      )
+    if (
+      min(x, y) < -_OUTSIDE_PX
+      or x + w > width + _OUTSIDE_PX
+      or y + h > height + _OUTSIDE_PX
+    ):
+      raise errors.UserError(
+        f"{what}: box (x, y, width, height) = {obj.box} lies outside the image"
+        f" of {width} x {height} px. Is it another image's annotation?"
+      )
+    if obj.mask is not None and obj.mask.size != size:
+      raise errors.UserError(
+        f"{what}: the mask is {obj.mask.size[1]} x {obj.mask.size[0]} px, the"
+        f" image {width} x {height}."
+      )
+    if obj.id == 0 or obj.id in seen:
+      raise errors.UserError(f"{what}: ids must be unique and not 0.")
+    seen.add(obj.id)
+  return objects
+
+
+def _consumed(*_: Any) -> Any:
+  raise RuntimeError("A source is read once, before its row is made.")

@@ -1,0 +1,165 @@
+"""What every `*_c` dataset of single pictures shares: pixels, codecs, features.
+
+An example is one picture: `image` uint8 `[H, W, 3]`, `label` and the keys. Codecs:
+`raw` (lossless PNG), `jpeg85` (quality 85, 4:2:0, optimised: what the published
+ImageNet-C stores) and `published` (the authors' own files).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import io
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from robust_tfds import conditions, errors
+from robust_tfds.building import base, geometry, jpeg_feature, scratch, series
+from robust_tfds.building.sources import frost
+
+RAW, JPEG85 = "raw", "jpeg85"
+_BATCH = 32
+
+Row = tuple[str, int, bytes]  # (example id, label, encoded picture)
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+  """A clean example before decoding.
+
+  Attributes:
+    example_id: unique and stable: the file's name.
+    label: class id.
+    read: returns the picture, uint8 `[H, W, 3]`, cropped; picklable.
+  """
+
+  example_id: str
+  label: int
+  read: Callable[[], np.ndarray]
+
+
+class Builder(
+  base.Builder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """Base of the corrupted classification datasets.
+
+  Attributes:
+    SIDE_PX: of square pictures that are not cropped.
+    PUBLISHED_LOSSLESS: the rows of the authors' files are PNG, not JPEG.
+  """
+
+  KIND = "pictures"
+  FAMILY: ClassVar[conditions.Family | None] = conditions.PICTURES
+  CODECS: ClassVar[tuple[str, ...]] = (RAW,)
+  CHUNK = _BATCH
+  SUPERVISED = ("image", "label")
+  MANUAL_DOWNLOAD_INSTRUCTIONS = frost.INSTRUCTIONS
+  SIDE_PX: ClassVar[int | None] = None
+  PUBLISHED_LOSSLESS: ClassVar[bool] = False
+
+  def example_features(self) -> dict[str, Any]:
+    """A picture and its label."""
+    codec = self.config.codec
+    lossless = codec in ("", RAW) or (
+      codec == base.PUBLISHED and self.PUBLISHED_LOSSLESS
+    )
+    side = self.side_px()
+    return {
+      "image": jpeg_feature.picture((side, side, 3), lossless=lossless),
+      "label": self.label_feature(),
+    }
+
+  def side_px(self) -> int | None:
+    """Of the config's square pictures; None where sizes vary."""
+    rule = self.config.geometry
+    return geometry.shape(rule)[0] if rule else self.SIDE_PX
+
+  def _sources(self, dl_manager: Any) -> Sequence[Source]:
+    """The clean examples; implemented by each dataset."""
+    raise NotImplementedError
+
+  def _published(self, dl_manager: Any) -> Iterable[Row]:
+    """Rows of the authors' files; where there are any."""
+    raise NotImplementedError
+
+  def _encoder(self) -> Callable[[Sequence[Source]], list[Row]]:
+    return functools.partial(encode_chunk, recipe=self._recipe())
+
+  def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
+    return example
+
+  def _keeper(self) -> series.Keep:
+    return kept
+
+
+def kept(sources: Sequence[Source], folder: str) -> list[Source]:
+  """Sources that read the pixels which they had, from a scratch folder."""
+  return [
+    dataclasses.replace(s, read=scratch.keep_picture(folder, s.read()).array)
+    for s in sources
+  ]
+
+
+def example(row: Row) -> tuple[str, dict[str, Any]]:
+  """(key, example) as TFDS takes it."""
+  example_id, label, data = row
+  keys = base.example_keys(example_id)
+  return example_id, {"image": io.BytesIO(data), "label": label, **keys}
+
+
+def encode_chunk(
+  sources: Sequence[Source], *, recipe: base.Recipe
+) -> list[Row]:
+  """Rows of some sources under one condition; runs in worker processes too."""
+  recipe.use_frost()
+  images: Any = [s.read() for s in sources]
+  if not recipe.condition.clean:
+    images = corrupt(images, [s.example_id for s in sources], recipe)
+  return [
+    (s.example_id, s.label, encode(image, recipe.config.codec))
+    for s, image in zip(sources, images, strict=True)
+  ]
+
+
+def corrupt(
+  images: Sequence[np.ndarray], example_ids: Sequence[str], recipe: base.Recipe
+) -> np.ndarray:
+  """Corrupts images of one shape; padded to a fixed batch, one compilation."""
+  import jax.numpy as jnp
+
+  from robust_tfds import corruptions
+
+  keys = recipe.keys(example_ids)
+  spare = _BATCH - len(images)
+  batch = np.stack([*images, *[images[0]] * spare])
+  keys = np.concatenate([keys, np.repeat(keys[:1], spare, axis=0)])
+  corrupted = corruptions.corrupt_batch(
+    batch,
+    recipe.condition.name,
+    recipe.condition.level,
+    edition=recipe.edition,
+    keys=jnp.asarray(keys),
+  )
+  return np.asarray(corrupted)[: len(images)]
+
+
+def encode(image: np.ndarray, codec: str) -> bytes:
+  """uint8 `[H, W, 3]` as PNG (`raw`) or as the published JPEG (`jpeg85`).
+
+  Raises:
+    UserError: another codec.
+  """
+  from PIL import Image
+
+  if codec not in (RAW, JPEG85):
+    raise errors.unknown("codec of pictures", codec, (RAW, JPEG85))
+  out = io.BytesIO()
+  picture = Image.fromarray(np.asarray(image))
+  if codec == RAW:
+    picture.save(out, "PNG", compress_level=1)
+  else:
+    picture.save(out, "JPEG", quality=85, optimize=True)  # make_imagenet_c.py
+  return out.getvalue()

@@ -1,0 +1,127 @@
+"""Frames around anchors in folders: the two natural-video sets read alike.
+
+A set's metadata says which frames lie near an anchor and what humans found of
+them (`imagenet_vid_robust/metadata.py`, `ytbb_robust/metadata.py`); which frames
+exist, where they lie and what a set holds follows from that in one way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from etils import epath
+
+from robust_tfds import paths, reading
+from robust_tfds.building import frames
+from robust_tfds.building.sources import folders
+
+ARCHIVE = "imagenet_vid_ytbb_robust"  # both sets are published in one archive
+HOMEPAGE = "https://modestyachts.github.io/natural-perturbations-website"
+_LISTED = 3  # missing files that an error names
+
+
+@dataclasses.dataclass(frozen=True)
+class Anchor:
+  """An anchor and the frames that humans kept near it.
+
+  Attributes:
+    path: the anchor's, which names its set.
+    path_at: offset -> path of the frame there, empty for none.
+    reviewed: offsets of the frames that humans kept, 0 for the anchor itself.
+  """
+
+  path: str
+  path_at: Callable[[int], str]
+  reviewed: Collection[int]
+
+  def members(
+    self,
+    labels_of: Callable[[str], tuple[int, ...]],
+    pictures: epath.Path | None = None,
+  ) -> list[frames.Frame]:
+    """The anchor and its frames in the order of their offsets, without pixels.
+
+    Args:
+      labels_of: a frame's path -> its class ids.
+      pictures: add the frames within ten that lie in this folder, though the
+        review refused them.
+    """
+    near = [] if pictures is None else candidates(self.path_at, pictures)
+    return [
+      frames.Frame(
+        example_id=self.path_at(offset),
+        group_id=self.path,
+        frame=offset,
+        labels=labels_of(self.path_at(offset)),
+        read=frames.no_pixels,
+        reviewed=offset in self.reviewed,
+      )
+      for offset in sorted({0, *self.reviewed, *near})
+    ]
+
+
+def with_pixels(
+  frame: frames.Frame, pictures: epath.Path, **facts: Any
+) -> frames.Frame:
+  """A frame that is read from a folder, with further fields."""
+  read, read_anchor = (
+    functools.partial(paths.read_bytes, str(pictures / path))
+    for path in (frame.example_id, frame.group_id)
+  )
+  return dataclasses.replace(frame, read=read, read_anchor=read_anchor, **facts)
+
+
+def files(
+  dl_manager: Any, archives: Sequence[str], instructions: str
+) -> folders.SourceFolders:
+  """Where a set's files are looked for: the manual dir, else an archive there."""
+  roots = folders.extracted(dl_manager, archives, ARCHIVE)
+  return folders.SourceFolders(roots, instructions)
+
+
+def check_files(files: Sequence[str | os.PathLike], advice: str) -> None:
+  """Refuses a source with missing frames before anything is written.
+
+  Raises:
+    FileNotFoundError: names the first ones and says how many.
+  """
+  there = paths.exist(files)
+  absent = [os.fspath(p) for p, is_there in zip(files, there) if not is_there]
+  if absent:
+    more = f" and {len(absent) - _LISTED} more" if len(absent) > _LISTED else ""
+    raise FileNotFoundError(
+      f"{len(absent)} of {len(files)} frames are missing:"
+      f" {', '.join(absent[:_LISTED])}{more}.\n{advice}"
+    )
+
+
+def candidates(path_at: Callable[[int], str], folder: os.PathLike) -> list[int]:
+  """Offsets within ten at which a frame exists, 0 left out.
+
+  Args:
+    path_at: offset -> the frame's path below `folder`, empty for none.
+    folder: of the frames.
+
+  Raises:
+    FileNotFoundError: a frame is missing between frames that are there.
+  """
+  offsets = [o for o in range(-frames.K, frames.K + 1) if o and path_at(o)]
+  files = [paths.of(folder) / path_at(o) for o in offsets]
+  there = [o for o, is_there in zip(offsets, paths.exist(files)) if is_there]
+  for sign in (-1, 1):
+    side = {abs(o) for o in there if o * sign > 0}
+    holes = set(range(1, max(side, default=0))) - side
+    if holes:
+      raise FileNotFoundError(
+        f"{path_at(sign * min(holes))} is missing between frames that are there."
+      )
+  return there
+
+
+def classes(label_map: epath.Path) -> list[dict[str, Any]]:
+  """A set's classes in the order of their ids: `name`, `members` and so on."""
+  return reading.json_file(label_map)["classes"]

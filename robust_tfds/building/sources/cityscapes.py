@@ -1,0 +1,135 @@
+"""Cityscapes val: its pictures, and its instance maps or polygons as objects."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Mapping
+
+from robust_tfds import errors
+from robust_tfds.building import objects
+from robust_tfds.building.sources import archives, instance_maps
+
+_IMAGES = ("leftImg8bit/val", ("leftImg8bit_trainvaltest.zip",))
+_TRUTH = ("gtFine/val", ("gtFine_trainvaltest.zip",))
+_MAP, _POLYGONS = "instanceIds.png", "polygons.json"
+# <city>/<city>_<sequence>_<frame>, the city twice (\2).
+_STEM = r"((?P<city>[a-z-]+)/\2_(?P<sequence>\d{6})_(?P<frame>\d{6}))"
+_PICTURE = re.compile(_STEM + r"_leftImg8bit\.png")
+_ANNOTATION = re.compile(
+  _STEM + r"_gtFine_(?P<kind>instanceIds\.png|polygons\.json)"
+)
+INSTRUCTIONS = """\
+Cityscapes from https://www.cityscapes-dataset.com (registration) in the manual
+dir, as downloaded (leftImg8bit_trainvaltest.zip, gtFine_trainvaltest.zip) or
+unpacked:
+  leftImg8bit/val/<city>/<city>_<sequence>_<frame>_leftImg8bit.png (500 pictures)
+  gtFine/val/<city>/<city>_<sequence>_<frame>_gtFine_instanceIds.png, or
+    ..._gtFine_polygons.json where there is no such file."""
+
+# By <city>/<city>_<sequence>_<frame>: the picture; its annotations by kind.
+Pictures = dict[str, tuple[re.Match[str], archives.File]]
+Annotations = dict[str, dict[str, archives.File]]
+
+
+def sources(
+  manual_dir: os.PathLike | str, *, drop_groups: bool
+) -> list[objects.Source]:
+  """All pictures with their objects, in the order of the names.
+
+  Args:
+    manual_dir: where the user put folders or archives.
+    drop_groups: leave out objects that could not be told apart; else they are
+      crowds.
+
+  Raises:
+    FileNotFoundError: a picture or its annotation is not there.
+    UserError: a picture of another name.
+  """
+  find = functools.partial(archives.find, manual_dir, instructions=INSTRUCTIONS)
+  pictures = _pictures(find(*_IMAGES))
+  truth = _annotations(find(*_TRUTH))
+  for stem in truth.keys() - pictures.keys():
+    raise FileNotFoundError(
+      f"{_TRUTH[0]}/{stem} has annotations, but there is no"
+      f" {_IMAGES[0]}/{stem}_leftImg8bit.png."
+    )
+  return [
+    _source(number, match, file, truth, drop_groups)
+    for number, (match, file) in enumerate(pictures.values(), start=1)
+  ]
+
+
+def _pictures(files: Mapping[str, archives.File]) -> Pictures:
+  pictures: Pictures = {}
+  for name, file in files.items():
+    match = _PICTURE.fullmatch(name)
+    if match:
+      pictures[match[1]] = match, file
+    elif name.endswith(".png"):
+      raise errors.UserError(
+        f"{_IMAGES[0]}/{name} is not named"
+        " <city>/<city>_<sequence>_<frame>_leftImg8bit.png."
+      )
+  if not pictures:
+    raise FileNotFoundError(f"There are no pictures in {_IMAGES[0]}.")
+  return pictures
+
+
+def _annotations(files: Mapping[str, archives.File]) -> Annotations:
+  annotations: Annotations = {}
+  for name, file in files.items():
+    match = _ANNOTATION.fullmatch(name)
+    if match:
+      annotations.setdefault(match[1], {})[match["kind"]] = file
+  return annotations
+
+
+def _source(
+  number: int,
+  match: re.Match[str],
+  file: archives.File,
+  truth: Annotations,
+  drop_groups: bool,
+) -> objects.Source:
+  stem = match[1]
+  if stem not in truth:
+    raise FileNotFoundError(
+      f"{file.name} has neither {stem}_gtFine_{_MAP} nor"
+      f" {stem}_gtFine_{_POLYGONS} in {_TRUTH[0]}."
+    )
+  drawn = _MAP not in truth[stem]
+  return objects.Source(
+    file.name.rpartition("/")[2],
+    image_id=number,
+    group_id=f"{match['city']}_{match['sequence']}",
+    frame=int(match["frame"]),
+    read=functools.partial(archives.picture, file),
+    objects=functools.partial(
+      _objects,
+      truth[stem][_POLYGONS if drawn else _MAP],
+      number,
+      drawn,
+      drop_groups,
+    ),
+  )
+
+
+def _objects(
+  file: archives.File,
+  number: int,
+  drawn: bool,
+  drop_groups: bool,
+  size: tuple[int, int],
+) -> list[objects.Object]:
+  reader = instance_maps.draw if drawn else instance_maps.read
+  instance_map = reader(file.data(), file.name)
+  if instance_map.shape != tuple(size):
+    height, width = instance_map.shape
+    raise errors.UserError(
+      f"{file.name} is {width} x {height} px, its picture {size[1]} x {size[0]}."
+    )
+  return instance_maps.objects_of(
+    instance_map, number, drop_groups=drop_groups, where=file.name
+  )

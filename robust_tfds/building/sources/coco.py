@@ -1,0 +1,214 @@
+"""COCO val2017: its pictures, and its instances JSON as objects with RLE masks."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from robust_tfds import errors, reading
+from robust_tfds.building import objects
+from robust_tfds.building.sources import archives
+from robust_tfds.coco import rle
+from robust_tfds.coco import rows as coco_rows
+
+_IMAGES = ("val2017", ("val2017.zip",))
+_ANNOTATIONS = ("annotations", ("annotations_trainval2017.zip",))
+_JSON = "instances_val2017.json"
+INSTRUCTIONS = """\
+COCO 2017 from https://cocodataset.org in the manual dir, as downloaded
+(val2017.zip, annotations_trainval2017.zip) or unpacked:
+  val2017/000000000139.jpg ... (5,000 pictures)
+  annotations/instances_val2017.json
+Polygons need pycocotools: pip install 'robust_tfds[detection]'."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+  """One entry of `images` with its annotations.
+
+  Attributes:
+    id: COCO's image id.
+    file_name: of the picture.
+    size: (height, width).
+    annotations: entries of `annotations`, as parsed.
+  """
+
+  id: int
+  file_name: str
+  size: tuple[int, int]
+  annotations: tuple[Mapping[str, Any], ...]
+
+
+@functools.cache
+def categories() -> dict[int, str]:
+  """COCO's 80 categories: id -> name; the rank of the id is the label."""
+  path = pathlib.Path(__file__).with_name("coco_categories.txt")
+  lines = path.read_text("utf-8").splitlines()
+  pairs = (line.split(" ", 1) for line in lines)
+  return {int(number): name for number, name in pairs}
+
+
+@functools.cache
+def labels() -> dict[int, int]:
+  """Category id -> label 0..79."""
+  return {number: i for i, number in enumerate(sorted(categories()))}
+
+
+def sources(manual_dir: os.PathLike | str) -> list[objects.Source]:
+  """All pictures with their objects, by id.
+
+  Raises:
+    FileNotFoundError: the pictures or annotations are not there.
+    UserError: as `parse`.
+  """
+  find = functools.partial(archives.find, manual_dir, instructions=INSTRUCTIONS)
+  annotations = find(*_ANNOTATIONS, marker=_JSON)[_JSON]
+  pictures = find(*_IMAGES)
+  return [_source(i, pictures) for i in parse(annotations.data(), _JSON)]
+
+
+def parse(data: bytes, where: str) -> list[Image]:
+  """Reads the JSON and checks that it is whole.
+
+  Args:
+    data: the file's bytes.
+    where: its name, for errors.
+
+  Returns:
+    The images by id.
+
+  Raises:
+    UserError: broken JSON, missing fields, ids that are no whole numbers, an id
+      or file name used twice, annotations of images that are not there,
+      categories that are not COCO's, images without a size.
+  """
+  content = reading.json_text(data, where)
+  try:
+    return _images(content)
+  except errors.UserError as e:
+    raise errors.UserError(f"{where}: {e}") from e
+
+
+def _images(content: Any) -> list[Image]:
+  parts = ("images", "annotations", "categories")
+  if not isinstance(content, Mapping) or not all(p in content for p in parts):
+    raise errors.UserError(
+      "not a COCO instances file. Expected images, annotations and categories,"
+      " as in instances_val2017.json."
+    )
+  _check_categories(
+    coco_rows.Rows.of(content["categories"], "Category", field="categories")
+  )
+  images = coco_rows.Rows.of(content["images"], "Image", "id", "images")
+  if not images.rows:
+    raise errors.UserError("images: the list is empty, expected images.")
+  ids = images.unique("id")
+  names = images.names("file_name")
+  sizes = images.sizes(needed=True)
+  rows = coco_rows.Rows.of(
+    content["annotations"], "Annotation", "id", "annotations"
+  )
+  rows.unique("id")
+  of_image: dict[int, list] = {number: [] for number in ids}
+  for row, image_id in zip(
+    rows.rows, rows.known("image_id", "image", of_image)
+  ):
+    of_image[image_id].append(row)
+  return sorted(
+    (
+      Image(number, name, size, tuple(of_image[number]))
+      for number, name, size in zip(ids, names, sizes, strict=True)
+    ),
+    key=lambda image: image.id,
+  )
+
+
+def objects_of(image: Image, size: tuple[int, int]) -> list[objects.Object]:
+  """The objects of an image, by id.
+
+  Args:
+    image: from `parse`.
+    size: (height, width) of the decoded picture.
+
+  Raises:
+    UserError: a picture or mask of another size than the JSON says, an unknown
+      category, a broken mask or box.
+  """
+  where = image.file_name
+  if tuple(size) != image.size:
+    raise errors.UserError(
+      f"{where} is {size[1]} x {size[0]} px, the annotations say"
+      f" {image.size[1]} x {image.size[0]}. Replace the picture by the original."
+    )
+  rows = sorted(image.annotations, key=lambda row: row["id"])
+  try:
+    return _objects(rows, image.size)
+  except errors.MissingPackageError:
+    raise
+  except errors.UserError as e:
+    raise errors.UserError(f"{_JSON}: {where}, {e}") from e
+
+
+def _source(
+  image: Image, pictures: Mapping[str, archives.File]
+) -> objects.Source:
+  if image.file_name not in pictures:
+    raise FileNotFoundError(
+      f"{_JSON} has image {image.id}, {image.file_name!r}, with"
+      f" {len(image.annotations)} annotations; there is no such file in"
+      f" {_IMAGES[0]} ({len(pictures)} files)."
+    )
+  return objects.Source(
+    image.file_name,
+    image_id=image.id,
+    read=functools.partial(archives.picture, pictures[image.file_name]),
+    objects=functools.partial(objects_of, image),
+  )
+
+
+def _objects(
+  annotations: Sequence[Mapping[str, Any]], size: tuple[int, int]
+) -> list[objects.Object]:
+  rows = coco_rows.Rows.of(annotations, "annotation", "id")
+  ids = rows.ids("id")
+  category_ids = rows.ids("category_id")
+  for i, number in enumerate(category_ids):
+    if number not in labels():
+      raise errors.UserError(
+        f"{rows.name(i)}: category {number} is not one of COCO's 80."
+      )
+  boxes = rows.boxes()
+  areas = rows.numbers("area", "a finite number expected")
+  crowd = rows.flags("iscrowd")
+  masks = rows.masks([size] * len(ids), polygons=rle.from_polygons)
+  return [
+    objects.Object(
+      id=ids[i],
+      label=labels()[category_ids[i]],
+      box=tuple(boxes[i].tolist()),
+      area=float(areas[i]),
+      is_crowd=crowd[i],
+      mask=_mask(masks[i]),
+    )
+    for i in range(len(ids))
+  ]
+
+
+def _mask(mask: Any) -> rle.Mask:
+  if isinstance(mask, rle.Mask):
+    return mask
+  height, width = mask["size"]
+  return rle.Mask(mask["counts"], (height, width))
+
+
+def _check_categories(rows: coco_rows.Rows) -> None:
+  pairs = zip(rows.unique("id"), rows.names("name"), strict=True)
+  for number, name in pairs:
+    if categories().get(number) != name:
+      raise errors.UserError(
+        f"category {number} is {name!r}; COCO's is {categories().get(number)!r}."
+      )

@@ -1,0 +1,83 @@
+"""Where a builder finds the frost pictures, which are third-party."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from typing import Any
+
+from etils import epath
+
+from robust_tfds import paths
+from robust_tfds.building.sources import folders
+
+_URL = (
+  "https://raw.githubusercontent.com/hendrycks/robustness/master/"
+  "ImageNet-C/create_c"
+)
+INSTRUCTIONS = """\
+Only the frost corruption may need it: the authors' frost1.png ... frost6.jpg in a
+folder `frost`, where no imagecorruptions is installed."""
+
+
+def find(dl_manager: Any) -> str:
+  """The folder of the frost pictures.
+
+  The manual dir's `frost` folder, else an installed imagecorruptions, else the
+  download manager with checksums.
+
+  Raises:
+    FileNotFoundError: in none of the places.
+  """
+  from robust_tfds.corruptions import frost_pictures
+
+  folder = folders.manual_dir(dl_manager)
+  if folder is not None and (folder / "frost").is_dir():
+    return os.fspath(folder / "frost")
+  if frost_pictures.available():
+    return os.fspath(frost_pictures.folder())
+  return _downloaded(dl_manager, frost_pictures.SHA256)
+
+
+def copied(folder: str | os.PathLike, place: epath.Path) -> str:
+  """The frost pictures of a folder, copied to where other machines read them.
+
+  Args:
+    folder: as `find` gives it.
+    place: made if need be.
+
+  Returns:
+    The folder of the copies.
+  """
+  from robust_tfds.corruptions import frost_pictures
+
+  copies = place / "frost"
+  copies.mkdir(parents=True, exist_ok=True)
+  for name in frost_pictures.USED:
+    data = (epath.Path(folder) / name).read_bytes()
+    (copies / name).write_bytes(data)
+  return os.fspath(copies)
+
+
+def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:
+  """Fetches the pictures and lays them into one folder under their names.
+
+  The folder is gone when the process ends.
+  """
+  try:
+    files = dl_manager.download({n: f"{_URL}/{n}" for n in names})
+  except Exception as e:  # TFDS raises many kinds for a missing network
+    raise FileNotFoundError(
+      f"The frost pictures could not be downloaded ({e}). Put frost1.png ..."
+      " frost6.jpg into a folder `frost` of the manual dir, or run"
+      " `pip install --no-deps imagecorruptions`."
+    ) from e
+  folder = tempfile.mkdtemp(prefix="frost")
+  atexit.register(shutil.rmtree, folder, ignore_errors=True)
+  for name, path in files.items():
+    with open(f"{folder}/{name}", "wb") as copy:
+      copy.write(paths.read_bytes(path))
+  return folder

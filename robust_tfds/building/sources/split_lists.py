@@ -1,0 +1,163 @@
+"""HMDB51 and UCF101: text files that name a split's videos, one a line."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from etils import epath
+
+from robust_tfds import errors, paths, reading
+from robust_tfds.building import videos
+from robust_tfds.building.sources import class_lists, video_lists
+
+_UCF101, _UCF101_LISTS = "UCF-101", "ucfTrainTestlist"
+_HMDB51, _HMDB51_LISTS = "hmdb51_org", "testTrainMulti_7030_splits"
+_UCF101_CLASSES = 101
+_TEST, _KINDS = "2", ("0", "1", "2")  # unused, train, test
+# v_<Class>_g<group>_c<clip>.avi: clips of a group are of one video, 25 groups a
+# class (Soomro et al. 2012, section 3; docs/specs/video.md section 3).
+_UCF101_NAME = re.compile(r"(?P<group>v_.+_g\d+)_c\d+\.avi")
+# <source>_<class>_<visible>_<camera>_np<people>_<view>_<quality>_<clip>.avi, the
+# source being the film or video (Kuehne et al. 2011, section 2).
+_HMDB51_NAME = re.compile(
+  r"(?P<source>.+)_[fulh]_(?:nm|cm)_np\d+_(?:fr|ba|le|ri)_(?:goo|med|bad)"
+  r"_\d+\.avi"
+)
+
+UCF101_INSTRUCTIONS = f"""\
+UCF101 from https://www.crcv.ucf.edu/data/UCF101.php in the manual dir: UCF101.rar
+extracted to {_UCF101}/<Class>/v_*.avi, and UCF101TrainTestSplits-RecognitionTask.zip
+extracted to {_UCF101_LISTS}/classInd.txt and {_UCF101_LISTS}/testlist01.txt."""
+
+HMDB51_INSTRUCTIONS = f"""\
+HMDB51 from https://serre-lab.clps.brown.edu in the manual dir: hmdb51_org.rar and the
+51 archives in it extracted to {_HMDB51}/<class>/*.avi, and test_train_splits.rar
+extracted to {_HMDB51_LISTS}/<class>_test_split1.txt."""
+
+
+def ucf101(
+  manual_dir: os.PathLike | str, split: int = 1
+) -> list[videos.Source]:
+  """The test videos of a split, in its order.
+
+  Raises:
+    FileNotFoundError: a list or a listed video is not there.
+    UserError: a broken line, or a class that classInd.txt does not have.
+  """
+  root = paths.of(manual_dir)
+  entries = _ucf101(root, f"testlist0{split}.txt", ucf101_classes(root))
+  return video_lists.sources(entries, UCF101_INSTRUCTIONS)
+
+
+def ucf101_classes(root: epath.Path) -> dict[str, int]:
+  """Class -> label, by classInd.txt, which counts from 1.
+
+  Raises:
+    FileNotFoundError: the file is not there.
+    UserError: it has not the 101 classes, each once, numbered from 1 to 101.
+  """
+  path = root / _UCF101_LISTS / "classInd.txt"
+  entries = []
+  for where, line in _lines(path, UCF101_INSTRUCTIONS):
+    index, _, name = line.partition(" ")
+    if not (index.isascii() and index.isdigit() and name):
+      raise errors.UserError(
+        f"{where}: <number> <Class> expected, got {line!r}."
+      )
+    entries.append(class_lists.Entry(where, name, int(index)))
+  return class_lists.labels(entries, str(path), _UCF101_CLASSES, first=1)
+
+
+def hmdb51(
+  manual_dir: os.PathLike | str, split: int = 1
+) -> list[videos.Source]:
+  """The test videos of a split, class after class in alphabetical order.
+
+  Labels are numbered by all 51 classes, whichever have a list here.
+
+  Raises:
+    FileNotFoundError: the lists or a listed video are not there.
+    UserError: a broken line, a list of a class that HMDB51 does not have, or two
+      videos of one name.
+  """
+  root = paths.of(manual_dir)
+  entries = _hmdb51(root, f"_test_split{split}.txt")
+  return video_lists.sources(entries, HMDB51_INSTRUCTIONS)
+
+
+def _ucf101(
+  root: epath.Path, name: str, labels: dict[str, int]
+) -> Iterator[video_lists.Entry]:
+  for where, line in _lines(root / _UCF101_LISTS / name, UCF101_INSTRUCTIONS):
+    folder, _, file = line.partition("/")
+    if folder not in labels or not video_lists.plain(file):
+      raise errors.UserError(
+        f"{where}: <Class>/<file>.avi with a class of classInd.txt expected, got"
+        f" {line!r}."
+      )
+    # Folder HandstandPushups holds files v_HandStandPushups_*: names as listed.
+    place = root / _UCF101 / folder / file
+    match = _UCF101_NAME.fullmatch(file)
+    yield video_lists.Entry(
+      where,
+      file,
+      labels[folder],
+      [place],
+      group_id=match["group"] if match else "",
+    )
+
+
+def _hmdb51(root: epath.Path, suffix: str) -> Iterator[video_lists.Entry]:
+  folder_of_lists = root / _HMDB51_LISTS
+  names = paths.names(folder_of_lists)
+  lists = [folder_of_lists / name for name in names if name.endswith(suffix)]
+  if not lists:
+    raise FileNotFoundError(
+      f"No {root / _HMDB51_LISTS}/*{suffix}.\n{HMDB51_INSTRUCTIONS}"
+    )
+  label_of = class_lists.packaged(class_lists.HMDB51)
+  for path in lists:
+    folder = path.name.removesuffix(suffix)
+    if folder not in label_of:
+      raise errors.unknown(
+        f"class of HMDB51 (the list {path})", folder, label_of
+      )
+    for where, line in _lines(path, HMDB51_INSTRUCTIONS):
+      # Names hold # ; [ ( & and the like, but the kind is the last word.
+      file, _, kind = line.rpartition(" ")
+      if kind not in _KINDS or not video_lists.plain(file):
+        raise errors.UserError(
+          f"{where}: <file>.avi <0|1|2> expected, got {line!r}."
+        )
+      if kind == _TEST:
+        place = root / _HMDB51 / folder / file
+        name = f"{folder}/{file}"
+        yield video_lists.Entry(
+          where,
+          name,
+          label_of[folder],
+          [place],
+          group_id=_film(file, folder),
+        )
+
+
+def _film(file: str, folder: str) -> str:
+  """The film that a clip of HMDB51 is of, which clips of other classes may be of
+  too; empty where the name is of another form.
+
+  >>> _film("April_09_brush_hair_u_nm_np1_ba_goo_0.avi", "brush_hair")
+  'April_09'
+  """
+  match = _HMDB51_NAME.fullmatch(file)
+  return match["source"].removesuffix(f"_{folder}") if match else ""
+
+
+def _lines(path: epath.Path, instructions: str) -> Iterator[tuple[str, str]]:
+  """(place for errors, line) of the lines that are not empty."""
+  if not path.exists():
+    raise FileNotFoundError(f"No {path}.\n{instructions}")
+  for number, line in enumerate(reading.line_list(path), 1):
+    if line.strip():
+      yield f"{path}, line {number}", line.strip()

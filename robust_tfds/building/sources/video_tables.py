@@ -1,0 +1,234 @@
+"""Kinetics-400, Something-Something v2, UCF101-DS: tables that name videos."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from etils import epath
+from typing_extensions import TypedDict
+
+from robust_tfds import errors, paths, reading
+from robust_tfds.building import videos
+from robust_tfds.building.sources import class_lists, split_lists, video_lists
+
+_KINETICS = ("kinetics400/val", "val", "validate")
+_KINETICS_LISTS = ("kinetics400/validate.csv", "validate.csv", "val.csv")
+_KINETICS_COLUMNS = ("label", "youtube_id", "time_start", "time_end")
+KINETICS400_INSTRUCTIONS = f"""\
+Kinetics-400 in the manual dir: its list as one of
+{", ".join(_KINETICS_LISTS)} (columns
+{", ".join(_KINETICS_COLUMNS)}, split), and its videos in one of
+{", ".join(_KINETICS)}, as
+<youtube_id>_<start, six digits>_<end, six digits>.mp4, flat or in folders by label.
+Videos that are no longer to be had may be missing; at least one must be there."""
+
+_SSV2 = "20bn-something-something-v2"
+_SSV2_LABELS = ("something-something-v2-labels.json", "labels/labels.json")
+_SSV2_LISTS = (
+  "something-something-v2-validation.json",
+  "labels/validation.json",
+)
+_SSV2_CLASSES = 174
+_BRACKETS = {ord("["): None, ord("]"): None}
+SSV2_INSTRUCTIONS = f"""\
+Something-Something v2 (Qualcomm; registration) in the manual dir: the videos as
+{_SSV2}/<id>.webm, the labels as {" or ".join(_SSV2_LABELS)}, the validation list as
+{" or ".join(_SSV2_LISTS)}."""
+
+_UCF101_DS, _UCF101_DS_LIST = "UCF101-DS", "ucf101-DS_eval.csv"
+_UCF101_DS_COLUMNS = ("label", "filename", "video_id", "shift", "category")
+_EXTENSIONS = (".mp4", ".avi", ".mkv", ".mov", ".webm")
+# Labels spelt otherwise than in UCF101's classInd.txt (docs/specs/video.md
+# section 3).
+_SPELLINGS = {
+  "BilliardsShot": "Billiards",
+  "BasketballShooting": "Basketball",
+  "CleanandJerk": "CleanAndJerk",
+  "Breaststroke": "BreastStroke",
+}
+UCF101_DS_INSTRUCTIONS = f"""\
+UCF101-DS (https://www.crcv.ucf.edu/research/projects/ucf101-ds) in the manual dir:
+the clips as {_UCF101_DS}/<label>/<file>, the annotation as {_UCF101_DS_LIST}
+there or beside it (columns label, filename, video_id, shift, category), and UCF101's
+ucfTrainTestlist/classInd.txt, whose labels the classes follow."""
+
+
+def kinetics400(manual_dir: os.PathLike | str) -> list[videos.Source]:
+  """The listed validation videos that are there, in the list's order.
+
+  Labels follow the alphabetical order of all 400 classes, whichever are listed.
+
+  Raises:
+    FileNotFoundError: no list, or none of its videos.
+    UserError: a list without the columns, a broken row, or a class that
+      Kinetics-400 does not have.
+  """
+  root = paths.of(manual_dir)
+  return video_lists.sources(
+    _kinetics400(root), KINETICS400_INSTRUCTIONS, partial=True
+  )
+
+
+def ssv2(manual_dir: os.PathLike | str) -> list[videos.Source]:
+  """The validation videos, in the list's order.
+
+  A video's class is its template without the square brackets.
+
+  Raises:
+    FileNotFoundError: a file or a listed video is not there.
+    UserError: a broken list, labels that are not the 174 classes, or a template
+      that is no class.
+  """
+  root = paths.of(manual_dir)
+  return video_lists.sources(_ssv2(root), SSV2_INSTRUCTIONS)
+
+
+def ucf101_ds(manual_dir: os.PathLike | str) -> list[videos.Source]:
+  """The annotated clips, in the annotation's order.
+
+  Raises:
+    FileNotFoundError: the annotation, classInd.txt or a listed clip is absent.
+    UserError: a missing column, an unknown class or kind of file, a clip listed
+      twice, or a shift of another category than the paper's.
+  """
+  root = paths.of(manual_dir)
+  return video_lists.sources(_ucf101_ds(root), UCF101_DS_INSTRUCTIONS)
+
+
+@functools.cache
+def category_of() -> dict[str, str]:
+  """Shift of UCF101-DS -> category: Table 8 of the paper."""
+  path = pathlib.Path(__file__).with_name("ucf101_ds_categories.json")
+  table = reading.json_file(path)["categories"]
+  return {shift: name for name, shifts in table.items() for shift in shifts}
+
+
+def _kinetics400(root: epath.Path) -> Iterator[video_lists.Entry]:
+  path = video_lists.first_file(root, _KINETICS_LISTS, KINETICS400_INSTRUCTIONS)
+  label_of = class_lists.packaged(class_lists.KINETICS400)
+  for where, row in _rows(path, _KINETICS_COLUMNS):
+    if (row.get("split") or "val") not in ("val", "validate"):
+      continue
+    _check_kinetics400(where, row)
+    if row["label"] not in label_of:
+      raise errors.unknown(
+        f"class of Kinetics-400 ({where})", row["label"], label_of
+      )
+    file = (
+      f"{row['youtube_id']}_{int(row['time_start']):06d}"
+      f"_{int(row['time_end']):06d}.mp4"
+    )
+    places = [
+      place
+      for folder in _KINETICS
+      for place in (root / folder / file, root / folder / row["label"] / file)
+    ]
+    yield video_lists.Entry(where, file, label_of[row["label"]], places)
+
+
+def _check_kinetics400(where: str, row: dict[str, str]) -> None:
+  times = row["time_start"] + row["time_end"]
+  if not (
+    times.isascii()
+    and row["time_start"].isdigit()
+    and row["time_end"].isdigit()
+  ):
+    raise errors.UserError(
+      f"{where}: whole seconds expected, got {row['time_start']!r} and"
+      f" {row['time_end']!r}."
+    )
+  if not row["youtube_id"] or "/" in row["youtube_id"]:
+    raise errors.UserError(
+      f"{where}: a YouTube id expected, got {row['youtube_id']!r}."
+    )
+
+
+class _Row(TypedDict):
+  """What is read of an entry of Something-Something's list."""
+
+  id: str
+  template: str
+
+
+def _ssv2(root: epath.Path) -> Iterator[video_lists.Entry]:
+  label_of = _ssv2_labels(root)
+  path = video_lists.first_file(root, _SSV2_LISTS, SSV2_INSTRUCTIONS)
+  rows = reading.records(reading.json_file(path), list[_Row], str(path))
+  for number, row in enumerate(rows):
+    template = row["template"].translate(_BRACKETS)
+    where = f"{path}: entry {number}"
+    if template not in label_of:
+      raise errors.UserError(
+        f"{where}: template: {row['template']!r} is none of the"
+        f" {len(label_of)} classes."
+      )
+    if not (row["id"].isascii() and row["id"].isdigit()):
+      raise errors.UserError(
+        f"{where}: id: a number expected, got {row['id']!r}."
+      )
+    file = f"{row['id']}.webm"
+    place = root / _SSV2 / file
+    yield video_lists.Entry(where, file, label_of[template], [place])
+
+
+def _ssv2_labels(root: epath.Path) -> dict[str, int]:
+  """Template without brackets -> label."""
+  path = video_lists.first_file(root, _SSV2_LABELS, SSV2_INSTRUCTIONS)
+  table = reading.records(reading.json_file(path), dict[str, Any], str(path))
+  entries = []
+  for name, index in table.items():
+    text = str(index)
+    if not (text.isascii() and text.isdigit()):
+      raise errors.UserError(
+        f"{path}: {name}: the number of a class expected, got {index!r}."
+      )
+    entries.append(class_lists.Entry(f"{path}: {name}", name, int(text)))
+  return class_lists.labels(entries, str(path), _SSV2_CLASSES)
+
+
+def _ucf101_ds(root: epath.Path) -> Iterator[video_lists.Entry]:
+  labels = split_lists.ucf101_classes(root)
+  places = (_UCF101_DS_LIST, f"{_UCF101_DS}/{_UCF101_DS_LIST}")
+  path = video_lists.first_file(root, places, UCF101_DS_INSTRUCTIONS)
+  for where, row in _rows(path, _UCF101_DS_COLUMNS):
+    name = _SPELLINGS.get(row["label"], row["label"])
+    file = pathlib.PurePath(row["filename"]).name
+    if name not in labels:
+      raise errors.UserError(
+        f"{where}: {row['label']!r} is no class of UCF101."
+      )
+    if not file.lower().endswith(_EXTENSIONS):
+      raise errors.UserError(
+        f"{where}: {row['filename']!r} is none of {', '.join(_EXTENSIONS)}."
+      )
+    yield video_lists.Entry(
+      where,
+      f"{row['label']}/{file}",
+      labels[name],
+      [root / _UCF101_DS / row["label"] / file],
+      {"shift": row["shift"], "category": _category(where, row)},
+      # Whether ids are of a label's videos or of all: both are told apart so.
+      group_id=f"{row['label']}/{row['video_id']}" if row["video_id"] else "",
+    )
+
+
+def _category(where: str, row: dict[str, str]) -> str:
+  category = category_of().get(row["shift"], row["category"])
+  if row["category"] and row["category"].lower() != category.lower():
+    raise errors.UserError(
+      f"{where}: shift {row['shift']!r} is of category {category!r} in the"
+      f" paper's Table 8, not {row['category']!r}."
+    )
+  return category
+
+
+def _rows(
+  path: epath.Path, columns: Sequence[str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+  """(place for errors, row) of a csv that has at least these columns."""
+  for number, row in reading.csv_file(path, columns):
+    yield f"{path}, line {number}", row

@@ -1,0 +1,273 @@
+"""What every set of action videos shares: codecs, streaming of long videos.
+
+An example is one video: `video` uint8 `[T, H, W, 3]`, `label`, `fps` and the keys.
+Configs: `clean` and `<perturbation>_<severity>` are stored lossless (FFV1 in AVI),
+with the suffix `_h264` as H.264, which is smaller and no longer exact; `source`
+holds the source files as they are, from which the evaluator makes the lossless
+frames on the fly. Temporal perturbations change the length
+(`corruptions.perturb_video`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from robust_tfds import conditions, errors, movies
+from robust_tfds.building import base, movie_feature, scratch, series
+from robust_tfds.reading import videos as video_files
+
+LOSSLESS, H264 = "lossless", "h264"
+# Close to transparent (a CRF below x264's own 23), every size and colour kept.
+_X264 = {"preset": "medium", "crf": "18"}
+_PART = 64  # frames that are perturbed at once
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+  """A video before decoding.
+
+  Attributes:
+    example_id: unique and stable: the file's name.
+    label: class id.
+    data: returns the file's bytes; picklable.
+    fps: frames per second; None: what the file says.
+    extra: further features of the example.
+    frames: where they are kept, if they were decoded before.
+    group_id: what it was cut from, which other clips may be of too; the example
+      itself if empty.
+  """
+
+  example_id: str
+  label: int
+  data: Callable[[], bytes]
+  fps: float | None = None
+  extra: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  frames: scratch.Pixels | None = None
+  group_id: str = ""
+
+
+Video = bytes | scratch.Pixels  # a file, or what was decoded of one
+Row = tuple[Source, bytes, float]  # (source, encoded video, frames per second)
+
+
+class Builder(
+  base.Builder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """Base of the video datasets."""
+
+  KIND = "videos"
+  FAMILY: ClassVar[conditions.Family | None] = conditions.VIDEOS
+  EDITION = "paper"
+  CODECS: ClassVar[tuple[str, ...]] = (LOSSLESS, H264)
+  CHUNK = 4
+  HAS_SOURCE = True
+
+  def example_features(self) -> dict[str, Any]:
+    """A video, its label and rate."""
+    return {
+      "video": movie_feature.Movie((None, None, None, 3)),
+      "label": self.label_feature(),
+      "fps": np.float32,
+      **self.extra_features(),
+    }
+
+  def extra_features(self) -> dict[str, Any]:
+    """What the dataset's videos have beside these; `Source.extra` fills it."""
+    return {}
+
+  def _sources(self, dl_manager: Any) -> Sequence[Source]:
+    """The clean videos; implemented by each dataset."""
+    raise NotImplementedError
+
+  def _encoder(self) -> Callable[[Sequence[Source]], list[Row]]:
+    return functools.partial(encode_chunk, recipe=self._recipe())
+
+  def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
+    return example
+
+  def _keeper(self) -> series.Keep | None:
+    return None if self.config.variant == base.SOURCE else kept
+
+
+def example(row: Row) -> tuple[str, dict[str, Any]]:
+  """(key, example) as TFDS takes it."""
+  source, data, fps = row
+  return source.example_id, {
+    "video": data,
+    "label": source.label,
+    "fps": fps,
+    **base.example_keys(source.example_id, source.group_id),
+    **source.extra,
+  }
+
+
+def kept(sources: Sequence[Source], folder: str) -> list[Source]:
+  """Sources with the frames which they had, in a scratch folder.
+
+  Raises:
+    UserError: a broken video; names it.
+  """
+  out = []
+  for source in sources:
+    data = source.data()
+    try:
+      fps = source.fps or video_files.frame_rate(data)
+      frames = scratch.keep(folder, video_files.iterate(data))
+    except errors.UserError as e:
+      raise type(e)(f"{source.example_id}: {e}") from e
+    out.append(dataclasses.replace(source, fps=fps, frames=frames))
+  return out
+
+
+def encode_chunk(
+  sources: Sequence[Source], *, recipe: base.Recipe
+) -> list[Row]:
+  """Rows of some sources under one condition; runs in worker processes too.
+
+  Raises:
+    UserError: a broken video; names it.
+  """
+  rows = []
+  for source in sources:
+    video: Video = source.frames or source.data()
+    try:
+      data, fps = _encoded(video, source, recipe)
+    except errors.UserError as e:
+      raise type(e)(f"{source.example_id}: {e}") from e
+    rows.append((source, data, fps))
+  return rows
+
+
+def _encoded(
+  video: Video, source: Source, recipe: base.Recipe
+) -> tuple[bytes, float]:
+  """A video's file under a recipe's condition, and its frames per second."""
+  fps = source.fps
+  if not fps:
+    assert isinstance(video, bytes)  # `kept` fills the rate in
+    fps = video_files.frame_rate(video)
+  if recipe.config.variant == base.SOURCE:
+    assert isinstance(video, bytes)  # files as they are: nothing is decoded
+    return video, fps
+  frames = perturbed(video, source.example_id, recipe, fps)
+  return encode(frames, fps, recipe.config.codec), fps
+
+
+def _frames(video: Video) -> Iterator[np.ndarray]:
+  if isinstance(video, bytes):
+    return video_files.iterate(video)
+  return video.frames()
+
+
+def encode(
+  frames: Iterator[np.ndarray], fps: float, codec: str = LOSSLESS
+) -> bytes:
+  """Frames as a video: FFV1, whose RGB is kept bit for bit, or H.264."""
+  if codec == H264:
+    return movies.encode(frames, options=_X264, fps=fps)
+  return movies.encode(
+    frames,
+    codec="ffv1",
+    options={},
+    pixel_format="bgr0",
+    fps=fps,
+    container="avi",
+  )
+
+
+def perturbed(
+  data: Video, example_id: str, recipe: base.Recipe, fps: float
+) -> Iterator[np.ndarray]:
+  """The frames of a video under a recipe's condition, one by one.
+
+  No more than half a GiB of frames is held, whatever the length: frame-by-frame
+  perturbations take parts, MPEG streams, temporal ones decode as often as needed
+  to gather the frames of their index map.
+  """
+  import jax.numpy as jnp
+
+  from robust_tfds.corruptions import video as perturbations
+
+  condition, edition = recipe.condition, recipe.edition
+  if condition.clean:
+    yield from _frames(data)
+    return
+  key = jnp.asarray(recipe.keys([example_id])[0])
+  if perturbations.is_temporal(condition.name):
+    count = frame_count(data)
+    index = perturbations.frame_indices(
+      count, condition.name, condition.level, edition=edition, key=key
+    )
+    yield from frames_at(data, index)
+  elif perturbations.is_codec(condition.name):
+    frames = _frames(data)
+    yield from perturbations.stream(
+      frames, condition.name, condition.level, fps
+    )
+  else:
+    yield from _in_parts(_frames(data), condition, edition, key)
+
+
+def frame_count(video: Video) -> int:
+  """How many frames a video has; of a file all are decoded."""
+  if isinstance(video, bytes):
+    return sum(1 for _ in video_files.iterate(video))
+  return video.shape[0]
+
+
+def _in_parts(
+  frames: Iterator[np.ndarray],
+  condition: conditions.Condition,
+  edition: str,
+  key: Any,
+) -> Iterator[np.ndarray]:
+  from robust_tfds.corruptions import video as perturbations
+
+  first = 0
+  while part := list(itertools.islice(frames, _PART)):
+    yield from np.asarray(
+      perturbations.perturb_frames(
+        np.stack(part),
+        condition.name,
+        condition.level,
+        edition=edition,
+        key=key,
+        first=first,
+      )
+    )
+    first += len(part)
+
+
+def frames_at(
+  data: Video, index: np.ndarray, held_bytes: int = 512 << 20
+) -> Iterator[np.ndarray]:
+  """A video's frames in any order, holding few of them at a time.
+
+  Args:
+    data: the video's file, or its frames where they are kept.
+    index: int `[N]`, the numbers of the frames in the order to yield them.
+    held_bytes: most that is held; the file is decoded once for every so much of
+      the result, up to the last frame needed.
+  """
+  if not isinstance(data, bytes):
+    yield from map(data.frame, index.tolist())
+    return
+  first = next(iter(video_files.iterate(data)))
+  most = max(1, held_bytes // first.nbytes)
+  for start in range(0, len(index), most):
+    part = index[start : start + most].tolist()
+    numbers, last = set(part), max(part)
+    held = {}
+    for number, frame in enumerate(video_files.iterate(data)):
+      if number in numbers:
+        held[number] = frame
+      if number == last:
+        break
+    yield from (held[number] for number in part)

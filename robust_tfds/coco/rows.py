@@ -1,0 +1,440 @@
+"""Columns of COCO's rows, checked: images, annotations, detections.
+
+COCO's tools take fractions for ids, words for flags, NaN for boxes and count with
+them. Here each field of many rows becomes one array, and the first row that does
+not fit is named. Rows come from JSON or from Python: NumPy's numbers are numbers,
+`true` is none; a whole number may be written 5.0.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.coco import rle
+
+# px; sixteen times the longest side of a JPEG. Detectors do give boxes outside of
+# their picture, and none like this.
+FARTHEST_PX = 1e6
+_MOST_ID = 1 << 63
+_SHOWN = 80  # characters of a value that a message repeats
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+  """Rows of one kind.
+
+  Attributes:
+    rows: the rows.
+    noun: of a row, e.g. `Annotation`.
+    key: what a message names a row by: `id` for its id, another field for its
+      place and the field, empty for its place.
+  """
+
+  rows: Sequence[Mapping[str, Any]]
+  noun: str
+  key: str = ""
+
+  @classmethod
+  def of(cls, rows: Any, noun: str, key: str = "", field: str = "") -> Rows:
+    """The rows, each an object.
+
+    Args:
+      rows: the rows.
+      noun: of a row.
+      key: see the class.
+      field: that holds the rows, for errors.
+
+    Raises:
+      UserError: no list, or a row that is no object.
+    """
+    if isinstance(rows, (str, bytes, Mapping)) or not isinstance(
+      rows, Iterable
+    ):
+      raise errors.UserError(
+        f"{field or noun}: a list of objects expected, got {shown(rows)}."
+      )
+    rows = list(rows)
+    if not set(map(type, rows)) <= {dict}:
+      for i, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+          raise errors.UserError(
+            f"{f'{field}: ' if field else ''}{noun} {i} is no object:"
+            f" {shown(row)}."
+          )
+    return cls(rows, noun, key)
+
+  def name(self, place: int) -> str:
+    """A row in a message."""
+    if not self.key:
+      return f"{self.noun} {place}"
+    value = shown(self.rows[place].get(self.key, place))
+    if self.key == "id":
+      return f"{self.noun} {value}"
+    return f"{self.noun} {place} ({self.key} {value})"
+
+  def values(self, key: str, default: Any = None) -> list[Any]:
+    """A field of every row.
+
+    Args:
+      key: of the field.
+      default: where a row has no such field; None: every row needs it.
+
+    Raises:
+      UserError: a row without the field.
+    """
+    if default is not None:
+      return [row.get(key, default) for row in self.rows]
+    try:
+      return [row[key] for row in self.rows]
+    except KeyError:
+      place = next(i for i, row in enumerate(self.rows) if key not in row)
+      has = ", ".join(map(str, self.rows[place]))
+      raise errors.UserError(
+        f"{self.noun} {place} has no {key!r}; it has {shown(has)[1:-1]}."
+      ) from None
+
+  def ids(self, key: str) -> list[int]:
+    """A field of whole numbers >= 0, as Python's."""
+    values = self.values(key)
+    if set(map(type, values)) <= {int}:
+      if not values or (min(values) >= 0 and max(values) < _MOST_ID):
+        return values
+    return [self._id(i, key, value) for i, value in enumerate(values)]
+
+  def flags(self, key: str) -> list[bool]:
+    """A field of 0 and 1 (or false and true); 0 where there is none."""
+    values = self.values(key, 0)
+    for i, value in enumerate(values):
+      kind = isinstance(value, (int, float, np.integer, np.floating, np.bool_))
+      if not kind or value not in (0, 1):
+        raise errors.UserError(
+          f"{self.name(i)}: {key} is 0 or 1, got {shown(value)}."
+        )
+    return [bool(value) for value in values]
+
+  def numbers(
+    self, key: str, expected: str, values: Sequence[Any] | None = None
+  ) -> np.ndarray:
+    """A field of finite numbers: float64 `[N]`.
+
+    Args:
+      key: of the field.
+      expected: of it, e.g. `scores must be finite`, for errors.
+      values: the field of every row, where rows may lack it.
+    """
+    values = self.values(key) if values is None else values
+    if not set(map(type, values)) <= {int, float}:
+      for i, value in enumerate(values):
+        if not _is_number(value):
+          self._refuse_number(i, key, value, expected)
+    out = np.array([_float(v) for v in values], np.float64)
+    sound = np.isfinite(out)
+    if not sound.all():
+      place = int(np.argmin(sound))
+      self._refuse_number(place, key, values[place], expected)
+    return out
+
+  def boxes(self, key: str = "bbox") -> np.ndarray:
+    """x, y, w, h: finite numbers with sides >= 0, float64 `[N, 4]`."""
+    values = self.values(key)
+    expected = (
+      "[x, y, w, h] expected",
+      f"four finite numbers, sides >= 0, nothing beyond {FARTHEST_PX:.0f} px",
+    )
+    out = self._fours(key, values, expected)
+    self._check_fours(key, values, _are_boxes(out), expected)
+    return out
+
+  def corners(self, key: str = "bbox", *, ordered: bool = True) -> np.ndarray:
+    """x1, y1, x2, y2: finite numbers, float64 `[N, 4]`.
+
+    Args:
+      key: of the field.
+      ordered: x1 <= x2 and y1 <= y2.
+    """
+    values = self.values(key)
+    order = ", x1 <= x2 and y1 <= y2" if ordered else ""
+    expected = "[x1, y1, x2, y2] expected", f"four finite numbers{order}"
+    out = self._fours(key, values, expected)
+    sound = np.isfinite(out).all(axis=1)
+    if ordered:
+      sound &= (out[:, 2:] >= out[:, :2]).all(axis=1)
+    self._check_fours(key, values, sound, expected)
+    return out
+
+  def _fours(
+    self, key: str, values: Sequence[Any], expected: tuple[str, str]
+  ) -> np.ndarray:
+    out = _as_fours(values)
+    if out is not None:
+      return out
+    each = [_as_fours([value]) for value in values]
+    self._check_fours(
+      key, values, np.array([one is not None for one in each]), expected
+    )
+    return np.concatenate([one for one in each if one is not None])
+
+  def _check_fours(
+    self,
+    key: str,
+    values: Sequence[Any],
+    sound: np.ndarray,
+    expected: tuple[str, str],
+  ) -> None:
+    if not sound.all():
+      place = int(np.argmin(sound))
+      raise errors.UserError(
+        f"{self.name(place)}: {key} {expected[0]}, got {shown(values[place])}:"
+        f" {expected[1]}."
+      )
+
+  def areas(self, boxes: np.ndarray) -> np.ndarray:
+    """`area`, else that of the box: finite, >= 0, float64 `[N]`."""
+    default = (boxes[:, 2] * boxes[:, 3]).tolist()
+    values = [row.get("area", d) for row, d in zip(self.rows, default)]
+    areas = self.numbers("area", "a finite number >= 0 expected", values)
+    if np.any(areas < 0):
+      place = int(np.argmin(areas))
+      self._refuse_number(place, "area", areas[place], "areas are >= 0")
+    return areas
+
+  def sizes(self, *, needed: bool = False) -> list[Any]:
+    """(height, width) of images; None of those that do not say it.
+
+    Args:
+      needed: every image must say it.
+    """
+    out: list[Any] = []
+    for i, row in enumerate(self.rows):
+      size = [row.get("height"), row.get("width")]
+      try:
+        absent = size == [None, None] and not needed
+        out.append(None if absent else rle.check_size(size))
+      except errors.UserError as e:
+        raise errors.UserError(
+          f"{self.name(i)}: height and width are whole numbers from 1 to 65535,"
+          f" got {shown(tuple(size))}."
+        ) from e
+    return out
+
+  def names(self, key: str) -> list[str]:
+    """A field of texts, no two of them equal."""
+    values = self.values(key)
+    seen = set()
+    for i, value in enumerate(values):
+      if not isinstance(value, str) or not value:
+        raise errors.UserError(
+          f"{self.name(i)}: {key} is a text, got {shown(value)}."
+        )
+      if value in seen:
+        raise errors.UserError(
+          f"Two {self.noun.lower()} entries have the {key} {shown(value)}."
+        )
+      seen.add(value)
+    return values
+
+  def unique(self, key: str) -> list[int]:
+    """`ids` of which no two are equal."""
+    ids = self.ids(key)
+    if len(set(ids)) < len(ids):
+      seen: set[int] = set()
+      for i in ids:
+        if i in seen:
+          raise errors.UserError(
+            f"Two {self.noun.lower()} entries have the id {i!r}."
+          )
+        seen.add(i)
+    return ids
+
+  def known(self, key: str, noun: str, ids: Collection[int]) -> list[int]:
+    """`ids` of another kind of rows.
+
+    Args:
+      key: of the field.
+      noun: of the other kind, e.g. `image`.
+      ids: all of the other kind, in their order.
+    """
+    got = self.ids(key)
+    strange = set(got).difference(ids)
+    if strange:
+      place = next(i for i, number in enumerate(got) if number in strange)
+      listed = ", ".join(map(repr, list(ids)[:10]))
+      more = " ..." if len(ids) > 10 else ""
+      raise errors.UserError(
+        f"{self.name(place)} is of {noun} {got[place]!r}, which the ground truth"
+        f" does not have. Its ids: {listed}{more}."
+      )
+    return got
+
+  def masks(
+    self,
+    sizes: Sequence[tuple[int, int] | None],
+    *,
+    polygons: Callable[[Any, tuple[int, int]], Any],
+    key: str = "segmentation",
+  ) -> list[Any]:
+    """Masks of their pictures' sizes.
+
+    Args:
+      sizes: (height, width) of each row's picture; None where that is not said.
+      polygons: what becomes of a row's polygons, given with their picture's size.
+      key: of the field.
+
+    Returns:
+      For each row what `polygons` gave, or {size, counts} with COCO's compressed
+      string.
+
+    Raises:
+      UserError: no mask, one of another size than its picture's, a broken string,
+        runs that do not fill the picture, or what `polygons` refuses.
+    """
+    values = self.values(key, "")
+    if _are_compressed(values, sizes):
+      out = values
+    else:
+      out = [self._mask(i, key, size, polygons) for i, size in enumerate(sizes)]
+    places = [i for i, mask in enumerate(out) if isinstance(mask, dict)]
+    broken = rle.first_broken(
+      [out[i]["counts"] for i in places], [out[i]["size"] for i in places]
+    )
+    if broken:
+      name = self.name(places[broken[0]])
+      raise errors.UserError(f"{name}: {key}: {broken[1]}")
+    return out
+
+  def _mask(
+    self,
+    place: int,
+    key: str,
+    size: tuple[int, int] | None,
+    polygons: Callable[[Any, tuple[int, int]], Any],
+  ) -> Any:
+    value = self.rows[place].get(key)
+    if value is None or value in ("", [], {}):
+      raise errors.UserError(
+        f"{self.name(place)} has no {key} ({value!r}); polygons or {{size, counts}}"
+        " expected."
+      )
+    try:
+      return _mask(value, size, polygons)
+    except errors.MissingPackageError:
+      raise
+    except errors.UserError as e:
+      raise errors.UserError(f"{self.name(place)}: {key}: {e}") from e
+
+  def _id(self, place: int, key: str, value: Any) -> int:
+    whole = _is_number(value) and 0 <= value < _MOST_ID and value == int(value)
+    if not whole:
+      raise errors.UserError(
+        f"{self.noun} {place}: {key} is a whole number >= 0, got"
+        f" {shown(value)}."
+      )
+    return int(value)
+
+  def _refuse_number(
+    self, place: int, key: str, value: Any, expected: str
+  ) -> None:
+    raise errors.UserError(
+      f"{self.name(place)} has the {key} {shown(value)}; {expected}."
+    )
+
+
+def shown(value: Any) -> str:
+  """A value in a message; a long one is cut."""
+  text = repr(value)
+  return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def _is_number(value: Any) -> bool:
+  real = isinstance(value, (int, float, np.integer, np.floating))
+  return (
+    real and not isinstance(value, bool) and bool(np.isfinite(_float(value)))
+  )
+
+
+def _float(value: Any) -> float:
+  try:
+    return float(value)
+  except OverflowError:
+    return float("inf")
+
+
+def _as_fours(values: Sequence[Any]) -> np.ndarray | None:
+  """float64 `[N, 4]`; None where a value is no list of four numbers."""
+  if not values:
+    return np.zeros((0, 4))
+  try:
+    sides = set(map(len, values))
+    kinds = {kind for v in values for kind in map(type, v)}
+  except TypeError:
+    return None
+  plain = all(
+    issubclass(k, (int, float, np.integer, np.floating)) for k in kinds
+  )
+  if sides != {4} or bool in kinds or not plain:
+    return None
+  try:
+    return np.array(values, np.float64).reshape(-1, 4)
+  except OverflowError:
+    return None
+
+
+def _are_boxes(boxes: np.ndarray) -> np.ndarray:
+  """bool `[N]`; NaN is not below anything."""
+  near = (np.abs(boxes) <= FARTHEST_PX).all(axis=1)
+  return near & (boxes[:, 2:] >= 0).all(axis=1)
+
+
+def _are_compressed(
+  values: Sequence[Any], sizes: Sequence[tuple[int, int] | None]
+) -> bool:
+  """Whether all masks are compressed strings of their pictures' sizes.
+
+  The usual case, looked at all at once; where it is False they are taken one by
+  one.
+  """
+  if set(map(type, values)) != {dict} or None in sizes:
+    return False
+  try:
+    stated = [tuple(value["size"]) for value in values]
+    kinds = {type(value["counts"]) for value in values}
+  except (KeyError, TypeError):
+    return False
+  whole = {kind for size in stated for kind in map(type, size)} == {int}
+  return whole and kinds == {str} and stated == list(sizes)
+
+
+def _mask(
+  value: Any,
+  size: tuple[int, int] | None,
+  polygons: Callable[[Any, tuple[int, int]], Any],
+) -> Any:
+  if not isinstance(value, (Mapping, list, tuple)):
+    raise errors.UserError(
+      f"polygons or {{size, counts}} expected, got {shown(value)}."
+    )
+  if not isinstance(value, Mapping):
+    if size is None:
+      raise errors.UserError(
+        "masks need the height and width of their image, which it does not have."
+      )
+    return polygons(value, size)
+  stated = rle.check_size(value.get("size"))
+  if size is not None and stated != size:
+    raise errors.UserError(
+      f"the mask's size (height, width) is {stated}, the image's {size}."
+    )
+  counts: Any = value.get("counts")
+  if isinstance(counts, bytes):  # as pycocotools gives them
+    counts = counts.decode("ascii", "replace").replace("\ufffd", "\x7f")
+  if isinstance(counts, str):
+    return {"size": list(stated), "counts": counts}
+  return {
+    "size": list(stated),
+    "counts": rle.from_counts(counts, stated).counts,
+  }

@@ -1,0 +1,223 @@
+"""Several configs at once: the same files, each source decoded once, a clock."""
+
+import contextlib
+import glob
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+from unittest import mock
+
+import pytest
+from absl.testing import absltest, parameterized
+
+from robust_tfds import datasets, errors
+from robust_tfds.building import series
+from robust_tfds.datasets.digits import digits_dataset_builder
+from robust_tfds.datasets.digits_detection import scenes
+from robust_tfds.datasets.digits_video import digits_video_dataset_builder
+from tests.building.sources import small_sets
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Dataset, configs, examples, and what reads a source.
+_KINDS = (
+  (
+    "digits_c",
+    ("clean", "brightness_1", "contrast_2"),
+    9,
+    (digits_dataset_builder, "read"),
+  ),
+  ("digits_p", ("clean", "translate"), 3, (digits_dataset_builder, "read")),
+  (
+    "digits_detection_c",
+    ("clean", "brightness_1"),
+    3,
+    (scenes, "_image"),
+  ),
+  (
+    "digits_video_p",
+    ("clean", "freezing_1", "jpeg_2", "gaussian_noise_3", "mpeg1_1"),
+    2,
+    (digits_video_dataset_builder, "encoded"),
+  ),
+)
+
+
+def _files(folder: str | os.PathLike) -> dict[str, bytes]:
+  folder = pathlib.Path(folder)
+  return {
+    str(path.relative_to(folder)): path.read_bytes()
+    for path in sorted(folder.rglob("*.tfrecord*"))
+  }
+
+
+class TogetherTest(parameterized.TestCase):
+  def _folder(self) -> str:
+    return self.create_tempdir().full_path
+
+  @parameterized.parameters(*_KINDS)
+  def test_decoded_once_and_the_same_files(self, name, configs, limit, read):
+    alone, together, scratch = (self._folder() for _ in range(3))
+    said: list[str] = []
+    for config in configs:
+      datasets.prepare(name, config, data_dir=alone, limit=limit)
+    with mock.patch.object(*read, wraps=getattr(*read)) as reads:
+      options = {"data_dir": together, "limit": limit, "say": said.append}
+      built = datasets.prepare_all(
+        name, configs, scratch_dir=scratch, **options
+      )
+      self.assertLen(list(built), len(configs))
+    self.assertEqual(reads.call_count, limit)
+    self.assertNotEmpty(_files(alone))
+    self.assertEqual(_files(together), _files(alone))
+    self.assertRegex(
+      said[0], rf"{limit} sources are decoded once: .*B in {scratch}/"
+    )
+    self.assertEmpty(os.listdir(scratch))
+
+  def test_workers_give_the_same(self):
+    one, two = self._folder(), self._folder()
+    configs = ("clean", "brightness_1")
+    for folder, workers in ((one, 1), (two, 2)):
+      built = datasets.prepare_all(
+        "digits_c", configs, data_dir=folder, workers=workers, limit=70
+      )
+      self.assertLen(list(built), 2)
+    self.assertEqual(_files(one), _files(two))
+
+  def test_a_config_alone_needs_no_scratch(self):
+    scratch = os.path.join(self._folder(), "none")
+    folder = self._folder()
+    options = {"data_dir": folder, "limit": 2, "scratch_dir": scratch}
+    list(datasets.prepare_all("digits_c", ["clean"], **options))
+    # Of two, one is there.
+    list(datasets.prepare_all("digits_c", ["clean", "fog_1"], **options))
+    self.assertFalse(os.path.exists(scratch))
+
+  def test_sources_are_listed_once(self):
+    manual = small_sets.tiny_imagenet(pathlib.Path(self._folder()))
+    folder = self._folder()
+    cls = datasets.builder_class("tiny_imagenet_c")
+    for _ in ("built", "compared with what is there"):
+      with mock.patch.object(
+        cls, "_sources", autospec=True, side_effect=cls._sources
+      ) as lists:
+        list(
+          datasets.prepare_all(
+            "tiny_imagenet_c",
+            ["clean", "brightness_1", "brightness_2"],
+            data_dir=folder,
+            manual_dir=manual,
+          )
+        )
+      self.assertEqual(lists.call_count, 1)
+
+  def test_other_crops_are_other_sources(self):
+    manual = small_sets.MAKERS["imagenet_c"](pathlib.Path(self._folder()))
+    configs = ("clean", "inception", "brightness_1", "brightness_1_inception")
+    alone, together = self._folder(), self._folder()
+    for config in configs:
+      datasets.prepare("imagenet_c", config, data_dir=alone, manual_dir=manual)
+    list(
+      datasets.prepare_all(
+        "imagenet_c", configs, data_dir=together, manual_dir=manual
+      )
+    )
+    self.assertEqual(_files(together), _files(alone))
+
+  def test_a_broken_source(self):
+    manual = pathlib.Path(self._folder())
+    small_sets.tiny_imagenet(manual)
+    broken = manual / "tiny-imagenet-200/val/images/val_1.JPEG"
+    broken.write_bytes(b"no picture")
+    scratch = self._folder()
+    with self.assertRaisesRegex(errors.UserError, "val_1.JPEG"):
+      list(
+        datasets.prepare_all(
+          "tiny_imagenet_c",
+          ["clean", "fog_1"],
+          data_dir=self._folder(),
+          manual_dir=manual,
+          scratch_dir=scratch,
+        )
+      )
+    self.assertEmpty(os.listdir(scratch))
+
+  @pytest.mark.slow
+  def test_kills(self):
+    data, scratch = self._folder(), self._folder()
+    command = [
+      *(sys.executable, "-m", "robust_tfds.build", "digits_c"),
+      *("--config=clean,brightness", f"--data_dir={data}", "--limit=60"),
+      *(f"--scratch_dir={scratch}", "--workers=2"),
+    ]
+    there = [0]
+    for sets in (1, 3, 5):  # the last leaves one to build
+      process = subprocess.Popen(
+        command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+      )
+      done = os.path.join(data, "first_60/digits_c/*/1.0.0")
+      while len(glob.glob(done)) < sets:
+        self.assertIsNone(process.poll(), "ended before the kill")
+        time.sleep(0.02)
+      process.send_signal(signal.SIGKILL)
+      process.communicate()
+      there.append(len(glob.glob(done)))  # not those that were being written
+      self.assertLen(os.listdir(scratch), 1)  # of this kill alone
+    last = subprocess.run(
+      command, cwd=_ROOT, capture_output=True, text=True, check=True
+    )
+    self.assertEqual(last.stdout.count("not built again"), there[-1])
+    self.assertEmpty(os.listdir(scratch))
+    whole = self._folder()
+    list(
+      datasets.prepare_all(
+        "digits_c",
+        ["clean", *(f"brightness_{i}" for i in range(1, 6))],
+        data_dir=whole,
+        limit=60,
+      )
+    )
+    self.assertEqual(_files(data), _files(whole))
+
+
+class ClockTest(absltest.TestCase):
+  def test_time_left(self):
+    now = [0.0]
+    said: list[str] = []
+    with contextlib.ExitStack() as stack:
+      stack.enter_context(
+        mock.patch.object(time, "monotonic", side_effect=lambda: now[0])
+      )
+      clock = series.Clock(["", "fog", "fog", "snow"], said.append)
+      self.assertIsNone(clock.left_s(0, 10))
+
+      def rows(count, seconds):
+        for i in range(count):
+          now[0] += seconds
+          yield i
+
+      list(clock.counted(rows(10, 1.0), "", 10))
+      clock.built(10)
+      self.assertEqual(said.pop(), "1 of 4 configs, 30s left")
+      list(clock.counted(rows(10, 3.0), "fog", 10))
+      clock.built(10)
+      # A fog as the one before, a snow as the mean of all.
+      self.assertEqual(said.pop(), "2 of 4 configs, 50s left")
+      # Lines within a config, far apart.
+      self.assertLen(said, 1)
+      self.assertTrue(
+        re.fullmatch(r"config 2 of 4, fog: \d of 10 examples, .* left", said[0])
+      )
+      list(clock.counted(rows(10, 3.0), "fog", 10))
+      list(clock.counted(rows(10, 2.0), "snow", 10))
+      said.clear()
+      clock.built(10)
+      self.assertEmpty(said)  # nothing is left
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,242 @@
+"""Sets on disk: one build at a time, whole or not at all, kills and full disks."""
+
+import errno
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+from unittest import mock
+
+import pytest
+from absl.testing import absltest, parameterized
+
+from robust_tfds import datasets, errors
+from robust_tfds.building import set_folder, writer
+from tests.building.sources import small_sets
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def _command(data_dir, *options: str) -> list[str]:
+  return [
+    *(sys.executable, "-m", "robust_tfds.build", "digits_c"),
+    *(f"--data_dir={data_dir}", *options),
+  ]
+
+
+def _run(*args, **options):
+  return subprocess.run(
+    _command(*args), cwd=_ROOT, capture_output=True, text=True, **options
+  )
+
+
+def _files(folder: pathlib.Path) -> dict[str, bytes]:
+  return {
+    str(path.relative_to(folder)): path.read_bytes()
+    for path in sorted(folder.rglob("*"))
+    if path.is_file()
+  }
+
+
+class BuildingTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.data = pathlib.Path(self.create_tempdir().full_path)
+
+  def _prepare(self, **options):
+    options = {"data_dir": self.data, "limit": 3, **options}
+    return datasets.prepare("digits_c", "clean", **options)
+
+  @parameterized.parameters(
+    ({"limit": 0}, "limit=0: at least 1 expected; leave it out"),
+    ({"limit": -1}, "limit=-1: at least 1 expected"),
+    ({"workers": 0}, "workers=0: at least 1 expected"),
+    ({"workers": -1}, "workers=-1: at least 1 expected"),
+    ({"seed": -1}, "seed is a whole number .* got -1"),
+    ({"file_format": "parquet"}, "Unknown file format 'parquet'"),
+    ({"manual_dir": __file__}, "building_test.py: the manual dir is a file"),
+    ({"data_dir": __file__}, "building_test.py/first_3: .* is not a folder"),
+  )
+  def test_options_that_are_refused(self, options, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._prepare(**options)
+    self.assertEqual(_files(self.data), {})
+
+  def test_a_limit_beyond_the_set(self):
+    builder = self._prepare(limit=1000)
+    self.assertEqual(builder.info.splits["test"].num_examples, 359)
+    self.assertIn("first_1000", str(builder.data_dir))
+
+  def test_a_set_that_is_there(self):
+    first = self._prepare()
+    self.assertFalse(first.was_there)
+    before = _files(self.data)
+    self.assertTrue(self._prepare().was_there)
+    self.assertEqual(_files(self.data), before)
+    with self.assertRaisesRegex(
+      errors.UserError, f"{first.data_dir}: the set is there as tfrecord"
+    ):
+      self._prepare(file_format="array_record")
+
+  def test_a_set_that_another_builds_after_the_builder_looked(self):
+    folder = self.data / "first_3"
+    late = [
+      datasets.builder("digits_c", "clean", data_dir=folder) for _ in range(2)
+    ]
+    self._prepare()
+    late[0].download_and_prepare()
+    self.assertTrue(late[0].was_there)
+    self.assertEqual(late[0].info.splits["test"].num_examples, 3)
+    _cut(next(late[1].data_path.glob("digits_c-test*")))
+    with self.assertRaisesRegex(errors.UserError, "not a whole set"):
+      late[1].download_and_prepare()
+
+  @parameterized.parameters(
+    ("tfrecord", lambda path: path.unlink(), "is missing"),
+    ("tfrecord", lambda path: _cut(path), "have .* bytes, its 3 records"),
+    ("tfrecord", lambda path: path.write_bytes(b""), "have 0 bytes"),
+    ("array_record", lambda path: path.write_bytes(b""), "have 0 bytes"),
+  )
+  def test_damaged_sets(self, file_format, damage, message):
+    folder = self._prepare(file_format=file_format).data_path
+    damage(next(folder.glob("digits_c-test*")))
+    with self.assertRaisesRegex(
+      errors.UserError, f"{folder}: not a whole set: .*{message}"
+    ):
+      self._prepare()
+
+  def test_a_set_without_its_description(self):
+    folder = self._prepare().data_path
+    (folder / "dataset_info.json").unlink()
+    with self.assertRaisesRegex(errors.UserError, "no dataset_info.json"):
+      self._prepare()
+
+  @parameterized.parameters(errno.ENOSPC, errno.EDQUOT)
+  def test_a_full_disk(self, number):
+    error = OSError(number, os.strerror(number), "/data/x")
+    with mock.patch.object(writer.OrderedWriter, "write", side_effect=error):
+      with self.assertRaisesRegex(
+        errors.UserError, "clean/1.0.0: the set cannot be written"
+      ):
+        self._prepare()
+    self.assertFalse(any("clean" in name for name in _files(self.data)))
+    self.assertFalse(self._prepare().was_there)
+
+  def test_what_killed_builds_left(self):
+    parent = self.data / "first_3/digits_c/clean"
+    left = parent / "incomplete.ABC123_1.0.0"
+    left.mkdir(parents=True)
+    (left / "half").write_bytes(b"x")
+    (parent / "own_1.0.0").mkdir()
+    self._prepare()
+    self.assertCountEqual(os.listdir(parent), ["1.0.0", "own_1.0.0"])
+
+  def test_counts_stand_beside_the_published_ones(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    builder = datasets.prepare(
+      "tiny_imagenet_c",
+      "clean",
+      data_dir=self.data,
+      manual_dir=small_sets.tiny_imagenet(root),
+    )
+    self.assertEqual(builder.counted(2), "2 of 10,000 published")
+    self.assertEqual(self._prepare().counted(1438), "1,438")
+    reviewed = datasets.builder("imagenet_vid_robust", "reviewed")
+    self.assertEqual(reviewed.published_examples(), 22_179)
+    everything = datasets.builder("imagenet_vid_robust", "all")
+    self.assertEqual(everything.published_examples(), 0)
+
+  @parameterized.parameters(1, 2)
+  def test_a_source_that_fails_in_the_middle(self, workers):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    small_sets.tiny_imagenet(root)
+    file = root / "tiny-imagenet-200/val/images/val_1.JPEG"
+    for data, message in ((b"", "val_1.JPEG"), (b"no picture", "val_1.JPEG")):
+      file.write_bytes(data)
+      with self.assertRaisesRegex(errors.UserError, message):
+        self._tiny(root, workers)
+    file.unlink()
+    file.mkdir()
+    with self.assertRaisesRegex(OSError, "val_1.JPEG"):
+      self._tiny(root, workers)
+    self.assertEqual(list(self.data.glob("tiny*/clean/*")), [])
+
+  def _tiny(self, root, workers):
+    datasets.prepare(
+      "tiny_imagenet_c",
+      "clean",
+      data_dir=self.data,
+      manual_dir=root,
+      workers=workers,
+    )
+
+  def test_a_folder_one_too_deep(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    small_sets.tiny_imagenet(root / "one")
+    with self.assertRaisesRegex(
+      FileNotFoundError, f"No Tiny ImageNet in {root}. Looked for tiny-image"
+    ):
+      self._tiny(root, 1)
+
+  def test_buckets_have_no_lock(self):
+    set_folder.check_folder("gs://bucket/data")
+    with set_folder.alone("gs://bucket/data/digits_c/clean/1.0.0"):
+      pass
+
+  @pytest.mark.slow
+  def test_a_disk_that_is_full_in_the_middle(self):
+    for file_format in ("tfrecord", "array_record"):
+      done = subprocess.run(
+        ["bash", "-c", 'ulimit -f 100; exec "$@"', "bash"]
+        + _command(self.data, f"--file_format={file_format}"),
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+      )
+      self.assertEqual(done.returncode, 1)
+      self.assertIn("1.0.0: the set cannot be written", done.stderr)
+      self.assertNotIn("Traceback", done.stderr)
+      self.assertEqual(list(self.data.glob("digits_c/clean/*")), [])
+
+  @pytest.mark.slow
+  def test_two_builds_at_once(self):
+    runs = [
+      subprocess.Popen(_command(self.data), cwd=_ROOT, stdout=subprocess.PIPE)
+      for _ in range(2)
+    ]
+    texts = [run.communicate()[0].decode() for run in runs]
+    self.assertEqual([run.returncode for run in runs], [0, 0])
+    self.assertEqual(sum("not built again" in text for text in texts), 1)
+    self.assertEqual(list(self.data.glob("digits_c/.*lock")), [])
+
+  @pytest.mark.slow
+  def test_kills(self):
+    whole = pathlib.Path(self.create_tempdir().full_path)
+    start = time.monotonic()
+    self.assertEqual(_run(whole).returncode, 0)
+    took = time.monotonic() - start
+    rng = random.Random(0)
+    for _ in range(10):
+      process = subprocess.Popen(
+        _command(self.data),
+        cwd=_ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+      )
+      time.sleep(took * rng.uniform(0.4, 1))
+      process.send_signal(signal.SIGKILL)
+      process.wait()
+    self.assertEqual(_run(self.data).returncode, 0)
+    self.assertEqual(_files(self.data), _files(whole))
+
+
+def _cut(path: pathlib.Path) -> None:
+  path.write_bytes(path.read_bytes()[:-10])
+
+
+if __name__ == "__main__":
+  absltest.main()
