@@ -1,11 +1,11 @@
-"""`PaperFigure`: what a file of the papers' folders holds."""
+"""`PaperFigure`: a figure or table of a paper, and what it is drawn from."""
 
 from __future__ import annotations
 
 import abc
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from etils import epath
 
@@ -39,13 +39,15 @@ class Request:
   stylized: epath.Path | None = None
 
 
+@dataclasses.dataclass(frozen=True)
 class PaperFigure(abc.ABC):
-  """One figure or table of a paper.
+  """One figure or table of a paper: a row of the paper's `FIGURES`.
 
-  The paper is the folder's name, the figure's own name that of the file behind
-  it: `hendrycks/f5.py` is `hendrycks_f5`.
+  The class says how it is drawn; the attributes which one it is.
 
-  Class attributes:
+  Attributes:
+    name: for the command and of the files: `hendrycks_f5` is the figure 5 of the
+      paper of the folder `hendrycks`.
     title: what it shows, in words.
     source: what it is drawn from, in words: the home of the printed numbers.
     tasks: whose runs are added, or needed; empty: runs add nothing.
@@ -54,27 +56,18 @@ class PaperFigure(abc.ABC):
     drawn_from: what there is without runs, in a word or two.
   """
 
-  title: ClassVar[str]
-  source: ClassVar[str]
-  tasks: ClassVar[tuple[str, ...]] = ()
-  needs_runs: ClassVar[bool] = False
-  needs_folders: ClassVar[tuple[str, ...]] = ()
-  drawn_from: ClassVar[str] = "printed"
-
-  @property
-  def paper(self) -> str:
-    """Name of the paper's folder."""
-    return type(self).__module__.split(".")[-2]
+  name: str
+  title: str
+  source: str = ""
+  tasks: tuple[str, ...] = ()
+  needs_runs: bool = False
+  needs_folders: tuple[str, ...] = ()
+  drawn_from: str = "printed"
 
   @property
   def stem(self) -> str:
     """Name within the paper: `f5`, `t4`."""
-    return type(self).__module__.split(".")[-1]
-
-  @property
-  def name(self) -> str:
-    """Name for the command and of the files."""
-    return f"{self.paper}_{self.stem}"
+    return self.name.partition("_")[2]
 
   @property
   def status(self) -> str:

@@ -19,10 +19,6 @@ _COLUMNS: tuple[str | sheet.Column, ...] = (
 class AppendixD(base.PaperFigure):
   """What normalises CE, and the mean errors of runs."""
 
-  title = "Appendix D: AlexNet's mean error under every corruption"
-  source = "eval/papers: Appendix D"
-  tasks = ("classification",)
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

@@ -22,10 +22,6 @@ Numbers = Mapping[str, Number]
 class Figure5(base.PaperFigure):
   """Bars of ResNet-50, MSDNet and Multigrid networks, and of runs."""
 
-  title = "Figure 5: CE of noise: multiscale networks beside ResNet-50"
-  source = "eval/papers: Figure 5, its bars digitised"
-  tasks = ("classification",)
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

@@ -24,9 +24,6 @@ _TITLES = {
 class Figure9(base.PaperFigure):
   """Subtypes of classes: how much accuracy unseen ones cost."""
 
-  title = "Figure 9: accuracy on seen and unseen subtypes over accuracy"
-  source = "eval/papers: Figure 9, its points digitised from the draft"
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

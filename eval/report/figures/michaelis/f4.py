@@ -20,10 +20,6 @@ _WORDS = "training on both folders together is the paper's combined setting"
 class Figure4(base.PaperFigure):
   """The first pictures of two folders of the user, a column a pair."""
 
-  title = "Figure 4: training pictures and their stylized versions"
-  source = "your own folders: nothing here makes stylized pictures"
-  needs_folders = ("clean", "stylized")
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

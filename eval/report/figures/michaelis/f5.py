@@ -19,10 +19,6 @@ from robust_tfds.eval.report.figures.parts import (
 class Figure5(base.PaperFigure):
   """A panel a data set; runs over other data have panels of their own."""
 
-  title = "Figure 5: P against severity by training data"
-  source = "eval/papers: the authors' raw results"
-  tasks = ("detection",)
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

@@ -51,10 +51,6 @@ class _Point:
 class Figure6(base.PaperFigure):
   """What training on stylized data gains, corruption by corruption."""
 
-  title = "Figure 6: relative performance over RMSE, and what stylizing gains"
-  source = "eval/papers: the authors' raw results and RMSE, Pascal-C"
-  tasks = ("detection",)
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
 
 from etils import epath
 
@@ -33,17 +33,18 @@ PERTURBATIONS: Panel = (
 )
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class BenchmarkScatter(base.PaperFigure):
   """A panel a benchmark.
 
-  Class attributes:
+  Attributes:
     panels: what each shows.
     table: file of `eval/papers` whose networks are drawn; empty: those that the
       paper lists under one protocol.
   """
 
-  panels: ClassVar[tuple[Panel, ...]]
-  table: ClassVar[str] = ""
+  panels: tuple[Panel, ...]
+  table: str = ""
 
   def draw(
     self, request: base.Request, folder: epath.Path

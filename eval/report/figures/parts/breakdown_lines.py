@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from etils import epath
 
@@ -13,21 +13,22 @@ from robust_tfds.eval.report.figures.parts import own, redrawn
 from robust_tfds.eval.report.tables import breakdowns
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class BreakdownLines(base.PaperFigure):
   """Rates in % with the band of their intervals.
 
-  Class attributes:
+  Attributes:
     metric: of the table.
     breakdown: whose values the axis has.
     axis: below it.
   """
 
-  needs_runs = True
-  tasks = ("frames",)
-  source = "runs; the paper prints no numbers of it"
-  metric: ClassVar[str]
-  breakdown: ClassVar[str]
-  axis: ClassVar[str]
+  needs_runs: bool = True
+  tasks: tuple[str, ...] = ("frames",)
+  source: str = "runs; the paper prints no numbers of it"
+  metric: str
+  breakdown: str
+  axis: str
 
   def draw(
     self, request: base.Request, folder: epath.Path

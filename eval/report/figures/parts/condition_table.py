@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
 
 from etils import epath
 
@@ -37,22 +36,23 @@ class Line:
   source: str
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ConditionTable(base.PaperFigure):
   """Printed networks, then the models of runs; a column a condition.
 
   The CSV has a line a number, with its interval.
 
-  Class attributes:
+  Attributes:
     table: file of `eval/papers`.
     mean: metric of the benchmark, with its heading.
     detail: metric of a condition.
     family: of the conditions.
   """
 
-  table: ClassVar[str]
-  mean: ClassVar[tuple[str, str]]
-  detail: ClassVar[str]
-  family: ClassVar[conditions.Family]
+  table: str
+  mean: tuple[str, str]
+  detail: str
+  family: conditions.Family
 
   def draw(
     self, request: base.Request, folder: epath.Path

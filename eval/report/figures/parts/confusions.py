@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from etils import epath
@@ -21,20 +22,21 @@ _COLUMNS = (
 )
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Confusions(base.PaperFigure):
   """Clean beside perturbed, a line a model.
 
   Without `--condition` the cell of the lowest accuracy of each group, or of all
   where `one` is set.
 
-  Class attributes:
+  Attributes:
     one: whether a single condition is shown beside clean.
   """
 
-  source = "runs; the paper prints no numbers of it"
-  tasks = ("video",)
-  needs_runs = True
-  one: ClassVar[bool] = False
+  source: str = "runs; the paper prints no numbers of it"
+  tasks: tuple[str, ...] = ("video",)
+  needs_runs: bool = True
+  one: bool = False
 
   def draw(
     self, request: base.Request, folder: epath.Path

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from etils import epath
@@ -16,20 +16,21 @@ from robust_tfds.eval.report.figures.parts import ap_curves, own, sheet
 _ACROSS = 4
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class CorruptionCurves(base.PaperFigure):
   """The 15 corruptions and their mean.
 
-  Class attributes:
+  Attributes:
     dataset: of the figure; runs over others are drawn too, and the foot says so.
     models: the figure's curves.
     measure: what P is.
   """
 
-  source = "eval/papers: the authors' raw results"
-  tasks = ("detection",)
-  dataset: ClassVar[str]
-  models: ClassVar[tuple[ap_curves.Model, ...]]
-  measure: ClassVar[str] = "AP"
+  source: str = "eval/papers: the authors' raw results"
+  tasks: tuple[str, ...] = ("detection",)
+  dataset: str
+  models: tuple[ap_curves.Model, ...]
+  measure: str = "AP"
 
   def draw(
     self, request: base.Request, folder: epath.Path

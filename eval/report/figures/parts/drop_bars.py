@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from etils import epath
 
@@ -14,18 +14,19 @@ from robust_tfds.eval.report.figures.parts import bars, gammas, own, sheet
 _MEASURE = "gamma_a"
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class DropBars(base.PaperFigure):
   """1 - gamma_a of the printed networks, own models after them.
 
-  Class attributes:
+  Attributes:
     dataset: whose table it is drawn from.
     training: `scratch` or `kinetics400`; empty: all of the table.
   """
 
-  source = "eval/papers: the table by perturbation"
-  tasks = ("video",)
-  dataset: ClassVar[str]
-  training: ClassVar[str] = ""
+  source: str = "eval/papers: the table by perturbation"
+  tasks: tuple[str, ...] = ("video",)
+  dataset: str
+  training: str = ""
 
   def draw(
     self, request: base.Request, folder: epath.Path

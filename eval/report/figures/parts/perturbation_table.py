@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 from etils import epath
 
@@ -14,16 +14,17 @@ from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import gammas, own, printed, sheet
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class PerturbationTable(base.PaperFigure):
   """Printed networks, then own models; the CSV has a line a number.
 
-  Class attributes:
+  Attributes:
     dataset: whose table it is.
   """
 
-  source = "eval/papers: the printed table"
-  tasks = ("video",)
-  dataset: ClassVar[str]
+  source: str = "eval/papers: the printed table"
+  tasks: tuple[str, ...] = ("video",)
+  dataset: str
 
   def draw(
     self, request: base.Request, folder: epath.Path

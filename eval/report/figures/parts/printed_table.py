@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
 
 from etils import epath
 
@@ -53,24 +52,28 @@ class Line:
   comparable: bool = True
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class PrintedTable(base.PaperFigure):
   """The lines as printed, own ones below.
 
-  Class attributes:
+  Attributes:
     of: folder of `eval/papers`, file of the table in it.
     best_first: metric that all comparable lines are sorted by, the largest
       first; empty: as they are printed. Others follow.
     lowest_first: the same, the smallest first.
+    suffixes: (condition in words, end of the metrics' names) of the lines of a
+      run's model.
   """
 
-  source = "eval/papers: the printed table"
-  of: ClassVar[tuple[str, str]]
-  best_first: ClassVar[str] = ""
-  lowest_first: ClassVar[str] = ""
+  source: str = "eval/papers: the printed table"
+  of: tuple[str, str]
+  best_first: str = ""
+  lowest_first: str = ""
+  suffixes: tuple[tuple[str, str], ...] = (("", ""),)
 
-  def suffixes(self, model: own.Own) -> Sequence[tuple[str, str]]:
-    """(condition in words, end of the metrics' names) of a model's lines."""
-    return [("", "")]
+  def suffixes_of(self, model: own.Own) -> Sequence[tuple[str, str]]:
+    """`suffixes`, where they depend on the model."""
+    return self.suffixes
 
   def draw(
     self, request: base.Request, folder: epath.Path
@@ -97,7 +100,7 @@ class PrintedTable(base.PaperFigure):
     """
     lines = []
     for model in models:
-      for condition, suffix in self.suffixes(model):
+      for condition, suffix in self.suffixes_of(model):
         numbers = own_numbers(model, metrics, suffix)
         texts = {
           "dataset": model.board.dataset,

@@ -6,10 +6,11 @@ several runs stand in one figure.
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from etils import epath
 
@@ -126,19 +127,20 @@ def write_numbers(
   return sheet.Sheet(_COLUMNS, lines).write_csv(folder, name)
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Redrawn(base.PaperFigure):
   """A figure of a report, over the models of all runs that were given.
 
-  Class attributes:
+  Attributes:
     report: what draws it.
     shows: how the names of the metrics begin that it shows, for the CSV.
     needs: what has them, in words, where not every run of the task has.
   """
 
-  needs_runs = True
-  report: ClassVar[type[Report]]
-  shows: ClassVar[tuple[str, ...]]
-  needs: ClassVar[str] = ""
+  needs_runs: bool = True
+  report: type[Report]
+  shows: tuple[str, ...]
+  needs: str = ""
 
   def others(self, request: base.Request) -> Mapping[str, Any]:
     """Further attributes of the report's context."""

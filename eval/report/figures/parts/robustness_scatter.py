@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 from etils import epath
 
@@ -41,18 +40,19 @@ class _Point:
   source: str
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class RobustnessScatter(base.PaperFigure):
   """A colour a network; filled markers are pretrained.
 
-  Class attributes:
+  Attributes:
     dataset: of the table.
   """
 
-  source = (
+  source: str = (
     "eval/papers: the table by perturbation, clean accuracy implied by it"
   )
-  tasks = ("video",)
-  dataset: ClassVar[str]
+  tasks: tuple[str, ...] = ("video",)
+  dataset: str
 
   def draw(
     self, request: base.Request, folder: epath.Path

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 from robust_tfds.eval.compare.boards.board import Board
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, redrawn
+from robust_tfds.eval.report.reports.base import Report
 from robust_tfds.eval.report.reports.video import curves
 
 
@@ -31,18 +32,19 @@ def heading(title: str, models: Sequence[own.Own], dataset: str) -> str:
   return f"Schiappa et al., {title}; here of the own data set {names}"
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class SeverityCurves(redrawn.Redrawn):
   """Runs over the figure's data set; without one, runs over any other.
 
-  Class attributes:
+  Attributes:
     dataset: of the figure.
   """
 
-  source = "runs; no paper prints numbers by severity"
-  tasks = ("video",)
-  report = curves.Curves
-  shows = ("accuracy",)
-  dataset: ClassVar[str]
+  source: str = "runs; no paper prints numbers by severity"
+  tasks: tuple[str, ...] = ("video",)
+  report: type[Report] = curves.Curves
+  shows: tuple[str, ...] = ("accuracy",)
+  dataset: str
 
   def boards(self, request: base.Request) -> list[Board]:
     """Those of the data set, where there is one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from etils import epath
@@ -29,17 +28,18 @@ class _Point:
   members: int
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class SeverityGroups(base.PaperFigure):
   """A panel a group: gamma_r, the mean over its perturbations.
 
-  Class attributes:
+  Attributes:
     dataset: of the figure; runs over others are drawn where there is none.
   """
 
-  source = "runs; no paper prints numbers by severity"
-  tasks = ("video",)
-  needs_runs = True
-  dataset: ClassVar[str]
+  source: str = "runs; no paper prints numbers by severity"
+  tasks: tuple[str, ...] = ("video",)
+  needs_runs: bool = True
+  dataset: str
 
   def boards(self, request: base.Request) -> list[Board]:
     """Those of the data set, where there is one."""

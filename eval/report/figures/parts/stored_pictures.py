@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from etils import epath
@@ -17,15 +17,16 @@ from robust_tfds.eval.report.figures.parts import sheet
 from robust_tfds.reading import pictures
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class StoredPicture(base.PaperFigure):
   """A picture that the reports of a run have drawn, one a run.
 
-  Class attributes:
+  Attributes:
     file: its name in the run's folder `reports`.
   """
 
-  needs_runs = True
-  file: ClassVar[str]
+  needs_runs: bool = True
+  file: str
 
   def draw(
     self, request: base.Request, folder: epath.Path

@@ -16,9 +16,6 @@ _COLUMNS = ("network", "training", sheet.Column("gamma_r"), "source")
 class Figure12(base.PaperFigure):
   """A bar a network and training; above 1 it helped."""
 
-  title = "Figure 12: training on perturbed data, tested on UCF101-DS"
-  source = "eval/papers: the numbers of Figure 12"
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

@@ -16,9 +16,6 @@ _COLUMNS = ("category", "clips", "shifts", "source")
 class Figure13(base.PaperFigure):
   """A bar a category, its clips and shifts beside it."""
 
-  title = "Figure 13: clips of UCF101-DS by category (our reading of it)"
-  source = "eval/papers: Table 8"
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

@@ -22,10 +22,6 @@ _SOURCE = "our own clip, perturbed by robust_tfds.corruptions (edition paper)"
 class Figure2(base.PaperFigure):
   """A line a perturbation, a frame a severity."""
 
-  title = "Figure 2: perturbations by severity, on a clip of our own"
-  drawn_from = "our own code"
-  source = "no paper's pixels: our own clip and our perturbations"
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

@@ -27,11 +27,6 @@ _COLUMNS = (
 class Figure22(base.PaperFigure):
   """Accuracy of each class, clean and under a condition, a panel a model."""
 
-  title = "Figure 22: accuracy lost by class in a condition (our reading of it)"
-  source = "runs; the paper prints no numbers of it"
-  tasks = ("video",)
-  needs_runs = True
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

@@ -19,10 +19,6 @@ _SOURCE = "robust_tfds.corruptions.frame_indices (edition paper), seed 0"
 class Figure27(base.PaperFigure):
   """A panel a perturbation and severity: which frame is shown when."""
 
-  title = "Figure 27: frames under temporal perturbations (our reading of it)"
-  drawn_from = "our own code"
-  source = "no paper's numbers: our perturbations of a clip of 64 frames"
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

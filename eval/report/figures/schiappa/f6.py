@@ -25,9 +25,6 @@ _WORDS = "the paper prints no numbers: these are means of the printed lines"
 class Figure6(base.PaperFigure):
   """Means over spatial, spatio-temporal and temporal perturbations."""
 
-  title = "Figure 6: from scratch against pretrained, by kind of perturbation"
-  source = "eval/papers: means of the lines of Tables 6 and 7"
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

@@ -13,10 +13,6 @@ _START = "accuracy/category/"
 class Table8(printed_table.PrintedTable):
   """Clips of each category, as printed and as runs have seen them."""
 
-  title = "Table 8: natural shifts of UCF101-DS"
-  of = ("schiappa2023", "table8")
-  tasks = ("video",)
-
   def own_lines(
     self, models: Iterable[own.Own], metrics: Sequence[str]
   ) -> list[printed_table.Line]:

@@ -23,13 +23,6 @@ _WORDS = (
 class Figure2(base.PaperFigure):
   """Share of neighbouring frames that were left out, by offset."""
 
-  title = "Figure 2: frames that the review left out, by offset"
-  source = (
-    "runs with config.data.config=all, which has the frames before the review"
-  )
-  tasks = ("frames",)
-  needs_runs = True
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

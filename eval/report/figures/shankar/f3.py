@@ -25,10 +25,6 @@ _COLUMNS = (*("model", sheet.Column("pm-0"), sheet.Column("pm-10"), "source"),)
 class Figure3(base.PaperFigure):
   """Points, and the lines of the testbed, of Table 5 and of ours."""
 
-  title = "Figure 3: accuracy on anchors and on worst frames"
-  source = "eval/papers: Table 5 and the authors' testbed of 335 models"
-  tasks = ("frames",)
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

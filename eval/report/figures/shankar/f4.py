@@ -28,9 +28,6 @@ _WORDS = (
 class Figure4(base.PaperFigure):
   """mAP of three detectors on anchors and worst frames."""
 
-  title = "Figure 4: detectors on anchors and worst frames, as numbers"
-  source = "eval/papers: Table 3; no frames or boxes are published"
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

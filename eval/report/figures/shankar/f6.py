@@ -24,11 +24,6 @@ _POINTS = (
 class Figure6(base.PaperFigure):
   """A line a model, its three accuracies (Appendix C)."""
 
-  title = "Figure 6: the same worst frame for all models (Appendix C)"
-  source = "runs of two models or more; the paper prints no numbers of it"
-  tasks = ("frames",)
-  needs_runs = True
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

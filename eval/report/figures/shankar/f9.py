@@ -16,7 +16,6 @@ _RIGHT = {
   **{-9: True, -8: True, -6: True, -5: False, -4: True, -2: True, -1: True},
   **{0: True, 1: True, 3: True, 4: True, 5: True, 8: True, 10: True},
 }
-_SOURCE = "our own drawing: made-up frames, the rule of section 2.2"
 _KINDS = (
   ("right", "#009E73", "o", "similar frame, model right"),
   ("wrong", "#D55E00", "X", "similar frame, model wrong"),
@@ -26,10 +25,6 @@ _KINDS = (
 
 class Figure9(base.PaperFigure):
   """Frames of a video around an anchor, and what pm-0, pm-4, pm-10 ask for."""
-
-  title = "Figure 9: how pm-k is scored (a scheme)"
-  drawn_from = "our own code"
-  source = _SOURCE
 
   def draw(
     self, request: base.Request, folder: epath.Path

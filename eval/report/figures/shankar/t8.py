@@ -6,11 +6,7 @@ from robust_tfds.eval.report.figures.parts import own, printed_table
 class Table8(printed_table.PrintedTable):
   """Rates are truncated: 29 is 29.97."""
 
-  title = "Table 8: accuracy by frame rate"
-  of = ("shankar2021", "table8")
-  tasks = ("frames",)
-
-  def suffixes(self, model: own.Own) -> list[tuple[str, str]]:
+  def suffixes_of(self, model: own.Own) -> list[tuple[str, str]]:
     """A line a rate of the run's videos."""
     start = "acc_orig/fps="
     rates = [

@@ -54,15 +54,6 @@ class EffectiveRobustness(base.PaperFigure):
   Those of printed networks alone come first, then those of the runs.
   """
 
-  title = "Effective robustness: how far above the line of other models"
-  source = "eval/papers: the testbed of 335 models, or the printed networks"
-  tasks = tuple(effective.AXES)
-
-  @property
-  def name(self) -> str:
-    """Without the paper: it is drawn for every task."""
-    return self.stem
-
   def draw(
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:

@@ -1,5 +1,7 @@
 """What every figure says of itself and of the runs it takes."""
 
+import dataclasses
+
 from absl.testing import absltest
 from etils import epath
 
@@ -9,55 +11,45 @@ from tests.eval.report.figures import boards
 
 
 class _Figure(base.PaperFigure):
-  title = "Bars"
-  source = "printed bars"
-  tasks = ("video",)
-
   def draw(self, request, folder):
     return []
 
 
-class _Pictures(_Figure):
-  needs_runs = True
-
-
-class _Folders(_Figure):
-  tasks = ()
-  needs_folders = ("clean", "stylized")
+_FIGURE = _Figure("taori_f7", "Something", "somewhere", tasks=("video",))
+_PICTURES = dataclasses.replace(_FIGURE, needs_runs=True)
+_FOLDERS = _Figure("taori_f8", "", needs_folders=("clean", "stylized"))
 
 
 class PaperFigureTest(absltest.TestCase):
-  def test_names_come_from_the_place(self):
-    one = _Figure()
-    self.assertEqual((one.paper, one.stem), ("figures", "base_test"))
-    self.assertEqual(one.name, "figures_base_test")
+  def test_a_name_is_the_paper_and_the_number(self):
+    self.assertEqual(_FIGURE.stem, "f7")
 
   def test_status_in_words(self):
-    self.assertEqual(_Figure().status, "printed; RUNs of video added")
-    self.assertEqual(_Pictures().status, "needs a RUN of video")
-    self.assertEqual(_Folders().status, "needs --clean and --stylized")
+    self.assertEqual(_FIGURE.status, "printed; RUNs of video added")
+    self.assertEqual(_PICTURES.status, "needs a RUN of video")
+    self.assertEqual(_FOLDERS.status, "needs --clean and --stylized")
 
   def test_boards_of_its_tasks_are_taken_and_others_named(self):
     video, other = boards.board("video"), boards.board("frames")
     request = base.Request(boards=[other, video])
-    self.assertEqual(_Figure().boards(request), [video])
-    self.assertEqual(_Figure().unused(request), [other])
+    self.assertEqual(_FIGURE.boards(request), [video])
+    self.assertEqual(_FIGURE.unused(request), [other])
 
   def test_a_figure_of_runs_alone_asks_for_one(self):
-    self.assertEmpty(_Figure().boards(base.Request()))
+    self.assertEmpty(_FIGURE.boards(base.Request()))
     request = base.Request(boards=[boards.board("frames")])
     with self.assertRaisesRegex(errors.UserError, "task video, and none was"):
-      _Pictures().boards(request)
+      _PICTURES.boards(request)
 
   def test_a_figure_of_folders_asks_for_them(self):
     place = epath.Path(self.create_tempdir().full_path)
     request = base.Request(clean=place, stylized=place)
-    self.assertEqual(_Folders().folders(request), [place, place])
+    self.assertEqual(_FOLDERS.folders(request), [place, place])
     with self.assertRaisesRegex(errors.UserError, "missing: --stylized"):
-      _Folders().folders(base.Request(clean=place))
+      _FOLDERS.folders(base.Request(clean=place))
     request = base.Request(clean=place / "no", stylized=place)
     with self.assertRaisesRegex(errors.UserError, "--clean=.*no: no such"):
-      _Folders().folders(request)
+      _FOLDERS.folders(request)
 
 
 if __name__ == "__main__":

@@ -11,15 +11,19 @@ from tests.eval.report.figures import boards
 
 
 class _Pictures(base.PaperFigure):
-  title = "Pictures"
-  source = "no paper prints them"
-  tasks = ("video",)
-  needs_runs = True
-
   def draw(self, request, folder):
     self.boards(request)
     (folder / "x.csv").write_text("a", "utf-8")
     return [folder / "x.csv"]
+
+
+_PICTURES = _Pictures(
+  "taori_f7",
+  "Pictures",
+  "no paper prints them",
+  tasks=("video",),
+  needs_runs=True,
+)
 
 
 class DrawingTest(absltest.TestCase):
@@ -45,16 +49,16 @@ class DrawingTest(absltest.TestCase):
 
   def test_one_that_cannot_be_drawn_is_refused(self):
     with self.assertRaisesRegex(errors.UserError, "no paper prints them"):
-      self.draw([_Pictures()])
+      self.draw([_PICTURES])
 
   def test_of_several_the_others_are_drawn(self):
-    files = self.draw([_Pictures(), *figures.select("shankar_t5")])
+    files = self.draw([_PICTURES, *figures.select("shankar_t5")])
     self.assertLen(files, 2)
     self.assertRegex(self.said[-1], "not drawn. .*no paper prints them")
 
   def test_none_of_several(self):
     with self.assertRaisesRegex(errors.UserError, "None of these figures"):
-      self.draw([_Pictures(), _Pictures()])
+      self.draw([_PICTURES, _PICTURES])
     self.assertLen(self.said, 1)
 
   def test_a_request_without_runs(self):
