@@ -21,10 +21,11 @@ from collections.abc import Sequence
 from absl import flags
 from etils import epath
 
-from robust_tfds import command, errors, paths
+from robust_tfds import command, errors
 from robust_tfds.eval.compare.boards import effective
 from robust_tfds.eval.report import figures
 from robust_tfds.eval.report.figures import base, drawing
+from robust_tfds.storage import paths
 
 
 def define_flags() -> None:

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from robust_tfds import command, errors, paths
+from robust_tfds import command, errors
+from robust_tfds.storage import paths
 
 
 def define_flags() -> None:

@@ -25,8 +25,9 @@ from collections.abc import Sequence
 from absl import flags
 from etils import epath
 
-from robust_tfds import command, paths
+from robust_tfds import command
 from robust_tfds.eval import readers
+from robust_tfds.storage import paths
 
 
 def define_flags() -> None:

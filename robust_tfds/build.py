@@ -23,8 +23,9 @@ from typing import Any
 from absl import app, flags
 from etils import epath
 
-from robust_tfds import command, conditions, datasets, errors, paths, shards
+from robust_tfds import command, conditions, datasets, errors, shards
 from robust_tfds.building import base, beam_options
+from robust_tfds.storage import paths
 
 
 def define_flags() -> None:

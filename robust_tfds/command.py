@@ -22,7 +22,8 @@ from collections.abc import Callable, Sequence
 
 from absl import app, logging
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
+from robust_tfds.storage import paths
 
 Main = Callable[[Sequence[str]], None]
 

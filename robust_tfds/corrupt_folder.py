@@ -29,16 +29,9 @@ from typing import Any
 from absl import app, flags
 from etils import epath
 
-from robust_tfds import (
-  command,
-  conditions,
-  errors,
-  folder_work,
-  paths,
-  reading,
-  whole_files,
-)
+from robust_tfds import command, conditions, errors, folder_work, reading
 from robust_tfds.reading import picture_folders
+from robust_tfds.storage import paths, whole_files
 
 _RECORD = ".corrupt_folder.json"  # in OUT: the settings that pixels depend on
 

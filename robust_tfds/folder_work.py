@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, paths, whole_files
+from robust_tfds import errors
 from robust_tfds.reading import picture_folders, pictures
+from robust_tfds.storage import paths, whole_files
 
 SUFFIXES = {"png": ".png", "jpeg": ".jpg"}  # of the results, by format
 _WAITING_BYTES = 256 << 20  # of results that are not written yet

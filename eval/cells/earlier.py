@@ -25,7 +25,7 @@ import numpy as np
 import pydantic
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.eval.cells import (
   checksums,
   config_file,
@@ -38,6 +38,7 @@ from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.reading import limits
+from robust_tfds.storage import paths
 
 _STAY = "._-+"  # in names of folders of version 2
 _REMEDY = (

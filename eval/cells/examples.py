@@ -17,9 +17,10 @@ from collections.abc import Mapping
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.eval.cells import disk, packed
 from robust_tfds.eval.cells import note as note_lib
+from robust_tfds.storage import paths
 
 FOLDER = "examples"
 # Columns that are facts of examples, of all tasks and readers.

@@ -33,9 +33,10 @@ from collections.abc import Callable, Iterator, Sequence
 import pydantic
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.eval.cells import disk, examples
 from robust_tfds.eval.cells.process import Process
+from robust_tfds.storage import paths
 
 FOLDER = "running"
 BEAT_S = 15.0

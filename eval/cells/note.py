@@ -16,10 +16,11 @@ import numpy as np
 import pydantic
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.eval.cells import checksums
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.reading import limits
+from robust_tfds.storage import paths
 
 FILE = "provenance.json"
 VERSION: Literal[2] = 2

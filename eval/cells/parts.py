@@ -27,10 +27,11 @@ from typing import IO
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.eval.cells import disk, packed, predictions
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.storage import paths
 
 FOLDER = "parts"
 _VERSION = 1

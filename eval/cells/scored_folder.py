@@ -14,9 +14,10 @@ from collections.abc import Iterator, Sequence
 import pydantic
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.eval.cells import disk, lock
 from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.storage import paths
 
 _NOTE = "scored.json"
 _CONFIG = "config.json"  # of a workdir: what it holds is there before it

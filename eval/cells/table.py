@@ -29,8 +29,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.eval.cells import disk, formulas
+from robust_tfds.storage import paths
 
 
 @dataclasses.dataclass(frozen=True)

@@ -33,7 +33,7 @@ import ml_collections
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions, errors, paths, reading
+from robust_tfds import conditions, errors, reading
 from robust_tfds.eval.cells import (
   config_file,
   damage,
@@ -46,6 +46,7 @@ from robust_tfds.eval.cells import (
 from robust_tfds.eval.cells import examples as examples_lib
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.storage import paths
 
 _FOLDERS = (
   "cells",

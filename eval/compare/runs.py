@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds import paths as paths_lib
 from robust_tfds.eval.cells import config_file, disk, earlier, scored_folder
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.readers.workdir import WorkdirReader
+from robust_tfds.storage import paths as paths_lib
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,12 +20,12 @@ from typing import Any
 from etils import epath
 
 from robust_tfds import conditions, errors, reading
-from robust_tfds import paths as paths_lib
 from robust_tfds.coco import rows as coco_rows
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.tasks.parts import result_lists
+from robust_tfds.storage import paths as paths_lib
 
 RULES = ("coco", "voc")
 

@@ -15,9 +15,10 @@ from typing import Any
 import pydantic
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.eval.cells import disk
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.storage import paths
 
 
 class _Record(pydantic.BaseModel):

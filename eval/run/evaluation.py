@@ -13,7 +13,7 @@ import jax
 import ml_collections
 import numpy as np
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.run import dataset_config, runner
@@ -26,6 +26,7 @@ from robust_tfds.models.detection.detector import DetectorSpec
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import ModelSpec, Spec
 from robust_tfds.models.video.spec import VideoSpec
+from robust_tfds.storage import paths
 
 _PICTURES = 8  # that a sequence, a video or a scene counts as
 _CONDITIONS = "common"

@@ -15,8 +15,9 @@ import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.eval.pipeline import relabel
+from robust_tfds.storage import paths
 
 _WNID = re.compile(r"n\d{8}\b")
 _NEAR = 0.85  # of difflib's ratio: `tenc` for `tench`, not another name

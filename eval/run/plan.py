@@ -9,7 +9,7 @@ from typing import Any
 
 import ml_collections
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures, spec
 from robust_tfds.eval import tasks
@@ -24,6 +24,7 @@ from robust_tfds.eval.run import (
 )
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.model import Model
+from robust_tfds.storage import paths
 
 _SOURCES = ("fly", "prepared")
 

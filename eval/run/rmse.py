@@ -20,11 +20,12 @@ import numpy as np
 from absl import flags
 from etils import epath
 
-from robust_tfds import command, conditions, corruptions, datasets, paths
+from robust_tfds import command, conditions, corruptions, datasets
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.report.charts import style
+from robust_tfds.storage import paths
 
 
 def measure(

@@ -18,9 +18,10 @@ import os
 import pathlib
 import re
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.eval.pipeline import subset
 from robust_tfds.reading import limits
+from robust_tfds.storage import paths
 
 ROBUSTBENCH = "robustbench5k"
 NAMES = (ROBUSTBENCH,)

@@ -23,7 +23,7 @@ import pydantic
 from absl import logging
 from etils import epath
 
-from robust_tfds import datasets, errors, paths, reading
+from robust_tfds import datasets, errors, reading
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.cells import damage, disk
@@ -31,6 +31,7 @@ from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.pipeline import views
 from robust_tfds.eval.run import augment
 from robust_tfds.models import variables as variables_lib
+from robust_tfds.storage import paths
 
 _NOTE = "recipe.json"  # written last
 _WEIGHTS = "variables"

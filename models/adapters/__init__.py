@@ -24,12 +24,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.models import answers, arguments
 from robust_tfds.models.detection import by_picture
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import ModelSpec
+from robust_tfds.storage import paths
 
 # What JAX raises where a function needs the numbers that it has not yet.
 _NOT_TRACEABLE = (

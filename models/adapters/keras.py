@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.models import adapters
 from robust_tfds.models.adapters import Adapted
 from robust_tfds.models.spec import ModelSpec
+from robust_tfds.storage import paths
 
 
 def adapt(

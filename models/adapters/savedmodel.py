@@ -10,11 +10,12 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.models import adapters
 from robust_tfds.models.adapters import FromElsewhere
 from robust_tfds.models.adapters.tensorflow_graph import routes
 from robust_tfds.models.spec import ModelSpec
+from robust_tfds.storage import paths
 
 
 def adapt(

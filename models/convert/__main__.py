@@ -12,9 +12,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import match, report, sources
+from robust_tfds.storage import paths
 
 
 def main(arguments: list[str] | None = None) -> int:

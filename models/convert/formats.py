@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.reading import limits
+from robust_tfds.storage import paths
 
 Arrays = dict[str, np.ndarray]
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match, sources
 from robust_tfds.models.model import Classifier, NetworkModel
 from robust_tfds.models.variables import Variables
+from robust_tfds.storage import paths
 
 
 def write_npz(variables: Variables, out: epath.Path) -> str:

@@ -37,11 +37,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 from etils import epath
 
-from robust_tfds import conditions, errors, paths
+from robust_tfds import conditions, errors
 from robust_tfds.building import geometry as geometry_lib
 from robust_tfds.building import pipelines, set_folder, source_notes, writer
 from robust_tfds.building import series as series_lib
 from robust_tfds.building.sources import folders, frost
+from robust_tfds.storage import paths
 
 PUBLISHED = "published"  # the codec of the authors' own files
 SOURCE = "source"  # the variant that holds what conditions are made from

@@ -15,8 +15,8 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.features import feature as feature_lib
 
-from robust_tfds import paths
 from robust_tfds.reading import videos as video_files
+from robust_tfds.storage import paths
 
 
 class Movie(tfds.features.FeatureConnector):

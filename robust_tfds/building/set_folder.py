@@ -18,7 +18,8 @@ from typing import Any
 
 from absl import logging
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
+from robust_tfds.storage import paths
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LEFTOVERS = "incomplete.??????_"  # TFDS's file_utils.incomplete_dir

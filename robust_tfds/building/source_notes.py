@@ -25,8 +25,9 @@ import numpy as np
 from etils import epath
 from typing_extensions import TypedDict
 
-from robust_tfds import errors, paths, reading, version
+from robust_tfds import errors, reading, version
 from robust_tfds.reading import archives
+from robust_tfds.storage import paths
 
 NAME = "sources.json"
 _SAMPLES = 64  # examples whose files are looked into

@@ -21,8 +21,9 @@ import os
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import pictures
+from robust_tfds.storage import paths
 
 VARIABLE = "ROBUST_TFDS_FROST_DIR"
 SHA256 = {

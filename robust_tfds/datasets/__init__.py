@@ -12,11 +12,12 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.building import base
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building import series as series_lib
 from robust_tfds.conditions import Family
+from robust_tfds.storage import paths
 
 PUBLISHED = base.PUBLISHED
 _FORMATS = ("tfrecord", "array_record")

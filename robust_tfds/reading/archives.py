@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator
 
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import members as members_lib
 from robust_tfds.reading import tar_files, text, zip_files
+from robust_tfds.storage import paths
 
 Member = members_lib.Member
 _COMPLETE = ".complete"  # a file in what was unpacked into a bucket

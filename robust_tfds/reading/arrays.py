@@ -13,9 +13,10 @@ from typing import IO
 
 import numpy as np
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import limits, zip_files
 from robust_tfds.reading import text as text_lib
+from robust_tfds.storage import paths
 
 _SUFFIX = ".npy"
 _BLOCK = 1 << 18  # bytes

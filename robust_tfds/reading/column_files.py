@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import arrays, csv_files, limits
 from robust_tfds.reading import text as text_lib
+from robust_tfds.storage import paths
 
 CHARACTERS = (
   1000  # of one text; the longest ids of the benchmarks have about 60

@@ -14,8 +14,9 @@ from typing import IO
 
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import zip_files
+from robust_tfds.storage import paths
 
 _MEMBER = struct.Struct("<4s22xHH")  # ..., bytes of its name, of what follows
 _ENTRY_BYTES = 46  # of the directory, without the name

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Sequence
 
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
+from robust_tfds.storage import paths
 
 _Entry = os.DirEntry[str] | paths.Entry
 

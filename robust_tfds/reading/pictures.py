@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import limits
+from robust_tfds.storage import paths
 
 Source = bytes | str | os.PathLike
 

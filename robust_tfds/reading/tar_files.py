@@ -16,8 +16,9 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import limits, members, tar_index
+from robust_tfds.storage import paths
 
 _BLOCK = tarfile.BLOCKSIZE
 _GZIP = b"\x1f\x8b"

@@ -23,8 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import arrays, members
+from robust_tfds.storage import paths
 
 _VERSION = 1
 _WORTH = 5000  # members: below, walking takes no longer than reading the index

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import limits
+from robust_tfds.storage import paths
 
 _SIGNATURES = {
   b"\xff\xfe\x00\x00": "UTF-32 text",

@@ -34,8 +34,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import limits
+from robust_tfds.storage import paths
 
 Video = bytes | str | os.PathLike
 

@@ -8,8 +8,9 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import members
+from robust_tfds.storage import paths
 
 _UTF8, _ENCRYPTED = 0x800, 0x1  # bits of an entry's flags
 _END = b"PK\x05\x06"  # begins the record at the end, of 22 bytes and a comment

@@ -13,9 +13,10 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets, errors, paths
+from robust_tfds import datasets, errors
 from robust_tfds.building.sources import published_arrays
 from robust_tfds.reading import tar_files, tar_index
+from robust_tfds.storage import paths
 from tests import fake_bucket
 from tests.building.sources import cifar_layouts, small_sets
 from tests.datasets import natural_videos

@@ -10,8 +10,8 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import paths
 from robust_tfds.reading import archives, tar_files, tar_index
+from robust_tfds.storage import paths
 from tests import fake_bucket
 from tests.reading import archives_test
 

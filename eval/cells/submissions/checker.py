@@ -14,13 +14,14 @@ import itertools
 
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.eval.cells import damage, provenance, table
 from robust_tfds.eval.cells.submissions import contents, known, layout, scores
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.submissions.manifest import Manifest
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base as readers_base
+from robust_tfds.storage import paths
 
 
 def check(folder: epath.Path, rerun: int = 0) -> str:

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.eval.cells import examples, note, predictions
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.submissions.manifest import Manifest
 from robust_tfds.reading import limits
+from robust_tfds.storage import paths
 
 REQUIRED = ("config.json", "table.csv")
 TRUTH = ("truth.json", "truth.sha256")

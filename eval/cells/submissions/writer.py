@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.eval.cells import cell_facts, config_file, disk
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
@@ -22,6 +22,7 @@ from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.compare import facts_of_run
 from robust_tfds.eval.compare import runs as runs_lib
+from robust_tfds.storage import paths
 
 
 def export(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.eval.compare import runs as runs_lib
+from robust_tfds.storage import paths
 
 
 def read(first: str, second: str) -> tuple[runs_lib.Run, runs_lib.Run]:

@@ -23,7 +23,8 @@ import numpy as np
 import pydantic
 from etils import epath
 
-from robust_tfds import datasets, errors, paths, reading
+from robust_tfds import datasets, errors, reading
+from robust_tfds.storage import paths
 
 _FILE = "label_map.json"
 MERGES = ("max", "mean", "median", "sum")

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.models.adapters.onnx_graph import wire
 from robust_tfds.models.adapters.onnx_graph.operators import dtypes
 from robust_tfds.models.adapters.onnx_graph.operators.node import Node
+from robust_tfds.storage import paths
 
 if TYPE_CHECKING:
   import onnx

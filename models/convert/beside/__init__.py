@@ -17,9 +17,10 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.models.convert import formats
 from robust_tfds.models.convert.beside import hf_processor, network, timm_config
+from robust_tfds.storage import paths
 
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
 REPORT = ".report.json"

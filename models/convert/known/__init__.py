@@ -20,7 +20,8 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import paths, reading
+from robust_tfds import reading
+from robust_tfds.storage import paths
 
 TABLES = ("packages", "torchvision", "timm")
 COLUMNS = (

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator
 
 from absl import logging
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
+from robust_tfds.storage import paths
 
 VARIABLE = "ROBUST_TFDS_CACHE"
 _DIGEST = ".sha256"

@@ -22,10 +22,11 @@ from typing import Any
 
 from absl import logging
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.models.convert import beside, formats, known
 from robust_tfds.models.convert.sources import cache, download
 from robust_tfds.reading import limits
+from robust_tfds.storage import paths
 
 ENDPOINT, TOKEN = "HF_ENDPOINT", "HF_TOKEN"
 _HUB = "https://huggingface.co"

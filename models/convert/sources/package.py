@@ -12,8 +12,9 @@ import os
 import pathlib
 import re
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.models.convert import formats
+from robust_tfds.storage import paths
 
 _LISTED = 5  # files that a refusal names
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")

@@ -15,9 +15,10 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import paths, reading
+from robust_tfds import reading
 from robust_tfds.building import frames
 from robust_tfds.building.sources import folders
+from robust_tfds.storage import paths
 
 ARCHIVE = "imagenet_vid_ytbb_robust"  # both sets are published in one archive
 HOMEPAGE = "https://modestyachts.github.io/natural-perturbations-website"

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 import numpy as np
 from etils import epath
 
-from robust_tfds import paths
 from robust_tfds.building import geometry
 from robust_tfds.building.sources import folders
 from robust_tfds.reading import archives
+from robust_tfds.storage import paths
 
 
 @dataclasses.dataclass(frozen=True)

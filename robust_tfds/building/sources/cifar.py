@@ -17,10 +17,11 @@ import numpy as np
 from absl import logging
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.building import pictures
 from robust_tfds.building.sources import folders
 from robust_tfds.reading import archives
+from robust_tfds.storage import paths
 
 SIDE_PX = 32
 _PIXELS = 3 * SIDE_PX * SIDE_PX  # of a record: planes of red, green, blue

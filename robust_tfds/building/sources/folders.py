@@ -10,8 +10,9 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import paths, reading
+from robust_tfds import reading
 from robust_tfds.reading import archives as archives_lib
+from robust_tfds.storage import paths
 
 _LEFT_BEHIND = ("thumbs.db", "desktop.ini")  # by Windows
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import paths
 from robust_tfds.building.sources import folders
+from robust_tfds.storage import paths
 
 _URL = (
   "https://raw.githubusercontent.com/hendrycks/robustness/master/"

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.building import geometry
 from robust_tfds.building.sources import folders
 from robust_tfds.reading import archives, limits
+from robust_tfds.storage import paths
 
 VALIDATION_TAR = "ILSVRC2012_img_val.tar"
 _DEVKIT_TAR = "ILSVRC2012_devkit_t12.tar.gz"

@@ -14,9 +14,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions, errors, paths, reading
+from robust_tfds import conditions, errors, reading
 from robust_tfds.building import pictures
 from robust_tfds.building.sources import cifar as cifar_lib
+from robust_tfds.storage import paths
 
 IMAGES = 10_000  # test images of either set
 _PICTURE = (cifar_lib.SIDE_PX, cifar_lib.SIDE_PX, 3)

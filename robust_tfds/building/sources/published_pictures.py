@@ -15,10 +15,11 @@ from collections.abc import Iterator, Sequence
 
 from etils import epath
 
-from robust_tfds import conditions, errors, paths
+from robust_tfds import conditions, errors
 from robust_tfds.building import geometry, pictures
 from robust_tfds.building.sources import folders
 from robust_tfds.reading import archives
+from robust_tfds.storage import paths
 
 # (what messages begin with, wnid, name, the file's bytes)
 _File = tuple[str, str, str, bytes]

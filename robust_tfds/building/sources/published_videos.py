@@ -15,11 +15,12 @@ from collections.abc import Iterator, Sequence
 
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.building import movie_feature
 from robust_tfds.building.sources import folders
 from robust_tfds.reading import archives
 from robust_tfds.reading import videos as video_files
+from robust_tfds.storage import paths
 
 _ENDING = ".mp4"
 # (what messages begin with, wnid, name, the file's bytes)

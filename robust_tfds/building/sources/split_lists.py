@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.building import videos
 from robust_tfds.building.sources import class_lists, video_lists
+from robust_tfds.storage import paths
 
 _UCF101, _UCF101_LISTS = "UCF-101", "ucfTrainTestlist"
 _HMDB51, _HMDB51_LISTS = "hmdb51_org", "testTrainMulti_7030_splits"

@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.building import geometry
 from robust_tfds.reading import archives
+from robust_tfds.storage import paths
 
 NUM_CLASSES = 200
 NAME = "tiny-imagenet-200"

@@ -14,8 +14,9 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.building import videos
+from robust_tfds.storage import paths
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,9 +11,10 @@ from typing import Any
 from etils import epath
 from typing_extensions import TypedDict
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.building import videos
 from robust_tfds.building.sources import class_lists, split_lists, video_lists
+from robust_tfds.storage import paths
 
 _KINETICS = ("kinetics400/val", "val", "validate")
 _KINETICS_LISTS = ("kinetics400/validate.csv", "validate.csv", "val.csv")

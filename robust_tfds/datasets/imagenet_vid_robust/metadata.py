@@ -16,9 +16,10 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import errors, paths, reading
+from robust_tfds import errors, reading
 from robust_tfds.building import frames
 from robust_tfds.building.sources import anchor_sets, folders, stream
+from robust_tfds.storage import paths
 
 ARCHIVES = (
   f"{anchor_sets.ARCHIVE}.tar.gz",

@@ -11,11 +11,12 @@ import numpy as np
 from absl.testing import absltest, parameterized
 from etils import epath
 
-from robust_tfds import conditions, errors, paths
+from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import disk, predictions
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.process import Process
+from robust_tfds.storage import paths
 from tests import fake_bucket
 from tests.faults import filesystem
 

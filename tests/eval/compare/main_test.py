@@ -13,7 +13,7 @@ import numpy as np
 from absl import flags
 from absl.testing import absltest, parameterized
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.eval import compare
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.metrics import action
@@ -21,6 +21,7 @@ from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.run import rescore
+from robust_tfds.storage import paths
 from tests import fake_bucket, in_process
 from tests.eval.compare import small_runs, task_runs
 

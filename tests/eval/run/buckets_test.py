@@ -13,7 +13,7 @@ import pytest
 from absl import flags
 from absl.testing import absltest, parameterized
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import main
 from robust_tfds.eval.cells.workdir import Workdir
@@ -22,6 +22,7 @@ from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import rescore, runner
 from robust_tfds.models import convert
 from robust_tfds.models.convert import report
+from robust_tfds.storage import paths
 from tests import fake_bucket, frost_folder
 from tests.eval import main_test, tiny_config
 

@@ -9,8 +9,8 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from robust_tfds import paths as paths_lib
 from robust_tfds.eval.run import contents
+from robust_tfds.storage import paths as paths_lib
 
 
 def _source(*paths):

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.reading import picture_folders, pictures
+from robust_tfds.storage import paths
 
 # As the code that the paper used names its output: `<stem>-stylized-<style>`.
 _MARK = "-stylized-"

@@ -4,8 +4,9 @@ import pathlib
 
 from absl.testing import absltest
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
 from robust_tfds.eval.compare.pairs import files
+from robust_tfds.storage import paths
 from tests import fake_bucket
 from tests.eval.compare.pairs.tables_test import comparison
 

@@ -9,7 +9,8 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from robust_tfds import errors, whole_files
+from robust_tfds import errors
+from robust_tfds.storage import whole_files
 
 
 class WholeFilesTest(absltest.TestCase):
@@ -48,7 +49,7 @@ class WholeFilesTest(absltest.TestCase):
   def test_what_a_killed_writer_left_is_removed_and_a_living_one_is_not(self):
     code = (
       "import pathlib, sys\n"
-      "from robust_tfds import whole_files\n"
+      "from robust_tfds.storage import whole_files\n"
       "with whole_files.writer(pathlib.Path(sys.argv[1])):\n"
       "  print('ready', flush=True)\n"
       "  sys.stdin.read()\n"

@@ -20,7 +20,8 @@ from collections.abc import Iterator
 
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
+from robust_tfds.storage import paths
 
 _PREFIX = ".unfinished-"
 

@@ -10,7 +10,8 @@ from unittest import mock
 from absl.testing import absltest, parameterized
 from etils import epath
 
-from robust_tfds import errors, paths
+from robust_tfds import errors
+from robust_tfds.storage import paths
 from tests import fake_bucket
 
 
@@ -47,7 +48,7 @@ class OfTest(parameterized.TestCase):
 
   def test_import_is_light(self):
     program = (
-      "import sys; from robust_tfds import paths; paths.of('a');"
+      "import sys; from robust_tfds.storage import paths; paths.of('a');"
       "assert not {'tensorflow', 'jax', 'fsspec'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
