@@ -21,9 +21,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.storage import locks
 
 _PREFIX = "robust_tfds_scratch_"
-_LOCK = "lock"
 GIB = 1 << 30
 
 
@@ -121,9 +121,11 @@ class Scratch:
       UserError: the parent cannot be written.
     """
     above = _above(parent)
+    self._end = contextlib.ExitStack()
     try:
       above.mkdir(parents=True, exist_ok=True)
-      self.folder, self._lock = _locked(above)
+      own = locks.own_folder(above, _PREFIX)
+      self.folder = self._end.enter_context(own)
     except OSError as e:
       raise errors.UserError(
         f"{above}: decoded sources cannot be kept there ({e}); name another"
@@ -152,10 +154,7 @@ class Scratch:
 
   def remove(self) -> None:
     """Removes the folder; again is no fault."""
-    shutil.rmtree(self.folder, ignore_errors=True)
-    if self._lock is not None:
-      os.close(self._lock)
-      self._lock = None
+    self._end.close()
 
 
 def discard_leftovers(parent: str | os.PathLike | None = None) -> None:
@@ -164,48 +163,11 @@ def discard_leftovers(parent: str | os.PathLike | None = None) -> None:
   Args:
     parent: as of a `Scratch`; it need not be there.
   """
-  with contextlib.suppress(OSError):  # a parent that cannot be read
-    for left in _above(parent).glob(f"{_PREFIX}*"):
-      _discard(left)
+  locks.remove_leftovers(_above(parent), _PREFIX)
 
 
 def _above(parent: str | os.PathLike | None) -> pathlib.Path:
   return pathlib.Path(parent or tempfile.gettempdir()).expanduser()
-
-
-def _locked(above: pathlib.Path) -> tuple[pathlib.Path, int | None]:
-  """A new folder and its lock, which no other build took for a leftover."""
-  while True:
-    folder = pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above))
-    if os.name != "posix":
-      return folder, None
-    import fcntl
-
-    with contextlib.suppress(FileNotFoundError, BlockingIOError):
-      lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT)
-      try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(lock), os.stat(folder / _LOCK)):
-          return folder, lock
-      except OSError:
-        os.close(lock)
-        raise
-      os.close(lock)
-
-
-def _discard(left: pathlib.Path) -> None:
-  """Removes a folder whose build is gone; others are left alone."""
-  if os.name != "posix":
-    return
-  import fcntl
-
-  with contextlib.suppress(OSError):  # another user's, or gone by now
-    lock = os.open(left / _LOCK, os.O_RDWR | os.O_CREAT)
-    try:
-      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-      shutil.rmtree(left, ignore_errors=True)
-    finally:
-      os.close(lock)
 
 
 def _no_room(folder: str | os.PathLike, why: str) -> errors.UserError:

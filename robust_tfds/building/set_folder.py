@@ -12,14 +12,11 @@ import errno
 import os
 import pathlib
 import shutil
-import socket
 from collections.abc import Iterator
 from typing import Any
 
-from absl import logging
-
 from robust_tfds import errors
-from robust_tfds.storage import paths
+from robust_tfds.storage import locks, paths
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LEFTOVERS = "incomplete.??????_"  # TFDS's file_utils.incomplete_dir
@@ -58,41 +55,14 @@ def alone(data_path: str | os.PathLike) -> Iterator[None]:
   Args:
     data_path: the set's folder, made or not.
   """
-  if not paths.is_local(data_path) or os.name != "posix":
+  if not paths.is_local(data_path):
     yield
     return
   path = pathlib.Path(data_path)
   lock = path.parent.parent / f".{path.parent.name}_{path.name}.lock"
   lock.parent.mkdir(parents=True, exist_ok=True)
-  file = _locked(lock, path)
-  try:
-    os.truncate(file, 0)
-    os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
+  with locks.alone(lock, f"{path} is being built"):
     yield
-  finally:
-    lock.unlink(missing_ok=True)
-    os.close(file)
-
-
-def _locked(lock: pathlib.Path, path: pathlib.Path) -> int:
-  """The lock's file, open and ours."""
-  import fcntl
-
-  while True:
-    file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-      fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-      holder = os.read(file, 1000).decode("utf-8", "replace")
-      logging.warning(
-        "%s is being built by %s; waiting for it.", path, holder or "another"
-      )
-      fcntl.flock(file, fcntl.LOCK_EX)
-    # Who had it before has removed it, perhaps after it was opened here.
-    with contextlib.suppress(FileNotFoundError):
-      if os.path.samestat(os.fstat(file), os.stat(lock)):
-        return file
-    os.close(file)
 
 
 def discard_leftovers(data_path: str | os.PathLike) -> None:

@@ -10,18 +10,15 @@ it is there, so it needs no hidden folder; of two writers of a file the last sta
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import os
 import pathlib
-import shutil
-import tempfile
 from collections.abc import Iterator
 
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.storage import paths
+from robust_tfds.storage import locks, paths
 
 _PREFIX = ".unfinished-"
 
@@ -75,34 +72,13 @@ def writer(place: epath.Path) -> Iterator[Writer]:
     yield Writer(None)
     return
   folder = pathlib.Path(place)
-  try:
-    folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{_PREFIX}*"):
-      with _locked(left) as free:
-        if free:
-          shutil.rmtree(left, ignore_errors=True)
-    hidden = pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
-  except OSError as e:
-    raise errors.UserError(
-      f"{folder}: cannot be written: {e.strerror}. Choose another folder."
-    ) from e
-  with _locked(hidden):
+  with contextlib.ExitStack() as stack:
     try:
-      yield Writer(hidden)
-    finally:
-      shutil.rmtree(hidden, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _locked(folder: pathlib.Path) -> Iterator[bool]:
-  """Locks a folder until the end; gives whether it was free."""
-  descriptor = os.open(folder, os.O_RDONLY)
-  try:
-    try:
-      fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-      yield False
-    else:
-      yield True
-  finally:
-    os.close(descriptor)  # which unlocks
+      folder.mkdir(parents=True, exist_ok=True)
+      locks.remove_leftovers(folder, _PREFIX)
+      hidden = stack.enter_context(locks.own_folder(folder, _PREFIX))
+    except OSError as e:
+      raise errors.UserError(
+        f"{folder}: cannot be written: {e.strerror}. Choose another folder."
+      ) from e
+    yield Writer(hidden)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pathlib
 import shutil
 from typing import Any
 
+from robust_tfds.storage import locks
 from tests.faults import commands, scored
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -25,8 +25,7 @@ def made(folder: pathlib.Path) -> pathlib.Path:
   """
   root = folder.parents[1]
   place = root / "finished_run"
-  with open(root / "finished_run.lock", "w") as lock:
-    fcntl.flock(lock, fcntl.LOCK_EX)
+  with locks.alone(root / "finished_run.lock", "a run is being made"):
     if not place.exists():
       unfinished = root / "unfinished_run"
       run(unfinished)

@@ -8,16 +8,15 @@ with what its name or source says. A file may also be laid there by hand.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pathlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from absl import logging
 
 from robust_tfds import errors, reading
-from robust_tfds.storage import paths
+from robust_tfds.storage import locks, paths
 
 VARIABLE = "ROBUST_TFDS_CACHE"
 _DIGEST = ".sha256"
@@ -69,7 +68,8 @@ def kept(
   """
   try:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path):
+    lock = path.with_name(f".{path.name}.lock")
+    with locks.alone(lock, f"{path} is being fetched"):
       if not path.exists():
         _fetch(path, source, sha256, fetch)
       _check(path, source, sha256)
@@ -138,22 +138,3 @@ def _words(sha256: str) -> str:
 
 def _note(path: pathlib.Path) -> pathlib.Path:
   return path.with_name(path.name + _DIGEST)
-
-
-@contextlib.contextmanager
-def _locked(path: pathlib.Path) -> Iterator[None]:
-  """Holds the lock of a file; waits for another process that fetches it."""
-  import fcntl
-
-  lock = os.open(
-    path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666
-  )
-  try:
-    try:
-      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-      logging.warning("%s is being fetched by another process; waiting.", path)
-      fcntl.flock(lock, fcntl.LOCK_EX)
-    yield
-  finally:
-    os.close(lock)  # which unlocks
