@@ -11,7 +11,8 @@ one level. There are three families, one for each kind of data:
 A row says a name, its group and its set: `common` ones enter the published means,
 `extra` ones are published apart (the validation set of ImageNet-C), `own` ones are
 of whoever added them and enter no published mean. To add one: a row here and a
-plugin file in `robust_tfds/corruptions/{image,sequence,video}/`.
+plugin file in `robust_tfds/corruptions/{image,sequence,video}/`; of videos the row
+alone, where it is a corruption of pictures in every frame or a codec.
 
 Sources: docs/specs/corruptions.md section 1, docs/specs/imagenet_p.md sections 1
 and 2, docs/specs/video.md section 1; the order is the papers'.
@@ -57,6 +58,35 @@ _LEVELS_IN_NAMES = re.compile(r"(?P<name>.+?)_(?P<level>0|-?[1-9][0-9]*)")
 
 
 @dataclasses.dataclass(frozen=True)
+class OfImage:
+  """A corruption of pictures in every frame of a video.
+
+  Attributes:
+    image: its name.
+    edition: whose severities are the video benchmark's.
+  """
+
+  image: str
+  edition: str = "imagenet"
+
+
+@dataclasses.dataclass(frozen=True)
+class OfCodec:
+  """A whole video through one of FFmpeg's encoders and back, on the host.
+
+  Attributes:
+    codec: FFmpeg's name of the encoder.
+    container: FFmpeg's name of the format.
+    quantiser: what `-q:v` takes at severity 1; s times as much at severity s.
+      Those above 31 change little.
+  """
+
+  codec: str
+  container: str
+  quantiser: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Row:
   """A corruption or perturbation.
 
@@ -64,11 +94,14 @@ class Row:
     name: its published name.
     group: `noise`, `blur`, `weather`, `digital`, `temporal` or `camera`.
     set: `common`, `extra` or `own`, see the header.
+    plugin: of a perturbation of videos, where that is all there is to say; None:
+      its file says it.
   """
 
   name: str
   group: str
   set: str = "common"
+  plugin: OfImage | OfCodec | None = None
 
   @property
   def noise(self) -> bool:
@@ -482,9 +515,28 @@ VIDEOS = Family(
   "perturbation",
   "severity",
   (
-    *_rows("noise", "gaussian_noise shot_noise impulse_noise speckle_noise"),
-    *_rows("blur", "defocus_blur motion_blur zoom_blur"),
-    *_rows("digital", "jpeg mpeg1 mpeg2"),
+    # Noise is new in every frame and channel: sigma 0.08 to 0.38.
+    Row("gaussian_noise", "noise", plugin=OfImage("gaussian_noise")),
+    # 250 to 15 photons, Tiny-ImageNet-C's rates.
+    Row("shot_noise", "noise", plugin=OfImage("shot_noise", "tiny_imagenet")),
+    # Salt and pepper: 3 to 27 % of the values.
+    Row("impulse_noise", "noise", plugin=OfImage("impulse_noise")),
+    # Sigma 0.15 to 0.35, Tiny-ImageNet-C's.
+    Row(
+      "speckle_noise", "noise", plugin=OfImage("speckle_noise", "tiny_imagenet")
+    ),
+    # The same in every frame: ImageNet-C's disks.
+    Row("defocus_blur", "blur", plugin=OfImage("defocus_blur")),
+    # Along an angle of U(-45, 45) degrees, new in every frame.
+    Row("motion_blur", "blur", plugin=OfImage("motion_blur")),
+    # The same in every frame: ImageNet-C's factors, any aspect.
+    Row("zoom_blur", "blur", plugin=OfImage("zoom_blur")),
+    # Every frame by itself: quality 25 18 15 10 7, 4:2:0.
+    Row("jpeg", "digital", plugin=OfImage("jpeg_compression")),
+    # The only released recipes ("codec1", "codec2") call them so, although the
+    # encoders are MPEG-2 and MPEG-4 part 2.
+    Row("mpeg1", "digital", plugin=OfCodec("mpeg2video", "vob", quantiser=20)),
+    Row("mpeg2", "digital", plugin=OfCodec("mpeg4", "avi", quantiser=15)),
     *_rows(
       "temporal", "sampling reverse_sampling jumbling box_jumbling freezing"
     ),

@@ -24,8 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.ops import layout
 
 _FIFTHS = (1, 2, 3, 4, 5)
@@ -37,17 +36,10 @@ def tables(edition: spec.Edition) -> plugins.Arrays:
   return {"fifths": np.array(edition.row(SEVERITIES), np.int32)}
 
 
-def apply(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Levels, int32 `[H, W * 3]`."""
-  del draws, size, edition
-  levels = layout.flat(image).astype(jnp.int32)
-  return levels + (255 - 2 * levels) * table["fifths"] // 5
+  levels = layout.flat(scene.image).astype(jnp.int32)
+  return levels + (255 - 2 * levels) * scene.table["fifths"] // 5
 
 
 PLUGIN = plugins.Corruption(severities=SEVERITIES, tables=tables, apply=apply)

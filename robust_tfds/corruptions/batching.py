@@ -1,11 +1,15 @@
 """Batches of pictures: what is refused, and how the examples are worked on.
 
-Shared by the frames of pictures (`image/`) and of sequences (`sequence/`).
+The frame that pictures (`image/`) and sequences (`sequence/`) share: plugins see a
+`Scene`, one picture of the batch with all that they may look at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -13,10 +17,33 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions import refusal, seeding, spec
 from robust_tfds.corruptions.ops import layout
 
 Image = jax.Array | np.ndarray
+# Arrays by name; `prepare` of a plugin may add trees of arrays.
+Table = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+  """One picture of a batch, and all that a plugin may look at beside it.
+
+  Attributes:
+    image: uint8 canvas `[H, W, 3]` of which the top-left `size.h` x `size.w`
+      pixels are the picture: operations take their borders from `size`, and what
+      they leave outside it is undefined (the frame clears it).
+    size: valid height and width.
+    table: the plugin's arrays, of the severity or of the frame.
+    edition: the published variant.
+    key: uint32 `[2]`, the example's.
+  """
+
+  image: jax.Array
+  size: layout.Size
+  table: Table
+  edition: spec.Edition
+  key: jax.Array
 
 
 def three_channels(image: jax.typing.ArrayLike, batch: bool = False) -> Image:
@@ -117,6 +144,56 @@ def checked_sizes(
       f" and the canvas, ({height}, {width}); got {tuple(pairs[row].tolist())}."
     )
   return pairs.astype(np.int32)
+
+
+def on_device(arrays: Any) -> Any:
+  """A tree of numpy arrays on the device, also inside somebody's `jit`."""
+  with jax.ensure_compile_time_eval():
+    return jax.tree.map(jnp.asarray, arrays)
+
+
+def over_scenes(
+  function: Callable[[Scene], jax.Array],
+  images: Image,
+  sizes: jax.Array | None,
+  keys: jax.Array,
+  *,
+  table: Table,
+  edition: spec.Edition,
+  traced: bool,
+  severity: jax.Array | None = None,
+  least: int = 1,
+) -> jax.Array:
+  """`function(scene)` of every picture, by `over_batch`.
+
+  Args:
+    function: gives uint8 `[..., H, W * 3]`.
+    images: uint8 `[B, H, W, 3]`.
+    sizes: int32 `[B, 2]`; None where the pictures fill their canvases.
+    keys: uint32 `[B, 2]`.
+    table: of all scenes.
+    edition: of all scenes.
+    traced: whether severity or sizes may be out of range: then the result is the
+      checker of `refusal.py`.
+    severity: traced; None where there is none.
+    least: of either side of a picture.
+  """
+
+  def of_picture(
+    image: jax.Array, size: layout.Size, key: jax.Array
+  ) -> jax.Array:
+    levels = function(Scene(image, size, table, edition, key))
+    if not traced:
+      return levels
+    checks = []
+    if severity is not None:
+      checks.append(refusal.severity_holds(severity))
+    if sizes is not None:
+      canvas = images.shape[1], images.shape[2]
+      checks.append(refusal.size_holds(size, canvas, least))
+    return refusal.unless(functools.reduce(operator.and_, checks), levels)
+
+  return over_pictures(of_picture, images, sizes, keys)
 
 
 def over_pictures(

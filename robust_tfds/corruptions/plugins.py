@@ -4,10 +4,13 @@ A file of `image/`, `sequence/` or `video/` is a corruption and ends in
 
   PLUGIN = plugins.Corruption(severities=SEVERITIES, tables=tables, apply=apply)
 
-(`plugins.FrameByFrame` or `plugins.Successive` in `sequence/`, `plugins.OfImage`,
-`OfFrames`, `OfIndices` or `OfCodec` in `video/`). What a plugin leaves out has a
+(`plugins.FrameByFrame` or `plugins.Successive` in `sequence/`, `plugins.OfFrames`
+or `OfIndices` in `video/`). Its functions take one object, a `Scene` (of videos
+`Frames` or a `Clip`), and use of it what they need. What a plugin leaves out has a
 default here; what is misspelt, Python refuses. To add a corruption: one such file,
-named as the corruption, and one row in `robust_tfds/conditions.py`.
+named as the corruption, and one row in `robust_tfds/conditions.py`. A perturbation
+of videos that is a corruption of pictures in every frame, or a codec, is the row
+alone.
 """
 
 from __future__ import annotations
@@ -32,26 +35,18 @@ FOLDERS: Mapping[conditions.Kind, str] = {
   "videos": "video",
 }
 Arrays = dict[str, np.ndarray]
-# Arrays by name; `prepare` may add trees of arrays.
-Table = Mapping[str, Any]
-Draw = Callable[[jax.Array, jax.Array, layout.Size, Table, spec.Edition], Any]
-Apply = Callable[[jax.Array, Any, layout.Size, Table, spec.Edition], jax.Array]
+Scene = batching.Scene
+Table = batching.Table
+Draw = Callable[[Scene], Any]
+Apply = Callable[[Scene, Any], jax.Array]
 
 
-def no_draws(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: Table,
-  edition: spec.Edition,
-) -> None:
+def no_draws(scene: Scene) -> None:
   """The `draw` of a plugin without randomness."""
-  del key, image, size, table, edition
 
 
 def no_assets(edition: spec.Edition) -> Arrays:
   """The `assets` of a plugin that needs none."""
-  del edition
   return {}
 
 
@@ -64,17 +59,12 @@ def unprepared(
   table: Table, canvas: tuple[int, int], edition: spec.Edition
 ) -> Table:
   """The `prepare` of a plugin that adds nothing to its table."""
-  del canvas, edition
   return table
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Corruption:
   """A corruption of pictures.
-
-  `image` is always a uint8 canvas `[H, W, 3]` of which the top-left `size.h` x
-  `size.w` pixels are the picture: operations take their borders from `size`, and
-  what they leave outside it is undefined (the frame clears it).
 
   Attributes:
     severities: edition name -> five rows (one tuple of numbers a severity).
@@ -84,11 +74,11 @@ class Corruption:
       severity's row of each with a traced index, so that one compilation serves
       all five; `table["severity"]` is that index (1-5, traced, the same for the
       whole batch, so `lax.switch` on it runs one branch).
-    apply: `(image, draws, size, table, edition) -> levels`: uint8, or float32 or
-      integers in levels 0..255 which the frame clips and truncates; `[H, W, 3]`
-      or the same memory as `[H, W * 3]`.
-    draw: `(key, image, size, table, edition) -> draws`: all randomness, so that
-      a test can inject the reference's draws into `apply`.
+    apply: `(scene, draws) -> levels`: uint8, or float32 or integers in levels
+      0..255 which the frame clips and truncates; `[H, W, 3]` or the same memory
+      as `[H, W * 3]`.
+    draw: `(scene) -> draws`: all randomness, so that a test can inject the
+      reference's draws into `apply`.
     prepare: `(table, canvas, edition) -> table`: what depends on the severity
       and the canvas `(H, W)` only, once a batch.
     assets: `(edition) -> {name: array}`: large data that no severity changes
@@ -114,14 +104,14 @@ class Corruption:
 class Perturbation(abc.ABC):
   """A perturbation of ImageNet-P: a picture becomes a sequence of frames.
 
-  `image` is a uint8 canvas `[H, W, 3]` with the picture in its top-left corner:
-  the source in the editions of `on_source`, else the edition's crop.
+  The scene's picture is the source in the editions of `on_source`, else the
+  edition's crop.
 
   Attributes:
     tables: `(edition, difficulty) -> {name: numpy array}`.
     rows: the tables that have one row a frame; their length is the number of
       frames.
-    draw: `(key, image, size, table, edition) -> draws`: all randomness.
+    draw: `(scene) -> draws`: all randomness.
     on_source: editions whose frames are made from the source image and cropped
       afterwards, rather than from the edition's crop.
   """
@@ -132,14 +122,7 @@ class Perturbation(abc.ABC):
   on_source: tuple[str, ...] = ()
 
   @abc.abstractmethod
-  def frames(
-    self,
-    image: jax.Array,
-    draws: Any,
-    size: layout.Size,
-    table: Table,
-    edition: spec.Edition,
-  ) -> jax.Array:
+  def frames(self, scene: Scene, draws: Any) -> jax.Array:
     """All frames, uint8 `[T, S, S * 3]`, S the edition's size."""
 
 
@@ -148,30 +131,23 @@ class FrameByFrame(Perturbation):
   """Frames that do not depend on one another.
 
   Attributes:
-    frame: `(image, draws, size, row, edition) -> levels`: one frame, uint8 or
-      float32 levels (truncated), `[S, S, 3]` or flat `[S, S * 3]`. `row` has the
+    frame: `(scene, draws) -> levels`: one frame, uint8 or float32 levels
+      (truncated), `[S, S, 3]` or flat `[S, S * 3]`. The scene's table has the
       frame's row of the tables in `rows`, and the others whole.
   """
 
   frame: Apply
 
-  def frames(
-    self,
-    image: jax.Array,
-    draws: Any,
-    size: layout.Size,
-    table: Table,
-    edition: spec.Edition,
-  ) -> jax.Array:
+  def frames(self, scene: Scene, draws: Any) -> jax.Array:
     """See the base class."""
-    fixed = {k: v for k, v in table.items() if k not in self.rows}
+    fixed = {k: v for k, v in scene.table.items() if k not in self.rows}
 
     def of_row(*values: jax.Array) -> jax.Array:
       row = {**fixed, **dict(zip(self.rows, values, strict=True))}
-      levels = self.frame(image, draws, size, row, edition)
+      levels = self.frame(dataclasses.replace(scene, table=row), draws)
       return layout.to_uint8(layout.flat(levels))
 
-    return batching.over_batch(of_row, *(table[k] for k in self.rows))
+    return batching.over_batch(of_row, *(scene.table[k] for k in self.rows))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -179,39 +155,54 @@ class Successive(Perturbation):
   """Frames that depend on the one before.
 
   Attributes:
-    all_frames: `(image, draws, size, table, edition)` -> uint8 `[T, S, S * 3]`.
+    all_frames: `(scene, draws)` -> uint8 `[T, S, S * 3]`.
   """
 
   all_frames: Apply
 
-  def frames(
-    self,
-    image: jax.Array,
-    draws: Any,
-    size: layout.Size,
-    table: Table,
-    edition: spec.Edition,
-  ) -> jax.Array:
+  def frames(self, scene: Scene, draws: Any) -> jax.Array:
     """See the base class."""
-    return self.all_frames(image, draws, size, table, edition)
+    return self.all_frames(scene, draws)
 
 
 @dataclasses.dataclass(frozen=True)
-class OfImage:
-  """A corruption of pictures in every frame of a video.
+class Frames:
+  """Frames of any clips under a perturbation that works frame by frame.
 
   Attributes:
-    image: its name.
-    edition: whose severities are the video benchmark's.
+    sizes: int `[N, 2]`, (height, width) of each.
+    severity: 1-5.
+    edition: `paper` or `code`.
+    clip_keys: uint32 `[N, 2]`, of every frame's clip.
+    keys: uint32 `[N, 2]`, of every frame.
   """
 
-  image: str
-  edition: str = "imagenet"
+  sizes: np.ndarray
+  severity: int
+  edition: str
+  clip_keys: np.ndarray
+  keys: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Clip:
+  """A clip under a temporal perturbation.
+
+  Attributes:
+    num_frames: at least 1.
+    severity: 1-5.
+    edition: `paper` or `code`.
+    key: uint32 `[2]`.
+  """
+
+  num_frames: int
+  severity: int
+  edition: str
+  key: np.ndarray
 
 
 def same_size(edition: str, sizes: np.ndarray) -> np.ndarray:
   """The `sizes` of a perturbation that changes none."""
-  del edition
   return sizes
 
 
@@ -220,15 +211,14 @@ class OfFrames:
   """A perturbation that works frame by frame.
 
   Attributes:
-    draws: `(sizes, severity, edition, clip_keys, keys) -> {name: array [N, ...]}`,
-      on the host: all that depends on a frame's key, its clip's key (uint32 `[N,
-      2]` each) and its size, int `[N, 2]` (height, width).
+    draws: `(frames) -> {name: array [N, ...]}`, on the host: all that depends on a
+      frame's key, its clip's key and its size.
     apply: `(frame, size, draws) -> uint8`: one frame of a canvas `[H, W, 3]` with
       its row of the draws; `[H', W' * 3]`, undefined outside its new size.
     sizes: `(edition, sizes) -> sizes` of the frames after it.
   """
 
-  draws: Callable[[np.ndarray, int, str, np.ndarray, np.ndarray], Arrays]
+  draws: Callable[[Frames], Arrays]
   apply: Callable[[jax.Array, layout.Size, Mapping[str, jax.Array]], jax.Array]
   sizes: Callable[[str, np.ndarray], np.ndarray] = same_size
 
@@ -238,28 +228,13 @@ class OfIndices:
   """A temporal perturbation: it only chooses frames.
 
   Attributes:
-    indices: `(num_frames, severity, edition, key)` -> which frames, in order.
+    indices: `(clip)` -> which frames, in order.
   """
 
-  indices: Callable[[int, int, str, np.ndarray], np.ndarray]
+  indices: Callable[[Clip], np.ndarray]
 
 
-@dataclasses.dataclass(frozen=True)
-class OfCodec:
-  """The whole video through one of FFmpeg's encoders and back.
-
-  Attributes:
-    codec: FFmpeg's name of the encoder.
-    container: FFmpeg's name of the format.
-    quantiser: what `-q:v` takes at severity 1; s times as much at severity s.
-  """
-
-  codec: str
-  container: str
-  quantiser: int
-
-
-VideoPlugin = OfImage | OfFrames | OfIndices | OfCodec
+VideoPlugin = conditions.OfImage | conditions.OfCodec | OfFrames | OfIndices
 
 
 def picture(name: str) -> Corruption:
@@ -274,7 +249,8 @@ def sequence(name: str) -> Perturbation:
 
 def video(name: str) -> VideoPlugin:
   """The plugin of a video's perturbation; UserError with a suggestion."""
-  return _load("videos", name, VideoPlugin)
+  shared = conditions.VIDEOS.row(name).plugin
+  return shared or _load("videos", name, OfFrames | OfIndices)
 
 
 def _load(kind: conditions.Kind, name: str, contract: Any) -> Any:

@@ -52,20 +52,21 @@ def replay(name: str, key: str, severity: int, draws: Draws) -> np.ndarray:
   rng = np.random.RandomState(1000 + severity)
   drawn = draws(rng, image, severity, edition)
   rows, fixed = pictures._arrays(name, edition.name, 0)
-  run = _compiled(plugin, edition, image.shape)
+  run = applied(plugin, edition)
   levels = run(image, np.int32(severity), drawn, rows, fixed)
   return np.asarray(levels).reshape(image.shape)
 
 
 @functools.cache
-def _compiled(plugin, edition, shape):
-  size = layout.Size(*shape[:2])
+def applied(plugin, edition):
+  """`(image, severity, draws, rows, fixed)` -> uint8 `[H, W * 3]`, compiled."""
 
   @jax.jit
   def run(image, severity, drawn, rows, fixed):
     table = {**pictures.select(rows, severity), **fixed}
-    levels = plugin.apply(image, drawn, size, table, edition)
-    return layout.to_uint8(layout.flat(levels))
+    size, key = layout.Size(*image.shape[:2]), np.zeros(2, np.uint32)
+    scene = plugins.Scene(image, size, table, edition, key)
+    return layout.to_uint8(layout.flat(plugin.apply(scene, drawn)))
 
   return run
 

@@ -5,12 +5,13 @@ Every file of this folder holds one corruption, a `plugins.Corruption`:
   PLUGIN = plugins.Corruption(
     severities=SEVERITIES,  # edition name -> five rows
     tables=tables,          # edition -> arrays, one row a severity, on the host
-    draw=draw,              # all its randomness; left out where there is none
-    apply=apply,            # picture, draws, table -> levels
+    draw=draw,              # scene -> all its randomness; left out without any
+    apply=apply,            # scene, draws -> levels
   )
 
-`plugins.Corruption` says what these functions take and give, and what else a
-plugin may have. Functions on pixels that plugins share are in `ops/`.
+A `plugins.Scene` is a picture with its size, the plugin's table, the edition and
+the example's key. `plugins.Corruption` says what the functions give, and what else
+a plugin may have. Functions on pixels that plugins share are in `ops/`.
 
 The compiled function returns `[B, H, W * 3]` (`ops/layout.py` says why), and the
 reshape happens outside it where it costs nothing. Inside somebody else's `jit` use
@@ -32,7 +33,6 @@ from robust_tfds.corruptions import (
   batching,
   canvas,
   plugins,
-  refusal,
   seeding,
   spec,
 )
@@ -159,18 +159,10 @@ def select(rows: Mapping[str, jax.Array], severity: jax.Array) -> plugins.Table:
   return {**table, "severity": severity}
 
 
-def run(
-  plugin: plugins.Corruption,
-  variant: spec.Edition,
-  image: jax.Array,
-  size: layout.Size,
-  key: jax.Array,
-  table: plugins.Table,
-) -> jax.Array:
-  """One image through one plugin: uint8 `[H, W * 3]`, 0 outside the size."""
-  draws = plugin.draw(key, image, size, table, variant)
-  levels = plugin.apply(image, draws, size, table, variant)
-  return layout.mask(layout.to_uint8(layout.flat(levels)), size)
+def run(plugin: plugins.Corruption, scene: plugins.Scene) -> jax.Array:
+  """One picture through one plugin: uint8 `[H, W * 3]`, 0 outside the size."""
+  levels = plugin.apply(scene, plugin.draw(scene))
+  return layout.mask(layout.to_uint8(layout.flat(levels)), scene.size)
 
 
 @functools.cache
@@ -186,8 +178,7 @@ def _arrays(
       raise errors.UserError(
         f"{name}: table {key!r} needs a leading axis of 5."
       )
-  with jax.ensure_compile_time_eval():
-    return jax.tree.map(jnp.asarray, (rows, plugin.assets(variant)))
+  return batching.on_device((rows, plugin.assets(variant)))
 
 
 @functools.cache
@@ -209,18 +200,15 @@ def _compiled(
     table = plugin.prepare(
       {**select(rows, severity), **fixed}, canvas_shape, variant
     )
-
-    def corrupted(
-      image: jax.Array, size: layout.Size, key: jax.Array
-    ) -> jax.Array:
-      levels = run(plugin, variant, image, size, key, table)
-      if not traced:
-        return levels
-      valid = refusal.severity_holds(severity)
-      if sizes is not None:
-        valid &= refusal.size_holds(size, canvas_shape)
-      return refusal.unless(valid, levels)
-
-    return batching.over_pictures(corrupted, images, sizes, keys)
+    return batching.over_scenes(
+      functools.partial(run, plugin),
+      images,
+      sizes,
+      keys,
+      table=table,
+      edition=variant,
+      traced=traced,
+      severity=severity,
+    )
 
   return jax.jit(batch)

@@ -32,19 +32,12 @@ def units(shift: np.ndarray) -> np.ndarray:
   return np.round(shift * 255 * _PARTS).astype(np.float32)
 
 
-def apply(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
-  del draws, size, edition
-  natural = table["shift"] + 255.0 * _PARTS
-  pixel = packed.of_image(image, natural)
+  natural = scene.table["shift"] + 255.0 * _PARTS
+  pixel = packed.of_image(scene.image, natural)
   value = functools.reduce(jnp.maximum, pixel)
-  shift = table["shift"].astype(jnp.int32)
+  shift = scene.table["shift"].astype(jnp.int32)
   raised = jnp.clip(value * _PARTS + shift, 0, 255 * _PARTS)
   black = value == 0
   parts = jnp.where(black, _PARTS, value * _PARTS).astype(jnp.float32)

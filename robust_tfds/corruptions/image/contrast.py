@@ -30,19 +30,13 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def apply(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Levels, int32 `[H, W * 3]`."""
-  del draws, edition
+  image = scene.image
   levels = layout.flat(image).astype(jnp.int32)
-  base = _fixed(mean(image, size) * table["rest"])
+  base = _fixed(mean(image, scene.size) * scene.table["rest"])
   base = jnp.tile(base, image.shape[1])
-  return (levels * table["factor"] + (base + _SLACK)) >> 22
+  return (levels * scene.table["factor"] + (base + _SLACK)) >> 22
 
 
 def mean(image: jax.Array, size: layout.Size) -> jax.Array:

@@ -50,7 +50,6 @@ def prepare(
   table: plugins.Table, canvas: tuple[int, int], edition: spec.Edition
 ) -> plugins.Table:
   """The weights' transform, once a batch: complex64 `[fft_h, fft_w // 2 + 1]`."""
-  del edition
   weights = table["weights"]
   reach = weights.shape[0] // 2
   shape = [_fast_length(n + 2 * reach) for n in canvas]
@@ -60,22 +59,18 @@ def prepare(
   return {**table, "response": jnp.fft.rfft2(centred)}
 
 
-def apply(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
-  del draws, edition
-  height, width = image.shape[:2]
+  table = scene.table
+  height, width = scene.image.shape[:2]
   reach = table["weights"].shape[0] // 2
   response = table["response"]
   shape = [_fast_length(n + 2 * reach) for n in (height, width)]
-  rows = border.reflect101(jnp.arange(shape[0]) - reach, size.h)
-  columns = border.reflect101(jnp.arange(shape[1]) - reach, size.w)
-  padded = layout.planes(image[rows][:, columns]).astype(jnp.float32) - _GREY
+  rows = border.reflect101(jnp.arange(shape[0]) - reach, scene.size.h)
+  columns = border.reflect101(jnp.arange(shape[1]) - reach, scene.size.w)
+  padded = (
+    layout.planes(scene.image[rows][:, columns]).astype(jnp.float32) - _GREY
+  )
   # The wrap-around of the cyclic product stays within the padding.
   product = jnp.fft.rfft2(padded) * response
   summed = jnp.fft.irfft2(product, s=shape)

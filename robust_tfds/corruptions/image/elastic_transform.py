@@ -74,34 +74,22 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> tuple[jax.Array, ...]:
+def draw(scene: plugins.Scene) -> tuple[jax.Array, ...]:
   """U(-1, 1): affine jitter `[3, 2]`, then x and y displacements `[H, W]`."""
-  del size, table, edition
-  shapes = ((3, 2), image.shape[:2], image.shape[:2])
+  shapes = ((3, 2), scene.image.shape[:2], scene.image.shape[:2])
   return tuple(
-    2.0 * seeding.uniform(key, shape, stream) - 1.0
+    2.0 * seeding.uniform(scene.key, shape, stream) - 1.0
     for stream, shape in enumerate(shapes)
   )
 
 
-def apply(
-  image: jax.Array,
-  draws: tuple[jax.Array, ...],
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: tuple[jax.Array, ...]) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
+  image, size, table = scene.image, scene.size, scene.table
   jitter, dx, dy = draws
   words = packed.pack(image)
   natural = table["severity"]
-  if edition.michaelis:
+  if scene.edition.michaelis:
     source = remap.fine(words)
     reach = table["reach"] * jnp.asarray(size[0]).astype(jnp.float32)
     dx, dy = (keep.keep(field, natural) for field in (dx, dy))

@@ -31,26 +31,14 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def draw(scene: plugins.Scene) -> jax.Array:
   """U(-1, 1) for the whole map, see `plasma.draw`."""
-  del size, table
-  return plasma.draw(key, levels(image.shape, edition))
+  return plasma.draw(scene.key, levels(scene.image.shape, scene.edition))
 
 
-def apply(
-  image: jax.Array,
-  draws: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` as from `plasma.draw`."""
+  image, size, edition = scene.image, scene.size, scene.edition
   height, width = image.shape[:2]
   static = isinstance(size.h, int)
   if static and max(height, width) > (edition.plasma_px or height + width):
@@ -58,10 +46,10 @@ def apply(
       f"Edition {edition.name!r} has a fog map of {edition.plasma_px} px, got"
       f" a {height}x{width} image. Use edition='any' for other sizes."
     )
-  fog = _map(draws, size, table, edition, (height, width))
+  fog = _map(draws, size, scene.table, edition, (height, width))
   inside = layout.mask(layout.flat(image), size)
   top = inside.max().astype(jnp.float32)
-  strength = table["strength"] * 255.0
+  strength = scene.table["strength"] * 255.0
   scale = top / (top + strength)
   added = jnp.round(fog * (strength * _FINE)).astype(jnp.int32)
   added = keep.keep(added, strength)

@@ -56,38 +56,27 @@ def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
   return fixed
 
 
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> tuple[jax.Array, ...]:
+def draw(scene: plugins.Scene) -> tuple[jax.Array, ...]:
   """(which picture, first row, first column) of the crop, int32."""
-  which = seeding.integers(key, (), len(frost_pictures.USED))
-  shape = table["shapes"][which]
-  if edition.michaelis:
-    shape = resized(which, size, image.shape, table["shapes"])
-  room = (jnp.maximum(shape[i] - size[i], 1) for i in range(2))
+  which = seeding.integers(scene.key, (), len(frost_pictures.USED))
+  shape = scene.table["shapes"][which]
+  if scene.edition.michaelis:
+    shape = resized(which, scene.size, scene.image.shape, scene.table["shapes"])
+  room = (jnp.maximum(shape[i] - scene.size[i], 1) for i in range(2))
   corner = (
-    seeding.integers(key, (), n, stream=1 + i) for i, n in enumerate(room)
+    seeding.integers(scene.key, (), n, stream=1 + i) for i, n in enumerate(room)
   )
   return which, *corner
 
 
-def apply(
-  image: jax.Array,
-  draws: tuple[jax.Array, ...],
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: tuple[jax.Array, ...]) -> jax.Array:
   """Levels, integers `[H, W * 3]`; `draws` as from `draw`."""
+  image, table = scene.image, scene.table
   which, *corner = draws
-  if edition.michaelis:
-    frost = _enlarged(which, corner, image.shape, size, table)
+  if scene.edition.michaelis:
+    frost = _enlarged(which, corner, image.shape, scene.size, table)
   else:
-    frost = _crop(which, corner, image.shape, size, table, edition)
+    frost = _crop(which, corner, image.shape, scene.size, table, scene.edition)
   ours, its = table["weights"]
   total = ours * layout.flat(image).astype(jnp.int32) + its * frost
   # Exactly total // 100: below 255 levels, 5243 / 2**19 is near enough.

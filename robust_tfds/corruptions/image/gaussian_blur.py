@@ -35,19 +35,13 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def apply(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
-  del draws, edition
+  image = scene.image
   return jax.lax.platform_dependent(
     image,
-    cpu=lambda image: _by_taps(image, size, table),
-    default=lambda image: _by_products(image, size, table),
+    cpu=lambda image: _by_taps(image, scene.size, scene.table),
+    default=lambda image: _by_products(image, scene.size, scene.table),
   )
 
 

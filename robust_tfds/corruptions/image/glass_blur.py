@@ -58,22 +58,16 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def draw(scene: plugins.Scene) -> jax.Array:
   """Displacements of every pass, int32 `[passes, H, W]`.
 
   Each is down * 65536 + right, both -d..d - 1; passes beyond the severity's are
   not drawn.
   """
-  del size
-  delta = table["delta"]
+  key = scene.key
+  delta = scene.table["delta"]
   span = (2 * delta).astype(jnp.uint32)
-  shape = image.shape[:2]
+  shape = scene.image.shape[:2]
 
   def add(i: jax.Array, draws: jax.Array) -> jax.Array:
     fold = i.astype(jnp.uint32) * np.uint32(_WEYL)
@@ -82,22 +76,16 @@ def draw(
     right = (((words & 0xFFFF) * span) >> 16).astype(jnp.int32) - delta
     return draws.at[i].set((down << 16) + right)
 
-  most = max(row[2] for row in edition.row(SEVERITIES))
+  most = max(row[2] for row in scene.edition.row(SEVERITIES))
   draws = jnp.zeros((most, *shape), jnp.int32)
-  return jax.lax.fori_loop(0, table["passes"], add, draws)
+  return jax.lax.fori_loop(0, scene.table["passes"], add, draws)
 
 
-def apply(
-  image: jax.Array,
-  draws: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   """Levels, int32 `[H, W * 3]`; `draws` as from `draw`."""
-  del edition
-  height, width = image.shape[:2]
-  blurred = _blur(layout.flat(image), size, table).astype(jnp.uint8)
+  size, table = scene.size, scene.table
+  height, width = scene.image.shape[:2]
+  blurred = _blur(layout.flat(scene.image), size, table).astype(jnp.uint8)
   words = packed.pack(blurred.reshape(height, width, 3)).reshape(-1)
 
   def shuffle(i: jax.Array, words: jax.Array) -> jax.Array:

@@ -26,31 +26,19 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"amount": np.round(amount * 2**31).astype(np.uint32)}
 
 
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> tuple[jax.Array, jax.Array]:
+def draw(scene: plugins.Scene) -> tuple[jax.Array, jax.Array]:
   """(flip, salt), bool `[H, W * 3]`: one random word decides both."""
-  del size, edition
-  words = seeding.bits(key, layout.flat(image).shape)
-  return (words >> 1) < table["amount"], (words & 1) == 1
+  words = seeding.bits(scene.key, layout.flat(scene.image).shape)
+  return (words >> 1) < scene.table["amount"], (words & 1) == 1
 
 
 def apply(
-  image: jax.Array,
-  draws: tuple[jax.Array, jax.Array],
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
+  scene: plugins.Scene, draws: tuple[jax.Array, jax.Array]
 ) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` are (flip, salt) as from `draw`."""
-  del size, table, edition
   flip, salt = (layout.flat(d) for d in draws)
   extreme = jnp.where(salt, jnp.uint8(255), jnp.uint8(0))
-  return jnp.where(flip, extreme, layout.flat(image))
+  return jnp.where(flip, extreme, layout.flat(scene.image))
 
 
 PLUGIN = plugins.Corruption(

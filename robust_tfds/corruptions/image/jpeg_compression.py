@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from robust_tfds.corruptions import plugins, spec
-from robust_tfds.corruptions.ops import jpeg, layout
+from robust_tfds.corruptions.ops import jpeg
 
 SEVERITIES = {  # quality
   "imagenet": (25, 18, 15, 10, 7),
@@ -22,16 +22,9 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"quantisation": jpeg.tables(edition.row(SEVERITIES))}
 
 
-def apply(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
-  del draws, edition
-  return jpeg.roundtrip(image, size, table["quantisation"])
+  return jpeg.roundtrip(scene.image, scene.size, scene.table["quantisation"])
 
 
 PLUGIN = plugins.Corruption(

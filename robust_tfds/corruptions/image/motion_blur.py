@@ -30,36 +30,25 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
   """`directions` int32 `[STEPS, 2]` for U(-45, 45) degrees."""
-  del edition
   return {"directions": motion.directions(-45, 45)}
 
 
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def draw(scene: plugins.Scene) -> jax.Array:
   """A direction: sine and cosine, int32 `[2]` in units of 1 / `motion.ONE`."""
-  del image, size, edition
-  return table["directions"][seeding.integers(key, (), motion.STEPS)]
+  return scene.table["directions"][
+    seeding.integers(scene.key, (), motion.STEPS)
+  ]
 
 
-def apply(
-  image: jax.Array,
-  draws: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   """Levels, int32 `[H, W * 3]`; `draws` is a direction."""
+  table = scene.table
   weights, bias = table["weights"], _BIAS
-  if edition.michaelis:
-    weights, bias = motion.within(weights, draws, size), 0
+  if scene.edition.michaelis:
+    weights, bias = motion.within(weights, draws, scene.size), 0
   edge = motion.margin(weights)
-  flat = layout.flat(image)
-  padded = border.pad(flat, size, (edge, edge), 3, table["turns"])
+  flat = layout.flat(scene.image)
+  padded = border.pad(flat, scene.size, (edge, edge), 3, table["turns"])
   total = motion.blur(padded, weights, table["turns"], draws, channels=3)
   return (total + jnp.int32(bias)) >> BITS
 

@@ -49,24 +49,20 @@ def prepare(
   return {**table, "maps": [_axis(n, n, table, edition) for n in shape]}
 
 
-def apply(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
-  del draws
+  size, table = scene.size, scene.table
   maps = table["maps"]
   if not isinstance(size.h, int):
-    maps = [_axis(n, m, table, edition) for n, m in zip(size, image.shape)]
+    maps = [
+      _axis(n, m, table, scene.edition) for n, m in zip(size, scene.image.shape)
+    ]
   branches = [
     functools.partial(_pixelated, size=size, fraction=fraction)
-    for fraction in edition.row(SEVERITIES)
+    for fraction in scene.edition.row(SEVERITIES)
   ]
   severity = table["severity"]
-  return jax.lax.switch(severity - 1, branches, image, maps, severity)
+  return jax.lax.switch(severity - 1, branches, scene.image, maps, severity)
 
 
 def _pixelated(

@@ -40,21 +40,14 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"tenths": tenths.astype(np.int32)}
 
 
-def apply(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
-  del draws, size, edition
-  natural = table["tenths"][0]
-  pixel = packed.of_image(image, natural)
+  natural = scene.table["tenths"][0]
+  pixel = packed.of_image(scene.image, natural)
   largest = functools.reduce(jnp.maximum, pixel)
   smallest = functools.reduce(jnp.minimum, pixel)
   with jax.enable_x64(True):
-    factor, added, one = table["tenths"].astype(jnp.float64)
+    factor, added, one = scene.table["tenths"].astype(jnp.float64)
     low, middle = _moved(pixel, largest, smallest, factor / one, added / one)
 
   def level(channel: jax.Array, first: bool) -> jax.Array:

@@ -45,38 +45,23 @@ def alias_tables(rates: Sequence[int]) -> dict[str, np.ndarray]:
   }
 
 
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-  stream: jax.typing.ArrayLike = 0,
-) -> jax.Array:
+def draw(scene: plugins.Scene, stream: jax.typing.ArrayLike = 0) -> jax.Array:
   """Photon counts, int32 `[H, W * 3]`, those beyond the rate all alike."""
-  del size, edition
-  columns = table["alias"].shape[-1]
+  columns = scene.table["alias"].shape[-1]
   shift = _WORD - (columns.bit_length() - 1)
-  levels = layout.flat(image).astype(jnp.uint32)
-  words = seeding.bits(key, levels.shape, stream)
+  levels = layout.flat(scene.image).astype(jnp.uint32)
+  words = seeding.bits(scene.key, levels.shape, stream)
   column = words >> shift
-  entry = table["alias"].reshape(-1)[levels * columns + column]
+  entry = scene.table["alias"].reshape(-1)[levels * columns + column]
   rest = words & np.uint32((1 << shift) - 1)
   stays = rest < (entry >> (_WORD - shift))
   count = jnp.where(stays, column, entry & np.uint32(columns - 1))
   return count.astype(jnp.int32)
 
 
-def apply(
-  image: jax.Array,
-  draws: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   """Levels `[H, W * 3]`; `draws` are Poisson counts, one a value."""
-  del image, size, edition
-  return layout.flat(draws).astype(jnp.float32) * table["step"]
+  return layout.flat(draws).astype(jnp.float32) * scene.table["step"]
 
 
 def _step(rate: int) -> np.float32:

@@ -65,52 +65,41 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
   """`directions` int32 `[STEPS, 2]` for U(-135, -45) degrees: upwards."""
-  del edition
   return {"directions": motion.directions(-135, -45)}
 
 
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> tuple[jax.Array, jax.Array]:
+def draw(scene: plugins.Scene) -> tuple[jax.Array, jax.Array]:
   """(standard normals of the layer's central part, direction of the blur).
 
   The zoom uses the middle 1 / zoom of the layer only: that is all we draw,
   float32 `[h, w]`, from its first used row and column on.
   """
-  del size
-  zooms = _zooms(edition)
-  shape = [clipped_zoom.longest(n, zooms)[0] for n in image.shape[:2]]
-  turn = seeding.integers(key, (), motion.STEPS, stream=1)
-  return seeding.normal(key, shape), table["directions"][turn]
+  zooms = _zooms(scene.edition)
+  shape = [clipped_zoom.longest(n, zooms)[0] for n in scene.image.shape[:2]]
+  turn = seeding.integers(scene.key, (), motion.STEPS, stream=1)
+  return seeding.normal(scene.key, shape), scene.table["directions"][turn]
 
 
 def apply(
-  image: jax.Array,
-  draws: tuple[jax.Array, jax.Array],
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
+  scene: plugins.Scene, draws: tuple[jax.Array, jax.Array]
 ) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
+  size, table = scene.size, scene.table
   normals, direction = draws
   layer = table["mean"] + table["deviation"] * normals
   layer = keep.keep(layer, table["severity"])
-  shape = image.shape[:2]
+  shape = scene.image.shape[:2]
   at = table["severity"] - 1
-  zooms = _zooms(edition)
+  zooms = _zooms(scene.edition)
   lengths = [
     clipped_zoom.lengths(n, m, zooms).at(at)
     for n, m in zip(size, shape, strict=True)
   ]
-  if edition.michaelis:
+  if scene.edition.michaelis:
     flakes = _float_flakes(layer, direction, lengths, shape, table, zooms)
   else:
     flakes = _byte_flakes(layer, direction, lengths, shape, size, table)
-  return cover(image, flakes, size, table["pale"])
+  return cover(scene.image, flakes, size, table["pale"])
 
 
 def byte_layer(stretched: jax.Array, threshold: jax.Array) -> jax.Array:

@@ -88,27 +88,14 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   }
 
 
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def draw(scene: plugins.Scene) -> jax.Array:
   """Standard normals, float32 `[H, W]`."""
-  del size, table, edition
-  return seeding.normal(key, image.shape[:2])
+  return seeding.normal(scene.key, scene.image.shape[:2])
 
 
-def apply(
-  image: jax.Array,
-  draws: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`; `draws` are standard normals `[H, W]`."""
-  del edition
+  image, size, table = scene.image, scene.size, scene.table
   layer = table["mean"] + table["deviation"] * draws
   layer = keep.keep(layer, table["mud"])
   layer = _blur(layer, table["half"], table["turns"], size)

@@ -23,17 +23,10 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"sigma": np.array(edition.row(SEVERITIES), np.float32)}
 
 
-def apply(
-  image: jax.Array,
-  draws: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   """Levels `[H, W * 3]`; `draws` are standard normals, one a value."""
-  del size, edition
-  levels = layout.flat(image).astype(jnp.float32)
-  return levels + levels * table["sigma"] * layout.flat(draws)
+  levels = layout.flat(scene.image).astype(jnp.float32)
+  return levels + levels * scene.table["sigma"] * layout.flat(draws)
 
 
 PLUGIN = plugins.Corruption(

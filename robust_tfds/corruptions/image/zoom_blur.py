@@ -36,23 +36,17 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return {"count": np.array([len(z) - 1 for z in zooms], np.int32)}
 
 
-def apply(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Levels, float32 `[H, W * 3]`."""
-  del draws
-  height, width = image.shape[:2]
-  zooms = _padded([_zooms(row) for row in edition.row(SEVERITIES)])
+  table = scene.table
+  height, width = scene.image.shape[:2]
+  zooms = _padded([_zooms(row) for row in scene.edition.row(SEVERITIES)])
   at = table["severity"] - 1
   down, across = (
     clipped_zoom.lengths(valid, side, zooms).at(at)
-    for valid, side in ((size.h, height), (size.w, width))
+    for valid, side in ((scene.size.h, height), (scene.size.w, width))
   )
-  levels = layout.flat(image)
+  levels = layout.flat(scene.image)
 
   def add(i: jax.Array, total: jax.Array) -> jax.Array:
     i = i + 1  # zoom 0 has factor 1 and is the picture itself

@@ -86,16 +86,9 @@ def matrix_table(matrices: Iterable[np.ndarray]) -> plugins.Arrays:
   return {"matrix": double.bits(np.stack(list(matrices)))}
 
 
-def _affine_frame(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  row: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def _affine_frame(scene: plugins.Scene, draws: None) -> jax.Array:
   """One frame, uint8 `[S, S * 3]`."""
-  del draws
-  return affine(image, size, edition, row["matrix"])
+  return affine(scene.image, scene.size, scene.edition, scene.table["matrix"])
 
 
 def affine_matrix(

@@ -17,11 +17,12 @@ import jax.numpy as jnp
 
 
 def keep(value: jax.Array, natural: jax.Array) -> jax.Array:
-  """`value`, stored before anything reads it.
+  """A value that its readers do not compute again: it is stored for them.
 
   Args:
     value: any array.
-    natural: a traced number that is never negative, such as the severity.
+    natural: a traced number that is never negative, such as the severity; the
+      compiler does not know that, so it keeps the branch.
   """
 
   def stored(value: jax.Array, natural: jax.Array) -> jax.Array:
@@ -37,13 +38,13 @@ def keep(value: jax.Array, natural: jax.Array) -> jax.Array:
 def stored(
   function: Callable[..., jax.Array], natural: jax.Array, *arrays: jax.Array
 ) -> jax.Array:
-  """`function(*arrays)`, stored before anything reads it.
+  """As `keep` of `function(*arrays)`, without the copy.
 
   On accelerators the result has a barrier behind it.
 
   Args:
     function: of arrays to an array.
-    natural: a traced number that is never negative.
+    natural: as of `keep`.
     *arrays: its arguments.
   """
   result = jax.eval_shape(function, *arrays)

@@ -5,13 +5,13 @@ Every file of this folder holds one perturbation, a `plugins.FrameByFrame`:
   PLUGIN = plugins.FrameByFrame(
     tables=tables,          # edition, difficulty -> arrays, on the host
     rows=("index",),        # those of them with one row a frame
-    draw=draw,              # all its randomness; left out where there is none
-    frame=frame,            # picture, draws, row -> one frame
+    draw=draw,              # scene -> all its randomness; left out without any
+    frame=frame,            # scene of one frame, draws -> the frame
   )
 
 or a `plugins.Successive`, where a frame depends on the one before. These classes
 say what the functions take and give. A frame of the same key is the same whatever
-the batch.
+the batch. What goes around a plugin is shared with pictures: `batching.py`.
 
 Sources: docs/specs/imagenet_p.md sections 1, 2 and 4 (create_p/*.py). An
 edition's input is what its script starts from:
@@ -25,6 +25,7 @@ edition's input is what its script starts from:
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -33,7 +34,7 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds import conditions, errors
-from robust_tfds.corruptions import batching, plugins, refusal, seeding, spec
+from robust_tfds.corruptions import batching, plugins, seeding, spec
 from robust_tfds.corruptions.ops import edition_crop, layout
 
 EDITIONS = ("imagenet", "inception", "imagenet64", "tiny_imagenet", "cifar10")
@@ -145,8 +146,10 @@ def crop_batch(
   """
   batch = _checked(batch, edition)
   sizes = batching.checked_sizes(sizes, batch.shape, _least(edition))
+  variant = spec.edition(edition)
   traced = isinstance(sizes, jax.core.Tracer)
-  return _crop(spec.edition(edition), traced)(batch, sizes)
+  flat = _crop(variant, traced)(batch, sizes)
+  return flat.reshape(*flat.shape[:2], variant.side_px, 3)
 
 
 def frame_count(name: str, edition: str = "imagenet") -> int:
@@ -187,15 +190,13 @@ def _checked(batch: jax.typing.ArrayLike, edition: str) -> batching.Image:
 
 @functools.cache
 def _crop(variant: spec.Edition, traced: bool) -> Callable[..., jax.Array]:
-  def batch(images: jax.Array, sizes: jax.Array | None) -> jax.Array:
-    def cropped(image: jax.Array, size: layout.Size) -> jax.Array:
-      crop = layout.to_uint8(edition_crop.crop(image, size, variant))
-      if not traced:
-        return crop
-      levels = _unless_too_small(layout.flat(crop), image, size, variant)
-      return levels.reshape(crop.shape)
+  def cropped(scene: batching.Scene) -> jax.Array:
+    crop = edition_crop.crop(scene.image, scene.size, variant)
+    return layout.flat(layout.to_uint8(crop))
 
-    return batching.over_pictures(cropped, images, sizes)
+  def batch(images: jax.Array, sizes: jax.Array | None) -> jax.Array:
+    keys = jnp.zeros((images.shape[0], 2), jnp.uint32)  # nothing is drawn
+    return _over_scenes(cropped, images, sizes, keys, {}, variant, traced)
 
   return jax.jit(batch)
 
@@ -203,20 +204,29 @@ def _crop(variant: spec.Edition, traced: bool) -> Callable[..., jax.Array]:
 @functools.cache
 def _arrays(name: str, edition: str, difficulty: int) -> dict[str, jax.Array]:
   tables = plugins.sequence(name).tables(spec.edition(edition), difficulty)
-  with jax.ensure_compile_time_eval():
-    return jax.tree.map(jnp.asarray, tables)
+  return batching.on_device(tables)
 
 
-def _unless_too_small(
-  levels: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
+def _over_scenes(
+  function: Callable[[batching.Scene], jax.Array],
+  images: jax.Array,
+  sizes: jax.Array | None,
+  keys: jax.Array,
+  table: plugins.Table,
   variant: spec.Edition,
+  traced: bool,
 ) -> jax.Array:
-  """The frames, or the checker where a traced size does not fit."""
-  height, width = image.shape[:2]
-  valid = refusal.size_holds(size, (height, width), _least(variant.name))
-  return refusal.unless(valid, levels)
+  """`batching.over_scenes` of sources, which an edition may find too small."""
+  return batching.over_scenes(
+    function,
+    images,
+    sizes,
+    keys,
+    table=table,
+    edition=variant,
+    traced=traced,
+    least=_least(variant.name),
+  )
 
 
 @functools.cache
@@ -231,35 +241,23 @@ def _compiled(
     sizes: jax.Array | None,
     table: Mapping[str, jax.Array],
   ) -> jax.Array:
-    def frames(
-      image: jax.Array, size: layout.Size, key: jax.Array
-    ) -> jax.Array:
-      levels = run(plugin, variant, image, size, key, table)
-      if not traced:
-        return levels
-      return _unless_too_small(levels, image, size, variant)
-
-    return batching.over_pictures(frames, images, sizes, keys)
+    frames = functools.partial(run, plugin)
+    return _over_scenes(frames, images, sizes, keys, table, variant, traced)
 
   return jax.jit(batch)
 
 
 def run(
-  plugin: plugins.Perturbation,
-  variant: spec.Edition,
-  image: jax.Array,
-  size: layout.Size,
-  key: jax.Array,
-  table: Mapping[str, jax.Array],
-  draws: Any = None,
+  plugin: plugins.Perturbation, scene: plugins.Scene, draws: Any = None
 ) -> jax.Array:
-  """One image through one plugin: uint8 `[T, S, S * 3]`.
+  """One picture through one plugin: uint8 `[T, S, S * 3]`.
 
   `draws` replaces what the plugin would draw, for tests.
   """
-  if variant.name not in plugin.on_source:
-    image = edition_crop.crop(image, size, variant)
-    size = layout.valid_size(image.shape, None)
+  if scene.edition.name not in plugin.on_source:
+    crop = edition_crop.crop(scene.image, scene.size, scene.edition)
+    size = layout.valid_size(crop.shape, None)
+    scene = dataclasses.replace(scene, image=crop, size=size)
   if draws is None:
-    draws = plugin.draw(key, image, size, table, variant)
-  return plugin.frames(image, draws, size, table, variant)
+    draws = plugin.draw(scene)
+  return plugin.frames(scene, draws)

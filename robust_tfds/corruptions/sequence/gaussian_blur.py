@@ -23,7 +23,6 @@ _SIGMAS = {  # first sigma in px, step, truncate
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   """`kernel`: right half with the centre, float64 bits, int32 `[31, R + 1, 2]`."""
-  del difficulty
   first, step, truncate = _SIGMAS[edition.name]
   rows = [gaussian.kernel(first + step * i, truncate) for i in range(31)]
   halves = [r[len(r) // 2 :] for r in rows]
@@ -32,19 +31,13 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   return {"kernel": double.bits(np.stack(padded))}
 
 
-def frame(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  row: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def frame(scene: plugins.Scene, draws: None) -> jax.Array:
   """One frame, uint8 `[S, S * 3]`."""
-  del draws, size, edition
+  row = scene.table
   with jax.enable_x64(True):
     # A run-time 255: XLA would multiply by the reciprocal of a constant.
     white = 255.0 + double.run_time_zero(row["kernel"])
-    levels = layout.planes(image).astype(jnp.float64) / white
+    levels = layout.planes(scene.image).astype(jnp.float64) / white
     levels = _along(levels, row["kernel"], 1)
     levels = _along(levels, row["kernel"], 2)
     whole = (levels * 255.0).astype(jnp.int32)

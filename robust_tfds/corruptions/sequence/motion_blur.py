@@ -24,7 +24,6 @@ _BLURS = {  # frames, degrees a frame, radius and sigma in px
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   """`direction` int32 `[T, 2, taps]`; `weights` and `turns`, see `motion.kernels`."""
-  del difficulty
   frames, step, radius, sigma = _BLURS[edition.name]
   kernels = motion.kernels([radius], [sigma], motion_blur.BITS)
   degrees = step * (np.arange(frames) - (frames - 1))
@@ -35,20 +34,14 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   }
 
 
-def frame(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  row: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def frame(scene: plugins.Scene, draws: None) -> jax.Array:
   """One frame, `[S, S * 3]`."""
-  del draws
-  blurred = motion_blur.apply(image, row["direction"], size, row, edition)
+  image, edition = scene.image, scene.edition
+  blurred = motion_blur.apply(scene, scene.table["direction"])
   if image.shape[0] == image.shape[1] == edition.side_px:
     return blurred
   whole = layout.to_uint8(blurred).reshape(image.shape)
-  return edition_crop.crop(whole, size, edition)
+  return edition_crop.crop(whole, scene.size, edition)
 
 
 PLUGIN = plugins.FrameByFrame(

@@ -11,7 +11,6 @@ from robust_tfds.corruptions.ops import geometry
 
 def tables(edition: spec.Edition, difficulty: int) -> plugins.Arrays:
   """`matrix` of every frame, see `geometry.matrix_table`."""
-  del difficulty
   return geometry.matrix_table(
     geometry.affine_matrix(scale=f) for f in _factors(edition)
   )

@@ -11,7 +11,6 @@ from robust_tfds.corruptions.ops import geometry
 
 def tables(edition: spec.Edition, difficulty: int) -> plugins.Arrays:
   """`matrix` of every frame, see `geometry.matrix_table`."""
-  del difficulty, edition
   return geometry.matrix_table(
     geometry.affine_matrix(shear_deg=i - 15) for i in range(31)
   )

@@ -10,7 +10,7 @@ import numpy as np
 
 from robust_tfds.corruptions import plugins, seeding, spec
 from robust_tfds.corruptions.image import snow
-from robust_tfds.corruptions.ops import clipped_zoom, layout, motion
+from robust_tfds.corruptions.ops import clipped_zoom, motion
 
 _MEAN, _THRESHOLD, _PALE = 0.05, 0.5, 0.15
 _LAYERS = {  # deviation, zoom, radius and sigma of the blur in px
@@ -24,7 +24,6 @@ _LAYERS = {  # deviation, zoom, radius and sigma of the blur in px
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   """`direction` of each frame, int32 `[31, 2, taps]`; the blur's kernel; `deviation`."""
-  del difficulty
   deviation, _, radius, sigma = _LAYERS[edition.name]
   kernel = motion.kernels([radius], [sigma], snow.BITS)
   degrees = 4 * np.arange(31) - 150
@@ -36,41 +35,27 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   }
 
 
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def draw(scene: plugins.Scene) -> jax.Array:
   """The 8-bit layer before the blur, int32 `[S, S]`, 0..255."""
-  del image, size
-  side, zoom = edition.side_px, _LAYERS[edition.name][1]
+  side, zoom = scene.edition.side_px, _LAYERS[scene.edition.name][1]
   source, target = clipped_zoom.longest(side, [zoom])
-  normals = seeding.normal(key, (source, source))
+  normals = seeding.normal(scene.key, (source, source))
   axis = clipped_zoom.positions(
     clipped_zoom.Lengths(jnp.int32(source), jnp.int32(target), jnp.int32(0)),
     side,
     trim=(target - side) // 2,
   )
-  layer = _MEAN + table["deviation"] * normals
+  layer = _MEAN + scene.table["deviation"] * normals
   return snow.byte_layer(
     clipped_zoom.resample(layer, axis, axis), jnp.float32(_THRESHOLD)
   )
 
 
-def frame(
-  image: jax.Array,
-  draws: jax.Array,
-  size: layout.Size,
-  row: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def frame(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   """One frame, uint8 `[S, S * 3]`; `draws` is the 8-bit layer."""
-  del edition
   layer = draws.astype(jnp.int32)
-  flakes = snow.blow(layer, row["direction"], size, row)
-  return snow.cover(image, flakes, size, jnp.float32(_PALE))
+  flakes = snow.blow(layer, scene.table["direction"], scene.size, scene.table)
+  return snow.cover(scene.image, flakes, scene.size, jnp.float32(_PALE))
 
 
 PLUGIN = plugins.FrameByFrame(

@@ -12,7 +12,7 @@ import numpy as np
 
 from robust_tfds.corruptions import plugins, seeding, spec
 from robust_tfds.corruptions.image import spatter
-from robust_tfds.corruptions.ops import gaussian, layout
+from robust_tfds.corruptions.ops import gaussian
 
 _FRAMES = 31
 _INTENSITY = 0.6
@@ -28,7 +28,6 @@ _LAYERS = {  # mean, deviation, blur sigma in px, threshold, kernel
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   """`index` of each frame, and the layer's numbers."""
-  del difficulty
   mean, deviation, sigma, threshold, kernel = _LAYERS[edition.name]
   return {
     "index": np.arange(_FRAMES),
@@ -40,30 +39,18 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   }
 
 
-def draw(
-  key: jax.Array,
-  image: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def draw(scene: plugins.Scene) -> jax.Array:
   """The layer as it fell, float32 `[S, S]`: blurred, and 0 below the threshold."""
-  del edition
-  normals = seeding.normal(key, image.shape[:2])
+  table = scene.table
+  normals = seeding.normal(scene.key, scene.image.shape[:2])
   layer = table["mean"] + table["deviation"] * normals
-  layer = gaussian.blur(layer, table["blur"], size, "nearest")
+  layer = gaussian.blur(layer, table["blur"], scene.size, "nearest")
   return jnp.where(layer < table["threshold"], 0.0, layer)
 
 
-def frames(
-  image: jax.Array,
-  draws: jax.Array,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def frames(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   """All frames, uint8 `[31, S, S * 3]`; `draws` is the layer as it fell."""
-  del edition
+  image, size, table = scene.image, scene.size, scene.table
 
   def step(layer: jax.Array, _: jax.Array) -> tuple[jax.Array, jax.Array]:
     frame = spatter.water(image, layer, size, jnp.float32(_INTENSITY))

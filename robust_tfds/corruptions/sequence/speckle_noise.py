@@ -28,6 +28,5 @@ def tables(edition: spec.Edition, difficulty: int) -> plugins.Arrays:
 PLUGIN = plugins.FrameByFrame(
   tables=tables,
   rows=fresh_noise.ROWS,
-  draw=fresh_noise.draw,
   frame=fresh_noise.gaussian(speckle_noise.apply),
 )

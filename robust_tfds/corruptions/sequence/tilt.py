@@ -21,7 +21,6 @@ Coordinates = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   """`rotation` RX @ RY: float64 bits, int32 `[31, 3, 3, 2]`."""
-  del difficulty
   step = 0.75 if edition.name == "cifar10" else 1.0
   rows = [_rotation(np.deg2rad(step * (i - 15))) for i in range(31)]
   return {"rotation": double.bits(np.stack(rows))}
@@ -34,22 +33,16 @@ def _rotation(t: float) -> np.ndarray:
   return about_x @ about_y
 
 
-def frame(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  row: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def frame(scene: plugins.Scene, draws: None) -> jax.Array:
   """One frame, uint8 `[S, S * 3]`."""
-  del draws
-  coordinates = _inverse(row["rotation"], size)
+  size = scene.size
+  coordinates = _inverse(scene.table["rotation"], size)
 
   def sample(packed: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     u, v = coordinates(x, y)
     return warp.opencv_bilinear(packed, u, v, size)
 
-  return geometry.render(image, size, edition, sample)
+  return geometry.render(scene.image, size, scene.edition, sample)
 
 
 def _inverse(rotation: jax.Array, size: layout.Size) -> Coordinates:

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from robust_tfds.corruptions import plugins, spec
-from robust_tfds.corruptions.ops import geometry, layout, warp
+from robust_tfds.corruptions.ops import geometry, warp
 
 _FRAMES_AND_CLEAN = {  # number of frames, index of the clean one
   "imagenet": (41, 20),
@@ -20,25 +20,18 @@ _FRAMES_AND_CLEAN = {  # number of frames, index of the clean one
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   """`shift` in px, float32 `[T]`."""
-  del difficulty
   frames, clean = _FRAMES_AND_CLEAN[edition.name]
   return {"shift": np.arange(frames, dtype=np.float32) - clean}
 
 
-def frame(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  row: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def frame(scene: plugins.Scene, draws: None) -> jax.Array:
   """One frame, uint8 `[S, S * 3]`."""
-  del draws
+  size, row = scene.size, scene.table
 
   def sample(packed: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     return warp.pillow_nearest(packed, x + 0.5 - row["shift"], y + 0.5, size)
 
-  return geometry.render(image, size, edition, sample)
+  return geometry.render(scene.image, size, scene.edition, sample)
 
 
 PLUGIN = plugins.FrameByFrame(

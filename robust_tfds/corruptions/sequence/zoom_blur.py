@@ -15,21 +15,14 @@ from robust_tfds.corruptions.ops import double, geometry, layout
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
   """`matrix`, output to source: float64 bits; `count` of zooms."""
-  del edition, difficulty
   rows = [geometry.affine_matrix(scale=1 + 0.004 * i) for i in range(31)]
   count = np.arange(1, 32, dtype=np.float32)
   return {"matrix": double.bits(np.stack(rows)), "count": count}
 
 
-def frames(
-  image: jax.Array,
-  draws: None,
-  size: layout.Size,
-  table: plugins.Table,
-  edition: spec.Edition,
-) -> jax.Array:
+def frames(scene: plugins.Scene, draws: None) -> jax.Array:
   """All frames, uint8 `[31, S, S * 3]`."""
-  del draws
+  image, size, edition = scene.image, scene.size, scene.edition
 
   def step(total: jax.Array, row: plugins.Table) -> tuple[jax.Array, jax.Array]:
     zoomed = geometry.affine(image, size, edition, row["matrix"])
@@ -39,7 +32,7 @@ def frames(
 
   side = edition.side_px
   zero = jnp.zeros((side, 3 * side), jnp.float32)
-  return jax.lax.scan(step, zero, dict(table))[1]
+  return jax.lax.scan(step, zero, dict(scene.table))[1]
 
 
 PLUGIN = plugins.Successive(

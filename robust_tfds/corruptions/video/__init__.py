@@ -1,11 +1,11 @@
 """`perturb_video` and `frame_indices`: the 18 perturbations of videos.
 
-Every file of this folder holds one perturbation, as one of
+Noise, blur and JPEG are corruptions of pictures in every frame, MPEG is a codec of
+the whole clip: their rows in `conditions.VIDEOS` say which. Every file of this
+folder holds one of the others, as one of
 
-  PLUGIN = plugins.OfImage(image, edition)         an image corruption a frame
   PLUGIN = plugins.OfFrames(draws, apply)          frame by frame
   PLUGIN = plugins.OfIndices(indices)              which frames, in order
-  PLUGIN = plugins.OfCodec(codec, container, quantiser)   the whole clip, coded
 
 Clips are uint8 `[T, H, W, 3]`, RGB, 0..255. Noise and angles are drawn anew for
 every frame from the clip's key and the frame's number alone, so that a clip
@@ -59,7 +59,7 @@ def is_temporal(name: str) -> bool:
 
 def is_codec(name: str) -> bool:
   """Whether a perturbation is a codec of the whole clip; see `stream`."""
-  return isinstance(plugins.video(name), plugins.OfCodec)
+  return isinstance(plugins.video(name), conditions.OfCodec)
 
 
 def perturb_video(
@@ -100,7 +100,7 @@ def perturb_video(
   if isinstance(plugin, plugins.OfIndices):
     index = frame_indices(len(clip), name, severity, edition=edition, key=key)
     return jnp.asarray(clip[index])
-  if isinstance(plugin, plugins.OfCodec):
+  if isinstance(plugin, conditions.OfCodec):
     quantiser = plugin.quantiser * severity
     coded = mpeg.roundtrip(
       clip, plugin.codec, plugin.container, quantiser, rate
@@ -142,7 +142,7 @@ def perturb_frames(
   severity = spec.check_severity(severity)
   plugin = _plugin(name, edition)
   key = seeding.single(key)
-  if isinstance(plugin, plugins.OfIndices | plugins.OfCodec):
+  if isinstance(plugin, plugins.OfIndices | conditions.OfCodec):
     raise _not_frame_by_frame(name)
   numbers = _numbers(first, len(clip))
   sizes = np.tile(np.array(clip.shape[1:3]), (len(clip), 1))
@@ -190,7 +190,8 @@ def draws(
   plugin = _plugin(name, edition)
   frame_keys = seeding.frame_keys(keys.T, numbers)
   if isinstance(plugin, plugins.OfFrames):
-    return plugin.draws(sizes, severity, edition, keys, frame_keys)
+    frames = plugins.Frames(sizes, severity, edition, keys, frame_keys)
+    return plugin.draws(frames)
   return {"key": frame_keys}
 
 
@@ -222,7 +223,7 @@ def perturb_canvases(
   plugin = plugins.video(name)
   if isinstance(plugin, plugins.OfFrames):
     return _compiled(name)(canvases, sizes, dict(drawn))
-  if not isinstance(plugin, plugins.OfImage):
+  if not isinstance(plugin, conditions.OfImage):
     raise _not_frame_by_frame(name)
   return image.corrupt_flat(
     canvases,
@@ -286,7 +287,8 @@ def frame_indices(
       "num_frames must be a whole number: a clip has at least one frame and at"
       f" most {_MOST_FRAMES:,}; got {num_frames!r}."
     )
-  return np.asarray(plugin.indices(count, severity, edition, clip_key))
+  clip = plugins.Clip(count, severity, edition, clip_key)
+  return np.asarray(plugin.indices(clip))
 
 
 def stream(
@@ -328,7 +330,7 @@ def _codec(name: str, severity: int) -> tuple[str, str, int]:
   """FFmpeg's encoder, its container and the quantiser."""
   plugin = plugins.video(name)
   severity = spec.check_severity(severity)
-  if not isinstance(plugin, plugins.OfCodec):
+  if not isinstance(plugin, conditions.OfCodec):
     codecs = ", ".join(n for n in video_names() if is_codec(n))
     raise errors.UserError(f"{name} is not a codec; codecs are {codecs}.")
   return plugin.codec, plugin.container, plugin.quantiser * severity

@@ -13,13 +13,11 @@ from robust_tfds.corruptions import plugins, seeding
 SEGMENTS = {"paper": (64, 32, 16, 8, 4), "code": (4, 9, 16, 25, 36)}
 
 
-def indices(
-  num_frames: int, severity: int, edition: str, key: np.ndarray
-) -> np.ndarray:
+def indices(clip: plugins.Clip) -> np.ndarray:
   """A permutation of whole segments."""
-  segment = SEGMENTS[edition][severity - 1]
-  home = np.arange(num_frames) // segment
-  rank = np.argsort(seeding.words(key, home[-1] + 1), kind="stable")
+  segment = SEGMENTS[clip.edition][clip.severity - 1]
+  home = np.arange(clip.num_frames) // segment
+  rank = np.argsort(seeding.words(clip.key, home[-1] + 1), kind="stable")
   place = np.argsort(rank, kind="stable")
   return np.argsort(place[home], kind="stable")
 

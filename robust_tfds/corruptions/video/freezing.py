@@ -10,11 +10,9 @@ import numpy as np
 from robust_tfds.corruptions import plugins, seeding
 
 
-def indices(
-  num_frames: int, severity: int, edition: str, key: np.ndarray
-) -> np.ndarray:
+def indices(clip: plugins.Clip) -> np.ndarray:
   """The drawn frame that is held at every moment."""
-  del edition
+  num_frames = clip.num_frames
   counts = (
     0.4 * num_frames,
     0.2 * num_frames,
@@ -22,8 +20,8 @@ def indices(
     max(0.05 * num_frames, 2),
     1,
   )
-  count = min(max(int(counts[severity - 1]), 1), num_frames)
-  drawn = np.argsort(seeding.words(key, num_frames), kind="stable")[:count]
+  count = min(max(int(counts[clip.severity - 1]), 1), num_frames)
+  drawn = np.argsort(seeding.words(clip.key, num_frames), kind="stable")[:count]
   held = np.sort(drawn)
   moments = np.arange(held[0], num_frames)
   return held[np.searchsorted(held, moments, side="right") - 1]

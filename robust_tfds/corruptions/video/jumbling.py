@@ -12,13 +12,11 @@ from robust_tfds.corruptions import plugins, seeding
 SEGMENTS = {"paper": (4, 8, 16, 32, 64), "code": (32, 16, 8, 4, 2)}
 
 
-def indices(
-  num_frames: int, severity: int, edition: str, key: np.ndarray
-) -> np.ndarray:
+def indices(clip: plugins.Clip) -> np.ndarray:
   """A permutation that keeps every frame in its segment."""
-  segment = SEGMENTS[edition][severity - 1]
-  order = seeding.words(key, num_frames)
-  frames = np.arange(num_frames)
+  segment = SEGMENTS[clip.edition][clip.severity - 1]
+  order = seeding.words(clip.key, clip.num_frames)
+  frames = np.arange(clip.num_frames)
   # Sorted by random words within, by segments between.
   return np.lexsort((order, frames // segment))
 

@@ -16,17 +16,10 @@ def degrees(severity: int, keys: np.ndarray) -> np.ndarray:
   return seeding.first_integers(keys, 2 * most + 1) - most
 
 
-def draws(
-  sizes: np.ndarray,
-  severity: int,
-  edition: str,
-  clip_keys: np.ndarray,
-  keys: np.ndarray,
-) -> plugins.Arrays:
+def draws(frames: plugins.Frames) -> plugins.Arrays:
   """The walk of every frame."""
-  del edition, clip_keys
-  shape = sizes[:, 0], sizes[:, 1]
-  return {"walk": rotation.steps(degrees(severity, keys), shape)}
+  angles = degrees(frames.severity, frames.keys)
+  return {"walk": rotation.steps(angles, tuple(frames.sizes.T))}
 
 
 PLUGIN = plugins.OfFrames(draws, rotation.apply)

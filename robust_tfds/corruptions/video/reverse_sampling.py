@@ -10,11 +10,9 @@ from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions.video import sampling
 
 
-def indices(
-  num_frames: int, severity: int, edition: str, key: np.ndarray
-) -> np.ndarray:
+def indices(clip: plugins.Clip) -> np.ndarray:
   """The frames of `sampling` in reverse."""
-  return sampling.indices(num_frames, severity, edition, key)[::-1]
+  return sampling.indices(clip)[::-1]
 
 
 PLUGIN = plugins.OfIndices(indices)

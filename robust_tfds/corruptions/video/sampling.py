@@ -10,12 +10,9 @@ from robust_tfds.corruptions import plugins
 RATES = (2, 4, 8, 16, 32)
 
 
-def indices(
-  num_frames: int, severity: int, edition: str, key: np.ndarray
-) -> np.ndarray:
+def indices(clip: plugins.Clip) -> np.ndarray:
   """Frames 0, rate, 2 rate, ..."""
-  del edition, key
-  return np.arange(0, num_frames, RATES[severity - 1])
+  return np.arange(0, clip.num_frames, RATES[clip.severity - 1])
 
 
 PLUGIN = plugins.OfIndices(indices)

@@ -12,17 +12,10 @@ from robust_tfds.corruptions.ops import rotation
 DEGREES = (7.5, 15.0, 30.0, 45.0, 90.0)
 
 
-def draws(
-  sizes: np.ndarray,
-  severity: int,
-  edition: str,
-  clip_keys: np.ndarray,
-  keys: np.ndarray,
-) -> plugins.Arrays:
+def draws(frames: plugins.Frames) -> plugins.Arrays:
   """The walk of every frame, all of one angle."""
-  del edition, clip_keys, keys
-  degrees = np.full(len(sizes), DEGREES[severity - 1])
-  return {"walk": rotation.steps(degrees, (sizes[:, 0], sizes[:, 1]))}
+  degrees = np.full(len(frames.sizes), DEGREES[frames.severity - 1])
+  return {"walk": rotation.steps(degrees, tuple(frames.sizes.T))}
 
 
 PLUGIN = plugins.OfFrames(draws, rotation.apply)

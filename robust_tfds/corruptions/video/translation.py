@@ -25,19 +25,11 @@ _ONE = np.float32(1)
 _HALF = np.float32(0.5)
 
 
-def offsets(
-  severity: int, edition: str, clip_keys: np.ndarray, keys: np.ndarray
-) -> np.ndarray:
-  """Rows and columns of every frame's crop: int64 `[N, 2]`.
-
-  Args:
-    severity: 1-5.
-    edition: `paper` or `code`.
-    clip_keys: uint32 `[N, 2]`, of every frame's clip.
-    keys: uint32 `[N, 2]`, of every frame.
-  """
-  drawn = clip_keys if edition == "code" else keys
-  columns = [seeding.first_integers(drawn, 8 * severity, s) for s in (0, 1)]
+def offsets(frames: plugins.Frames) -> np.ndarray:
+  """Rows and columns of every frame's crop: int64 `[N, 2]`."""
+  keys = frames.clip_keys if frames.edition == "code" else frames.keys
+  reach = 8 * frames.severity
+  columns = [seeding.first_integers(keys, reach, s) for s in (0, 1)]
   return np.stack(columns, axis=1)
 
 
@@ -49,16 +41,11 @@ def sizes_after(edition: str, sizes: np.ndarray) -> np.ndarray:
   return np.stack([side, side], axis=1)
 
 
-def draws(
-  sizes: np.ndarray,
-  severity: int,
-  edition: str,
-  clip_keys: np.ndarray,
-  keys: np.ndarray,
-) -> plugins.Arrays:
+def draws(frames: plugins.Frames) -> plugins.Arrays:
   """The taps of every frame's crop, see `ops/resampling.py`."""
-  corners = offsets(severity, edition, clip_keys, keys)
-  return crops(sizes, corners, edition, sizes_after(edition, sizes)[:, 0])
+  sizes, edition = frames.sizes, frames.edition
+  sides = sizes_after(edition, sizes)[:, 0]
+  return crops(sizes, offsets(frames), edition, sides)
 
 
 def crops(
@@ -93,8 +80,7 @@ def crops(
 def apply(
   frame: jax.Array, size: layout.Size, draws: Mapping[str, jax.Array]
 ) -> jax.Array:
-  """uint8 `[S, S * 3]`, black beyond the picture."""
-  del size  # the taps know it
+  """uint8 `[S, S * 3]`, black beyond the picture; the taps know its size."""
   down, across = (
     resampling.Taps(draws[f"{n}_first"], draws[f"{n}_weights"])
     for n in ("down", "across")

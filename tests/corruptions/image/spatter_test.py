@@ -1,15 +1,11 @@
 """Spatter against the reference's own runs, and without drops."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
-from robust_tfds.corruptions import image as image_frame
 from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.image import spatter
-from robust_tfds.corruptions.ops import layout
 from tests.corruptions import replays
 
 
@@ -37,18 +33,11 @@ class NoDropsTest(absltest.TestCase):
     tables = plugin.tables(edition)
     picture = np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8)
     dry = np.full((32, 32), -9, np.float32)
-    size = layout.Size(32, 32)
-
-    @jax.jit
-    def spattered(severity):
-      rows = jax.tree.map(jnp.asarray, tables)
-      table = image_frame.select(rows, severity)
-      return plugin.apply(jnp.asarray(picture), dry, size, table, edition)
-
+    spattered = replays.applied(plugin, edition)
     for severity in (1, 2, 3, 4, 5):
-      levels = spattered(severity)
+      levels = spattered(picture, np.int32(severity), dry, tables, {})
       np.testing.assert_array_equal(
-        layout.to_uint8(levels).reshape(picture.shape), picture
+        np.asarray(levels).reshape(picture.shape), picture
       )
 
 

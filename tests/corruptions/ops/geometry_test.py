@@ -4,7 +4,7 @@ import jax
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.ops import geometry, layout
 
 _CIFAR = spec.edition("cifar10")
@@ -41,10 +41,16 @@ class FrameTest(absltest.TestCase):
     table = plugin.tables(_CIFAR, 1)
     row = {name: table[name][0] for name in plugin.rows}
     picture = _picture(40, 46)
-    frame = jax.jit(plugin.frame, static_argnums=4)
+
+    @jax.jit
+    def frame(canvas):
+      key = np.zeros(2, np.uint32)
+      scene = plugins.Scene(canvas, layout.Size(40, 46), row, _CIFAR, key)
+      return plugin.frame(scene, None)
+
     for margin in (0, 10):
       canvas = np.pad(picture, ((0, margin), (0, margin), (0, 0)))
-      got = frame(canvas, None, layout.Size(40, 46), row, _CIFAR)
+      got = frame(canvas)
       expected = picture[4:36, 7:39].reshape(32, -1)
       # torchvision's centre lies half a pixel beyond the middle: with the
       # identity nothing moves.

@@ -4,17 +4,17 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.ops import layout, normal_noise
 
-_draw = jax.jit(normal_noise.draw, static_argnums=4)
+_EDITION = spec.edition("any")
 
 
 def _draws(height: int, width: int) -> np.ndarray:
   image = np.zeros((height, width, 3), np.uint8)
-  key = np.array([1, 2], np.uint32)
-  size = layout.Size(20, 30)
-  return np.asarray(_draw(key, image, size, {}, spec.edition("any")))
+  size, key = layout.Size(20, 30), np.array([1, 2], np.uint32)
+  scene = plugins.Scene(image, size, {}, _EDITION, key)
+  return np.asarray(jax.jit(lambda: normal_noise.draw(scene))())
 
 
 class NormalNoiseTest(absltest.TestCase):

@@ -93,17 +93,16 @@ class GoldenTest(parameterized.TestCase):
     photo = read_photo(photo)
     variant = spec.edition("imagenet")
     plugin = plugins.sequence(name)
-    frames = jax.jit(
-      lambda image, layer, table: run(
-        plugin,
-        variant,
-        image,
-        layout.Size(*image.shape[:2]),
-        seeding.raw(a_key()),
-        table,
-        draws=layer,
-      )
-    )(photo, golden["layer"].astype(np.float32), plugin.tables(variant, 1))
+
+    @jax.jit
+    def frames_of(image, layer, table):
+      size, key = layout.Size(*image.shape[:2]), seeding.raw(a_key())
+      scene = plugins.Scene(image, size, table, variant, key)
+      return run(plugin, scene, draws=layer)
+
+    frames = frames_of(
+      photo, golden["layer"].astype(np.float32), plugin.tables(variant, 1)
+    )
     frames = np.asarray(frames).reshape(-1, 224, 224, 3)
     self._compare(frames, golden, _GIVEN_LAYER[name])
 
@@ -127,7 +126,7 @@ class GoldenTest(parameterized.TestCase):
       frames = np.asarray(
         corruptions.sequence(image, name, key=key), np.float64
       )
-      own.append(_statistics(frames, image))
+      own.append(_statistics(frames))
     for statistic, values in zip(("mean", "std", "rmse_prev"), zip(*own)):
       mean = np.array(want[f"{statistic}_avg_over_seeds"])
       spread = np.array(want[f"{statistic}_sd_over_seeds"])
@@ -137,8 +136,7 @@ class GoldenTest(parameterized.TestCase):
       np.testing.assert_array_less(np.abs(got - mean), error)
 
 
-def _statistics(frames, image):
-  del image
+def _statistics(frames):
   steps = np.diff(frames, axis=0)
   previous = np.sqrt((steps**2).mean(axis=(1, 2, 3)))
   return (

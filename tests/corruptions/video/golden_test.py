@@ -3,16 +3,15 @@
 import hashlib
 import json
 
-import jax
 import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, corruptions
-from robust_tfds.corruptions import image as image_frame
 from robust_tfds.corruptions import plugins, spec
-from robust_tfds.corruptions.ops import layout, motion, rotation
+from robust_tfds.corruptions.ops import motion, rotation
 from robust_tfds.corruptions.video import translation
 from tests import shared_data
+from tests.corruptions import replays
 
 _TEMPORAL = conditions.VIDEOS.members("temporal")
 _CODE_NAMES = {"jumbling": "jumble", "box_jumbling": "box_jumble"}
@@ -205,16 +204,11 @@ def _applied(plugin, frame, severity, draws):
   """An image plugin with given draws on one frame."""
   module = plugins.picture(plugin.image)
   variant = spec.edition(plugin.edition)
-  rows = {k: jax.numpy.asarray(v) for k, v in module.tables(variant).items()}
-  size = layout.Size(*frame.shape[:2])
-
-  def run(frame, draws):
-    table = image_frame.select(rows, jax.numpy.int32(severity))
-    levels = module.apply(frame, draws, size, table, variant)
-    return layout.to_uint8(layout.flat(levels))
-
   draws = np.asarray(draws, np.float32 if draws.dtype == float else np.int32)
-  return np.asarray(jax.jit(run)(frame, draws)).reshape(frame.shape)
+  levels = replays.applied(module, variant)(
+    frame, np.int32(severity), draws, module.tables(variant), {}
+  )
+  return np.asarray(levels).reshape(frame.shape)
 
 
 class StatisticsTest(parameterized.TestCase):

@@ -157,8 +157,9 @@ class VideoTest(parameterized.TestCase):
 
   def test_images_and_editions_exist(self):
     for plugin in map(plugins.video, _NAMES):
-      if isinstance(plugin, plugins.OfImage):
-        self.assertIn(plugin.image, corruptions.names("all"))
+      if isinstance(plugin, conditions.OfImage):
+        severities = plugins.picture(plugin.image).severities
+        self.assertIn(plugin.edition, severities)
 
   @parameterized.parameters(0, -25, float("nan"), float("inf"))
   def test_no_frame_rate(self, fps):
