@@ -57,12 +57,12 @@ class _Choice:
 
   Attributes:
     folder: the folder in use; None for the usual order.
-    other: whether pictures with other checksums are accepted.
+    accepts_others: whether pictures with other checksums are accepted.
     version: how often it was told something.
   """
 
   folder: epath.Path | None = None
-  other: bool = False
+  accepts_others: bool = False
   version: int = 0
 
 
@@ -90,7 +90,7 @@ def use_folder(
     if allow_other_pictures:
       _read(chosen)
   _choice.folder = chosen
-  _choice.other = allow_other_pictures
+  _choice.accepts_others = allow_other_pictures
   _choice.version += 1
 
 
@@ -144,7 +144,7 @@ def folder() -> epath.Path:
       " (`tfds build`), or name a folder that holds them."
     )
   place = place.expanduser()
-  _check(place, _choice.other)
+  _check(place, _choice.accepts_others)
   return place
 
 

@@ -181,13 +181,14 @@ def state(path: str | os.PathLike) -> State:
     OSError: there is none, or it cannot be asked for.
   """
   if is_local(path):
-    found = os.stat(path)
-    return State(found.st_size, (found.st_mtime_ns, found.st_ctime_ns))
+    stat = os.stat(path)
+    return State(stat.st_size, (stat.st_mtime_ns, stat.st_ctime_ns))
   with os_errors(path):
-    told = of(path).stat()
-  if told.is_directory:
+    stat_of_bucket = of(path).stat()
+  if stat_of_bucket.is_directory:
     raise IsADirectoryError(errno.EISDIR, "a folder", os.fspath(path))
-  return State(told.length, (told.mtime * 1_000_000_000,))
+  seconds = stat_of_bucket.mtime
+  return State(stat_of_bucket.length, (seconds * 1_000_000_000,))
 
 
 def opened(path: str | os.PathLike) -> IO[bytes]:
@@ -246,7 +247,7 @@ def states(many: Iterable[str | os.PathLike]) -> dict[str, State]:
   else:
     with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
       known = dict(zip(listed, pool.map(state_of, listed)))
-  return {path: found for path, found in known.items() if found is not None}
+  return {path: at for path, at in known.items() if at is not None}
 
 
 def write_bytes(path: str | os.PathLike, data: bytes) -> None:
