@@ -9,11 +9,6 @@ from robust_tfds import conditions, corruptions
 
 _PLUGINS = pathlib.Path(corruptions.__file__).parent
 _FOLDERS = {"pictures": "image", "sequences": "sequence", "videos": "video"}
-_ROUND_TRIPS = [
-  (kind, c.config)
-  for kind, family in conditions.FAMILIES.items()
-  for c in family.conditions()
-]
 
 
 class TablesTest(parameterized.TestCase):
@@ -56,9 +51,10 @@ class TablesTest(parameterized.TestCase):
 
 
 class ConditionTest(parameterized.TestCase):
-  @parameterized.parameters(*_ROUND_TRIPS)
-  def test_parse_undoes_config(self, kind, config):
-    self.assertEqual(conditions.parse(config, kind).config, config)
+  def test_parse_undoes_config(self):
+    for kind, family in conditions.FAMILIES.items():
+      for condition in family.conditions():
+        self.assertEqual(conditions.parse(condition.config, kind), condition)
 
   @parameterized.parameters(
     ("pictures", "fog/3", "fog_3"),
