@@ -130,10 +130,10 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
 
 
 def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:
-  from robust_tfds.eval.compare import runs as runs_lib
   from robust_tfds.eval.compare import scores
-  from robust_tfds.eval.compare.boards import build, tables
-  from robust_tfds.eval.site import pages
+from robust_tfds.eval.compare.boards import build, tables
+  from robust_tfds.eval.compare import runs as runs_lib
+  from robust_tfds.eval.report.pages import site as site_lib
 
   out = paths.of(settings.out, "--out") if settings.out else None
   site = paths.of(settings.site, "--site") if settings.site else None
@@ -146,7 +146,7 @@ def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:
   if out:
     print(f"{len(tables.write(boards, out))} CSVs in {out}")
   if site:
-    print(f"{len(pages.write(boards, site))} files in {site}: index.html")
+    print(f"{len(site_lib.write(boards, site))} files in {site}: index.html")
 
 
 if __name__ == "__main__":

@@ -1,23 +1,21 @@
 """Boards as CSVs with a header: `boards.csv`, `entries.csv`, one of each board.
 
-Text that spreadsheets take for a formula is marked, see
-`eval/cells/formulas.py`. Numbers are as in a run's table: fractions where they are
+Numbers are as in a run's table: fractions where they are
 rates, the shortest text that reads back as the same float.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from etils import epath
 
-from robust_tfds.eval.cells import disk, formulas
+from robust_tfds.eval.cells import disk
 from robust_tfds.eval.compare.boards.board import Board, Entry, Number
 from robust_tfds.eval.metrics.definitions import Metric
+from robust_tfds.eval.report.tables import csv_text
+from robust_tfds.eval.report.tables import numbers as numbers_lib
 
 _SHOWN = 4  # headline numbers on the screen
 NUMBER = ("value", "lo", "hi", "jackknife_lo", "jackknife_hi", "n", "note")
@@ -43,22 +41,15 @@ def write(boards: Sequence[Board], folder: epath.Path) -> list[epath.Path]:
   """
   with disk.writing(folder):
     folder.mkdir(parents=True, exist_ok=True)
-  files = {"boards.csv": text(*_boards(boards))}
+  files = {"boards.csv": csv_text.text(*_boards(boards))}
   for board in boards:
-    files[f"{board.key}.csv"] = text(*of_board(board))
-    files[f"{board.key}_numbers.csv"] = text(NUMBERS_HEADER, numbers(board))
+    files[f"{board.key}.csv"] = csv_text.text(*of_board(board))
+    files[f"{board.key}_numbers.csv"] = csv_text.text(
+      NUMBERS_HEADER, numbers(board)
+    )
   for name, content in files.items():
     disk.write_text(folder / name, content)
   return [folder / name for name in files]
-
-
-def text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-  """A CSV that is safe in spreadsheets."""
-  out = io.StringIO()
-  writer = csv.writer(out, lineterminator="\n")
-  writer.writerow(header)
-  writer.writerows([[_cell(value) for value in row] for row in rows])
-  return out.getvalue()
 
 
 def of_board(board: Board) -> tuple[list[str], list[list[Any]]]:
@@ -148,16 +139,6 @@ def _boards(
   ]
 
 
-def _cell(value: Any) -> str:
-  if value is None:
-    return ""
-  if isinstance(value, float):
-    return repr(value)
-  if isinstance(value, (list, dict, tuple)):
-    value = json.dumps(value, sort_keys=True)
-  return formulas.neutral(str(value))
-
-
 def summary(board: Board) -> str:
   """A board for the screen: rank, range, label, seed, headline numbers."""
   metrics = board.headlines[:_SHOWN]
@@ -187,8 +168,9 @@ def summary(board: Board) -> str:
 def _shown(number: Number | None, metric: Metric) -> str:
   if number is None or number.value is None:
     return "-"
-  scale = 100 if metric.percent else 1
-  text = f"{scale * number.value:.1f}"
-  if number.lo is None or number.hi is None:
-    return text
-  return f"{text} [{scale * number.lo:.1f}, {scale * number.hi:.1f}]"
+
+  def text(value: float) -> str:
+    return f"{numbers_lib.scaled(metric, value):.1f}"
+
+  ends = number.lo, number.hi
+  return numbers_lib.with_ends(text, number.value, *ends, numbers_lib.BRACKETS)

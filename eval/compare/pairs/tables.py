@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from robust_tfds.eval.compare.boards import tables
 from robust_tfds.eval.compare.pairs import lines as lines_lib
 from robust_tfds.eval.compare.pairs.lines import Comparison, Interval, Line
-from robust_tfds.eval.report.tables import markdown
+from robust_tfds.eval.report.tables import csv_text, markdown, numbers
 
 HEADER = (
   "dataset",
@@ -39,13 +38,13 @@ HEADER = (
 
 def csv(comparisons: Sequence[Comparison]) -> str:
   """All lines of all comparisons; numbers as in a run's table."""
-  return tables.text(
+  return csv_text.text(
     HEADER, [_row(c, line) for c in comparisons for line in c.lines]
   )
 
 
 def _row(comparison: Comparison, line: Line) -> list[Any]:
-  values = [
+  return [
     comparison.dataset,
     comparison.first,
     comparison.second,
@@ -64,10 +63,6 @@ def _row(comparison: Comparison, line: Line) -> list[Any]:
     line.test.family,
     line.test.verdict,
     line.note,
-  ]
-  return [
-    "" if v is None or isinstance(v, float) and math.isnan(v) else v
-    for v in values
   ]
 
 
@@ -181,12 +176,14 @@ def _number(value: float, digits: int) -> str:
 
 
 def _interval(number: Interval, scale: float, digits: int) -> str:
-  value, *ends = (
-    f"{scale * x:+.{digits}f}" for x in (number.value, number.lo, number.hi)
-  )
   if math.isnan(number.value):
     return "-"
-  return f"{value} ({ends[0]} to {ends[1]})" if number.known else value
+
+  def text(value: float) -> str:
+    return f"{scale * value:+.{digits}f}"
+
+  ends = number.lo, number.hi
+  return numbers.with_ends(text, number.value, *ends, numbers.WORDS)
 
 
 def _p(value: float) -> str:

@@ -1,250 +1,138 @@
-"""The page of a board."""
+"""The page of a board: its table, maps of corruptions and conditions, data."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 
+from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Board, Entry, Number
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.site import (
-  fact_text,
-  filters,
-  heat_map,
-  number_text,
-  page,
-)
-from robust_tfds.eval.site import layout as layout_lib
-from robust_tfds.eval.site import view as view_lib
-from robust_tfds.eval.site.board_table import BoardTable
-from robust_tfds.eval.site.markup import Html, join, name_of, tag, words
+from robust_tfds.eval.report.pages import heat_map, layout, paths, template
+from robust_tfds.eval.report.pages import view as view_lib
+from robust_tfds.eval.report.tables import numbers
 
-_KINDS = (
+_FILES = (
   ("", "headlines: ranks, states, intervals"),
   ("corruptions", "numbers of every corruption"),
   ("cells", "the main number of every condition"),
 )
+# State -> the token that rows are filtered by.
+TOKENS = {
+  board_lib.WHOLE: "whole",
+  board_lib.PARTIAL: "partial",
+  board_lib.SEEN: "seen",
+  board_lib.PRINTED: "printed",
+}
+# Of the whiskers in px, as the style sheet says.
+_WIDTH, _HEIGHT, _EDGE = 132.0, 18.0, 5.0
 
 
-def of(view: view_lib.View, layout: layout_lib.Layout) -> page.Page:
+def of(view: view_lib.View, boards: Sequence[Board]) -> str:
   """The page of a board of a site."""
-  path = layout.board(view.board)
-  return page.Page(
-    path,
-    view.board.title,
-    _Body(view, layout, BoardTable(view, layout, path)).parts(),
-    heading=name_of(view.board.title),
-    up=[("All boards", layout_lib.INDEX)],
-    script=True,
+  board = view.board
+  maps = [_by_condition(view)] if len(_shown_conditions(view)) > 1 else []
+  return template.page(
+    "board.html",
+    layout.board(board),
+    script="board",
+    title=board.title,
+    up=[("All boards", template.INDEX)],
+    board=board,
+    view=view,
+    table=Table(view),
+    counts=_counts(board),
+    others=[
+      b for b in boards if b.dataset == board.dataset and b.key != board.key
+    ],
+    states=_states(board),
+    notes=_notes(view),
+    by_corruption=[_by_corruption(view, m) for m in view.board_details],
+    by_condition=maps,
+    files=[(layout.csv(board, kind), words) for kind, words in _FILES],
+    links=_links(view),
+    layout=layout,
   )
 
 
 @dataclasses.dataclass(frozen=True)
-class _Body:
+class Table:
+  """What the table of a board shows besides numbers.
+
+  Attributes:
+    view: of the board.
+  """
+
   view: view_lib.View
-  layout: layout_lib.Layout
-  table: BoardTable
 
-  def parts(self) -> list[Html]:
-    board = self.view.board
+  @functools.cached_property
+  def references(self) -> list[str]:
+    """Sources, and remarks that rows share, each once; rows name their numbers."""
+    entries = self.view.board.entries
+    sources = [e.source for e in entries if e.source]
+    remarks = [e.remark for e in entries if e.remark]
+    shared = [text for text in remarks if remarks.count(text) > 1]
+    return list(dict.fromkeys((*sources, *shared)))
+
+  def about(self, entry: Entry) -> list[tuple[str, str, int]]:
+    """(word, text, its number among the references or 0) of source and remark."""
     return [
-      _summary(board),
-      self._apart(),
-      filters.of_board(self.view),
-      page.section(
-        "Models",
-        page.scroll_box("Models and their numbers", self.table.table()),
-        *(page.note(tag("bdi", text)) for text in board.notes),
-        self.table.reference_list(),
-        self._reasons(),
-        id_="models",
-      ),
-      *self._by_corruption(),
-      *self._by_condition(),
-      page.section(
-        "Data",
-        fact_text.definition_list(board.data),
-        fact_text.unknown(board.data),
-        id_="data",
-      ),
-      self._files(),
-      self._definitions(),
+      (word, text, self.references.index(text) + 1 if shared else 0)
+      for word, text in (("source", entry.source), ("remark", entry.remark))
+      if text
+      for shared in [text in self.references]
     ]
-
-  def _apart(self) -> Html:
-    """What keeps this board from the others of its data set."""
-    board = self.view.board
-    if not board.differs:
-      return Html()
-    others = [
-      tag("a", name_of(b.title), href=self._relative(self.layout.board(b)))
-      for b in self.layout.boards
-      if b.dataset == board.dataset and b.key != board.key
-    ]
-    return tag(
-      "div",
-      tag(
-        "p",
-        "Other runs of this data set cannot be compared with these. Here:",
-      ),
-      fact_text.definition_list(
-        {k: fact_text.short(k, v) for k, v in board.differs.items()}
-      ),
-      tag("p", "There: ", join(others, ", "), ".") if others else Html(),
-      class_="apart",
-    )
-
-  def _reasons(self) -> Html:
-    """Why numbers are missing, or what else is to be known of them."""
-    numbers = {
-      f"{metric.heading} of {entry.label}": entry.number(metric.name)
-      for entry in self.view.board.entries
-      for metric in self.view.headlines
-    }
-    items = [
-      tag("li", tag("bdi", text), ": ", tag("bdi", ", ".join(names)))
-      for text, names in view_lib.notes(numbers).items()
-    ]
-    if not items:
-      return Html()
-    title = tag("summary", "Notes on single numbers")
-    return tag("details", title, tag("ul", *items, class_="note"))
-
-  def _by_corruption(self) -> list[Html]:
-    """A heat map of each number over a corruption's levels."""
-    maps = [
-      page.scroll_box(
-        f"{metric.heading} of every corruption", self._detail_map(metric)
-      )
-      for metric in self.view.board_details
-    ]
-    noun = self.view.board.facts.noun
-    title = f"By {noun}"
-    return [page.section(title, *maps, id_="by-corruption")] if maps else []
-
-  def _detail_map(self, metric: Metric) -> Html:
-    names = [
-      name
-      for name in self.view.corruptions
-      if any(e.number(metric.name, name) for e in self._entries)
-    ]
-    entries = [
-      e
-      for e in self._entries
-      if any(e.number(metric.name, name) for name in names)
-    ]
-    family = self.view.board.family
-    columns = [
-      heat_map.Column(name, words(name), name, group=family.row(name).group)
-      for name in names
-    ]
-
-    def number(entry: Entry, place: int) -> Number | None:
-      return entry.number(metric.name, names[place])
-
-    return heat_map.HeatMap(
-      f"by-{metric.name.replace('/', '-')}",
-      f"{number_text.heading(metric)}.",
-      metric,
-      columns,
-      entries,
-      number,
-      self.table.head,
-    ).table()
-
-  def _by_condition(self) -> list[Html]:
-    """The heat map of the cells' main number; none of a single condition."""
-    metric = self.view.shown(self.view.main_cell)
-    conditions = [
-      c
-      for c in self.view.conditions
-      if any(view_lib.cell(e, c, metric.name) for e in self._entries)
-    ]
-    if len(conditions) < 2:
-      return []
-    family = self.view.board.family
-    columns = [
-      heat_map.Column(
-        c.config,
-        str(c.level or "–"),
-        c.name,
-        str(c.level),
-        family.row(c.name).group if c.name else "",
-      )
-      for c in conditions
-    ]
-
-    def number(entry: Entry, place: int) -> Number | None:
-      return view_lib.cell(entry, conditions[place], metric.name)
-
-    table = heat_map.HeatMap(
-      "cells",
-      f"{number_text.heading(metric)}, by {family.level_noun}.",
-      metric,
-      columns,
-      [e for e in self._entries if e.cells],
-      number,
-      self.table.head,
-    ).table()
-    box = page.scroll_box(f"{metric.heading} of every condition", table)
-    return [page.section("By condition", box, id_="by-condition")]
 
   @property
-  def _entries(self) -> Sequence[Entry]:
-    return self.view.board.entries
+  def scale(self) -> str:
+    """The ends of the whiskers' scale, which all rows share."""
+    main = self.view.main
+    assert main is not None
+    return " to ".join(numbers.short(main, Number(end)) for end in self._range)
 
-  def _files(self) -> Html:
-    items = [
-      tag(
-        "li",
-        tag(
-          "a",
-          path.rpartition("/")[2],
-          href=self._relative(path),
-          download=True,
-        ),
-        f": {text}",
-      )
-      for kind, text in _KINDS
-      for path in [self.layout.csv(self.view.board, kind)]
+  def whisker(self, entry: Entry) -> list[tuple[str, str]]:
+    """(class, path) of the main number and its interval; none without a number."""
+    main = self.view.main
+    number = entry.number(main.name) if main else None
+    value = numbers.value_of(number)
+    if value is None:
+      return []
+    middle = _HEIGHT / 2
+    ends = numbers.ends(number) or ()
+    return [
+      ("l", paths.line((self._place(e), middle) for e in ends)),
+      ("p", paths.line([(self._place(value), middle)])),
     ]
-    note = page.note(
-      "Rates are fractions in these files. The other metrics of every condition"
-      " stand on the models' pages."
-    )
-    return page.section("Files", tag("ul", *items), note, id_="files")
 
-  def _definitions(self) -> Html:
-    metrics = [
-      *self.view.headlines,
-      *self.view.details,
-      *self.view.cell_metrics,
+  @staticmethod
+  def tokens(entry: Entry) -> str:
+    """What filters ask of a row."""
+    ranked = " ranked" if entry.rank is not None else ""
+    ours = "" if entry.printed else " ours"
+    return f"{TOKENS.get(entry.state, 'whole')}{ranked}{ours}"
+
+  def _place(self, value: float) -> float:
+    lo, hi = self._range
+    return _EDGE + (value - lo) / ((hi - lo) or 1) * (_WIDTH - 2 * _EDGE)
+
+  @functools.cached_property
+  def _range(self) -> tuple[float, float]:
+    name = self.view.main.name if self.view.main else ""
+    listed = [e.number(name) for e in self.view.board.entries]
+    ends = [
+      end
+      for number in listed
+      if numbers.has_value(number)
+      for end in (number.value, *(numbers.ends(number) or ()))
+      if end is not None
     ]
-    links = {}
-    for metric in metrics:
-      defined = definitions.find(self.view.board.task, metric.name)
-      if defined:
-        anchor = definitions.anchor(*defined)
-        target = self._relative(layout_lib.DEFINITIONS)
-        links[anchor] = tag(
-          "a", defined[1].full_heading, href=f"{target}#{anchor}"
-        )
-    explanation = self.view.board.facts.explanation
-    return page.section(
-      "What the numbers are",
-      tag("p", explanation) if explanation else Html(),
-      _baseline(self.view.board),
-      tag("p", "Definitions: ", join(links.values(), ", "), "."),
-      id_="numbers",
-    )
-
-  def _relative(self, path: str) -> str:
-    return layout_lib.relative(path, self.table.path)
+    return min(ends, default=0.0), max(ends, default=1.0)
 
 
-def _summary(board: Board) -> Html:
+def _counts(board: Board) -> str:
   """How many of which state, in a sentence."""
   counts = {
     state: sum(e.state == state for e in board.entries)
@@ -254,12 +142,104 @@ def _summary(board: Board) -> Html:
   listed = [f"{n} {names.get(state, state)}" for state, n in counts.items()]
   count = len(board.entries)
   noun = "entry" if count == 1 else "entries"
-  text = f"{count} {noun}: {', '.join(listed) or 'none'}."
-  return tag("p", text, class_="lead")
+  return f"{count} {noun}: {', '.join(listed) or 'none'}."
 
 
-def _baseline(board: Board) -> Html:
-  if not board.baseline:
-    return Html()
-  what = board.facts.normalised or "Normalised numbers"
-  return tag("p", f"{what} are relative to ", tag("bdi", board.baseline), ".")
+def _states(board: Board) -> list[tuple[str, str]]:
+  """What rows are filtered by: (token, words)."""
+  present = {TOKENS.get(e.state, "whole") for e in board.entries}
+  return [("ranked", "ranked"), ("ours", "our runs")] + [
+    (token, state) for state, token in TOKENS.items() if token in present
+  ]
+
+
+def _notes(view: view_lib.View) -> dict[str, list[str]]:
+  """Why numbers are missing, or what else is to be known of them."""
+  return view_lib.notes(
+    {
+      f"{metric.heading} of {entry.label}": entry.number(metric.name)
+      for entry in view.board.entries
+      for metric in view.headlines
+    }
+  )
+
+
+def _by_corruption(view: view_lib.View, metric: Metric) -> heat_map.HeatMap:
+  """The map of a number over a corruption's levels."""
+
+  def number(entry: Entry, name: str) -> Number | None:
+    return entry.number(metric.name, name)
+
+  entries = view.board.entries
+  names = [n for n in view.corruptions if any(number(e, n) for e in entries)]
+  columns = [
+    heat_map.Column(
+      name,
+      name.replace("_", " "),
+      name,
+      group=view.board.family.row(name).group,
+    )
+    for name in names
+  ]
+  return heat_map.HeatMap(
+    f"by-{metric.name.replace('/', '-')}",
+    f"{metric.heading} of every corruption",
+    f"{numbers.heading(metric)}.",
+    metric,
+    columns,
+    _rows(
+      [e for e in entries if any(number(e, n) for n in names)], names, number
+    ),
+  )
+
+
+def _by_condition(view: view_lib.View) -> heat_map.HeatMap:
+  """The map of the cells' main number."""
+  metric, family = view.shown(view.main_cell), view.board.family
+
+  def number(entry: Entry, condition: Condition) -> Number | None:
+    return view_lib.cell(entry, condition, metric.name)
+
+  listed = _shown_conditions(view)
+  columns = [
+    heat_map.Column(
+      c.config,
+      str(c.level or "–"),
+      c.name,
+      str(c.level),
+      family.row(c.name).group if c.name else "",
+    )
+    for c in listed
+  ]
+  return heat_map.HeatMap(
+    "cells",
+    f"{metric.heading} of every condition",
+    f"{numbers.heading(metric)}, by {family.level_noun}.",
+    metric,
+    columns,
+    _rows([e for e in view.board.entries if e.cells], listed, number),
+  )
+
+
+def _rows(
+  entries: Sequence[Entry], places: Sequence, number: Callable
+) -> list[tuple[Entry, list[Number | None]]]:
+  return [(entry, [number(entry, p) for p in places]) for entry in entries]
+
+
+def _shown_conditions(view: view_lib.View) -> list[Condition]:
+  """Conditions that an entry has the main number of."""
+  return [
+    c
+    for c in view.conditions
+    if any(view_lib.cell(e, c, view.main_cell) for e in view.board.entries)
+  ]
+
+
+def _links(view: view_lib.View) -> dict[str, str]:
+  """Place on the page of definitions -> heading, of all metrics of the board."""
+  found = [
+    definitions.find(view.board.task, metric.name)
+    for metric in (*view.headlines, *view.details, *view.cell_metrics)
+  ]
+  return {definitions.anchor(*f): f[1].full_heading for f in found if f}

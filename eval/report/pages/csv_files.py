@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from robust_tfds.eval.compare.boards import tables
 from robust_tfds.eval.compare.boards.board import Entry, Number
-from robust_tfds.eval.site import number_text
-from robust_tfds.eval.site import view as view_lib
-from robust_tfds.eval.site.view import View
+from robust_tfds.eval.report.pages import view as view_lib
+from robust_tfds.eval.report.pages.view import View
+from robust_tfds.eval.report.tables import csv_text
+from robust_tfds.eval.report.tables import numbers as numbers_lib
 
 Line = Sequence[object]
 _ENTRY = ("label", "run", "seed", "state")
@@ -33,7 +33,7 @@ def headlines(view: View) -> str:
     ]
     for entry in view.board.entries
   )
-  return tables.text(
+  return csv_text.text(
     [*head, *_names(names, ("", "_lo", "_hi", "_n", "_note"))], lines
   )
 
@@ -53,7 +53,7 @@ def corruptions(view: View) -> str:
         yield [entry.label, corruption, level, *parts]
 
   head = ["label", view.board.facts.noun, view.board.family.level_noun]
-  return tables.text([*head, *_names(names, ("", "_lo", "_hi"))], lines())
+  return csv_text.text([*head, *_names(names, ("", "_lo", "_hi"))], lines())
 
 
 def cells(view: View) -> str:
@@ -68,7 +68,7 @@ def cells(view: View) -> str:
           yield [entry.label, condition.config, *_whole(number)[:4]]
 
   ends = ("", "_lo", "_hi", "_n")
-  return tables.text(["label", "condition", *_names([name], ends)], lines())
+  return csv_text.text(["label", "condition", *_names([name], ends)], lines())
 
 
 def _entry(entry: Entry) -> Line:
@@ -84,8 +84,8 @@ def _whole(number: Number | None) -> Line:
   """Value, ends, n, note."""
   if number is None:
     return None, None, None, None, None
-  lo, hi = number_text.ends(number) or (None, None)
-  value = number_text.value_of(number)
+  lo, hi = numbers_lib.ends(number) or (None, None)
+  value = numbers_lib.value_of(number)
   return _rounded(value), _rounded(lo), _rounded(hi), number.n, number.note
 
 

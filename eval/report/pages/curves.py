@@ -10,12 +10,12 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from robust_tfds.conditions import Condition, Family
+from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.boards.board import Entry, Number
 from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.site import number_text, svg
-from robust_tfds.eval.site import view as view_lib
-from robust_tfds.eval.site.markup import Html, join, tag, words
+from robust_tfds.eval.report.pages import paths
+from robust_tfds.eval.report.pages import view as view_lib
+from robust_tfds.eval.report.tables import numbers as numbers_lib
 
 # Edges of the plot in px; the style sheet's class `s` is the picture's size.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 32.0, 168.0, 8.0, 98.0
@@ -40,7 +40,7 @@ class Axes:
   top: float
   bottom: float = 0.0
 
-  def at(self, x: float, y: float) -> svg.Point:
+  def at(self, x: float, y: float) -> paths.Point:
     """A point's place."""
     first, last = self.xs[0], self.xs[-1]
     across = (x - first) / (last - first or 1)
@@ -51,19 +51,19 @@ class Axes:
       _BOTTOM - up * (_BOTTOM - _TOP),
     )
 
-  def shared(self, name: str) -> Html:
-    """Grid and labels, drawn once and used by every picture of the page."""
+  def drawing(self, name: str) -> paths.Drawing:
+    """Grid and labels."""
     heights = (self.bottom, (self.top + self.bottom) / 2, self.top)
     ends = self.xs[0], self.xs[-1]
-    grid = "".join(svg.line(self.at(x, y) for x in ends) for y in heights)
+    grid = "".join(paths.line(self.at(x, y) for x in ends) for y in heights)
     ys = [
-      svg.word(f"{y:g}", _LEFT - 5, self.at(ends[0], y)[1] + 4, "e")
+      paths.word(f"{y:g}", _LEFT - 5, self.at(ends[0], y)[1] + 4, "e")
       for y in heights
     ]
     xs = [
-      svg.word(f"{x:g}", self.at(x, 0)[0], _BOTTOM + 15, "c") for x in self.xs
+      paths.word(f"{x:g}", self.at(x, 0)[0], _BOTTOM + 15, "c") for x in self.xs
     ]
-    return svg.shared(name, svg.path("g", grid), *ys, *xs)
+    return paths.Drawing(name, [("g", grid)], [*ys, *xs])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Curve:
   points: Mapping[float, tuple[float, float | None, float | None]]
   median: Mapping[float, float]
 
-  def figure(self, axes: Axes, shared: str) -> Html:
+  def picture(self, axes: Axes, shared: str) -> paths.Picture:
     """The picture under its name; `shared` is the axes' name on the page."""
     line = [axes.at(x, v) for x, (v, _, _) in self.points.items()]
     ends = [
@@ -90,19 +90,28 @@ class Curve:
       for x, (_, lo, hi) in self.points.items()
       if lo is not None and hi is not None
     ]
-    median = svg.line(axes.at(x, v) for x, v in self.median.items())
-    drawn = svg.picture(
-      "s",
-      self.label,
-      svg.use(shared),
-      svg.path("b", svg.band([hi for _, hi in ends], [lo for lo, _ in ends])),
-      svg.path("m", median),
-      svg.path("l", svg.line(line)),
-    )
-    return tag("figure", tag("figcaption", self.name), drawn)
+    band = paths.band([hi for _, hi in ends], [lo for lo, _ in ends])
+    median = paths.line(axes.at(x, v) for x, v in self.median.items())
+    drawn = [("b", band, 0), ("m", median, 0), ("l", paths.line(line), 0)]
+    return paths.Picture(self.name, self.label, "s", shared, drawn)
 
 
-def by_severity(view: view_lib.View, entry: Entry) -> Html:
+@dataclasses.dataclass(frozen=True)
+class Group:
+  """Pictures on the same axes.
+
+  Attributes:
+    title: above them; empty: none.
+    drawings: axes that they show.
+    pictures: one a curve.
+  """
+
+  title: str
+  drawings: Sequence[paths.Drawing]
+  pictures: Sequence[paths.Picture]
+
+
+def by_severity(view: view_lib.View, entry: Entry) -> list[Group]:
   """A curve of each corruption, in groups; empty without levels to compare."""
   metric = view.shown(view.main_cell)
   curves = {
@@ -110,26 +119,16 @@ def by_severity(view: view_lib.View, entry: Entry) -> Html:
   }
   drawn = {n: c for n, c in curves.items() if len(c.points) >= _FEWEST}
   if not drawn:
-    return Html()
+    return []
   levels = sorted({x for curve in drawn.values() for x in curve.points})
   axes = Axes(levels, _top(metric, drawn.values()))
-  return join(
-    [svg.dot(), axes.shared("grid"), *_groups(view.board.family, drawn, axes)]
-  )
-
-
-def _groups(
-  family: Family, drawn: Mapping[str, Curve], axes: Axes
-) -> list[Html]:
-  titles: dict[str, list[Html]] = {}
+  titles: dict[str, list[paths.Picture]] = {}
   for name, curve in drawn.items():
-    row = family.row(name)
+    row = view.board.family.row(name)
     title = row.group if row.set == "common" else row.set
-    titles.setdefault(title, []).append(curve.figure(axes, "grid"))
-  return [
-    tag("div", tag("h3", title.capitalize()), *figures, class_="curves")
-    for title, figures in titles.items()
-  ]
+    titles.setdefault(title, []).append(curve.picture(axes, "grid"))
+  shared = Group("", [axes.drawing("grid")], [])
+  return [shared, *(Group(t.capitalize(), [], p) for t, p in titles.items())]
 
 
 def _curve(
@@ -139,31 +138,31 @@ def _curve(
   numbers = {
     float(c.level): view_lib.cell(entry, c, metric.name) for c in places
   }
-  present = {x: n for x, n in numbers.items() if number_text.has_value(n)}
+  present = {x: n for x, n in numbers.items() if numbers_lib.has_value(n)}
   points = {x: _scaled(metric, n) for x, n in present.items()}
   median = {
-    float(c.level): number_text.scaled(metric, view.medians[c])
+    float(c.level): numbers_lib.scaled(metric, view.medians[c])
     for c in places
     if c in view.medians
   }
-  title = words(name)
+  title = name.replace("_", " ")
   return Curve(title, _label(title, metric, present), points, median)
 
 
 def _scaled(
   metric: Metric, number: Number
 ) -> tuple[float, float | None, float | None]:
-  value = number_text.scaled(metric, number_text.value_of(number) or 0.0)
-  ends = number_text.ends(number)
+  value = numbers_lib.scaled(metric, numbers_lib.value_of(number) or 0.0)
+  ends = numbers_lib.ends(number)
   if ends is None:
     return value, None, None
-  lo, hi = (number_text.scaled(metric, end) for end in ends)
+  lo, hi = (numbers_lib.scaled(metric, end) for end in ends)
   return value, lo, hi
 
 
 def _label(name: str, metric: Metric, numbers: Mapping[float, Number]) -> str:
   ends = [numbers[x] for x in (min(numbers), max(numbers))] if numbers else []
-  texts = " to ".join(number_text.text(metric, n) for n in ends)
+  texts = " to ".join(numbers_lib.text(metric, n) for n in ends)
   last = f"{max(numbers):g}" if numbers else ""
   return f"{name}: {metric.heading} {texts} at {last}"
 
@@ -174,17 +173,17 @@ def _top(metric: Metric, curves: Iterable[Curve]) -> float:
     [hi or v for c in every for v, _, hi in c.points.values()]
     + [v for c in every for v in c.median.values()]
   )
-  top = svg.nice_top(most)
+  top = paths.nice_top(most)
   return min(top, 100.0) if metric.percent and most <= 100 else top
 
 
-def series(view: view_lib.View, entry: Entry) -> Html:
+def series(view: view_lib.View, entry: Entry) -> list[Group]:
   """Curves of metrics of many parts: `acc_pmk/k=3` is over k."""
   families: dict[tuple[str, str], dict[float, tuple[Metric, Number]]] = {}
   for cells in entry.cells.values():
     for name, number in cells.items():
       match = _PART.fullmatch(name)
-      if match and number_text.has_value(number):
+      if match and numbers_lib.has_value(number):
         family = families.setdefault((match["metric"], match["over"]), {})
         family[float(match["place"])] = (view.shown(name), number)
   drawn = [
@@ -193,16 +192,17 @@ def series(view: view_lib.View, entry: Entry) -> Html:
     if len(points) > _FEWEST
   ]
   if not drawn:
-    return Html()
-  return join([svg.dot(), tag("div", *drawn, class_="curves")])
+    return []
+  drawings, pictures = zip(*drawn)
+  return [Group("", drawings, pictures)]
 
 
 def _series(
   name: str, over: str, points: Mapping[float, tuple[Metric, Number]]
-) -> Html:
+) -> tuple[paths.Drawing, paths.Picture]:
   metric = next(iter(points.values()))[0]
   heading = metric.heading.partition(",")[0]
-  title = f"{heading} by {words(over)}"
+  title = f"{heading} by {over.replace('_', ' ')}"
   curve = Curve(
     title,
     _label(title, metric, {x: n for x, (_, n) in points.items()}),
@@ -212,4 +212,4 @@ def _series(
   places = [min(points), (min(points) + max(points)) / 2, max(points)]
   axes = Axes(places, _top(metric, [curve]))
   symbol = "over-" + re.sub(r"\W+", "-", f"{name}-{over}")
-  return join([axes.shared(symbol), curve.figure(axes, symbol)])
+  return axes.drawing(symbol), curve.picture(axes, symbol)

@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robust_tfds.eval.site.markup import Html, join, tag, words
-
 _NAMES = {
   "adapter": "runs as",
   "classes": "classes, sha256",
@@ -41,7 +39,7 @@ def name(fact: str) -> str:
   >>> name("trained_on"), name("px")
   ('trained on', 'pixels')
   """
-  return _NAMES.get(fact, words(fact))
+  return _NAMES.get(fact, fact.replace("_", " "))
 
 
 def value(fact: str, known: Any) -> str:
@@ -71,32 +69,18 @@ def short(fact: str, known: Any) -> str:
   return f"{text[:_SHOWN]}..." if _HASH.fullmatch(text) else text
 
 
-def definition_list(facts: Mapping[str, Any]) -> Html:
-  """Known facts as a list of names and values."""
-  return tag(
-    "dl",
-    *(
-      tag("div", tag("dt", name(k)), tag("dd", tag("bdi", value(k, v))))
-      for k, v in facts.items()
-      if v is not None
-    ),
-    class_="facts",
-  )
-
-
-def unknown(facts: Mapping[str, Any]) -> Html:
-  """A sentence about those that nobody knows; empty where all are known."""
-  names = [name(k) for k, v in facts.items() if v is None]
-  if not names:
-    return Html()
-  return tag("p", tag("b", "Unknown: "), join(names, ", "), ".", class_="note")
+def unknown(facts: Mapping[str, Any]) -> list[str]:
+  """The names of those that nobody knows."""
+  return [name(fact) for fact, known in facts.items() if known is None]
 
 
 def _plain(known: Any) -> str:
   if isinstance(known, bool):
     return "yes" if known else "no"
   if isinstance(known, Mapping):
-    parts = (f"{words(str(k))} {_plain(v)}" for k, v in known.items())
+    parts = (
+      f"{str(k).replace('_', ' ')} {_plain(v)}" for k, v in known.items()
+    )
     return "; ".join(parts) or "none"
   if isinstance(known, list | tuple):
     return ", ".join(_plain(v) for v in known) or "none"

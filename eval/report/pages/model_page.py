@@ -1,148 +1,174 @@
-"""The page of an entry: facts, all of its numbers, curves, reliability."""
+"""The page of an entry: its numbers, curves, reliability, facts."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Entry
+from robust_tfds.eval.compare.boards.board import Entry, Number
 from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.site import (
-  curves,
-  fact_text,
-  number_text,
-  page,
-  reliability,
-)
-from robust_tfds.eval.site import layout as layout_lib
-from robust_tfds.eval.site import view as view_lib
-from robust_tfds.eval.site.markup import Html, name_of, tag
-from robust_tfds.eval.site.model_tables import ModelTables
+from robust_tfds.eval.metrics.definitions import Metric
+from robust_tfds.eval.report.pages import curves, layout, reliability, template
+from robust_tfds.eval.report.pages import view as view_lib
+from robust_tfds.eval.report.tables import numbers
 
 # Facts of models whose names facts of data have as well.
 _OTHER_NAMES = {"source": "own_code"}
+Cells = Sequence[tuple[Metric, Number | None]]
 
 
-def of(
-  view: view_lib.View, entry: Entry, layout: layout_lib.Layout
-) -> page.Page:
+def of(view: view_lib.View, entry: Entry) -> str:
   """The page of an entry of a board of a site."""
   board = view.board
-  return page.Page(
+  data = {k: v for k, v in entry.data.items() if k not in board.data}
+  facts = {**board.data, **data}
+  return template.page(
+    "model.html",
     layout.model(entry),
-    f"{entry.label}: {board.title}",
-    _Body(view, entry).parts(),
-    heading=name_of(entry.label),
-    up=[
-      ("All boards", layout_lib.INDEX),
-      (board.title, layout.board(board)),
-    ],
+    title=f"{entry.label}: {board.title}",
+    up=[("All boards", template.INDEX), (board.title, layout.board(board))],
+    view=view,
+    board=board,
+    entry=entry,
+    task=definitions.title_of(board.task),
+    whole=entry.state == board_lib.WHOLE,
+    rank=_rank(entry, view),
+    headlines=_headlines(view, entry),
+    severity_curves=curves.by_severity(view, entry),
+    main=view.shown(view.main_cell),
+    has_clean=bool(view_lib.cell(entry, Condition(), view.main_cell)),
+    series=curves.series(view, entry),
+    diagrams=reliability.diagrams(entry.reliability, board.family),
+    square=reliability.SQUARE,
+    corruptions=_corruptions(view, entry),
+    cells=_cells(view, entry),
+    only=_only(view, entry),
+    model_facts={_OTHER_NAMES.get(k, k): v for k, v in entry.by.items()},
+    data_facts={} if entry.printed else facts,
   )
 
 
 @dataclasses.dataclass(frozen=True)
-class _Body:
-  view: view_lib.View
-  entry: Entry
+class Table:
+  """Numbers in rows, and the notes below all.
 
-  def parts(self) -> list[Html]:
-    tables = ModelTables(self.view, self.entry)
-    parts = [
-      self._lead(),
-      self._state(),
-      tables.headlines(),
-      self._curves(),
-      self._series(),
-      self._reliability(),
-      tables.corruptions(),
-      tables.cells(),
-      self._facts(),
+  Attributes:
+    corner: over the rows' names.
+    heads: over the columns.
+    rows: name -> metric and number of each column.
+    caption: of the table.
+    intervals: how many columns show them.
+  """
+
+  corner: str
+  heads: Sequence[str]
+  rows: Mapping[str, Cells]
+  caption: str
+  intervals: int
+
+  @property
+  def count(self) -> str:
+    """How many examples are behind the numbers, in words."""
+    listed = (number for cells in self.rows.values() for _, number in cells)
+    return view_lib.examples(listed)
+
+  @property
+  def notes(self) -> dict[str, list[str]]:
+    """Note -> the numbers that have it."""
+    return view_lib.notes(
+      {
+        f"{row}, {head}": number
+        for row, cells in self.rows.items()
+        for head, (_, number) in zip(self.heads, cells)
+      }
+    )
+
+
+def _headlines(view: view_lib.View, entry: Entry) -> Cells:
+  """Numbers of the whole benchmark."""
+  metrics = (*view.headlines, *view.others)
+  pairs = ((m, entry.number(m.name)) for m in metrics)
+  return [(m, number) for m, number in pairs if number is not None]
+
+
+def _corruptions(view: view_lib.View, entry: Entry) -> Table | None:
+  """Numbers over the levels of a corruption, a line each."""
+  present = {(k[0], k[2]) for k in entry.numbers if k[1]}
+  order = [m.name for m in view.details]
+  columns = [
+    (view.shown(name), level)
+    for name, level in sorted(
+      present, key=lambda k: (order.index(k[0]), k[1] or 0)
+    )
+  ]
+  rows = {
+    name.replace("_", " "): [
+      (m, entry.numbers.get((m.name, name, level))) for m, level in columns
     ]
-    return [part for part in parts if part]
+    for name in view.corruptions
+  }
+  rows = {
+    name: cells
+    for name, cells in rows.items()
+    if any(number for _, number in cells)
+  }
+  if not rows:
+    return None
+  noun = view.board.family.level_noun
+  heads = [
+    numbers.heading(m) + (f" ({noun} {level})" if level else "")
+    for m, level in columns
+  ]
+  corner = view.board.facts.noun.capitalize()
+  caption = "Below a number stands its 95 % interval."
+  return Table(corner, heads, rows, caption, len(heads))
 
-  def _lead(self) -> Html:
-    entry, board = self.entry, self.view.board
-    task = definitions.title_of(board.task)
-    parts: list[object] = [f"{task}: ", tag("bdi", board.title)]
-    if entry.run:
-      parts += [", run ", name_of(entry.run)]
-    if entry.seed is not None:
-      parts.append(f", seed {entry.seed}")
-    return tag("p", *parts, ".", _rank(entry, self.view), class_="lead")
 
-  def _state(self) -> Html:
-    entry = self.entry
-    if entry.state == board_lib.WHOLE and not (entry.remark or entry.source):
-      return Html()
-    parts = [tag("b", entry.state.capitalize(), ".")]
-    if entry.remark:
-      parts += [Html(" "), tag("bdi", entry.remark)]
-    if entry.source:
-      parts += [Html(" Source: "), tag("bdi", entry.source), Html(".")]
-    return tag("p", *parts, class_="apart")
+def _conditions(view: view_lib.View, entry: Entry) -> list[Condition]:
+  return [c for c in view.conditions if c in entry.cells]
 
-  def _curves(self) -> Html:
-    drawn = curves.by_severity(self.view, self.entry)
-    if not drawn:
-      return Html()
-    metric = self.view.shown(self.view.main_cell)
-    level = self.view.board.family.level_noun
-    words = f"{number_text.heading(metric)}, over {level}"
-    if view_lib.cell(self.entry, Condition(), metric.name):
-      words += "; 0 is clean"
-    words += ". The area is the 95 % interval."
-    if self.view.medians:
-      words += " Dashed: the median of the board."
-    return page.section(f"{level.capitalize()} curves", page.note(words), drawn)
 
-  def _series(self) -> Html:
-    drawn = curves.series(self.view, self.entry)
-    return (
-      page.section("Curves", page.note("The area is the 95 % interval."), drawn)
-      if drawn
-      else Html()
-    )
+def _metrics(view: view_lib.View, entry: Entry) -> list[Metric]:
+  """Those of the entry's cells."""
+  cells = entry.cells.values()
+  return [m for m in view.cell_metrics if any(m.name in c for c in cells)]
 
-  def _reliability(self) -> Html:
-    family = self.view.board.family
-    drawn = reliability.diagrams(self.entry.reliability, family)
-    if not drawn:
-      return Html()
-    words = (
-      "Bars: accuracy in a bin of the top score, %. The thin lines: the gap to"
-      " the bin's mean score. Dashed: calibrated. Below: how many examples fall into"
-      f" the bin. All common {self.view.board.facts.noun}s of a"
-      f" {family.level_noun} are pooled."
-    )
-    return page.section("Reliability", page.note(words), drawn)
 
-  def _facts(self) -> Html:
-    entry, shared = self.entry, self.view.board.data
-    data = {k: v for k, v in entry.data.items() if k not in shared}
-    parts = []
-    if entry.by:
-      by = {_OTHER_NAMES.get(k, k): v for k, v in entry.by.items()}
-      parts += [
-        tag("h3", "Model"),
-        fact_text.definition_list(by),
-        fact_text.unknown(by),
-      ]
-    facts = {**shared, **data}
-    if facts and not entry.printed:
-      parts += [
-        tag("h3", "Data"),
-        fact_text.definition_list(facts),
-        fact_text.unknown(facts),
-      ]
-    return page.section("Facts", *parts) if parts else Html()
+def _cells(view: view_lib.View, entry: Entry) -> Table | None:
+  """All cells, a line a condition; None of a single one."""
+  listed, metrics = _conditions(view, entry), _metrics(view, entry)
+  if len(listed) == 1 or not metrics:
+    return None
+  rows = {
+    c.config.replace("_", " "): [
+      (m, entry.cells[c].get(m.name)) for m in metrics
+    ]
+    for c in listed
+  }
+  caption = (
+    f"Below a number of the first column, {metrics[0].heading}, stands its 95 %"
+    " interval."
+  )
+  heads = [numbers.heading(m) for m in metrics]
+  return Table("Condition", heads, rows, caption, 1)
+
+
+def _only(view: view_lib.View, entry: Entry) -> Cells:
+  """The numbers of a single condition, a line each; none of several."""
+  listed = _conditions(view, entry)
+  if len(listed) != 1:
+    return []
+  cell = entry.cells[listed[0]]
+  return [(m, cell.get(m.name)) for m in _metrics(view, entry)]
 
 
 def _rank(entry: Entry, view: view_lib.View) -> str:
   if entry.rank is None or view.main is None:
-    return " Not ranked."
+    return "Not ranked."
   ranked = sum(e.rank is not None for e in view.board.entries)
-  text = f" Rank {entry.rank} of {ranked} by {view.main.heading}"
+  text = f"Rank {entry.rank} of {ranked} by {view.main.heading}"
   if entry.rank_range:
     best, worst = entry.rank_range
     ranks = f"ranks {best} to {worst}" if best < worst else f"rank {best} alone"

@@ -6,12 +6,47 @@ number and a path a few bytes. Words of pictures are in pixels.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
-
-from robust_tfds.eval.site.markup import Html, escape
 
 Point = tuple[float, float]  # in pixels
 _HALVES = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawing:
+  """What several pictures of a page show, drawn once under a name.
+
+  Attributes:
+    name: unique on its page.
+    paths: (class of the style sheet, path).
+    words: (text, x, y, class), in pixels.
+  """
+
+  name: str
+  paths: Sequence[tuple[str, str]]
+  words: Sequence[tuple[str, int, int, str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+  """A picture under its name.
+
+  Attributes:
+    name: above it.
+    label: what is seen, in words.
+    class_: of the style sheet, its size.
+    shared: name of the drawing that it shows as well.
+    paths: (class, path, width of its stroke in half pixels or 0).
+    small: small print beside its name.
+  """
+
+  name: str
+  label: str
+  class_: str
+  shared: str
+  paths: Sequence[tuple[str, str, int]]
+  small: str = ""
 
 
 def line(points: Iterable[Point]) -> str:
@@ -49,47 +84,14 @@ def upright(points: Iterable[tuple[Point, float]]) -> str:
   return out
 
 
-def path(class_: str, data: str, width: float = 0) -> Html:
-  """A path of one of the style sheet's classes; nothing without data.
-
-  Args:
-    class_: of the style sheet.
-    data: what `line` and the like gave.
-    width: of its stroke in pixels, where the class leaves it open.
-  """
-  stroke = f" stroke-width={round(_HALVES * width)}" if width else ""
-  return Html(f'<path class={class_}{stroke} d="{data}"/>') if data else Html()
+def width(pixels: float) -> int:
+  """Of a stroke, as paths have it."""
+  return round(_HALVES * pixels)
 
 
-def word(text: str, x: float, y: float, class_: str) -> Html:
-  """A word of a picture."""
-  place = f"x={round(x)} y={round(y)}"
-  return Html(f"<text {place} class={class_}>{escape(text)}</text>")
-
-
-def picture(class_: str, label: str, *content: Html) -> Html:
-  """A picture of a class's size with a name, for those who do not see it."""
-  head = f'<svg class={class_} role=img aria-label="{escape(label)}">'
-  return Html(f"{head}{''.join(content)}</svg>")
-
-
-def use(name: str) -> Html:
-  """What `shared` drew under a name."""
-  return Html(f'<use href="#{name}"/>')
-
-
-def shared(name: str, *content: Html) -> Html:
-  """What several pictures of a page show, drawn once."""
-  group = f"<g id={name}>{''.join(content)}</g>"
-  return Html(f"<svg class=defs aria-hidden=true><defs>{group}</defs></svg>")
-
-
-def dot() -> Html:
-  """What the style sheet puts on every point of a line, once a page."""
-  circle = "<circle class=d cx=4 cy=4 r=1.5 />"
-  size = "refX=4 refY=4 markerWidth=8 markerHeight=8"
-  mark = f"<marker id=dot {size}>{circle}</marker>"
-  return Html(f"<svg class=defs aria-hidden=true><defs>{mark}</defs></svg>")
+def word(text: str, x: float, y: float, class_: str) -> tuple:
+  """A word of a drawing."""
+  return text, round(x), round(y), class_
 
 
 def nice_top(value: float) -> float:

@@ -13,25 +13,50 @@ from collections.abc import Iterator, Mapping
 from robust_tfds.conditions import Condition, Family
 from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.metrics.calibration import Bins
-from robust_tfds.eval.site import svg
-from robust_tfds.eval.site.markup import Html, join, tag
+from robust_tfds.eval.report.pages import paths
 
 # In px; the style sheet's class `q` is the picture's size.
 _LEFT, _SIDE, _TOP = 32.0, 136.0, 8.0
 _FLOOR = _TOP + _SIDE
 _COUNTS, _HIGHEST = _FLOOR + 46, 28.0  # the counts' floor and height
+_RIGHT = _LEFT + _SIDE
+# The frame, the diagonal and the labels, drawn once.
+SQUARE = paths.Drawing(
+  "square",
+  [
+    (
+      "g",
+      paths.line(
+        [
+          (_LEFT, _TOP),
+          (_RIGHT, _TOP),
+          (_RIGHT, _FLOOR),
+          (_LEFT, _FLOOR),
+          (_LEFT, _TOP),
+        ]
+      ),
+    ),
+    ("m", paths.line([(_LEFT, _FLOOR), (_RIGHT, _TOP)])),
+  ],
+  [
+    paths.word("100", _LEFT - 5, _TOP + 4, "e"),
+    paths.word("0", _LEFT - 5, _FLOOR + 4, "e"),
+    paths.word("0", _LEFT, _FLOOR + 14, "c"),
+    paths.word("confidence, %", _LEFT + _SIDE / 2, _FLOOR + 14, "c"),
+    paths.word("100", _RIGHT, _FLOOR + 14, "c"),
+  ],
+)
 
 
-def diagrams(reliability: Mapping[Condition, Bins], family: Family) -> Html:
+def diagrams(
+  reliability: Mapping[Condition, Bins], family: Family
+) -> list[paths.Picture]:
   """A diagram of clean data and of every level; empty where there are none."""
-  figures = [
-    _figure(name, pool)
+  return [
+    _picture(name, pool)
     for name, pool in _pools(reliability, family)
     if any(pool.count)
   ]
-  if not figures:
-    return Html()
-  return join([_shared("square"), tag("div", *figures, class_="curves")])
 
 
 def _pools(
@@ -46,21 +71,19 @@ def _pools(
     yield name, calibration.pooled(by_level[level])
 
 
-def _figure(name: str, pool: Bins) -> Html:
+def _picture(name: str, pool: Bins) -> paths.Picture:
   error = f"ECE {100 * pool.ece:.1f} %"
-  return tag(
-    "figure",
-    tag("figcaption", name, tag("small", f"{error}, n = {sum(pool.count):,}")),
-    svg.picture(
-      "q",
-      f"{name}: accuracy by confidence, {error}",
-      svg.use("square"),
-      *_bars(pool),
-    ),
+  return paths.Picture(
+    name,
+    f"{name}: accuracy by confidence, {error}",
+    "q",
+    SQUARE.name,
+    _bars(pool),
+    small=f"{error}, n = {sum(pool.count):,}",
   )
 
 
-def _bars(pool: Bins) -> list[Html]:
+def _bars(pool: Bins) -> list[tuple[str, str, int]]:
   """Accuracy, gap and count of every bin that is not empty."""
   most, step = max(pool.count), _SIDE / len(pool.count)
   accuracy, gap, count = [], [], []
@@ -72,24 +95,9 @@ def _bars(pool: Bins) -> list[Html]:
     accuracy.append(((x, _FLOOR), acc * _SIDE))
     gap.append(((x, _FLOOR - acc * _SIDE), (conf - acc) * _SIDE))
     count.append(((x, _COUNTS), n / most * _HIGHEST))
+  wide = paths.width(step - 1)
   return [
-    svg.path("r", svg.upright(accuracy), step - 1),
-    svg.path("o", svg.upright(gap)),
-    svg.path("n", svg.upright(count), step - 1),
+    ("r", paths.upright(accuracy), wide),
+    ("o", paths.upright(gap), 0),
+    ("n", paths.upright(count), wide),
   ]
-
-
-def _shared(name: str) -> Html:
-  """The frame, the diagonal and the labels, drawn once."""
-  left, right = _LEFT, _LEFT + _SIDE
-  frame = [(left, _TOP), (right, _TOP), (right, _FLOOR), (left, _FLOOR)]
-  return svg.shared(
-    name,
-    svg.path("g", svg.line([*frame, frame[0]])),
-    svg.path("m", svg.line([(left, _FLOOR), (right, _TOP)])),
-    svg.word("100", left - 5, _TOP + 4, "e"),
-    svg.word("0", left - 5, _FLOOR + 4, "e"),
-    svg.word("0", left, _FLOOR + 14, "c"),
-    svg.word("confidence, %", left + _SIDE / 2, _FLOOR + 14, "c"),
-    svg.word("100", right, _FLOOR + 14, "c"),
-  )

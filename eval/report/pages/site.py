@@ -7,17 +7,18 @@ from collections.abc import Iterator, Sequence
 from etils import epath
 
 from robust_tfds.eval.cells import disk
+from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Board
-from robust_tfds.eval.site import (
+from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.report.pages import (
   board_page,
   csv_files,
-  definitions_page,
   index_page,
+  layout,
   model_page,
-  page,
+  template,
 )
-from robust_tfds.eval.site import layout as layout_lib
-from robust_tfds.eval.site.view import View
+from robust_tfds.eval.report.pages.view import View
 
 
 def write(boards: Sequence[Board], folder: epath.PathLike) -> list[epath.Path]:
@@ -33,10 +34,12 @@ def write(boards: Sequence[Board], folder: epath.PathLike) -> list[epath.Path]:
 
   Raises:
     DiskError: a file cannot be written.
+    ValueError: keys that are there twice or that cannot name files.
   """
+  layout.check(boards)
   root = epath.Path(folder)
   out = []
-  for path, text in _files(boards):
+  for path, text in _files([View(board) for board in boards]):
     target = root / path
     with disk.writing(target):
       target.parent.mkdir(parents=True, exist_ok=True)
@@ -45,24 +48,27 @@ def write(boards: Sequence[Board], folder: epath.PathLike) -> list[epath.Path]:
   return out
 
 
-def _files(boards: Sequence[Board]) -> Iterator[tuple[str, str]]:
+def _files(views: Sequence[View]) -> Iterator[tuple[str, str]]:
   """(path, content) of every file."""
-  layout = layout_lib.Layout.of(boards)
-  views = [View(board) for board in boards]
-  for one in _pages(views, layout):
-    yield one.path, one.html()
+  yield template.INDEX, index_page.of(views)
+  yield template.DEFINITIONS, definitions_page()
   for view in views:
-    yield layout.csv(view.board), csv_files.headlines(view)
-    yield layout.csv(view.board, "corruptions"), csv_files.corruptions(view)
-    yield layout.csv(view.board, "cells"), csv_files.cells(view)
+    board = view.board
+    yield layout.board(board), board_page.of(view, [v.board for v in views])
+    for entry in board.entries:
+      yield layout.model(entry), model_page.of(view, entry)
+    yield layout.csv(board), csv_files.headlines(view)
+    yield layout.csv(board, "corruptions"), csv_files.corruptions(view)
+    yield layout.csv(board, "cells"), csv_files.cells(view)
 
 
-def _pages(
-  views: Sequence[View], layout: layout_lib.Layout
-) -> Iterator[page.Page]:
-  yield index_page.of(views, layout)
-  yield definitions_page.of()
-  for view in views:
-    yield board_page.of(view, layout)
-    for entry in view.board.entries:
-      yield model_page.of(view, entry, layout)
+def definitions_page() -> str:
+  """The page of definitions: every metric of every task."""
+  return template.page(
+    "definitions.html",
+    template.DEFINITIONS,
+    title="Definitions",
+    up=[("All boards", template.INDEX)],
+    topics=definitions.TOPICS,
+    states=board_lib,
+  )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.boards.board import Board, Entry, Number
 from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.site import number_text
+from robust_tfds.eval.report.tables import numbers as numbers_lib
 
 _FEWEST = 3  # entries that have a median worth drawing
 # Difficulties of numbers that boards show; the harder ones stand on models' pages.
@@ -97,12 +97,43 @@ class View:
     values: dict[Condition, list[float]] = {}
     for entry in self.board.entries:
       for condition, numbers in entry.cells.items():
-        value = number_text.value_of(numbers.get(self.main_cell))
+        value = numbers_lib.value_of(numbers.get(self.main_cell))
         if value is not None:
           values.setdefault(condition, []).append(value)
     return {
       c: statistics.median(v) for c, v in values.items() if len(v) >= _FEWEST
     }
+
+  @property
+  def groups(self) -> list[str]:
+    """Groups of the corruptions, in the papers' order."""
+    family = self.board.family
+    return list(dict.fromkeys(family.row(n).group for n in self.corruptions))
+
+  @property
+  def tokens(self) -> list[str]:
+    """What filters by corruption ask of a board."""
+    groups = sorted(f"group:{group}" for group in self.groups)
+    return [*self.corruptions, *groups]
+
+  @property
+  def choices(self) -> list[tuple[str, str]]:
+    """(token, words) of the groups, then of the corruptions."""
+    return [(f"group:{g}", f"all {g}") for g in self.groups] + [
+      (name, name.replace("_", " ")) for name in self.corruptions
+    ]
+
+  @property
+  def level_choices(self) -> list[tuple[str, str]]:
+    """(token, words) of the levels."""
+    levels = sorted({c.level for c in self.conditions if c.level})
+    return [(str(level), str(level)) for level in levels]
+
+  def main_value(self, entry: Entry) -> str:
+    """The number that ranks as scripts sort it; empty without one."""
+    number = entry.number(self.main.name) if self.main else None
+    value = numbers_lib.value_of(number)
+    return "" if value is None else f"{value:.9g}"
 
   @functools.cached_property
   def _keys(self) -> Mapping[tuple[str, str, int | None], None]:

@@ -2,7 +2,6 @@
 
   every_task/                  what every task has: leaderboards, summary, ...
   classification/, video/, ... what one task has besides; the folder says which
-  html.py                      the page that gathers them, written last
 
 What a report may read is `report/context.py`.
 
@@ -20,7 +19,8 @@ from etils import epath
 
 from robust_tfds import registry
 from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base, html
+from robust_tfds.eval.report.pages import run_page
+from robust_tfds.eval.report.reports import base
 
 _EVERY_TASK = "every_task"
 
@@ -44,4 +44,4 @@ def write_all(context: Context, folder: epath.Path) -> list[epath.Path]:
   folder.mkdir(parents=True, exist_ok=True)
   all_reports = of_task(context.task)
   paths = [p for report in all_reports for p in report.write(context, folder)]
-  return [*paths, *html.write(context, all_reports, folder)]
+  return [*paths, *run_page.write(context, all_reports, folder)]

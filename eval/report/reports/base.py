@@ -16,7 +16,7 @@ class Report(abc.ABC):
   """Some files about one run.
 
   Class attributes:
-    pictures: (file, title) pairs of those files that the page of `html.py`
+    pictures: (file, title) pairs of those files that the run's page
       shows, where they were written.
   """
 

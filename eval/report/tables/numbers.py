@@ -1,20 +1,58 @@
-"""Numbers as the site shows them: rates in percent with one digit behind the point.
+"""Numbers as texts: how many digits, in which unit, with which interval.
 
-Other numbers have three significant digits. An interval's ends have the digits of
-the value.
+Rates are shown in percent. Pages show them with one digit behind the point (two
+below 1 %) and other numbers with three significant digits; an interval's ends have
+the digits of the value. Reports show one digit of rates and two of other numbers.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TypeGuard
 
 from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.site.markup import Html
 
 MISSING = "–"
+# A value and the ends of its interval, as the several texts write them.
+DASH, BRACKETS, WORDS = "{} ({}–{})", "{} [{}, {}]", "{} ({} to {})"
 _BELOW_ONE = 2  # digits behind the point of rates below 1 %
+
+
+def with_ends(
+  text: Callable[[float], str],
+  value: float,
+  lo: float | None,
+  hi: float | None,
+  form: str = DASH,
+) -> str:
+  """A value with its interval, or alone where there is none.
+
+  Args:
+    text: a number as a text.
+    value: is shown alone where it is not finite.
+    lo, hi: the interval's ends, None or not finite where there are none.
+    form: of the three texts.
+
+  >>> with_ends(percent, 0.5, 0.4, 0.6), with_ends(percent, 0.5, None, None)
+  ('50.0 (40.0–60.0)', '50.0')
+  """
+  if lo is None or hi is None or not math.isfinite(lo + hi + value):
+    return text(value)
+  return form.format(text(value), text(lo), text(hi))
+
+
+def percent(number: float, digits: int = 1) -> str:
+  """A fraction in percent, `-` for nan."""
+  return "-" if math.isnan(number) else f"{100 * number:.{digits}f}"
+
+
+def plain(metric: Metric, number: float) -> str:
+  """A number as reports print it: rates in percent, distances as they are."""
+  if metric.percent:
+    return percent(number)
+  return "-" if math.isnan(number) else f"{number:.2f}"
 
 
 def text(metric: Metric, number: Number | None) -> str:
@@ -58,34 +96,16 @@ def unit(metric: Metric, number: Number | None) -> str:
 
 def heading(metric: Metric) -> str:
   """Over a column, with the unit."""
-  plain = metric.heading.isalpha() and metric.heading.islower()
-  words = metric.heading.capitalize() if plain else metric.heading
+  lower = metric.heading.isalpha() and metric.heading.islower()
+  words = metric.heading.capitalize() if lower else metric.heading
   return f"{words}, %" if metric.percent else words
-
-
-def cell(metric: Metric, number: Number | None) -> Html:
-  """A cell of a table without its end, which HTML does not need."""
-  between = interval(metric, number)
-  if between:
-    return Html(f"<td>{text(metric, number)}<i>{between}</i>")
-  return Html(f"<td>{text(metric, number)}")
-
-
-def sort_cell(metric: Metric, number: Number | None) -> Html:
-  """The same with value and ends as they are, which scripts sort and copy."""
-  value = value_of(number)
-  if value is None:
-    return cell(metric, number)
-  plain = " ".join(f"{end:.9g}" for end in (value, *(ends(number) or ())))
-  return Html(f'<td data-v="{plain}"' + cell(metric, number)[3:])
 
 
 def short(metric: Metric, number: Number | None) -> str:
   """Two significant digits, for small cells of many.
 
-  >>> short(Metric("error", "Error"), Number(0.2391)), short(
-  ...   Metric("error", "Error"), Number(0.0333)
-  ... )
+  >>> error = Metric("error", "Error")
+  >>> short(error, Number(0.2391)), short(error, Number(0.0333))
   ('24', '3.3')
   """
   value = value_of(number)
@@ -93,6 +113,21 @@ def short(metric: Metric, number: Number | None) -> str:
     return MISSING
   shown = scaled(metric, value)
   return _fixed(shown, 1 if abs(shown) < 9.95 else 0)
+
+
+def exact(number: Number | None) -> str:
+  """Value and ends as they are, which scripts sort and copy; empty without one."""
+  value = value_of(number)
+  if value is None:
+    return ""
+  return " ".join(f"{end:.9g}" for end in (value, *(ends(number) or ())))
+
+
+def count(number: Number | None) -> str:
+  """How many examples are behind a number."""
+  if number is None or number.n is None:
+    return MISSING
+  return f"{number.n:,}"
 
 
 def scaled(metric: Metric, value: float) -> float:

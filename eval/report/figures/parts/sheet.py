@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import math
 from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval.cells import disk, formulas
-from robust_tfds.eval.report.tables import markdown
+from robust_tfds.eval.cells import disk
+from robust_tfds.eval.report.tables import csv_text, markdown
 
 Cell = str | float | int | None
 
@@ -57,12 +55,8 @@ class Sheet:
 
   def write_csv(self, folder: epath.Path, stem: str) -> epath.Path:
     """Writes `<stem>.csv`; text is safe in spreadsheets."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for line in (self._headings, *self.lines):
-      writer.writerow([_plain(cell) for cell in line])
     path = folder / f"{stem}.csv"
-    disk.write_text(path, out.getvalue())
+    disk.write_text(path, csv_text.text(self._headings, self.lines))
     return path
 
   def write_markdown(
@@ -97,15 +91,6 @@ def _shown(column: str | Column, cell: Cell) -> str:
   if column.digits is None:
     return f"{number:g}"
   return f"{number:.{column.digits}f}"
-
-
-def _plain(cell: Cell) -> str:
-  """A cell as a CSV holds it: floats with the shortest text that reads back."""
-  if _absent(cell):
-    return ""
-  if isinstance(cell, str):
-    return formulas.neutral(cell)
-  return repr(float(cell)) if isinstance(cell, float) else str(cell)
 
 
 def _absent(cell: Cell) -> bool:

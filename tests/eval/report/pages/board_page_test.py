@@ -3,31 +3,41 @@
 import dataclasses
 import re
 
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 
 from robust_tfds.eval.compare.boards.board import Number
-from robust_tfds.eval.site import board_page
-from robust_tfds.eval.site import layout as layout_lib
-from robust_tfds.eval.site import view as view_lib
-from tests.eval.site import boards, html_check
+from robust_tfds.eval.report.pages import board_page
+from robust_tfds.eval.report.pages import view as view_lib
+from tests.eval.report.pages import boards, html_check
 
 _ALL = boards.several()
 
 
+def _html(board, others=()) -> str:
+  return board_page.of(view_lib.View(board), [board, *others])
+
+
 def _page(board, others=()) -> html_check.Page:
-  layout = layout_lib.Layout.of([board, *others])
-  return html_check.Page(board_page.of(view_lib.View(board), layout).html())
+  return html_check.Page(_html(board, others))
 
 
-class BoardPageTest(parameterized.TestCase):
-  @parameterized.parameters(*range(len(_ALL)))
-  def test_every_kind_of_board(self, place):
-    board = _ALL[place]
-    page = _page(board)
-    self.assertEmpty(page.faults)
-    for entry in board.entries:
-      self.assertIn(entry.label, page.text)
-    self.assertIn(board.title, page.text)
+def _table(board) -> str:
+  """The markup of the table of the models."""
+  return re.search('<table class="board.*?</table>', _html(board), re.S)[0]
+
+
+def _values(page) -> list[str]:
+  return [a["value"] for name, a in page.elements if name == "option"]
+
+
+class BoardPageTest(absltest.TestCase):
+  def test_every_kind_of_board(self):
+    for board in _ALL:
+      page = _page(board)
+      self.assertEmpty(page.faults)
+      for entry in board.entries:
+        self.assertIn(entry.label, page.text)
+      self.assertIn(board.title, page.text)
 
   def test_what_differs_and_where_the_others_are(self):
     one, other = _ALL[:2]
@@ -92,6 +102,87 @@ class BoardPageTest(parameterized.TestCase):
   def test_the_baseline_is_named(self):
     text = _page(boards.classification(1)).text
     self.assertIn("CE and mCE are relative to AlexNet", text)
+
+  def test_a_row_an_entry_in_order(self):
+    board = boards.classification(5, printed=2)
+    text = _table(board)
+    labels = re.findall(r'<th scope="row"><a [^>]*><bdi>([^<]*)', text)
+    self.assertEqual(labels, [e.label for e in board.entries])
+
+  def test_ranks_stand_with_their_ranges(self):
+    text = _table(boards.classification(3))
+    found = re.findall(r"<td class=rank>(\d)<i>(\d–\d)</i>", text)
+    self.assertEqual(found, [("1", "1–2"), ("2", "1–3"), ("3", "2–3")])
+
+  def test_states_are_words(self):
+    text = _table(boards.awkward())
+    states = re.findall(r'<span class="state">([^<]*)', text)
+    self.assertEqual(
+      states, ["trained on test conditions", "partial", "printed"]
+    )
+    page = html_check.Page(text)
+    self.assertIn("missing: fog 3, fog 4 (2 of 75)", page.text)
+    self.assertIn("trained on gaussian_noise, <b>fog</b>", page.text)
+    tokens = re.findall(r'<tr data-s="([^"]*)"', text)
+    self.assertIn("whole ranked ours", tokens)
+    self.assertEqual(tokens[-3:], ["seen ours", "partial ours", "printed"])
+
+  def test_printed_rows_share_their_source_and_remark(self):
+    page = _page(boards.classification(1, printed=3))
+    self.assertEmpty(page.faults)
+    self.assertEqual(page.links.count("#reference-1"), 3)
+    self.assertEqual(page.links.count("#reference-2"), 3)
+    self.assertEqual(page.text.count("Its protocol is another one"), 1)
+
+  def test_a_remark_of_one_row_stands_there(self):
+    text = _html(boards.awkward())
+    self.assertNotIn('id="reference-2"', text)  # the source of the printed row
+    self.assertIn("missing: fog 3, fog 4", _table(boards.awkward()))
+
+  def test_whiskers_span_the_table(self):
+    board = boards.classification(2)
+    numbers = [Number(0.2, 0.1, 0.4), Number(0.8, 0.7, 0.9)]
+    entries = [
+      dataclasses.replace(e, numbers={("mce", "", None): n})
+      for e, n in zip(board.entries, numbers)
+    ]
+    text = _table(dataclasses.replace(board, entries=entries))
+    # 132 px wide, 5 px at the edges, in halves: 0.1 at 10, 0.9 at 254.
+    self.assertEqual(
+      re.findall(r'class=l d="([^"]*)"', text), ["M10 18l92 0", "M193 18l61 0"]
+    )
+
+  def test_the_scale_of_the_whiskers_is_named(self):
+    board = boards.classification(1)
+    numbers = {("mce", "", None): Number(0.8, 0.71, 0.9)}
+    entry = dataclasses.replace(board.entries[0], numbers=numbers)
+    text = _table(dataclasses.replace(board, entries=[entry]))
+    self.assertIn("Interval <small>71 to 90</small>", text)
+
+  def test_nothing_is_ranked(self):
+    board = dataclasses.replace(boards.classification(1), ranked_by="")
+    self.assertIn("Nothing is ranked", _table(board))
+
+  def test_no_numbers_at_all(self):
+    board = boards.classification(1)
+    entry = dataclasses.replace(board.entries[0], numbers={}, rank=None)
+    self.assertEmpty(_page(dataclasses.replace(board, entries=[entry])).faults)
+
+  def test_what_can_be_chosen(self):
+    page = _page(boards.awkward())
+    values = _values(page)
+    for value in ("ranked", "ours", "partial", "seen", "printed", "fog"):
+      self.assertIn(value, values)
+    self.assertIn("group:weather", values)
+    self.assertEqual(values[-5:], ["1", "2", "3", "4", "5"])
+    (form,) = [a for name, a in page.elements if name == "form"]
+    self.assertIn("hidden", form)
+    names = [name for name, _ in page.elements]
+    fields = names.count("input") + names.count("select")
+    self.assertEqual(names.count("label"), fields)
+
+  def test_states_that_no_entry_has_are_not_offered(self):
+    self.assertNotIn("printed", _values(_page(boards.video())))
 
 
 if __name__ == "__main__":

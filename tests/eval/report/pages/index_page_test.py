@@ -4,22 +4,19 @@ import dataclasses
 
 from absl.testing import absltest
 
-from robust_tfds.eval.site import index_page
-from robust_tfds.eval.site import layout as layout_lib
-from robust_tfds.eval.site import view as view_lib
-from tests.eval.site import boards, html_check
+from robust_tfds.eval.report.pages import index_page, layout
+from robust_tfds.eval.report.pages import view as view_lib
+from tests.eval.report.pages import boards, html_check
 
 
 def _page(listed) -> html_check.Page:
-  layout = layout_lib.Layout.of(listed)
   views = [view_lib.View(board) for board in listed]
-  return html_check.Page(index_page.of(views, layout).html())
+  return html_check.Page(index_page.of(views))
 
 
 class IndexPageTest(absltest.TestCase):
   def test_every_board_and_model_is_linked(self):
     listed = boards.several()
-    layout = layout_lib.Layout.of(listed)
     page = _page(listed)
     self.assertEmpty(page.faults)
     for board in listed:
@@ -48,6 +45,12 @@ class IndexPageTest(absltest.TestCase):
     self.assertEqual(rows[0]["data-t"], "detection")
     self.assertIn("fog", rows[0]["data-c"].split())
     self.assertIn("group:noise", rows[0]["data-c"].split())
+
+  def test_what_can_be_chosen(self):
+    page = _page([boards.detection()])
+    values = [a["value"] for name, a in page.elements if name == "option"]
+    self.assertEqual(values[:3], ["", "detection", ""])
+    self.assertIn("fog", values)
 
   def test_nothing_ranked(self):
     board = boards.classification(1)

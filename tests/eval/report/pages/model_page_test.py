@@ -1,29 +1,37 @@
 """An entry's page: all numbers, facts, notes."""
 
-from absl.testing import absltest, parameterized
+import dataclasses
+import re
 
-from robust_tfds.eval.site import layout as layout_lib
-from robust_tfds.eval.site import model_page
-from robust_tfds.eval.site import view as view_lib
-from tests.eval.site import boards, html_check
+from absl.testing import absltest
 
-_ALL = boards.several()
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.report.pages import model_page
+from robust_tfds.eval.report.pages import view as view_lib
+from tests.eval.report.pages import boards, html_check
 
 
 def _html(board, entry) -> str:
-  layout = layout_lib.Layout.of([board])
-  return model_page.of(view_lib.View(board), entry, layout).html()
+  return model_page.of(view_lib.View(board), entry)
 
 
 def _page(board, place=0) -> html_check.Page:
   return html_check.Page(_html(board, board.entries[place]))
 
 
-class ModelPageTest(parameterized.TestCase):
-  @parameterized.parameters(*range(len(_ALL)))
-  def test_every_kind_of_entry(self, place):
-    board = _ALL[place]
-    for entry in board.entries:
+def _changed(board, **changes):
+  """A board of one entry with further cells or numbers."""
+  (entry,) = board.entries
+  fields = {k: {**getattr(entry, k), **v} for k, v in changes.items()}
+  return dataclasses.replace(
+    board, entries=[dataclasses.replace(entry, **fields)]
+  )
+
+
+class ModelPageTest(absltest.TestCase):
+  def test_every_kind_of_entry(self):
+    for board, entry in ((b, e) for b in boards.several() for e in b.entries):
       page = html_check.Page(_html(board, entry))
       self.assertEmpty(page.faults)
       self.assertIn(entry.label, page.text)
@@ -48,6 +56,50 @@ class ModelPageTest(parameterized.TestCase):
     text = _page(boards.classification(1)).text
     self.assertIn("Unknown: classes, sha256.", text)
     self.assertIn("trained onImageNet-1k, training split", text)
+
+  def test_all_cells_with_the_interval_of_the_main_number(self):
+    board = boards.classification(1)
+    html = _html(board, board.entries[0])
+    cells = html[html.index("All cells") :]
+    rows = re.findall(r"<tr><th scope=row>([^<]*)(.*?)(?=<tr>|</tbody>)", cells)
+    self.assertLen(rows, len(board.conditions))
+    first, shown = rows[0]
+    self.assertEqual(first, "clean")
+    number = board.entries[0].cells[Condition()]["error"]
+    low, high = 100 * number.lo, 100 * number.hi
+    self.assertIn(
+      f"<td>{100 * number.value:.1f}<i>{low:.1f}–{high:.1f}</i>", shown
+    )
+    self.assertEqual(shown.count("<td>"), 7)
+    self.assertIn("n = 50,000", cells)
+
+  def test_notes_of_cells(self):
+    fog = {Condition("fog", 3): {"error": Number(None, note="<no> labels")}}
+    board = _changed(boards.classification(1), cells=fog)
+    self.assertIn("<no> labels: fog 3, Error, %", _page(board).text)
+
+  def test_difficulties_have_columns_of_their_own(self):
+    text = _page(boards.sequences()).text
+    self.assertIn("FP, % (difficulty 3)", text)
+    self.assertIn("FR, % (difficulty 1)", text)
+
+  def test_one_condition_is_a_list_of_numbers_with_n(self):
+    text = _page(boards.frames()).text
+    self.assertIn("pm-10, k=7, %", text)
+    self.assertIn("1,109", text)
+
+  def test_numbers_that_are_no_headlines_are_there(self):
+    numbers = {("mean_nll", "", None): Number(1.234)}
+    board = _changed(boards.classification(1), numbers=numbers)
+    self.assertIn("Mean NLL1.23", _page(board).text)
+
+  def test_nothing_to_show(self):
+    board = boards.classification(1)
+    entry = dataclasses.replace(board.entries[0], numbers={}, cells={})
+    page = _page(dataclasses.replace(board, entries=[entry]))
+    self.assertEmpty(page.faults)
+    for title in ("The benchmark", "By corruption", "All cells", "curves"):
+      self.assertNotIn(title, page.text)
 
 
 if __name__ == "__main__":

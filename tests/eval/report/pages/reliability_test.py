@@ -5,8 +5,7 @@ from absl.testing import absltest
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.metrics.calibration import Bins
-from robust_tfds.eval.site import reliability
-from tests.eval.site import html_check
+from robust_tfds.eval.report.pages import reliability
 
 _ONE = Bins([10, 0, 30], [0.2, None, 0.9], [0.1, None, 0.5])
 _OTHER = Bins([30, 5, 10], [0.3, 0.5, 0.8], [0.3, 0.4, 0.9])
@@ -22,25 +21,22 @@ class ReliabilityTest(absltest.TestCase):
       Condition("spatter", 2): _OTHER,
       Condition("fog", 5): _OTHER,
     }
-    text = reliability.diagrams(cells, family)
-    page = html_check.Page(text)
-    self.assertEmpty(page.faults)
-    self.assertEqual(text.count("<figure>"), 3)
-    self.assertIn("Severity 2", page.text)
-    self.assertIn("n = 85", page.text)
+    drawn = reliability.diagrams(cells, family)
+    names = [picture.name for picture in drawn]
+    self.assertEqual(names, ["Clean", "Severity 2", "Severity 5"])
     # (40 x 0.025 + 5 x 0.1 + 40 x 0.275) / 85, over the bins of both.
-    self.assertIn("ECE 14.7 %", page.text)
+    self.assertEqual(drawn[1].small, "ECE 14.7 %, n = 85")
 
   def test_bars_have_the_height_of_the_accuracy(self):
-    text = reliability.diagrams({Condition(): _ONE}, conditions.PICTURES)
+    (drawn,) = reliability.diagrams({Condition(): _ONE}, conditions.PICTURES)
+    (bars,) = [data for class_, data, _ in drawn.paths if class_ == "r"]
     # The side is 136 px: 10 % and 50 % of it in halves of a pixel.
-    self.assertIn("v-27M", text)
-    self.assertIn("v-136", text)
+    self.assertRegex(bars, r"v-27M.*v-136$")
 
   def test_nothing_known(self):
-    self.assertEqual(reliability.diagrams({}, conditions.PICTURES), "")
+    self.assertEmpty(reliability.diagrams({}, conditions.PICTURES))
     empty = {Condition(): Bins([0], [None], [None])}
-    self.assertEqual(reliability.diagrams(empty, conditions.PICTURES), "")
+    self.assertEmpty(reliability.diagrams(empty, conditions.PICTURES))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.boards.board import Number
-from robust_tfds.eval.site import view as view_lib
-from tests.eval.site import boards
+from robust_tfds.eval.report.pages import view as view_lib
+from tests.eval.report.pages import boards
 
 
 def _names(metrics) -> list[str]:

@@ -1,4 +1,4 @@
-"""Numbers as pages show them."""
+"""Numbers as pages and reports show them."""
 
 import math
 
@@ -6,13 +6,13 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.site import number_text
+from robust_tfds.eval.report.tables import numbers
 
 _RATE = Metric("error", "Error")
 _PLAIN = Metric("nll", "NLL", percent=False)
 
 
-class NumberTextTest(parameterized.TestCase):
+class NumbersTest(parameterized.TestCase):
   @parameterized.parameters(
     (0.2391, "23.9"),
     (1.0, "100.0"),
@@ -25,47 +25,52 @@ class NumberTextTest(parameterized.TestCase):
     (math.inf, "–"),
   )
   def test_rates_are_in_percent(self, value, text):
-    self.assertEqual(number_text.text(_RATE, Number(value)), text)
+    self.assertEqual(numbers.text(_RATE, Number(value)), text)
 
   @parameterized.parameters(
     (4.774, "4.77"), (0.01234, "0.0123"), (123.4, "123"), (12345.0, "12345")
   )
   def test_others_have_three_digits(self, value, text):
-    self.assertEqual(number_text.text(_PLAIN, Number(value)), text)
+    self.assertEqual(numbers.text(_PLAIN, Number(value)), text)
 
   def test_ends_have_the_digits_of_the_value(self):
     number = Number(0.106, 0.0951, 0.117)
-    self.assertEqual(number_text.interval(_RATE, number), "9.5–11.7")
-    self.assertEqual(number_text.interval(_RATE, Number(0.1)), "")
-    self.assertEqual(number_text.interval(_RATE, Number(0.1, 0.0)), "")
-    self.assertEqual(number_text.with_unit(_RATE, number), "10.6 % (9.5–11.7)")
+    self.assertEqual(numbers.interval(_RATE, number), "9.5–11.7")
+    self.assertEqual(numbers.interval(_RATE, Number(0.1)), "")
+    self.assertEqual(numbers.interval(_RATE, Number(0.1, 0.0)), "")
+    self.assertEqual(numbers.with_unit(_RATE, number), "10.6 % (9.5–11.7)")
 
   def test_an_end_that_is_no_number_is_no_interval(self):
     number = Number(0.1, math.nan, 0.2)
-    self.assertIsNone(number_text.ends(number))
-    self.assertEqual(
-      number_text.sort_cell(_RATE, number), '<td data-v="0.1">10.0'
-    )
+    self.assertIsNone(numbers.ends(number))
+    self.assertEqual(numbers.exact(number), "0.1")
 
-  def test_cells(self):
-    number = Number(0.1, 0.05, 0.15)
-    self.assertEqual(number_text.cell(_RATE, number), "<td>10.0<i>5.0–15.0</i>")
-    self.assertEqual(
-      number_text.sort_cell(_RATE, number),
-      '<td data-v="0.1 0.05 0.15">10.0<i>5.0–15.0</i>',
-    )
-    self.assertEqual(number_text.sort_cell(_RATE, None), "<td>–")
+  def test_exact(self):
+    self.assertEqual(numbers.exact(Number(0.1, 0.05, 0.15)), "0.1 0.05 0.15")
+    self.assertEqual(numbers.exact(None), "")
+
+  def test_with_ends(self):
+    for form, text in (
+      (numbers.DASH, "50.0 (40.0–60.0)"),
+      (numbers.BRACKETS, "50.0 [40.0, 60.0]"),
+      (numbers.WORDS, "50.0 (40.0 to 60.0)"),
+    ):
+      shown = numbers.with_ends(numbers.percent, 0.5, 0.4, 0.6, form)
+      self.assertEqual(shown, text)
+    for ends in ((None, None), (0.4, None), (math.nan, 0.6)):
+      self.assertEqual(numbers.with_ends(numbers.percent, 0.5, *ends), "50.0")
+    self.assertEqual(numbers.with_ends(numbers.percent, math.nan, 0, 1), "-")
 
   @parameterized.parameters(
     (0.0333, "3.3"), (0.0996, "10"), (0.239, "24"), (1.131, "113"), (None, "–")
   )
   def test_short(self, value, text):
-    self.assertEqual(number_text.short(_RATE, Number(value)), text)
+    self.assertEqual(numbers.short(_RATE, Number(value)), text)
 
   def test_headings_have_the_unit(self):
-    self.assertEqual(number_text.heading(Metric("e", "error")), "Error, %")
-    self.assertEqual(number_text.heading(Metric("a", "pm-0")), "pm-0, %")
-    self.assertEqual(number_text.heading(_PLAIN), "NLL")
+    self.assertEqual(numbers.heading(Metric("e", "error")), "Error, %")
+    self.assertEqual(numbers.heading(Metric("a", "pm-0")), "pm-0, %")
+    self.assertEqual(numbers.heading(_PLAIN), "NLL")
 
 
 if __name__ == "__main__":

@@ -1,26 +1,23 @@
-"""The frame of pages: policy, style, contrast, way back."""
+"""Pages: what is escaped; policy, style, contrast, way back."""
 
 import base64
 import hashlib
+import html
 import re
 
+import jinja2
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.site import heat_map, page
-from robust_tfds.eval.site.markup import Html
-from tests.eval.site import html_check
+from robust_tfds.eval.report.pages import heat_map, template
+from tests.eval.report.pages import boards, html_check
 
 _AA, _AA_LARGE = 4.5, 3.0
 _COLOUR = re.compile(r"--(\w+): (#[0-9a-f]{3,6});")
 
 
-def _page(**kwargs) -> str:
-  values = {
-    "path": "models/a.html",
-    "title": "<A> & b",
-    "body": [Html("<p>x</p>")],
-  }
-  return page.Page(**{**values, **kwargs}).html()
+def _page(script="", **values) -> str:
+  shown = {"title": "<A> & b", "up": (), "path": "models/a.html", **values}
+  return template.page("page.html", script=script, **shown)
 
 
 def _luminance(colour: str) -> float:
@@ -42,7 +39,7 @@ def _colours(dark: bool) -> dict[str, str]:
   """Those of light pages, or of dark ones."""
   out = {}
   for name in ("style.css", "board.css"):
-    text = (page._FOLDER / name).read_text("utf-8")
+    text = (template.FOLDER / name).read_text("utf-8")
     light, dark_part = text.split("@media (prefers-color-scheme: dark)", 1)
     block = dark_part.split("\n}\n", 1)[0] if dark else light
     out |= dict(_COLOUR.findall(block))
@@ -50,7 +47,7 @@ def _colours(dark: bool) -> dict[str, str]:
 
 
 class PageTest(parameterized.TestCase):
-  @parameterized.parameters(True, False)
+  @parameterized.parameters("board", "")
   def test_page(self, script):
     text = _page(
       script=script, up=[("All", "index.html"), ("<b>", "boards/b.html")]
@@ -61,31 +58,49 @@ class PageTest(parameterized.TestCase):
     self.assertTrue(text.startswith("<!doctype html>"))
     names = [name for name, _ in found.elements]
     self.assertEqual(names.count("h1"), 1)
-    self.assertEqual("script" in names, script)
+    self.assertEqual("script" in names, bool(script))
 
-  @parameterized.parameters(True, False)
+  @parameterized.parameters("board", "")
   def test_policy_allows_the_pages_own_style_and_script_and_nothing_else(
     self, script
   ):
     text = _page(script=script)
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    content = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    policy = html.unescape(content)
     parts = ["style", *(["script"] if script else [])]
     for part in parts:
       content = re.search(f"<{part}>(.*?)</{part}>", text, re.DOTALL)[1]
       digest = hashlib.sha256(content.encode()).digest()
       mark = f"sha256-{base64.b64encode(digest).decode()}"
-      self.assertIn(f"{part}-src &#x27;{mark}&#x27;", policy)
-    self.assertIn("default-src &#x27;none&#x27;", policy)
+      self.assertIn(f"{part}-src '{mark}'", policy)
+    self.assertIn("default-src 'none'", policy)
     self.assertNotIn("unsafe", policy)
-    self.assertEqual("script-src" in policy, script)
+    self.assertEqual("script-src" in policy, bool(script))
+
+  def test_names_stay_texts(self):
+    for name in boards.ODD_NAMES:
+      page = html_check.Page(_page(title=name, up=[(name, "index.html")]))
+      self.assertEmpty(page.faults)
+      self.assertEqual(page.texts.count(name), 3)  # of window, way and heading
+
+  def test_what_html_forbids_is_replaced(self):
+    for character in ("\x00", "\x1b", "\x7f", "\ud800"):
+      text = _page(title=f"a{character}b")
+      self.assertIn("a\N{REPLACEMENT CHARACTER}b", text)
+      self.assertNotIn(character, text)
+      text.encode("utf-8")
+
+  def test_a_value_that_is_not_given_is_no_empty_text(self):
+    with self.assertRaisesRegex(jinja2.UndefinedError, "topics"):
+      template.page("definitions.html", "a.html", title="", up=())
 
   def test_style_names_no_address(self):
-    style = page._style("style.css", "board.css")
+    style = template.style("style.css", "board.css")
     self.assertNotIn("//", style)
     self.assertNotIn("@import", style)
     self.assertNotIn("/*", style)
     self.assertSetEqual(set(re.findall(r"url\(([^)]*)\)", style)), {"#dot"})
-    self.assertNotIn("</", style + page._script())
+    self.assertNotIn("</", style + template._script("board.js"))
 
   @parameterized.parameters(False, True)
   def test_words_can_be_read(self, dark):
@@ -101,7 +116,7 @@ class PageTest(parameterized.TestCase):
   @parameterized.parameters(False, True)
   def test_grounds_of_heat_maps_can_be_read_and_differ_in_grey(self, dark):
     colours = _colours(dark)
-    style = page._style("board.css")
+    style = template.style("board.css")
     steps = []
     for step in range(heat_map.STEPS):
       rule = f".h{step}{{background: var(--h{step});color: var\\(--(\\w+)\\)"

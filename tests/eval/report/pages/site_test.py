@@ -3,19 +3,20 @@
 import pathlib
 import posixpath
 
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 
 from robust_tfds import errors
-from robust_tfds.eval.site import pages
-from tests.eval.site import boards, html_check
+from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.report.pages import site
+from tests.eval.report.pages import boards, html_check
 
 _MOST_BYTES = 5_000_000
 
 
-class PagesTest(parameterized.TestCase):
+class SiteTest(absltest.TestCase):
   def _write(self, listed) -> pathlib.Path:
     folder = pathlib.Path(self.create_tempdir().full_path) / "new" / "site"
-    paths = pages.write(listed, folder)
+    paths = site.write(listed, folder)
     self.assertEqual(paths[0].name, "index.html")
     files = {p for p in folder.rglob("*") if p.is_file()}
     self.assertEqual({pathlib.Path(p) for p in paths}, files)
@@ -62,13 +63,22 @@ class PagesTest(parameterized.TestCase):
       twin = other / path.relative_to(one)
       self.assertEqual(path.read_bytes(), twin.read_bytes(), path)
 
+  def test_all_definitions_are_there(self):
+    page = html_check.Page(site.definitions_page())
+    self.assertEmpty(page.faults)
+    for topic in definitions.TOPICS:
+      for metric in topic.metrics:
+        self.assertIn(definitions.anchor(topic, metric), page.ids)
+        for text in (metric.words, metric.formula, metric.source):
+          self.assertIn(text, page.text)
+
   def test_no_boards(self):
     self._write([])
 
   def test_a_folder_that_cannot_be_written(self):
     file = self.create_tempfile().full_path
     with self.assertRaisesRegex(errors.UserError, "folder belongs"):
-      pages.write([boards.frames()], file)
+      site.write([boards.frames()], file)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ import pathlib
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.reports import base, html
+from robust_tfds.eval.report.pages import run_page
+from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import pivot
 from tests.eval.report.reports import contexts
 
@@ -28,7 +29,7 @@ class HtmlTest(absltest.TestCase):
     context = contexts.of_task("classification", provenance=["seed <0>"])
     report = _Two()
     report.write(context, folder)
-    (path,) = html.write(context, [report], folder)
+    (path,) = run_page.write(context, [report], folder)
     self.assertEqual(path, folder / "report.html")
     page = path.read_text("utf-8")
     self.assertIn('alt="Here &lt;it&gt; is"', page)
