@@ -130,9 +130,9 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
 
 
 def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:
-  from robust_tfds.eval.compare import scores
-from robust_tfds.eval.compare.boards import build, tables
   from robust_tfds.eval.compare import runs as runs_lib
+  from robust_tfds.eval.compare import scores
+  from robust_tfds.eval.compare.boards import build, tables
   from robust_tfds.eval.report.pages import site as site_lib
 
   out = paths.of(settings.out, "--out") if settings.out else None

@@ -22,7 +22,7 @@ _ANYBODY = (
   "robust_tfds.version",
   "robust_tfds.short_names",  # in the __init__.py of top-level folders
 )
-_RESULTS = "robust_tfds.eval.cells"
+_CELLS = "robust_tfds.eval.cells"
 _ALLOWED = {
   "robust_tfds": ("robust_tfds.datasets",),
   "robust_tfds.errors": (),
@@ -65,7 +65,7 @@ _ALLOWED = {
   ),
   "robust_tfds.eval.tasks": (
     "robust_tfds.eval.metrics",
-    _RESULTS,
+    _CELLS,
     "robust_tfds.eval.papers",
     "robust_tfds.eval.pipeline",
     "robust_tfds.corruptions",
@@ -73,7 +73,7 @@ _ALLOWED = {
     "robust_tfds.datasets",
   ),
   "robust_tfds.eval.readers": (
-    _RESULTS,
+    _CELLS,
     "robust_tfds.eval.tasks",
     "robust_tfds.eval.metrics",
     "robust_tfds.eval.papers",
@@ -82,32 +82,37 @@ _ALLOWED = {
   ),
   "robust_tfds.eval.report": (
     "robust_tfds.eval.compare.boards.board",
-    _RESULTS,
+    _CELLS,
     "robust_tfds.eval.papers",
     "robust_tfds.eval.metrics",
   ),
   "robust_tfds.eval.report.figures": (
-    _RESULTS,
+    _CELLS,
     "robust_tfds.corruptions",
-    "robust_tfds.eval.board",
+    "robust_tfds.eval.compare",
     "robust_tfds.eval.metrics",
     "robust_tfds.eval.papers",
     "robust_tfds.eval.readers",
     "robust_tfds.eval.report",
     "robust_tfds.eval.tasks",
   ),
-  "robust_tfds.eval.compare.pairs": (
-    _RESULTS,
-    "robust_tfds.eval.board",
+  "robust_tfds.eval.compare": (
+    _CELLS,
     "robust_tfds.eval.metrics",
+    "robust_tfds.eval.papers",
+    "robust_tfds.eval.readers",
     "robust_tfds.eval.report.charts",
     "robust_tfds.eval.report.tables",
     "robust_tfds.eval.tasks",
   ),
+  "robust_tfds.eval.compare.__main__": (
+    "robust_tfds.command",
+    "robust_tfds.eval.compare",
+  ),
   "robust_tfds.eval.cells.submissions": (
-    _RESULTS,
+    _CELLS,
     "robust_tfds.datasets",
-    "robust_tfds.eval.board",
+    "robust_tfds.eval.compare",
     "robust_tfds.eval.metrics",
     "robust_tfds.eval.readers",
     "robust_tfds.eval.run",  # of --rerun alone
@@ -137,7 +142,8 @@ _THIRD_PARTY = {
   "robust_tfds.eval.papers": {"numpy"},
   "robust_tfds.eval.report": {"numpy", "matplotlib", "etils"},
   "robust_tfds.eval.report.pages": {"etils", "jinja2", "markupsafe"},
-  "robust_tfds.eval.compare.pairs": {"numpy", "matplotlib", "etils"},
+  "robust_tfds.eval.compare": {"numpy", "matplotlib", "etils"},
+  "robust_tfds.eval.compare.__main__": {"absl"},
   "robust_tfds.eval.run.augment": {"jax", "dm_pix"},
   "robust_tfds.eval": {
     "jax",

@@ -137,8 +137,9 @@ def _section(
   ]
   return [
     f"## {title}\n",
-    markdown.heads(heads, numbers=True),
-    *(markdown.line(_cells(comparison, line, tested)) for line in lines),
+    markdown.table(
+      heads, [_cells(comparison, line, tested) for line in lines], numbers=True
+    ),
     "",
   ]
 

@@ -14,6 +14,7 @@ from etils import epath
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.report.tables import markdown as markdown_lib
 from robust_tfds.eval.report.tables.markdown import escape
 
 # Half of the last printed digit, in percent; and the rounding of decimals.
@@ -69,7 +70,7 @@ def markdown(rows: Sequence[table.Row]) -> str:
   for (dataset, model, metric), numbers in _summaries(rows).items():
     texts = ["-" if math.isnan(n) else f"{n:.2f}" for n in numbers]
     words = [escape(dataset), escape(model), metric, *texts]
-    lines.append("| " + " | ".join(words) + " |")
+    lines.append(markdown_lib.line(words))
   compared = compare(rows)
   if compared:
     lines += ["\n## Beside the printed numbers\n", _beside(compared)]
@@ -117,7 +118,7 @@ def _beside(compared: Sequence[Compared]) -> str:
     metric = f"{row.task}/{row.metric}"
     names = [row.where, row.dataset, row.model, metric]
     words = [*map(escape, names), *parts, escape(row.note)]
-    lines.append("| " + " | ".join(words) + " |")
+    lines.append(markdown_lib.line(words))
   total = sum(n is not None for c in compared for n in c.row.numbers)
   differing = sum(not agrees for c in compared for agrees in c.agrees)
   lines.append(

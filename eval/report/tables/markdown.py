@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _ESCAPES = {
   "&": "&amp;",
@@ -32,6 +32,16 @@ def heads(cells: Sequence[str], *, numbers: bool = False) -> str:
   """
   rule = "---:|" if numbers else "---|"
   return f"{line(cells)}\n|---|{rule * (len(cells) - 1)}"
+
+
+def table(
+  headings: Sequence[str],
+  lines: Iterable[Sequence[str]],
+  *,
+  numbers: bool = False,
+) -> str:
+  """A table; headings and cells are Markdown already, see `heads`."""
+  return "\n".join([heads(headings, numbers=numbers), *map(line, lines)])
 
 
 def foot(provenance: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import corruption_error
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.tables import numbers as numbers_lib
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,16 +30,17 @@ class Column:
   @property
   def texts(self) -> list[str]:
     """The numbers as reports print them."""
-    return [text(self.metric, number) for number in self.numbers]
+    return [numbers_lib.plain(self.metric, number) for number in self.numbers]
 
   @property
   def best(self) -> int | None:
-    """Index of the best of several numbers; None of one, or where all are nan."""
-    if len(self.numbers) < 2:
+    """Index of the best of several numbers; None of one, where all are nan, or
+    where nobody said which is better.
+    """
+    if len(self.numbers) < 2 or not self.metric.sign:
       return None
-    sign = -1 if self.metric.higher_is_better else 1
     real = [
-      (sign * number, index)
+      (-self.metric.sign * number, index)
       for index, number in enumerate(self.numbers)
       if not math.isnan(number)
     ]
@@ -62,6 +64,14 @@ class Table:
   names: Sequence[str]
   columns: Sequence[Column]
   bold: bool = False
+
+  @property
+  def lines(self) -> list[list[tuple[str, bool]]]:
+    """Of each name its numbers, and whether each is in bold."""
+    return [
+      [(c.texts[i], self.bold and c.best == i) for c in self.columns]
+      for i in range(len(self.names))
+    ]
 
 
 def headlines(context: Context) -> list[Metric]:
@@ -165,18 +175,6 @@ def by_corruption(
   Over all severities, or of the easiest difficulty of a sequence.
   """
   return value(context, model, corruption=name, metric=metric)
-
-
-def text(metric: Metric, number: float) -> str:
-  """A number as reports print it: rates in percent, distances as they are."""
-  if metric.percent:
-    return percent(number)
-  return "-" if math.isnan(number) else f"{number:.2f}"
-
-
-def percent(number: float, digits: int = 1) -> str:
-  """A fraction in percent, `-` for nan."""
-  return "-" if math.isnan(number) else f"{100 * number:.{digits}f}"
 
 
 def with_unit(words: str, metric: Metric) -> str:

@@ -65,11 +65,12 @@ class Sheet:
     """Writes `<stem>.md`: title, table, caption."""
     path = folder / f"{stem}.md"
     heads = [markdown.escape(heading) for heading in self._headings]
-    parts = [f"# {markdown.escape(title)}\n", markdown.heads(heads)]
-    for line in self.lines:
-      pairs = zip(self.columns, line)
-      parts.append(markdown.line([_shown(*pair) for pair in pairs]))
-    parts.append(f"\n{markdown.escape(self.caption)}\n")
+    lines = [list(map(_shown, self.columns, line)) for line in self.lines]
+    parts = [
+      f"# {markdown.escape(title)}\n",
+      markdown.table(heads, lines),
+      f"\n{markdown.escape(self.caption)}\n",
+    ]
     disk.write_text(path, "\n".join(parts))
     return path
 

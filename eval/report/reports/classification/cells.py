@@ -10,7 +10,7 @@ from robust_tfds import conditions
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown, pivot
+from robust_tfds.eval.report.tables import markdown, numbers, pivot
 
 _METRIC = "error"
 
@@ -60,17 +60,18 @@ def _lines(context: Context, model: str) -> list[str]:
   if clean:
     lines.append(f"Clean: {_interval(clean)}, n = {clean.n}\n")
   severities = conditions.SEVERITIES
-  lines.append(markdown.heads(["Corruption", *map(str, severities)]))
-  for name in context.corruptions:
-    numbers = [_interval(cells.get((name, s))) for s in severities]
-    lines.append(markdown.line([markdown.escape(name), *numbers]))
-  return lines
+  rows = [
+    [
+      markdown.escape(name),
+      *(_interval(cells.get((name, s))) for s in severities),
+    ]
+    for name in context.corruptions
+  ]
+  heads = ["Corruption", *map(str, severities)]
+  return [*lines, markdown.table(heads, rows)]
 
 
 def _interval(row: table.Row | None) -> str:
   if row is None:
     return "-"
-  if row.lo is None or row.hi is None:
-    return pivot.percent(row.value)
-  ends = f"{pivot.percent(row.lo)}–{pivot.percent(row.hi)}"
-  return f"{pivot.percent(row.value)} ({ends})"
+  return numbers.with_ends(numbers.percent, row.value, row.lo, row.hi)

@@ -9,7 +9,7 @@ from etils import epath
 from robust_tfds import conditions
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown, pivot
+from robust_tfds.eval.report.tables import markdown, numbers, pivot
 
 _ENDINGS = ("/AP", "/AP50", "/AP75")
 
@@ -38,15 +38,15 @@ def _lines(context: Context, model: str, metric: str) -> list[str]:
     number = pivot.value(
       context, model, corruption=name, severity=severity, metric=metric
     )
-    return pivot.percent(number)
+    return numbers.percent(number)
 
   severities = conditions.SEVERITIES
-  lines = [
+  rows = [
+    [markdown.escape(name), *(percent(name, s) for s in severities)]
+    for name in context.corruptions
+  ]
+  return [
     f"\n## {markdown.escape(model)}, {markdown.escape(metric)}\n",
     f"Clean: {percent('', 0)}\n",
-    markdown.heads(["Corruption", *map(str, severities)]),
+    markdown.table(["Corruption", *map(str, severities)], rows),
   ]
-  for name in context.corruptions:
-    numbers = [percent(name, s) for s in severities]
-    lines.append(markdown.line([markdown.escape(name), *numbers]))
-  return lines

@@ -8,7 +8,7 @@ from etils import epath
 
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown, pivot
+from robust_tfds.eval.report.tables import markdown, numbers, pivot
 
 _HEADS = ("Model", "Metric", "Published", "Ours", "Difference", "Source")
 
@@ -34,8 +34,8 @@ def _lines(context: Context, model: str) -> list[str]:
   printed = dict(context.published.get(model, {}))
   source = str(printed.pop("source", ""))
   lines = []
-  for metric, numbers in printed.items():
-    by_name = numbers if isinstance(numbers, Mapping) else {"": numbers}
+  for metric, values in printed.items():
+    by_name = values if isinstance(values, Mapping) else {"": values}
     for name, number in by_name.items():
       what = f"{metric}, {name}" if name else metric
       ours = _ours(context, model, metric, name)
@@ -53,6 +53,6 @@ def _ours(context: Context, model: str, metric: str, name: str) -> float:
 def _line(
   model: str, what: str, printed: float, ours: float, source: str
 ) -> str:
-  numbers = (pivot.percent(n) for n in (printed, ours, ours - printed))
+  texts = (numbers.percent(n) for n in (printed, ours, ours - printed))
   before = [markdown.escape(model), markdown.escape(what)]
-  return markdown.line([*before, *numbers, markdown.escape(source)])
+  return markdown.line([*before, *texts, markdown.escape(source)])

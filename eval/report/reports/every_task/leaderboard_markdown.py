@@ -8,7 +8,7 @@ from etils import epath
 
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown, pivot
+from robust_tfds.eval.report.tables import markdown, pivot, writers
 
 
 class LeaderboardMarkdown(base.Report):
@@ -34,12 +34,6 @@ class LeaderboardMarkdown(base.Report):
 
 def _table(context: Context, columns: Sequence[pivot.Column]) -> str:
   """A line a model, the best number of every column in bold."""
-  headings = ["Model", *(markdown.escape(c.heading) for c in columns)]
-  lines = [markdown.heads(headings, numbers=True)]
-  for i, model in enumerate(context.models):
-    cells = [
-      f"**{column.texts[i]}**" if column.best == i else column.texts[i]
-      for column in columns
-    ]
-    lines.append(markdown.line([markdown.escape(model), *cells]))
-  return "\n".join(lines)
+  return writers.markdown(
+    pivot.Table("", "Model", context.models, columns, bold=True)
+  )

@@ -9,7 +9,7 @@ from etils import epath
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import breakdowns, markdown, pivot
+from robust_tfds.eval.report.tables import breakdowns, markdown, numbers, pivot
 
 _METRICS = ("acc_orig", "acc_pmk", "drop")
 _BREAKDOWNS = (
@@ -69,7 +69,7 @@ def _beside_published(context: Context) -> str:
         markdown.escape(name),
         _with_ends(orig, *ends[:2]),
         _with_ends(perturbed, *ends[2:]),
-        pivot.percent(orig - perturbed),
+        numbers.percent(orig - perturbed),
       ]
       lines.append((orig, cells))
   lines.sort(key=lambda pair: -pair[0])
@@ -100,8 +100,8 @@ def _breakdown(context: Context, model: str, breakdown: str) -> list[list[str]]:
   for value, row in anchors:
     by_class = breakdown == "class"
     name = breakdowns.class_name(context, value) if by_class else value
-    numbers = _pair(row, worst[value])
-    lines.append([markdown.escape(name), str(row.n), *numbers])
+    pair = _pair(row, worst[value])
+    lines.append([markdown.escape(name), str(row.n), *pair])
   return lines
 
 
@@ -127,7 +127,10 @@ def _lines(context: Context) -> list[str]:
     slope = breakdowns.row(context, "", f"{name}_slope")
     intercept = breakdowns.row(context, "", f"{name}_intercept")
     if slope and intercept:
-      number = f"{slope.value:.3f} [{slope.lo:.3f}, {slope.hi:.3f}]"
+      ends = slope.lo, slope.hi
+      number = numbers.with_ends(
+        "{:.3f}".format, slope.value, *ends, numbers.BRACKETS
+      )
       lines.append([whose, str(slope.n), number, _interval(intercept)])
   if not lines:
     return []
@@ -137,23 +140,17 @@ def _lines(context: Context) -> list[str]:
 
 def _pair(orig: table.Row, worst: table.Row) -> list[str]:
   """pm-0, pm-10 and their difference."""
-  drop = pivot.percent(orig.value - worst.value)
+  drop = numbers.percent(orig.value - worst.value)
   return [_interval(orig), _interval(worst), drop]
 
 
 def _interval(row: table.Row | None) -> str:
-  if row is None:
-    return "-"
-  if row.lo is None or row.hi is None:
-    return pivot.percent(row.value)
-  return _with_ends(row.value, row.lo, row.hi)
+  return _with_ends(row.value, row.lo, row.hi) if row else "-"
 
 
-def _with_ends(value: float, lo: float, hi: float) -> str:
-  numbers = [pivot.percent(v) for v in (value, lo, hi)]
-  return f"{numbers[0]} [{numbers[1]}, {numbers[2]}]"
+def _with_ends(value: float, lo: float | None, hi: float | None) -> str:
+  return numbers.with_ends(numbers.percent, value, lo, hi, numbers.BRACKETS)
 
 
 def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-  rule = ["---", *["---:"] * (len(heads) - 1)]
-  return "\n".join(markdown.line(cells) for cells in (heads, rule, *lines))
+  return markdown.table(heads, lines, numbers=True)

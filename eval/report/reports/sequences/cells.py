@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from etils import epath
@@ -11,7 +12,7 @@ from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown, pivot
+from robust_tfds.eval.report.tables import markdown, numbers, pivot
 
 
 class Cells(base.Report):
@@ -44,10 +45,10 @@ def _lines(context: Context, model: str) -> list[str]:
     for difficulty in conditions.DIFFICULTIES:
       main = rows.get((name, difficulty, metrics[0].name))
       if main:
-        numbers = [
+        texts = [
           _interval(m, rows.get((name, difficulty, m.name))) for m in metrics
         ]
-        cells = [markdown.escape(name), str(difficulty), *numbers, str(main.n)]
+        cells = [markdown.escape(name), str(difficulty), *texts, str(main.n)]
         lines.append(markdown.line(cells))
   return lines
 
@@ -55,7 +56,5 @@ def _lines(context: Context, model: str) -> list[str]:
 def _interval(metric: Metric, row: table.Row | None) -> str:
   if row is None:
     return "-"
-  number = pivot.text(metric, row.value)
-  if row.lo is None or row.hi is None:
-    return number
-  return f"{number} ({pivot.text(metric, row.lo)}–{pivot.text(metric, row.hi)})"
+  text = functools.partial(numbers.plain, metric)
+  return numbers.with_ends(text, row.value, row.lo, row.hi)

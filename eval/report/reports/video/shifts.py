@@ -11,7 +11,7 @@ from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown, pivot
+from robust_tfds.eval.report.tables import markdown, numbers
 
 _CATEGORY, _SHIFT = "accuracy/category/", "accuracy/shift/"
 # (model, metric) -> row.
@@ -75,17 +75,16 @@ def _tables(context: Context, rows: Rows) -> str:
   parts = ["# Accuracy under natural shifts, in %, with 95 % intervals\n"]
   for heading, prefix in (("Category", _CATEGORY), ("Shift", _SHIFT)):
     heads = map(markdown.escape, (heading, "clips", *context.models))
-    parts.append("\n" + markdown.heads(list(heads)))
+    lines = []
     for name in _names(rows, prefix):
       of_models = [rows[m, prefix + name] for m in context.models]
       cells = [markdown.escape(name), str(of_models[0].n)]
-      parts.append(markdown.line([*cells, *map(_interval, of_models)]))
+      lines.append([*cells, *map(_interval, of_models)])
+    parts.append("\n" + markdown.table(list(heads), lines))
   parts.append(markdown.foot(context.provenance))
   return "\n".join(parts)
 
 
 def _interval(row: table.Row) -> str:
-  value = pivot.percent(row.value)
-  if row.lo is None or row.hi is None:
-    return value
-  return f"{value} ({pivot.percent(row.lo)} to {pivot.percent(row.hi)})"
+  ends = row.lo, row.hi
+  return numbers.with_ends(numbers.percent, row.value, *ends, numbers.WORDS)

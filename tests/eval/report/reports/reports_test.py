@@ -11,6 +11,7 @@ from absl.testing import absltest, parameterized
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.tables import numbers as numbers_lib
 from robust_tfds.eval.report.tables import pivot
 from robust_tfds.reading import xml_files
 from tests.eval.report.reports import contexts
@@ -193,7 +194,7 @@ class PageTest(absltest.TestCase):
     context = contexts.of_task("video", models=(contexts.EVIL, "b"))
     page = _files("video")["report.html"].decode()
     column = pivot.headline_columns(context)[0]
-    text = pivot.percent(max(column.numbers))
+    text = numbers_lib.percent(max(column.numbers))
     self.assertIn(f'<td class="best">{text}</td>', page)
 
 

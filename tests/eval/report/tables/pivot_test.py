@@ -10,7 +10,7 @@ from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.tables import pivot
 from tests.eval.report.reports import contexts
 
-_RATE = Metric("error", "error")
+_RATE = Metric("error", "error", "lower")
 _AP = Metric("p", "P", sense="higher")
 _DISTANCE = Metric("unnormalised_t5d", "uT5D", percent=False)
 
@@ -20,6 +20,7 @@ class PivotTest(parameterized.TestCase):
     (_RATE, [0.3, 0.1, math.nan], 1),
     (_AP, [0.3, 0.1, math.nan], 0),
     (_RATE, [0.3], None),
+    (_DISTANCE, [0.3, 0.1], None),  # of an unknown sense
     (_RATE, [math.nan, math.nan], None),
   )
   def test_best(self, metric, numbers, best):

@@ -5,6 +5,7 @@ import pathlib
 from absl.testing import absltest
 
 from robust_tfds.eval.report.reports.classification import cells
+from robust_tfds.eval.report.tables import numbers as numbers_lib
 from robust_tfds.eval.report.tables import pivot
 from tests.eval.report.reports import contexts
 
@@ -15,7 +16,7 @@ class CellsTest(absltest.TestCase):
     folder = pathlib.Path(self.create_tempdir().full_path)
     (path,) = cells.Cells().write(context, folder)
     row = pivot.row(context, "ours", metric="error", config="fog_3")
-    numbers = [pivot.percent(n) for n in (row.value, row.lo, row.hi)]
+    numbers = [numbers_lib.percent(n) for n in (row.value, row.lo, row.hi)]
     text = path.read_text("utf-8")
     self.assertIn(f"{numbers[0]} ({numbers[1]}–{numbers[2]})", text)
     self.assertIn("| Corruption | 1 | 2 | 3 | 4 | 5 |", text)

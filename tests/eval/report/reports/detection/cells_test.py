@@ -5,6 +5,7 @@ import pathlib
 from absl.testing import absltest
 
 from robust_tfds.eval.report.reports.detection import cells
+from robust_tfds.eval.report.tables import numbers as numbers_lib
 from robust_tfds.eval.report.tables import pivot
 from tests.eval.report.reports import contexts
 
@@ -18,7 +19,7 @@ class CellsTest(absltest.TestCase):
     self.assertIn("## ours, bbox/AP50", text)
     self.assertNotIn("bbox/APs", text)
     clean = pivot.value(context, "ours", config="clean", metric="bbox/AP")
-    self.assertIn(f"Clean: {pivot.percent(clean)}", text)
+    self.assertIn(f"Clean: {numbers_lib.percent(clean)}", text)
 
 
 if __name__ == "__main__":

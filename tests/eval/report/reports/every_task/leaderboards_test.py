@@ -11,7 +11,7 @@ from robust_tfds.eval.report.reports.every_task import (
   summary,
   throughput,
 )
-from robust_tfds.eval.report.tables import pivot
+from robust_tfds.eval.report.tables import pivot, writers
 from tests.eval.report.reports import contexts
 
 
@@ -37,7 +37,7 @@ class LeaderboardsTest(absltest.TestCase):
     self.assertNotIn("\\textbf", latex)
 
   def test_latex_escapes(self):
-    escaped = leaderboard_latex.escape("50%_\\")
+    escaped = writers.escape_latex("50%_\\")
     self.assertEqual(escaped, "50\\%\\_\\textbackslash{}")
 
   def test_latex_says_the_metric_where_there_are_several(self):

@@ -5,7 +5,8 @@ import pathlib
 from absl.testing import absltest
 
 from robust_tfds.eval.report.reports.frames import tables
-from robust_tfds.eval.report.tables import breakdowns, pivot
+from robust_tfds.eval.report.tables import breakdowns
+from robust_tfds.eval.report.tables import numbers as numbers_lib
 from tests.eval.report.reports import contexts
 
 
@@ -28,7 +29,7 @@ class TablesTest(absltest.TestCase):
 
   def test_breakdowns_and_review(self):
     orig = breakdowns.row(self.context, "ours", "acc_orig/class=0")
-    percent = pivot.percent(orig.value)
+    percent = numbers_lib.percent(orig.value)
     self.assertIn("## By class: ours", self.text)
     self.assertIn(f"| cat 0 | 20 | {percent} [", self.text)
     self.assertIn("| ours | all frames of all anchors |", self.text)
