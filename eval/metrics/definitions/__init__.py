@@ -8,8 +8,8 @@ overlap is meant. What nobody defined stands under its own name, its sense unkno
   <topic>.py   the metrics of a task, or of what all tasks have
   base.py      what a metric and a topic are
 
-The look-ups stand here: `metric`, `metrics`, `find`, `topic_of`, `title_of`,
-`anchor`.
+The look-ups stand here: `metric`, `metrics`, `find`, `printed_heading`,
+`topic_of`, `title_of`, `anchor`.
 """
 
 from __future__ import annotations
@@ -91,6 +91,22 @@ def find(task: str, name: str) -> tuple[Topic, Metric] | None:
   return None
 
 
+def printed_heading(name: str) -> str:
+  """Over a column of a printed table, of the metric of any task.
+
+  >>> printed_heading("segm/mce"), printed_heading("clean_error")
+  ('mask mCE', 'clean error')
+  """
+  part, _, last = name.rpartition("/")
+  heading = _in_a_sentence(last)
+  if part in _OVERLAPS:
+    return f"{_OVERLAPS[part].lower()}{heading}"
+  known = _heading_of(part)
+  if known:
+    return f"{known} {heading}"
+  return f"{part}: {heading}" if part else heading
+
+
 def topic_of(task: str) -> Topic | None:
   """A task's own topic."""
   return next((topic for topic in TOPICS if topic.task == task), None)
@@ -125,6 +141,20 @@ def _heading(defined: Metric, name: str) -> str:
   mean = "Mean " if first != defined.name else ""
   part = _words(", ".join(rest))
   return f"{mean}{defined.heading}, {part}" if part else mean + defined.heading
+
+
+def _heading_of(name: str) -> str:
+  """Of the first topic that has a metric of the name; empty where none has."""
+  every = (metric for topic in TOPICS for metric in topic.metrics)
+  return next((m.full_heading for m in every if m.name == name), "")
+
+
+def _in_a_sentence(name: str) -> str:
+  """A heading that begins with a small letter, unless it is a symbol."""
+  heading = _heading_of(name) or _words(name)
+  return (
+    heading[:1].lower() + heading[1:] if heading[1:2].islower() else heading
+  )
 
 
 def _words(name: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 Sense = Literal["lower", "higher", "neither", "unknown"]
+HIGHER: Sense = "higher"
+LOWER: Sense = "lower"
 
 # Sources that several topics cite.
 HENDRYCKS = "Hendrycks & Dietterich 2019 (arXiv 1903.12261)"

@@ -1,6 +1,12 @@
 """What is measured of natural perturbations in videos."""
 
-from robust_tfds.eval.metrics.definitions.base import TAORI, Metric, Topic
+from robust_tfds.eval.metrics.definitions.base import (
+  HIGHER,
+  LOWER,
+  TAORI,
+  Metric,
+  Topic,
+)
 
 _SHANKAR = "Shankar et al. 2021 (arXiv 1906.02168)"
 TOPIC = Topic(
@@ -33,6 +39,20 @@ TOPIC = Topic(
       "What the set's worst frame costs.",
       "pm-0 − pm-10",
       source=f"{_SHANKAR}, section 4",
+    ),
+    *(
+      Metric(
+        f"map_{name}",
+        f"mAP, {heading}",
+        sense,
+        f"The same of detection: {words}, mean average precision at IoU 0.50.",
+        source=f"{_SHANKAR}, Table 3",
+      )
+      for name, heading, sense, words in (
+        ("orig", "pm-0", HIGHER, "on the anchors alone"),
+        ("pmk", "pm-10", HIGHER, "on the worst frame of every set"),
+        ("drop", "drop", LOWER, "what the worst frames cost"),
+      )
     ),
     Metric(
       "acc_static_worst",

@@ -100,6 +100,21 @@ TOPIC = Topic(
       normalises="mean_unnormalised_t5d",
       source=f"{HENDRYCKS}, section 4",
     ),
+    *(
+      Metric(
+        f"{name}_relative_decrease",
+        f"{heading}, relative decrease",
+        "higher",
+        f"By how much a defence lowers the {words}, as a share of what it is"
+        " without it.",
+        f"1 − {heading}(defended) / {heading}(plain)",
+        source=f"{HENDRYCKS}, section 5.2",
+      )
+      for name, heading, words in (
+        ("mfp", "mFP", "mean flip probability"),
+        ("mt5d", "mT5D", "mean top-5 distance"),
+      )
+    ),
     Metric(
       "zipf_distance",
       "Zipf",

@@ -41,7 +41,6 @@ TOPIC = Topic(
       "Absolute robustness: one less the accuracy that is lost. Behind the slash:"
       " of one group.",
       "γ_a = 1 − (A − A(p, s))",
-      title="γ_a",
       source=f"{_SCHIAPPA}, section 4",
     ),
     Metric(
@@ -51,7 +50,6 @@ TOPIC = Topic(
       "Relative robustness: the share of the accuracy that is left. Behind the"
       " slash: of one group.",
       "γ_r = 1 − (A − A(p, s)) / A",
-      title="γ_r",
       source=f"{_SCHIAPPA}, section 4",
     ),
     Metric(

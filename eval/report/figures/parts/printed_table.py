@@ -9,29 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from etils import epath
 
 from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.papers import PrintedRow
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, printed, sheet
 
-# Words above the columns of metrics whose names say little.
-_HEADINGS = {
-  "acc_orig": "pm-0",
-  "acc_pmk": "pm-10",
-  "map_orig": "mAP, pm-0",
-  "map_pmk": "mAP, pm-10",
-  "map_drop": "mAP, drop",
-  "p": "P",
-  "mpc": "mPC",
-  "rpc": "rPC",
-  "mce": "mCE",
-  "relative_mce": "relative mCE",
-  "mfr": "mFR",
-  "mt5d": "mT5D",
-  "mfp_relative_decrease": "mFP, relative decrease",
-  "mt5d_relative_decrease": "mT5D, relative decrease",
-  "gamma_a": "gamma_a",
-  "gamma_r": "gamma_r",
-}
 _PRINTED = "printed"
 
 
@@ -198,14 +180,7 @@ def _columns(
   metric: str, rows: Sequence[PrintedRow], ends: set[str]
 ) -> list[sheet.Column]:
   """A metric's column, and those of its interval, as it is printed."""
-  part, _, last = metric.rpartition("/")
-  heading = _HEADINGS.get(last, last.replace("_", " "))
-  if part in _HEADINGS:
-    heading = f"{part} {heading}"
-  elif part == "segm":
-    heading = f"mask {heading}"
-  elif part:
-    heading = f"{part}: {heading}"
+  heading = definitions.printed_heading(metric)
   texts = [row.text for row in rows]
   places = max(len(text.partition(".")[2]) for text in texts)
   digits = None if any("e" in text for text in texts) else places
