@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.eval.report.tables import csv_text
@@ -14,6 +15,7 @@ class CsvTextTest(absltest.TestCase):
       (math.nan, ""),
       (0.1 + 0.2, "0.30000000000000004"),
       (-0.5, "-0.5"),
+      (np.float64(0.1), "0.1"),
       (7, "7"),
       ("=1+1", "'=1+1"),
       ([1, 2], '"[1, 2]"'),
