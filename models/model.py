@@ -18,8 +18,8 @@ import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds import errors
-from robust_tfds.models import arguments
 from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.checks import arguments
 from robust_tfds.models.family import Family
 from robust_tfds.models.spec import Kind, ModelSpec, Spec, Variant
 from robust_tfds.models.variables import Path, Variables

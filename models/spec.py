@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models import arguments
+from robust_tfds.models.checks import arguments
 from robust_tfds.models.field_type import FieldType
 
 Kind = Literal["classification", "detection", "video"]

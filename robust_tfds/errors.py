@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 import traceback
 from collections.abc import Iterable
 
 _LISTED = 40  # names that a message lists at the most
+_BESIDE = ("eval", "models", "configs")  # of a clone: robust_tfds/__init__.py
 
 
 class UserError(ValueError):
@@ -72,5 +74,11 @@ def of_user(error: BaseException) -> str:
 
 def _installed(filename: str) -> bool:
   """Whether a line is of Python, of a package or of ours: not the user's."""
-  folders = (os.path.dirname(__file__), os.path.dirname(os.__file__))
+  folders = (*own_folders(), os.path.dirname(os.__file__))
   return "site-packages" in filename or filename.startswith(folders)
+
+
+def own_folders() -> tuple[str, ...]:
+  """Where this package's files lie; in a clone also beside `robust_tfds`."""
+  here, *beside = sys.modules[__package__].__path__
+  return here, *(os.path.join(p, name) for p in beside for name in _BESIDE)

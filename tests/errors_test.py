@@ -1,5 +1,7 @@
 """Refusals in words: suggestions, packages, what kind of error they are."""
 
+import importlib
+
 from absl.testing import absltest
 
 from robust_tfds import errors
@@ -57,6 +59,12 @@ class OfUserTest(absltest.TestCase):
       text,
       r"^KeyError: 'conv1\\nand more' \(.*errors_test.py, line \d+\)$",
     )
+
+  def test_our_lines_are_not_the_users(self):
+    for name in ("eval.run.plan", "models.spec", "conditions"):
+      module = importlib.import_module(f"robust_tfds.{name}")
+      self.assertTrue(errors._installed(module.__file__), name)
+    self.assertFalse(errors._installed(__file__))
 
   def test_of_a_function_that_jax_called_on_the_host(self):
     error = RuntimeError(

@@ -24,8 +24,8 @@ from robust_tfds.eval.run import (
   train_mode,
 )
 from robust_tfds.eval.run.plan import Plan, check_classes
-from robust_tfds.models import own_source
 from robust_tfds.models.model import Model
+from robust_tfds.models.own import source as own_source
 
 _SIDE_PX = 224  # where neither the set nor the model has one size
 

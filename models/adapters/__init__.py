@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models import answers, arguments
+from robust_tfds.models.checks import answers, arguments
 from robust_tfds.models.detection import by_picture
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model

@@ -16,10 +16,10 @@ import jax
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models import agreement
 from robust_tfds.models.adapters import Adapted, OnHost
 from robust_tfds.models.adapters.torch_graph import export, modules
 from robust_tfds.models.adapters.torch_graph import program as program_lib
+from robust_tfds.models.checks import agreement
 from robust_tfds.models.detection import label_ids, torch_module
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model

@@ -23,9 +23,10 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models import layers, positions, qkv
+from robust_tfds.models import layers
 from robust_tfds.models.classification import vit
 from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.layers import positions, qkv
 from robust_tfds.models.spec import Spec, Variant
 
 _PATCH_PX, _TRAINED_PX = 14, 518

@@ -19,8 +19,9 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers, positions, qkv
+from robust_tfds.models import layers
 from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.layers import positions, qkv
 from robust_tfds.models.spec import Spec, Variant
 
 _TORCHVISION = Spec(

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds import errors
-from robust_tfds.models import arguments
+from robust_tfds.models.checks import arguments
 from robust_tfds.models.detection import resize
 from robust_tfds.models.detection.spec import DetectorSpec as DetectorSpec
 from robust_tfds.models.model import NetworkModel

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds import errors
-from robust_tfds.models import arguments
+from robust_tfds.models.checks import arguments
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import Kind, ModelSpec
 

@@ -9,8 +9,8 @@ import jax
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models import agreement
 from robust_tfds.models.adapters import Adapted, OnHost
+from robust_tfds.models.checks import agreement
 from robust_tfds.models.spec import ModelSpec
 
 _ROUTES = ("auto", "traced", "host")

@@ -42,6 +42,7 @@ _SOURCES: dict[str, Callable[[str], str]] = {
 }
 _WEB = ("https", "http")
 _HUBS = ("hf", "timm")
+_VERIFIED = "torchvision"  # by the digits of the table, as it is read
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,11 +54,13 @@ class Located:
     name: what to call it in errors and reports, without passwords.
     alone: whether files beside it can be of no other checkpoint; else that is
       told by their names.
+    verified: whether its sha256 was compared with what is known of the name.
   """
 
   path: epath.Path
   name: str
   alone: bool = False
+  verified: bool = False
 
   def said(self) -> beside.Said:
     """What its source, or files beside it, say of its preprocessing.
@@ -71,7 +74,7 @@ class Located:
     row = known.named(self.name)
     if row is None:
       row = known.of_file(self.path)
-    elif not known.is_of(row, self.path):
+    elif not self.verified and not known.is_of(row, self.path):
       return told  # of another version of the package
     if row is not None:
       facts = {network.MODELS: row.models}
@@ -97,7 +100,8 @@ def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
     return Located(formats.existing(checkpoint), str(checkpoint))
   text = str(checkpoint)
   name = download.shown(text) if scheme in _WEB else text
-  return Located(epath.Path(_SOURCES[scheme](text)), name, scheme in _HUBS)
+  path = epath.Path(_SOURCES[scheme](text))
+  return Located(path, name, scheme in _HUBS, scheme == _VERIFIED)
 
 
 def _scheme(checkpoint: str | os.PathLike[str]) -> str:

@@ -7,8 +7,8 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import models
-from robust_tfds.models import positions
 from robust_tfds.models.convert import match
+from robust_tfds.models.layers import positions
 from robust_tfds.models.spec import Variant
 from tests.models import drawn
 from tests.models.classification import transformer_files as files

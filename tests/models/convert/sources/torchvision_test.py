@@ -6,7 +6,7 @@ from unittest import mock
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
+from robust_tfds import errors, paths
 from robust_tfds.models.convert import match
 from robust_tfds.models.convert.sources import torchvision
 from tests.models.convert import checkpoints
@@ -34,8 +34,15 @@ class TorchvisionTest(local_server.Case):
       sha256=digits,
     )
     rows = {here.name: here}
-    with mock.patch.object(torchvision.known, "named", rows.get):
+    hashed = mock.Mock(wraps=paths.sha256)
+    with (
+      mock.patch.object(torchvision.known, "named", rows.get),
+      mock.patch.object(paths, "sha256", hashed),
+    ):
+      match.load("resnet18", here.name)  # fetched
+      hashed.reset_mock()
       loaded = match.load("resnet18", here.name)
+    hashed.assert_called_once()  # at every read, and no second time
     self.assertEqual(loaded.doubt, "")
     self.assertEqual(loaded.spec_fields["resize_px"], 232)  # V2's, V1 has 256
     self.assertEqual(loaded.said_by, here.name)

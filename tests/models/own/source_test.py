@@ -5,7 +5,7 @@ import sys
 
 from absl.testing import absltest
 
-from robust_tfds.models import own_source
+from robust_tfds.models.own import source as own_source
 
 
 class OwnSourceTest(absltest.TestCase):

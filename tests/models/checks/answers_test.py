@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors, models
-from robust_tfds.models import answers
+from robust_tfds.models.checks import answers
 
 
 def _detections(**changes):

@@ -8,7 +8,8 @@ import numpy as np
 from absl.testing import absltest, parameterized
 from flax import nnx
 
-from robust_tfds.models import grouped, layers
+from robust_tfds.models import layers
+from robust_tfds.models.layers import grouped
 
 
 def _drawn(*shape, seed=0):

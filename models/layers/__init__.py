@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import grouped
+from robust_tfds.models.layers import grouped
 
 Pair = int | tuple[int, int]
 Pads = Sequence[tuple[int, int]]

@@ -14,6 +14,7 @@ import functools
 import hashlib
 import importlib.util
 import inspect
+import os
 import pathlib
 import sys
 import sysconfig
@@ -106,12 +107,10 @@ def _places(top: str) -> list[pathlib.Path]:
 def _installed(path: pathlib.Path) -> bool:
   if {"site-packages", "dist-packages"} & set(path.parts):
     return True
-  package = pathlib.Path(errors.__file__).parent
   theirs = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
-  folders = [package, *(package / n for n in ("eval", "models", "configs"))]
-  folders += [pathlib.Path(p) for p in theirs if p]
+  folders = [*errors.own_folders(), *(place for place in theirs if place)]
   real = path.resolve()
-  return any(real.is_relative_to(folder.resolve()) for folder in folders)
+  return any(real.is_relative_to(os.path.realpath(f)) for f in folders)
 
 
 def _imported(data: bytes, module: str, package: bool) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.models import agreement
 from robust_tfds.models.adapters import Adapted, OnHost
+from robust_tfds.models.checks import agreement
 from robust_tfds.models.spec import Spec
 
 _SPEC = Spec(input_px=8, resize_px=8, num_classes=3)

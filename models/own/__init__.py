@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from robust_tfds import errors
-from robust_tfds.models import answers, arguments
+from robust_tfds.models.checks import answers, arguments
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import ModelSpec
 

@@ -1,0 +1,1 @@
+"""What models are given and answer, refused in words."""
