@@ -20,8 +20,8 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.models import adapters
 from robust_tfds.models.adapters import Adapted, FromElsewhere, OnHost
-from robust_tfds.models.checks import agreement
 from robust_tfds.models.adapters.onnx_graph import graph as graph_lib
+from robust_tfds.models.checks import agreement
 from robust_tfds.models.spec import ModelSpec
 from robust_tfds.storage import paths
 
