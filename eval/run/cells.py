@@ -35,7 +35,7 @@ from robust_tfds.eval.pipeline import (
 )
 from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.run import hosts, timing
-from robust_tfds.eval.run.models import LoadedModel
+from robust_tfds.eval.run.model.load import LoadedModel
 from robust_tfds.eval.run.progress import Progress
 from robust_tfds.eval.tasks.base import Task
 

@@ -18,7 +18,7 @@ from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.run import dataset_config, runner
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run.definitions import Given
+from robust_tfds.eval.run.model.definitions import Given
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
 from robust_tfds.models import adapters

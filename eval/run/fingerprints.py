@@ -16,10 +16,10 @@ from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import training_data
 from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.data import Data
-from robust_tfds.eval.run.models import LoadedModel
+from robust_tfds.eval.run.model import training_data
+from robust_tfds.eval.run.model.load import LoadedModel
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.tasks import base
 

@@ -15,13 +15,9 @@ from robust_tfds.corruptions import frost_pictures, spec
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.pipeline import subset as subset_lib
-from robust_tfds.eval.run import definitions as definitions_lib
-from robust_tfds.eval.run import (
-  output_classes,
-  settings,
-  subsets,
-  training_data,
-)
+from robust_tfds.eval.run import settings, subsets
+from robust_tfds.eval.run.model import definitions as definitions_lib
+from robust_tfds.eval.run.model import output_classes, training_data
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.model import Model
 from robust_tfds.storage import paths

@@ -21,16 +21,10 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import devices, inputs
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import (
-  fingerprints,
-  hosts,
-  own_models,
-  publish,
-  repair,
-  timing,
-)
-from robust_tfds.eval.run import models as models_lib
+from robust_tfds.eval.run import fingerprints, hosts, publish, repair, timing
 from robust_tfds.eval.run.contents import Contents
+from robust_tfds.eval.run.model import load as load_lib
+from robust_tfds.eval.run.model import own_models
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.run.progress import Progress
 from robust_tfds.shards import WHOLE, Shard
@@ -97,7 +91,7 @@ class Runner:
   def _publish(
     self,
     cells: Sequence[Cell],
-    loaded: Mapping[str, models_lib.LoadedModel],
+    loaded: Mapping[str, load_lib.LoadedModel],
     outcome: publish.Outcome,
   ) -> list[table.Row]:
     """Writes the table and the reports, if all cells are there."""
@@ -134,7 +128,7 @@ class Runner:
 
   def _comparable(
     self,
-    loaded: Mapping[str, models_lib.LoadedModel],
+    loaded: Mapping[str, load_lib.LoadedModel],
     conditions: Sequence[Condition],
   ) -> list[Cell]:
     """Cells of other shards as this one would make them, of its own models.
@@ -232,7 +226,7 @@ class Runner:
     self._say_how_many(clean)
     loaded = {}
     for label in dict.fromkeys(label for label, _ in self._chosen):
-      loaded[label] = models_lib.load(
+      loaded[label] = load_lib.load(
         self.plan, label, clean, self.workdir, self.mesh, self.host
       )
       for words in self.plan.said(label):
@@ -255,7 +249,7 @@ class Runner:
 
   def _cells(
     self,
-    loaded: Mapping[str, models_lib.LoadedModel],
+    loaded: Mapping[str, load_lib.LoadedModel],
     chosen: Sequence[tuple[str, Condition]],
   ) -> list[Cell]:
     """Cells of the run, with what they depend on."""
@@ -278,7 +272,7 @@ class Runner:
   def _make(
     self,
     cells: list[Cell],
-    loaded: Mapping[str, models_lib.LoadedModel],
+    loaded: Mapping[str, load_lib.LoadedModel],
     outcome: publish.Outcome,
   ) -> None:
     """All cells that are not finished, and the outcome of all that are.

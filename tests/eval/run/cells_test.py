@@ -20,8 +20,8 @@ from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import blocks, devices, inputs
 from robust_tfds.eval.run import cells as cells_lib
-from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import progress, timing
+from robust_tfds.eval.run.model import load as load_lib
 from robust_tfds.eval.tasks import base
 from tests.eval.pipeline import stored_examples
 
@@ -108,7 +108,7 @@ class _MakerTest(parameterized.TestCase):
     """What a run does with one source: cells that are finished stay."""
     source, workdir = source or self._source(), workdir or self.workdir
     loaded = {
-      label: models_lib.LoadedModel(predictor, None, "", "float32")
+      label: load_lib.LoadedModel(predictor, None, "", "float32")
       for label, predictor in predictors.items()
     }
     cells = self._cells(predictors)
@@ -355,9 +355,9 @@ class FaultTest(_MakerTest):
       def __call__(self, images, labels, reduce, sizes):
         raise ZeroDivisionError("in the user's code")
 
-    loaded = models_lib.LoadedModel
+    loaded = load_lib.LoadedModel
     with mock.patch.object(
-      models_lib,
+      load_lib,
       "LoadedModel",
       lambda *args: loaded(*args, own=mock.sentinel.own),
     ):

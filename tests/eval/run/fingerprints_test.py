@@ -13,8 +13,8 @@ from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import fingerprints
-from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run.model import load as load_lib
 from tests.eval import tiny_config
 from tests.eval.pipeline import stored_examples
 
@@ -27,9 +27,9 @@ def _plan(seed=0, batch_size=32, **data) -> plan_lib.Plan:
   return plan_lib.make(config)
 
 
-def _loaded(weights="w", dtype="float32", **spec) -> models_lib.LoadedModel:
+def _loaded(weights="w", dtype="float32", **spec) -> load_lib.LoadedModel:
   changed = dataclasses.replace(models.get("digits_cnn").spec, **spec)
-  return models_lib.LoadedModel(None, changed, weights, dtype)
+  return load_lib.LoadedModel(None, changed, weights, dtype)
 
 
 def _cells(plan=None, loaded=None, limit=0, content="abc", chosen=None):

@@ -8,8 +8,8 @@ from absl.testing import absltest, parameterized
 from robust_tfds import conditions, datasets, errors, models
 from robust_tfds.configs import quickstart_detection
 from robust_tfds.corruptions import spec
-from robust_tfds.eval.run import definitions
 from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run.model import definitions
 from tests.eval import tiny_config
 
 

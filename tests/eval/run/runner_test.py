@@ -23,8 +23,8 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.run import cells, rescore, runner
-from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run.model import load as load_lib
 from tests.eval import read_counts, same_tables, tiny_config
 from tests.eval.report.reports import without_pictures
 
@@ -115,7 +115,7 @@ class RunnerTest(parameterized.TestCase):
     workdir = self.base / "other_weights"
     shutil.copytree(self.base / "first", workdir)
     with mock.patch.object(
-      models_lib.provenance, "weights_sha256", return_value="another"
+      load_lib.provenance, "weights_sha256", return_value="another"
     ):
       with self.assertRaisesRegex(ValueError, "5 finished cells .* other weig"):
         _run(workdir)
@@ -277,7 +277,7 @@ class RunnerTest(parameterized.TestCase):
     def after_the_other(*args):
       # Both began before a cell was finished.
       with mock.patch.object(
-        models_lib.provenance, "weights_sha256", return_value="another"
+        load_lib.provenance, "weights_sha256", return_value="another"
       ):
         with mock.patch.object(runner.Runner, "_make", make):
           self.assertEmpty(_run(workdir, "1/2", source=source))
@@ -292,7 +292,7 @@ class RunnerTest(parameterized.TestCase):
     workdir = self._copy("shard_of_other")
     _run(workdir, "1/2")
     with mock.patch.object(
-      models_lib.provenance, "weights_sha256", return_value="another"
+      load_lib.provenance, "weights_sha256", return_value="another"
     ):
       with self.assertRaisesRegex(ValueError, "3 finished cells .* other weig"):
         _run(workdir, "2/2")

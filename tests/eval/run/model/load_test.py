@@ -12,9 +12,9 @@ from robust_tfds import errors, models
 from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import devices, inputs
-from robust_tfds.eval.run import models as models_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import train
+from robust_tfds.eval.run.model import load as load_lib
 from robust_tfds.models import adapters
 from robust_tfds.models.convert import report
 from tests.eval import tiny_config
@@ -73,12 +73,12 @@ class ModelsTest(absltest.TestCase):
     self.workdir = Workdir(self.folder / "run")
     self.variables = models.get("digits_linear").init(jax.random.key(3))
 
-  def _load(self, clean=None, **entry) -> models_lib.LoadedModel:
+  def _load(self, clean=None, **entry) -> load_lib.LoadedModel:
     config = tiny_config.get_config()
     with config.unlocked():
       del config.models.digits_cnn
       config.models.mine = {"name": "digits_linear", **entry}
-    return models_lib.load(
+    return load_lib.load(
       plan_lib.make(config),
       "mine",
       clean or _clean(),

@@ -10,7 +10,7 @@ from absl.testing import absltest, parameterized
 from flax import nnx
 
 from robust_tfds import errors, models
-from robust_tfds.eval.run import probe
+from robust_tfds.eval.run.model import probe
 from robust_tfds.models import adapters
 from robust_tfds.models.detection.detector import DetectorSpec
 from robust_tfds.models.video.spec import VideoSpec

@@ -15,12 +15,11 @@ from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs, on_host, predict, relabel
 from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import (
-  hosts,
+from robust_tfds.eval.run import hosts, train
+from robust_tfds.eval.run.model import (
   output_classes,
   own_models,
   probe,
-  train,
   train_mode,
 )
 from robust_tfds.eval.run.plan import Plan, check_classes

@@ -5,7 +5,7 @@ import types
 from absl.testing import absltest, parameterized
 from flax import linen, nnx
 
-from robust_tfds.eval.run import train_mode
+from robust_tfds.eval.run.model import train_mode
 
 
 def _of(package):

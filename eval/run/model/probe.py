@@ -26,7 +26,7 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import likeness, train_mode
+from robust_tfds.eval.run.model import likeness, train_mode
 from robust_tfds.models.model import Model
 
 ROWS = 4

@@ -17,7 +17,7 @@ from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
 from tests.eval import tiny_config
 
-_ROOT = pathlib.Path(__file__).resolve().parents[3]
+_ROOT = pathlib.Path(__file__).resolve().parents[4]
 _MODULE = """
 import pathlib
 import numpy as np

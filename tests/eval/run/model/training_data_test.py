@@ -3,7 +3,7 @@
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.run import training_data
+from robust_tfds.eval.run.model import training_data
 
 _RECIPE = {"dataset": "digits", "split": "train"}
 

@@ -13,8 +13,9 @@ from robust_tfds.building.sources import imagenet
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import vid_robust
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import output_classes, runner
 from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import runner
+from robust_tfds.eval.run.model import output_classes
 from robust_tfds.models.convert import report
 from tests.eval import tiny_config
 

@@ -10,7 +10,7 @@ from etils import epath
 from safetensors import numpy as safetensors
 
 from robust_tfds import errors, models
-from robust_tfds.eval.run import definitions
+from robust_tfds.eval.run.model import definitions
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match, report
 

@@ -27,7 +27,7 @@ from robust_tfds import errors, reading
 from robust_tfds.eval.cells import disk, parts
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import likeness, probe
+from robust_tfds.eval.run.model import likeness, probe
 from robust_tfds.models.model import Model
 
 
