@@ -73,9 +73,11 @@ class HostPredictor:
     labels: Any,
     reduce: predict.Reduce,
     sizes: Any = None,
+    count: int | None = None,
   ) -> Outputs:
     """See `predict.Predictor`; does not wait for the model.
 
+    Detectors, which are called picture by picture, are shown `count` rows alone.
     Of shapes: outputs that cannot be fetched; the reduction is compiled ahead
     where its shapes are known.
     """
@@ -88,7 +90,7 @@ class HostPredictor:
     for array in rows:
       for shard in array.addressable_shards:
         shard.data.copy_to_host_async()
-    future = _thread().submit(self._call, reduce, rows)
+    future = _thread().submit(self._call, reduce, rows, count)
     self._waiting.add(future)
     future.add_done_callback(self._waiting.discard)
     return Outputs(future)
@@ -98,11 +100,13 @@ class HostPredictor:
     for future in list(self._waiting):
       future.cancel()
 
-  def _call(self, reduce: predict.Reduce, rows: Sequence[jax.Array]) -> _Answer:
+  def _call(
+    self, reduce: predict.Reduce, rows: Sequence[jax.Array], count: int | None
+  ) -> _Answer:
     """Runs in the thread."""
     images, labels, *sizes = (devices.local_rows(array) for array in rows)
     if sizes:
-      answer = self._model.apply(self._variables, images, *sizes)
+      answer = self._detections(images, *sizes, count)
       # Masks as run lengths; detections are in the order of their scores.
       texts = {k: v for k, v in answer.items() if v.dtype == np.object_}
       numbers = {k: v for k, v in answer.items() if k not in texts}
@@ -111,6 +115,17 @@ class HostPredictor:
     logits = self._model.apply(self._variables, flat)
     logits = logits.reshape(*images.shape[: -self._item], -1)
     return self._reduced(reduce, labels, {"logits": logits}), {}
+
+  def _detections(
+    self, images: np.ndarray, sizes: np.ndarray, count: int | None
+  ) -> Mapping[str, np.ndarray]:
+    """Of a batch of which the first `count` rows are shown to the model."""
+    rows = len(images)
+    shown = max(rows if count is None else count, 1)  # none: shapes of answers
+    answer = self._model.apply(self._variables, images[:shown], sizes[:shown])
+    # What fills a batch repeats its first picture (`inputs`).
+    places = np.where(np.arange(rows) < shown, np.arange(rows), 0)
+    return {name: array[places] for name, array in answer.items()}
 
   def _reduced(
     self,

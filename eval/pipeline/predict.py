@@ -59,6 +59,7 @@ class Predictor:
     labels: jax.Array,
     reduce: Reduce,
     sizes: jax.Array | None = None,
+    count: int | None = None,
   ) -> packing.Outputs:
     """Reduced outputs of a sharded uint8 batch; does not wait for them.
 
@@ -71,6 +72,8 @@ class Predictor:
         array [B, ...]}`, which `reduce` is called with. None for classifiers.
       reduce: logits `[B, (T,) classes]` and labels -> what is kept of them, all
         with a leading axis of B. The same function object compiles once.
+      count: how many of this host's rows are examples; the others, after them,
+        fill the batch and are computed with it. None: all.
 
     Returns:
       What `reduce` gave, and `finite`, bool `[B]`: on their way to the host. Of

@@ -92,9 +92,11 @@ class Predictor:
     labels: Any,
     reduce: predict.Reduce,
     sizes: Any = None,
+    count: int | None = None,
   ) -> Any:
     """See `predict.Predictor`; labels are classes of the data set."""
-    return self._predictor(images, labels, self._reduce(reduce), sizes)
+    reduce = self._reduce(reduce)
+    return self._predictor(images, labels, reduce, sizes, count)
 
   def give_up(self) -> None:
     """See `on_host.HostPredictor.give_up`."""

@@ -269,7 +269,9 @@ class _Pass:
             seen = self._show.see(placed, condition, model.spec)
             if timed:
               start = self._time("corrupt", start, seen[0], seen[0])
-          outputs = model.predictor(seen[0], labels, reduce, seen[1])
+          outputs = model.predictor(
+            seen[0], labels, reduce, seen[1], int(batch.mask.sum())
+          )
           if timed:
             start = self._time(f"infer {cell.model}", start, outputs, seen[0])
         self._stages.given()

@@ -23,6 +23,7 @@ from robust_tfds.models.model import Model
 from robust_tfds.storage import paths
 
 _SOURCES = ("fly", "prepared")
+_ANY_SIZE_PX = 640  # of pictures that have no one size: about COCO's
 
 
 @dataclasses.dataclass(frozen=True)
@@ -426,8 +427,11 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
 
 
 def image_px(plan: Plan) -> int:
-  """Side of the images that corruptions are timed on, px."""
-  edition = plan.task.setting.edition
+  """Side of the pictures that stages are timed on: the set's own, px."""
   # Videos have editions of their own, and no size.
-  known = spec.EDITIONS.get(edition)
-  return (known.size_px if known else None) or 640
+  edition = spec.EDITIONS.get(plan.task.setting.edition)
+  if edition and edition.size_px:
+    return edition.size_px
+  features = _clean_builder(plan).info.features
+  shape = features["image"].shape if "image" in features else (None,) * 3
+  return shape[0] or _ANY_SIZE_PX

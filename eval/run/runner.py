@@ -15,7 +15,7 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval.cells import lock, table
+from robust_tfds.eval.cells import disk, lock, table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import devices, inputs
@@ -203,6 +203,8 @@ class Runner:
         if self._repair:
           repair.repair(self.workdir, self.plan.config)
         self.workdir.claim(self.plan.config)
+        for label in self.plan.models:  # what a killed run was writing
+          disk.remove_temporary(self.workdir.model_folder(label))
         self.workdir.check_cells()
       hosts.barrier(self.host, "workdir")
       yield

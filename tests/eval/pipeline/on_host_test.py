@@ -77,6 +77,23 @@ class HostPredictorTest(absltest.TestCase):
     np.testing.assert_array_equal(got["masks"], texts)
     self.assertEqual(got["scores"].tolist(), [[1], [1]])
 
+  def test_detectors_are_not_shown_what_fills_a_batch(self):
+    model, shown = _Detector(), []
+    model.apply = lambda variables, images, sizes: (
+      shown.append(len(images)),
+      _Detector.apply(model, variables, images, sizes),
+    )[1]
+    first = _images(1, 4, 4, 3) | 1
+    rows = [first.repeat(2, 0), np.array([[4, 4]] * 2, np.int32)]
+    predictor = on_host.predictor(model, None, self.mesh)
+    images, sizes = map(self._put, rows)
+    whole = predictor(images, self.labels, _same, sizes).fetch()
+    for count in (1, 0):  # none of a host's rows: it waits for the others
+      got = predictor(images, self.labels, _same, sizes, count).fetch()
+      for name, values in whole.items():
+        np.testing.assert_array_equal(got[name], values)
+    self.assertEqual(shown, [2, 1, 1])
+
   def test_logits_of_pictures_sequences_and_clips(self):
     model = _Model()
     predictor = on_host.predictor(model, 2.0, self.mesh)

@@ -51,7 +51,7 @@ class _Predictor:
     self._off, self._broken = off, broken
     self.calls = 0
 
-  def __call__(self, images, labels, reduce, sizes):
+  def __call__(self, images, labels, reduce, sizes, count=None):
     if isinstance(images, jax.ShapeDtypeStruct):
       return _Outputs({})
     self.calls += 1
@@ -352,7 +352,7 @@ class FaultTest(_MakerTest):
 
   def test_a_model_of_a_user_that_raises(self):
     class Own(_Predictor):
-      def __call__(self, images, labels, reduce, sizes):
+      def __call__(self, images, labels, reduce, sizes, count=None):
         raise ZeroDivisionError("in the user's code")
 
     loaded = load_lib.LoadedModel
@@ -374,7 +374,7 @@ class MemoryTest(_MakerTest):
     most, flying, lock = [0], [0], threading.Lock()
 
     class Counting(_Predictor):
-      def __call__(self, images, labels, reduce, sizes):
+      def __call__(self, images, labels, reduce, sizes, count=None):
         if not isinstance(images, jax.ShapeDtypeStruct):
           with lock:
             flying[0] += 1
