@@ -12,12 +12,8 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from robust_tfds.eval.papers import (
-  arithmetic,
-  interval_doubts,
-  printed_rows,
-  raw_results,
-)
+from robust_tfds.eval.papers import doubt as doubt_lib
+from robust_tfds.eval.papers import printed_rows, raw_results
 from robust_tfds.eval.papers.doubt import Doubt
 from robust_tfds.eval.papers.printed_rows import PrintedRow, names
 from robust_tfds.eval.papers.protocols import PROTOCOLS, Protocol
@@ -119,18 +115,15 @@ def rows(name: str) -> tuple[PrintedRow, ...]:
     In the order of the tables; what is doubtful says so.
   """
   if name in names():
-    return _with_doubts(name)
-  if name in PROTOCOLS or name in _data_sets():
-    of_all = (r for paper in names() for r in _with_doubts(paper))
-    return tuple(r for r in of_all if name in r.datasets)
-  return ()
+    return printed_rows.of_paper(name)
+  everything = (r for paper in names() for r in printed_rows.of_paper(paper))
+  return tuple(r for r in everything if name in r.datasets)
 
 
 def doubts(paper: str = "") -> tuple[Doubt, ...]:
   """Printed numbers that do not fit others, of a paper or of all."""
-  return tuple(
-    d for d in arithmetic.all_doubts() if not paper or d.paper == paper
-  )
+  papers = (paper,) if paper else names()
+  return tuple(d for name in papers for d in doubt_lib.of_paper(name))
 
 
 def protocol(dataset: str) -> Protocol | None:
@@ -148,10 +141,10 @@ def source(name: str) -> str:
   return source_of(r for r in rows(name) if r.listed)
 
 
-def source_of(of: Iterable[PrintedRow]) -> str:
+def source_of(listed: Iterable[PrintedRow]) -> str:
   """Paper and tables of rows, in words."""
   papers: dict[str, dict[str, None]] = {}
-  for row in of:
+  for row in listed:
     papers.setdefault(source(row.paper), {})[row.where] = None
   return "; ".join(f"{p}, {', '.join(w)}" for p, w in papers.items())
 
@@ -174,8 +167,8 @@ def printed_networks(dataset: str, every: bool = False) -> tuple[Network, ...]:
       key = row.metric, row.name
       numbers.setdefault(row.label, {}).setdefault(key, row)
   return tuple(
-    Network(label, next((r.model for r in of.values() if r.model), ""), of)
-    for label, of in numbers.items()
+    Network(label, next((r.model for r in its.values() if r.model), ""), its)
+    for label, its in numbers.items()
   )
 
 
@@ -191,16 +184,16 @@ def printed(model: str, dataset: str) -> dict[str, Any]:
     whole benchmark; `source` in words.
   """
   numbers: dict[str, Any] = {}
-  of = _by_model(dataset).get(model)
-  if of is None:
+  network = _by_model(dataset).get(model)
+  if network is None:
     return {}
-  by_name = {metric for metric, name in of.numbers if name}
-  for (metric, name), row in of.numbers.items():
+  by_name = {metric for metric, name in network.numbers if name}
+  for (metric, name), row in network.numbers.items():
     if metric in by_name:
       numbers.setdefault(metric, {})[name] = row.value
     else:
       numbers[metric] = row.value
-  return {**numbers, "source": of.source}
+  return {**numbers, "source": network.source}
 
 
 def networks(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
@@ -235,7 +228,8 @@ def testbed(dataset: str) -> dict[str, tuple[float, float]]:
 
 def anchors(dataset: str) -> int | None:
   """How many anchor sets the printed numbers of a data set are of."""
-  return interval_doubts.accepted(rows(dataset)).get(dataset)
+  accepted = (r for r in rows(dataset) if r.metric == "anchors_accepted")
+  return next((round(r.value) for r in accepted), None)
 
 
 def detectors(dataset: str) -> dict[str, tuple[float, float]]:
@@ -269,26 +263,6 @@ def _detection_row(task: str, parts: Mapping[str, PrintedRow]) -> DetectionRow:
     mpc=numbers["mpc"],
     rpc=numbers["rpc"],
   )
-
-
-@functools.cache
-def _with_doubts(paper: str) -> tuple[PrintedRow, ...]:
-  words: dict[PrintedRow, list[str]] = {}
-  for doubt in doubts(paper):
-    for row in doubt.rows:
-      words.setdefault(row, []).append(doubt.words)
-  return tuple(
-    dataclasses.replace(row, doubt="; ".join(words[row]))
-    if row in words
-    else row
-    for row in printed_rows.of_paper(paper)
-  )
-
-
-@functools.cache
-def _data_sets() -> frozenset[str]:
-  of_all = (r for paper in names() for r in printed_rows.of_paper(paper))
-  return frozenset(d for row in of_all for d in row.datasets)
 
 
 @functools.cache

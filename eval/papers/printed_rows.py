@@ -7,7 +7,8 @@ line for each line in print. A line's text columns are `dataset`, `network`,
 and `note`; every other column is of numbers. Its head is a metric, with `:name`
 where it is of one condition (or `condition` names it), and its unit: `%`, or
 `/1109` for a count of so many; none is a plain number. A cell is `67.5`, with an
-interval `67.5 [64.7, 70.3]`, or empty.
+interval `67.5 [64.7, 70.3]`, or empty. What is doubtful of them stands in
+`doubts.tsv` (`doubt`).
 """
 
 from __future__ import annotations
@@ -22,13 +23,18 @@ from typing import Any
 
 from robust_tfds import errors, reading
 
-_FOLDER = pathlib.Path(__file__).parent
+FOLDER = pathlib.Path(__file__).parent
+DOUBTS = "doubts"
 _TEXTS = ("dataset", "network", "training", "model", "condition", "note")
 _ENDS = ("lo", "hi")
 _HEAD = re.compile(
   r"(?P<metric>[^:%]+?)(:(?P<name>[^%/]+))?(?P<unit>%|/[0-9]+)?"
 )
 _CELL = re.compile(r"(?P<value>\S+)( \[(?P<lo>\S+), (?P<hi>\S+)\])?")
+
+
+# Table, line, metric, condition: of every number of a paper another.
+Place = tuple[str, int, str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +92,7 @@ class PrintedRow:
 
 def names() -> tuple[str, ...]:
   """The papers' folders."""
-  return tuple(sorted(p.parent.name for p in _FOLDER.glob("*/paper.json")))
+  return tuple(sorted(p.parent.name for p in FOLDER.glob("*/paper.json")))
 
 
 @functools.cache
@@ -98,15 +104,32 @@ def facts(paper: str) -> Mapping[str, Any]:
   """
   if paper not in names():
     raise errors.UserError(f"Unknown paper {paper!r}; known: {names()}.")
-  return reading.json_file(_FOLDER / paper / "paper.json")
+  return reading.json_file(FOLDER / paper / "paper.json")
 
 
 @functools.cache
 def of_paper(paper: str) -> tuple[PrintedRow, ...]:
   """All numbers of a paper, tables in the order of `paper.json`."""
+  words: dict[Place, list[str]] = {}
+  of_doubt: dict[str, str] = {}
+  for line in lines(paper, DOUBTS):
+    text = of_doubt.setdefault(line["doubt"], line["words"])
+    words.setdefault(place_of(line), []).append(text)
   return tuple(
-    row for table in facts(paper)["tables"] for row in _of_table(paper, table)
+    dataclasses.replace(row, doubt="; ".join(words.get(place(row), ())))
+    for table in facts(paper)["tables"]
+    for row in _of_table(paper, table)
   )
+
+
+def place(row: PrintedRow) -> Place:
+  """Where a number stands in its paper's folder."""
+  return row.table, row.line, row.metric, row.name
+
+
+def place_of(line: Mapping[str, str]) -> Place:
+  """Where the number of a line of `doubts.tsv` stands."""
+  return line["table"], int(line["line"]), line["metric"], line["name"]
 
 
 def lines(paper: str, file: str) -> Iterator[dict[str, str]]:
@@ -115,7 +138,7 @@ def lines(paper: str, file: str) -> Iterator[dict[str, str]]:
   Cells that are missing at a line's end are empty.
   """
   header: list[str] = []
-  for line in reading.line_list(_FOLDER / paper / f"{file}.tsv"):
+  for line in reading.line_list(FOLDER / paper / f"{file}.tsv"):
     cells = line.split("\t")
     if header:
       cells += [""] * (len(header) - len(cells))

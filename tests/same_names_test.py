@@ -4,7 +4,8 @@ import dataclasses
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.papers import printed_rows, same_names
+from robust_tfds.eval.papers import printed_rows
+from tools import same_names
 
 
 def row(paper: str, table: str, **fields: str) -> printed_rows.PrintedRow:

@@ -4,7 +4,8 @@ import dataclasses
 
 from absl.testing import absltest
 
-from robust_tfds.eval.papers import interval_doubts, printed_rows
+from robust_tfds.eval.papers import printed_rows
+from tools import interval_doubts
 
 
 def _rows(*tables):

@@ -23,7 +23,11 @@ def check(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
   Args:
     rows: of the paper, those that count its anchors among them.
   """
-  anchors = accepted(rows)
+  anchors = {
+    row.datasets[0]: round(row.value)
+    for row in rows
+    if row.metric == "anchors_accepted"
+  }
   tables: dict[str, list[tuple[PrintedRow, int]]] = {}
   for row, n in _with_intervals(rows, anchors):
     tables.setdefault(row.table, []).append((row, n))
@@ -45,15 +49,6 @@ def check(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
 def fits(row: PrintedRow, n: int) -> bool:
   """Whether some whole number of n prints as the share and as its interval."""
   return bool((_off(row, n) <= _HALF_DIGIT).all(-1).any())
-
-
-def accepted(rows: Sequence[PrintedRow]) -> dict[str, int]:
-  """Data set -> its anchors that the review accepted (Table 1)."""
-  return {
-    row.datasets[0]: round(row.value)
-    for row in rows
-    if row.metric == "anchors_accepted"
-  }
 
 
 def _with_intervals(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from robust_tfds.eval.papers import interval_doubts, raw_results
+from robust_tfds.eval.papers import raw_results
 from robust_tfds.eval.papers.printed_rows import PrintedRow
+from tools import interval_doubts
 
 # Another table's name of a network -> its name where the network is listed.
 _OTHER_NAMES = {

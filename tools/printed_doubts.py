@@ -1,28 +1,26 @@
-"""Printed numbers that do not fit other printed numbers, with the arithmetic.
+"""Writes which printed numbers do not fit other printed numbers.
 
-Every check goes over the rows of a paper and yields a `Doubt` where a mean is not
-the mean of its parts, a drop not the difference, an interval not of its share, or
-one number stands in two places in two ways; what arithmetic cannot see, a number
-printed without its point, lies in `paper.json`. No printed number is changed.
+  python -m tools.printed_doubts
+
+The doubts of a paper lie in `eval/papers/<paper>/doubts.tsv`. Every check goes over
+its rows and yields a `Doubt` where a mean is not the mean of its parts, a drop not
+the difference, an interval not of its share, or one number stands in two places in
+two ways; what arithmetic cannot see, a number printed without its point, lies in
+`paper.json`. No printed number is changed.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from robust_tfds import conditions
-from robust_tfds.eval.papers import (
-  derived,
-  interval_doubts,
-  printed_rows,
-  raw_results,
-  same_names,
-)
+from robust_tfds.eval.papers import derived, printed_rows, raw_results
+from robust_tfds.eval.papers import doubt as doubt_lib
 from robust_tfds.eval.papers.doubt import Doubt
 from robust_tfds.eval.papers.printed_rows import PrintedRow
+from tools import interval_doubts, same_names
 
 _EPSILON = 1e-9
 # A mean over conditions -> the numbers that it is the mean of.
@@ -42,28 +40,42 @@ _VID, _YTBB = "table5", "table6"
 _PARTS = ("p", "mpc", "rpc")
 
 
-@functools.cache
-def all_doubts() -> tuple[Doubt, ...]:
-  """Of all papers, in the order of papers and tables."""
-  out: list[Doubt] = []
+def main() -> None:
+  """Writes a file for each paper."""
   for paper in printed_rows.names():
-    rows = printed_rows.of_paper(paper)
-    more = [
-      *_means(rows),
-      *_drops(rows),
-      *_twice(rows),
-      *_named(paper, rows),
-    ]
-    if paper == interval_doubts.PAPER:
-      more += interval_doubts.check(rows)
-      more += [*_testbed(rows), *_medians(rows)]
-    if paper == derived.PAPER:
-      more += [*_groups(rows), *_accuracies()]
-    if paper == raw_results.PAPER:
-      more += _raw(rows)
-    tables = list(printed_rows.facts(paper)["tables"])
-    out += sorted(more, key=lambda d: tables.index(d.rows[0].table))
-  return tuple(out)
+    doubt_lib.path(paper).write_text(text(paper), "utf-8")
+
+
+def text(paper: str) -> str:
+  """A paper's doubts as their file says them."""
+  lines = [doubt_lib.COLUMNS]
+  for number, doubt in enumerate(of_paper(paper), 1):
+    words = doubt.subject, doubt.words
+    for row in doubt.rows:
+      place = row.table, str(row.line), row.metric, row.name
+      lines.append((str(number), *place, *words))
+      words = "", ""
+  return "".join("\t".join(cells).rstrip("\t") + "\n" for cells in lines)
+
+
+def of_paper(paper: str) -> list[Doubt]:
+  """What every check says of a paper's numbers, in the order of its tables."""
+  rows = printed_rows.of_paper(paper)
+  out = [
+    *_means(rows),
+    *_drops(rows),
+    *_twice(rows),
+    *_named(paper, rows),
+  ]
+  if paper == interval_doubts.PAPER:
+    out += interval_doubts.check(rows)
+    out += [*_testbed(rows), *_medians(rows)]
+  if paper == derived.PAPER:
+    out += [*_groups(rows), *_accuracies()]
+  if paper == raw_results.PAPER:
+    out += _raw(rows)
+  tables = list(printed_rows.facts(paper)["tables"])
+  return sorted(out, key=lambda d: tables.index(d.rows[0].table))
 
 
 def _lines(rows: Iterable[PrintedRow]) -> Iterator[dict[str, list[PrintedRow]]]:
@@ -252,3 +264,7 @@ def _as(row: PrintedRow, value: float) -> str:
   places = max(2, len(row.text.partition(".")[2]) + 1)
   percent = round(float(row.text) / row.value) == 100 if row.value else False
   return f"{100 * value if percent else value:.{places}f}"
+
+
+if __name__ == "__main__":
+  main()

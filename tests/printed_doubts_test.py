@@ -8,8 +8,11 @@ import statistics
 from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import papers
-from robust_tfds.eval.papers import arithmetic
+from robust_tfds.eval.papers import doubt as doubt_lib
+from robust_tfds.eval.papers import printed_rows
+from robust_tfds.eval.papers.doubt import Doubt
 from tests import shared_data
+from tools import printed_doubts
 
 _NETWORKS = {"S": "scratch", "P": "kinetics400"}
 _VIDEO_TABLES = {
@@ -25,7 +28,7 @@ def _table(*parts: str) -> list[dict[str, str]]:
     return list(csv.DictReader(f))
 
 
-def _doubts(paper: str, *words: str) -> list[arithmetic.Doubt]:
+def _doubts(paper: str, *words: str) -> list[Doubt]:
   """Those of a paper whose words hold one of these."""
   return [d for d in papers.doubts(paper) if any(w in d.words for w in words)]
 
@@ -253,6 +256,19 @@ class MichaelisTest(absltest.TestCase):
 
 
 class DoubtsTest(absltest.TestCase):
+  def test_the_files_are_of_these_numbers(self):
+    for paper in papers.names():
+      self.assertEqual(
+        doubt_lib.path(paper).read_text("utf-8"),
+        printed_doubts.text(paper),
+        "run python -m tools.printed_doubts",
+      )
+
+  def test_every_number_has_a_place_of_its_own(self):
+    for paper in papers.names():
+      places = [printed_rows.place(r) for r in papers.rows(paper)]
+      self.assertLen(set(places), len(places))
+
   def test_every_doubt_is_of_some_rows(self):
     doubts = papers.doubts()
     self.assertLen(set(doubts), len(doubts))
