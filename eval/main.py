@@ -89,12 +89,12 @@ def main(argv: Sequence[str]) -> None:
       settings.coordinator, settings.num_processes, settings.process_id
     )
   plan = plan_lib.make(settings.config)
-  if workdir and not plan.config.data.get("data_dir"):
+  if workdir and not plan.config.data.data_dir:
     paths.check_records(workdir, "--workdir")  # sets are prepared there
   if settings.plan:
     place = Workdir(workdir) if workdir else None
     if place:
-      place.check(plan.config)
+      place.check(plan.config.written)
     print(estimate.describe(plan, place, shard))
     return
   if workdir is None:

@@ -39,7 +39,6 @@ from robust_tfds.eval.run.model.load import LoadedModel
 from robust_tfds.eval.run.progress import Progress
 from robust_tfds.eval.tasks.base import Task
 
-BLOCK_MIB = 512  # of decoded pixels; two blocks are in memory at most
 IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched
 _CHUNK_BYTES = 32 << 20  # of outputs that wait for the writer
 # Batches whose stages are timed: each waits for the one before.

@@ -4,6 +4,10 @@
 traceback. So the file is looked at before: what is at fault in the command line is
 said in words; what is at fault inside somebody's file keeps its traceback, which
 points to the line.
+
+A file names the keys that its users are to see. Of a model a command may set some
+more: `config.model.spec.FIELD`, and the texts below; of several models they stand
+in each entry, `config.models.NAME.spec.mean`.
 """
 
 from __future__ import annotations
@@ -17,12 +21,15 @@ from typing import Any
 
 import ml_collections
 from absl import flags
-from ml_collections import config_flags
+from ml_collections import config_dict, config_flags
 
 from robust_tfds import errors
-from robust_tfds.eval.run import model_keys
+from robust_tfds.eval.run import config as config_lib
 
 _FLAG = "config"
+_SPEC = "spec"
+# The file of `output_classes.py`, and `training_data.py`.
+_TEXTS = ("classes", "trained_on", "corruptions_seen")
 
 
 def define(
@@ -42,10 +49,10 @@ def define(
     sys_argv=None if argv is None else list(argv),
   )
   flag = values[_FLAG]
-  flag.parser = _WithModelKeys(flag.parser, argv)
+  flag.parser = _WithRoom(flag.parser, argv)
 
 
-class _WithModelKeys(flags.ArgumentParser):
+class _WithRoom(flags.ArgumentParser):
   """Reads a config, and makes room for what a command sets beyond its file."""
 
   def __init__(self, parser: flags.ArgumentParser, argv: Sequence[str] | None):
@@ -58,7 +65,7 @@ class _WithModelKeys(flags.ArgumentParser):
     config = self._parser.parse(argument)
     if isinstance(config, ml_collections.ConfigDict):
       for key in _overridden(sys.argv if self._argv is None else self._argv):
-        model_keys.declare(config, key.split("."))
+        _make_room(config, key.split("."))
     return config
 
 
@@ -157,16 +164,61 @@ def _of_user(path: str, call: Callable[[], Any]) -> Any:
 
 
 def _check_key(config: ml_collections.ConfigDict, key: str) -> None:
+  """Refuses a key that is not there, once there is room for it."""
+  keys = key.split(".")
+  _make_room(config, keys)
+  entry, _ = _in_model(config, keys)
   place: Any = config
   path = [_FLAG]
-  if model_keys.allows(config, key.split(".")):
-    return
-  for part in key.split("."):
+  for part in keys:
     name = part.partition("[")[0]  # `severities[0]`
     if not isinstance(place, ml_collections.ConfigDict) or name not in place:
-      keys = list(place) if isinstance(place, ml_collections.ConfigDict) else []
-      known = [*keys, *model_keys.names(config, [*path[1:], name])]
-      unknown = errors.unknown("key", name, dict.fromkeys(known))
+      known = (
+        list(place) if isinstance(place, ml_collections.ConfigDict) else []
+      )
+      more = (_SPEC, *_TEXTS) if place is entry else ()
+      unknown = errors.unknown("key", name, dict.fromkeys((*known, *more)))
       raise errors.UserError(f"--{'.'.join([*path, name])}: {unknown}")
     place = place[name]
     path.append(name)
+
+
+def _make_room(config: ml_collections.ConfigDict, keys: Sequence[str]) -> None:
+  """Adds a key of a model that a command sets and its file does not name.
+
+  Raises:
+    UserError: no such field of a spec.
+  """
+  entry, rest = _in_model(config, keys)
+  if entry is None:
+    return
+  with config.unlocked():
+    if len(rest) == 1 and rest[0] in _TEXTS and rest[0] not in entry:
+      entry[rest[0]] = ""
+    if rest[0] != _SPEC or len(rest) > 2:
+      return
+    if _SPEC not in entry:
+      entry[_SPEC] = ml_collections.ConfigDict()
+    for field in rest[1:]:
+      fields = config_lib.spec_fields()
+      if field not in fields:
+        unknown = errors.unknown("key", field, fields)
+        raise errors.UserError(f"--{'.'.join((_FLAG, *keys))}: {unknown}")
+      if field not in entry[_SPEC]:
+        entry[_SPEC][field] = config_dict.placeholder(fields[field].type)
+
+
+def _in_model(
+  config: ml_collections.ConfigDict, keys: Sequence[str]
+) -> tuple[ml_collections.ConfigDict | None, list[str]]:
+  """The model's entry that keys lead into, and the keys within it; else None."""
+  depth = {"model": 1, "models": 2}.get(keys[0], 0)
+  place: Any = config
+  for key in keys[:depth]:
+    if not isinstance(place, ml_collections.ConfigDict) or key not in place:
+      return None, []
+    place = place[key]
+  inside = depth and len(keys) > depth
+  if not inside or not isinstance(place, ml_collections.ConfigDict):
+    return None, []
+  return place, list(keys[depth:])

@@ -123,7 +123,7 @@ def _source(
     builder,
     data.split,
     batch_size=plan.config.batch_size,
-    limit=data.get("limit", 0),
+    limit=data.limit,
     subset=plan.subset,
   )
 
@@ -174,7 +174,7 @@ class _Shown:
   def __init__(
     self, plan: plan_lib.Plan, batch: inputs.Batch, networks: Mapping[str, Any]
   ):
-    if plan.config.data.get("frost_dir"):
+    if plan.config.data.frost_dir:
       frost_pictures.use_folder(plan.config.data.frost_dir)
     self._plan, self._examples = plan, len(batch.mask)
     self._specs = {label: model.spec for label, model in networks.items()}

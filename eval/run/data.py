@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from robust_tfds import conditions, datasets
@@ -65,8 +66,8 @@ class Data:
         data.name,
         config,
         data_dir=data_dir(self._plan, self._workdir),
-        manual_dir=data.get("manual_dir") or None,
-        file_format=data.get("file_format") or None,
+        manual_dir=data.manual_dir or None,
+        file_format=data.file_format or None,
         **self._plan.options(codec),
       ),
     )
@@ -76,15 +77,15 @@ class Data:
       data.split,
       batch_size=self._plan.config.batch_size // self._host.count,
       host=self._host,
-      limit=data.get("limit", 0),
+      limit=data.limit,
       subset=self._plan.subset,
     )
 
 
 def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:
   """Where TFDS sets lie: the config's folder, else the workdir's; else None."""
-  if plan.config.data.get("data_dir"):
-    return plan.config.data.data_dir
+  if plan.config.data.data_dir:
+    return os.fspath(plan.config.data.data_dir)
   return str(workdir.data) if workdir else None
 
 
@@ -97,7 +98,7 @@ def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
   if plan.subset is not None:
     return len(plan.subset.ids)
   whole = prepared_examples(plan, workdir)
-  limit = data.get("limit") or whole
+  limit = data.limit or whole
   return limit if whole is None or limit is None else min(limit, whole)
 
 

@@ -116,7 +116,7 @@ def _estimate(
 
 def _memory(plan: plan_lib.Plan, costs: costs_lib.Costs, beside: bool) -> str:
   """The line of the host's memory, and of what is on accelerators."""
-  blocks = 2 * plan.config.data.get("block_mib", cells_lib.BLOCK_MIB) << 20
+  blocks = 2 * plan.config.data.block_mib << 20
   if costs.pixel_bytes is not None and costs.examples:
     blocks = min(blocks, math.ceil(costs.pixel_bytes * costs.examples))
   flight = (

@@ -16,6 +16,7 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.run import config as config_lib
 from robust_tfds.eval.run import dataset_config, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.model.definitions import Given
@@ -262,7 +263,7 @@ def _of_function(
   function: Callable[..., Any], config: ml_collections.ConfigDict
 ) -> Model:
   """A plain function as a model on the host, of the data set's classes."""
-  counts = plan_lib.model_classes(config)
+  counts = plan_lib.model_classes(config_lib.parse(config))
   kind = tasks.get(config.task).model_kind
   spec: ModelSpec
   if kind == "detection":

@@ -122,7 +122,7 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
     classes=outputs.sha256 if outputs else "",
     random=own is not None and own.random,
     without_output=outputs.relabelling.without_output if outputs else 0,
-    trained_on=training_data.of(entry),
+    trained_on=training_data.words(entry),
     corruptions_seen=training_data.corruptions_seen(entry),
   )
 

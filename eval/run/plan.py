@@ -13,9 +13,9 @@ from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures, spec
 from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.pipeline import subset as subset_lib
-from robust_tfds.eval.run import settings, subsets
+from robust_tfds.eval.run import config as config_lib
+from robust_tfds.eval.run import subsets
 from robust_tfds.eval.run.model import definitions as definitions_lib
 from robust_tfds.eval.run.model import output_classes, training_data
 from robust_tfds.eval.tasks import base
@@ -23,6 +23,7 @@ from robust_tfds.models.model import Model
 from robust_tfds.storage import paths
 
 _SOURCES = ("fly", "prepared")
+_OF_MODELS = "model"  # geometry: the models' own crop rule
 _ANY_SIZE_PX = 640  # of pictures that have no one size: about COCO's
 
 
@@ -33,21 +34,21 @@ class Plan:
   Attributes:
     task: bound to this run's setting.
     conditions: clean first, then the corruptions in paper order.
-    models: label -> its part of the config (`name`, `checkpoint`, `train`, ...).
+    models: label -> its part of the config.
     definitions: label -> the model, and the weights of its checkpoint.
     given: label -> what was handed over, of models that are no names.
-    config: the resolved config.
+    config: with the crop that the models have in place of `geometry=model`, and
+      with the name of the subset in place of its file.
     outputs: label -> what a model's outputs stand for, where a file says it.
-    subset: the examples that are used; None: all, or the first of them. The
-      config has its name alone.
+    subset: the examples that are used; None: all, or the first of them.
   """
 
   task: base.Task
   conditions: Sequence[Condition]
-  models: dict[str, Any]
+  models: Mapping[str, config_lib.Model]
   definitions: Mapping[str, definitions_lib.Definition]
   given: Mapping[str, definitions_lib.Given]
-  config: ml_collections.ConfigDict
+  config: config_lib.Config
   outputs: Mapping[str, output_classes.OutputClasses] = dataclasses.field(
     default_factory=dict
   )
@@ -77,11 +78,11 @@ class Plan:
     """A model of the run, as it is shown pictures."""
     return self.definitions[label].model
 
-  def said(self, label: str) -> list[str]:
+  def notes(self, label: str) -> list[str]:
     """What a run prints of a model, in sentences."""
     outputs = self.outputs.get(label)
     words = [outputs.relabelling.words] if outputs else []
-    return [*self.definitions[label].said, *words]
+    return [*self.definitions[label].notes, *words]
 
   @property
   def cells(self) -> list[tuple[str, Condition]]:
@@ -98,7 +99,7 @@ class Plan:
 
     task = self.task
     if self.fly:
-      config = self.config.data.get("config") or task.clean_config
+      config = self.config.data.config or task.clean_config
       return config, task.clean_codec
     codec = task.setting.codec
     if condition.clean and codec == datasets.PUBLISHED:
@@ -110,7 +111,7 @@ class Plan:
     out: dict[str, Any] = {"codec": codec}
     if not self.fly:
       out["seed"] = self.seed
-    if self.config.data.get("geometry"):
+    if self.config.data.geometry:
       out["geometry"] = self.config.data.geometry
     return out
 
@@ -136,39 +137,37 @@ def make(
       settings that contradict each other.
     FileNotFoundError: a checkpoint or the frost pictures are not there.
   """
-  settings.check(config)
-  _check_paths(config.data)
+  parsed, subset = _with_subset(config_lib.parse(config))
+  _check_paths(parsed.data)
+  task = task_of(parsed)
+  config_lib.check_keys(task)
+  conditions = _conditions(task)  # refused before a checkpoint is read
   given = given or {}
-  early = task_of(_before_crop(config))
-  settings.check_keys(early)
-  _conditions(early)  # refused before a checkpoint is read
-  kind = tasks.get(config.get("task", "classification")).model_kind
-  defined = definitions_lib.define(_entries(config), given, kind)
-  config = _with_crop(config, defined)
-  config, subset = _with_subset(config)
-  task = task_of(config)
-  listed = _conditions(task)
-  labelled = _entries(config)
-  task.check_baseline(list(labelled))
+  entries = parsed.entries
+  defined = definitions_lib.define(entries, given, task.model_kind)
+  if parsed.data.geometry == _OF_MODELS:
+    parsed = parsed.with_data("geometry", _crop(defined))
+    task = task_of(parsed)
+  task.check_baseline(list(entries))
   _check_codec(task)
-  plan = Plan(task, listed, labelled, defined, given, config, subset=subset)
-  for label, entry in labelled.items():
+  plan = Plan(task, conditions, entries, defined, given, parsed, subset=subset)
+  for label, entry in entries.items():
     training_data.corruptions_seen(entry)
     _check_weights(plan, label)
   _check_sets(plan)
   plan = dataclasses.replace(plan, outputs=_outputs(plan))
   _check_label_spaces(plan)
-  if task.setting.fly and any(c.name == "frost" for c in listed):
-    frost_pictures.check(config.data.get("frost_dir") or None)
+  if task.setting.fly and any(c.name == "frost" for c in conditions):
+    frost_pictures.check(parsed.data.frost_dir or None)
   return plan
 
 
-def _check_paths(data: ml_collections.ConfigDict) -> None:
+def _check_paths(data: config_lib.Data) -> None:
   """Refuses addresses that nothing here opens."""
   for key in ("data_dir", "manual_dir", "frost_dir"):
-    if data.get(key):
-      paths.of(data[key], f"config.data.{key}")
-  if data.get("data_dir"):
+    if getattr(data, key):
+      paths.of(getattr(data, key), f"config.data.{key}")
+  if data.data_dir:
     paths.check_records(data.data_dir, "config.data.data_dir")
 
 
@@ -182,8 +181,10 @@ def _conditions(task: base.Task) -> list[Condition]:
     raise errors.UserError(f"config.data: {got}: {e}") from e
 
 
-def task_of(config: ml_collections.ConfigDict) -> base.Task:
+def task_of(config: config_lib.Config) -> base.Task:
   """The task of a config, bound to its setting.
+
+  Of `geometry=model` with the set's own crop: the models are not known yet.
 
   Raises:
     UserError: an unknown task, dataset or `data.source`, or a setting that the
@@ -191,84 +192,60 @@ def task_of(config: ml_collections.ConfigDict) -> base.Task:
   """
   from robust_tfds import datasets
 
+  if config.data.geometry == _OF_MODELS:
+    config = config.with_data("geometry", "")
   data = config.data
-  source = data.get("source", "fly")
-  if source not in _SOURCES:
-    raise errors.unknown("data.source", source, _SOURCES)
+  if data.source not in _SOURCES:
+    raise errors.unknown("data.source", data.source, _SOURCES)
   _check_set_kind(config)
-  edition = datasets.edition(data.name, data.get("geometry", ""))
-  return tasks.bind(config, edition)
+  edition = datasets.edition(data.name, data.geometry or "")
+  return tasks.bind(config.written, edition)
 
 
-def _check_set_kind(config: ml_collections.ConfigDict) -> None:
+def _check_set_kind(config: config_lib.Config) -> None:
   """Refuses a data set of another task."""
   from robust_tfds import datasets
 
   name = config.data.name
-  builder = datasets.builder_class(name)
-  if builder.KIND != tasks.get(config.get("task", "classification")).set_kind:
-    others = [t for t in tasks.names() if tasks.get(t).set_kind == builder.KIND]
+  kind = datasets.builder_class(name).KIND
+  if kind != tasks.get(config.task).set_kind:
+    others = [t for t in tasks.names() if tasks.get(t).set_kind == kind]
     raise errors.UserError(
       f"config.data.name: {name} is a data set of the task {', '.join(others)},"
-      f" and config.task is {config.get('task', 'classification')!r}."
+      f" and config.task is {config.task!r}."
     )
 
 
-def _before_crop(
-  config: ml_collections.ConfigDict,
-) -> ml_collections.ConfigDict:
-  """The config with the set's own crop in place of `geometry=model`."""
-  early = ml_collections.ConfigDict(config.to_dict())
-  if early.data.get("geometry") == "model":
-    early.data.geometry = ""
-  return early
-
-
-def _with_crop(
-  config: ml_collections.ConfigDict,
-  defined: Mapping[str, definitions_lib.Definition],
-) -> ml_collections.ConfigDict:
-  """The config with the models' crop rule in place of `geometry=model`.
-
-  Edition, sets, notes and the run's config.json follow from the rule itself.
-  """
-  if config.data.get("geometry") != "model":
-    return config
+def _crop(defined: Mapping[str, definitions_lib.Definition]) -> str:
+  """The models' crop rule, which edition, sets and notes follow from."""
   rules = {each.model.spec.geometry for each in defined.values()}
   if len(rules) != 1:
     raise errors.UserError(
       "config.data.geometry=model needs models of one geometry, got"
       f" {', '.join(sorted(rules))}. Run them one by one."
     )
-  resolved = ml_collections.ConfigDict(config.to_dict())
-  resolved.data.geometry = rules.pop()
-  return resolved.lock()
+  return rules.pop()
 
 
 def _with_subset(
-  config: ml_collections.ConfigDict,
-) -> tuple[ml_collections.ConfigDict, subset_lib.Subset | None]:
+  config: config_lib.Config,
+) -> tuple[config_lib.Config, subset_lib.Subset | None]:
   """The config with the subset's name in place of its file, and the subset.
 
   So a workdir is continued wherever the file lies, and not with another one;
   without a subset there is no key, as in workdirs from before there were any.
   """
-  if "subset" not in config.data:
-    return config, None
-  value = config.data.subset
-  resolved = ml_collections.ConfigDict(config.to_dict())
-  if not value:
-    del resolved.data.subset
-    return resolved.lock(), None
-  if config.data.get("limit"):
+  data = config.data
+  if not data.subset:
+    named = "subset" in data.model_fields_set
+    return config.with_data("subset", None) if named else config, None
+  if data.limit:
     raise errors.UserError(
-      f"config.data: subset={os.fspath(value)!r} and limit={config.data.limit}"
+      f"config.data: subset={os.fspath(data.subset)!r} and limit={data.limit}"
       " both choose examples. Set limit to 0, or leave out subset."
     )
-  subset = subsets.read(value)
-  with resolved.ignore_type():
-    resolved.data.subset = subset.name
-  return resolved.lock(), subset
+  subset = subsets.read(data.subset)
+  return config.with_data("subset", subset.name), subset
 
 
 def _check_codec(task: base.Task) -> None:
@@ -307,14 +284,14 @@ def _check_sets(plan: Plan) -> None:
       raise errors.UserError(f"config.data: {e}") from e
 
 
-def model_classes(config: ml_collections.ConfigDict) -> tuple[int, ...]:
+def model_classes(config: config_lib.Config) -> tuple[int, ...]:
   """Class counts of models that a config's run takes, before any is known.
 
   Raises:
     UserError: an unknown dataset or task, or settings that they refuse.
   """
-  config = _before_crop(config)
   task = task_of(config)
+  config = config.with_data("geometry", task.setting.data.get("geometry", ""))
   builder = _clean_builder(Plan(task, [Condition()], {}, {}, {}, config))
   classes = task.label_feature(builder.info.features).num_classes
   return task.model_classes(classes)
@@ -331,7 +308,7 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
   """Of the models whose entries name a file of classes."""
   from robust_tfds import datasets
 
-  files = {k: e.classes for k, e in plan.models.items() if e.get("classes")}
+  files = {k: e.classes for k, e in plan.models.items() if e.classes}
   if files and "label_space" in plan.task.own_keys:
     raise errors.UserError(
       f"{next(iter(files))}: config.model.classes is not read by task"
@@ -343,7 +320,7 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
     return {}
   feature = plan.task.label_feature(_clean_builder(plan).info.features)
   names = datasets.builder_class(plan.dataset).class_names(
-    plan.config.data.get("manual_dir") or ""
+    plan.config.data.manual_dir or ""
   )
   return {
     label: output_classes.read(
@@ -363,24 +340,13 @@ def _check_label_spaces(plan: Plan) -> None:
     check_classes(plan, label, plan.model(label).spec, builder)
 
 
-def _entries(config: ml_collections.ConfigDict) -> dict[str, Any]:
-  """Label -> the model's part of the config."""
-  labels = workdir_lib.labels_of(config)
-  if not labels:
-    raise errors.UserError("The config names no model: set config.model.name.")
-  single = "model" in config and config.model.get("name")
-  return {
-    label: config.model if single else config.models[label] for label in labels
-  }
-
-
 def _check_weights(plan: Plan, label: str) -> None:
   """Refuses a model whose weights are nowhere."""
   entry, given = plan.models[label], plan.given.get(label)
-  if entry.get("train"):
+  if entry.train:
     _check_train(label, entry.train)
   brought = plan.own(label) or (given and given.variables is not None)
-  if not entry.get("checkpoint") and not entry.get("train") and not brought:
+  if not entry.checkpoint and not entry.train and not brought:
     raise errors.UserError(
       f"Model {label} has neither a checkpoint nor a training recipe; set"
       " --config.model.checkpoint=FILE (see models/convert), or give evaluate"
@@ -388,7 +354,7 @@ def _check_weights(plan: Plan, label: str) -> None:
     )
 
 
-def _check_train(label: str, recipe: Any) -> None:
+def _check_train(label: str, recipe: config_lib.Train) -> None:
   from robust_tfds import datasets
 
   try:

@@ -52,7 +52,7 @@ class Outcome:
     self._scorer = base.Scorer(plan.task, truth)
     self._published: tuple[base.Scored, dict[str, Any]] | None = None
     self._pictures = None
-    if plan.config.get("reports", True):
+    if plan.config.reports:
       self._pictures = _Pictures(plan, data, truth)
 
   def add(self, cell: Cell, columns: base.Columns) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-import ml_collections
 from etils import epath
 
 from robust_tfds.eval.cells import config_file, damage
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import train
+from robust_tfds.eval.run.config import Model
 
 
-def repair(workdir: Workdir, config: ml_collections.ConfigDict) -> None:
+def repair(workdir: Workdir, models: Mapping[str, Model]) -> None:
   """Moves aside what is damaged: config.json, truth, trained models, cells.
 
   What is of another config, other data or other weights is not damaged: the run
@@ -22,16 +22,16 @@ def repair(workdir: Workdir, config: ml_collections.ConfigDict) -> None:
 
   Args:
     workdir: of the run, which holds its locks.
-    config: of the run.
+    models: label -> its part of the config.
   """
-  for path, reason in _damaged(workdir, config):
+  for path, reason in _damaged(workdir, models):
     target = workdir.move_aside(path)
     text = f"{reason.rstrip('.')}. Moved to {target}; it is made anew."
     print(text, file=sys.stderr, flush=True)
 
 
 def _damaged(
-  workdir: Workdir, config: ml_collections.ConfigDict
+  workdir: Workdir, models: Mapping[str, Model]
 ) -> Iterator[tuple[epath.Path, str]]:
   """Paths of a workdir and what is wrong with them.
 
@@ -44,8 +44,8 @@ def _damaged(
   ]
   checks += [
     functools.partial(train.check_whole, workdir.model_folder(label))
-    for label, entry in config.get("models", {}).items()
-    if entry.get("train")
+    for label, entry in models.items()
+    if entry.train
   ]
   for check in checks:
     while (damaged := _damage(check)) is not None:

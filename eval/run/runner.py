@@ -187,7 +187,7 @@ class Runner:
         ]
         self.workdir.check_layout()
         if not self._repair:
-          self.workdir.check(self.plan.config)
+          self.workdir.check(self.plan.config.written)
         held = lock.held(self.workdir.path, planned, breaking=self._break_lock)
         name = stack.enter_context(held).name
       name = hosts.text_of_first_host(self.host, name)
@@ -201,8 +201,8 @@ class Runner:
       if self.host.index == 0:
         stack.enter_context(self._alone())
         if self._repair:
-          repair.repair(self.workdir, self.plan.config)
-        self.workdir.claim(self.plan.config)
+          repair.repair(self.workdir, self.plan.models)
+        self.workdir.claim(self.plan.config.written)
         for label in self.plan.models:  # what a killed run was writing
           disk.remove_temporary(self.workdir.model_folder(label))
         self.workdir.check_cells()
@@ -217,7 +217,7 @@ class Runner:
 
   def _prepare(self) -> tuple[dict, dict[str, Any] | None, list[Cell]]:
     """Data, models and the ground truth."""
-    if self.plan.config.data.get("frost_dir"):
+    if self.plan.config.data.frost_dir:
       frost_pictures.use_folder(self.plan.config.data.frost_dir)
     if self._shard.count > 1:
       self._say(
@@ -231,8 +231,8 @@ class Runner:
       loaded[label] = load_lib.load(
         self.plan, label, clean, self.workdir, self.mesh, self.host
       )
-      for words in self.plan.said(label):
-        self._say(f"{label}: {words}")
+      for note in self.plan.notes(label):
+        self._say(f"{label}: {note}")
     truth = hosts.on_first_host(self.host, "truth", self._truth)
     cells = self._cells(loaded, self._chosen)
     if self.host.index == 0:
@@ -301,7 +301,7 @@ class Runner:
       self.stages,
       progress,
       outcome.add,
-      self.plan.config.data.get("block_mib", cells_lib.BLOCK_MIB) << 20,
+      self.plan.config.data.block_mib << 20,
     ) as maker:
       for source, of_source in self._by_source(cells).items():
         maker.run(of_source, [c for c in of_source if c not in done], source)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from robust_tfds import errors, models
-from robust_tfds.eval.run import model_keys
+from robust_tfds.eval.run import config as config_lib
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.convert import match, preprocessing
 from robust_tfds.models.model import Model, NetworkModel
@@ -34,16 +34,16 @@ class Definition:
     model: with the spec that the run prepares its pictures by: its own, then
       what the checkpoint's source says, then what the config says.
     checkpoint: its weights from a file; None where it has none.
-    said: what a run prints of it: its route, and who said its preprocessing.
+    notes: what a run prints of it: its route, and who said its preprocessing.
   """
 
   model: Model
   checkpoint: match.Loaded | None = None
-  said: tuple[str, ...] = ()
+  notes: tuple[str, ...] = ()
 
 
 def define(
-  entries: Mapping[str, Any],
+  entries: Mapping[str, config_lib.Model],
   given: Mapping[str, Given],
   kind: base.ModelKind,
 ) -> dict[str, Definition]:
@@ -67,26 +67,25 @@ def define(
 
 
 def _define(
-  label: str, entry: Any, given: Given | None, kind: base.ModelKind
+  label: str, entry: config_lib.Model, given: Given | None, kind: base.ModelKind
 ) -> Definition:
   _check_sides(label, entry, kind)
   model = _model(label, entry, given, kind)
-  said = [model.route] if model.route else []
+  notes = [model.route] if model.route else []
   checkpoint = None
-  if entry.get("checkpoint"):
+  if entry.checkpoint:
     checkpoint = _checkpoint(label, entry, model)
     if checkpoint.spec_fields and _is_as_published(model):
       model = model.with_fields(checkpoint.spec_fields)
-      said.append(_words(checkpoint))
-    said += checkpoint.notes
+      notes.append(_words(checkpoint))
+    notes += checkpoint.notes
   model = _with_fields(label, entry, model)
-  return Definition(model, checkpoint, tuple(said))
+  return Definition(model, checkpoint, tuple(notes))
 
 
-def _with_fields(label: str, entry: Any, model: Model) -> Model:
+def _with_fields(label: str, entry: config_lib.Model, model: Model) -> Model:
   """With what the config says of its spec."""
-  sides = {k: entry[k] for k in ("short_px", "long_px") if k in entry}
-  fields = {**sides, **model_keys.fields(entry)}
+  fields = {**_sides(entry), **entry.spec}
   try:
     return model.with_fields(fields) if fields else model
   except errors.UserError as e:
@@ -94,14 +93,14 @@ def _with_fields(label: str, entry: Any, model: Model) -> Model:
 
 
 def _model(
-  label: str, entry: Any, given: Given | None, kind: base.ModelKind
+  label: str, entry: config_lib.Model, given: Given | None, kind: base.ModelKind
 ) -> Model:
   """As it is by itself."""
   if given is None:
     return models.get(
       entry.name,
-      num_classes=model_keys.num_classes(label, entry),
-      dtype=entry.get("dtype") or "float32",
+      num_classes=_num_classes(label, entry),
+      dtype=entry.dtype or "float32",
       kind=kind,
     )
   if given.model.kind != kind:
@@ -112,21 +111,38 @@ def _model(
   return given.model
 
 
-def _checkpoint(label: str, entry: Any, model: Model) -> match.Loaded:
+def _num_classes(label: str, entry: config_lib.Model) -> int | None:
+  """Of a model's head; None: the published one.
+
+  Raises:
+    UserError: `num_classes` and `spec.num_classes` differ.
+  """
+  stated = entry.num_classes or None
+  in_spec: int | None = entry.spec.get("num_classes")
+  if stated and in_spec and stated != in_spec:
+    raise errors.UserError(
+      f"Model {label}: num_classes is {stated} and spec.num_classes {in_spec}:"
+      " set one of them."
+    )
+  return stated or in_spec
+
+
+def _checkpoint(
+  label: str, entry: config_lib.Model, model: Model
+) -> match.Loaded:
   """The weights of a model of the catalogue.
 
   Raises:
     UserError: see `define`.
   """
-  spec = entry.get("spec") or {}
   loaded = match.load(
     entry.name,
     entry.checkpoint,
     num_classes=model.spec.num_classes,
-    input_px=_side(model, spec),
-    weights=spec.get("weights") or "",
+    input_px=_side(model, entry.spec),
+    weights=entry.spec.get("weights") or "",
   )
-  stated = set(spec) & {"weights", *preprocessing.FIELDS}
+  stated = set(entry.spec) & {"weights", *preprocessing.FIELDS}
   if loaded.doubt and not stated and _is_as_published(model):
     raise errors.UserError(f"Model {label}: {loaded.doubt}")
   return loaded
@@ -150,8 +166,16 @@ def _words(checkpoint: match.Loaded) -> str:
   return f"preprocessing as {checkpoint.said_by} says: {fields}"
 
 
-def _check_sides(label: str, entry: Any, kind: base.ModelKind) -> None:
-  sides = [key for key in ("short_px", "long_px") if key in entry]
+def _sides(entry: config_lib.Model) -> dict[str, int]:
+  """The resize rule of a detector, where the config has one."""
+  sides = {"short_px": entry.short_px, "long_px": entry.long_px}
+  return {name: side for name, side in sides.items() if side is not None}
+
+
+def _check_sides(
+  label: str, entry: config_lib.Model, kind: base.ModelKind
+) -> None:
+  sides = list(_sides(entry))
   if sides and (kind != "detection" or len(sides) == 1):
     raise errors.UserError(
       f"Model {label}: {sides[0]} is of detectors, which take"

@@ -72,7 +72,7 @@ def load(
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
     answers, random = probe.answers(label, model, variables, pictures)
-    if random and not entry.get("allow_random"):
+    if random and not entry.allow_random:
       raise errors.UserError(_random(label, model))
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
@@ -83,7 +83,7 @@ def load(
     relabel.Predictor(predictor, outputs.relabelling) if outputs else predictor,
     model.spec,
     weights,
-    entry.get("dtype") or "float32",
+    entry.dtype or "float32",
     own,
     outputs,
   )
@@ -100,13 +100,14 @@ def _variables(
   entry, given = plan.models[label], plan.given.get(label)
   if given and given.variables is not None:
     return given.variables
-  if entry.get("train"):
+  if entry.train:
+    recipe = entry.train.recipe()
     return hosts.on_first_host(
       host,
       f"train {label}",
       lambda: train.load_or_train(
         model,
-        entry.train,
+        recipe,
         workdir.model_folder(label),
         data_dir=str(data_lib.data_dir(plan, workdir)),
       ),

@@ -7,11 +7,11 @@ torchvision's or timm's. Otherwise nobody knows.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from robust_tfds.eval.cells import cell_facts
+from robust_tfds.eval.run.config import Model
 
 # How torchvision's and timm's names of weights say what they were trained on.
 _OF_NAMES = (
@@ -23,32 +23,31 @@ _OF_NAMES = (
 )
 
 
-def of(entry: Mapping[str, Any]) -> str | None:
+def words(entry: Model) -> str | None:
   """The training data in words; None where nobody says them.
 
   Args:
     entry: the model's part of the config.
   """
-  if entry.get("trained_on"):
-    return str(entry["trained_on"])
-  recipe = entry.get("train")
-  if recipe:
-    return f"{recipe['dataset']} {recipe['split']}"
-  checkpoint = entry.get("checkpoint") or ""
-  for pattern, words in _OF_NAMES:
+  if entry.trained_on:
+    return entry.trained_on
+  if entry.train:
+    return f"{entry.train.dataset} {entry.train.split}"
+  checkpoint = os.fspath(entry.checkpoint or "")
+  for pattern, data in _OF_NAMES:
     if pattern.search(checkpoint):
-      return words
+      return data
   return None
 
 
-def corruptions_seen(entry: Mapping[str, Any]) -> list[str] | None:
+def corruptions_seen(entry: Model) -> list[str] | None:
   """Names of the conditions it was trained on; None where nobody says them.
 
   Raises:
     UserError: a name that is no corruption or perturbation.
   """
-  stated = entry.get("corruptions_seen")
+  stated = entry.corruptions_seen
   if not stated:
-    return [] if entry.get("train") else None  # recipes flip and crop alone
+    return [] if entry.train else None  # recipes flip and crop alone
   names = stated.split(",") if isinstance(stated, str) else list(stated)
   return cell_facts.conditions_seen(names, "config.model.corruptions_seen")

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import ml_collections
 from absl import flags
 from absl.testing import absltest, parameterized
 
@@ -50,6 +51,18 @@ class CheckTest(parameterized.TestCase):
   def test_keys(self, key, message):
     with self.assertRaisesRegex(errors.UserError, message):
       config_flag.check(["main", _QUICKSTART, f"--config.{key}=1"])
+
+  @parameterized.parameters("seed", "data", "model", "models.b.spec")
+  def test_makes_room_in_models_alone(self, key):
+    config = ml_collections.ConfigDict(
+      {"seed": 0, "model": {"name": "x"}, "models": {"a": {"name": "x"}}}
+    ).lock()
+    before = config.copy_and_resolve_references()
+    config_flag._make_room(config, key.split("."))
+    self.assertEqual(config, before)
+    config_flag._make_room(config, ["models", "a", "spec", "frames"])
+    self.assertEqual(config.models.a.spec.get_type("frames"), int)
+    self.assertTrue(config.is_locked)
 
   @parameterized.parameters(
     ("x = 1", "no function get_config"),

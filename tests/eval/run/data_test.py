@@ -118,7 +118,7 @@ class OptionsTest(absltest.TestCase):
     plan = _plan(subset=ids)
     self.assertEqual(data_lib.num_examples(plan, None), 3)
     self.assertStartsWith(plan.config.data.subset, "ids-")
-    self.assertNotIn("subset", _plan(subset="").config.data)
+    self.assertNotIn("subset", _plan(subset="").config.written.data)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from absl.testing import absltest
 from robust_tfds import conditions
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.run import config as config_lib
 from robust_tfds.eval.run import repair
 from tests.eval import tiny_config
 
@@ -38,7 +39,7 @@ class RepairTest(absltest.TestCase):
     """What a repair moves; what it says of it begins with the path."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
-      repair.repair(self.workdir, self.config)
+      repair.repair(self.workdir, config_lib.parse(self.config).entries)
     lines = said.getvalue().splitlines()
     for line in lines:
       self.assertRegex(line, f"^{self.workdir.path}/.*: .* Moved to .*damaged/")

@@ -3,13 +3,13 @@
 import json
 import pathlib
 
-import ml_collections
 import numpy as np
 from absl.testing import absltest
 from etils import epath
 from safetensors import numpy as safetensors
 
 from robust_tfds import errors, models
+from robust_tfds.eval.run import config
 from robust_tfds.eval.run.model import definitions
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match, report
@@ -27,9 +27,8 @@ _TIMM = {
 
 
 def _define(entry, given=None, kind="classification"):
-  entry = ml_collections.ConfigDict(entry)
   return definitions.define(
-    {"mine": entry}, {"mine": given} if given else {}, kind
+    {"mine": config.Model(**entry)}, {"mine": given} if given else {}, kind
   )["mine"]
 
 
@@ -86,7 +85,7 @@ class DefinitionsTest(absltest.TestCase):
     definition = _define(entry)
     self.assertEqual(definition.model.spec.std, (0.5, 0.5, 0.5))
     self.assertEqual(definition.model.spec.interpolation, "bicubic")
-    self.assertIn("config.json", " ".join(definition.said))
+    self.assertIn("config.json", " ".join(definition.notes))
     both = _define({**entry, "spec": {"mean": (0.4, 0.4, 0.4)}})
     self.assertEqual(both.model.spec.mean, (0.4, 0.4, 0.4))
     self.assertEqual(both.model.spec.std, (0.5, 0.5, 0.5))

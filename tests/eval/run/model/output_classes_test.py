@@ -150,8 +150,8 @@ class RunTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, "field of a Spec 'frames'"):
       self._plan("0\n" + "-\n" * 9, frames=3)
     self.assertEqual(plan.conditions, [Condition()])
-    self.assertIn("1 of 10 outputs are classes", plan.said("ours")[-1])
-    self.assertEqual(plan.said("plain"), [])
+    self.assertIn("1 of 10 outputs are classes", plan.notes("ours")[-1])
+    self.assertEqual(plan.notes("plain"), [])
 
 
 if __name__ == "__main__":

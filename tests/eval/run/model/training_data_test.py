@@ -3,9 +3,21 @@
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
+from robust_tfds.eval.run import config
 from robust_tfds.eval.run.model import training_data
 
-_RECIPE = {"dataset": "digits", "split": "train"}
+_RECIPE = {
+  "dataset": "digits",
+  "split": "train",
+  "steps": 1,
+  "batch_size": 1,
+  "learning_rate": 1e-3,
+  "seed": 0,
+}
+
+
+def _model(entry) -> config.Model:
+  return config.Model(name="mine", **entry)
 
 
 class TrainingDataTest(parameterized.TestCase):
@@ -27,7 +39,7 @@ class TrainingDataTest(parameterized.TestCase):
     ({"checkpoint": "/somewhere/resnet50_in1k.npz"}, None),
   )
   def test_trained_on(self, entry, expected):
-    self.assertEqual(training_data.of(entry), expected)
+    self.assertEqual(training_data.words(_model(entry)), expected)
 
   @parameterized.parameters(
     ({}, None),
@@ -37,11 +49,11 @@ class TrainingDataTest(parameterized.TestCase):
     ({"corruptions_seen": ("jumbling",), "train": _RECIPE}, ["jumbling"]),
   )
   def test_corruptions_seen(self, entry, expected):
-    self.assertEqual(training_data.corruptions_seen(entry), expected)
+    self.assertEqual(training_data.corruptions_seen(_model(entry)), expected)
 
   def test_an_unknown_corruption(self):
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'fog'|fog"):
-      training_data.corruptions_seen({"corruptions_seen": "fgo"})
+      training_data.corruptions_seen(_model({"corruptions_seen": "fgo"}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The schema of a config, value by value."""
+"""A typed config, value by value."""
 
 import importlib
 
@@ -8,7 +8,10 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import tasks
-from robust_tfds.eval.run import settings
+from robust_tfds.eval.run import config as config_lib
+from robust_tfds.models import spec
+from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.video.spec import VideoSpec
 from tests import configs_test
 from tests.eval import tiny_config
 
@@ -27,12 +30,12 @@ def _changed(key: str, value: object) -> ml_collections.ConfigDict:
   return config
 
 
-class CheckTest(parameterized.TestCase):
+class ParseTest(parameterized.TestCase):
   @parameterized.parameters(*configs_test.CONDITIONS)
   def test_our_configs_fit(self, name):
     file, _, what = name.partition(":")
     module = importlib.import_module(f"robust_tfds.configs.{file}")
-    settings.check(module.get_config(*([what] if what else [])))
+    config_lib.parse(module.get_config(*([what] if what else [])))
 
   @parameterized.parameters(
     ("data.limit", (-1, True, 2.0, "3", None)),
@@ -59,7 +62,7 @@ class CheckTest(parameterized.TestCase):
   def test_values(self, key, values):
     for value in values:
       with self.assertRaises(errors.UserError) as refusal:
-        settings.check(_changed(key, value))
+        config_lib.parse(_changed(key, value))
       message = str(refusal.exception)
       self.assertStartsWith(message, f"config.{key}: got {value!r}, expected")
 
@@ -70,32 +73,40 @@ class CheckTest(parameterized.TestCase):
   )
   def test_unknown_keys(self, key, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      settings.check(_changed(key, 1))
+      config_lib.parse(_changed(key, 1))
 
   def test_fields_of_a_spec(self):
     key = "models.digits_cnn.spec"
-    settings.check(_changed(key, ml_collections.ConfigDict({"scale": 1})))
+    config_lib.parse(_changed(key, ml_collections.ConfigDict({"scale": 1})))
     for value, message in (
       (3, f"config.{key}: got 3, expected fields of the model's spec"),
       ({"scal": 1}, f"config.{key}.scal: .*Did you mean 'scale'"),
       ({"scale": "1"}, f"config.{key}.scale: got '1', expected a number"),
+      ({"mean": 0.5}, f"{key}.mean: got 0.5, expected three numbers"),
+      ({"flexible": 1}, f"{key}.flexible: got 1, expected True or False"),
+      ({"input_px": 2.5}, "spec.input_px: got 2.5, expected a whole number"),
     ):
       with self.assertRaisesRegex(errors.UserError, message):
-        settings.check(_changed(key, value))
+        config_lib.parse(_changed(key, value))
+
+  def test_every_field_of_every_spec(self):
+    for kind in (spec.Spec, VideoSpec, DetectorSpec):
+      for name, field in kind.field_types().items():
+        self.assertEqual(config_lib.spec_fields()[name], field)
 
   def test_missing_keys(self):
     config = tiny_config.get_config().unlock()
     del config.models.digits_cnn.train.steps
     with self.assertRaisesRegex(errors.UserError, r"train.steps: missing"):
-      settings.check(config)
+      config_lib.parse(config)
     with self.assertRaisesRegex(errors.UserError, "batch_size: missing"):
-      settings.check(ml_collections.ConfigDict({"data": {}}))
+      config_lib.parse(ml_collections.ConfigDict({"data": {}}))
 
   def test_model_beside_models(self):
     config = _changed("model", ml_collections.ConfigDict({"name": "resnet50"}))
     with self.assertRaisesRegex(errors.UserError, "are both set"):
-      settings.check(config)
-    settings.check(_changed("model", ml_collections.ConfigDict({"name": ""})))
+      config_lib.parse(config)
+    config_lib.parse(_changed("model", ml_collections.ConfigDict({"name": ""})))
 
   @parameterized.parameters(
     ("data.severities", 3),
@@ -107,11 +118,50 @@ class CheckTest(parameterized.TestCase):
     (f"{_TRAIN}", ml_collections.ConfigDict()),
   )
   def test_forms_that_are_accepted(self, key, value):
-    settings.check(_changed(key, value))
+    config_lib.parse(_changed(key, value))
 
   def test_what_is_no_config(self):
     with self.assertRaisesRegex(errors.UserError, "got dict"):
-      settings.check({"seed": 3})
+      config_lib.parse({"seed": 3})
+
+
+class ConfigTest(absltest.TestCase):
+  def test_what_is_left_out_has_a_default(self):
+    config = config_lib.parse(
+      ml_collections.ConfigDict(
+        {
+          "batch_size": 8,
+          "data": {"name": "digits_c", "split": "test"},
+          "model": {"name": "digits_cnn", "label": "mine"},
+        }
+      )
+    )
+    self.assertEqual((config.task, config.seed), ("classification", 0))
+    self.assertEqual((config.data.source, config.data.limit), ("fly", 0))
+    self.assertEqual(list(config.entries), ["mine"])
+    self.assertNotIn("seed", config.written)
+
+  def test_another_value_of_a_key(self):
+    config = config_lib.parse(tiny_config.get_config())
+    changed = config.with_data("geometry", "imagenet")
+    self.assertEqual(changed.data.geometry, "imagenet")
+    self.assertEqual(changed.written.data.geometry, "imagenet")
+    without = changed.with_data("geometry", None)
+    self.assertEqual(without.data.geometry, "")
+    self.assertNotIn("geometry", without.written.data)
+    self.assertEqual(config.written, tiny_config.get_config())
+
+  def test_a_recipe_has_the_keys_that_are_named(self):
+    config = tiny_config.get_config()
+    recipe = config_lib.parse(config).models["digits_cnn"].train.recipe()
+    self.assertEqual(recipe.to_dict(), config.models.digits_cnn.train.to_dict())
+
+  def test_a_config_without_models(self):
+    config = tiny_config.get_config().unlock()
+    del config["models"]
+    parsed = config_lib.parse(config)
+    with self.assertRaisesRegex(errors.UserError, "names no model"):
+      list(parsed.entries)
 
 
 class CheckKeysTest(parameterized.TestCase):
@@ -121,13 +171,13 @@ class CheckKeysTest(parameterized.TestCase):
   )
   def test_keys_of_other_tasks(self, key, value, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      settings.check_keys(tasks.bind(_changed(key, value)))
+      config_lib.check_keys(tasks.bind(_changed(key, value)))
 
   def test_missing_conditions(self):
     config = tiny_config.get_config().unlock()
     del config.data.severities
     with self.assertRaisesRegex(errors.UserError, "severities: missing"):
-      settings.check_keys(tasks.bind(config))
+      config_lib.check_keys(tasks.bind(config))
 
 
 if __name__ == "__main__":

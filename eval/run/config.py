@@ -1,0 +1,377 @@
+"""A run's config, typed: which keys there are, and what their values may be.
+
+`parse` is called once where a run or a plan begins. Values of a benchmark stand in
+`configs/`; what a file leaves out has the default written here. What depends on
+several values (a codec of a data set, the levels of a name) is checked by whoever
+owns it.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import typing
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import ml_collections
+import numpy as np
+import pydantic
+
+from robust_tfds import conditions, errors
+from robust_tfds.eval.cells import workdir
+from robust_tfds.eval.tasks import base
+
+if typing.TYPE_CHECKING:
+  from robust_tfds.models.field_type import FieldType
+
+
+def _listed(value: Any) -> Any:
+  """Refuses what names nothing, and what stands there twice."""
+  if isinstance(value, str):
+    value = [word.strip() for word in value.split(",")]
+  items = list(value) if isinstance(value, (list, tuple)) else [value]
+  if not items or "" in items or len(set(items)) < len(items):
+    raise ValueError
+  return value
+
+
+# A type, its limits, and what is expected in words.
+_Name = Annotated[str, pydantic.Field(min_length=1, description="a name")]
+_Text = Annotated[
+  str | None, pydantic.Field(description="a text, empty for none")
+]
+_Path = Annotated[
+  str | pathlib.PurePath | None,
+  pydantic.Field(description="a path, empty for none"),
+]
+_Flag = Annotated[bool, pydantic.Field(description="True or False")]
+_Positive = Annotated[
+  int, pydantic.Field(ge=1, description="a whole number from 1")
+]
+_Batch = Annotated[
+  int,
+  pydantic.Field(
+    ge=1, le=1 << 20, description="a whole number from 1 to 1,048,576"
+  ),
+]
+_From0 = Annotated[
+  int, pydantic.Field(ge=0, description="a whole number from 0")
+]
+_Classes = Annotated[
+  int | None,
+  pydantic.Field(ge=0, description="a whole number, 0 for the model's own"),
+]
+_Limit = Annotated[
+  int,
+  pydantic.Field(ge=0, description="a whole number from 0 (0: all examples)"),
+]
+_Seed = Annotated[
+  int,
+  pydantic.Field(
+    ge=0,
+    le=conditions.LARGEST_SEED,
+    description="a whole number from 0 to 2**63 - 1",
+  ),
+]
+_Mib = Annotated[
+  int, pydantic.Field(ge=1, le=1 << 20, description="a number of MiB from 1")
+]
+_Rate = Annotated[
+  int | Annotated[float, pydantic.Field(allow_inf_nan=False)],
+  pydantic.Field(gt=0, description="a positive number"),
+]
+_Format = Annotated[
+  Literal["", "tfrecord", "array_record"] | None,
+  pydantic.Field(
+    description="'tfrecord', 'array_record' or '' for the default"
+  ),
+]
+_Names = Annotated[
+  str | list[str] | tuple[str, ...],
+  pydantic.AfterValidator(_listed),
+  pydantic.Field(
+    description="names, groups or sets, none empty or twice ('none' for clean"
+    " data alone)"
+  ),
+]
+_Levels = Annotated[
+  int | list[int] | tuple[int, ...],
+  pydantic.AfterValidator(_listed),
+  pydantic.Field(description="whole numbers, at least one and none twice"),
+]
+_Spec = Annotated[
+  dict[str, Any],
+  pydantic.Field(description="fields of the model's spec"),
+]
+_Seen = Annotated[
+  str | list[str] | tuple[str, ...],
+  pydantic.Field(description="names of corruptions, or 'none'"),
+]
+
+
+_UNNAMED: Any = None  # the default is that of who reads the key
+
+
+class _Group(pydantic.BaseModel):
+  """Keys that stand together."""
+
+  model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Train(_Group):
+  """How a small model is trained: `eval/run/train.py`."""
+
+  dataset: _Name
+  split: _Name
+  steps: _Positive
+  batch_size: _Batch
+  learning_rate: _Rate
+  seed: _Seed
+  flip: _Flag = False
+  crop_px: _From0 = 0
+
+  def recipe(self) -> ml_collections.ConfigDict:
+    """The keys that the config names, which a trained model is known by."""
+    return ml_collections.ConfigDict(self.model_dump(exclude_unset=True))
+
+
+class Model(_Group):
+  """One model of a run."""
+
+  name: _Name
+  label: _Text = ""
+  checkpoint: _Path = ""
+  num_classes: _Classes = 0
+  dtype: _Text = ""
+  allow_random: _Flag = False
+  short_px: _Positive = _UNNAMED
+  long_px: _Positive = _UNNAMED
+  spec: _Spec = {}
+  classes: _Path = ""
+  trained_on: _Text = ""
+  corruptions_seen: _Seen = ""
+  train: Train | None = None
+
+
+class Data(_Group):
+  """What a run reads, and what is made of it."""
+
+  name: _Name
+  split: _Name
+  config: _Text = ""
+  source: _Name = "fly"
+  codec: _Text = ""
+  geometry: _Text = ""
+  corruptions: _Names = _UNNAMED
+  perturbations: _Names = _UNNAMED
+  severities: _Levels = _UNNAMED
+  difficulties: _Levels = _UNNAMED
+  views: _Positive = _UNNAMED
+  sampling: _Name = _UNNAMED
+  label_space: _Path = _UNNAMED
+  merge: _Text = _UNNAMED
+  rules: _Text = _UNNAMED
+  limit: _Limit = 0
+  subset: _Path = ""
+  data_dir: _Path = ""
+  manual_dir: _Path = ""
+  frost_dir: _Path = ""
+  file_format: _Format = ""
+  block_mib: _Mib = 512  # of decoded pixels; two blocks are in memory at most
+
+
+# Keys of `data` that not every task reads: `Task.condition_keys`, `own_keys`.
+_OF_SOME_TASKS = (
+  "corruptions",
+  "difficulties",
+  "label_space",
+  "merge",
+  "perturbations",
+  "rules",
+  "sampling",
+  "severities",
+  "views",
+)
+
+
+class Config(_Group):
+  """A run."""
+
+  task: _Name = "classification"
+  seed: _Seed = 0
+  batch_size: _Batch
+  baseline: Annotated[str, pydantic.Field(description="a text")] = ""
+  reports: _Flag = True
+  data: Data
+  model: Model | None = None
+  models: dict[str, Model] = {}
+  _written: ml_collections.ConfigDict = pydantic.PrivateAttr()
+
+  @property
+  def written(self) -> ml_collections.ConfigDict:
+    """The keys that its file and command name: as `config.json` has them."""
+    return self._written
+
+  @property
+  def entries(self) -> dict[str, Model]:
+    """Label -> the model's keys.
+
+    Raises:
+      UserError: it names no model.
+    """
+    labels = workdir.labels_of(self.written)
+    if not labels:
+      raise errors.UserError(
+        "The config names no model: set config.model.name."
+      )
+    if self.model:
+      return {label: self.model for label in labels}
+    return {label: self.models[label] for label in labels}
+
+  def with_data(self, key: str, value: str | None) -> Config:
+    """With another value of a key of `data`; None: without the key."""
+    written = ml_collections.ConfigDict(self.written.to_dict())
+    with written.ignore_type():
+      if value is None:
+        del written.data[key]
+      else:
+        written.data[key] = value
+    changed = self.data.model_copy(update={key: value or ""})
+    out = self.model_copy(update={"data": changed})
+    out._written = written.lock()
+    return out
+
+
+def parse(config: ml_collections.ConfigDict) -> Config:
+  """The config of a file and a command.
+
+  Raises:
+    UserError: begins with the key: `config.data.limit: got -1, expected a whole
+      number from 0`; of unknown keys with the nearest one.
+  """
+  if not isinstance(config, ml_collections.ConfigDict):
+    raise errors.UserError(
+      "config: get_config() must return an ml_collections.ConfigDict, got"
+      f" {type(config).__name__}."
+    )
+  values = _plain(config.to_dict())
+  try:
+    out = Config.model_validate(values)
+  except pydantic.ValidationError as e:
+    fault = e.errors(include_url=False, include_context=False)[0]
+    raise _refusal(fault["type"], fault["loc"], values) from e
+  out._written = config
+  if out.model and out.models:
+    raise errors.UserError(
+      "config.model and config.models are both set, and a run reads one of them:"
+      " put all models into config.models."
+    )
+  if out.model:
+    _check_spec("config.model", out.model)
+  for label, model in out.models.items():
+    _check_spec(f"config.models.{label}", model)
+  return out
+
+
+def _plain(value: Any) -> Any:
+  """Without numpy's scalars, empty recipes and models without a name."""
+  if isinstance(value, np.generic):
+    return value.item()
+  if not isinstance(value, Mapping):
+    return value
+  out = {k: _plain(v) for k, v in value.items()}
+  if not out.get("train", True):
+    del out["train"]
+  if "models" in out and not out.get("model", {}).get("name", True):
+    del out["model"]  # `models` is read then
+  return out
+
+
+def _refusal(
+  fault: str, location: tuple[int | str, ...], values: Any
+) -> errors.UserError:
+  """What of a value is not as it should be, in words."""
+  group, keys, expected = _place(location)
+  path = ".".join(("config", *keys))
+  if fault == "extra_forbidden":
+    unknown = errors.unknown("key", keys[-1], group.model_fields)
+    return errors.UserError(f"{path}: {unknown}")
+  if fault == "missing":
+    return errors.UserError(f"{path}: missing, expected {expected}.")
+  for key in keys:
+    values = values[key]
+  return errors.UserError(f"{path}: got {values!r}, expected {expected}.")
+
+
+def _place(
+  location: tuple[int | str, ...],
+) -> tuple[type[_Group], list[str], str]:
+  """The group of a fault, the keys that lead there, and what is expected."""
+  group: type[_Group] = Config
+  kind: Any = Config
+  keys: list[str] = []
+  expected = "a group of settings"
+  for part in map(str, location):
+    if typing.get_origin(kind) is dict:
+      (_, kind) = typing.get_args(kind)
+      keys.append(part)
+      continue
+    groups = [k for k in (kind, *typing.get_args(kind)) if _is_group(k)]
+    if not groups:
+      break  # unions and lists add parts of theirs
+    (group,) = groups
+    keys.append(part)
+    if part not in group.model_fields:
+      break
+    field = group.model_fields[part]
+    kind = field.annotation
+    expected = field.description or "a group of settings"
+  return group, keys, expected
+
+
+def _is_group(kind: Any) -> bool:
+  return isinstance(kind, type) and issubclass(kind, _Group)
+
+
+def spec_fields() -> dict[str, FieldType]:
+  """Name -> type of every field of a classifier's, a clip's, a detector's spec."""
+  from robust_tfds.models.detection.spec import DetectorSpec
+  from robust_tfds.models.video.spec import VideoSpec
+
+  # A VideoSpec is a Spec too.
+  return VideoSpec.field_types() | DetectorSpec.field_types()
+
+
+def _check_spec(path: str, model: Model) -> None:
+  """Refuses fields that no spec has, and values of another type."""
+  types = spec_fields() if model.spec else {}
+  for name, value in model.spec.items():
+    key = f"{path}.spec.{name}"
+    if name not in types:
+      raise errors.UserError(f"{key}: {errors.unknown('key', name, types)}")
+    if not types[name].fits(value):
+      raise errors.UserError(
+        f"{key}: got {value!r}, expected {types[name].words}."
+      )
+
+
+def check_keys(task: base.Task) -> None:
+  """Refuses keys of `data` that the task does not read, or misses.
+
+  Raises:
+    UserError: begins with the key.
+  """
+  data, name = task.setting.data, task.facts.task
+  read = (*task.condition_keys, *task.own_keys)
+  for key in task.condition_keys:
+    if key not in data:
+      expected = Data.model_fields[key].description
+      raise errors.UserError(
+        f"config.data.{key}: missing, expected {expected}: task {name} needs it."
+      )
+  for key in _OF_SOME_TASKS:
+    if key in data and key not in read:
+      raise errors.UserError(
+        f"config.data.{key}: got {data[key]!r}, which task {name} does not read."
+        f" Leave it out; of such keys it reads {', '.join(read) or 'none'}."
+      )
