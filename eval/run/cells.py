@@ -1,84 +1,44 @@
-"""Makes cells: one pass over the examples, all conditions and models of a block.
+"""Makes cells: a pass over each source, then its parts assembled.
 
-Four threads work at once. One reads and decodes (`pipeline/blocks.py`); this one
-puts each batch onto the devices once and gives them, for each condition, the
-corruption and the models; one fetches what comes back; one writes a part a block
-(`results/parts.py`), and assembles the cells after the last.
+The parts of all blocks of a source hold the outputs of all its cells
+(`one_pass.py`); after the last one a thread assembles them, while the next source
+is read.
 """
 
 from __future__ import annotations
 
-import contextlib
+import collections
 import functools
-import math
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-import numpy as np
-from jax.sharding import Mesh
-
 from robust_tfds import conditions, datasets, errors
-from robust_tfds.eval.cells import disk, packed, predictions
 from robust_tfds.eval.cells import parts as parts_lib
+from robust_tfds.eval.cells import predictions
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import (
-  blocks,
-  devices,
-  inputs,
-  on_host,
-  packing,
-  worker,
-)
-from robust_tfds.eval.pipeline import show as show_lib
-from robust_tfds.eval.run import hosts, timing
-from robust_tfds.eval.run.model.load import LoadedModel
-from robust_tfds.eval.run.progress import Progress
-from robust_tfds.eval.tasks.base import Task
+from robust_tfds.eval.pipeline import inputs, worker
+from robust_tfds.eval.run import hosts, one_pass
 
-IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched
-_CHUNK_BYTES = 32 << 20  # of outputs that wait for the writer
-# Batches whose stages are timed: each waits for the one before.
-_TIMED = (1, 16, 256)
 # What is said of a finished cell, for the line that is printed.
 Finish = Callable[[Cell, predictions.Columns], str]
 
 
 class CellMaker:
-  """Reads each source once and makes all cells that lack."""
+  """Reads each source once and computes the missing cells."""
 
-  def __init__(
-    self,
-    task: Task,
-    loaded: Mapping[str, LoadedModel],
-    workdir: Workdir,
-    mesh: Mesh,
-    host: inputs.Host,
-    stages: timing.Stages,
-    progress: Progress,
-    finish: Finish,
-    block_nbytes: int,
-  ):
+  def __init__(self, setup: one_pass.Setup, workdir: Workdir, finish: Finish):
     """Starts the thread that assembles; compiles nothing yet.
 
     Args:
-      task: what is kept of the outputs.
-      loaded: models by label.
+      setup: models, devices and what is kept of their outputs.
       workdir: where cells are written.
-      mesh: all devices.
-      host: this one.
-      stages: where the time goes.
-      progress: what is printed.
       finish: is called with every whole cell, on the host that writes it.
-      block_nbytes: decoded pixels of a block.
     """
-    self._task, self._loaded, self._workdir = task, loaded, workdir
-    self._mesh, self._host = mesh, host
-    self._stages, self._progress, self._finish = stages, progress, finish
-    self._block_nbytes = block_nbytes
+    self._setup, self._task, self._host = setup, setup.task, setup.host
+    self._stages, self._progress = setup.stages, setup.progress
+    self._workdir, self._finish = workdir, finish
     self._assembler = worker.Worker("assemble")
 
   def __enter__(self) -> CellMaker:
@@ -90,13 +50,13 @@ class CellMaker:
     self._assembler.__exit__(*error)
 
   def run(
-    self, cells: Sequence[Cell], lacking: Sequence[Cell], source: inputs.Source
+    self, cells: Sequence[Cell], missing: Sequence[Cell], source: inputs.Source
   ) -> None:
     """Makes the cells of one source.
 
     Args:
       cells: all that the run makes of the source.
-      lacking: those that are not finished.
+      missing: those that are not finished.
       source: what is read.
 
     Raises:
@@ -105,31 +65,31 @@ class CellMaker:
     parts = parts_lib.Parts(
       self._workdir, cells, self._host.index, self._host.count
     )
-    if not lacking:
+    if not missing:
       if self._host.index == 0:
         parts.remove()  # of a run that was killed before it did
       return
     if self._host.index == 0:
-      parts.prepare(lacking)
-    hosts.barrier(self._host, f"parts {lacking[0].place}")
+      parts.prepare(missing)
+    hosts.barrier(self._host, f"parts {missing[0].place}")
     ranges = parts.remaining(source.share)
-    hosts.barrier(self._host, f"ranges {lacking[0].place}")
+    hosts.barrier(self._host, f"ranges {missing[0].place}")
     rows_left = sum(last - first for first, last in ranges)
-    images = sum(self._task.images_per_example(c.condition) for c in lacking)
+    images = sum(self._task.images_per_example(c.condition) for c in missing)
     self._progress.less(images * (source.share - rows_left))
     if ranges:
       try:
-        _Pass(self, parts, lacking, source).run(ranges)
+        one_pass.Pass(self._setup, parts, missing, source).run(ranges)
       except BaseException:
         parts.remove_empty()
         raise
-    hosts.barrier(self._host, f"parts written {lacking[0].place}")
+    hosts.barrier(self._host, f"parts written {missing[0].place}")
     if self._host.index == 0:
-      job = functools.partial(self._assemble, parts, lacking, source)
+      job = functools.partial(self._assemble, parts, missing, source)
       self._assembler.do(job)
     if self._host.count > 1:
       self._assembler.wait()
-      hosts.barrier(self._host, f"assembled {lacking[0].place}")
+      hosts.barrier(self._host, f"assembled {missing[0].place}")
 
   def _assemble(
     self,
@@ -138,10 +98,8 @@ class CellMaker:
     source: inputs.Source,
   ) -> None:
     """Writes cells from parts, and removes these."""
-    said: dict[conditions.Condition, list[str]] = {}
-    missing = {c.condition: 0 for c in cells}
-    for cell in cells:
-      missing[cell.condition] += 1
+    lines: dict[conditions.Condition, list[str]] = {}
+    expected = collections.Counter(cell.condition for cell in cells)
     began = time.perf_counter()
     for cell, rows in parts.cells(cells):
       start = time.perf_counter()
@@ -149,12 +107,12 @@ class CellMaker:
       split = self._split(cell.condition, source.split)
       columns = self._workdir.write_cell(cell, rows, split)
       self._stages.add("write", time.perf_counter() - start)
-      said.setdefault(cell.condition, []).append(self._finish(cell, columns))
-      if len(said[cell.condition]) == missing[cell.condition]:
-        of_condition = said[cell.condition]
-        line = f"{cell.condition.config}: {', '.join(of_condition)}"
+      finished = lines.setdefault(cell.condition, [])
+      finished.append(self._finish(cell, columns))
+      if len(finished) == expected[cell.condition]:
+        line = f"{cell.condition.config}: {', '.join(finished)}"
         now = time.perf_counter()
-        self._progress.cells(len(of_condition), line, now - began)
+        self._progress.cells(len(finished), line, now - began)
         began = now
     parts.remove()
 
@@ -169,286 +127,6 @@ class CellMaker:
     return f"{split} of {condition.config}"
 
 
-class _Pass:
-  """One pass over what remains of a source, for some cells."""
-
-  def __init__(
-    self,
-    maker: CellMaker,
-    parts: parts_lib.Parts,
-    cells: Sequence[Cell],
-    source: inputs.Source,
-  ):
-    self._task, self._loaded = maker._task, maker._loaded
-    self._mesh, self._host = maker._mesh, maker._host
-    self._stages, self._progress = maker._stages, maker._progress
-    self._block_nbytes = maker._block_nbytes
-    self._parts, self._cells, self._source = parts, cells, source
-    # In the order of use: a condition's models one after the other.
-    self._by_condition: dict[conditions.Condition, list[Cell]] = {}
-    for cell in cells:
-      self._by_condition.setdefault(cell.condition, []).append(cell)
-    specs = {c.model: self._loaded[c.model].spec for c in cells}
-    self._show = self._task.show(self._mesh, specs)
-    self._reader = self._task.reader(source, list(self._by_condition), specs)
-    self._free = threading.Semaphore(IN_FLIGHT * len(specs))
-    self._shapes: set[tuple[int, ...]] = set()
-    self._over = threading.Event()
-
-  def run(self, ranges: Sequence[blocks.Range]) -> None:
-    """Writes the parts of some ranges of rows."""
-    begin = time.perf_counter()
-    size = self._source.batch_size
-    rows = max(self._block_nbytes // self._reader.usual_nbytes, 1)
-    with (
-      contextlib.ExitStack() as part,  # left when the threads have ended
-      worker.Worker("write", most=2) as writer,
-      worker.Worker("fetch") as fetcher,
-      worker.Worker("compile ahead") as ahead,
-      blocks.Blocks(
-        self._reader,
-        ranges,
-        batch_size=size,
-        block_rows=-(-rows // size) * size,
-        block_nbytes=self._block_nbytes,
-        equal_steps=self._host.count > 1,
-        check=fetcher.check,
-      ) as steps,
-    ):
-      fetch = part.enter_context(_Fetch(self, writer, steps))
-      try:
-        for number, step in enumerate(steps):
-          if step.batch is None:
-            fetcher.do(functools.partial(fetch.end_block, step))
-            self._stages.watch()
-          else:
-            self._give(number, step, step.batch, fetcher, ahead, fetch)
-        fetcher.wait()
-        writer.wait()
-      finally:
-        self._over.set()
-        for model in self._loaded.values():
-          model.predictor.give_up()
-    self._stages.add("waited", steps.waited_s)
-    self._stages.add("read", steps.reading_s)
-    self._stages.add("wall", time.perf_counter() - begin)
-
-  def _give(
-    self,
-    number: int,
-    step: blocks.Step,
-    batch: inputs.Batch,
-    fetcher: worker.Worker,
-    ahead: worker.Worker,
-    fetch: _Fetch,
-  ) -> None:
-    """One batch to the devices, under every condition to every model."""
-    batch = self._same_canvas(batch)
-    shape = batch.image.shape
-    if new := shape not in self._shapes:
-      self._shapes.add(shape)
-      shapes = self._show.shapes(batch)
-      if shapes is not None:
-        of_labels = devices.batch_shape(batch.label, self._mesh)
-        ahead.do(functools.partial(self._compile_ahead, shapes, of_labels))
-    timed = not new and number in _TIMED
-    if timed:
-      fetcher.wait()
-    placed = self._show.put(batch)
-    labels = devices.put_batch(batch.label, self._mesh)
-    for condition, cells in self._by_condition.items():
-      reduce = self._task.reducer(condition)
-      start, seen = time.perf_counter(), None
-      for cell in cells:
-        self._wait_for_room(fetcher)
-        begin = time.perf_counter()
-        model = self._loaded[cell.model]
-        with self._explained(cell, batch):
-          if seen is None or self._task.per_model:
-            seen = self._show.see(placed, condition, model.spec)
-            if timed:
-              start = self._time("corrupt", start, seen[0], seen[0])
-          outputs = model.predictor(
-            seen[0], labels, reduce, seen[1], int(batch.mask.sum())
-          )
-          if timed:
-            start = self._time(f"infer {cell.model}", start, outputs, seen[0])
-        self._stages.given()
-        if new:
-          self._stages.add("compile", time.perf_counter() - begin)
-        self._stages.images += self._count(seen[0])
-        fetcher.do(functools.partial(fetch.outputs, cell, batch, outputs))
-    fetcher.do(functools.partial(fetch.end_batch, step, batch))
-    if new:
-      fetcher.do(self._progress.steady)
-
-  def _wait_for_room(self, fetcher: worker.Worker) -> None:
-    """Until few enough batches are on the devices, or fetching failed."""
-    while not self._free.acquire(timeout=0.2):
-      fetcher.check()
-
-  def _compile_ahead(self, shapes: Any, labels: Any) -> None:
-    """All programs that a batch of these shapes needs, in the order of use."""
-    # What goes wrong here goes wrong again, and is said, where it is used.
-    with contextlib.suppress(Exception):
-      for condition, cells in self._by_condition.items():
-        reduce = self._task.reducer(condition)
-        for cell in cells:
-          if self._over.is_set():
-            return
-          model = self._loaded[cell.model]
-          images, sizes = self._show.see(shapes, condition, model.spec)
-          model.predictor(images, labels, reduce, sizes)
-
-  def _count(self, images: jax.Array) -> int:
-    """Images of a batch, of this host."""
-    return math.prod(images.shape[:-3]) // self._host.count
-
-  def _time(
-    self, stage: str, start: float, outputs: Any, images: jax.Array
-  ) -> float:
-    """Waits for the devices and notes the seconds an image; gives the time."""
-    jax.block_until_ready(outputs)
-    now = time.perf_counter()
-    self._stages.add(stage, (now - start) / self._count(images))
-    return now
-
-  @contextlib.contextmanager
-  def _explained(self, cell: Cell, batch: inputs.Batch) -> Iterator[None]:
-    """Devices that fail, and whatever a user's own model raises, in words."""
-    own = self._loaded[cell.model].own is not None
-    try:
-      yield
-    except errors.UserError:
-      raise
-    except Exception as error:
-      if not own and not isinstance(error, jax.errors.JaxRuntimeError):
-        raise
-      ids = [repr(i) for i, ok in zip(batch.example_id, batch.mask) if ok]
-      raise errors.UserError(
-        f"{cell.model} fails on {cell.condition.config}, in the batch of the"
-        f" examples {' to '.join(ids[:: max(len(ids) - 1, 1)])}:"
-        f" {errors.of_user(error)}. Finished cells are untouched. If memory ran"
-        " out, lower --config.batch_size."
-      ) from error
-
-  def _same_canvas(self, batch: inputs.Batch) -> inputs.Batch:
-    """The batch on a canvas that fits the batches of all hosts."""
-    if self._host.count == 1 or not batch.any_size:
-      return batch
-    from jax.experimental import multihost_utils
-
-    shape = np.array(batch.image.shape[1:3])
-    largest = multihost_utils.process_allgather(shape).max(axis=0)
-    height, width = largest.tolist()
-    return inputs.on_larger_canvas(batch, (height, width))
-
-
-class _GivenUp(Exception):
-  """A part will not be whole."""
-
-
-class _Fetch:
-  """What the fetching thread does, in the order in which batches were given."""
-
-  def __init__(
-    self, of: _Pass, writer: worker.Worker, steps: blocks.Blocks
-  ) -> None:
-    self._of, self._writer, self._steps = of, writer, steps
-    self._examples: list[predictions.Columns] = []
-    self._outputs: dict[Cell, list[predictions.Columns]] = {}
-    self._nbytes = 0
-    self._part: contextlib.ExitStack | None = None
-    self._open: parts_lib.PartWriter | None = None
-
-  def __enter__(self) -> _Fetch:
-    """Itself."""
-    return self
-
-  def __exit__(self, *error: Any) -> None:
-    """Gives up a part that is not whole; no thread writes any more."""
-    if self._part is not None:
-      with contextlib.suppress(disk.DiskError):  # there is another error
-        self._part.__exit__(_GivenUp, _GivenUp(), None)
-
-  def outputs(
-    self,
-    cell: Cell,
-    batch: inputs.Batch,
-    outputs: packing.Outputs | on_host.Outputs,
-  ) -> None:
-    """Waits for the outputs of a batch and keeps what the task says."""
-    of = self._of
-    with of._explained(cell, batch):
-      fetched = outputs.fetch()
-    of._stages.fetched()
-    of._free.release()
-    _check_finite(cell, batch, fetched.pop("finite"))
-    columns = of._task.columns(batch, fetched, cell.condition)
-    self._outputs.setdefault(cell, []).append(columns)
-    self._nbytes += packed.nbytes(columns)
-    images = int(batch.mask.sum()) * of._task.images_per_example(cell.condition)
-    of._progress.images(images, cell.condition.config)
-
-  def end_batch(self, step: blocks.Step, batch: inputs.Batch) -> None:
-    """All outputs of a batch are there: its pixels are not needed any more."""
-    self._examples.append(self._of._task.example_columns(batch))
-    self._steps.release(step)
-    if self._nbytes > _CHUNK_BYTES:
-      self._write_chunk(step.block)
-
-  def end_block(self, step: blocks.Step) -> None:
-    """The block's last rows: its part is finished."""
-    self._write_chunk(step.block)
-    self._writer.do(self._finish_part)
-
-  def _write_chunk(self, block: blocks.Range) -> None:
-    examples, outputs = self._examples, self._outputs
-    self._examples, self._outputs, self._nbytes = [], {}, 0
-    if examples:
-      job = functools.partial(self._write, block, examples, outputs)
-      self._writer.do(job)
-
-  def _write(
-    self,
-    block: blocks.Range,
-    examples: Sequence[predictions.Columns],
-    outputs: Mapping[Cell, Sequence[predictions.Columns]],
-  ) -> None:
-    """The writing thread's: the rows of some batches."""
-    start = time.perf_counter()
-    of = self._of
-    if self._open is None:
-      self._part = contextlib.ExitStack()
-      writing = of._parts.writing(block, of._cells)
-      self._open = self._part.enter_context(writing)
-    self._open.chunk(
-      predictions.concatenate(examples),
-      {c: predictions.concatenate(columns) for c, columns in outputs.items()},
-    )
-    of._stages.add("write", time.perf_counter() - start)
-
-  def _finish_part(self) -> None:
-    """The writing thread's: the part is whole."""
-    start = time.perf_counter()
-    if self._part is not None:
-      self._part.close()
-    self._part = self._open = None
-    self._of._stages.add("write", time.perf_counter() - start)
-
-
-def show(
-  task: Task,
-  condition: conditions.Condition,
-  batch: inputs.Batch,
-  mesh: Mesh,
-) -> np.ndarray:
-  """What models see of a batch: uint8 `[B, ...]` on the host."""
-  shown: show_lib.Show = task.show(mesh, {})
-  images, _ = shown.see(shown.put(batch), condition, None)
-  return devices.local_rows(images)
-
-
 def _check_whole(
   cell: Cell, rows: predictions.Columns, source: inputs.Source
 ) -> None:
@@ -460,14 +138,4 @@ def _check_whole(
       f" examples, but {source.builder.info.full_name} has {source.total:,} in"
       f" {source.split!r}. Each needs an example_id of its own; build the set"
       " again."
-    )
-
-
-def _check_finite(cell: Cell, batch: inputs.Batch, finite: np.ndarray) -> None:
-  bad = [i for i, ok in zip(batch.example_id, finite | ~batch.mask) if not ok]
-  if bad:
-    raise errors.UserError(
-      f"{cell.model} gave NaN or infinite logits on {len(bad)} examples of"
-      f" {cell.condition.config}, the first {bad[0]!r}. Check the checkpoint"
-      " and the dtype; finished cells are untouched."
     )

@@ -10,10 +10,9 @@ import jax
 from robust_tfds import durations
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import costs as costs_lib
+from robust_tfds.eval.run import one_pass, publish
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import publish
 from robust_tfds.shards import WHOLE, Shard
 
 _PER = 1000  # examples that are told of where their number is not known
@@ -120,7 +119,7 @@ def _memory(plan: plan_lib.Plan, costs: costs_lib.Costs, beside: bool) -> str:
   if costs.pixel_bytes is not None and costs.examples:
     blocks = min(blocks, math.ceil(costs.pixel_bytes * costs.examples))
   flight = (
-    cells_lib.IN_FLIGHT
+    one_pass.IN_FLIGHT
     * len(costs.model_s)
     * max(costs.batch_bytes.values(), default=0)
   )

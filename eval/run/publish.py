@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 from etils import epath
+from jax.sharding import Mesh
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
@@ -20,7 +21,6 @@ from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import blocks, devices, inputs
 from robust_tfds.eval.report import reports
-from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.data import Data
 from robust_tfds.eval.run.plan import Plan
@@ -243,7 +243,7 @@ class _Pictures:
     out: dict[int, np.ndarray] = {}
     for group in places.values():
       batch = reader.batch([rows[place] for place in group])
-      images = cells_lib.show(self._plan.task, condition, batch, self._mesh)
+      images = as_shown(self._plan.task, condition, batch, self._mesh)
       for place, image, (height, width) in zip(group, images, batch.size):
         whole = batch.any_size and self._plan.task.sized
         out[place] = image[:height, :width] if whole else image
@@ -275,6 +275,15 @@ class _Pictures:
     if self._plan.fly:
       return dict(zip(ids, self._as_models_see(condition, len(ids))))
     return self._data.of(condition).find(ids)
+
+
+def as_shown(
+  task: base.Task, condition: Condition, batch: inputs.Batch, mesh: Mesh
+) -> np.ndarray:
+  """What models see of a batch: uint8 `[B, ...]` on the host."""
+  show = task.show(mesh, {})
+  images, _ = show.see(show.put(batch), condition, None)
+  return devices.local_rows(images)
 
 
 def _gflops(plan: Plan) -> dict[str, float]:

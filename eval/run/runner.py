@@ -21,7 +21,14 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import devices, inputs
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import fingerprints, hosts, publish, repair, timing
+from robust_tfds.eval.run import (
+  fingerprints,
+  hosts,
+  one_pass,
+  publish,
+  repair,
+  timing,
+)
 from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.model import load as load_lib
 from robust_tfds.eval.run.model import own_models
@@ -292,17 +299,16 @@ class Runner:
       sum(self._images(cell) for cell in cells if cell not in done),
       quiet=self.host.index > 0,
     )
-    with cells_lib.CellMaker(
+    setup = one_pass.Setup(
       self.plan.task,
       loaded,
-      self.workdir,
       self.mesh,
       self.host,
       self.stages,
       progress,
-      outcome.add,
       self.plan.config.data.block_mib << 20,
-    ) as maker:
+    )
+    with cells_lib.CellMaker(setup, self.workdir, outcome.add) as maker:
       for source, of_source in self._by_source(cells).items():
         maker.run(of_source, [c for c in of_source if c not in done], source)
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from unittest import mock
 
 import jax
-import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
@@ -18,20 +17,20 @@ from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import disk, parts
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import blocks, devices, inputs
+from robust_tfds.eval.pipeline import devices, inputs
 from robust_tfds.eval.run import cells as cells_lib
-from robust_tfds.eval.run import progress, timing
+from robust_tfds.eval.run import one_pass, progress, timing
 from robust_tfds.eval.run.model import load as load_lib
 from robust_tfds.eval.tasks import base
 from tests.eval.pipeline import stored_examples
 
 _CONDITIONS = [conditions.PICTURES.parse(n) for n in ("clean", "fog_2")]
-_COUNT, _BATCH = 37, 2  # more batches than are in flight, and than are timed
-_PICTURE = 2 * 3 * 3  # bytes
+COUNT, BATCH = 37, 2  # more batches than are in flight, and than are timed
+PICTURE = 2 * 3 * 3  # bytes
 _THREADS = ("write", "fetch", "compile ahead", "assemble", "blocks")
 
 
-class _Outputs:
+class Outputs:
   """Of a device that answers at once."""
 
   def __init__(self, values: Mapping[str, np.ndarray]):
@@ -44,7 +43,7 @@ class _Outputs:
     return dict(self._values)
 
 
-class _Predictor:
+class Predictor:
   """Predicts the class that the picture's level says, plus `off`."""
 
   def __init__(self, off: int = 0, broken: int = -1):
@@ -53,11 +52,11 @@ class _Predictor:
 
   def __call__(self, images, labels, reduce, sizes, count=None):
     if isinstance(images, jax.ShapeDtypeStruct):
-      return _Outputs({})
+      return Outputs({})
     self.calls += 1
     level = np.asarray(images)[:, 0, 0, 0].astype(np.int32)
     top = ((level + self._off) % 3)[:, None]
-    return _Outputs(
+    return Outputs(
       {
         "top5": np.pad(top, [(0, 0), (0, 4)], constant_values=-1),
         "score": np.ones((len(level), 5), np.float32),
@@ -73,7 +72,7 @@ class _Killed(BaseException):
   """As if the process had ended here."""
 
 
-class _MakerTest(parameterized.TestCase):
+class MakerTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
@@ -86,10 +85,10 @@ class _MakerTest(parameterized.TestCase):
 
   def _source(self, sides=(2,)) -> inputs.Source:
     examples = [
-      stored_examples.example(i, sides[i % len(sides)]) for i in range(_COUNT)
+      stored_examples.example(i, sides[i % len(sides)]) for i in range(COUNT)
     ]
     builder = stored_examples.Builder(examples, any_size=len(sides) > 1)
-    return inputs.Source(builder, "test", batch_size=_BATCH)
+    return inputs.Source(builder, "test", batch_size=BATCH)
 
   def _cells(self, labels) -> list[Cell]:
     return [
@@ -98,7 +97,7 @@ class _MakerTest(parameterized.TestCase):
       for condition in _CONDITIONS
     ]
 
-  def _make(
+  def make(
     self,
     source: inputs.Source | None = None,
     workdir: Workdir | None = None,
@@ -113,19 +112,18 @@ class _MakerTest(parameterized.TestCase):
     }
     cells = self._cells(predictors)
     lacking = [cell for cell in cells if not workdir.done(cell)]
-    with cells_lib.CellMaker(
+    setup = one_pass.Setup(
       self.task,
       loaded,
-      workdir,
       self.mesh,
       inputs.Host(),
       self.stages,
       progress.Progress(
-        len(cells), 0, len(lacking) * _COUNT, stream=self.stream
+        len(cells), 0, len(lacking) * COUNT, stream=self.stream
       ),
-      self._finish,
-      block_rows * _PICTURE,
-    ) as maker:
+      block_rows * PICTURE,
+    )
+    with cells_lib.CellMaker(setup, workdir, self._finish) as maker:
       maker.run(cells, lacking, source)
     return cells
 
@@ -133,7 +131,7 @@ class _MakerTest(parameterized.TestCase):
     error = (columns["top5"][:, 0] != columns["label"]).mean()
     return f"{cell.model} error {error:.3f}"
 
-  def _hashes(self, workdir: Workdir | None = None) -> dict[str, str]:
+  def hashes(self, workdir: Workdir | None = None) -> dict[str, str]:
     """What a run leaves: path -> sha256; nothing that is not finished."""
     root = pathlib.Path((workdir or self.workdir).path)
     self.assertFalse((root / parts.FOLDER).exists())
@@ -143,10 +141,10 @@ class _MakerTest(parameterized.TestCase):
       if p.is_file()
     }
 
-  def _reference(self) -> dict[str, str]:
+  def reference(self) -> dict[str, str]:
     workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
-    self._make(workdir=workdir, a=_Predictor(), b=_Predictor(1))
-    return self._hashes(workdir)
+    self.make(workdir=workdir, a=Predictor(), b=Predictor(1))
+    return self.hashes(workdir)
 
   def _names(self) -> list[str]:
     """Of the parts that are there."""
@@ -154,67 +152,67 @@ class _MakerTest(parameterized.TestCase):
     return sorted(p.name for p in folder.glob("*/*"))
 
 
-class CellMakerTest(_MakerTest):
+class CellMakerTest(MakerTest):
   def test_every_model_has_its_cells_of_the_valid_rows(self):
-    right, wrong = _Predictor(), _Predictor(off=1)
+    right, wrong = Predictor(), Predictor(off=1)
     source = self._source()
-    cells = self._make(source, right=right, wrong=wrong)
+    cells = self.make(source, right=right, wrong=wrong)
     for cell in cells:
       columns = self.workdir.columns(cell)
       self.assertEqual(
         columns["example_id"].tolist(),
-        sorted(f"example_{i}" for i in range(_COUNT)),
+        sorted(f"example_{i}" for i in range(COUNT)),
       )
       same = columns["top5"][:, 0] == columns["label"]
       self.assertEqual(set(same.tolist()), {cell.model == "right"})
       self.assertEqual(Cell.of_note(self.workdir.note(cell)), cell)
-    steps = -(-_COUNT // _BATCH)
+    steps = -(-COUNT // BATCH)
     self.assertEqual(right.calls, steps * len(_CONDITIONS))
     self.assertEqual(wrong.calls, steps * len(_CONDITIONS))
-    self.assertEqual(source.builder.reads, _COUNT)
-    self.assertEqual(source.decoded, _COUNT)
+    self.assertEqual(source.builder.reads, COUNT)
+    self.assertEqual(source.decoded, COUNT)
     self.assertIn(
       "fog_2: right error 0.000, wrong error 1.000", self.stream.getvalue()
     )
 
   def test_a_few_steps_are_timed(self):
-    self._make(a=_Predictor())
+    self.make(a=Predictor())
     took = self.stages.summary({})
     self.assertContainsSubset(
       {"compile_s", "corrupt_s", "infer a_s", "read_s", "wall_s", "write_s"},
       took,
     )
     # Padding is computed too.
-    self.assertEqual(self.stages.images, len(_CONDITIONS) * (_COUNT + 1))
+    self.assertEqual(self.stages.images, len(_CONDITIONS) * (COUNT + 1))
 
   @parameterized.parameters(1, 2, 3, 8, 36, 37)
   def test_any_size_of_blocks_gives_the_same_bytes(self, rows):
-    want = self._reference()
+    want = self.reference()
     source = self._source()
-    self._make(source, block_rows=rows, a=_Predictor(), b=_Predictor(1))
-    self.assertEqual(self._hashes(), want)
-    self.assertEqual(source.decoded, _COUNT)
+    self.make(source, block_rows=rows, a=Predictor(), b=Predictor(1))
+    self.assertEqual(self.hashes(), want)
+    self.assertEqual(source.decoded, COUNT)
 
   def test_pictures_of_any_size_each_once(self):
     source = self._source(sides=(2, 300, 5))
-    (cell, *_) = self._make(source, a=_Predictor(), block_rows=10)
+    (cell, *_) = self.make(source, a=Predictor(), block_rows=10)
     columns = self.workdir.columns(cell)
     np.testing.assert_array_equal(columns["top5"][:, 0], columns["label"])
-    self.assertLen(columns["label"], _COUNT)
-    self.assertEqual(source.decoded, _COUNT)
+    self.assertLen(columns["label"], COUNT)
+    self.assertEqual(source.decoded, COUNT)
 
   def test_nothing_to_do(self):
-    self._make()
+    self.make()
     self.assertFalse(self.workdir.has_cells())
 
   def test_finished_cells_are_not_made_again(self):
-    predictor = _Predictor()
-    self._make(a=predictor)
-    want, calls = self._hashes(), predictor.calls
+    predictor = Predictor()
+    self.make(a=predictor)
+    want, calls = self.hashes(), predictor.calls
     source = self._source()
-    self._make(source, a=predictor)
+    self.make(source, a=predictor)
     self.assertEqual((predictor.calls, source.decoded), (calls, 0))
-    self.assertEqual(self._hashes(), want)
+    self.assertEqual(self.hashes(), want)
 
   def test_examples_of_one_id_make_no_cell(self):
     source = self._source()
@@ -222,19 +220,19 @@ class CellMakerTest(_MakerTest):
     with self.assertRaisesRegex(
       errors.UserError, "predictions of 36 different examples, but .* has 37"
     ):
-      self._make(source, a=_Predictor())
+      self.make(source, a=Predictor())
     self.assertFalse(self.workdir.has_cells())
 
   def test_no_thread_is_left(self):
-    self._make(a=_Predictor(), block_rows=4)
+    self.make(a=Predictor(), block_rows=4)
     with self.assertRaises(errors.UserError):
-      self._make(b=_Predictor(broken=30), block_rows=4)
+      self.make(b=Predictor(broken=30), block_rows=4)
     left = {t.name for t in threading.enumerate()}
     self.assertNoCommonElements(left, _THREADS)
 
 
-class FaultTest(_MakerTest):
-  def _goes_on(self, lost: int = _COUNT) -> None:
+class FaultTest(MakerTest):
+  def _goes_on(self, lost: int = COUNT) -> None:
     """The same command again ends as if nothing had been.
 
     Args:
@@ -247,8 +245,8 @@ class FaultTest(_MakerTest):
     root = str(self.workdir.path)
     self.assertEmpty([n for n in names if n.startswith(root)])
     source = self._source()
-    self._make(source, block_rows=4, a=_Predictor(), b=_Predictor(1))
-    self.assertEqual(self._hashes(), self._reference())
+    self.make(source, block_rows=4, a=Predictor(), b=Predictor(1))
+    self.assertEqual(self.hashes(), self.reference())
     self.assertLessEqual(source.decoded, lost)
 
   def test_logits_that_are_not_finite_name_the_example(self):
@@ -256,10 +254,10 @@ class FaultTest(_MakerTest):
       errors.UserError,
       "b gave NaN or infinite logits on 1 examples of clean, .* 'example_30'",
     ):
-      self._make(block_rows=4, a=_Predictor(), b=_Predictor(1, broken=30))
+      self.make(block_rows=4, a=Predictor(), b=Predictor(1, broken=30))
     self.assertFalse(self.workdir.has_cells())
     self.assertIn("rows-000000000-000000004-host-0-of-1.npz", self._names())
-    self._goes_on(lost=_COUNT - 30 + 4 * 4)
+    self._goes_on(lost=COUNT - 30 + 4 * 4)
 
   def test_a_broken_source(self):
     source = self._source()
@@ -268,12 +266,12 @@ class FaultTest(_MakerTest):
       "image": np.zeros((5, 5, 3), np.uint8),
     }
     with self.assertRaisesRegex(errors.UserError, "'example_30' has shape"):
-      self._make(source, block_rows=4, a=_Predictor(), b=_Predictor(1))
+      self.make(source, block_rows=4, a=Predictor(), b=Predictor(1))
     self._goes_on()
 
   def test_nothing_is_left_of_a_first_block_that_fails(self):
     with self.assertRaisesRegex(errors.UserError, "NaN"):
-      self._make(block_rows=4, a=_Predictor(broken=2))
+      self.make(block_rows=4, a=Predictor(broken=2))
     self.assertFalse((self.workdir.path / parts.FOLDER).exists())
 
   @parameterized.parameters(1, 3, 100)
@@ -285,7 +283,7 @@ class FaultTest(_MakerTest):
 
     with mock.patch.object(self.task, "columns", fail):
       with self.assertRaisesRegex(errors.UserError, "a column is broken"):
-        self._make(block_rows=rows, a=_Predictor(), b=_Predictor(1))
+        self.make(block_rows=rows, a=Predictor(), b=Predictor(1))
     self._goes_on()
 
   @parameterized.parameters("chunk", "__init__")
@@ -302,9 +300,9 @@ class FaultTest(_MakerTest):
 
     with mock.patch.object(parts.PartWriter, function, fail):
       with self.assertRaisesRegex(disk.DiskError, "No space left"):
-        self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
+        self.make(block_rows=4, a=Predictor(), b=Predictor(1))
     self.assertLen(self._names(), 2)
-    self._goes_on(lost=_COUNT - 8)
+    self._goes_on(lost=COUNT - 8)
 
   @parameterized.parameters(0, 1, 3)
   def test_a_cell_that_cannot_be_written(self, after):
@@ -319,18 +317,18 @@ class FaultTest(_MakerTest):
 
     with mock.patch.object(Workdir, "write_cell", fail):
       with self.assertRaisesRegex(disk.DiskError, "No space left"):
-        self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
+        self.make(block_rows=4, a=Predictor(), b=Predictor(1))
     self._goes_on(lost=0)
 
   def test_a_finished_cell_that_cannot_be_measured(self):
     with mock.patch.object(self, "_finish", side_effect=ValueError("x")):
       with self.assertRaisesRegex(ValueError, "x"):
-        self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
+        self.make(block_rows=4, a=Predictor(), b=Predictor(1))
     self._goes_on(lost=0)
 
   def test_killed_before_the_parts_were_removed(self):
     with mock.patch.object(parts.Parts, "remove"):
-      self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
+      self.make(block_rows=4, a=Predictor(), b=Predictor(1))
     self.assertLen(self._names(), 10)
     self._goes_on(lost=0)
 
@@ -345,13 +343,13 @@ class FaultTest(_MakerTest):
         raise KeyboardInterrupt
       return True
 
-    with mock.patch.object(cells_lib._Pass, "_wait_for_room", interrupt):
+    with mock.patch.object(one_pass.Pass, "_wait_for_room", interrupt):
       with self.assertRaises(KeyboardInterrupt):
-        self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
+        self.make(block_rows=4, a=Predictor(), b=Predictor(1))
     self._goes_on()
 
   def test_a_model_of_a_user_that_raises(self):
-    class Own(_Predictor):
+    class Own(Predictor):
       def __call__(self, images, labels, reduce, sizes, count=None):
         raise ZeroDivisionError("in the user's code")
 
@@ -365,99 +363,8 @@ class FaultTest(_MakerTest):
         errors.UserError,
         "b fails on clean, .*'example_0' to 'example_1': .*in the user's code",
       ):
-        self._make(a=_Predictor(), b=Own(), block_rows=4)
+        self.make(a=Predictor(), b=Own(), block_rows=4)
     self._goes_on()
-
-
-class MemoryTest(_MakerTest):
-  def test_in_flight_are_three_batches_of_a_model(self):
-    most, flying, lock = [0], [0], threading.Lock()
-
-    class Counting(_Predictor):
-      def __call__(self, images, labels, reduce, sizes, count=None):
-        if not isinstance(images, jax.ShapeDtypeStruct):
-          with lock:
-            flying[0] += 1
-            most[0] = max(most[0], flying[0])
-        return super().__call__(images, labels, reduce, sizes)
-
-    class Slow(_Outputs):
-      def fetch(self):
-        time.sleep(0.002)
-        with lock:
-          flying[0] -= 1
-        return super().fetch()
-
-    with mock.patch(f"{__name__}._Outputs", Slow):
-      self._make(a=Counting(), b=Counting(1))
-    self.assertEqual(flying, [0])
-    self.assertBetween(most[0], 2, 2 * cells_lib.IN_FLIGHT + 1)
-
-  def test_pixels_are_given_back_when_all_conditions_saw_them(self):
-    held, most = [0], [0]
-    give, take = blocks._Room.give, blocks._Room.take
-
-    def taking(room, count, own):
-      take(room, count, own)
-      held[0] += count
-      most[0] = max(most[0], held[0])
-
-    def giving(room, count):
-      held[0] -= count
-      give(room, count)
-
-    with (
-      mock.patch.object(blocks._Room, "take", taking),
-      mock.patch.object(blocks._Room, "give", giving),
-    ):
-      self._make(block_rows=4, a=_Predictor(), b=_Predictor(1))
-    self.assertEqual(held, [0])
-    self.assertLessEqual(most[0], 2 * 4 * _PICTURE)
-
-  def test_outputs_wait_for_the_writer_up_to_a_size(self):
-    chunks = []
-    original = parts.PartWriter.chunk
-
-    def chunk(self, examples, outputs):
-      chunks.append(len(examples["example_id"]))
-      original(self, examples, outputs)
-
-    with (
-      mock.patch.object(parts.PartWriter, "chunk", chunk),
-      mock.patch.object(cells_lib, "_CHUNK_BYTES", 500),
-    ):
-      self._make(a=_Predictor(), b=_Predictor(1))
-    self.assertEqual(sum(chunks), _COUNT)
-    self.assertLessEqual(max(chunks), 2 * _BATCH + _BATCH)
-    self.assertEqual(self._hashes(), self._reference())
-
-
-class ShowTest(absltest.TestCase):
-  def test_on_the_fly_the_pixels_follow_seed_and_id(self):
-    source = inputs.Source(
-      stored_examples.Builder([stored_examples.example(i, 32) for i in (1, 1)]),
-      "test",
-      batch_size=2,
-    )
-    batch = next(source.batches())
-    mesh = devices.mesh(jax.local_devices()[:1])
-    noise = conditions.Condition("gaussian_noise", 3)
-
-    def shown(seed, **setting):
-      setting = base.Setting(
-        "digits_c",
-        "any",
-        "raw",
-        seed=seed,
-        data=ml_collections.ConfigDict(),
-        **setting,
-      )
-      task = tasks.get("detection")(setting)
-      return cells_lib.show(task, noise, batch, mesh)
-
-    self.assertTrue((shown(0) == shown(0)).all())
-    self.assertTrue((shown(0) != shown(1)).any())
-    np.testing.assert_array_equal(shown(0, fly=False), batch.image)
 
 
 if __name__ == "__main__":

@@ -5,18 +5,20 @@ import pathlib
 import types
 from unittest import mock
 
+import jax
+import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval import tasks
+from robust_tfds.eval.pipeline import devices, inputs
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import publish, timing
 from robust_tfds.eval.tasks import base
 from tests.eval import tiny_config
+from tests.eval.pipeline import stored_examples
 
 
 def _plan(baseline="", **data) -> plan_lib.Plan:
@@ -106,6 +108,34 @@ class ContextTest(parameterized.TestCase):
   )
   def test_how(self, data, words):
     self.assertEqual(publish.how(_plan(**data)), words)
+
+
+class ShowTest(absltest.TestCase):
+  def test_on_the_fly_the_pixels_follow_seed_and_id(self):
+    source = inputs.Source(
+      stored_examples.Builder([stored_examples.example(i, 32) for i in (1, 1)]),
+      "test",
+      batch_size=2,
+    )
+    batch = next(source.batches())
+    mesh = devices.mesh(jax.local_devices()[:1])
+    noise = conditions.Condition("gaussian_noise", 3)
+
+    def shown(seed, **setting):
+      setting = base.Setting(
+        "digits_c",
+        "any",
+        "raw",
+        seed=seed,
+        data=ml_collections.ConfigDict(),
+        **setting,
+      )
+      task = tasks.get("detection")(setting)
+      return publish.as_shown(task, noise, batch, mesh)
+
+    self.assertTrue((shown(0) == shown(0)).all())
+    self.assertTrue((shown(0) != shown(1)).any())
+    np.testing.assert_array_equal(shown(0, fly=False), batch.image)
 
 
 if __name__ == "__main__":
