@@ -63,14 +63,18 @@ class Stages:
       decoded: set -> how many examples were decoded, how many there are.
 
     Returns:
-      Seconds `prepare_s`, `compile_s` (how long the run stood still for it),
-      `read_s` (the reading thread's), `waited_s` (the devices' side for the
-      reading side), `write_s`, `score_s`, `wall_s`; seconds an image `corrupt_s`
-      and `infer <model>_s`; rates in images/s `rate` (of the run without
-      compilation), `input_rate` (examples/s) and `device_rate` (what either side
-      does alone); `idle_share`, the part of the time after the first block in
-      which the devices had nothing to do; `reads`: set -> decoded examples for
-      each of its examples. What was not measured is absent.
+      What was measured of these:
+        `prepare_s`, `write_s`, `score_s`, `wall_s`: seconds of the run.
+        `compile_s`: seconds in which the run waited for compilation.
+        `read_s`: seconds that the reading thread worked.
+        `waited_s`: seconds in which the devices' thread waited for that one.
+        `corrupt_s`, `infer <model>_s`: seconds an image.
+        `images`, `rate`: images, and images/s of the run without compilation.
+        `input_rate`: examples/s that are read where nothing else is done.
+        `device_rate`: images/s of the devices where nothing is waited for.
+        `idle_share`: part of the time after the first block in which the devices
+          had nothing to do.
+        `reads`: set -> decoded examples for each of its examples.
     """
     out: dict[str, float | dict[str, float]] = {}
     totals: dict[str, float] = {}

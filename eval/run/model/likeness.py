@@ -19,40 +19,41 @@ Answers = Mapping[str, np.ndarray]
 
 
 def difference(
-  one: Answers, other: Answers, tolerance: float = TOLERANCE
+  before: Answers, now: Answers, tolerance: float = TOLERANCE
 ) -> str:
   """How two answers differ, as words; empty where they are alike.
 
   Args:
-    one: `logits` `[B, classes]`, or a detector's `boxes` `[B, N, 4]`, `scores`
+    before: `logits` `[B, classes]`, or a detector's `boxes` `[B, N, 4]`, `scores`
       `[B, N]`, `classes` `[B, N]`, `valid` `[B, N]`.
-    other: of the same inputs. Where it has fewer rows these alone are compared.
+    now: of the same inputs. Where it has fewer rows these alone are compared.
     tolerance: share of the range, or of the largest, that may lie between them.
   """
-  if one.keys() != other.keys():
-    return f"it gave {', '.join(one)}, and now {', '.join(other)}"
-  if "logits" in one:
-    return _of_logits(one["logits"], other["logits"], tolerance)
-  for i, (first, second) in enumerate(zip(_pictures(one), _pictures(other))):
+  if before.keys() != now.keys():
+    return f"it gave {', '.join(before)}, and now {', '.join(now)}"
+  if "logits" in before:
+    return _of_logits(before["logits"], now["logits"], tolerance)
+  pictures = zip(_pictures(before), _pictures(now))
+  for number, (first, second) in enumerate(pictures, 1):
     words = _of_detections(first, second, tolerance)
     if words:
-      return f"of picture {i + 1}, {words}"
+      return f"of picture {number}, {words}"
   return ""
 
 
-def _of_logits(one: np.ndarray, other: np.ndarray, tolerance: float) -> str:
-  if one.shape[1:] != other.shape[1:]:
-    return f"it gave {one.shape[1:]} logits, and now {other.shape[1:]}"
-  rows = min(len(one), len(other))
-  one, other = one[:rows].astype(np.float64), other[:rows].astype(np.float64)
-  scale = np.ptp(one)
+def _of_logits(before: np.ndarray, now: np.ndarray, tolerance: float) -> str:
+  if before.shape[1:] != now.shape[1:]:
+    return f"it gave {before.shape[1:]} logits, and now {now.shape[1:]}"
+  rows = min(len(before), len(now))
+  before, now = (x[:rows].astype(np.float64) for x in (before, now))
+  scale = np.ptp(before)
   # A model of one answer has no range: then its size, to rounding.
-  allowed = max(tolerance * scale, 1e-6 * float(np.abs(one).max()))
-  apart = float(np.abs(one - other).max())
-  if apart <= allowed:
+  allowed = max(tolerance * scale, 1e-6 * float(np.abs(before).max()))
+  distance = float(np.abs(before - now).max())
+  if distance <= allowed:
     return ""
-  share = f", {apart / scale:.2g} of their range" if scale else ""
-  return f"its logits differ by up to {apart:.3g}{share}"
+  share = f", {distance / scale:.2g} of their range" if scale else ""
+  return f"its logits differ by up to {distance:.3g}{share}"
 
 
 def _pictures(answer: Answers) -> list[dict[str, np.ndarray]]:
@@ -64,28 +65,32 @@ def _pictures(answer: Answers) -> list[dict[str, np.ndarray]]:
   ]
 
 
-def _of_detections(one: Answers, other: Answers, tolerance: float) -> str:
-  """How the detections of one picture differ."""
-  for first, second, when in ((one, other, "before"), (other, one, "now")):
-    lonely = np.asarray(~_partners(first, second, tolerance).any(axis=1))
-    if lonely.sum() > len(lonely) // _EDGE:
-      i = int(np.argmax(lonely))
+def _of_detections(before: Answers, now: Answers, tolerance: float) -> str:
+  """How the detections of a picture differ."""
+  pairs = _alike(before, now, tolerance)
+  for detections, matched, when in (
+    (before, pairs.any(axis=1), "before"),
+    (now, pairs.any(axis=0), "now"),
+  ):
+    unmatched = np.flatnonzero(~matched)
+    if len(unmatched) > len(matched) // _EDGE:
+      i = int(unmatched[0])
       return (
-        f"a detection of class {first['classes'][i]} with score"
-        f" {first['scores'][i]:.3f} was there {when} alone"
+        f"a detection of class {detections['classes'][i]} with score"
+        f" {detections['scores'][i]:.3f} was there {when} alone"
       )
   return ""
 
 
-def _partners(one: Answers, other: Answers, tolerance: float) -> np.ndarray:
-  """Which detections of two lists are alike: bool `[len(one), len(other)]`."""
-  alike = one["classes"][:, None] == other["classes"][None]
+def _alike(before: Answers, now: Answers, tolerance: float) -> np.ndarray:
+  """Which detections of two lists are alike: bool `[len(before), len(now)]`."""
+  alike = before["classes"][:, None] == now["classes"][None]
   for key, axes in (("boxes", (2,)), ("scores", ())):
-    size = max(float(np.abs(d[key]).max(initial=0)) for d in (one, other))
-    apart = np.abs(one[key][:, None] - other[key][None]).max(axes)
-    alike &= apart <= tolerance * size
-  if "masks" in one:
+    size = max(float(np.abs(d[key]).max(initial=0)) for d in (before, now))
+    distances = np.abs(before[key][:, None] - now[key][None]).max(axes)
+    alike &= distances <= tolerance * size
+  if "masks" in before:
     for i, k in zip(*np.nonzero(alike)):
-      apart = np.abs(one["masks"][i] - other["masks"][k]).mean()
-      alike[i, k] = apart <= tolerance
+      distance = np.abs(before["masks"][i] - now["masks"][k]).mean()
+      alike[i, k] = distance <= tolerance
   return alike
