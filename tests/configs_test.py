@@ -1,13 +1,23 @@
-"""Every config file, under every name its docstring gives, makes a plan."""
+"""Every config file, under every name its docstring gives, makes a plan.
 
+`--plan` is printed of each with few conditions, nothing downloaded; without
+weights it is refused in words.
+"""
+
+import contextlib
 import importlib
+import io
 import pathlib
 from unittest import mock
 
+import ml_collections
+import pytest
+from absl import flags
 from absl.testing import absltest, parameterized
 
-from robust_tfds import configs
+from robust_tfds import configs, errors
 from robust_tfds.corruptions import frost_pictures
+from robust_tfds.eval import main
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.models.convert import match
 from tests import frost_folder
@@ -31,14 +41,37 @@ CONDITIONS = {
   "quickstart_detection": 96,
   "quickstart_video": 91,
 }
+_OWN = "tests.faults.own_models"
+# Config -> model that its printed plan has; these take seconds.
+QUICK = {
+  "cifar10_c": f"{_OWN}:small",
+  "imagenet_p": f"{_OWN}:large",
+  "vid_robust": "",
+}
+# Programs of many pixels, and networks.
+LONG = {
+  "coco_c": "tiny_retinanet",
+  "pascal_c": "tiny_retinanet",
+  "cityscapes_c": "tiny_retinanet",
+  "imagenet_c": f"{_OWN}:large",
+  "quickstart": "digits_p",
+  "quickstart_detection": "",
+  "quickstart_video": "",
+  "tiny_imagenet_c": f"{_OWN}:tiny",
+  "video_p": "ucf101_p,tiny_r3d",
+}
+
+
+def _config(file: str, what: str) -> ml_collections.ConfigDict:
+  module = importlib.import_module(f"configs.{file}")
+  return module.get_config(*([what] if what else [])).unlock()
 
 
 class ConfigsTest(parameterized.TestCase):
   @parameterized.parameters(*CONDITIONS.items())
   def test_plan(self, name, conditions):
     file, _, what = name.partition(":")
-    module = importlib.import_module(f"configs.{file}")
-    config = module.get_config(*([what] if what else [])).unlock()
+    config = _config(file, what)
     frost_folder.use_drawn()
     self.addCleanup(frost_pictures.use_folder, None)
     if "model" in config and "train" not in config.model:
@@ -54,6 +87,68 @@ class ConfigsTest(parameterized.TestCase):
     files = {p.stem for p in pathlib.Path(configs.__path__[0]).glob("*.py")}
     listed = {name.partition(":")[0] for name in CONDITIONS}
     self.assertEqual(files - {"__init__"}, listed)
+    self.assertEqual({*QUICK, *LONG}, listed)
+
+
+class PrintedPlanTest(parameterized.TestCase):
+  def _printed(self, config: ml_collections.ConfigDict) -> str:
+    """What `eval.main --config=... --plan` prints."""
+    settings = mock.Mock(
+      config=config.lock(),
+      coordinator=None,
+      multihost=False,
+      num_processes=None,
+      plan=True,
+      process_id=None,
+      shard="1/1",
+      workdir=None,
+    )
+    out = io.StringIO()
+    with (
+      mock.patch.object(flags, "FLAGS", settings),
+      contextlib.redirect_stdout(out),
+    ):
+      main.main(["main"])
+    return out.getvalue()
+
+  def _check(self, file: str, what: str) -> None:
+    config = _config(file, what)
+    config.batch_size = 1
+    small = {"corruptions": "contrast", "perturbations": "brightness"}
+    if config.task == "video":
+      small["perturbations"] = "jpeg"
+    with config.ignore_type():
+      for key, value in {**small, "severities": (1,)}.items():
+        if key in config.data:
+          config.data[key] = value
+    if "model" in config and config.model.name.startswith("tiny"):
+      if "train" not in config.model:
+        config.model.checkpoint = "weights.npz"
+    loaded = match.Loaded({}, match.OWN, {}, ())  # no weights are here
+    with mock.patch.object(match, "load", return_value=loaded):
+      text = self._printed(config)
+    self.assertStartsWith(text, f"{config.data.name}: ")
+    self.assertIn("measured here on one batch of 1 examples", text)
+    self.assertIn("memory: about", text)
+
+  @parameterized.parameters(*QUICK.items())
+  def test_quick_ones(self, file, what):
+    self._check(file, what)
+
+  @parameterized.parameters(*LONG.items())
+  @pytest.mark.slow
+  def test_long_ones(self, file, what):
+    self._check(file, what)
+
+  def test_without_weights(self):
+    frost_folder.use_drawn()
+    self.addCleanup(frost_pictures.use_folder, None)
+    for name in CONDITIONS:
+      file, _, what = name.partition(":")
+      config = _config(file, what)
+      if "model" in config and "train" not in config.model:
+        with self.assertRaisesRegex(errors.UserError, "neither a checkpoint"):
+          self._printed(config)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,11 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors, models, shards
-from robust_tfds.eval.cells import lock, parts, predictions, table
+from robust_tfds.eval.cells import lock, parts, predictions, process, table
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.readers import base as readers
-from robust_tfds.eval.run import cells, rescore, runner
+from robust_tfds.eval.run import one_pass, rescore, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.model import load as load_lib
 from tests.eval import read_counts, same_tables, tiny_config
@@ -97,9 +97,15 @@ class RunnerTest(parameterized.TestCase):
     self.assertLess(listed[0].value, 0.5)
 
   def test_second_launch_only_reads(self):
-    with mock.patch.object(cells, "_Pass") as never:
+    this = process.Process.this()
+    dead = dataclasses.replace(this, started=this.started - 60)
+    folder = self.base / "first" / "models" / "digits_cnn"
+    unfinished = folder / f".recipe.json.{dead.name}.tmp"
+    unfinished.touch()
+    with mock.patch.object(one_pass, "Pass") as never:
       _run(self.base / "first")
     never.assert_not_called()
+    self.assertFalse(unfinished.exists())
     self.assertEqual(
       (self.base / "first" / "table.csv").read_bytes(), self.table
     )
