@@ -12,6 +12,9 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import devices, inputs
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.run import plan as plan_lib
