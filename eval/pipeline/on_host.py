@@ -106,7 +106,7 @@ class HostPredictor:
     """Runs in the thread."""
     images, labels, *sizes = (devices.local_rows(array) for array in rows)
     if sizes:
-      answer = self._detections(images, *sizes, count)
+      answer = self._detections(images, sizes[0], count)
       # Masks as run lengths; detections are in the order of their scores.
       texts = {k: v for k, v in answer.items() if v.dtype == np.object_}
       numbers = {k: v for k, v in answer.items() if k not in texts}

@@ -320,11 +320,11 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
     return {}
   feature = plan.task.label_feature(_clean_builder(plan).info.features)
   names = datasets.builder_class(plan.dataset).class_names(
-    plan.config.data.manual_dir or ""
+    os.fspath(plan.config.data.manual_dir or "")
   )
   return {
     label: output_classes.read(
-      file,
+      os.fspath(file),
       names,
       feature.num_classes,
       plan.model(label).spec.num_classes,

@@ -135,6 +135,7 @@ def _checkpoint(
   Raises:
     UserError: see `define`.
   """
+  assert entry.checkpoint  # who calls this asked
   loaded = match.load(
     entry.name,
     entry.checkpoint,

@@ -69,8 +69,8 @@ def _of_detections(before: Answers, now: Answers, tolerance: float) -> str:
   """How the detections of a picture differ."""
   pairs = _alike(before, now, tolerance)
   for detections, matched, when in (
-    (before, pairs.any(axis=1), "before"),
-    (now, pairs.any(axis=0), "now"),
+    (before, np.asarray(pairs.any(axis=1)), "before"),
+    (now, np.asarray(pairs.any(axis=0)), "now"),
   ):
     unmatched = np.flatnonzero(~matched)
     if len(unmatched) > len(matched) // _EDGE:
