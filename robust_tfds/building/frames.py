@@ -28,13 +28,13 @@ import dataclasses
 import functools
 import io
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import base, geometry, jpeg_feature, pictures
+from robust_tfds.building import base, geometry, jpeg_feature, pictures, source
 from robust_tfds.reading import pictures as files
 
 K = 10  # Shankar et al. 2019, section 2: neighbours within ten frames
@@ -42,8 +42,15 @@ REVIEWED, ALL = "reviewed", "all"
 WHOLE = "whole"
 
 
+class PictureFile(Protocol):
+  """What gives an encoded picture when it is asked for; picklable."""
+
+  def data(self) -> bytes:
+    """The file's bytes."""
+
+
 @dataclasses.dataclass(frozen=True)
-class Box:
+class Box(source.Part):
   """An object: class id and sides as fractions of the frame."""
 
   label: int
@@ -54,7 +61,7 @@ class Box:
 
 
 @dataclasses.dataclass(frozen=True)
-class Frame:
+class Frame(source.Part):
   """A frame before it is read.
 
   Attributes:
@@ -62,29 +69,41 @@ class Frame:
     group_id: the anchor's path.
     frame: signed offset from the anchor.
     labels: class ids, at least one.
-    read: returns the encoded picture; picklable.
+    picture: the file; None of a frame that comes from metadata alone.
     reviewed: humans kept the pair (for the anchor: kept the anchor).
     boxes: annotated objects.
     frame_type: I, P, B, or empty.
     fps: frames per second, or 0.
-    read_anchor: returns the anchor's encoded picture; the frame's own if None.
+    anchor: the anchor's file; the frame's own if None.
   """
 
   example_id: str
   group_id: str
   frame: int
   labels: tuple[int, ...]
-  read: Callable[[], bytes]
+  picture: PictureFile | None = None
   reviewed: bool = True
   boxes: tuple[Box, ...] = ()
   frame_type: str = ""
   fps: float = 0.0
-  read_anchor: Callable[[], bytes] | None = None
+  anchor: PictureFile | None = None
 
   @property
   def is_anchor(self) -> bool:
     """Whether the frame is its set's anchor."""
     return self.frame == 0
+
+  def data(self) -> bytes:
+    """The encoded picture.
+
+    Raises:
+      UserError: there are no pixels.
+    """
+    if self.picture is None:
+      raise errors.UserError(
+        "This frame comes from metadata alone; it has no pixels."
+      )
+    return self.picture.data()
 
 
 class Builder(
@@ -191,12 +210,12 @@ def encode_chunk(frames: Sequence[Frame], *, rule: str) -> list[Row]:
   rows = []
   anchor: tuple[str, Any] = ("", None)
   for frame in frames:
-    data = frame.read()
+    data = frame.data()
     pixels = geometry.decode(data, rule, frame.example_id)
-    if frame.read_anchor and frame.group_id != anchor[0]:
-      first = geometry.decode(frame.read_anchor(), rule, frame.group_id)
+    if frame.anchor and frame.group_id != anchor[0]:
+      first = geometry.decode(frame.anchor.data(), rule, frame.group_id)
       anchor = frame.group_id, first
-    other = anchor[1] if frame.read_anchor else pixels
+    other = anchor[1] if frame.anchor else pixels
     if other.shape != pixels.shape:
       raise errors.UserError(
         f"{frame.example_id} has shape {pixels.shape}, its anchor {other.shape};"
@@ -289,10 +308,3 @@ def statistics(frames: Sequence[Frame]) -> dict[str, Any]:
       sorted(collections.Counter(c for f in anchors for c in f.labels).items())
     ),
   }
-
-
-def no_pixels() -> bytes:
-  """What a frame that comes from metadata alone reads."""
-  raise errors.UserError(
-    "This frame comes from metadata alone; it has no pixels."
-  )

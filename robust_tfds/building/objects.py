@@ -31,14 +31,15 @@ import dataclasses
 import functools
 import io
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, errors
 from robust_tfds.building import base, jpeg_feature, pictures, scratch, series
+from robust_tfds.building import source as source_lib
 from robust_tfds.building.sources import frost
 from robust_tfds.coco import rle
 
@@ -70,23 +71,46 @@ class Object:
   mask: rle.Mask | None = None
 
 
+class Annotation(Protocol):
+  """What gives a picture's objects when they are asked for; picklable."""
+
+  def objects_in(self, size: tuple[int, int]) -> Sequence[Object]:
+    """The objects.
+
+    Args:
+      size: (height, width) of the decoded picture.
+    """
+
+
 @dataclasses.dataclass(frozen=True)
-class Source:
-  """A clean example before decoding; both callables are picklable.
+class Given:
+  """Objects that are known."""
+
+  known: Sequence[Object]
+
+  def objects_in(self, size: tuple[int, int]) -> Sequence[Object]:
+    """All of them."""
+    del size
+    return self.known
+
+
+@dataclasses.dataclass(frozen=True)
+class Source(source_lib.Part):
+  """A clean example before decoding.
 
   Attributes:
     example_id: unique and stable: the file's name.
     image_id: unique integer of the image.
-    read: returns the picture, uint8 `[H, W, 3]`.
-    objects: (height, width) of the picture -> its objects.
+    picture: of any size.
+    annotation: its objects.
     group_id: the sequence; the example itself where there is none.
     frame: number in the sequence.
   """
 
   example_id: str
   image_id: int
-  read: Callable[[], np.ndarray]
-  objects: Callable[[tuple[int, int]], Sequence[Object]]
+  picture: pictures.Picture
+  annotation: Annotation
   group_id: str = ""
   frame: int = 0
 
@@ -162,8 +186,8 @@ class Builder(
     return kept
 
 
-# (source, encoded picture, (height, width), objects)
-Row = tuple[Source, bytes, tuple[int, int], Sequence[Object]]
+# (image id, example keys, encoded picture, (height, width), objects)
+Row = tuple[int, Mapping[str, Any], bytes, tuple[int, int], Sequence[Object]]
 
 
 def kept(sources: Sequence[Source], folder: str) -> list[Source]:
@@ -173,20 +197,11 @@ def kept(sources: Sequence[Source], folder: str) -> list[Source]:
   """
   out = []
   for source in sources:
-    image = source.read()
-    objects = tuple(source.objects(image.shape[:2]))
+    image = source.picture.read()
+    given = Given(tuple(source.annotation.objects_in(image.shape[:2])))
     pixels = scratch.keep_picture(folder, image)
-    given = functools.partial(_given, objects)
-    out.append(dataclasses.replace(source, read=pixels.array, objects=given))
+    out.append(dataclasses.replace(source, picture=pixels, annotation=given))
   return out
-
-
-def _given(
-  objects: Sequence[Object], size: tuple[int, int]
-) -> Sequence[Object]:
-  """`Source.objects` of objects that are known."""
-  del size
-  return objects
 
 
 def encode_chunk(
@@ -198,17 +213,17 @@ def encode_chunk(
     UserError: a broken picture or annotation; names it.
   """
   recipe.use_frost()
-  rows = []
+  rows: list[Row] = []
   for source in sources:
-    image = source.read()
+    image = source.picture.read()
     size = image.shape[:2]
-    objects = validated(source.objects(size), size, source.example_id)
+    known = source.annotation.objects_in(size)
+    objects = validated(known, size, source.example_id)
     if not recipe.condition.clean:
       image = corrupt(image, source.example_id, recipe)
-    # Without the callables: the annotations need not travel back.
-    light = dataclasses.replace(source, read=_consumed, objects=_consumed)
     data = pictures.encode(image, recipe.config.codec or pictures.RAW)
-    rows.append((light, data, size, objects))
+    keys = base.example_keys(source.example_id, source.group_id, source.frame)
+    rows.append((source.image_id, keys, data, size, objects))
   return rows
 
 
@@ -233,13 +248,13 @@ def example(
   row: Row, *, masks: bool, difficult: bool
 ) -> tuple[str, dict[str, Any]]:
   """(key, example) as TFDS takes it."""
-  source, data, size, objects = row
-  return source.example_id, {
+  image_id, keys, data, size, objects = row
+  return keys["example_id"], {
     "image": io.BytesIO(data),
     "size": size,
-    "image_id": source.image_id,
+    "image_id": image_id,
     "objects": [_object(o, size, masks, difficult) for o in objects],
-    **base.example_keys(source.example_id, source.group_id, source.frame),
+    **keys,
   }
 
 
@@ -326,7 +341,3 @@ def validated(
       raise errors.UserError(f"{what}: ids must be unique and not 0.")
     seen.add(obj.id)
   return objects
-
-
-def _consumed(*_: Any) -> Any:
-  raise RuntimeError("A source is read once, before its row is made.")

@@ -11,12 +11,19 @@ import dataclasses
 import functools
 import io
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import base, geometry, jpeg_feature, scratch, series
+from robust_tfds.building import (
+  base,
+  geometry,
+  jpeg_feature,
+  scratch,
+  series,
+  source,
+)
 from robust_tfds.building.sources import frost
 
 RAW, JPEG85 = "raw", "jpeg85"
@@ -25,19 +32,26 @@ _BATCH = 32
 Row = tuple[str, int, bytes]  # (example id, label, encoded picture)
 
 
+class Picture(Protocol):
+  """What gives a picture when it is asked for; picklable."""
+
+  def read(self) -> np.ndarray:
+    """uint8 `[H, W, 3]`."""
+
+
 @dataclasses.dataclass(frozen=True)
-class Source:
+class Source(source.Part):
   """A clean example before decoding.
 
   Attributes:
     example_id: unique and stable: the file's name.
     label: class id.
-    read: returns the picture, uint8 `[H, W, 3]`, cropped; picklable.
+    picture: cropped.
   """
 
   example_id: str
   label: int
-  read: Callable[[], np.ndarray]
+  picture: Picture
 
 
 class Builder(
@@ -95,10 +109,22 @@ class Builder(
     return kept
 
 
+def of_files(
+  files: Iterable[source.File], rule: str = "", *, convert_last: bool = False
+) -> list[Source]:
+  """The sources of labelled files; the other arguments as of `source.Picture`."""
+  return [
+    Source(f.name, cast(int, f.label), source.Picture(f, rule, convert_last))
+    for f in files
+  ]
+
+
 def kept(sources: Sequence[Source], folder: str) -> list[Source]:
   """Sources that read the pixels which they had, from a scratch folder."""
   return [
-    dataclasses.replace(s, read=scratch.keep_picture(folder, s.read()).array)
+    dataclasses.replace(
+      s, picture=scratch.keep_picture(folder, s.picture.read())
+    )
     for s in sources
   ]
 
@@ -115,7 +141,7 @@ def encode_chunk(
 ) -> list[Row]:
   """Rows of some sources under one condition; runs in worker processes too."""
   recipe.use_frost()
-  images: Any = [s.read() for s in sources]
+  images: Any = [s.picture.read() for s in sources]
   if not recipe.condition.clean:
     images = corrupt(images, [s.example_id for s in sources], recipe)
   return [

@@ -41,7 +41,7 @@ class Pixels:
   offset: int
   shape: tuple[int, ...]
 
-  def array(self) -> np.ndarray:
+  def read(self) -> np.ndarray:
     """All of it: uint8 of the shape."""
     return self._read(self.offset, self.shape)
 

@@ -113,7 +113,7 @@ def encode_chunk(
   sources: Sequence[pictures.Source], *, recipe: base.Recipe
 ) -> list[Row]:
   """Rows of some sources under one condition; runs in worker processes too."""
-  images = [s.read() for s in sources]
+  images = [s.picture.read() for s in sources]
   data: list[Any]
   if recipe.config.variant == base.SOURCE:
     data = [io.BytesIO(pictures.encode(i, pictures.RAW)) for i in images]

@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import functools
 import json
 import os
-import types
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,7 @@ from etils import epath
 from typing_extensions import TypedDict
 
 from robust_tfds import errors, reading, version
-from robust_tfds.reading import archives
+from robust_tfds.building.source import File, Part
 from robust_tfds.storage import paths
 
 NAME = "sources.json"
@@ -79,17 +77,20 @@ class _Stored(TypedDict):
   blocks: dict[str, int]
 
 
-def of(sources: Sequence[Any]) -> Note:
+def of(sources: Sequence[Part]) -> Note:
   """The note of clean examples before decoding, see the kinds of datasets."""
-  remote = paths.states({t for s in sources for t in _remote(s)})
-  sizes = {path: state.size for path, state in remote.items()}
-  checksums = np.array(
-    [zlib.crc32("\n".join(_facts(s, sizes)).encode()) for s in sources], _CRC
-  )
+  remote = {
+    file.path
+    for source in sources
+    for file in source.files()
+    if file.member is None and not paths.is_local(file.path)
+  }
+  sizes = {path: state.size for path, state in paths.states(remote).items()}
+  checksums = np.array([_checksum(s, sizes) for s in sources], _CRC)
   numbers = np.linspace(0, len(sources) - 1, min(_SAMPLES, len(sources)))
   blocks = {}
   for number in map(int, numbers):
-    ends = b"".join(_ends(sources[number]))
+    ends = b"".join(f.ends(_BLOCK) for f in sources[number].files())
     if ends:
       blocks[str(number)] = zlib.crc32(ends)
   text = base64.b64encode(checksums.tobytes()).decode()
@@ -151,87 +152,31 @@ def compare(
   )
 
 
-def _facts(value: Any, sizes: Mapping[str, int]) -> Iterator[str]:
-  """What a source says, but for the places of files and for code.
+def _checksum(source: Part, sizes: Mapping[str, int]) -> int:
+  """Of what a source says, but for the places of its files.
 
   Args:
-    value: a source, or a part of one.
+    source: one example's.
     sizes: of the files of buckets.
   """
-  if isinstance(value, archives.Member):
-    yield str(value.size)
-  elif isinstance(value, str | os.PathLike):
-    text = os.fspath(value)
-    yield str(sizes[text]) if text in sizes else _size(text)
-  elif isinstance(value, np.ndarray):
-    yield f"{value.dtype} {value.shape} {zlib.crc32(value.tobytes())}"
-  elif isinstance(value, bool | int | float | bytes):
-    yield repr(value)
-  else:
-    for part in _parts(value):
-      yield from _facts(part, sizes)
+  return zlib.crc32("\n".join(_text(f, sizes) for f in source.facts()).encode())
 
 
-def _remote(value: Any) -> Iterator[str]:
-  """The files of buckets that a source names."""
-  if isinstance(value, str | os.PathLike):
-    if not paths.is_local(value):
-      yield os.fspath(value)
-  elif not isinstance(value, archives.Member | np.ndarray | bytes):
-    for part in _parts(value):
-      yield from _remote(part)
+def _text(fact: Any, sizes: Mapping[str, int]) -> str:
+  if isinstance(fact, File):
+    return _size(fact, sizes)
+  if isinstance(fact, np.ndarray):
+    return f"{fact.dtype} {fact.shape} {zlib.crc32(fact.tobytes())}"
+  return fact if isinstance(fact, str) else repr(fact)
 
 
-def _size(text: str) -> str:
-  """A text, or the size of the file that it names."""
-  if not os.path.isabs(text):
-    return text
+def _size(file: File, sizes: Mapping[str, int]) -> str:
+  """Of a file; its path where it is gone."""
+  if file.member is not None:
+    return str(file.member.size)
+  if file.path in sizes:
+    return str(sizes[file.path])
   try:
-    return str(os.stat(text).st_size)
+    return str(os.stat(file.path).st_size)
   except (OSError, ValueError):
-    return text
-
-
-def _ends(value: Any) -> Iterator[bytes]:
-  """The first and last bytes of the files of a source; none of a zip's."""
-  if isinstance(value, archives.Member):
-    if value.offset is not None:
-      data = archives.data(value)
-      yield data[:_BLOCK] + data[-_BLOCK:]
-  elif isinstance(value, str | os.PathLike):
-    path = os.fspath(value)
-    state = paths.states([path]).get(path) if _is_place(path) else None
-    if state and (not paths.is_local(path) or os.path.isfile(path)):
-      with paths.opened(path) as file:
-        start = file.read(_BLOCK)
-        file.seek(max(state.size - _BLOCK, 0))
-        yield start + file.read(_BLOCK)
-  elif not isinstance(value, np.ndarray | bytes):
-    for part in _parts(value):
-      yield from _ends(part)
-
-
-def _is_place(text: str) -> bool:
-  return os.path.isabs(text) or not paths.is_local(text)
-
-
-def _parts(value: Any) -> Iterator[Any]:
-  """What a value is made of; nothing of functions and classes."""
-  if isinstance(value, functools.partial):
-    yield from (value.func, *value.args, value.keywords)
-  elif isinstance(value, types.MethodType):
-    yield value.__self__
-  elif isinstance(value, Mapping):
-    for key in sorted(value, key=str):
-      yield from (key, value[key])
-  elif isinstance(value, list | tuple):
-    yield from value
-  elif isinstance(value, set | frozenset):
-    yield from sorted(value, key=repr)
-  elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-    parts = [getattr(value, f.name) for f in dataclasses.fields(value)]
-    packed = any(isinstance(part, archives.Member) for part in parts)
-    for part in parts:
-      # The archive's own path says nothing of its member.
-      if not (packed and isinstance(part, str) and _is_place(part)):
-        yield part
+    return file.path

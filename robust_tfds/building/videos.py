@@ -14,12 +14,13 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from robust_tfds import conditions, errors, movies
 from robust_tfds.building import base, movie_feature, scratch, series
+from robust_tfds.building import source as source_lib
 from robust_tfds.reading import videos as video_files
 
 LOSSLESS, H264 = "lossless", "h264"
@@ -28,14 +29,21 @@ _X264 = {"preset": "medium", "crf": "18"}
 _PART = 64  # frames that are perturbed at once
 
 
+class VideoFile(Protocol):
+  """What gives a video's file when it is asked for; picklable."""
+
+  def data(self) -> bytes:
+    """The file's bytes."""
+
+
 @dataclasses.dataclass(frozen=True)
-class Source:
+class Source(source_lib.Part):
   """A video before decoding.
 
   Attributes:
     example_id: unique and stable: the file's name.
     label: class id.
-    data: returns the file's bytes; picklable.
+    file: of the video.
     fps: frames per second; None: what the file says.
     extra: further features of the example.
     frames: where they are kept, if they were decoded before.
@@ -45,7 +53,7 @@ class Source:
 
   example_id: str
   label: int
-  data: Callable[[], bytes]
+  file: VideoFile
   fps: float | None = None
   extra: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   frames: scratch.Pixels | None = None
@@ -116,7 +124,7 @@ def kept(sources: Sequence[Source], folder: str) -> list[Source]:
   """
   out = []
   for source in sources:
-    data = source.data()
+    data = source.file.data()
     try:
       fps = source.fps or video_files.frame_rate(data)
       frames = scratch.keep(folder, video_files.iterate(data))
@@ -136,7 +144,7 @@ def encode_chunk(
   """
   rows = []
   for source in sources:
-    video: Video = source.frames or source.data()
+    video: Video = source.frames or source.file.data()
     try:
       data, fps = _encoded(video, source, recipe)
     except errors.UserError as e:

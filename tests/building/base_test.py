@@ -6,7 +6,14 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, corruptions, datasets, errors
-from robust_tfds.building import base, objects, pictures, sequences, videos
+from robust_tfds.building import (
+  base,
+  objects,
+  pictures,
+  sequences,
+  source,
+  videos,
+)
 
 _CORRUPTED = [n for n in datasets.names() if datasets.family(n)]
 
@@ -154,22 +161,22 @@ class KeysTest(parameterized.TestCase):
   @parameterized.parameters(0, 294)
   def test_a_frames_number_is_no_part_of_them(self, frame):
     image = np.random.default_rng(0).integers(0, 256, (40, 48, 3), np.uint8)
-    source = objects.Source(
+    example = objects.Source(
       "a.png",
       image_id=1,
-      read=lambda: image,
-      objects=lambda size: [],
+      picture=source.Pixels(image),
+      annotation=objects.Given([]),
       frame=frame,
     )
     built = datasets.builder("cityscapes_c", "gaussian_noise_3", data_dir="/x")
-    (row,) = objects.encode_chunk([source], recipe=built._recipe())
+    (row,) = objects.encode_chunk([example], recipe=built._recipe())
     key = corruptions.example_key(
       0, "cityscapes_c", "gaussian_noise", 3, "a.png"
     )
     expected = corruptions.corrupt(
       image, "gaussian_noise", 3, edition="any", key=key
     )
-    self.assertEqual(row[1], pictures.encode(expected, "raw"))
+    self.assertEqual(row[2], pictures.encode(expected, "raw"))
     example = objects.example(row, masks=True, difficult=False)[1]
     self.assertEqual(example["frame"], frame)
 

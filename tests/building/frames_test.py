@@ -1,8 +1,8 @@
 """Frame sets: configs, and sets that are refused."""
 
 import dataclasses
-import functools
 import io
+from unittest import mock
 
 import numpy as np
 from absl.testing import absltest, parameterized
@@ -40,7 +40,6 @@ class CheckTest(parameterized.TestCase):
       group_id=group,
       frame=offset,
       labels=labels,
-      read=frames.no_pixels,
     )
 
   @parameterized.named_parameters(
@@ -68,7 +67,7 @@ class CheckTest(parameterized.TestCase):
       files.append(out.getvalue())
     sources = [
       dataclasses.replace(
-        self._frame(str(i), 0), read=functools.partial(bytes, data)
+        self._frame(str(i), 0), picture=mock.Mock(data=lambda data=data: data)
       )
       for i, data in enumerate(files)
     ]

@@ -15,7 +15,7 @@ from absl.testing import absltest, parameterized
 from tensorflow_datasets.core.utils import shard_utils
 
 from robust_tfds import datasets, errors
-from robust_tfds.building import beam_options, pipelines
+from robust_tfds.building import beam_options, pictures, pipelines, source
 from robust_tfds.building.sources import frost
 from tests import fake_bucket, frost_folder
 from tests.building.sources import small_sets
@@ -207,9 +207,8 @@ class GraphTest(_Case):
     built = datasets.builder("imagenet_c", "frost_3", data_dir="/x")
     name = "/data/imagenet/train/n01440764/n01440764_{:08d}.JPEG"
     sources = [
-      types.SimpleNamespace(
-        example_id=f"n01440764_{i:08d}",
-        read=functools.partial(open, name.format(i)),
+      pictures.Source(
+        f"n01440764_{i:08d}", 0, source.Picture(source.File("", name.format(i)))
       )
       for i in range(count)
     ]

@@ -19,10 +19,10 @@ class PixelsTest(absltest.TestCase):
     video = rng.integers(0, 256, (5, 4, 6, 3), np.uint8)
     first = scratch.keep(folder, iter(video))
     image = scratch.keep_picture(folder, video[2, ::2])  # not contiguous
-    np.testing.assert_array_equal(first.array(), video)
+    np.testing.assert_array_equal(first.read(), video)
     np.testing.assert_array_equal(list(first.frames()), video)
     np.testing.assert_array_equal(first.frame(3), video[3])
-    np.testing.assert_array_equal(image.array(), video[2, ::2])
+    np.testing.assert_array_equal(image.read(), video[2, ::2])
     self.assertEqual(image.offset, video.nbytes)
 
   def test_frames_of_two_sizes(self):

@@ -66,7 +66,7 @@ def _few(images):
 def _weights() -> np.ndarray:
   """How other digits of a class differ from the mean: int `[192, 10]`."""
   others = digits_dataset_builder.sources("test")[_N:]
-  pixels = _few(np.stack([s.read() for s in others]))
+  pixels = _few(np.stack([s.picture.read() for s in others]))
   labels = np.array([s.label for s in others])
   means = np.stack([pixels[labels == k].mean(0) for k in range(10)], 1)
   return np.rint((means - means.mean(1, keepdims=True)) / 16).astype(np.int64)
@@ -118,7 +118,7 @@ class BothWaysTest(parameterized.TestCase):
     cls.manual = cls.root / "manual"
     cls.manual.mkdir()
     sources = digits_dataset_builder.sources("test")[:_N]
-    cls.images = np.stack([s.read() for s in sources])
+    cls.images = np.stack([s.picture.read() for s in sources])
     cls.labels = np.array([s.label for s in sources])
     cls.ids = [cifar.example_id(i) for i in range(_N)]
     cifar_layouts.write_binary(

@@ -8,7 +8,6 @@ exist, where they lie and what a set holds follows from that in one way.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from etils import epath
 
 from robust_tfds import reading
-from robust_tfds.building import frames
+from robust_tfds.building import frames, source
 from robust_tfds.building.sources import folders
 from robust_tfds.storage import paths
 
@@ -58,7 +57,6 @@ class Anchor:
         group_id=self.path,
         frame=offset,
         labels=labels_of(self.path_at(offset)),
-        read=frames.no_pixels,
         reviewed=offset in self.reviewed,
       )
       for offset in sorted({0, *self.reviewed, *near})
@@ -69,11 +67,11 @@ def with_pixels(
   frame: frames.Frame, pictures: epath.Path, **facts: Any
 ) -> frames.Frame:
   """A frame that is read from a folder, with further fields."""
-  read, read_anchor = (
-    functools.partial(paths.read_bytes, str(pictures / path))
+  picture, anchor = (
+    source.File("", str(pictures / path))
     for path in (frame.example_id, frame.group_id)
   )
-  return dataclasses.replace(frame, read=read, read_anchor=read_anchor, **facts)
+  return dataclasses.replace(frame, picture=picture, anchor=anchor, **facts)
 
 
 def files(

@@ -8,7 +8,6 @@ checksum that TFDS itself has. All three hold the same images in the same order.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +17,7 @@ from absl import logging
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.building import pictures
+from robust_tfds.building import pictures, source
 from robust_tfds.building.sources import folders
 from robust_tfds.reading import archives
 from robust_tfds.storage import paths
@@ -116,7 +115,7 @@ def sources(
   """The test images, in their order; see `test_images`."""
   labels, images = test_images(cifar, dl_manager, data_dir)
   return [
-    pictures.Source(example_id(i), int(label), functools.partial(_same, image))
+    pictures.Source(example_id(i), int(label), source.Pixels(image))
     for i, (label, image) in enumerate(zip(labels, images, strict=True))
   ]
 
@@ -224,7 +223,3 @@ def _downloaded(
       f"{absent}; the archive could not be downloaded ({e})."
       f"\n{cifar.instructions}"
     ) from e
-
-
-def _same(image: np.ndarray) -> np.ndarray:
-  return image

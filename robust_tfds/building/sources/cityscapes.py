@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import re
 from collections.abc import Mapping
 
 from robust_tfds import errors
-from robust_tfds.building import objects
-from robust_tfds.building.sources import archives, instance_maps
+from robust_tfds.building import objects, source
+from robust_tfds.building.sources import folders, instance_maps
 
 _IMAGES = ("leftImg8bit/val", ("leftImg8bit_trainvaltest.zip",))
 _TRUTH = ("gtFine/val", ("gtFine_trainvaltest.zip",))
@@ -29,8 +30,43 @@ unpacked:
     ..._gtFine_polygons.json where there is no such file."""
 
 # By <city>/<city>_<sequence>_<frame>: the picture; its annotations by kind.
-Pictures = dict[str, tuple[re.Match[str], archives.File]]
-Annotations = dict[str, dict[str, archives.File]]
+Pictures = dict[str, tuple[re.Match[str], source.File]]
+Annotations = dict[str, dict[str, source.File]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Annotation(source.Part):
+  """A file of a picture's objects.
+
+  Attributes:
+    file: its place.
+    image_id: number of the picture.
+    drawn: it holds polygons, not a map.
+    drop_groups: leave out objects that could not be told apart.
+  """
+
+  file: source.File
+  image_id: int
+  drawn: bool
+  drop_groups: bool
+
+  def objects_in(self, size: tuple[int, int]) -> list[objects.Object]:
+    """The objects of a picture of (height, width).
+
+    Raises:
+      UserError: a broken file, or one of another size.
+    """
+    name = self.file.name
+    reader = instance_maps.draw if self.drawn else instance_maps.read
+    instance_map = reader(self.file.data(), name)
+    if instance_map.shape != tuple(size):
+      height, width = instance_map.shape
+      raise errors.UserError(
+        f"{name} is {width} x {height} px, its picture {size[1]} x {size[0]}."
+      )
+    return instance_maps.objects_of(
+      instance_map, self.image_id, drop_groups=self.drop_groups, where=name
+    )
 
 
 def sources(
@@ -47,7 +83,7 @@ def sources(
     FileNotFoundError: a picture or its annotation is not there.
     UserError: a picture of another name.
   """
-  find = functools.partial(archives.find, manual_dir, instructions=INSTRUCTIONS)
+  find = functools.partial(folders.find, manual_dir, instructions=INSTRUCTIONS)
   pictures = _pictures(find(*_IMAGES))
   truth = _annotations(find(*_TRUTH))
   for stem in truth.keys() - pictures.keys():
@@ -61,7 +97,7 @@ def sources(
   ]
 
 
-def _pictures(files: Mapping[str, archives.File]) -> Pictures:
+def _pictures(files: Mapping[str, source.File]) -> Pictures:
   pictures: Pictures = {}
   for name, file in files.items():
     match = _PICTURE.fullmatch(name)
@@ -77,7 +113,7 @@ def _pictures(files: Mapping[str, archives.File]) -> Pictures:
   return pictures
 
 
-def _annotations(files: Mapping[str, archives.File]) -> Annotations:
+def _annotations(files: Mapping[str, source.File]) -> Annotations:
   annotations: Annotations = {}
   for name, file in files.items():
     match = _ANNOTATION.fullmatch(name)
@@ -89,7 +125,7 @@ def _annotations(files: Mapping[str, archives.File]) -> Annotations:
 def _source(
   number: int,
   match: re.Match[str],
-  file: archives.File,
+  file: source.File,
   truth: Annotations,
   drop_groups: bool,
 ) -> objects.Source:
@@ -105,31 +141,8 @@ def _source(
     image_id=number,
     group_id=f"{match['city']}_{match['sequence']}",
     frame=int(match["frame"]),
-    read=functools.partial(archives.picture, file),
-    objects=functools.partial(
-      _objects,
-      truth[stem][_POLYGONS if drawn else _MAP],
-      number,
-      drawn,
-      drop_groups,
+    picture=source.Picture(file),
+    annotation=Annotation(
+      truth[stem][_POLYGONS if drawn else _MAP], number, drawn, drop_groups
     ),
-  )
-
-
-def _objects(
-  file: archives.File,
-  number: int,
-  drawn: bool,
-  drop_groups: bool,
-  size: tuple[int, int],
-) -> list[objects.Object]:
-  reader = instance_maps.draw if drawn else instance_maps.read
-  instance_map = reader(file.data(), file.name)
-  if instance_map.shape != tuple(size):
-    height, width = instance_map.shape
-    raise errors.UserError(
-      f"{file.name} is {width} x {height} px, its picture {size[1]} x {size[0]}."
-    )
-  return instance_maps.objects_of(
-    instance_map, number, drop_groups=drop_groups, where=file.name
   )

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robust_tfds import errors, reading
-from robust_tfds.building import objects
-from robust_tfds.building.sources import archives
+from robust_tfds.building import objects, source
+from robust_tfds.building.sources import folders
 from robust_tfds.coco import rle
 from robust_tfds.coco import rows as coco_rows
 
@@ -27,7 +27,7 @@ Polygons need pycocotools: pip install 'robust_tfds[detection]'."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Image:
+class Image(source.Part):
   """One entry of `images` with its annotations.
 
   Attributes:
@@ -41,6 +41,30 @@ class Image:
   file_name: str
   size: tuple[int, int]
   annotations: tuple[Mapping[str, Any], ...]
+
+  def objects_in(self, size: tuple[int, int]) -> list[objects.Object]:
+    """The objects, by id.
+
+    Args:
+      size: (height, width) of the decoded picture.
+
+    Raises:
+      UserError: a picture or mask of another size than the JSON says, an unknown
+        category, a broken mask or box.
+    """
+    where = self.file_name
+    if tuple(size) != self.size:
+      raise errors.UserError(
+        f"{where} is {size[1]} x {size[0]} px, the annotations say"
+        f" {self.size[1]} x {self.size[0]}. Replace the picture by the original."
+      )
+    rows = sorted(self.annotations, key=lambda row: row["id"])
+    try:
+      return _objects(rows, self.size)
+    except errors.MissingPackageError:
+      raise
+    except errors.UserError as e:
+      raise errors.UserError(f"{_JSON}: {where}, {e}") from e
 
 
 @functools.cache
@@ -65,7 +89,7 @@ def sources(manual_dir: os.PathLike | str) -> list[objects.Source]:
     FileNotFoundError: the pictures or annotations are not there.
     UserError: as `parse`.
   """
-  find = functools.partial(archives.find, manual_dir, instructions=INSTRUCTIONS)
+  find = functools.partial(folders.find, manual_dir, instructions=INSTRUCTIONS)
   annotations = find(*_ANNOTATIONS, marker=_JSON)[_JSON]
   pictures = find(*_IMAGES)
   return [_source(i, pictures) for i in parse(annotations.data(), _JSON)]
@@ -127,34 +151,8 @@ def _images(content: Any) -> list[Image]:
   )
 
 
-def objects_of(image: Image, size: tuple[int, int]) -> list[objects.Object]:
-  """The objects of an image, by id.
-
-  Args:
-    image: from `parse`.
-    size: (height, width) of the decoded picture.
-
-  Raises:
-    UserError: a picture or mask of another size than the JSON says, an unknown
-      category, a broken mask or box.
-  """
-  where = image.file_name
-  if tuple(size) != image.size:
-    raise errors.UserError(
-      f"{where} is {size[1]} x {size[0]} px, the annotations say"
-      f" {image.size[1]} x {image.size[0]}. Replace the picture by the original."
-    )
-  rows = sorted(image.annotations, key=lambda row: row["id"])
-  try:
-    return _objects(rows, image.size)
-  except errors.MissingPackageError:
-    raise
-  except errors.UserError as e:
-    raise errors.UserError(f"{_JSON}: {where}, {e}") from e
-
-
 def _source(
-  image: Image, pictures: Mapping[str, archives.File]
+  image: Image, pictures: Mapping[str, source.File]
 ) -> objects.Source:
   if image.file_name not in pictures:
     raise FileNotFoundError(
@@ -165,8 +163,8 @@ def _source(
   return objects.Source(
     image.file_name,
     image_id=image.id,
-    read=functools.partial(archives.picture, pictures[image.file_name]),
-    objects=functools.partial(objects_of, image),
+    picture=source.Picture(pictures[image.file_name]),
+    annotation=image,
   )
 
 

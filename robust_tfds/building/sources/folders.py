@@ -1,8 +1,15 @@
-"""Finds a data set's files in the manual dir and in what was extracted of it."""
+"""Finds a data set's files: in folders, or in the archives as downloaded.
+
+Archives are read in place, member by member (`find`); only compressed ones, in
+which no member can be read alone, are unpacked beside the downloads (`extracted`).
+So no path in an archive can leave its folder. Annotations name files too; such a
+name is only looked up among the files found here, never opened as a path.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import pathlib
 from collections.abc import Sequence
@@ -11,10 +18,81 @@ from typing import Any
 from etils import epath
 
 from robust_tfds import reading
+from robust_tfds.building import source
 from robust_tfds.reading import archives as archives_lib
 from robust_tfds.storage import paths
 
 _LEFT_BEHIND = ("thumbs.db", "desktop.ini")  # by Windows
+
+
+def find(
+  manual_dir: str | os.PathLike,
+  folder: str,
+  packed: Sequence[str],
+  *,
+  instructions: str,
+  marker: str = "",
+) -> dict[str, source.File]:
+  """The files below an official folder but hidden ones, by their path below it.
+
+  The first place that has any is used: the folder itself, then each archive.
+
+  Args:
+    manual_dir: where the user put folders or archives.
+    folder: official path, e.g. `VOCdevkit/VOC2007`.
+    packed: official names of archives, e.g. `VOCtest_06-Nov-2007.tar`.
+    instructions: what to put there, for the error.
+    marker: a file that the place must have; empty for any.
+
+  Raises:
+    FileNotFoundError: in none of the places; says what was looked for, where.
+    UserError: an archive that is not whole, see `reading.archives`.
+  """
+  root = paths.of(manual_dir)
+  files = _in_folder(root / folder)
+  if marker in files or (files and not marker):
+    return files
+  for name in packed:
+    archive = root / name
+    if archive.is_file():
+      files = _in_archive(archive, folder)
+      if marker in files or (files and not marker):
+        return files
+  expected = f"{folder}/{marker}" if marker else f"{folder}/"
+  raise FileNotFoundError(
+    f"{expected} is not in {root}. Looked for the folder {folder}"
+    + (f" and in the archives {', '.join(packed)}" if packed else "")
+    + f".\n{instructions}"
+  )
+
+
+def _in_folder(folder: epath.Path) -> dict[str, source.File]:
+  return {
+    below: source.File(below, whole)
+    for below, whole in sorted(paths.files_below(folder))
+    if not is_hidden(pathlib.PurePosixPath(below))
+  }
+
+
+def _in_archive(archive: epath.Path, folder: str) -> dict[str, source.File]:
+  members = _members(str(archive), paths.state(archive))
+  start = f"{folder}/"
+  files = {
+    m.name.removeprefix(start): source.File(
+      m.name.removeprefix(start), m.archive, m
+    )
+    for m in members
+    if m.name.startswith(start) and not is_hidden(pathlib.PurePosixPath(m.name))
+  }
+  return dict(sorted(files.items()))
+
+
+@functools.lru_cache(maxsize=4)
+def _members(
+  archive: str, state: paths.State
+) -> tuple[archives_lib.Member, ...]:
+  del state  # an archive that was replaced is read again
+  return tuple(archives_lib.members(archive))
 
 
 @dataclasses.dataclass(frozen=True)

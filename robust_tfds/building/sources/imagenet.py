@@ -7,7 +7,6 @@ an archive can leave its folder.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import io
 import os
@@ -16,11 +15,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.building import geometry
+from robust_tfds.building import source
 from robust_tfds.building.sources import folders
 from robust_tfds.reading import archives, limits
 from robust_tfds.storage import paths
@@ -43,38 +41,6 @@ use), in the manual dir as one of:
 Images with official names get their labels from {_DEVKIT_TAR} or its
 {_GROUND_TRUTH} beside them, else from the list inside the installed
 tensorflow_datasets."""
-
-
-@dataclasses.dataclass(frozen=True)
-class File:
-  """One image file, on its own or inside an archive.
-
-  Attributes:
-    name: the file's name, its stable id.
-    label: class id in the order of sorted wnids.
-    path: the file, or the archive that holds it.
-    member: of the archive; None for a file of its own.
-  """
-
-  name: str
-  label: int
-  path: str
-  member: archives.Member | None = None
-
-  def data(self) -> bytes:
-    """The file's bytes."""
-    if self.member is not None:
-      return archives.data(self.member)
-    return paths.read_bytes(self.path)
-
-  def picture(self, rule: str, *, convert_last: bool = False) -> np.ndarray:
-    """uint8 `[H, W, 3]`, cropped by a rule of `geometry.py`."""
-    return geometry.decode(
-      self.data(),
-      rule,
-      self.member.where if self.member else self.path,
-      convert_last=convert_last,
-    )
 
 
 @functools.cache
@@ -125,7 +91,7 @@ def _installed_labels() -> list[int]:
     return []
 
 
-def clean(manual_dir: os.PathLike) -> list[File]:
+def clean(manual_dir: os.PathLike) -> list[source.File]:
   """The validation images found in the manual dir, sorted by name.
 
   Raises:
@@ -177,10 +143,10 @@ def _is_picture(name: str) -> bool:
 def _labelled(
   root: epath.Path,
   images: Iterable[tuple[str, epath.Path, archives.Member | None]],
-) -> list[File]:
+) -> list[source.File]:
   """Files of (path below the root, file or archive, member), sorted by name."""
   truth = functools.cache(lambda: _ground_truth(root))
-  files: dict[str, File] = {}
+  files: dict[str, source.File] = {}
   for below, path, member in images:
     name = pathlib.PurePosixPath(below).name
     label = _label(pathlib.PurePosixPath(below), truth)
@@ -189,7 +155,7 @@ def _labelled(
         f"{member.where if member else path}: another image is named {name}, too"
         f" (label {files[name].label}, this one {label}); names must be unique."
       )
-    files[name] = File(name, label, str(path), member)
+    files[name] = source.File(name, str(path), member, label)
   return [files[name] for name in sorted(files)]
 
 

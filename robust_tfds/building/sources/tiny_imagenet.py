@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 import pathlib
 from collections.abc import Callable, Collection
 
-import numpy as np
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.building import geometry
+from robust_tfds.building import source
 from robust_tfds.reading import archives
 from robust_tfds.storage import paths
 
@@ -28,27 +26,6 @@ Tiny ImageNet in the manual dir: {NAME}.zip
 (http://cs231n.stanford.edu/{NAME}.zip) as it is, or extracted to {NAME}/. Where
 a folder {_CROPS}/<wnid>/ of larger crops of the same names lies in {NAME}/, as
 the authors used, its pictures are taken instead."""
-
-
-@dataclasses.dataclass(frozen=True)
-class File:
-  """One picture: a file, or a member of the zip archive."""
-
-  name: str
-  label: int
-  path: str
-  member: archives.Member | None = None
-
-  def data(self) -> bytes:
-    """The file's bytes."""
-    if self.member is not None:
-      return archives.data(self.member)
-    return paths.read_bytes(self.path)
-
-  def picture(self, rule: str = "whole") -> np.ndarray:
-    """uint8 `[H, W, 3]`, resized by a rule of `geometry.py`."""
-    where = self.member.where if self.member else self.path
-    return geometry.decode(self.data(), rule, where)
 
 
 def wnids(manual_dir: os.PathLike | str) -> list[str]:
@@ -70,7 +47,7 @@ def wnids(manual_dir: os.PathLike | str) -> list[str]:
   return names
 
 
-def clean(manual_dir: os.PathLike | str) -> list[File]:
+def clean(manual_dir: os.PathLike | str) -> list[source.File]:
   """The validation pictures, sorted by name.
 
   Raises:
@@ -80,14 +57,14 @@ def clean(manual_dir: os.PathLike | str) -> list[File]:
   """
   root = _root(manual_dir)
   label_of = {wnid: i for i, wnid in enumerate(wnids(manual_dir))}
-  source, text = _text(root, _ANNOTATIONS)
+  listed, text = _text(root, _ANNOTATIONS)
   names_in = functools.cache(lambda folder: frozenset(paths.names(folder)))
-  files: dict[str, File] = {}
+  files: dict[str, source.File] = {}
   for number, line in enumerate(text.splitlines(), 1):
     if not line.strip():
       continue
     parts = line.split("\t")
-    where = f"{source}, line {number}"
+    where = f"{listed}, line {number}"
     if len(parts) < 2 or parts[1] not in label_of:
       raise errors.UserError(
         f"{where}: <name> TAB <wnid> of {_WNIDS} expected, got {line!r}."
@@ -106,17 +83,17 @@ def _file(
   label: int,
   where: str,
   names_in: Callable[[epath.Path], Collection[str]],
-) -> File:
+) -> source.File:
   if pathlib.PurePath(name).name != name:
     raise errors.UserError(f"{where}: {name!r} leaves its folder.")
   if root.suffix == ".zip":
     member = _members(root).get(f"{_PICTURES}/{name}")
     if member is None:
       raise FileNotFoundError(f"{where}: {root} holds no {_PICTURES}/{name}.")
-    return File(name, label, str(root), member)
+    return source.File(name, str(root), member, label)
   for folder in (root / _CROPS / wnid, root / _PICTURES):
     if name in names_in(folder):
-      return File(name, label, str(folder / name))
+      return source.File(name, str(folder / name), label=label)
   raise FileNotFoundError(f"{where}: there is no {root / _PICTURES / name}.")
 
 

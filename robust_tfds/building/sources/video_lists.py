@@ -7,7 +7,6 @@ done with their entries is the same.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.building import videos
+from robust_tfds.building import source, videos
 from robust_tfds.storage import paths
 
 
@@ -73,7 +72,7 @@ def sources(
     videos.Source(
       name,
       listed[name].label,
-      functools.partial(paths.read_bytes, str(file)),
+      source.File("", str(file)),
       extra=listed[name].extra,
       group_id=listed[name].group_id,
     )

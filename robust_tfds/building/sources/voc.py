@@ -7,15 +7,15 @@ VOC counts pixels from 1 and includes the last one; boxes become 0-based
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from robust_tfds import errors, reading
-from robust_tfds.building import objects
-from robust_tfds.building.sources import archives
+from robust_tfds.building import objects, source
+from robust_tfds.building.sources import folders
 
 if TYPE_CHECKING:
   from xml.etree.ElementTree import Element
@@ -59,6 +59,23 @@ manual dir: {_ARCHIVES[0]} as it is, or unpacked:
   {_FOLDER}/Annotations/000001.xml ..."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Annotation(source.Part):
+  """An XML file of objects.
+
+  Attributes:
+    file: its place.
+    image_id: number of the image.
+  """
+
+  file: source.File
+  image_id: int
+
+  def objects_in(self, size: tuple[int, int]) -> list[objects.Object]:
+    """See `objects_of`."""
+    return objects_of(self.file.data(), self.image_id, self.file.name, size)
+
+
 def sources(manual_dir: os.PathLike | str) -> list[objects.Source]:
   """All test pictures with their objects, by id.
 
@@ -66,7 +83,7 @@ def sources(manual_dir: os.PathLike | str) -> list[objects.Source]:
     FileNotFoundError: the set, a picture or an annotation is not there.
     UserError: a list of other ids, or one that names an image twice.
   """
-  files = archives.find(
+  files = folders.find(
     manual_dir, _FOLDER, _ARCHIVES, instructions=INSTRUCTIONS, marker=_LIST
   )
   return [_source(name, files) for name in _ids(files[_LIST].data())]
@@ -141,7 +158,7 @@ def _ids(data: bytes) -> list[str]:
   return sorted(names)
 
 
-def _source(name: str, files: Mapping[str, archives.File]) -> objects.Source:
+def _source(name: str, files: Mapping[str, source.File]) -> objects.Source:
   picture, xml = f"JPEGImages/{name}.jpg", f"Annotations/{name}.xml"
   for needed in (picture, xml):
     if needed not in files:
@@ -152,15 +169,9 @@ def _source(name: str, files: Mapping[str, archives.File]) -> objects.Source:
   return objects.Source(
     f"{name}.jpg",
     image_id=int(name),
-    read=functools.partial(archives.picture, files[picture]),
-    objects=functools.partial(_objects_in, files[xml], int(name)),
+    picture=source.Picture(files[picture]),
+    annotation=Annotation(files[xml], int(name)),
   )
-
-
-def _objects_in(
-  file: archives.File, image_id: int, size: tuple[int, int]
-) -> list[objects.Object]:
-  return objects_of(file.data(), image_id, file.name, size)
 
 
 def _object(node: Element, number: int, what: str) -> objects.Object:

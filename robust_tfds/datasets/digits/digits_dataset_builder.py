@@ -1,5 +1,6 @@
 """Handwritten digits of scikit-learn at 32x32 RGB: embedded, no download."""
 
+import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds.building import base, pictures
+from robust_tfds.building import source as source_lib
 
 HOMEPAGE = "https://archive.ics.uci.edu/dataset/80"
 SIDE_PX = 32
@@ -37,15 +39,25 @@ class Builder(pictures.Builder):
       keys = base.example_keys(source.example_id)
       yield (
         source.example_id,
-        {"image": source.read(), "label": source.label, **keys},
+        {"image": source.picture.read(), "label": source.label, **keys},
       )
+
+
+@dataclasses.dataclass(frozen=True)
+class Digit(source_lib.Part):
+  """A digit by its row in scikit-learn's order."""
+
+  row: int
+
+  def read(self) -> np.ndarray:
+    """See `read`."""
+    return read(self.row)
 
 
 def sources(split: str) -> list[pictures.Source]:
   """The digits of a split, read when they are needed."""
   return [
-    pictures.Source(example_id(i), label, functools.partial(read, i))
-    for i, label in rows(split)
+    pictures.Source(example_id(i), label, Digit(i)) for i, label in rows(split)
   ]
 
 

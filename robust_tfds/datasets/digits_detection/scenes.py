@@ -12,13 +12,14 @@ eight may cover up to a quarter of another's box: masks are the visible parts.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 
 import numpy as np
 
 from robust_tfds import conditions
-from robust_tfds.building import objects
+from robust_tfds.building import objects, source
 from robust_tfds.coco import rle
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
@@ -67,22 +68,29 @@ def sources(split: str, seed: int = 0) -> list[objects.Source]:
     objects.Source(
       example_id(split, n),
       image_id=n + 1,
-      read=functools.partial(_image, split, n, seed),
-      objects=functools.partial(_objects, split, n, seed),
+      picture=Scene(split, n, seed),
+      annotation=Scene(split, n, seed),
     )
     for n in range(COUNTS[split])
   ]
 
 
-def _image(split: str, number: int, seed: int) -> np.ndarray:
-  return draw(split, number, seed)[0]
+@dataclasses.dataclass(frozen=True)
+class Scene(source.Part):
+  """A scene, drawn when it is asked for."""
 
+  split: str
+  number: int
+  seed: int
 
-def _objects(
-  split: str, number: int, seed: int, size: tuple[int, int]
-) -> tuple[objects.Object, ...]:
-  del size  # the picture's own
-  return draw(split, number, seed)[1]
+  def read(self) -> np.ndarray:
+    """The picture: uint8 `[H, W, 3]`."""
+    return draw(self.split, self.number, self.seed)[0]
+
+  def objects_in(self, size: tuple[int, int]) -> tuple[objects.Object, ...]:
+    """The objects of the picture, whose size is known."""
+    del size
+    return draw(self.split, self.number, self.seed)[1]
 
 
 @functools.lru_cache(maxsize=2)  # a source asks for its picture, then objects

@@ -1,5 +1,6 @@
 """Digits in smooth motion: the natural-video protocol on embedded data."""
 
+import dataclasses
 import functools
 import io
 import math
@@ -9,7 +10,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions
-from robust_tfds.building import frames
+from robust_tfds.building import frames, source
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 _EVERY = 3  # every third test digit is an anchor
@@ -66,8 +67,8 @@ def video(row: int, label: int) -> list[frames.Frame]:
       group_id=names[0],
       frame=o,
       labels=(label,),
-      read=functools.partial(_encoded, row, o),
-      read_anchor=functools.partial(_encoded, row, 0),
+      picture=Encoded(row, o),
+      anchor=Encoded(row, 0),
       reviewed=_ink(row, o) >= whole * _motion(row, o)[3] ** 2,
       boxes=(_box(label, pictures[o]),),
     )
@@ -162,9 +163,17 @@ def _box(label: int, pixels: np.ndarray) -> frames.Box:
   )
 
 
-def _encoded(row: int, offset: int) -> bytes:
-  from PIL import Image
+@dataclasses.dataclass(frozen=True)
+class Encoded(source.Part):
+  """The file of a frame, drawn when it is asked for."""
 
-  out = io.BytesIO()
-  Image.fromarray(picture(row, offset)).save(out, "PNG")
-  return out.getvalue()
+  row: int
+  offset: int
+
+  def data(self) -> bytes:
+    """PNG."""
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.fromarray(picture(self.row, self.offset)).save(out, "PNG")
+    return out.getvalue()

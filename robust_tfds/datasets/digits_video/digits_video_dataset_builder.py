@@ -1,5 +1,6 @@
 """Digits in motion, as video files: the class is the motion."""
 
+import dataclasses
 import functools
 import math
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,7 @@ import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, movies
 from robust_tfds.building import movie_feature, videos
+from robust_tfds.building import source as source_lib
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 CLASSES = (
@@ -58,7 +60,7 @@ class Builder(videos.Builder):
     self, split: str
   ) -> Iterator[tuple[str, dict[str, Any]]]:
     for source in sources(split):
-      yield videos.example((source, source.data(), FPS))
+      yield videos.example((source, source.file.data(), FPS))
 
 
 def sources(split: str) -> list[videos.Source]:
@@ -67,7 +69,7 @@ def sources(split: str) -> list[videos.Source]:
     videos.Source(
       example_id(split, number),
       number % len(CLASSES),
-      functools.partial(encoded, split, number),
+      Encoded(split, number),
       FPS,
     )
     for number in range(COUNTS[split])
@@ -88,9 +90,17 @@ def example_id(split: str, number: int) -> str:
   return f"{split}_{number:04d}.mp4"
 
 
-def encoded(split: str, number: int) -> bytes:
-  """The video's file."""
-  return movies.encode(draw(split, number), options=_X264, fps=FPS)
+@dataclasses.dataclass(frozen=True)
+class Encoded(source_lib.Part):
+  """The file of a video, drawn when it is asked for."""
+
+  split: str
+  number: int
+
+  def data(self) -> bytes:
+    """H.264 in MP4."""
+    frames = draw(self.split, self.number)
+    return movies.encode(frames, options=_X264, fps=FPS)
 
 
 def draw(split: str, number: int) -> np.ndarray:

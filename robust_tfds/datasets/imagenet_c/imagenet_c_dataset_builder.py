@@ -1,6 +1,5 @@
 """ImageNet-C: the ILSVRC 2012 validation set under 19 corruptions x 5."""
 
-import functools
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -49,11 +48,8 @@ a folder ImageNet-C; of 299 px in ImageNet-C-299 (config suffix `_inception`), o
     return imagenet.known_label(example_id)
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
-    rule = self.config.geometry or self.SOURCE_RULE
-    return [
-      pictures.Source(f.name, f.label, functools.partial(f.picture, rule))
-      for f in imagenet.clean(dl_manager.manual_dir)
-    ]
+    files = imagenet.clean(dl_manager.manual_dir)
+    return pictures.of_files(files, self.config.geometry or self.SOURCE_RULE)
 
   def _published(self, dl_manager: Any) -> Iterator[pictures.Row]:
     return published_pictures.find(

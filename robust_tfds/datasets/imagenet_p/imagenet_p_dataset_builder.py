@@ -1,6 +1,5 @@
 """ImageNet-P: the ILSVRC 2012 validation set as perturbation sequences."""
 
-import functools
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -46,15 +45,9 @@ to <perturbation>/<wnid>/<name>.mp4."""
     return imagenet.known_label(example_id)
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
-    read = functools.partial(imagenet.File.picture, convert_last=True)
-    return [
-      pictures.Source(
-        f.name,
-        f.label,
-        functools.partial(read, f, self.SOURCE_RULES[self.config.geometry]),
-      )
-      for f in imagenet.clean(dl_manager.manual_dir)
-    ]
+    files = imagenet.clean(dl_manager.manual_dir)
+    rule = self.SOURCE_RULES[self.config.geometry]
+    return pictures.of_files(files, rule, convert_last=True)
 
   def _published(self, dl_manager: Any) -> Iterator[sequences.Row]:
     return published_videos.find(

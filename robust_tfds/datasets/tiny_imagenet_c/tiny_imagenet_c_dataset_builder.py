@@ -1,6 +1,5 @@
 """Tiny-ImageNet-C: Tiny ImageNet's validation set under 19 corruptions x 5."""
 
-import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -42,10 +41,8 @@ of {tiny_imagenet.NAME} beside it.
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     # make_tinyimagenet_c.py: Resize((64, 64)), which squashes larger crops.
-    return [
-      pictures.Source(f.name, f.label, functools.partial(f.picture, "squash64"))
-      for f in tiny_imagenet.clean(dl_manager.manual_dir)
-    ]
+    files = tiny_imagenet.clean(dl_manager.manual_dir)
+    return pictures.of_files(files, "squash64")
 
   def _published(self, dl_manager: Any) -> Iterator[pictures.Row]:
     return published_pictures.find(

@@ -33,10 +33,8 @@ they are, or extracted to <perturbation>/<wnid>/<name>.mp4."""
     return [(wnid,) for wnid in wnids]
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
-    return [
-      pictures.Source(f.name, f.label, f.picture)
-      for f in tiny_imagenet.clean(dl_manager.manual_dir)
-    ]
+    files = tiny_imagenet.clean(dl_manager.manual_dir)
+    return pictures.of_files(files)
 
   def _published(self, dl_manager: Any) -> Iterator[sequences.Row]:
     return published_videos.find(

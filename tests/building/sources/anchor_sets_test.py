@@ -46,10 +46,10 @@ class AnchorSetsTest(absltest.TestCase):
     anchor = anchor_sets.Anchor(_path_at(0), _path_at, {1})
     frame = anchor.members(lambda path: (0,))[1]
     with self.assertRaisesRegex(ValueError, "no pixels"):
-      frame.read()
+      frame.data()
     frame = anchor_sets.with_pixels(frame, self.root, fps=25.0)
-    self.assertEqual(frame.read(), b"v/06.jpg")
-    self.assertEqual(frame.read_anchor(), b"v/05.jpg")
+    self.assertEqual(frame.data(), b"v/06.jpg")
+    self.assertEqual(frame.anchor.data(), b"v/05.jpg")
     self.assertEqual(frame.fps, 25)
 
   def test_candidates_have_no_holes(self):

@@ -61,8 +61,8 @@ class ParseTest(parameterized.TestCase):
   def test_images_by_id_with_their_objects_by_id(self):
     images = _parsed(_content())
     self.assertEqual([i.id for i in images], [4, 9])
-    self.assertEqual(coco.objects_of(images[0], (8, 10)), [])
-    crowd, brush = coco.objects_of(images[1], (8, 10))
+    self.assertEqual(images[0].objects_in((8, 10)), [])
+    crowd, brush = images[1].objects_in((8, 10))
     self.assertEqual((crowd.id, crowd.label, crowd.is_crowd), (3, 0, True))
     self.assertEqual((brush.id, brush.label, brush.is_crowd), (7, 79, False))
     self.assertEqual((brush.box, brush.area), ((3, 2, 6, 3), 18))
@@ -90,12 +90,12 @@ class ParseTest(parameterized.TestCase):
     rows = [_row(7, 9, 1, **change)]
     (_, image) = _parsed({**_content(), "annotations": rows})
     with self.assertRaisesRegex(ValueError, message):
-      coco.objects_of(image, (8, 10))
+      image.objects_in((8, 10))
 
   def test_refuses_a_picture_of_another_size(self):
     image = _parsed(_content())[0]
     with self.assertRaisesRegex(ValueError, "10 x 9 px, .* say 10 x 8"):
-      coco.objects_of(image, (9, 10))
+      image.objects_in((9, 10))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,120 @@
-"""Texts and folders of the manual dir, and archives that are extracted once."""
+"""Files in folders and archives; texts; archives that are extracted once."""
 
 import gzip
+import io
 import pathlib
 import tarfile
+import zipfile
 from unittest import mock
 
 from absl.testing import absltest, parameterized
 
 from robust_tfds.building.sources import folders
+
+
+class FindTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _tar(self, members, mode="w"):
+    with tarfile.open(self.root / "a.tar", mode) as tar:
+      for name, data in members:
+        member = tarfile.TarInfo(name)
+        if isinstance(data, bytes):
+          member.size = len(data)
+          tar.addfile(member, io.BytesIO(data))
+        else:
+          member.type, member.linkname = tarfile.SYMTYPE, data
+          tar.addfile(member)
+
+  def _find(self, **kwargs):
+    return folders.find(
+      self.root,
+      "top/below",
+      ["a.tar", "b.zip"],
+      instructions="Get it.",
+      **kwargs,
+    )
+
+  def _data(self, **kwargs):
+    return {name: f.data() for name, f in self._find(**kwargs).items()}
+
+  def test_folder_before_archives(self):
+    self._tar([("top/below/x", b"tar")])
+    (self.root / "top/below/deep").mkdir(parents=True)
+    (self.root / "top/below/deep/y").write_bytes(b"folder")
+    self.assertEqual(self._data(), {"deep/y": b"folder"})
+
+  def test_the_marker_decides(self):
+    self._tar([("./top/below/x", b"tar"), ("top/below/test.txt", b"1")])
+    (self.root / "top/below").mkdir(parents=True)
+    (self.root / "top/below/y").write_bytes(b"folder")
+    self.assertEqual(
+      self._data(marker="test.txt"), {"x": b"tar", "test.txt": b"1"}
+    )
+
+  def test_other_folders_are_left_out(self):
+    self._tar([("top/below/x", b"in"), ("top/belowish/z", b"other")])
+    self.assertEqual(self._data(), {"x": b"in"})
+
+  def test_what_systems_leave_in_a_folder(self):
+    self._tar([("top/below/x", b"in"), ("top/below/._x", b"mac")])
+    self.assertEqual(self._data(), {"x": b"in"})
+    (self.root / "top/below").mkdir(parents=True)
+    for name in ("y", "._y.png", ".DS_Store", "Thumbs.db"):
+      (self.root / "top/below" / name).write_bytes(b"folder")
+    self.assertEqual(self._data(), {"y": b"folder"})
+
+  def test_links_and_names_that_leave_are_refused(self):
+    for name, content, message in (
+      ("top/below/link", "/etc/passwd", "a.tar: top/below/link: .*symbolic"),
+      ("/top/below/absolute", b"other", "an absolute path"),
+      ("top/below/../../x", b"other", "leaves the archive's folder"),
+    ):
+      self._tar([("top/below/x", b"in"), (name, content)])
+      with self.assertRaisesRegex(ValueError, message):
+        self._find()
+
+  def test_zip(self):
+    with zipfile.ZipFile(self.root / "b.zip", "w") as z:
+      z.writestr("top/below/", b"")
+      z.writestr("top/below/x", b"zip" * 50, zipfile.ZIP_DEFLATED)
+    self.assertEqual(self._data(), {"x": b"zip" * 50})
+
+  def test_a_replaced_archive_is_read_again(self):
+    self._tar([("top/below/x", b"old")])
+    self.assertEqual(self._data(), {"x": b"old"})
+    self._tar([("top/below/filler", b"x" * 20000), ("top/below/x", b"new")])
+    self.assertEqual(self._data()["x"], b"new")
+
+  def test_a_file_that_is_twice_in_an_archive(self):
+    self._tar([("top/below/x", b"1"), ("./top/below/x", b"2")])
+    with self.assertRaisesRegex(ValueError, "there twice"):
+      self._find()
+
+  def test_cut_off(self):
+    self._tar([("top/below/x", b"1" * 5000)])
+    found = self._find()
+    data = (self.root / "a.tar").read_bytes()
+    (self.root / "a.tar").write_bytes(data[:3000])
+    with self.assertRaisesRegex(ValueError, "a.tar: top/below/x: .*ownload"):
+      found["x"].data()
+    with self.assertRaisesRegex(
+      ValueError, "a.tar: (not a whole|top/below/x: the archive is cut)"
+    ):
+      self._find()
+    (self.root / "a.tar").write_bytes(b"<html>404</html>")
+    with self.assertRaisesRegex(
+      ValueError, "a.tar: (not a whole|top/below/x: the archive is cut)"
+    ):
+      self._find()
+
+  def test_missing(self):
+    with self.assertRaisesRegex(
+      FileNotFoundError, "top/below/m is not in .*a.tar, b.zip.\nGet it."
+    ):
+      self._find(marker="m")
 
 
 class FoldersTest(parameterized.TestCase):

@@ -29,7 +29,7 @@ class VideoListsTest(parameterized.TestCase):
     )
     self.assertEqual([s.example_id for s in sources], ["b.avi", "a.avi"])
     self.assertEqual([s.label for s in sources], [4, 2])
-    self.assertEqual([s.data() for s in sources], [b"1", b"3"])
+    self.assertEqual([s.file.data() for s in sources], [b"1", b"3"])
     self.assertEqual(sources[0].extra, {"a": 4})
 
   def test_absent_videos(self):
