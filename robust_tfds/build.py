@@ -114,7 +114,7 @@ def _report(built: base.Builder) -> None:
     f"{built.counted(s.num_examples)} {n} examples"
     for n, s in built.info.splits.items()
   )
-  before = " (there before, not built again)" if built.was_there else ""
+  before = " (there before, not built again)" if built.found_on_disk else ""
   print(
     f"{built.info.full_name}: {counts} in {built.data_dir}{before}",
     flush=True,

@@ -40,7 +40,7 @@ from etils import epath
 from robust_tfds import conditions, errors
 from robust_tfds.building import geometry as geometry_lib
 from robust_tfds.building import pipelines, set_folder, source_notes, writer
-from robust_tfds.building import series as series_lib
+from robust_tfds.building.build_session import BuildSession, Keep
 from robust_tfds.building.sources import folders, frost
 from robust_tfds.storage import paths
 
@@ -133,12 +133,12 @@ class Builder(
     HOMEPAGE: of the data.
     PUBLISHED_EXAMPLES: how many examples the published benchmark has in a
       config; 0 where that is not known.
-    series: what it shares with the builders of other configs: processes,
+    session: what it shares with the builders of other configs: processes,
       sources, their pixels.
     beam: make examples in an Apache Beam pipeline instead.
     limit: make examples of the first sources alone; TFDS limits what is written,
       and with Beam nothing.
-    was_there: the set was there, whole, and not built again.
+    found_on_disk: the set was prepared before, and is not built again.
   """
 
   FAMILY: ClassVar[conditions.Family | None] = None
@@ -158,10 +158,10 @@ class Builder(
   PUBLISHED_EXAMPLES: ClassVar[int] = 0
   DEFAULT_BUILDER_CONFIG_NAME: ClassVar[str | None] = conditions.CLEAN
 
-  series: series_lib.Series | None = None
+  session: BuildSession | None = None
   beam: bool = False
   limit: int | None = None
-  was_there: bool = False
+  found_on_disk: bool = False
   _frost_dir: str = ""
   _note: source_notes.Note | None = None  # of what it is being made from
 
@@ -339,31 +339,31 @@ class Builder(
         dir holds now.
       FileNotFoundError: a source is missing; says what was looked for, where.
     """
-    if self.series is None:  # alone
-      with series_lib.Series() as self.series:
+    if self.session is None:  # alone
+      with BuildSession() as self.session:
         self.download_and_prepare(**options)
-      self.series = None
+      self.session = None
       return
     path = self.data_path
-    self.was_there = path.exists()
-    if self.was_there:
+    self.found_on_disk = path.exists()
+    if self.found_on_disk:
       if not self.info.splits and (path / "dataset_info.json").exists():
         # Another process built it after this builder had looked.
         self.info.read_from_directory(path)
       super().download_and_prepare(**options)
     else:
       set_folder.check_folder(self._data_dir_root)
-      with set_folder.alone(path):
-        self.was_there = path.exists()  # by the process that had the lock
-        if self.was_there:
+      with set_folder.locked(path):
+        self.found_on_disk = path.exists()  # by the process that had the lock
+        if self.found_on_disk:
           self.info.read_from_directory(path)
         else:
           set_folder.discard_leftovers(path)
-          with set_folder.in_words(path):
+          with set_folder.refusals(path):
             super().download_and_prepare(**options)
     set_folder.check_whole(self)
     download = options.get("download_config")
-    if self.was_there and download and download.manual_dir:
+    if self.found_on_disk and download and download.manual_dir:
       self._compare_sources(download.manual_dir)
 
   @classmethod
@@ -430,7 +430,7 @@ class Builder(
     """Row -> (key, example), picklable; implemented by the kinds."""
     raise NotImplementedError
 
-  def _keeper(self) -> series_lib.Keep | None:
+  def _keeper(self) -> Keep | None:
     """Decodes sources once for several configs; None where nothing is decoded."""
     return None
 
@@ -463,9 +463,9 @@ class Builder(
     """The same for all configs of the dataset that have the same sources."""
     return self.config.geometry, self.config.variant
 
-  def _shared(self) -> series_lib.Series:
-    assert self.series is not None  # `download_and_prepare` saw to it
-    return self.series
+  def _shared(self) -> BuildSession:
+    assert self.session is not None  # `download_and_prepare` saw to it
+    return self.session
 
   def _shared_sources(self, dl_manager: Any) -> Sequence[Any]:
     """The sources, listed once for all configs that have them."""
@@ -541,11 +541,11 @@ class Builder(
       return pipelines.Split(
         sources, self._encoder(), self._to_example(), self.CHUNK
       )
-    series, keep = self._shared(), self._keeper()
+    session, keep = self._shared(), self._keeper()
     if keep is not None:
-      sources = series.decoded(self.group(), sources, keep, self.CHUNK)
+      sources = session.decoded(self.group(), sources, keep, self.CHUNK)
     name = self.config.condition.name
-    rows = series.rows(self._encoder(), sources, self.CHUNK, name)
+    rows = session.rows(self._encoder(), sources, self.CHUNK, name)
     return map(self._to_example(), rows)
 
   def _example_writer(self) -> writer.OrderedWriter:

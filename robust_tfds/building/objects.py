@@ -38,8 +38,9 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import base, jpeg_feature, pictures, scratch, series
+from robust_tfds.building import base, jpeg_feature, pictures, scratch
 from robust_tfds.building import source as source_lib
+from robust_tfds.building.build_session import Keep
 from robust_tfds.building.sources import frost
 from robust_tfds.coco import rle
 
@@ -182,7 +183,7 @@ class Builder(
       example, masks=self.MASKS, difficult=self.DIFFICULT
     )
 
-  def _keeper(self) -> series.Keep:
+  def _keeper(self) -> Keep:
     return kept
 
 

@@ -21,9 +21,9 @@ from robust_tfds.building import (
   geometry,
   jpeg_feature,
   scratch,
-  series,
   source,
 )
+from robust_tfds.building.build_session import Keep
 from robust_tfds.building.sources import frost
 
 RAW, JPEG85 = "raw", "jpeg85"
@@ -105,7 +105,7 @@ class Builder(
   def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
     return example
 
-  def _keeper(self) -> series.Keep:
+  def _keeper(self) -> Keep:
     return kept
 
 

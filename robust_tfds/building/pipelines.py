@@ -35,7 +35,7 @@ from tensorflow_datasets.core import example_serializer, hashing
 from tensorflow_datasets.core.utils import shard_utils
 
 from robust_tfds import errors
-from robust_tfds.building import chunks, writer
+from robust_tfds.building import build_session, writer
 
 FOLDER = "parts"  # in the folder of a set that is being made
 _MOST_PARTS = 4096  # a few bytes of the graph each; runners take 10 MB
@@ -178,7 +178,7 @@ class Job:
     serialize = example_serializer.ExampleSerializer(
       self.features.get_serialized_info()
     ).serialize_example
-    for chunk in chunks.split(sources, self.chunk):
+    for chunk in build_session.split(sources, self.chunk):
       for row, source in zip(self.work(chunk), chunk, strict=True):
         key, example = self.example(row)
         assert key == source.example_id, (key, source.example_id)
@@ -261,7 +261,7 @@ def prepared(
     shard_config=shard_config,
   )
   ordered = in_order(split.sources, template.split)
-  places = _write_index(job.folder, chunks.split(ordered, per_part))
+  places = _write_index(job.folder, build_session.split(ordered, per_part))
   return job, places
 
 

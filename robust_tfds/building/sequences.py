@@ -23,7 +23,8 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, movies
-from robust_tfds.building import base, geometry, movie_feature, pictures, series
+from robust_tfds.building import base, geometry, movie_feature, pictures
+from robust_tfds.building.build_session import Keep
 from robust_tfds.reading import videos as video_files
 
 PNG, H264, PUBLISHED = "png", "h264", base.PUBLISHED
@@ -98,7 +99,7 @@ class Builder(
     source = self.config.variant == base.SOURCE
     return functools.partial(example, feature="image" if source else "frames")
 
-  def _keeper(self) -> series.Keep:
+  def _keeper(self) -> Keep:
     return pictures.kept
 
 

@@ -46,7 +46,7 @@ def check_folder(folder: str | os.PathLike) -> None:
 
 
 @contextlib.contextmanager
-def alone(data_path: str | os.PathLike) -> Iterator[None]:
+def locked(data_path: str | os.PathLike) -> Iterator[None]:
   """Holds a set's lock; waits while another process of this machine builds it.
 
   The system frees the lock when its process ends, however it ends. Buckets have
@@ -74,8 +74,8 @@ def discard_leftovers(data_path: str | os.PathLike) -> None:
 
 
 @contextlib.contextmanager
-def in_words(data_path: str | os.PathLike) -> Iterator[None]:
-  """Says what ends a build: a full disk, no manual dir.
+def refusals(data_path: str | os.PathLike) -> Iterator[None]:
+  """Turns what ends a build into a refusal: a full disk, no manual dir.
 
   Raises:
     UserError: no room, or a file of the set cannot be written.

@@ -19,8 +19,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from robust_tfds import conditions, errors, movies
-from robust_tfds.building import base, movie_feature, scratch, series
+from robust_tfds.building import base, movie_feature, scratch
 from robust_tfds.building import source as source_lib
+from robust_tfds.building.build_session import Keep
 from robust_tfds.reading import videos as video_files
 
 LOSSLESS, H264 = "lossless", "h264"
@@ -100,7 +101,7 @@ class Builder(
   def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
     return example
 
-  def _keeper(self) -> series.Keep | None:
+  def _keeper(self) -> Keep | None:
     return None if self.config.variant == base.SOURCE else kept
 
 

@@ -15,7 +15,7 @@ import tensorflow_datasets as tfds
 from robust_tfds import errors
 from robust_tfds.building import base
 from robust_tfds.building import beam_options as beam_options_lib
-from robust_tfds.building import series as series_lib
+from robust_tfds.building.build_session import BuildSession
 from robust_tfds.conditions import Family
 from robust_tfds.storage import paths
 
@@ -218,27 +218,27 @@ def prepare_all(
   )
   for unprepared in builders:
     unprepared.beam, unprepared.limit = beam, limit
-  with _series(builders, workers, scratch_dir, say) as series:
+  with _session(builders, workers, scratch_dir, say) as session:
     for unprepared in builders:
-      unprepared.series = series
+      unprepared.session = session
       unprepared.download_and_prepare(download_config=download)
-      unprepared.series = None
+      unprepared.session = None
       yield unprepared
-      if not unprepared.was_there:
+      if not unprepared.found_on_disk:
         splits = unprepared.info.splits.values()
-        series.clock.built(sum(split.num_examples for split in splits))
+        session.clock.built(sum(split.num_examples for split in splits))
 
 
-def _series(
+def _session(
   builders: Sequence[base.Builder],
   workers: int,
   scratch_dir: str | os.PathLike | None,
   say: Callable[[str], None],
-) -> series_lib.Series:
+) -> BuildSession:
   """What builders share; counts the configs that are not there yet."""
   absent = [b for b in builders if not b.data_path.exists()]
   decoding = [b.group() for b in absent if b.config.codec != PUBLISHED]
-  return series_lib.Series(
+  return BuildSession(
     workers=workers,
     groups=collections.Counter(decoding),
     corruptions=[b.config.condition.name for b in absent],

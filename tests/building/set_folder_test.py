@@ -72,9 +72,9 @@ class BuildingTest(parameterized.TestCase):
 
   def test_a_set_that_is_there(self):
     first = self._prepare()
-    self.assertFalse(first.was_there)
+    self.assertFalse(first.found_on_disk)
     before = _files(self.data)
-    self.assertTrue(self._prepare().was_there)
+    self.assertTrue(self._prepare().found_on_disk)
     self.assertEqual(_files(self.data), before)
     with self.assertRaisesRegex(
       errors.UserError, f"{first.data_dir}: the set is there as tfrecord"
@@ -88,7 +88,7 @@ class BuildingTest(parameterized.TestCase):
     ]
     self._prepare()
     late[0].download_and_prepare()
-    self.assertTrue(late[0].was_there)
+    self.assertTrue(late[0].found_on_disk)
     self.assertEqual(late[0].info.splits["test"].num_examples, 3)
     _cut(next(late[1].data_path.glob("digits_c-test*")))
     with self.assertRaisesRegex(errors.UserError, "not a whole set"):
@@ -123,7 +123,7 @@ class BuildingTest(parameterized.TestCase):
       ):
         self._prepare()
     self.assertFalse(any("clean" in name for name in _files(self.data)))
-    self.assertFalse(self._prepare().was_there)
+    self.assertFalse(self._prepare().found_on_disk)
 
   def test_what_killed_builds_left(self):
     parent = self.data / "first_3/digits_c/clean"
@@ -183,7 +183,7 @@ class BuildingTest(parameterized.TestCase):
 
   def test_buckets_have_no_lock(self):
     set_folder.check_folder("gs://bucket/data")
-    with set_folder.alone("gs://bucket/data/digits_c/clean/1.0.0"):
+    with set_folder.locked("gs://bucket/data/digits_c/clean/1.0.0"):
       pass
 
   @pytest.mark.slow

@@ -32,7 +32,7 @@ class SourceNotesTest(parameterized.TestCase):
       data_dir=self._folder / "data",
       manual_dir=manual or self._manual,
     )
-    return built.was_there
+    return built.found_on_disk
 
   @parameterized.parameters(
     ("cifar10_c", "cifar-10-batches-bin/test_batch.bin", "test_00002"),

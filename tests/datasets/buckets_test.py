@@ -179,7 +179,7 @@ class BucketsTest(parameterized.TestCase):
     again = datasets.prepare(
       name, config, data_dir=self.data, manual_dir=str(manual)
     )
-    self.assertTrue(again.was_there)
+    self.assertTrue(again.found_on_disk)
 
   def test_workers_read_a_bucket(self):
     small_sets.tiny_imagenet(self.root)

@@ -61,7 +61,7 @@ class ScoredFolderTest(absltest.TestCase):
       self._write(table="1")
     self.assertFalse(self.folder.exists())
 
-  def test_a_failure_leaves_what_was_there(self):
+  def test_a_failure_leaves_what_found_on_disk(self):
     self._write(table="1")
     with self.assertRaises(KeyError):
       with scored_folder.replacing(self.folder, []) as folder:

@@ -1,16 +1,20 @@
-"""What the configs of one build share: processes, sources, pixels, a clock.
+"""One build of several configs: what they share, and how long it takes.
 
 The configs of a dataset differ in what is done to their pictures; the pictures are
-the same. A series lists the sources once, decodes them once if several configs are
+the same. A session lists the sources once, decodes them once if several configs are
 still to be built from them (`scratch.py`), and keeps the worker processes, so that
-each of them compiles a corruption once.
+each of them compiles a corruption once. Work is done chunk by chunk, here or in
+the workers.
 """
 
 from __future__ import annotations
 
 import collections
+import concurrent.futures
 import functools
+import multiprocessing
 import os
+import threading
 import time
 from collections.abc import (
   Callable,
@@ -20,19 +24,27 @@ from collections.abc import (
   Mapping,
   Sequence,
 )
+from concurrent.futures import process
+from multiprocessing import connection
 from types import TracebackType
 from typing import Any
 
-from robust_tfds import durations
-from robust_tfds.building import chunks, source_notes
+from robust_tfds import durations, errors
 from robust_tfds.building import scratch as scratch_lib
+from robust_tfds.building import source_notes
 
 _EVERY_S = 20.0  # between two lines of one config
+_AHEAD = 4  # chunks a worker may be ahead of the writer
 _SAMPLES = 16  # sources that are decoded first, to say how large all will be
 
 Say = Callable[[str], None]
 # (chunk of sources, folder of the scratch) -> the same sources, decoded
 Keep = Callable[[Sequence[Any], str], Sequence[Any]]
+
+
+def split(items: Sequence, size: int) -> list[Sequence]:
+  """Items in lists of `size`, the last one shorter."""
+  return [items[i : i + size] for i in range(0, len(items), size)]
 
 
 class Clock:
@@ -117,11 +129,15 @@ class Clock:
     self._say(text)
 
 
-class Series:
+class BuildSession:
   """The builds of some configs of one dataset, one after another.
 
+  Worker processes start with the first chunk and then stay: what they have
+  imported and compiled serves every config. They end with the session, and with
+  the process that started them, however that ends.
+
   Attributes:
-    clock: of all of them.
+    clock: of all configs.
   """
 
   def __init__(
@@ -143,7 +159,8 @@ class Series:
       say: what is done with a line of progress.
     """
     self.clock = Clock(corruptions, say)
-    self._workers = chunks.Workers(workers)
+    self._workers = workers
+    self._pool: concurrent.futures.ProcessPoolExecutor | None = None
     self._groups = dict(groups or {})
     self._scratch_dir, self._say = scratch_dir, say
     self._listed: dict[Hashable, Sequence[Any]] = {}
@@ -151,7 +168,7 @@ class Series:
     self._kept: dict[Hashable, Sequence[Any]] = {}
     self._scratch: scratch_lib.Scratch | None = None
 
-  def __enter__(self) -> Series:
+  def __enter__(self) -> BuildSession:
     """Itself, after what killed builds left was removed."""
     scratch_lib.discard_leftovers(self._scratch_dir)
     return self
@@ -162,8 +179,10 @@ class Series:
     error: BaseException | None,
     trace: TracebackType | None,
   ) -> None:
-    """Ends the workers and removes what was decoded."""
-    self._workers.__exit__(kind, error, trace)
+    """Ends the processes and removes what was kept."""
+    if self._pool is not None:
+      self._pool.shutdown(cancel_futures=True)
+      self._pool = None
     if self._scratch is not None:
       self._scratch.remove()
 
@@ -209,8 +228,53 @@ class Series:
     corruption: str,
   ) -> Iterator[Any]:
     """What `work` makes of chunks of sources, in their order."""
-    rows = self._workers.rows(work, chunks.split(sources, chunk))
+    rows = self.worked(work, split(sources, chunk))
     return self.clock.counted(rows, corruption, len(sources))
+
+  def worked(
+    self, work: Callable[[Any], Sequence], chunks: Sequence[Any]
+  ) -> Iterator[Any]:
+    """What `work` makes of chunks, in their order.
+
+    Args:
+      work: chunk -> rows; picklable.
+      chunks: picklable.
+
+    Raises:
+      UserError: a worker process ended.
+    """
+    if self._workers <= 1:
+      for chunk in chunks:
+        yield from work(chunk)
+      return
+    waiting: collections.deque = collections.deque()
+    try:
+      for chunk in chunks:
+        waiting.append(self._started().submit(work, chunk))
+        # Not all at once: finished chunks would pile up before a slower writer.
+        if len(waiting) >= _AHEAD * self._workers:
+          yield from waiting.popleft().result()
+      while waiting:
+        yield from waiting.popleft().result()
+    except process.BrokenProcessPool as e:
+      self._pool = None
+      raise errors.UserError(
+        f"workers={self._workers}: a worker process ended unexpectedly, perhaps for"
+        " want of memory. Nothing half-made stays; run it again with fewer"
+        " workers."
+      ) from e
+    finally:
+      for future in waiting:
+        future.cancel()
+
+  def _started(self) -> concurrent.futures.ProcessPoolExecutor:
+    if self._pool is None:
+      # spawn: JAX's threads do not survive a fork.
+      context = multiprocessing.get_context("spawn")
+      self._pool = concurrent.futures.ProcessPoolExecutor(
+        self._workers, context, initializer=_end_with_parent
+      )
+    return self._pool
 
   def _decode_all(
     self, sources: Sequence[Any], keep: Keep, chunk: int
@@ -231,9 +295,7 @@ class Series:
     )
     scratch.check_room(size - (scratch.used() - before))
     rest = [i for i in range(len(sources)) if i not in kept]
-    rows = self._workers.rows(
-      work, chunks.split([sources[i] for i in rest], chunk)
-    )
+    rows = self.worked(work, split([sources[i] for i in rest], chunk))
     kept.update(zip(rest, self.clock.decoded(rows, len(rest)), strict=True))
     return [kept[i] for i in range(len(sources))]
 
@@ -248,3 +310,15 @@ def _size(size: float) -> str:
     if size >= unit:
       return f"{size / unit:,.1f} {name}"
   return f"{size / 1024:,.0f} KiB"
+
+
+def _end_with_parent() -> None:
+  """A worker whose parent was killed would wait for work for ever."""
+  threading.Thread(target=_watch_parent, daemon=True).start()
+
+
+def _watch_parent() -> None:
+  parent = multiprocessing.parent_process()
+  if parent is not None:
+    connection.wait([parent.sentinel])
+    os._exit(1)

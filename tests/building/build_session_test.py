@@ -1,4 +1,7 @@
-"""Several configs at once: the same files, each source decoded once, a clock."""
+"""Several configs at once: the same files, each source decoded once, a clock.
+
+Chunks give the same rows in the same order; workers stay, and end in time.
+"""
 
 import contextlib
 import glob
@@ -11,11 +14,13 @@ import sys
 import time
 from unittest import mock
 
+import psutil
 import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets, errors
-from robust_tfds.building import series
+from robust_tfds.building import build_session
+from robust_tfds.building.build_session import BuildSession
 from robust_tfds.datasets.digits import digits_dataset_builder
 from robust_tfds.datasets.digits_detection import scenes
 from robust_tfds.datasets.digits_video import digits_video_dataset_builder
@@ -35,13 +40,13 @@ _KINDS = (
     "digits_detection_c",
     ("clean", "brightness_1"),
     3,
-    (scenes, "_image"),
+    (scenes.Scene, "read"),
   ),
   (
     "digits_video_p",
     ("clean", "freezing_1", "jpeg_2", "gaussian_noise_3", "mpeg1_1"),
     2,
-    (digits_video_dataset_builder, "encoded"),
+    (digits_video_dataset_builder.Encoded, "data"),
   ),
 )
 
@@ -64,7 +69,8 @@ class TogetherTest(parameterized.TestCase):
     said: list[str] = []
     for config in configs:
       datasets.prepare(name, config, data_dir=alone, limit=limit)
-    with mock.patch.object(*read, wraps=getattr(*read)) as reads:
+    whole = getattr(*read)
+    with mock.patch.object(*read, autospec=True, side_effect=whole) as reads:
       options = {"data_dir": together, "limit": limit, "say": said.append}
       built = datasets.prepare_all(
         name, configs, scratch_dir=scratch, **options
@@ -184,6 +190,111 @@ class TogetherTest(parameterized.TestCase):
     self.assertEqual(_files(data), _files(whole))
 
 
+def _doubled(numbers):
+  """The work of a chunk; at the module's top, as workers import it."""
+  return [2 * n for n in numbers]
+
+
+def _killed(numbers):
+  """A worker that the system ends, as for want of memory."""
+  os._exit(9)
+
+
+def _process(numbers):
+  """Which process works."""
+  return [os.getpid()]
+
+
+def _compiled(numbers):
+  """How often this process has compiled what chunks of one shape need."""
+  import jax
+
+  _double = _PROGRAMS.setdefault("double", jax.jit(lambda x: 2 * x))
+  _double(len(numbers))
+  return [(os.getpid(), _double._cache_size())]
+
+
+_PROGRAMS: dict = {}
+
+
+class WorkersTest(parameterized.TestCase):
+  @parameterized.parameters((7, 3, [3, 3, 1]), (6, 3, [3, 3]), (0, 3, []))
+  def test_split(self, count, size, lengths):
+    parts = build_session.split(range(count), size)
+    self.assertEqual([len(part) for part in parts], lengths)
+    self.assertEqual([n for part in parts for n in part], list(range(count)))
+
+  @parameterized.parameters(1, 2)
+  def test_rows_in_order(self, count):
+    with BuildSession(workers=count) as session:
+      for size in (2, 3):  # of one config and of the next
+        rows = list(
+          session.worked(_doubled, build_session.split(range(40), size))
+        )
+        self.assertEqual(rows, [2 * n for n in range(40)])
+
+  def test_a_worker_that_ends(self):
+    with BuildSession(workers=2) as session:
+      with self.assertRaisesRegex(
+        errors.UserError, "workers=2: a worker process"
+      ):
+        list(session.worked(_killed, [[1], [2]]))
+      # The next build begins with new ones.
+      self.assertEqual(list(session.worked(_doubled, [[1]])), [2])
+
+  def test_one_chunk_after_another(self):
+    """What is not read is not made."""
+    begun = []
+
+    def work(numbers):
+      begun.append(numbers[0])
+      return numbers
+
+    rows = BuildSession().rows(work, [[1], [2], [3]])
+    self.assertEqual(next(rows), 1)
+    self.assertEqual(begun, [1])
+
+  def test_processes_stay_and_compile_once(self):
+    with BuildSession(workers=2) as session:
+      pids, sizes = set(), set()
+      for _ in range(3):
+        for pid, size in session.worked(_compiled, [[1]] * 8):
+          pids.add(pid)
+          sizes.add(size)
+    self.assertLessEqual(len(pids), 2)
+    self.assertNotIn(os.getpid(), pids)
+    self.assertEqual(sizes, {1})
+
+  def test_workers_end_with_a_parent_that_is_killed(self):
+    code = (
+      "import os; from robust_tfds.building.build_session import BuildSession;"
+      "from tests.building import build_session_test;"
+      "session = BuildSession(workers=2);"
+      "pids = set(session.worked(build_session_test._process, [[1]] * 8));"
+      "print(*pids, flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run(
+      [sys.executable, "-c", code], capture_output=True, text=True, cwd=_ROOT
+    )
+    self.assertEqual(done.returncode, -9, done.stderr)
+    left = {int(pid) for pid in done.stdout.split()}
+    self.assertNotEmpty(left)
+    for _ in range(200):
+      left = {pid for pid in left if _runs(pid)}
+      if not left:
+        break
+      time.sleep(0.1)
+    self.assertEmpty(left)
+
+
+def _runs(pid: int) -> bool:
+  """Whether a process is there and no zombie that nobody has waited for."""
+  try:
+    return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+  except psutil.NoSuchProcess:
+    return False
+
+
 class ClockTest(absltest.TestCase):
   def test_time_left(self):
     now = [0.0]
@@ -192,7 +303,7 @@ class ClockTest(absltest.TestCase):
       stack.enter_context(
         mock.patch.object(time, "monotonic", side_effect=lambda: now[0])
       )
-      clock = series.Clock(["", "fog", "fog", "snow"], said.append)
+      clock = build_session.Clock(["", "fog", "fog", "snow"], said.append)
       self.assertIsNone(clock.left_s(0, 10))
 
       def rows(count, seconds):
