@@ -138,7 +138,7 @@ def _section(
   return [
     f"## {title}\n",
     markdown.table(
-      heads, [_cells(comparison, line, tested) for line in lines], numbers=True
+      heads, [_cells(comparison, line, tested) for line in lines], "lr"
     ),
     "",
   ]

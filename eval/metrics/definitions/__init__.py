@@ -9,7 +9,7 @@ overlap is meant. What nobody defined stands under its own name, its sense unkno
   base.py      what a metric and a topic are
 
 The look-ups stand here: `metric`, `metrics`, `find`, `printed_heading`,
-`topic_of`, `title_of`, `anchor`.
+`topic_of`, `title_of`, `anchor`, `words`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def metric(task: str, name: str) -> Metric:
   """
   found = find(task, name)
   if found is None:
-    return Metric(name, _words(name))
+    return Metric(name, words(name))
   topic, defined = found
   if name == defined.name:
     return defined
@@ -119,12 +119,21 @@ def title_of(task: str) -> str:
   'Natural perturbations in videos'
   """
   topic = topic_of(task)
-  return topic.title if topic else _words(task).capitalize()
+  return topic.title if topic else words(task).capitalize()
 
 
 def anchor(topic: Topic, defined: Metric) -> str:
   """The id of a definition on its page: one metric has several meanings."""
   return f"{topic.task}-{defined.name}" if topic.task else defined.name
+
+
+def words(name: str) -> str:
+  """A name of tables as words.
+
+  >>> words("gaussian_noise")
+  'gaussian noise'
+  """
+  return name.replace("_", " ")
 
 
 def _family(name: str) -> str:
@@ -139,7 +148,7 @@ def _heading(defined: Metric, name: str) -> str:
   if first in _OVERLAPS:
     return _OVERLAPS[first] + defined.heading
   mean = "Mean " if first != defined.name else ""
-  part = _words(", ".join(rest))
+  part = words(", ".join(rest))
   return f"{mean}{defined.heading}, {part}" if part else mean + defined.heading
 
 
@@ -151,11 +160,7 @@ def _heading_of(name: str) -> str:
 
 def _in_a_sentence(name: str) -> str:
   """A heading that begins with a small letter, unless it is a symbol."""
-  heading = _heading_of(name) or _words(name)
+  heading = _heading_of(name) or words(name)
   return (
     heading[:1].lower() + heading[1:] if heading[1:2].islower() else heading
   )
-
-
-def _words(name: str) -> str:
-  return name.replace("_", " ")

@@ -31,7 +31,7 @@ TOKENS = {
 _WIDTH, _HEIGHT, _EDGE = 132.0, 18.0, 5.0
 
 
-def of(view: view_lib.View, boards: Sequence[Board]) -> str:
+def html(view: view_lib.View, boards: Sequence[Board]) -> str:
   """The page of a board of a site."""
   board = view.board
   maps = [_by_condition(view)] if len(_shown_conditions(view)) > 1 else []
@@ -175,7 +175,7 @@ def _by_corruption(view: view_lib.View, metric: Metric) -> heat_map.HeatMap:
   columns = [
     heat_map.Column(
       name,
-      name.replace("_", " "),
+      definitions.words(name),
       name,
       group=view.board.family.row(name).group,
     )

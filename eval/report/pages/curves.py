@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.pages import paths
 from robust_tfds.eval.report.pages import view as view_lib
@@ -145,7 +146,7 @@ def _curve(
     for c in places
     if c in view.medians
   }
-  title = name.replace("_", " ")
+  title = definitions.words(name)
   return Curve(title, _label(title, metric, present), points, median)
 
 
@@ -202,7 +203,7 @@ def _series(
 ) -> tuple[paths.Drawing, paths.Picture]:
   metric = next(iter(points.values()))[0]
   heading = metric.heading.partition(",")[0]
-  title = f"{heading} by {over.replace('_', ' ')}"
+  title = f"{heading} by {definitions.words(over)}"
   curve = Curve(
     title,
     _label(title, metric, {x: n for x, (_, n) in points.items()}),

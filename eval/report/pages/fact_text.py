@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from robust_tfds.eval.metrics import definitions
+
 _NAMES = {
   "adapter": "runs as",
   "classes": "classes, sha256",
@@ -39,7 +41,7 @@ def name(fact: str) -> str:
   >>> name("trained_on"), name("px")
   ('trained on', 'pixels')
   """
-  return _NAMES.get(fact, fact.replace("_", " "))
+  return _NAMES.get(fact, definitions.words(fact))
 
 
 def value(fact: str, known: Any) -> str:
@@ -79,7 +81,7 @@ def _plain(known: Any) -> str:
     return "yes" if known else "no"
   if isinstance(known, Mapping):
     parts = (
-      f"{str(k).replace('_', ' ')} {_plain(v)}" for k, v in known.items()
+      f"{definitions.words(str(k))} {_plain(v)}" for k, v in known.items()
     )
     return "; ".join(parts) or "none"
   if isinstance(known, list | tuple):

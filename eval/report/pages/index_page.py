@@ -11,7 +11,7 @@ from robust_tfds.eval.report.pages.view import View
 from robust_tfds.eval.report.tables import numbers
 
 
-def of(views: Sequence[View]) -> str:
+def html(views: Sequence[View]) -> str:
   """The first page of a site."""
   entries = [entry for view in views for entry in view.board.entries]
   return template.page(
@@ -43,7 +43,7 @@ def _by_task(views: Sequence[View]) -> dict[str, dict[str, list[View]]]:
 
 
 def _named(corruptions: Sequence[str] | dict[str, None]) -> list:
-  return [(name, name.replace("_", " ")) for name in corruptions]
+  return [(name, definitions.words(name)) for name in corruptions]
 
 
 def _differing(views: Sequence[View]) -> dict[str, str]:

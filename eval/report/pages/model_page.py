@@ -19,7 +19,7 @@ _OTHER_NAMES = {"source": "own_code"}
 Cells = Sequence[tuple[Metric, Number | None]]
 
 
-def of(view: view_lib.View, entry: Entry) -> str:
+def html(view: view_lib.View, entry: Entry) -> str:
   """The page of an entry of a board of a site."""
   board = view.board
   data = {k: v for k, v in entry.data.items() if k not in board.data}
@@ -104,7 +104,7 @@ def _corruptions(view: view_lib.View, entry: Entry) -> Table | None:
     )
   ]
   rows = {
-    name.replace("_", " "): [
+    definitions.words(name): [
       (m, entry.numbers.get((m.name, name, level))) for m, level in columns
     ]
     for name in view.corruptions
@@ -142,7 +142,7 @@ def _cells(view: view_lib.View, entry: Entry) -> Table | None:
   if len(listed) == 1 or not metrics:
     return None
   rows = {
-    c.config.replace("_", " "): [
+    definitions.words(c.config): [
       (m, entry.cells[c].get(m.name)) for m in metrics
     ]
     for c in listed

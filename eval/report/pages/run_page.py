@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from etils import epath
 
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.pages import template
 from robust_tfds.eval.report.tables import pivot
@@ -68,6 +69,6 @@ def _corruptions(
   return pivot.Table(
     title,
     context.facts.noun.capitalize(),
-    [name.replace("_", " ") for name in names],
+    [definitions.words(name) for name in names],
     pivot.detail_columns(context, names),
   )

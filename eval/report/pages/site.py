@@ -50,13 +50,13 @@ def write(boards: Sequence[Board], folder: epath.PathLike) -> list[epath.Path]:
 
 def _files(views: Sequence[View]) -> Iterator[tuple[str, str]]:
   """(path, content) of every file."""
-  yield template.INDEX, index_page.of(views)
+  yield template.INDEX, index_page.html(views)
   yield template.DEFINITIONS, definitions_page()
   for view in views:
     board = view.board
-    yield layout.board(board), board_page.of(view, [v.board for v in views])
+    yield layout.board(board), board_page.html(view, [v.board for v in views])
     for entry in board.entries:
-      yield layout.model(entry), model_page.of(view, entry)
+      yield layout.model(entry), model_page.html(view, entry)
     yield layout.csv(board), csv_files.headlines(view)
     yield layout.csv(board, "corruptions"), csv_files.corruptions(view)
     yield layout.csv(board, "cells"), csv_files.cells(view)

@@ -77,7 +77,7 @@ def _environment() -> jinja2.Environment:
     lstrip_blocks=True,
     finalize=_allowed,
   )
-  environment.filters["words"] = lambda name: name.replace("_", " ")
+  environment.filters["words"] = definitions.words
   environment.filters["csp"] = _source
   environment.globals.update(
     definitions=definitions,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.boards.board import Board, Entry, Number
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.tables import numbers as numbers_lib
 
@@ -120,7 +121,7 @@ class View:
   def choices(self) -> list[tuple[str, str]]:
     """(token, words) of the groups, then of the corruptions."""
     return [(f"group:{g}", f"all {g}") for g in self.groups] + [
-      (name, name.replace("_", " ")) for name in self.corruptions
+      (name, definitions.words(name)) for name in self.corruptions
     ]
 
   @property

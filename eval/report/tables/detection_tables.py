@@ -62,20 +62,21 @@ def compare(rows: Sequence[table.Row]) -> list[Compared]:
 
 def markdown(rows: Sequence[table.Row]) -> str:
   """What the rows give, then the printed numbers beside it."""
-  lines = [
-    "# Robust Detection Benchmark: P, mPC and rPC from raw results\n",
-    "In percent; mPC over the 15 benchmark corruptions.\n",
-    "| data set | model | metric | P | mPC | rPC |\n|---|---|---|---:|---:|---:|",
-  ]
+  lines = []
   for (dataset, model, metric), numbers in _summaries(rows).items():
     texts = ["-" if math.isnan(n) else f"{n:.2f}" for n in numbers]
-    words = [escape(dataset), escape(model), metric, *texts]
-    lines.append(markdown_lib.line(words))
+    lines.append([escape(dataset), escape(model), metric, *texts])
+  heads = ["data set", "model", "metric", "P", "mPC", "rPC"]
+  parts = [
+    "# Robust Detection Benchmark: P, mPC and rPC from raw results\n",
+    "In percent; mPC over the 15 benchmark corruptions.\n",
+    markdown_lib.table(heads, lines, "lllr"),
+  ]
   compared = compare(rows)
   if compared:
-    lines += ["\n## Beside the printed numbers\n", _beside(compared)]
-    lines.append(f"\nSource: {papers.source(papers.DETECTION)}.\n")
-  return "\n".join(lines) + "\n"
+    parts += ["\n## Beside the printed numbers\n", _beside(compared)]
+    parts.append(f"\nSource: {papers.source(papers.DETECTION)}.\n")
+  return "\n".join(parts) + "\n"
 
 
 def _summaries(
@@ -106,9 +107,9 @@ def _summaries(
 
 
 def _beside(compared: Sequence[Compared]) -> str:
-  heads = "| where | data set | model | metric | P: ours, printed, difference |"
-  heads += " mPC | rPC | |\n|---|---|---|---|---|---|---|---|"
-  lines = [heads]
+  heads = ["where", "data set", "model", "metric"]
+  heads += ["P: ours, printed, difference", "mPC", "rPC", ""]
+  lines = []
   for line in compared:
     row = line.row
     parts = [
@@ -117,16 +118,15 @@ def _beside(compared: Sequence[Compared]) -> str:
     ]
     metric = f"{row.task}/{row.metric}"
     names = [row.where, row.dataset, row.model, metric]
-    words = [*map(escape, names), *parts, escape(row.note)]
-    lines.append(markdown_lib.line(words))
+    lines.append([*map(escape, names), *parts, escape(row.note)])
   total = sum(n is not None for c in compared for n in c.row.numbers)
   differing = sum(not agrees for c in compared for agrees in c.agrees)
-  lines.append(
+  agreement = (
     f"\n{total - differing} of {total} printed numbers agree within half of"
     " their last digit; the others are marked (!) and explained in the last"
     " column."
   )
-  return "\n".join(lines)
+  return f"{markdown_lib.table(heads, lines)}\n{agreement}"
 
 
 def _part(value: float, printed: float | None, agrees: bool) -> str:

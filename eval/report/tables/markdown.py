@@ -18,30 +18,25 @@ def escape(text: str) -> str:
   return "".join(_ESCAPES.get(c, c) for c in text)
 
 
-def line(cells: Sequence[str]) -> str:
-  """A line of a table; the cells are Markdown already."""
-  return "| " + " | ".join(cells) + " |"
-
-
-def heads(cells: Sequence[str], *, numbers: bool = False) -> str:
-  """The first two lines of a table.
+def table(
+  headings: Sequence[str], lines: Iterable[Sequence[str]], align: str = "l"
+) -> str:
+  """A table.
 
   Args:
-    cells: headings, Markdown already.
-    numbers: whether all columns but the first are aligned to the right.
+    headings: above the columns, Markdown already.
+    lines: cells, Markdown already.
+    align: a letter a column, `l` or `r`; the last one is of all further columns.
+
+  >>> print(table(["a", "b"], [["x", "1"]], "lr"))
+  | a | b |
+  |---|---:|
+  | x | 1 |
   """
-  rule = "---:|" if numbers else "---|"
-  return f"{line(cells)}\n|---|{rule * (len(cells) - 1)}"
-
-
-def table(
-  headings: Sequence[str],
-  lines: Iterable[Sequence[str]],
-  *,
-  numbers: bool = False,
-) -> str:
-  """A table; headings and cells are Markdown already, see `heads`."""
-  return "\n".join([heads(headings, numbers=numbers), *map(line, lines)])
+  letters = align.ljust(len(headings), align[-1])
+  rule = "".join("---:|" if letter == "r" else "---|" for letter in letters)
+  rows = [f"| {' | '.join(cells)} |" for cells in (headings, *lines)]
+  return "\n".join([rows[0], f"|{rule}", *rows[1:]])
 
 
 def foot(provenance: Sequence[str]) -> str:

@@ -31,7 +31,7 @@ def markdown(table: Table) -> str:
     [escape(name), *(f"**{text}**" if best else text for text, best in line)]
     for name, line in zip(table.names, table.lines)
   ]
-  return markdown_lib.table(list(map(escape, headings)), lines, numbers=True)
+  return markdown_lib.table(list(map(escape, headings)), lines, "lr")
 
 
 def latex(table: Table) -> str:

@@ -23,13 +23,12 @@ class ComparePublished(base.Report):
     ]
     if not lines:
       return []
-    heads = [markdown.line(_HEADS), "|---|---|---:|---:|---:|---|"]
     path = folder / "published.md"
-    path.write_text("\n".join([*heads, *lines, ""]), "utf-8")
+    path.write_text(markdown.table(_HEADS, lines, "llrrrl") + "\n", "utf-8")
     return [path]
 
 
-def _lines(context: Context, model: str) -> list[str]:
+def _lines(context: Context, model: str) -> list[list[str]]:
   """A line a printed number of a model."""
   printed = dict(context.published.get(model, {}))
   source = str(printed.pop("source", ""))
@@ -52,7 +51,7 @@ def _ours(context: Context, model: str, metric: str, name: str) -> float:
 
 def _line(
   model: str, what: str, printed: float, ours: float, source: str
-) -> str:
+) -> list[str]:
   texts = (numbers.percent(n) for n in (printed, ours, ours - printed))
   before = [markdown.escape(model), markdown.escape(what)]
-  return markdown.line([*before, *texts, markdown.escape(source)])
+  return [*before, *texts, markdown.escape(source)]

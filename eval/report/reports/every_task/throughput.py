@@ -21,8 +21,7 @@ class Throughput(base.Report):
       return []
     lines = [
       "# Throughput of this launch\n",
-      "| what | value |\n|---|---:|",
-      *(f"| {what} | {amount} |" for what, amount in _amounts(timing)),
+      markdown.table(["what", "value"], _amounts(timing), "lr"),
       f"\n{_verdict(timing)}\n",
     ]
     path = folder / "throughput.md"

@@ -153,4 +153,4 @@ def _with_ends(value: float, lo: float | None, hi: float | None) -> str:
 
 
 def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-  return markdown.table(heads, lines, numbers=True)
+  return markdown.table(heads, lines, "lr")

@@ -39,8 +39,7 @@ def _lines(context: Context, model: str) -> list[str]:
     for r in table.select(context.rows, model=model)
   }
   headings = [pivot.with_unit(m.heading, m) for m in metrics]
-  lines = [f"\n## {markdown.escape(model)}\n"]
-  lines += [markdown.heads(["Perturbation", "Difficulty", *headings, "n"])]
+  lines = []
   for name in context.corruptions:
     for difficulty in conditions.DIFFICULTIES:
       main = rows.get((name, difficulty, metrics[0].name))
@@ -49,8 +48,9 @@ def _lines(context: Context, model: str) -> list[str]:
           _interval(m, rows.get((name, difficulty, m.name))) for m in metrics
         ]
         cells = [markdown.escape(name), str(difficulty), *texts, str(main.n)]
-        lines.append(markdown.line(cells))
-  return lines
+        lines.append(cells)
+  heads = ["Perturbation", "Difficulty", *headings, "n"]
+  return [f"\n## {markdown.escape(model)}\n", markdown.table(heads, lines)]
 
 
 def _interval(metric: Metric, row: table.Row | None) -> str:

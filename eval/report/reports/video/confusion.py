@@ -128,15 +128,15 @@ def _tables(context: Context, panels: Mapping[str, Sequence[Key]]) -> str:
     for key in keys:
       after = shares(context.confusions[key], classes)
       parts.append(f"\n## {markdown.escape(model)}, {_words(key)}\n")
-      parts.append(markdown.heads(["true", "predicted", "share", "clean"]))
-      parts += _pairs(after, before, names)
+      heads = ["true", "predicted", "share", "clean"]
+      parts.append(markdown.table(heads, _pairs(after, before, names)))
   parts.append(markdown.foot(context.provenance))
   return "\n".join(parts)
 
 
 def _pairs(
   after: np.ndarray, before: np.ndarray | None, names: Sequence[str]
-) -> list[str]:
+) -> list[list[str]]:
   """A line a pair of classes, the most confused first."""
   wrong = after - np.diag(np.diag(after))
   order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_PAIRS]
@@ -147,5 +147,5 @@ def _pairs(
     clean = "-" if before is None else f"{100 * before[true, predicted]:.1f}"
     pair = [markdown.escape(names[c]) for c in (true, predicted)]
     share = f"{100 * wrong[true, predicted]:.1f}"
-    lines.append(markdown.line([*pair, share, clean]))
+    lines.append([*pair, share, clean])
   return lines

@@ -14,7 +14,7 @@ _ALL = boards.several()
 
 
 def _html(board, others=()) -> str:
-  return board_page.of(view_lib.View(board), [board, *others])
+  return board_page.html(view_lib.View(board), [board, *others])
 
 
 def _page(board, others=()) -> html_check.Page:

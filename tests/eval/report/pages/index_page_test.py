@@ -11,7 +11,7 @@ from tests.eval.report.pages import boards, html_check
 
 def _page(listed) -> html_check.Page:
   views = [view_lib.View(board) for board in listed]
-  return html_check.Page(index_page.of(views))
+  return html_check.Page(index_page.html(views))
 
 
 class IndexPageTest(absltest.TestCase):

@@ -13,7 +13,7 @@ from tests.eval.report.pages import boards, html_check
 
 
 def _html(board, entry) -> str:
-  return model_page.of(view_lib.View(board), entry)
+  return model_page.html(view_lib.View(board), entry)
 
 
 def _page(board, place=0) -> html_check.Page:

@@ -15,9 +15,14 @@ class MarkdownTest(absltest.TestCase):
       "\\[a\\](b) \\`c\\` \\\\d \\$e\\$",
     )
 
-  def test_heads(self):
-    self.assertEqual(markdown.heads(["a", "b"]), "| a | b |\n|---|---|")
-    self.assertEndsWith(markdown.heads(["a", "b"], numbers=True), "|---|---:|")
+  def test_table(self):
+    for align, rule in (
+      ("l", "|---|---|---|"),
+      ("lr", "|---|---:|---:|"),
+      ("lrl", "|---|---:|---|"),
+    ):
+      text = markdown.table("abc", ["123"], align)
+      self.assertEqual(text, f"| a | b | c |\n{rule}\n| 1 | 2 | 3 |")
 
 
 if __name__ == "__main__":
