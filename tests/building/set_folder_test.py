@@ -57,8 +57,8 @@ class BuildingTest(parameterized.TestCase):
     ({"workers": -1}, "workers=-1: at least 1 expected"),
     ({"seed": -1}, "seed is a whole number .* got -1"),
     ({"file_format": "parquet"}, "Unknown file format 'parquet'"),
-    ({"manual_dir": __file__}, "building_test.py: the manual dir is a file"),
-    ({"data_dir": __file__}, "building_test.py/first_3: .* is not a folder"),
+    ({"manual_dir": __file__}, "set_folder_test.py: the manual dir is a file"),
+    ({"data_dir": __file__}, "set_folder_test.py/first_3: .* is not a folder"),
   )
   def test_options_that_are_refused(self, options, message):
     with self.assertRaisesRegex(errors.UserError, message):

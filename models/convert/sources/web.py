@@ -49,7 +49,7 @@ def parse(text: str) -> Address:
     readable = False
   if not readable:
     raise errors.UserError(
-      "Got an address that is none, expected https://HOST/.../FILE#sha256=... In"
+      "Got what is no address, expected https://HOST/.../FILE#sha256=... In"
       " a user's name or password write / as %2F, # as %23 and @ as %40."
     )
   download.check(address)

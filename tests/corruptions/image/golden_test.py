@@ -38,7 +38,8 @@ _EXACT = ("pixelate", "jpeg_compression")
 # Seconds of compilation each: of shapes and editions that `native` has, too, or
 # (tiny64) that tests/datasets/tiny_imagenet_c_test.py compares.
 _LONG = {
-  *((name, "tiny64") for name in _EXACT),
+  *((name, key) for name in _EXACT for key in ("tiny64", "cifar32")),
+  *(("jpeg_compression", f"img{i}") for i in range(4)),
   *(
     (name, key)
     for name in (*_EXACT, "gaussian_blur")

@@ -62,11 +62,10 @@ class RoundtripTest(parameterized.TestCase):
     got = np.asarray(got).reshape(32, 48, 3)[: shape[0], : shape[1]]
     np.testing.assert_array_equal(got, np.asarray(_encoded(picture, quality)))
 
-  @parameterized.parameters((32, 48), (37, 3))
-  def test_is_pillows_where_it_fills_the_canvas(self, height, width):
-    self._check_whole(height, width)
+  def test_is_pillows_where_it_fills_the_canvas(self):
+    self._check_whole(37, 3)
 
-  @parameterized.parameters((31, 47), (5, 3))
+  @parameterized.parameters((32, 48), (31, 47), (5, 3))
   @pytest.mark.slow
   def test_is_pillows_where_it_fills_other_canvases(self, height, width):
     self._check_whole(height, width)

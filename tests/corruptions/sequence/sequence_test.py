@@ -11,7 +11,7 @@ from robust_tfds.corruptions.sequence import EDITIONS, frame_count
 
 _NAMES = conditions.SEQUENCES.names("all")
 # One of each kind of operation; the others are slow tests.
-_KINDS = ("gaussian_noise", "motion_blur", "spatter", "tilt")
+_KINDS = ("gaussian_noise", "motion_blur", "zoom_blur", "tilt")
 _OTHERS = tuple(n for n in _NAMES if n not in _KINDS)
 _SIZES = {"cifar10": (32, 32), "imagenet": (256, 270), "inception": (320, 300)}
 

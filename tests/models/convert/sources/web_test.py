@@ -55,8 +55,8 @@ class ParseTest(parameterized.TestCase):
     ("https://me:secret@h.org/a.zip#sha256=" + _DIGITS, "is of no checkpoint"),
     ("https://me:secret@h.org/#sha256=" + _DIGITS, "is of no checkpoint"),
     ("http://me:secret@h.org/a.npz#sha256=" + _DIGITS, "begins with https://"),
-    ("https://[bad/a.npz#sha256=" + _DIGITS, "an address that is none"),
-    ("https://me:secret/1@h.org/a.npz", "an address that is none"),
+    ("https://[bad/a.npz#sha256=" + _DIGITS, "what is no address"),
+    ("https://me:secret/1@h.org/a.npz", "what is no address"),
     ("https:/h.org/a.npz#sha256=" + _DIGITS, "begins with https://"),
   )
   def test_refusals(self, text, words):
