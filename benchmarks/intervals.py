@@ -60,9 +60,7 @@ def main() -> None:
     cells = step(
       "  cells in every draw", lambda: spread.of_cells(totals, draws)
     )
-    numbers = step(
-      "  numbers over cells", lambda: spread.headlines(task.headlines, cells)
-    )
+    numbers = step("  numbers over cells", lambda: task.over_cells(cells))
     step("  intervals", lambda: [n.interval() for n in numbers.values()])
     mce = numbers["mce", "", None]
     lo, hi = mce.interval()

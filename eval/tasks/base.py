@@ -25,7 +25,12 @@ from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.metrics import calibration, corruption_error, resampling
 from robust_tfds.eval.pipeline import blocks, inputs, predict
 from robust_tfds.eval.pipeline import show as show_lib
-from robust_tfds.eval.tasks.parts import baselines, reliability, spread
+from robust_tfds.eval.tasks.parts import (
+  baselines,
+  reliability,
+  spread,
+)
+from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 
 Condition = conditions.Condition
 # What a config calls several levels.
@@ -33,12 +38,7 @@ _LEVELS = {"severity": "severities", "difficulty": "difficulties"}
 # Kinds of `models.names`, which tasks do not import.
 ModelKind = Literal["classification", "detection", "video"]
 Columns = Mapping[str, np.ndarray]
-# (model, condition) -> what `summary_inputs` gave of the cell.
-SummaryInputs = Mapping[tuple[str, Condition], Any]
-# (metric, corruption, level) of a row over cells: both empty, None of a benchmark.
-Key = tuple[str, str, int | None]
-# Condition -> a cell's metric -> its numbers `[..., K]`.
-Numbers = Mapping[Condition, Mapping[str, np.ndarray]]
+Key = headlines_lib.Key
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,12 +96,21 @@ class Measured:
   Attributes:
     rows: of the table; the first is its main number.
     totals: see `Task.totals`.
-    inputs: what `Task.summary_rows` needs of it.
+    numbers: metric -> replicates of what has no totals: its jackknife, or the
+      value alone.
+    groups: `[G]` sorted texts, whose blocks the jackknife leaves out.
+    inputs: what else `Task.summary_rows` wants to know of it.
   """
 
   rows: list[table.Row]
   totals: Mapping[str, resampling.Totals] = dataclasses.field(
     default_factory=dict
+  )
+  numbers: Mapping[str, resampling.Replicates] = dataclasses.field(
+    default_factory=dict
+  )
+  groups: np.ndarray = dataclasses.field(
+    default_factory=lambda: np.zeros(0, np.str_)
   )
   inputs: Any = None
 
@@ -122,6 +131,7 @@ class Task(abc.ABC):
     unit: what a model is shown, in words.
     has_pairs: `pairs` gives the true and the predicted classes.
     has_overlays: `overlays` gives boxes to draw.
+    averages_calibration: the table has means of the cells' calibration.
     own_keys: keys of the config's `data` that this task reads and others do not.
   """
 
@@ -137,6 +147,7 @@ class Task(abc.ABC):
   unit: ClassVar[str] = "image"
   has_pairs: ClassVar[bool] = False
   has_overlays: ClassVar[bool] = False
+  averages_calibration: ClassVar[bool] = False
   own_keys: ClassVar[tuple[str, ...]] = ()
 
   def __init__(self, setting: Setting):
@@ -270,26 +281,66 @@ class Task(abc.ABC):
     self, cell: Cell, columns: Columns, truth: Mapping[str, Any] | None = None
   ) -> Measured:
     """Everything that a table needs of a cell, from one look at its columns."""
-    return Measured(
-      self.cell_rows(cell, columns, truth),
-      self.totals(columns),
-      self.summary_inputs(columns),
-    )
+    rows = self.cell_rows(cell, columns, truth)
+    out = Measured(rows, self.totals(columns), inputs=self.inputs(columns))
+    if not self.averages_calibration:
+      return out
+    numbers, groups = reliability.numbers(columns, rows)
+    return dataclasses.replace(out, numbers=numbers, groups=groups)
 
-  def summary_inputs(self, columns: Columns) -> Any:
-    """What of a cell's columns the summaries need; nothing by default."""
+  def inputs(self, columns: Columns) -> Any:
+    """What of a cell's columns `summary_rows` wants to know besides numbers."""
     return None
 
-  @abc.abstractmethod
-  def summary_rows(
-    self, rows: Sequence[table.Row], summary_inputs: SummaryInputs
-  ) -> list[table.Row]:
-    """The table's rows over cells, for every model.
+  # What follows from all cells of a model.
+
+  def headlines(
+    self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
+  ) -> list[headlines_lib.Headline]:
+    """The numbers over one model's cells, in the order of the table.
+
+    Also those that lack cells: their rows say which.
 
     Args:
-      rows: the cells' rows, cells in the order of the conditions.
-      summary_inputs: of every cell.
+      cells: the conditions that are there, and their metrics.
+      reference: the same of what normalises; empty without a baseline.
     """
+    return []
+
+  def published_reference(self) -> headlines_lib.Reference:
+    """A published baseline's cells: constants; empty without one."""
+    return {}
+
+  def over_cells(
+    self,
+    cells: headlines_lib.Numbers,
+    reference: headlines_lib.Numbers | None = None,
+  ) -> dict[Key, resampling.Replicates]:
+    """The headlines all of whose cells are there.
+
+    Args:
+      cells: of one model: replicates of equal draws.
+      reference: of the model that normalises, drawn together, where the setting's
+        baseline is one.
+    """
+    theirs = reference or self.published_reference()
+    return headlines_lib.numbers(self.headlines(cells, theirs), cells, theirs)
+
+  def summary_rows(
+    self, models: Sequence[headlines_lib.ModelCells]
+  ) -> list[table.Row]:
+    """The table's rows over cells.
+
+    Args:
+      models: the cells of each, in the order of the table.
+    """
+    out = []
+    for model in models:
+      listed = self.headlines(model.numbers, model.reference)
+      if self.averages_calibration:
+        listed += reliability.headlines(model.numbers, self.family)
+      out += model.over(listed)
+    return out
 
   # How sure it is.
 
@@ -331,34 +382,6 @@ class Task(abc.ABC):
     """
     totals = self.totals(columns)
     return dict(zip(totals, draws.of_totals(list(totals.values()))))
-
-  def headlines(
-    self, cells: Numbers, reference: Numbers | None = None
-  ) -> dict[Key, np.ndarray]:
-    """The numbers over one model's cells, by the formulas of `summary_rows`.
-
-    A function of arrays: of the values, of draws, of blocks left out, each a place
-    of the last axis.
-
-    Args:
-      cells: what `replicates` gave of each, as arrays `[..., K]`.
-      reference: the same of the model that normalises, where the setting's
-        baseline is one: `model:<label>`. A published baseline is a constant.
-
-    Returns:
-      Of numbers all of whose cells are there: key -> `[K]`.
-    """
-    return {}
-
-  def jackknife_headlines(
-    self, summary_inputs: Mapping[Condition, Any]
-  ) -> dict[Key, resampling.Replicates]:
-    """`headlines` of one model where cells' numbers are no means over examples.
-
-    Args:
-      summary_inputs: of the model's cells.
-    """
-    return {}
 
   def score(
     self,
@@ -511,24 +534,9 @@ class Scorer:
     """
     task, measured = self._task, self._measured
     rows = [row for cell in cells for row in measured[cell].rows]
-    totals: dict[str, dict[Condition, Mapping[str, resampling.Totals]]] = {}
-    for cell in cells:
-      totals.setdefault(cell.model, {})[cell.condition] = measured[cell].totals
-    headlines = self._headlines(totals)
+    models = self._models(cells)
     if rows:
-      over = task.summary_rows(
-        rows, {(c.model, c.condition): measured[c].inputs for c in cells}
-      )
-      rows += [
-        spread.filled(
-          r,
-          totals.get(r.model, {}),
-          headlines.get(r.model, {}),
-          baseline=r.model == baselines.model_label(task.setting.baseline)
-          and r.metric not in task.facts.plain,
-        )
-        for r in over
-      ]
+      rows += task.summary_rows(list(models.values()))
     note, subset = task.note, task.subset
     pairs, bins = self._pairs, self._reliability
     return Scored(
@@ -536,25 +544,60 @@ class Scorer:
       cells,
       {c: pairs[c] for c in cells if c in pairs},
       {c: bins[c] for c in cells if c in bins},
-      headlines,
+      {label: self._drawn(model) for label, model in models.items()},
     )
 
-  def _headlines(
-    self,
-    totals: Mapping[str, Mapping[Condition, Mapping[str, resampling.Totals]]],
-  ) -> dict[str, dict[Key, resampling.Replicates]]:
-    """Of every model: its rows over cells in every draw."""
-    draws = spread.draws_of([t for of in totals.values() for t in of.values()])
-    if draws is None:
-      inputs: dict[str, dict[Condition, Any]] = {model: {} for model in totals}
-      for cell, measured in self._measured.items():
-        inputs[cell.model][cell.condition] = measured.inputs
-      return {m: self._task.jackknife_headlines(of) for m, of in inputs.items()}
-    label = baselines.model_label(self._task.setting.baseline)
-    reference = spread.of_cells(totals[label], draws) if label else None
+  def _models(
+    self, cells: Sequence[Cell]
+  ) -> dict[str, headlines_lib.ModelCells]:
+    """The cells of every model, drawn together."""
+    models: dict[str, dict[Condition, Measured]] = {}
+    for cell in cells:
+      models.setdefault(cell.model, {})[cell.condition] = self._measured[cell]
+    numbers = _numbers(models)
+    baseline = self._task.setting.baseline
+    label = baselines.model_label(baseline)
+    reference: headlines_lib.Reference = (
+      numbers[label] if label else self._task.published_reference()
+    )
     return {
-      model: spread.headlines(
-        self._task.headlines, spread.of_cells(of, draws), reference
+      model: headlines_lib.ModelCells(
+        {c: m.rows for c, m in measured.items()},
+        numbers[model],
+        {c: m.groups for c, m in measured.items()},
+        {c: m.inputs for c, m in measured.items()},
+        baseline,
+        reference,
+        is_baseline=model == label,
       )
-      for model, of in totals.items()
+      for model, measured in models.items()
     }
+
+  def _drawn(
+    self, model: headlines_lib.ModelCells
+  ) -> dict[Key, resampling.Replicates]:
+    """The headlines that have draws or blocks."""
+    listed = self._task.headlines(model.numbers, model.reference)
+    whole = (h for h in listed if not h.lacks(model.numbers, model.reference))
+    every = {h.key: model.number(h) for h in whole}
+    return {key: number for key, number in every.items() if number.blocks}
+
+
+def _numbers(
+  models: Mapping[str, Mapping[Condition, Measured]],
+) -> dict[str, headlines_lib.Numbers]:
+  """The numbers of all cells of every model: one draw of groups serves all."""
+  totals = {
+    model: {c: m.totals for c, m in measured.items()}
+    for model, measured in models.items()
+  }
+  draws = spread.draws_of(
+    [of_cell for cells in totals.values() for of_cell in cells.values()]
+  )
+  out: dict[str, headlines_lib.Numbers] = {}
+  for model, measured in models.items():
+    drawn = spread.of_cells(totals[model], draws) if draws else {}
+    out[model] = {
+      c: {**m.numbers, **drawn.get(c, {})} for c, m in measured.items()
+    }
+  return out

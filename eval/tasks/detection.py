@@ -17,8 +17,7 @@ number some of whose cells are not there is empty, with a note
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -26,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import conditions, errors
+from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells import cell as cells_lib
@@ -34,9 +33,8 @@ from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell_facts import Scalar
 from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.metrics import definitions, detection, resampling
-from robust_tfds.eval.metrics import replicates as replicates_lib
-from robust_tfds.eval.metrics.detection import benchmark, checks
+from robust_tfds.eval.metrics import definitions, resampling
+from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.pipeline import inputs, predict
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
@@ -45,15 +43,15 @@ from robust_tfds.eval.tasks.parts import (
   detected_values,
   drawn_boxes,
   masks,
-  missing_cells,
+  precision_headlines,
   result_lists,
+  spread,
   stored_numbers,
 )
+from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 
 Replicates = resampling.Replicates
 _VOC = ("pascal_c",)
-_SCOPES = {"": "benchmark", "_all": "all", "_validation": "validation"}
-_KINDS = ("bbox", "segm")
 _NO_INTERVAL = "no interval: read without detections"
 
 
@@ -187,21 +185,21 @@ class Detection(base.Task):
   ) -> base.Measured:
     """A cell's rows and the replicates that they are of: it is matched once."""
     if stored_numbers.is_one(columns):
+      known = stored_numbers.numbers(columns)
+      # -1: no object in the range.
+      values = {metric: x for metric, x in known.items() if x >= 0}
       return base.Measured(
-        [
-          cell.row(metric, value, note=_NO_INTERVAL)
-          for metric, value in stored_numbers.numbers(columns).items()
-          if value >= 0  # -1: no object in the range
-        ],
-        inputs={},
+        [cell.row(m, x, note=_NO_INTERVAL) for m, x in values.items()],
+        numbers={m: headlines_lib.value_alone(x) for m, x in values.items()},
       )
     groups = self.group_ids(columns, truth)
     numbers = self.replicates(columns, resampling.Draws.of(groups), truth)
-    rows = [
-      cell.row(metric, float(number.value), _interval(number), len(groups))
-      for metric, number in numbers.items()
-    ]
-    return base.Measured(rows, inputs=numbers)
+    rows = []
+    for metric, number in numbers.items():
+      ends, _ = spread.interval(number)
+      rows.append(cell.row(metric, float(number.value), ends, len(groups)))
+    ids = resampling.Groups.of(groups).ids
+    return base.Measured(rows, numbers=numbers, groups=ids)
 
   def group_ids(
     self, columns: base.Columns, truth: Mapping[str, Any] | None = None
@@ -246,22 +244,10 @@ class Detection(base.Task):
     return out
 
   def headlines(
-    self, cells: base.Numbers, reference: base.Numbers | None = None
-  ) -> dict[base.Key, np.ndarray]:
-    """P, mPC, rPC and means of one model: see the module.
-
-    Args:
-      cells: AP of each, as arrays `[..., K]`.
-      reference: not looked at: rPC is relative to the model's own P.
-    """
-    del reference
-    out: dict[base.Key, np.ndarray] = {}
-    for kind in _KINDS:
-      performance = _performance(cells, kind)
-      prefix = "" if kind == "bbox" else f"{kind}/"
-      for (metric, name), values in _over_cells(performance).items():
-        out[f"{prefix}{metric}", name, None] = values
-    return out
+    self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
+  ) -> list[headlines_lib.Headline]:
+    """P, mPC, rPC and means, see `parts/precision_headlines`."""
+    return precision_headlines.headlines(cells)
 
   def _needed(self, truth: Mapping[str, Any] | None) -> checks.Truth:
     if truth is None:
@@ -279,31 +265,6 @@ class Detection(base.Task):
       checked = checks.ground_truth(truth)
       self._truth = truth, checked
     return checked
-
-  def summary_rows(
-    self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
-  ) -> list[table.Row]:
-    """P, mPC and rPC of every model; means of every corruption."""
-    out = []
-    for label in dict.fromkeys(r.model for r in rows):
-      model_rows = [r for r in rows if r.model == label]
-      spread = self.jackknife_headlines(
-        {c: of for (model, c), of in summary_inputs.items() if model == label}
-      )
-      n = min((r.n for r in model_rows if r.n), default=None)
-      for iou_type in _KINDS:
-        for row in _summary_rows(model_rows, iou_type):
-          out.append(_with_interval(row, spread, n))
-    return out
-
-  def jackknife_headlines(
-    self, summary_inputs: Mapping[Condition, Any]
-  ) -> dict[base.Key, Replicates]:
-    """`headlines` of one model; of cells without detections nothing."""
-    try:
-      return replicates_lib.combine_all(self.headlines, summary_inputs)
-    except errors.UserError:  # cells of different pictures
-      return {}
 
   def check_baseline(self, labels: Sequence[str]) -> None:
     """UserError for any: rPC is relative to the model's own clean AP."""
@@ -372,150 +333,3 @@ def reduce(
   if "masks" in outputs:
     out["masks"] = sort(outputs["masks"])
   return out
-
-
-def _interval(number: Replicates) -> cells_lib.Interval:
-  """The interval of a number that is never below 0."""
-  lo, hi = number.interval()
-  if not np.isfinite([lo, hi]).all():
-    return None, None
-  return max(lo, 0.0), hi
-
-
-def _with_interval(
-  row: table.Row, spread: Mapping[base.Key, Replicates], n: int | None
-) -> table.Row:
-  """A row over cells with its interval and the number of pictures."""
-  number = spread.get((row.metric, row.corruption, None))
-  if number is None or not row.has_value:
-    return row
-  lo, hi = _interval(number)
-  return dataclasses.replace(row, lo=lo, hi=hi, n=n)
-
-
-def _main(iou_type: str, metrics: Collection[str]) -> str:
-  """The metric that P is: AP, of VOC AP50."""
-  metric = f"{iou_type}/AP"
-  return metric if metric in metrics else f"{iou_type}/AP50"
-
-
-def _performance(
-  cells: base.Numbers, iou_type: str
-) -> dict[Condition, np.ndarray]:
-  """AP, of VOC AP50, of every cell that has it."""
-  metric = _main(iou_type, {m for numbers in cells.values() for m in numbers})
-  return {c: n[metric] for c, n in cells.items() if metric in n}
-
-
-def _over_cells(
-  performance: Mapping[Condition, np.ndarray],
-) -> dict[tuple[str, str], np.ndarray]:
-  """(metric, corruption) -> the number over cells, where all are there."""
-  clean = performance.get(Condition())
-  out = {} if clean is None else {("p", ""): clean}
-  means: dict[str, np.ndarray] = {}
-  for name in dict.fromkeys(c.name for c in performance if c.name):
-    cells = _cells([name])
-    if all(c in performance for c in cells):
-      means[name] = np.mean([performance[c] for c in cells], axis=0)
-      out["mean_ap", name] = means[name]
-  for suffix, scope in _SCOPES.items():
-    names = benchmark.names(scope)
-    if not all(name in means for name in names):
-      continue
-    mpc = np.mean([means[name] for name in names], axis=0)
-    out[f"mpc{suffix}", ""] = mpc
-    if clean is not None and suffix != "_validation":
-      positive = np.where(clean > 0, clean, np.nan)
-      out[f"rpc{suffix}", ""] = mpc / positive
-  return out
-
-
-def _summary_rows(rows: Sequence[table.Row], iou_type: str) -> list[table.Row]:
-  """P, mPC, rPC and the means of one model's boxes or masks."""
-  metric = _main(iou_type, {r.metric for r in rows})
-  cells = {
-    Condition(r.corruption, r.severity or 0): r.value
-    for r in rows
-    if r.metric == metric
-  }
-  if not cells:
-    return []
-  prefix = "" if iou_type == "bbox" else f"{iou_type}/"
-  return _Model(cells_lib.Summary.of(rows), cells, prefix).rows()
-
-
-@dataclasses.dataclass(frozen=True)
-class _Model:
-  """The numbers over one model's cells, of boxes or of masks.
-
-  Attributes:
-    summary: what their rows have in common.
-    performance: AP, of VOC AP50, of its cells.
-    prefix: before the names of its metrics.
-  """
-
-  summary: cells_lib.Summary
-  performance: Mapping[Condition, float]
-  prefix: str
-
-  def rows(self) -> list[table.Row]:
-    """P, the mean of every corruption, mPC and rPC of every scope."""
-    out = []
-    clean = self.performance.get(Condition())
-    if clean is not None:
-      out.append(self.summary.row("", f"{self.prefix}p", clean))
-    for name in dict.fromkeys(c.name for c in self.performance if c.name):
-      cells = _cells([name])
-      out += self._row(name, "mean_ap", self._mean(cells), cells)
-    for suffix, scope in _SCOPES.items():
-      out += self._over_scope(suffix, scope)
-    return out
-
-  def _over_scope(self, suffix: str, scope: str) -> list[table.Row]:
-    """`mpc...` and `rpc...` of one scope."""
-    names = benchmark.names(scope)
-    common = benchmark.names("benchmark")
-    # The 15 alone do not ask for the mean over 19.
-    asked = _cells(set(names) - set(common) or names)
-    cells = _cells(names)
-    clean = self.performance.get(Condition())
-    mpc = None
-    if all(c in self.performance for c in cells):
-      whole = {
-        n: [self.performance[Condition(n, s)] for s in conditions.SEVERITIES]
-        for n in names
-      }
-      # mPC needs no clean cell.
-      mpc = detection.summarize(whole, clean or 0.0, scope)["mpc"]
-    out = self._row("", f"mpc{suffix}", mpc, cells, asked=asked)
-    if suffix != "_validation":
-      rpc = mpc / clean if mpc is not None and clean else None
-      why = "undefined: P is 0" if clean == 0 else ""
-      with_clean = [Condition(), *cells]
-      out += self._row("", f"rpc{suffix}", rpc, with_clean, why, asked)
-    return out
-
-  def _mean(self, cells: Sequence[Condition]) -> float | None:
-    if any(c not in self.performance for c in cells):
-      return None
-    return float(np.mean([self.performance[c] for c in cells]))
-
-  def _row(
-    self,
-    name: str,
-    metric: str,
-    value: float | None,
-    cells: Sequence[Condition],
-    why: str = "",
-    asked: Sequence[Condition] | None = None,
-  ) -> list[table.Row]:
-    numbers = missing_cells.Numbers(self.summary, self.performance)
-    return numbers.rows(
-      name, f"{self.prefix}{metric}", value, cells, why=why, asked=asked
-    )
-
-
-def _cells(names: Iterable[str]) -> list[Condition]:
-  """All severities of some corruptions."""
-  return missing_cells.needed(conditions.PICTURES, names)

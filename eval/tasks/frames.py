@@ -63,6 +63,7 @@ from robust_tfds.eval.metrics import (
 from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
 from robust_tfds.eval.pipeline import inputs, predict, programs
 from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 from robust_tfds.eval.tasks.parts import (
   label_space,
   reliability,
@@ -73,6 +74,7 @@ from robust_tfds.eval.tasks.parts import (
 K = frame_scores.K
 _LABELS = 8  # no frame of the published sets shows more than three classes
 _GALLERY_SETS = 5  # for each model
+_ACCURACIES = ("acc_orig", "acc_pmk", "drop")
 
 Columns = base.Columns
 
@@ -241,28 +243,33 @@ class Frames(base.Task):
     }
 
   def headlines(
-    self, cells: base.Numbers, reference: base.Numbers | None = None
-  ) -> dict[base.Key, np.ndarray]:
+    self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
+  ) -> list[headlines_lib.Headline]:
     """pm-0, pm-10, their difference, and what is above the published line."""
-    (of_cell,) = cells.values()
-    out: dict[base.Key, np.ndarray] = {
-      (metric, "", None): number for metric, number in of_cell.items()
-    }
+    (condition,) = cells
+    out = [
+      headlines_lib.Headline.restating(metric, metric, condition)
+      for metric in _ACCURACIES
+    ]
     testbed = papers.testbed(self.setting.dataset)
-    if testbed:
-      line = natural_trend.fit(*zip(*testbed.values()))
-      out["effective_robustness", "", None] = (
-        natural_trend.effective_robustness(
-          of_cell["acc_orig"], of_cell["acc_pmk"], line
-        )
-      )
-    return out
+    if not testbed:
+      return out
+    line = natural_trend.fit(*zip(*testbed.values()))
+    above = headlines_lib.Headline(
+      "effective_robustness",
+      ("acc_orig", "acc_pmk"),
+      (condition,),
+      lambda ours, _: natural_trend.effective_robustness(
+        ours[condition]["acc_orig"], ours[condition]["acc_pmk"], line
+      ),
+    )
+    return [*out, above]
 
   def _accepted(self, columns: Columns) -> frame_scores.Scored:
     groups = self.group_ids(columns)
     return frame_scores.Scored.of(columns, groups).accepted()
 
-  def summary_inputs(self, columns: Columns) -> dict[str, np.ndarray]:
+  def inputs(self, columns: Columns) -> dict[str, np.ndarray]:
     """What the static worst frames need: who is right where."""
     scored = self._accepted(columns)
     names = ("example_id", "group_id", "frame")
@@ -270,24 +277,42 @@ class Frames(base.Task):
     return {**ids, "correct": scored.correct, "video": scored.videos}
 
   def summary_rows(
-    self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
+    self, models: Sequence[headlines_lib.ModelCells]
   ) -> list[table.Row]:
     """Headline numbers of every model, static worst frames, lines."""
+    rows = [row for model in models for row in model.every_row]
     out = [
       dataclasses.replace(r, config="", severity=None)
       for r in rows
-      if r.metric in ("acc_orig", "acc_pmk", "drop")
+      if r.metric in _ACCURACIES
     ]
     summary = cells_lib.Summary.of(rows)
-    clean = {r.model: r for r in rows if r.metric == "acc_orig"}
-    perturbed = {r.model: r.value for r in rows if r.metric == "acc_pmk"}
-    points = {m: (r.value, perturbed[m]) for m, r in clean.items()}
-    anchors = {m: r.n for m, r in clean.items()}
-    out += _static(summary, summary_inputs)
-    out += _beside_published(summary, points, anchors)
-    if len(points) > 2 and len({x for x, _ in points.values()}) > 1:
-      line = natural_trend.fit(*zip(*points.values()))
-      out += _line_rows(summary, "trend", line)
+    out += _static(summary, models)
+    out += self._beside_published(summary, models)
+    points = _points(models)
+    if len(points) > 2 and len({x for x, _ in points}) > 1:
+      out += _line_rows(summary, "trend", natural_trend.fit(*zip(*points)))
+    return out
+
+  def _beside_published(
+    self, summary: cells_lib.Summary, models: Sequence[headlines_lib.ModelCells]
+  ) -> list[table.Row]:
+    """The authors' lines, and how far above the testbed's each model lies."""
+    testbed = papers.testbed(summary.dataset)
+    if not testbed:
+      return []
+    line = natural_trend.fit(*zip(*testbed.values()))
+    printed = papers.networks(summary.dataset, "acc_orig", "acc_pmk")
+    paper = natural_trend.fit(*zip(*printed.values()))
+    out = _line_rows(summary, "published_trend", line)
+    out += _line_rows(summary, "paper_trend", paper)
+    whole = papers.anchors(summary.dataset)
+    for model in models:
+      if model.row_of(Condition(), "acc_orig").n != whole:
+        continue  # other sets: the authors' line says nothing about them
+      *_, above = self.headlines(model.numbers, {})
+      label = model.every_row[0].model
+      out.append(model.row(above, dataclasses.replace(summary, model=label)))
     return out
 
   def check_baseline(self, labels: Sequence[str]) -> None:
@@ -384,49 +409,39 @@ def _labels(ids: np.ndarray, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
   return labels
 
 
-def _beside_published(
-  summary: cells_lib.Summary,
-  points: Mapping[str, tuple[float, float]],
-  anchors: Mapping[str, int | None],
-) -> list[table.Row]:
-  """The authors' lines, and how far above the testbed's each model lies."""
-  testbed = papers.testbed(summary.dataset)
-  if not testbed:
-    return []
-  line = natural_trend.fit(*zip(*testbed.values()))
-  printed = papers.networks(summary.dataset, "acc_orig", "acc_pmk")
-  paper = natural_trend.fit(*zip(*printed.values()))
-  out = _line_rows(summary, "published_trend", line)
-  out += _line_rows(summary, "paper_trend", paper)
-  whole = papers.anchors(summary.dataset)
-  for model, (x, y) in points.items():
-    if anchors[model] != whole:
-      continue  # other sets: the authors' line says nothing about them
-    above = natural_trend.effective_robustness([x], [y], line)[0]
-    of_model = dataclasses.replace(summary, model=model)
-    out.append(of_model.row("", "effective_robustness", above))
-  return out
+def _points(
+  models: Sequence[headlines_lib.ModelCells],
+) -> list[tuple[float, float]]:
+  """pm-0 and pm-10 of every model."""
+  return [
+    (
+      model.row_of(Condition(), "acc_orig").value,
+      model.row_of(Condition(), "acc_pmk").value,
+    )
+    for model in models
+  ]
 
 
 def _static(
-  summary: cells_lib.Summary, summary_inputs: base.SummaryInputs
+  summary: cells_lib.Summary, models: Sequence[headlines_lib.ModelCells]
 ) -> list[table.Row]:
   """Accuracy of each model on the frames that most of the run's models miss."""
-  if len(summary_inputs) < 2:
+  if len(models) < 2:
     return []
-  first = next(iter(summary_inputs.values()))
+  inputs = [model.inputs[Condition()] for model in models]
+  first = inputs[0]
   ids = first["example_id"].tolist()
   correct = [
     natural_labels.aligned(ids, c["example_id"].tolist(), c["correct"])
-    for c in summary_inputs.values()
+    for c in inputs
   ]
   sets = pm_k.group(first["group_id"], first["frame"])
   right = np.stack(correct)
   chosen = breakdowns.static_worst(right, sets)["chosen"]
   videos = first["video"][sets.anchor]
   out = []
-  for (model, _), hits in zip(summary_inputs, right[:, chosen]):
-    of_model = dataclasses.replace(summary, model=model)
+  for model, hits in zip(models, right[:, chosen]):
+    of_model = dataclasses.replace(summary, model=model.every_row[0].model)
     value, ends = float(hits.sum() / len(sets)), rates.interval(hits, videos)
     out.append(of_model.row("", "acc_static_worst", value, ends, len(sets)))
   return out

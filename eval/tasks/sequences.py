@@ -18,7 +18,6 @@ cells are not there is empty, with a note (`parts/missing_cells`).
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -48,19 +47,18 @@ from robust_tfds.eval.tasks.classification import error_rows
 from robust_tfds.eval.tasks.parts import (
   baselines,
   flip_headlines,
-  missing_cells,
   normalised_task,
   proper_scores,
   reliability,
   spread,
   top_k,
 )
+from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 
 _FAMILY = conditions.SEQUENCES
 # Scores (frames x classes) that an accelerator ranks together; two sorts of pairs
 # and three differences keep up to 80 bytes of each, 640 MiB.
 _SCORES_AT_ONCE = 1 << 23
-_NORMALISERS = flip_headlines.NORMALISERS
 _COLUMNS = {  # of the cells' metrics
   "flip_probability": "flips",
   "unnormalised_t5d": "t5d",
@@ -174,40 +172,20 @@ class Sequences(normalised_task.NormalisedTask):
     }
 
   def headlines(
-    self, cells: base.Numbers, reference: base.Numbers | None = None
-  ) -> dict[base.Key, np.ndarray]:
+    self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
+  ) -> list[headlines_lib.Headline]:
     """FR, T5D and their means, see `parts/flip_headlines`."""
-    baseline, published = self.setting.baseline, {}
-    if baseline and not baselines.model_label(baseline):
-      known = corruption_error.load_baseline(baseline)
-      published = {m: known[m] for m in _NORMALISERS.values()}
-    return flip_headlines.of(cells, published, reference)
+    label = baselines.model_label(self.setting.baseline)
+    return flip_headlines.headlines(cells, reference, published=not label)
 
-  def summary_inputs(self, columns: base.Columns) -> dict[str, np.ndarray]:
-    """The values per sequence that the benchmark's means are of."""
-    return {k: columns[k] for k in ("flips", "t5d") if k in columns}
-
-  def summary_rows(
-    self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
-  ) -> list[table.Row]:
-    """Rows over cells, for every model in `rows`, at every difficulty."""
-    out = []
+  def published_reference(self) -> headlines_lib.Reference:
+    """The printed numbers of a published baseline."""
     baseline = self.setting.baseline
-    for label in dict.fromkeys(r.model for r in rows):
-      model_rows = [r for r in rows if r.model == label]
-      out += _clean_error(model_rows)
-      for difficulty in conditions.DIFFICULTIES:
-        reference = _reference(rows, baseline, difficulty)
-        sequences_of = {
-          c.name: values
-          for (model, c), values in summary_inputs.items()
-          if model == label and _has(c, difficulty)
-        }
-        summary = _Summary(model_rows, baseline, difficulty, sequences_of)
-        out += summary.plain()
-        for metric, unnormalised in _NORMALISERS.items():
-          out += summary.normalised(metric, reference.get(unnormalised, {}))
-    return out
+    if not baseline or baselines.model_label(baseline):
+      return {}
+    return flip_headlines.published_cells(
+      corruption_error.load_baseline(baseline)
+    )
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Printed name -> (clean error, mFR)."""
@@ -270,129 +248,3 @@ def _of_pairs(top5: np.ndarray, noise: bool) -> dict[str, np.ndarray]:
     name: np.stack([v.mean(axis=1, dtype=np.float64) for v in values], axis=1)
     for name, values in pairs.items()
   }
-
-
-@dataclasses.dataclass(frozen=True)
-class _Summary:
-  """One model at one difficulty.
-
-  Attributes:
-    rows: of the model's cells.
-    baseline: what normalised numbers are divided by.
-    difficulty: 1-3.
-    sequences_of: perturbation -> what `summary_inputs` gave of its cell.
-  """
-
-  rows: Sequence[table.Row]
-  baseline: str
-  difficulty: int
-  sequences_of: Mapping[str, Mapping[str, np.ndarray]]
-
-  def plain(self) -> list[table.Row]:
-    """Means over the common perturbations, not normalised."""
-    ones = dict.fromkeys(_FAMILY.names("common"), 1.0)
-    out = []
-    for metric in _NORMALISERS.values():
-      out += self._mean(f"mean_{metric}", metric, ones)
-    return out
-
-  def normalised(
-    self, metric: str, reference: Mapping[str, float]
-  ) -> list[table.Row]:
-    """`metric` of every perturbation, and its mean over the common ones."""
-    if not reference:
-      return []
-    out = []
-    unnormalised = _NORMALISERS[metric]
-    for row in self.rows:
-      if row.metric != unnormalised or row.severity != self.difficulty:
-        continue
-      by = reference.get(row.corruption)
-      if by:
-        out.append(self._row(row.corruption, metric, row.value / by))
-      elif _FAMILY.row(row.corruption).set != "own":
-        why = self._why([row.corruption], reference)
-        out.append(self._row(row.corruption, metric, None, note=why))
-    return out + self._mean(f"m{metric}", unnormalised, reference)
-
-  def _mean(
-    self, metric: str, unnormalised: str, reference: Mapping[str, float]
-  ) -> list[table.Row]:
-    """The mean over the common ones."""
-    column, names = _COLUMNS[unnormalised], _FAMILY.names("common")
-    present = [n for n in names if column in self.sequences_of.get(n, {})]
-    why = self._why(names, reference)
-    value: float | None = None
-    if len(present) == len(names) and not why:
-      of = {n: self.sequences_of[n][column] for n in names}
-      each = [of[n][:, self._column(n)] / reference[n] for n in names]
-      value = float(np.mean([np.mean(e) for e in each]))
-    numbers = missing_cells.Numbers(
-      cells_lib.Summary.of(self.rows, self.baseline),
-      [self._condition(n) for n in present],
-    )
-    cells = [self._condition(n) for n in names]
-    return numbers.rows(
-      "", metric, value, cells, level=self.difficulty, why=why
-    )
-
-  def _why(self, names: Sequence[str], reference: Mapping[str, float]) -> str:
-    """Why perturbations cannot be divided by the baseline's, if they cannot."""
-    cells = [self._condition(n) for n in names]
-    lacks = missing_cells.note(cells, [self._condition(n) for n in reference])
-    if lacks:
-      return f"of the baseline {lacks}"
-    if not all(reference[n] for n in names):
-      return "undefined: the baseline's value is 0"
-    return ""
-
-  def _condition(self, name: str) -> Condition:
-    """The cell that holds a perturbation's values at the difficulty."""
-    noise = _FAMILY.is_noise(name)
-    return _FAMILY.condition(name, self.difficulty if noise else 1)
-
-  def _column(self, name: str) -> int:
-    """Noise has one cell a difficulty, the others one column a difficulty."""
-    return 0 if _FAMILY.is_noise(name) else self.difficulty - 1
-
-  def _row(
-    self, name: str, metric: str, value: float | None, note: str = ""
-  ) -> table.Row:
-    summary = cells_lib.Summary.of(self.rows, self.baseline)
-    return summary.row(name, metric, value, level=self.difficulty, note=note)
-
-
-def _has(condition: Condition, difficulty: int) -> bool:
-  """Whether a cell holds the values of a difficulty."""
-  if condition.clean:
-    return False
-  return not _FAMILY.is_noise(condition.name) or condition.level == difficulty
-
-
-def _clean_error(rows: Sequence[table.Row]) -> list[table.Row]:
-  return [
-    cells_lib.Summary.of([r]).row("", "clean_error", r.value, (r.lo, r.hi), r.n)
-    for r in rows
-    if r.metric == "error" and not r.corruption
-  ]
-
-
-def _reference(
-  rows: Sequence[table.Row], baseline: str, difficulty: int
-) -> dict[str, dict[str, float]]:
-  """Normalisers: unnormalised metric -> perturbation -> value."""
-  label = baselines.model_label(baseline)
-  if label:
-    out: dict[str, dict[str, float]] = {}
-    for r in rows:
-      if (
-        r.model == label
-        and r.metric in _NORMALISERS.values()
-        and r.severity == difficulty
-      ):
-        out.setdefault(r.metric, {})[r.corruption] = r.value
-    return out
-  if not baseline or difficulty > 1:
-    return {}
-  published = corruption_error.load_baseline(baseline)
-  return {m: published[m] for m in _NORMALISERS.values()}

@@ -34,12 +34,12 @@ from robust_tfds.eval.metrics import action, definitions, rates, resampling
 from robust_tfds.eval.pipeline import clips, inputs, predict
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
-  gammas,
-  missing_cells,
+  gamma_headlines,
   proper_scores,
   reliability,
   top_k,
 )
+from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 
 _NATURAL = ("shift", "category")  # features of naturally shifted videos
 _CATEGORY = "accuracy/category/"
@@ -83,6 +83,7 @@ class Video(base.Task):
   own_keys = ("views", "sampling")
   unit = "clip"
   has_pairs = True
+  averages_calibration = True
 
   def __init__(self, setting: base.Setting):
     """Checks the setting; `data` may have `views` and `sampling`.
@@ -204,41 +205,25 @@ class Video(base.Task):
     return out
 
   def headlines(
-    self, cells: base.Numbers, reference: base.Numbers | None = None
-  ) -> dict[base.Key, np.ndarray]:
+    self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
+  ) -> list[headlines_lib.Headline]:
     """gamma_a, gamma_r and their means; accuracies of natural shifts."""
-    clean = cells.get(Condition(), {})
-    categories = [a for m, a in clean.items() if m.startswith(_CATEGORY)]
-    if categories:
-      return {
-        ("natural_accuracy", "", None): clean["accuracy"],
-        ("natural_category_accuracy", "", None): np.mean(categories, axis=0),
-      }
-    out = gammas.of({c: of["accuracy"] for c, of in cells.items()})
-    if clean:
-      out["clean_accuracy", "", None] = clean["accuracy"]
-    return out
-
-  def summary_inputs(
-    self, columns: base.Columns
-  ) -> tuple[np.ndarray, reliability.Spread]:
-    """Which videos are right, and what intervals of calibration need."""
-    hits = columns["top5"][:, 0] == columns["label"]
-    return hits, reliability.spread(columns)
-
-  def summary_rows(
-    self, rows: Sequence[table.Row], summary_inputs: base.SummaryInputs
-  ) -> list[table.Row]:
-    """gamma_a and gamma_r of perturbations, groups and the benchmark."""
-    out = []
-    for label in dict.fromkeys(r.model for r in rows):
-      model_rows = [r for r in rows if r.model == label]
-      of_model = {c: v for (m, c), v in summary_inputs.items() if m == label}
-      hits_of = {c: hits for c, (hits, _) in of_model.items()}
-      spreads = {c: spread for c, (_, spread) in of_model.items()}
-      out += _of_model(model_rows, hits_of)
-      out += reliability.summary_rows(model_rows, self.family, spreads)
-    return out
+    clean = Condition()
+    categories = [m for m in cells.get(clean, ()) if m.startswith(_CATEGORY)]
+    if not categories:
+      own = headlines_lib.Headline.restating(
+        "clean_accuracy", "accuracy", clean
+      )
+      return [own, *gamma_headlines.headlines(cells)]
+    return [
+      headlines_lib.Headline.restating("natural_accuracy", "accuracy", clean),
+      headlines_lib.Headline(
+        "natural_category_accuracy",
+        ("accuracy", *categories),
+        (clean,),
+        lambda ours, _: np.mean([ours[clean][m] for m in categories], axis=0),
+      ),
+    ]
 
   def check_baseline(self, labels: Sequence[str]) -> None:
     """UserError for any: gamma is relative to the model's own clean accuracy."""
@@ -295,48 +280,3 @@ def _shift_rows(
     for kind, plural in (("category", "categories"), ("shift", "shifts"))
     for name, v in sorted(accuracies[plural].items())
   ]
-
-
-def _of_model(
-  rows: Sequence[table.Row], hits_of: Mapping[Condition, np.ndarray]
-) -> list[table.Row]:
-  summary, out = cells_lib.Summary.of(rows), []
-  clean = table.select(rows, metric="accuracy", config="clean")
-  if clean:
-    row = clean[0]
-    of_clean = row.value, (row.lo, row.hi), row.n
-    by_category = [r.value for r in rows if r.metric.startswith(_CATEGORY)]
-    if by_category:
-      mean = float(np.mean(by_category))
-      return [
-        summary.row("", "natural_accuracy", *of_clean),
-        summary.row("", "natural_category_accuracy", mean, n=row.n),
-      ]
-    out.append(summary.row("", "clean_accuracy", *of_clean))
-  return out + _gamma_rows(missing_cells.Numbers(summary, hits_of), hits_of)
-
-
-def _gamma_rows(
-  numbers: missing_cells.Numbers, hits_of: Mapping[Condition, np.ndarray]
-) -> list[table.Row]:
-  """gamma_a and gamma_r of perturbations, groups and the benchmark."""
-  perturbed = {
-    (c.name, c.level): float(hits.mean())
-    for c, hits in hits_of.items()
-    if not c.clean
-  }
-  clean = hits_of.get(Condition(), np.zeros(0, bool))
-  values: dict[str, Any] = {}
-  if perturbed and clean.any():
-    values = action.robustness(perturbed, float(clean.mean()))
-  why = "" if values else "undefined: the clean accuracy is 0"
-  out = []
-  for measure in gammas.MEASURES:
-    means = gammas.flat(values.get(measure, {}))
-    for over, members in gammas.averages(
-      dict.fromkeys(n for n, _ in perturbed)
-    ):
-      metric, name, _ = gammas.row_key(measure, over)
-      cells = [Condition(), *gammas.needed(members)]
-      out += numbers.rows(name, metric, means.get(over), cells, why=why)
-  return out

@@ -21,7 +21,6 @@ from robust_tfds.eval.compare.pairs.sides import Side
 from robust_tfds.eval.metrics import replicates, significance
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import spread
 
 _CATEGORY = "accuracy/category/"
 
@@ -41,8 +40,8 @@ def lines(
   # The first's own reference, then the second's; one may serve both.
   by_first = references[0] if references else None
   by_second = references[-1] if references else None
-  mine = spread.headlines(baseline.task(first).headlines, one, by_first)
-  theirs = spread.headlines(baseline.task(second).headlines, other, by_second)
+  mine = baseline.task(first).over_cells(one, by_first)
+  theirs = baseline.task(second).over_cells(other, by_second)
   out = [
     line(key, mine[key], theirs[key], drawn=numbers.drawn)
     for key in mine

@@ -1,80 +1,122 @@
-"""Numbers over a classifier's sequences as functions of arrays."""
+"""Headlines over a classifier's sequences: FR, T5D and their means."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.tasks.parts.headlines import Arrays, Cells, Headline
 
-Key = tuple[str, str, int | None]
-Cells = Mapping[Condition, Mapping[str, np.ndarray]]
-# Perturbation -> a number of it.
-ByName = Mapping[str, np.ndarray]
 NORMALISERS = {"fr": "flip_probability", "t5d": "unnormalised_t5d"}
 _FAMILY = conditions.SEQUENCES
+_COMMON = _FAMILY.names("common")
+_UNDEFINED = "undefined: the baseline's value is 0"
+# f(cells, the baseline's cells, perturbation) -> `[..., K]`.
+_Rate = Callable[[Arrays, Arrays, str], np.ndarray]
 
 
-def of(
-  cells: Cells, published: Mapping[str, ByName], reference: Cells | None = None
-) -> dict[Key, np.ndarray]:
+def headlines(
+  cells: Cells, reference: Cells, *, published: bool = False
+) -> list[Headline]:
   """FR, T5D and their means, and the plain ones: Hendrycks & Dietterich 4.2.
 
   Args:
-    cells: condition -> metric -> `[D, ..., K]`, D difficulties in the cell.
-    published: metric -> perturbation -> the baseline's number at difficulty 1;
-      empty without one.
-    reference: the cells of the model that normalises; None without one.
-
-  Returns:
-    Of numbers all of whose cells are there: (metric, perturbation, difficulty) ->
-    `[..., K]`.
+    cells: of one model; metrics are arrays `[D, ..., K]`, D difficulties in a cell.
+    reference: the same of the baseline; empty without one.
+    published: whether the baseline is: those are known at difficulty 1 alone.
   """
-  out: dict[Key, np.ndarray] = {}
-  if "error" in cells.get(Condition(), {}):
-    out["clean_error", "", None] = cells[Condition()]["error"]
+  clean = Headline.restating("clean_error", "error", Condition(), alone=True)
+  out = [clean]
   for difficulty in conditions.DIFFICULTIES:
-    for metric, plain in NORMALISERS.items():
-      ours = at(cells, plain, difficulty)
-      _add(out, f"mean_{plain}", ours, difficulty)
-      by: ByName = {}
-      if reference is not None:
-        by = at(reference, plain, difficulty)
-      elif difficulty == 1:
-        by = published.get(plain, {})
-      rates = {n: _ratio(v, by[n]) for n, v in ours.items() if n in by}
-      for name, rate in rates.items():
-        out[metric, name, difficulty] = rate
-      _add(out, f"m{metric}", rates, difficulty)
+    known = {} if published and difficulty > 1 else reference
+    out += _at(difficulty, cells, known)
   return out
 
 
-def at(cells: Cells, metric: str, difficulty: int) -> dict[str, np.ndarray]:
-  """A metric of every perturbation that is there at a difficulty."""
-  out = {}
-  for condition, of_cell in cells.items():
-    if condition.clean or metric not in of_cell:
+def published_cells(
+  numbers: Mapping[str, Mapping[str, float]],
+) -> dict[Condition, dict[str, np.ndarray]]:
+  """The cells of a published baseline, at difficulty 1.
+
+  Args:
+    numbers: metric -> perturbation -> number.
+  """
+  out: dict[Condition, dict[str, np.ndarray]] = {}
+  for metric in NORMALISERS.values():
+    for name, number in numbers[metric].items():
+      of_cell = out.setdefault(_FAMILY.condition(name, 1), {})
+      of_cell[metric] = np.array([number])
+  return out
+
+
+def _at(difficulty: int, cells: Cells, reference: Cells) -> Iterator[Headline]:
+  """Those of a difficulty."""
+  here = _Difficulty(difficulty)
+  for plain in NORMALISERS.values():
+    yield here.over(_COMMON, f"mean_{plain}", plain)
+  for metric, plain in NORMALISERS.items():
+    known = here.names(reference, plain)
+    if not known:
       continue
-    # Noise has one cell a difficulty, the others one row a difficulty.
-    noise = _FAMILY.is_noise(condition.name)
-    if not noise or condition.level == difficulty:
-      row = 0 if noise else difficulty - 1
-      out[condition.name] = of_cell[metric][row]
-  return out
+    for name in here.names(cells, plain):
+      # Of a user's own perturbation a baseline may know nothing.
+      if name in known or _FAMILY.row(name).set != "own":
+        yield here.over([name], metric, plain, name, normalised=True)
+    yield here.over(_COMMON, f"m{metric}", plain, normalised=True)
 
 
-def _ratio(value: np.ndarray, by: np.ndarray) -> np.ndarray:
-  with np.errstate(divide="ignore", invalid="ignore"):
-    return np.where(np.not_equal(by, 0), np.divide(value, by), np.nan)
+class _Difficulty:
+  """The cells of a difficulty: noise has one each, the others one row each."""
 
+  def __init__(self, level: int):
+    self._level = level
 
-def _add(
-  out: dict[Key, np.ndarray], metric: str, of_names: ByName, difficulty: int
-) -> None:
-  """The mean over the common perturbations, if all are there."""
-  names = _FAMILY.names("common")
-  if all(n in of_names for n in names):
-    mean = np.mean([of_names[n] for n in names], axis=0)
-    out[metric, "", difficulty] = mean
+  def names(self, cells: Cells, metric: str) -> list[str]:
+    """The perturbations that have a metric."""
+    return [
+      c.name
+      for c, metrics in cells.items()
+      if not c.clean and metric in metrics and c == self._cell(c.name)
+    ]
+
+  def over(
+    self,
+    names: Sequence[str],
+    metric: str,
+    plain: str,
+    name: str = "",
+    *,
+    normalised: bool = False,
+  ) -> Headline:
+    """The mean over perturbations."""
+
+    def rate(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
+      value = self._at(ours, plain, name)
+      if not normalised:
+        return value
+      known = self._at(theirs, plain, name)
+      return np.where(known != 0, np.divide(value, known), np.nan)
+
+    return Headline(
+      metric,
+      (plain,),
+      [self._cell(n) for n in names],
+      lambda ours, theirs: np.mean(
+        [rate(ours, theirs, n) for n in names], axis=0
+      ),
+      name,
+      self._level,
+      normalised=normalised,
+      undefined=_UNDEFINED,
+    )
+
+  def _cell(self, name: str) -> Condition:
+    noise = _FAMILY.is_noise(name)
+    return _FAMILY.condition(name, self._level if noise else 1)
+
+  def _at(self, cells: Arrays, metric: str, name: str) -> np.ndarray:
+    row = 0 if _FAMILY.is_noise(name) else self._level - 1
+    return cells[self._cell(name)][metric][row]

@@ -27,12 +27,12 @@ from robust_tfds.eval.metrics import (
   group_mean,
   resampling,
 )
+from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 from robust_tfds.eval.tasks.parts import missing_cells, proper_scores
 from robust_tfds.eval.tasks.parts import spread as spread_lib
 
 Columns = Mapping[str, np.ndarray]
-# Metric -> its means without each block of groups.
-Spread = Mapping[str, group_mean.BlockMeans]
 _OF_SCORES = {
   "ece": calibration.ece,
   "ece_adaptive": calibration.ece_adaptive,
@@ -107,10 +107,10 @@ def bins(columns: Columns) -> calibration.Bins | None:
   answers = Answers.of(columns)
   if answers is None:
     return None
-  of = calibration.reliability(answers.score, answers.correct)
+  diagram = calibration.reliability(answers.score, answers.correct)
   if resampling.Groups.of(answers.groups).single:
-    return of
-  return dataclasses.replace(of, lo=(), hi=())
+    return diagram
+  return dataclasses.replace(diagram, lo=(), hi=())
 
 
 def rows(
@@ -155,125 +155,69 @@ def _mean_row(
   return spread_lib.without_point(row)
 
 
-def spread(columns: Columns) -> Spread:
-  """What the intervals of means over cells need of a cell.
+def numbers(
+  columns: Columns, rows_of_cell: Iterable[table.Row]
+) -> tuple[dict[str, Replicates], np.ndarray]:
+  """What `headlines` need of a cell, and the groups that are left out.
 
-  Empty where NLL and Brier score are not known.
-  """
-  answers = Answers.of(columns)
-  if answers is None:
-    return {}
-  return {
-    name: group_mean.BlockMeans.of(values, answers.groups)
-    for name, values in answers.scores.items()
-    if np.isfinite(values).all()
-  }
-
-
-def summary_rows(
-  rows_of_model: Sequence[table.Row],
-  family: conditions.Family,
-  spreads: Mapping[Condition, Spread],
-  baseline: str = "",
-) -> list[table.Row]:
-  """The means over one model's cells.
+  Of NLL and Brier score, where they are known and finite, the mean without each
+  block of groups; of the others the value alone.
 
   Args:
-    rows_of_model: of its cells.
-    family: of their conditions.
-    spreads: what `spread` gave of each.
-    baseline: what the run's numbers are normalised by.
+    columns: of the cell.
+    rows_of_cell: what `rows` gave of it, and perhaps others.
   """
-  summary = cells_lib.Summary.of(rows_of_model, baseline)
-  return [
-    row
-    for metric in METRICS
-    for row in _Means.of(metric.name, rows_of_model, family, spreads).rows(
-      summary
+  of_scores = {m.name for m in METRICS}
+  out = {
+    row.metric: headlines_lib.value_alone(row.value)
+    for row in rows_of_cell
+    if row.metric in of_scores
+  }
+  answers = Answers.of(columns)
+  if answers is None:
+    return out, np.zeros(0, np.str_)
+  for name, values in answers.scores.items():
+    if np.isfinite(values).all():
+      out[name] = group_mean.left_out(values, answers.groups)
+  return out, resampling.Groups.of(answers.groups).ids
+
+
+def headlines(
+  cells: headlines_lib.Cells, family: conditions.Family
+) -> list[headlines_lib.Headline]:
+  """The means over one model's cells: of every corruption, of the benchmark.
+
+  Args:
+    cells: of one model.
+    family: of their conditions.
+  """
+  names = {
+    metric.name: dict.fromkeys(
+      c.name
+      for c, metrics in cells.items()
+      if c.name and metric.name in metrics
     )
+    for metric in METRICS
+  }
+  common = family.names("common")
+  return [
+    _mean(metric, missing_cells.needed(family, over), name)
+    for metric, listed in names.items()
+    for name, over in [*((n, (n,)) for n in listed), ("", common)]
   ]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Means:
-  """One metric over one model's cells.
-
-  Attributes:
-    metric: its name.
-    family: of the conditions.
-    values: of the cells that have the metric; nan where it is undefined.
-    whys: why, of those.
-    blocks: of the cells whose metric is a mean over examples.
-    counts: examples of the cells.
-  """
-
-  metric: str
-  family: conditions.Family
-  values: Mapping[Condition, float]
-  whys: Mapping[Condition, str]
-  blocks: Mapping[Condition, group_mean.BlockMeans]
-  counts: Mapping[Condition, int | None]
-
-  @classmethod
-  def of(
-    cls,
-    metric: str,
-    rows: Iterable[table.Row],
-    family: conditions.Family,
-    spreads: Mapping[Condition, Spread],
-  ) -> _Means:
-    """Of the corrupted cells."""
-    of_metric = {
-      family.condition(r.corruption, r.severity or 0): r
-      for r in rows
-      if r.metric == metric and r.corruption
-    }
-    return cls(
-      metric,
-      family,
-      {c: r.value for c, r in of_metric.items()},
-      {c: r.note for c, r in of_metric.items() if not r.has_value},
-      {c: of[metric] for c, of in spreads.items() if metric in of},
-      {c: r.n for c, r in of_metric.items()},
-    )
-
-  def rows(self, summary: cells_lib.Summary) -> list[table.Row]:
-    """Of every corruption, then of the benchmark."""
-    numbers = missing_cells.Numbers(summary, self.values)
-    named = [(n, [n]) for n in dict.fromkeys(c.name for c in self.values)]
-    out = []
-    for name, over in [*named, ("", list(self.family.names("common")))]:
-      cells = missing_cells.needed(self.family, over)
-      whys = [self.whys[c] for c in cells if c in self.whys]
-      value, n = None, None
-      ends: cells_lib.Interval = (None, None)
-      if not whys and all(c in self.values for c in cells):
-        value = float(np.mean([self.values[c] for c in cells]))
-        ends, n = self._interval(value, cells)
-      of_name = numbers.rows(
-        name,
-        f"mean_{self.metric}",
-        value,
-        cells,
-        ends,
-        n,
-        why="undefined in one of the cells" if whys else "",
-      )
-      out += [spread_lib.without_point(row) for row in of_name]
-    return out
-
-  def _interval(
-    self, value: float, cells: Sequence[Condition]
-  ) -> tuple[cells_lib.Interval, int | None]:
-    """Of a mean over cells, and the fewest examples of one."""
-    counts = [n for c in cells if (n := self.counts[c]) is not None]
-    n = min(counts, default=None)
-    if not all(c in self.blocks for c in cells):
-      return (None, None), n
-    lo, hi = group_mean.interval_of_cells(
-      value, [self.blocks[c] for c in cells]
-    )
-    return (None if lo is None else max(lo, 0.0), hi), n
+def _mean(
+  metric: str, cells: Sequence[Condition], name: str
+) -> headlines_lib.Headline:
+  return headlines_lib.Headline(
+    f"mean_{metric}",
+    (metric,),
+    cells,
+    lambda ours, _: np.mean([ours[c][metric] for c in cells], axis=0),
+    name,
+    undefined="undefined in one of the cells",
+  )
 
 
 def _one_answer(columns: Columns) -> Columns:

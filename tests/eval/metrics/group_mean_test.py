@@ -5,7 +5,7 @@ from absl.testing import absltest, parameterized
 from scipy import stats
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import group_mean, resampling
+from robust_tfds.eval.metrics import group_mean, replicates, resampling
 
 
 def _ids(index) -> np.ndarray:
@@ -68,52 +68,30 @@ class IntervalTest(parameterized.TestCase):
       group_mean.interval(values, groups, level)
 
 
-class CellsTest(absltest.TestCase):
-  def _of(self, seed, ids):
-    rng = np.random.default_rng(seed)
-    values = rng.exponential(size=len(ids))
-    return values, group_mean.BlockMeans.of(values, ids)
-
-  def test_one_cell_is_the_jackknife_of_the_draws(self):
+class LeftOutTest(absltest.TestCase):
+  def test_it_is_the_jackknife_of_the_draws(self):
     ids = _ids(np.arange(450) % 150)
-    values, blocks = self._of(0, ids)
+    values = np.random.default_rng(0).exponential(size=450)
+    got = group_mean.left_out(values, ids)
     drawn = resampling.Draws.of(ids).means(values, ids)
-    np.testing.assert_allclose(blocks.left_out, drawn.jackknife)
-    got = group_mean.interval_of_cells(float(drawn.value), [blocks])
-    np.testing.assert_allclose(got, drawn.jackknife_interval())
+    self.assertEqual(float(got.value), group_mean.interval(values, ids)[0])
+    self.assertEqual((got.draws, got.groups), (None, drawn.groups))
+    np.testing.assert_allclose(got.jackknife, drawn.jackknife)
 
-  def test_the_same_groups_in_all_cells(self):
-    """The mean of two cells is as sure as one of the mean values."""
-    ids = _ids(range(200))
-    (one, first), (other, second) = (self._of(s, ids) for s in (1, 2))
-    both = (one + other) / 2
-    together = group_mean.BlockMeans.of(both, ids)
-    np.testing.assert_allclose(
-      group_mean.interval_of_cells(both.mean(), [first, second]),
-      group_mean.interval_of_cells(both.mean(), [together]),
-    )
-    # The same values twice are no more sure than once.
-    np.testing.assert_allclose(
-      group_mean.interval_of_cells(one.mean(), [first, first]),
-      group_mean.interval_of_cells(one.mean(), [first]),
-    )
-
-  def test_cells_of_other_groups_have_none(self):
-    _, first = self._of(1, _ids(range(20)))
-    _, second = self._of(1, _ids(range(1, 21)))
-    got = group_mean.interval_of_cells(1.0, [first, second])
-    self.assertEqual(got, (None, None))
-    _, one = self._of(1, _ids([0, 0]))
-    self.assertEqual(group_mean.interval_of_cells(1.0, [one]), (None, None))
+  def test_one_group_has_no_interval(self):
+    lo, hi = group_mean.left_out([1.0, 2.0], ["a", "a"]).interval()
+    self.assertTrue(np.isnan([lo, hi]).all())
 
   def test_covers(self):
     rng = np.random.default_rng(3)
     ids, inside = _ids(range(300)), 0
     for _ in range(500):
       hard = rng.exponential(size=300)  # the same pictures in both cells
-      cells = [hard + rng.normal(size=300) for _ in range(2)]
-      blocks = [group_mean.BlockMeans.of(c, ids) for c in cells]
-      lo, hi = group_mean.interval_of_cells(np.mean(cells), blocks)
+      cells = [
+        group_mean.left_out(hard + rng.normal(size=300), ids) for _ in range(2)
+      ]
+      mean = replicates.combine(lambda *each: np.mean(each, axis=0), *cells)
+      lo, hi = mean.interval()
       inside += lo <= 1 <= hi
     self.assertBetween(inside, 460, 490)
 

@@ -33,13 +33,12 @@ class _Mean(base.Task):
   def cell_rows(self, cell, columns, truth=None):
     return [cell.row("mean", columns["x"].mean() + (truth or {}).get("add", 0))]
 
-  def summary_inputs(self, columns):
+  def inputs(self, columns):
     return columns["x"].max()
 
-  def summary_rows(self, rows, summary_inputs):
-    summary = Summary.of(rows)
-    largest = max(summary_inputs[r.model, _FOG] for r in rows[:1])
-    return [summary.row("", "largest", largest)]
+  def summary_rows(self, models):
+    summary = Summary.of(models[0].every_row)
+    return [summary.row("", "largest", models[0].inputs[_FOG])]
 
 
 class _Pairs(_Mean):
@@ -78,7 +77,8 @@ class TaskTest(absltest.TestCase):
     self.assertIs(task.group_ids({"group_id": ids}), ids)
     self.assertEqual(task.totals({}), {})
     self.assertEqual(task.replicates({}, resampling.Draws.of(ids)), {})
-    self.assertEqual(task.headlines({}), {})
+    self.assertEqual(task.headlines({}, {}), [])
+    self.assertEqual(task.over_cells({}), {})
     self.assertEqual(task.common, conditions.PICTURES.names("common"))
     self.assertEqual(dict(task.published_networks()), {})
     self.assertEqual(task.gallery([], {}, []), {})

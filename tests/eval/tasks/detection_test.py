@@ -25,7 +25,12 @@ from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import rescore, runner
 from robust_tfds.eval.tasks import base, detection
-from robust_tfds.eval.tasks.parts import masks, result_lists, stored_numbers
+from robust_tfds.eval.tasks.parts import (
+  headlines,
+  masks,
+  result_lists,
+  stored_numbers,
+)
 from robust_tfds.models.detection.detector import DetectorSpec
 from tests import shared_data
 from tests.eval import read_counts
@@ -310,17 +315,19 @@ class IntervalTest(absltest.TestCase):
 
   def test_headlines_are_the_rows_over_cells(self):
     values = {
-      Condition(r.corruption, r.severity): {r.metric: np.array([r.value])}
+      Condition(r.corruption, r.severity): {
+        r.metric: headlines.value_alone(r.value)
+      }
       for r in self.rows
       if r.metric == "bbox/AP"
     }
-    got = _TASK.headlines(values)
+    got = _TASK.over_cells(values)
     over = {
       (r.metric, r.corruption, None): r.value for r in self.rows if not r.config
     }
     self.assertEqual(set(got), {k for k, v in over.items() if v == v})
-    for key, (value,) in got.items():
-      self.assertAlmostEqual(value, over[key])
+    for key, number in got.items():
+      self.assertAlmostEqual(float(number.value), over[key])
 
   def test_numbers_of_others_have_none_and_say_so(self):
     columns = stored_numbers.columns({"bbox/AP": 0.25})
@@ -329,12 +336,20 @@ class IntervalTest(absltest.TestCase):
     self.assertEqual(row.note, "no interval: read without detections")
     self.assertEmpty(_TASK.group_ids(columns))
 
-  def test_clean_ap_of_0_has_no_ratio(self):
-    zero = {Condition(): {"bbox/AP": np.array([0.0])}}
-    values = {
-      c.condition: {"bbox/AP": np.array([0.5])} for c, _ in self.cells
-    } | zero
-    self.assertTrue(np.isnan(_TASK.headlines(values)["rpc", "", None]).all())
+  def test_numbers_of_others_have_headlines(self):
+    cells = [
+      (cell, stored_numbers.columns({"bbox/AP": 0.5 * bool(cell.name)}))
+      for cell, _ in self.cells
+    ]
+    scored = _TASK.score(cells)
+    over = {r.metric: r for r in scored.rows if not r.config}
+    mpc, rpc = over["mpc"], over["rpc"]
+    self.assertEqual(
+      (mpc.value, mpc.lo, mpc.n, mpc.note), (0.5, None, None, "")
+    )
+    self.assertFalse(rpc.has_value)
+    self.assertEqual(rpc.note, "undefined: P is 0")
+    self.assertEqual(scored.headlines, {"m": {}})
 
 
 class ReduceTest(absltest.TestCase):

@@ -1,0 +1,76 @@
+"""Headlines over videos: gamma_a and gamma_r, their means over groups and all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.metrics import action
+from robust_tfds.eval.tasks.parts import missing_cells
+from robust_tfds.eval.tasks.parts.headlines import Arrays, Cells, Headline
+
+_CLEAN = Condition()
+_FAMILY = conditions.VIDEOS
+_UNDEFINED = "undefined: the clean accuracy is 0"
+# f(accuracy, clean accuracy) of a cell.
+_Gamma = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _absolute(accuracy: np.ndarray, clean: np.ndarray) -> np.ndarray:
+  return 1 - (clean - accuracy)
+
+
+def _relative(accuracy: np.ndarray, clean: np.ndarray) -> np.ndarray:
+  return np.where(clean > 0, accuracy / clean, np.nan)
+
+
+def headlines(cells: Cells) -> list[Headline]:
+  """gamma_a and gamma_r of perturbations, groups and the benchmark.
+
+  Args:
+    cells: of one model, with the metric `accuracy`.
+  """
+  names = dict.fromkeys(c.name for c in cells if c.name)
+  out = []
+  for metric, gamma in (("gamma_a", _absolute), ("gamma_r", _relative)):
+    out += [_over([name], metric, gamma, "names", name) for name in names]
+    for group in _FAMILY.groups:
+      members = _FAMILY.members(group, "common")
+      out.append(_over(members, f"{metric}/{group}", gamma, "groups", group))
+    out.append(_over(_FAMILY.names("common"), metric, gamma, "mean"))
+  return out
+
+
+def _over(
+  names: Sequence[str], metric: str, gamma: _Gamma, kind: str, key: str = ""
+) -> Headline:
+  """One of `action.averages`, over some perturbations.
+
+  Args:
+    names: of the perturbations.
+    metric: its name.
+    gamma: of a cell.
+    kind: `names`, `groups` or `mean`.
+    key: the name or the group.
+  """
+  cells = missing_cells.needed(_FAMILY, names)
+
+  def formula(ours: Arrays, _: Arrays) -> np.ndarray:
+    clean = ours[_CLEAN]["accuracy"]
+    averages = action.averages(
+      {(c.name, c.level): gamma(ours[c]["accuracy"], clean) for c in cells}
+    )
+    return averages[kind][key] if key else averages[kind]
+
+  return Headline(
+    metric,
+    ("accuracy",),
+    [_CLEAN, *cells],
+    formula,
+    key if kind == "names" else "",
+    positive=_CLEAN,
+    undefined=_UNDEFINED,
+  )

@@ -1,0 +1,289 @@
+"""Headlines: numbers over one model's cells, each stated once.
+
+A headline is a formula on arrays of its cells' numbers, a place of the last axis for
+the whole, for every draw and for every block left out. Its value is the replicates'
+value; its interval, what comparisons and boards draw, which cells it lacks and its
+row of the table follow from it. What a metric is in words is not said here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.conditions import Condition, Family
+from robust_tfds.eval.cells import cell as cells_lib
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.metrics import replicates as replicates_lib
+from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.tasks.parts import missing_cells, spread
+
+# (metric, corruption, level) of a row over cells: both empty, None of a benchmark.
+Key = tuple[str, str, int | None]
+# Condition -> the metrics of its cell.
+Cells = Mapping[Condition, Collection[str]]
+# Condition -> a cell's metric -> its replicates; of a published baseline constants.
+Numbers = Mapping[Condition, Mapping[str, Replicates]]
+Reference = Mapping[Condition, Mapping[str, Any]]
+# Condition -> a cell's metric -> `[..., K]`.
+Arrays = Mapping[Condition, Mapping[str, np.ndarray]]
+# f(cells, the baseline's cells) -> `[..., K]`.
+Formula = Callable[[Arrays, Arrays], np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Headline:
+  """One number over a model's cells.
+
+  Attributes:
+    metric: its name.
+    metrics: of the cells, those that it is made of; the first has the examples.
+    cells: that it is over.
+    formula: of it; a division that has no result gives nan.
+    name: the corruption's; empty for the whole benchmark.
+    level: difficulty, where the metric has one.
+    asked: cells of which one makes that the number was asked for; where empty all
+      of its corrupted cells, or all.
+    normalised: whether the same cells of the baseline enter the formula.
+    positive: the cell whose first metric must be above 0, None where none must.
+    undefined: why there is no number though all cells are there.
+    restated: the number is a cell's own, and so is its interval.
+    alone: the row's fingerprint is of its cells alone, not of all of the model's.
+    points: an interval of no width is kept.
+  """
+
+  metric: str
+  metrics: tuple[str, ...]
+  cells: Sequence[Condition]
+  formula: Formula
+  name: str = ""
+  level: int | None = None
+  _: dataclasses.KW_ONLY
+  asked: Sequence[Condition] = ()
+  normalised: bool = False
+  positive: Condition | None = None
+  undefined: str = ""
+  restated: bool = False
+  alone: bool = False
+  points: bool = False
+
+  @classmethod
+  def restating(
+    cls,
+    metric: str,
+    cell_metric: str,
+    condition: Condition,
+    *,
+    alone: bool = False,
+  ) -> Headline:
+    """A cell's own number under another name.
+
+    Args:
+      metric: the name.
+      cell_metric: the cell's.
+      condition: of the cell.
+      alone: see the class.
+    """
+    return cls(
+      metric,
+      (cell_metric,),
+      (condition,),
+      lambda ours, _: ours[condition][cell_metric],
+      restated=True,
+      alone=alone,
+    )
+
+  @property
+  def key(self) -> Key:
+    """Its metric, corruption and level."""
+    return self.metric, self.name, self.level
+
+  def is_asked(self, cells: Cells) -> bool:
+    """Whether one of the cells that ask for it is there."""
+    corrupted = [c for c in self.cells if not c.clean]
+    return any(
+      self._is_in(cells, c) for c in self.asked or corrupted or self.cells
+    )
+
+  def lacks(self, cells: Cells, reference: Cells) -> str:
+    """Which cells are missing, in words; empty where none is."""
+    ours = [c for c in self.cells if self._is_in(cells, c)]
+    note = missing_cells.note(self.cells, ours)
+    if note or not self.normalised:
+      return note
+    theirs = [c for c in self.cells if self._is_in(reference, c)]
+    note = missing_cells.note(self.cells, theirs)
+    return f"of the baseline {note}" if note else ""
+
+  def _is_in(self, cells: Cells, condition: Condition) -> bool:
+    return all(m in cells.get(condition, ()) for m in self.metrics)
+
+  def number(self, cells: Numbers, reference: Reference) -> Replicates:
+    """The number of cells that are all there.
+
+    Of cells that were not drawn together it is the value alone. Where there are
+    only blocks, the fewest groups of a cell count.
+
+    Args:
+      cells: of one model.
+      reference: what normalises them: of a model of the run replicates that were
+        drawn together, of a published baseline constants; empty without one.
+    """
+    ours = self._chosen(cells)
+    theirs = self._chosen(reference) if self.normalised else {}
+    every = [
+      r
+      for side in (ours, theirs)
+      for metrics in side.values()
+      for r in metrics.values()
+      if isinstance(r, Replicates)
+    ]
+    try:
+      replicates_lib.check_same(every)
+    except errors.UserError:
+      return self.number(values_alone(cells), values_alone(reference))
+    blocks_alone = every[0].draws is None
+    like = (min if blocks_alone else max)(every, key=lambda r: r.groups)
+    with np.errstate(divide="ignore", invalid="ignore"):
+      joined = self.formula(_joined(ours), _joined(theirs))
+    return like.like(np.asarray(joined, np.float64))
+
+  def _chosen(self, cells: Reference) -> Reference:
+    return {c: {m: cells[c][m] for m in self.metrics} for c in self.cells}
+
+
+def numbers(
+  headlines: Iterable[Headline], cells: Numbers, reference: Reference
+) -> dict[Key, Replicates]:
+  """Of headlines all of whose cells are there; see `Headline.number`."""
+  return {
+    h.key: h.number(cells, reference)
+    for h in headlines
+    if not h.lacks(cells, reference)
+  }
+
+
+def values_alone(cells: Reference) -> Reference:
+  """Cells without draws and blocks."""
+  return {
+    c: {
+      m: value_alone(r.value) if isinstance(r, Replicates) else r
+      for m, r in metrics.items()
+    }
+    for c, metrics in cells.items()
+  }
+
+
+def over_levels(
+  cells: Arrays, family: Family, metric: str, name: str
+) -> np.ndarray:
+  """The mean over the levels of a corruption: `[..., K]`."""
+  needed = missing_cells.needed(family, [name])
+  return np.mean([cells[c][metric] for c in needed], axis=0)
+
+
+def value_alone(value: np.typing.ArrayLike) -> Replicates:
+  """A number of which nothing but the value is known, `[...]`."""
+  known = np.asarray(value, np.float64)
+  return Replicates(known, None, np.zeros((*known.shape, 0)))
+
+
+def _joined(cells: Reference) -> Arrays:
+  return {
+    c: {
+      m: r.joined if isinstance(r, Replicates) else r
+      for m, r in metrics.items()
+    }
+    for c, metrics in cells.items()
+  }
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelCells:
+  """The cells of one model, as rows over them are made from.
+
+  Attributes:
+    rows: condition -> the rows of its cell.
+    numbers: condition -> metric -> replicates.
+    groups: condition -> the groups whose blocks its replicates leave out, of
+      cells whose numbers have no draws.
+    inputs: condition -> what else the task wants to know of the cell.
+    baseline: the setting's, see `base.Setting`.
+    reference: the numbers that normalise these; empty without a baseline.
+    is_baseline: whether the model is what normalises: it is 1 in every draw.
+  """
+
+  rows: Mapping[Condition, Sequence[table.Row]]
+  numbers: Numbers
+  groups: Mapping[Condition, np.ndarray]
+  inputs: Mapping[Condition, Any]
+  baseline: str = ""
+  reference: Reference = dataclasses.field(default_factory=dict)
+  is_baseline: bool = False
+
+  @property
+  def every_row(self) -> list[table.Row]:
+    """Of all cells, in their order."""
+    return [row for rows in self.rows.values() for row in rows]
+
+  def row_of(self, condition: Condition, metric: str) -> table.Row:
+    """A cell's row; of several difficulties the first."""
+    return next(r for r in self.rows[condition] if r.metric == metric)
+
+  def over(self, headlines: Iterable[Headline]) -> list[table.Row]:
+    """The rows of the headlines that its cells ask for."""
+    summary = cells_lib.Summary.of(self.every_row, self.baseline)
+    return [
+      self.row(headline, summary)
+      for headline in headlines
+      if headline.is_asked(self.numbers)
+    ]
+
+  def row(self, headline: Headline, summary: cells_lib.Summary) -> table.Row:
+    """The row of a headline: its number, or why there is none."""
+    name, metric, level = headline.name, headline.metric, headline.level
+    lacks = headline.lacks(self.numbers, self.reference)
+    if lacks:
+      return summary.row(name, metric, None, level=level, note=lacks)
+    if headline.restated:
+      row = self.row_of(headline.cells[0], headline.metrics[0])
+      if headline.alone:
+        summary = cells_lib.Summary.of([row])
+      return summary.row(name, metric, row.value, (row.lo, row.hi), row.n)
+    number = self.number(headline)
+    value = float(number.value)
+    if math.isnan(value) or not self._is_defined(headline):
+      why = headline.undefined
+      return summary.row(name, metric, None, level=level, note=why)
+    ends, note = spread.interval(number)
+    row = summary.row(name, metric, value, ends, self._n(headline), level=level)
+    if headline.points or (headline.normalised and self.is_baseline):
+      return row.add_note(note)
+    return spread.without_point(row).add_note(note)
+
+  def number(self, headline: Headline) -> Replicates:
+    """A headline's; of cells whose blocks are of other groups its value alone."""
+    number = headline.number(self.numbers, self.reference)
+    if number.draws is not None or not number.blocks:
+      return number
+    groups = [self.groups[c] for c in headline.cells]
+    first = groups[0]
+    if all(g is first or np.array_equal(g, first) for g in groups):
+      return number
+    return headline.number(values_alone(self.numbers), self.reference)
+
+  def _is_defined(self, headline: Headline) -> bool:
+    condition = headline.positive
+    if condition is None:
+      return True
+    return float(self.numbers[condition][headline.metrics[0]].value) > 0
+
+  def _n(self, headline: Headline) -> int | None:
+    """Examples of the cell that has the fewest."""
+    rows = [self.row_of(c, headline.metrics[0]) for c in headline.cells]
+    return min((r.n for r in rows if r.n is not None), default=None)
