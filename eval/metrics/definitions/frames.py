@@ -70,6 +70,23 @@ TOPIC = Topic(
       "pm-10 − (slope · pm-0 + intercept)",
       source=f"{_SHANKAR}, Figure 3; {TAORI}",
     ),
+    *(
+      Metric(
+        f"{name}_{part}",
+        f"{part.capitalize()}, {models}",
+        "neither",
+        f"{part.capitalize()} of the least-squares line of pm-10 over pm-0 of"
+        f" {models}.",
+        percent=part == "intercept",
+        source=f"{_SHANKAR}, Figure 3",
+      )
+      for name, models in (
+        ("published_trend", "the authors' testbed"),
+        ("paper_trend", "the models of the paper's table"),
+        ("trend", "the run's models"),
+      )
+      for part in ("slope", "intercept")
+    ),
     Metric(
       "error",
       "Error",

@@ -46,6 +46,11 @@ class DefinitionsTest(parameterized.TestCase):
       for row in scored.rows:
         metric = definitions.metric(task, row.metric)
         self.assertNotEqual(metric.sense, "unknown", (task, row.metric))
+    # Of sets that are published, and of three models or more.
+    for name in ("trend", "published_trend", "paper_trend"):
+      for part in ("slope", "intercept"):
+        metric = definitions.metric("frames", f"{name}_{part}")
+        self.assertEqual(metric.sense, "neither")
 
   def test_every_task_has_a_topic(self):
     for task in tasks.names():
