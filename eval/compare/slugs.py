@@ -6,6 +6,8 @@ import re
 import unicodedata
 
 _LONGEST = 60
+# Names that Windows keeps for devices, with any ending.
+_DEVICE = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9]")
 
 
 class Slugs:
@@ -26,7 +28,7 @@ class Slugs:
     slug = re.sub(r"[^a-z0-9]+", "-", plain.decode().lower()).strip("-")
     slug = slug[:_LONGEST].strip("-") or "x"
     name, number = slug, 1
-    while name in self._taken:
+    while name in self._taken or _DEVICE.fullmatch(name):
       number += 1
       name = f"{slug}-{number}"
     self._taken.add(name)

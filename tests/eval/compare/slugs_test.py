@@ -17,6 +17,12 @@ class SlugsTest(absltest.TestCase):
       self.assertTrue(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name), name)
       self.assertLess(len(name), 70)
 
+  def test_devices_of_windows_are_no_names(self):
+    names = slugs.Slugs()
+    self.assertEqual(names.of("Con"), "con-2")
+    self.assertEqual([names.of("lpt1"), names.of("nul")], ["lpt1-2", "nul-2"])
+    self.assertEqual(names.of("console"), "console")
+
 
 if __name__ == "__main__":
   absltest.main()
