@@ -28,6 +28,7 @@ _MODULES = {
 _FOR_OTHERS = {
   "array_record": "tensorflow-datasets, file_format=array_record",
   "importlib_resources": "tensorflow-datasets",
+  "onnxscript": "torch.onnx.export",
   "tensorflow_text": "a user's model of tf-models-official",
   "tf_keras": "a user's model of tf-models-official",
   "tf_models_official": "a user's model of tf-models-official",

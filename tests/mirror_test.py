@@ -50,9 +50,6 @@ _CONTRACTS = {
   "models/adapters/onnx_graph/operators": (
     "tests/models/adapters/onnx_graph/operators/operators_test.py"
   ),
-  "models/adapters/torch_graph/operators": (
-    "tests/models/adapters/torch_graph/operators/operators_test.py"
-  ),
   "models/classification": "tests/models/catalogue_test.py",
   "models/detection": "tests/models/catalogue_test.py",
   "models/enhancements": "tests/models/enhancements/enhancements_test.py",

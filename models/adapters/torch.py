@@ -17,8 +17,8 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.models.adapters import Adapted, OnHost
+from robust_tfds.models.adapters.onnx_graph import graph
 from robust_tfds.models.adapters.torch_graph import export, modules
-from robust_tfds.models.adapters.torch_graph import program as program_lib
 from robust_tfds.models.checks import agreement
 from robust_tfds.models.detection import label_ids, torch_module
 from robust_tfds.models.detection.spec import DetectorSpec
@@ -214,8 +214,8 @@ def _traced(
     host.name,
     spec,
     forward,
-    variables=forward.variables,
-    rows=forward.main.rows,
+    variables=dict(forward.main.variables),
+    rows=forward.rows,
     channels_first=host.channels_first,
     code=host.code,
     route="traced",
@@ -254,10 +254,9 @@ class _Forward:
     self._net = net
     self._output = output
     self._dtype = "float32"
-    program, weights = self._exported(shape)
-    # Of the first program all arrays are variables, of others the weights.
-    self.variables = {**weights, **program.constants}
-    self.main = dataclasses.replace(program, constants={})
+    exported = export.export(net, shape, output)
+    self.rows = export.rows(exported)
+    self.main = export.read(exported)
     self._programs = {shape[1:]: self.main}
 
   def in_dtype(self, dtype: str) -> _Forward:
@@ -270,17 +269,11 @@ class _Forward:
     """What the module answers."""
     size = pixels.shape[1:]
     if size not in self._programs:
-      self._programs[size], _ = self._exported((_EXPORT_ROWS, *size))
+      self._programs[size] = self._of_size((_EXPORT_ROWS, *size))
     return self._programs[size](variables, pixels, self._dtype)
 
-  def _exported(
-    self, shape: tuple[int, ...]
-  ) -> tuple[program_lib.Program, dict[str, np.ndarray]]:
-    exported = export.export(self._net, shape, self._output)
-    program, weights = export.read(exported)
-    if program.unknown():
-      names = ", ".join(program.unknown())
-      raise errors.UserError(
-        f"its operators {names} are not among those that are known in JAX here."
-      )
-    return program, weights
+  def _of_size(self, shape: tuple[int, ...]) -> graph.Program:
+    """The program of other pictures, with the module's weights alone free."""
+    program = export.read(export.export(self._net, shape, self._output))
+    own = modules.state(self._net)
+    return program.with_constants(n for n in program.variables if n not in own)

@@ -13,6 +13,7 @@ import math
 import mmap
 import os
 import pathlib
+import types
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ _GRAPH_INITIALIZER = 5
 _TENSOR_RAW_DATA = 9
 # The oldest operators whose broadcasting is today's.
 _LEAST_OPSET = 7
+_NONE: Mapping[str, Any] = types.MappingProxyType({})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,12 +142,24 @@ def read(path: str) -> Graph:
     UserError: damaged, of too old a version, or with weights that lie outside
       of the model's folder.
   """
+  return of(*_cut(path))
+
+
+def of(model: onnx.ModelProto, tensors: Mapping[str, Tensor] = _NONE) -> Graph:
+  """The graph of a model.
+
+  Args:
+    model: which is changed.
+    tensors: weights that were cut out of it.
+
+  Raises:
+    UserError: it holds no graph, or of too old a version.
+  """
   import onnx
   from onnx import inliner
 
-  shell, tensors = _cut(path)
-  del shell.graph.metadata_props[:]
-  model = inliner.inline_local_functions(shell) if shell.functions else shell
+  del model.graph.metadata_props[:]
+  model = inliner.inline_local_functions(model) if model.functions else model
   opsets = {o.domain or "ai.onnx": o.version for o in model.opset_import}
   opset = opsets.get("ai.onnx", 0)
   if not model.graph.node:

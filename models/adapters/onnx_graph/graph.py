@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
@@ -41,8 +42,18 @@ class Program:
   constants: Mapping[str, np.ndarray]
 
   @classmethod
-  def of(cls, graph: file.Graph, output: str) -> Self:
+  def of(
+    cls,
+    graph: file.Graph,
+    output: str,
+    weights: Mapping[str, np.ndarray] | None = None,
+  ) -> Self:
     """The program of one output; other outputs' nodes are left out.
+
+    Args:
+      graph: of one input.
+      output: the name of a value.
+      weights: those that the graph does not hold itself; copied.
 
     Raises:
       UserError: damaged weights.
@@ -50,6 +61,9 @@ class Program:
     nodes = _needed(graph.nodes, output)
     read = {name for node in nodes for name in _reads(node)} | {output}
     arrays = {n: t.array() for n, t in graph.tensors.items() if n in read}
+    arrays.update(
+      (n, np.array(a)) for n, a in (weights or {}).items() if n in read
+    )
     fixed = _folded(nodes)
     variables = {
       n: a for n, a in arrays.items() if n not in fixed and _is_weight(a)
@@ -59,22 +73,65 @@ class Program:
     return cls(nodes, source.name, output, variables, constants)
 
   def __call__(
-    self, variables: Mapping[str, jax.Array], pixels: jax.Array
+    self,
+    variables: Mapping[str, jax.Array],
+    pixels: jax.Array,
+    dtype: str = "float32",
   ) -> jax.Array:
     """The output's value.
 
     Args:
       variables: as `self.variables`.
       pixels: as the graph takes them.
+      dtype: `float32`, or `bfloat16`, in which matrices are then multiplied;
+        all else stays in float32.
 
     Raises:
       UntraceableError: a shape depends on the pixels.
       UserError: an operator fails.
     """
-    values = {**self.constants, **variables, self.source: pixels}
-    with jax.default_matmul_precision("highest"):
-      _run(self.nodes, values)
+    values = {**variables, **self.constants}
+    values[self.source] = jnp.asarray(pixels)
+    precision = "highest" if dtype == "float32" else "default"
+    with jax.default_matmul_precision(precision):
+      _run(self.nodes, values, dtype)
       return jnp.asarray(_value(values, self.output))
+
+  def with_constants(self, names: Iterable[str]) -> Self:
+    """The same with these of its variables as constants."""
+    fixed = {n: self.variables[n] for n in names if n in self.variables}
+    return dataclasses.replace(
+      self,
+      variables={n: a for n, a in self.variables.items() if n not in fixed},
+      constants={**self.constants, **fixed},
+    )
+
+  def text(self) -> str:
+    """A line for each node and constant, which say what it computes."""
+    lines = [
+      f"{n} = {_text(self.constants[n])}" for n in sorted(self.constants)
+    ]
+    for node in self.nodes:
+      given = [*node.inputs, *_options(node)]
+      results = ", ".join(node.outputs)
+      lines.append(f"{results} = {node.operator}({', '.join(given)})")
+    return "\n".join([*lines, f"return {self.output}"])
+
+
+def _options(node: Node) -> list[str]:
+  return [f"{k}={_text(v)}" for k, v in sorted(node.attributes.items())]
+
+
+def _text(value: Any) -> str:
+  """Of numbers, arrays and branches: what tells them from others."""
+  if isinstance(value, file.Graph):
+    weights = [f"{n} = {_text(t.array())}" for n, t in value.tensors.items()]
+    nodes = [f"{n.operator}{[*n.inputs, *_options(n)]}" for n in value.nodes]
+    return "; ".join([*weights, *nodes])
+  if not isinstance(value, np.ndarray):
+    return repr(value)
+  digest = hashlib.sha256(value.tobytes()).hexdigest()
+  return f"{value.dtype}{list(value.shape)} {digest}"
 
 
 def unknown_operators(graph: file.Graph, output: str) -> tuple[str, ...]:
@@ -119,14 +176,15 @@ def _folded(nodes: Iterable[Node]) -> set[str]:
   """Values that shapes depend on, and all that these are computed of."""
   fixed: set[str] = set()
   for node in reversed(tuple(nodes)):
-    if node.operator in ("Shape", "Size"):
-      continue  # known whatever its input holds
-    if node.operator not in TABLE or fixed.intersection(node.outputs):
+    operator = TABLE.get(node.operator)
+    if operator is None:
       fixed.update(_reads(node))
       continue
-    operator = TABLE[node.operator]
     places = (*operator.static, *operator.folded)
-    fixed.update(node.inputs[i] for i in places if i < len(node.inputs))
+    if fixed.intersection(node.outputs):
+      places = tuple(range(len(node.inputs)))
+    read = set(places).difference(operator.unread)
+    fixed.update(node.inputs[i] for i in read if i < len(node.inputs))
   return fixed
 
 
@@ -135,12 +193,16 @@ def _is_weight(array: np.ndarray) -> bool:
   return jnp.issubdtype(array.dtype, jnp.floating) or array.dtype.itemsize == 1
 
 
-def _run(nodes: Iterable[Node], values: dict[str, Any]) -> None:
+def _run(
+  nodes: Iterable[Node], values: dict[str, Any], dtype: str = "float32"
+) -> None:
   """Adds the outputs of nodes to the values."""
   for node in nodes:
-    outputs = _branch(node, values) if node.operator == _IF else None
-    if outputs is None:
-      outputs = _apply(node, [_value(values, name) for name in node.inputs])
+    if node.operator == _IF:
+      outputs = _branch(node, values, dtype)
+    else:
+      inputs = [_value(values, name) for name in node.inputs]
+      outputs = _apply(node, inputs, dtype)
     values.update(zip(node.outputs, outputs))
 
 
@@ -154,7 +216,7 @@ def _value(values: Mapping[str, Any], name: str) -> Any:
   return values[name]
 
 
-def _apply(node: Node, inputs: list[Any]) -> tuple:
+def _apply(node: Node, inputs: list[Any], dtype: str) -> tuple:
   if node.operator not in TABLE:
     raise UntraceableError(f"{node.operator}: not known to JAX here.")
   operator = TABLE[node.operator]
@@ -164,6 +226,9 @@ def _apply(node: Node, inputs: list[Any]) -> tuple:
         f"its input {node.inputs[place]!r} decides on a shape and depends on the"
         " pixels, which JAX cannot trace."
       )
+  narrow = operator.product and not all(map(is_static, inputs))
+  if narrow:
+    inputs = [_in_place_of("float32", x, dtype) for x in inputs]
   try:
     outputs = operator.function(node, *inputs)
   except errors.UserError:
@@ -172,10 +237,19 @@ def _apply(node: Node, inputs: list[Any]) -> tuple:
     raise errors.UserError(
       f"{node.operator} ({node.outputs[0]}): {errors.of_user(error)}"
     ) from error
+  if narrow:
+    outputs = _in_place_of(dtype, outputs, "float32")
   return outputs if isinstance(outputs, tuple) else (outputs,)
 
 
-def _branch(node: Node, values: Mapping[str, Any]) -> tuple:
+def _in_place_of(dtype: str, value: Any, other: str) -> Any:
+  """An array of a dtype in another one; all else as it is."""
+  if value is None or value.dtype != jnp.dtype(dtype):
+    return value
+  return value.astype(jnp.dtype(other))
+
+
+def _branch(node: Node, values: Mapping[str, Any], dtype: str) -> tuple:
   """The outputs of the branch that a known condition chooses."""
   condition = _value(values, node.inputs[0])
   if not is_static(condition):
@@ -183,5 +257,5 @@ def _branch(node: Node, values: Mapping[str, Any]) -> tuple:
   branch = node.attributes["then_branch" if condition else "else_branch"]
   inner = dict(values)
   inner.update({n: t.array() for n, t in branch.tensors.items()})
-  _run(branch.nodes, inner)
+  _run(branch.nodes, inner, dtype)
   return tuple(_value(inner, name) for name in branch.outputs)

@@ -1,36 +1,36 @@
-"""From a torch module to a `Program`: torch exports, its graph is read.
-
-Torch writes the graph in its core operators; those that `operators/` knows are
-kept whole (attention, norms, rolls, ...), the rest is taken apart by torch.
-"""
+"""From a torch module to a program of JAX: torch exports, in ONNX's operators."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models.adapters.torch_graph import modules, program
-from robust_tfds.models.adapters.torch_graph.operators import OPERATORS
+from robust_tfds.models.adapters.onnx_graph import file, graph
+from robust_tfds.models.adapters.torch_graph import decompositions, modules
 
 if TYPE_CHECKING:
+  import onnx_ir
   import torch
 
-# What is torch's alone: where an array lies, and how.
-_TORCH_ALONE = frozenset(
-  ("device", "layout", "memory_format", "non_blocking", "pin_memory")
-)
 # What `_single` puts before the names of a module's weights.
 _WRAPPED = "wrapped_net."
+# How torch's exporter names the operator at which it fails.
+_FAILED = re.compile(r"call_function\[target=torch\.ops\.([\w.]+)\]")
 
 
 def export(
-  net: Any, shape: Sequence[int], output: str | int | None = None
+  net: torch.nn.Module | torch.export.ExportedProgram,
+  shape: Sequence[int],
+  output: str | int | None = None,
 ) -> torch.export.ExportedProgram:
   """The graph of a module, for batches of any number of rows.
 
@@ -123,199 +123,121 @@ def _quiet() -> Iterator[None]:
   level = logging.root.manager.disable
   logging.disable(logging.ERROR)
   try:
-    with contextlib.redirect_stdout(words), contextlib.redirect_stderr(words):
+    with (
+      contextlib.redirect_stdout(words),
+      contextlib.redirect_stderr(words),
+      warnings.catch_warnings(action="ignore"),
+    ):
       yield
   finally:
     logging.disable(level)
 
 
-def read(
-  exported: torch.export.ExportedProgram,
-) -> tuple[program.Program, dict[str, np.ndarray]]:
-  """A graph as a program, and its variables: name -> float32 or int32 array.
+def read(exported: torch.export.ExportedProgram) -> graph.Program:
+  """A graph as a program; its weights have the module's own names.
 
   Raises:
-    UserError: it has several inputs, changes its own buffers or its input, or
-      holds numbers that are neither real nor whole.
+    ImportError: onnx or onnxscript is not installed.
+    UserError: it has several outputs, operators that are not known, changes its
+      own buffers or its input, or holds whole numbers of more than 32 bits.
   """
-  try:
-    with _quiet():
-      exported = exported.run_decompositions(_decompositions())
-  except Exception as error:  # torch's own code, of many kinds
-    raise errors.UserError(
-      f"torch cannot take its graph apart: {errors.of_user(error)}."
-    ) from error
+  made = _translated(exported)
+  _check_unchanged(made.exported_program)
+  read, weights = _cut(made.model)
+  if len(read.outputs) != 1:
+    raise errors.UserError(f"it has {len(read.outputs)} outputs, expected one.")
+  (output,) = read.outputs
+  unknown = graph.unknown_operators(read, output)
+  if unknown:
+    raise _not_known(unknown)
+  program = graph.Program.of(read, output, weights)
+  _check_bits(program, weights)
+  return program
+
+
+def _translated(
+  exported: torch.export.ExportedProgram,
+) -> torch.onnx.ONNXProgram:
+  """A graph in ONNX's operators.
+
+  Raises:
+    ImportError: onnx or onnxscript is not installed.
+    UserError: torch cannot write it in them.
+  """
+  import torch
+
+  for package in ("onnx", "onnxscript"):
+    if importlib.util.find_spec(package) is None:
+      raise errors.missing_package(package, "torch", "A traced torch module")
+  simpler = decompositions.table()
+  while True:
+    try:
+      with _quiet():
+        return torch.onnx.export(
+          exported, dynamo=True, optimize=False, verbose=False
+        )
+    except Exception as error:  # torch's own code, of many kinds
+      # What cannot be written is taken apart, where torch knows into what.
+      failed = _FAILED.findall(str(error))
+      plain = [name.replace("._", ".") for name in failed]
+      alike = [o for o in simpler if str(o).replace("._", ".") in plain]
+      parts = {operator: simpler.pop(operator) for operator in alike}
+      if not parts:
+        raise _refused(error, failed) from error
+      with _quiet():
+        exported = exported.run_decompositions(parts)
+
+
+def _refused(error: Exception, failed: Sequence[str]) -> errors.UserError:
+  if failed:
+    return _not_known(failed)
+  _, _, summary = str(error).partition("## Exception summary")
+  listed = [line for line in summary.splitlines() if line.strip()]
+  return errors.UserError(
+    "torch cannot write it in ONNX's operators:"
+    f" {listed[0] if listed else errors.of_user(error)}"
+  )
+
+
+def _cut(model: onnx_ir.Model) -> tuple[file.Graph, dict[str, np.ndarray]]:
+  """A graph without its weights, and these by the module's names.
+
+  They stay arrays: a message of more than 2 GB cannot be made.
+  """
+  import onnx_ir
+
+  weights = {}
+  for name, value in list(model.graph.initializers.items()):
+    del model.graph.initializers[name]
+    value.name = name.removeprefix(_WRAPPED)
+    weights[value.name] = value.const_value.numpy()
+  return file.of(onnx_ir.to_proto(model)), weights
+
+
+def _not_known(operators: Sequence[str]) -> errors.UserError:
+  return errors.UserError(
+    f"its operators {', '.join(operators)} are not among those that are known in"
+    " JAX here."
+  )
+
+
+def _check_unchanged(exported: torch.export.ExportedProgram) -> None:
   signature = exported.graph_signature
   if signature.buffers_to_mutate:
     changed = ", ".join(sorted(set(signature.buffers_to_mutate.values())))
     raise errors.UserError(f"it changes its buffers ({changed}) as it runs.")
   if signature.user_inputs_to_mutate:
     raise errors.UserError("it changes the pixels that it is given in place.")
-  batch = _batch(exported)
-  steps = [_step(n) for n in exported.graph.nodes if n.op == "call_function"]
-  answer = _answer(exported)
-  needed = _needed(steps, answer)
-  sources = {
-    **signature.inputs_to_parameters,
-    **signature.inputs_to_buffers,
-    **signature.inputs_to_lifted_tensor_constants,
-  }
-  sources = {key: name for key, name in sources.items() if key in needed}
-  tensors = {**exported.state_dict, **exported.constants}
-  arrays = {name: _array(name, tensors[name]) for name in sources.values()}
-  weights = {*signature.parameters, *signature.buffers}
-  if all(name.startswith(_WRAPPED) for name in weights):
-    sources = {key: _own(name) for key, name in sources.items()}
-    arrays = {_own(name): array for name, array in arrays.items()}
-    weights = {_own(name) for name in weights}
-  return (
-    program.Program(
-      steps=tuple(step for step in steps if step.result in needed),
-      batch=batch.name,
-      variables=sources,
-      constants={n: a for n, a in arrays.items() if n not in weights},
-      answer=answer,
-      rows=rows(exported),
-    ),
-    {n: a for n, a in arrays.items() if n in weights},
-  )
 
 
-def _own(name: str) -> str:
-  """A weight's name in the module that `_single` wrapped."""
-  return name.removeprefix(_WRAPPED)
-
-
-def _decompositions() -> Any:
-  """How torch takes apart what it does not find in our table."""
-  import torch
-
-  table = torch.export.default_decompositions()
-  for operator in list(table):
-    # What changes its input (`aten.relu_.default`) becomes what does not.
-    if str(operator).replace("_.", ".") in OPERATORS:
-      table.pop(operator)
-  return table
-
-
-def _step(node: torch.fx.Node) -> program.Step:
-  """A node of torch's graph as a step."""
-  arguments, options = _bound(node)
-  return program.Step(
-    operator=_name(node.target),
-    arguments=tuple(_plain(a) for a in arguments),
-    options={key: _plain(value) for key, value in options.items()},
-    result=node.name,
-  )
-
-
-def _name(target: Any) -> str:
-  """An operator's name in our table."""
-  import torch
-
-  if isinstance(target, torch._ops.OperatorBase):
-    return str(target)
-  return f"{target.__module__}.{target.__name__}"
-
-
-def _bound(node: torch.fx.Node) -> tuple[list[Any], dict[str, Any]]:
-  """Arguments in the order of the operator's schema, and those after its `*`."""
-  import torch
-
-  if not isinstance(node.target, torch._ops.OpOverload):
-    return list(node.args), dict(node.kwargs)
-  arguments: list[Any] = list(node.args)
-  options: dict[str, Any] = {}
-  skipped: list[Any] = []  # defaults before one that is given by name
-  schema = node.target._schema.arguments
-  for parameter in schema[len(arguments) :]:
-    given = parameter.name in node.kwargs
-    if parameter.kwarg_only:
-      if given and parameter.name not in _TORCH_ALONE:
-        options[parameter.name] = node.kwargs[parameter.name]
-    elif given:
-      arguments += [*skipped, node.kwargs[parameter.name]]
-      skipped = []
-    else:
-      skipped.append(parameter.default_value)
-  return arguments, options
-
-
-def _plain(value: Any) -> Any:
-  """Without torch's own classes."""
-  import torch
-
-  if isinstance(value, torch.fx.Node):
-    return program.Result(value.name)
-  if isinstance(value, Mapping):
-    return {key: _plain(v) for key, v in value.items()}
-  if isinstance(value, (tuple, list)):
-    return [_plain(v) for v in value]
-  if isinstance(value, torch.dtype):
-    return _dtype(value)
-  if isinstance(value, (torch.device, torch.layout, torch.memory_format)):
-    return None
-  return value
-
-
-def _dtype(dtype: torch.dtype) -> np.dtype:
-  """As JAX computes: in 32 bits."""
-  import torch
-
-  if dtype.is_complex:
-    raise errors.UserError(f"it computes with {dtype} numbers.")
-  if dtype == torch.bool:
-    return np.dtype(np.bool_)
-  if dtype == torch.uint8:
-    return np.dtype(np.uint8)
-  if dtype == torch.float16:
-    return np.dtype(np.float16)
-  if dtype == torch.bfloat16:
-    import jax.numpy as jnp
-
-    return np.dtype(jnp.bfloat16)
-  return np.dtype(np.float32 if dtype.is_floating_point else np.int32)
-
-
-def _array(name: str, tensor: torch.Tensor) -> np.ndarray:
-  """A variable's numbers, copied."""
-  array = tensor.detach().cpu().numpy()
-  dtype = _dtype(tensor.dtype)
-  if dtype == np.int32 and array.size:
-    low, high = array.min(), array.max()
-    bounds = np.iinfo(np.int32)
-    if low < bounds.min or high > bounds.max:
+def _check_bits(program: graph.Program, weights: dict[str, np.ndarray]) -> None:
+  """Refuses what JAX, which computes in 32 bits, would cut off."""
+  bounds = np.iinfo(np.int32)
+  for name in weights.keys() & program.constants.keys():
+    array = weights[name]
+    if array.dtype != np.int64 or not array.size:
+      continue
+    if array.min() < bounds.min or array.max() > bounds.max:
       raise errors.UserError(
         f"its {name} holds whole numbers of more than 32 bits."
       )
-  copied: np.ndarray = np.array(array, dtype)
-  return copied
-
-
-def _answer(exported: torch.export.ExportedProgram) -> Any:
-  """The module's answer with `Result`s in place of its tensors."""
-  import torch.utils._pytree as pytree
-
-  (output,) = [n for n in exported.graph.nodes if n.op == "output"]
-  flat = [_plain(value) for value in output.args[0]]
-  return pytree.tree_unflatten(flat, exported.call_spec.out_spec)
-
-
-def _needed(steps: Sequence[program.Step], answer: Any) -> set[str]:
-  """Names of all that the answer is computed from."""
-  needed = set(_results(answer))
-  for step in reversed(steps):
-    if step.result in needed:
-      needed.update(_results((step.arguments, step.options)))
-  return needed
-
-
-def _results(value: Any) -> Iterator[str]:
-  if isinstance(value, program.Result):
-    yield value.name
-  elif isinstance(value, Mapping):
-    for inner in value.values():
-      yield from _results(inner)
-  elif isinstance(value, (tuple, list)):
-    for inner in value:
-      yield from _results(inner)

@@ -96,6 +96,6 @@ def _biased(y: jax.Array, bias: Array | None) -> jax.Array:
 
 
 OPERATORS = {
-  "Conv": Operator(_conv),
-  "ConvTranspose": Operator(_conv_transpose),
+  "Conv": Operator(_conv, product=True),
+  "ConvTranspose": Operator(_conv_transpose, product=True),
 }

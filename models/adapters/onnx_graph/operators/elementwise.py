@@ -172,7 +172,7 @@ OPERATORS = {
   },
   "BitShift": Operator(_bit_shift),
   "Cast": Operator(_cast),
-  "CastLike": Operator(_cast_like),
+  "CastLike": Operator(_cast_like, unread=(1,)),
   "Clip": Operator(_clip, folded=(1, 2)),
   "Div": Operator(_div),
   "Dropout": Operator(_dropout, static=(2,), folded=(1,)),

@@ -68,7 +68,7 @@ def _attention(
 
 OPERATORS = {
   "Attention": Operator(_attention),
-  "Einsum": Operator(_einsum),
-  "Gemm": Operator(_gemm),
-  "MatMul": Operator(_matmul),
+  "Einsum": Operator(_einsum, product=True),
+  "Gemm": Operator(_gemm, product=True),
+  "MatMul": Operator(_matmul, product=True),
 }

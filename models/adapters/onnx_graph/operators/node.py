@@ -75,11 +75,15 @@ class Operator:
       -1: all.
     folded: positions of inputs that are read as constants of the graph where
       they are some, not as variables: they say what is computed.
+    unread: positions of inputs of which only shape and dtype matter.
+    product: whether it multiplies matrices, which bfloat16 makes quicker.
   """
 
   function: Function
   static: tuple[int, ...] = ()
   folded: tuple[int, ...] = ()
+  unread: tuple[int, ...] = ()
+  product: bool = False
 
 
 def is_static(value: Any) -> bool:

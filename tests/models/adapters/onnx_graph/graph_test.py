@@ -65,6 +65,38 @@ class GraphTest(absltest.TestCase):
     got = jax.jit(program)(program.variables, x)
     np.testing.assert_array_equal(got, x @ _WEIGHTS["w"])
 
+  def test_what_only_its_dtype_is_read_of_is_no_constant(self):
+    nodes = [
+      helper.make_node("MatMul", ["x", "w"], ["product"]),
+      helper.make_node("CastLike", ["zero", "product"], ["least"]),
+      helper.make_node("Clip", ["product", "least"], ["y"]),
+    ]
+    program = graph_lib.Program.of(_read(self.folder, nodes), "y")
+    self.assertEqual(set(program.variables), {"w"})
+
+  def test_bfloat16_multiplies_matrices_alone(self):
+    nodes = [
+      helper.make_node("MatMul", ["x", "w"], ["product"]),
+      helper.make_node("Add", ["product", "factor"], ["y"]),
+    ]
+    program = graph_lib.Program.of(_read(self.folder, nodes), "y")
+    x = np.float32([[1 / 3, 1 / 7]])
+    got = program(program.variables, x, "bfloat16")
+    self.assertEqual(got.dtype, np.float32)
+    want = x @ _WEIGHTS["w"] + _WEIGHTS["factor"]
+    self.assertBetween(np.abs(got - want).max() / want.max(), 1e-5, 0.01)
+
+  def test_text_and_constants(self):
+    nodes = [helper.make_node("Gather", ["w", "zero"], ["y"], axis=1)]
+    program = graph_lib.Program.of(_read(self.folder, nodes), "y")
+    lines = program.text().splitlines()
+    self.assertRegex(lines[0], r"^zero = int64\[\] [0-9a-f]{64}$")
+    self.assertEqual(lines[1:], ["y = Gather(w, zero, axis=1)", "return y"])
+    fixed = program.with_constants(["w", "unknown"])
+    self.assertEmpty(fixed.variables)
+    x = np.zeros((1, 2), np.float32)
+    np.testing.assert_array_equal(fixed({"w": x}, x), [1, 3])
+
   def test_only_what_an_output_needs(self):
     nodes = [
       helper.make_node("Strange", ["x"], ["other"]),

@@ -1,5 +1,9 @@
 """What is read from torch's graphs."""
 
+import contextlib
+import io
+from unittest import mock
+
 import numpy as np
 import pytest
 from absl.testing import absltest
@@ -37,47 +41,73 @@ class _Counts(_Net):
     return super().forward(x)["logits"] + self.unused[0]
 
 
+class _Inverse(nn.Module):
+  def forward(self, x):
+    return torch.linalg.inv(x[:, :, None] + torch.eye(4))[:, 0]
+
+
+def _read(net, output=None):
+  return export.read(export.export(net.eval(), (2, 4), output))
+
+
 class ExportTest(absltest.TestCase):
   def test_only_what_is_needed(self):
-    program, weights = export.read(export.export(_Net().eval(), (2, 4)))
-    self.assertSameElements(weights, ["head.weight", "head.bias", "places"])
-    self.assertEqual(weights["places"].dtype, np.int32)
-    (constant,) = program.constants.values()
-    np.testing.assert_array_equal(constant, [1, 2])
-    self.assertNotIn("exp", program.text())
-    self.assertIsNone(program.rows)
-    answer = program({**weights}, np.ones((5, 4), np.float32))
-    self.assertSameElements(answer, ["logits", "input"])
-    self.assertEqual(answer["logits"].shape, (5, 2))
+    program = _read(_Net(), "logits")
+    (constant,) = program.variables.keys() - {"head.weight", "head.bias"}
+    np.testing.assert_array_equal(program.variables[constant], [1, 2])
+    np.testing.assert_array_equal(program.constants["places"], [2, 0])
+    self.assertNotIn("unused", program.constants)
+    self.assertNotIn("Exp(", program.text())
+    for count in (1, 5):
+      answer = program(program.variables, np.ones((count, 4), np.float32))
+      self.assertEqual(answer.shape, (count, 2))
 
-  def test_one_output(self):
-    exported = export.export(_Net().eval(), (2, 4), "logits")
-    program, weights = export.read(exported)
-    self.assertIn("head.weight", weights)
-    answer = program(weights, np.ones((1, 4), np.float32))
-    self.assertEqual(answer.shape, (1, 2))
+  def test_text_tells_numbers_that_are_no_weights(self):
+    other = _Net()
+    other.places += 1
+    other.head.weight.data.add_(1)
+    texts = {_read(net, "logits").text() for net in (_Net(), _Net(), other)}
+    self.assertLen(texts, 2)
 
   def test_weights_are_copies(self):
-    net = _Net().eval()
-    _, weights = export.read(export.export(net, (2, 4)))
+    net = _Net()
+    weights = _read(net, "logits").variables
     before = weights["head.bias"].copy()
     with torch.no_grad():
       net.head.bias.add_(1)
     np.testing.assert_array_equal(weights["head.bias"], before)
 
   def test_refused(self):
-    with self.assertRaisesRegex(errors.UserError, "changes its buffers"):
-      export.read(export.export(_Counts().eval(), (2, 4)))
-    with self.assertRaisesRegex(errors.UserError, "changes the pixels"):
-      export.read(export.export(nn.ReLU(inplace=True).eval(), (2, 4)))
-    big = _Net().eval()
+    big = _Net()
     big.places += 1 << 40
-    with self.assertRaisesRegex(errors.UserError, "more than 32 bits"):
-      export.read(export.export(big, (2, 4)))
+    for net, output, words in (
+      (_Counts(), None, "changes its buffers"),
+      (nn.ReLU(inplace=True), None, "changes the pixels"),
+      (big, "logits", "places holds whole numbers of more than 32 bits"),
+      (_Net(), None, "has 2 outputs"),
+      (_Inverse(), None, "operators aten.linalg_inv_ex are not among those"),
+    ):
+      with self.assertRaisesRegex(errors.UserError, words):
+        _read(net, output)
     exported = torch.export.export(nn.Linear(4, 3), (torch.zeros(2, 4),))
     self.assertEqual(export.rows(exported), 2)
     with self.assertRaisesRegex(errors.UserError, "exported for inputs of"):
       export.export(exported, (2, 5))
+
+  def test_says_what_is_not_installed_and_prints_nothing(self):
+    exported = export.export(_Net().eval(), (2, 4), "logits")
+    words = io.StringIO()
+    with (
+      contextlib.redirect_stdout(words),
+      contextlib.redirect_stderr(words),
+    ):
+      export.read(exported)
+    self.assertEmpty(words.getvalue())
+    with (
+      mock.patch("importlib.util.find_spec", return_value=None),
+      self.assertRaisesRegex(ImportError, r"robust_tfds\[torch\]"),
+    ):
+      export.read(exported)
 
 
 if __name__ == "__main__":

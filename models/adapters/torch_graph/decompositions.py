@@ -1,0 +1,52 @@
+"""Simpler operators for those that torch cannot write in ONNX's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+  import torch
+
+
+def table() -> dict[Any, Callable[..., Any]]:
+  """Operator -> a function of torch's simpler ones that computes the same."""
+  import torch
+
+  aten = torch.ops.aten
+  return {
+    **torch.export.default_decompositions(),
+    aten.adaptive_avg_pool3d.default: _adaptive_mean,
+    aten._adaptive_avg_pool3d.default: _adaptive_mean,
+    aten.adaptive_max_pool2d.default: _adaptive_max,
+    aten.adaptive_max_pool3d.default: _adaptive_max,
+  }
+
+
+def _adaptive_mean(x: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+  return _pooled(x, sizes, "mean")
+
+
+def _adaptive_max(
+  x: torch.Tensor, sizes: Sequence[int]
+) -> tuple[torch.Tensor, torch.Tensor]:
+  """The largest of each window; where it lies is not computed (-1)."""
+  import torch
+
+  y = _pooled(x, sizes, "amax")
+  return y, torch.full_like(y, -1, dtype=torch.int64)
+
+
+def _pooled(x: torch.Tensor, sizes: Sequence[int], by: str) -> torch.Tensor:
+  """So many windows along each of the last axes; they may overlap by one."""
+  import torch
+
+  for axis, size in enumerate(sizes, x.ndim - len(sizes)):
+    side = x.shape[axis]
+    parts = []
+    for i in range(size):
+      start, end = i * side // size, -(-(i + 1) * side // size)
+      part = x.narrow(axis, start, end - start)
+      parts.append(getattr(part, by)(axis, keepdim=True))
+    x = torch.cat(parts, axis)
+  return x
