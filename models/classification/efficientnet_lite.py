@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds.models import layers
+from robust_tfds.models.classification import inverted
 from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Spec, Variant
 
@@ -201,7 +202,7 @@ class Network(nnx.Module):
     for count, (_, kernel, stride, expansion, least) in zip(
       repeats, _STAGES, strict=True
     ):
-      outputs = _channels(least * wide)
+      outputs = inverted.round_channels(least * wide)
       for step in (stride, *(1,) * (count - 1)):
         block = Block(channels, outputs, kernel, step, expansion, rngs=rngs)
         blocks.append(block)
@@ -214,12 +215,6 @@ class Network(nnx.Module):
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     x = self.head(self.blocks(self.stem(x)))
     return self.fc(layers.global_mean(x))
-
-
-def _channels(wide: float) -> int:
-  """The nearest multiple of 8 that is no more than a tenth below."""
-  rounded = max(8, int(wide + 4) // 8 * 8)
-  return rounded if rounded >= 0.9 * wide else rounded + 8
 
 
 def _same(side: int, kernel: int, stride: int) -> tuple[int, int]:

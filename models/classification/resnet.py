@@ -16,7 +16,8 @@ import jax
 from flax import nnx
 
 from robust_tfds.models import layers
-from robust_tfds.models.classification.se_resnet import Excite
+from robust_tfds.models.classification import inverted
+from robust_tfds.models.classification.se_resnet import REDUCTION
 from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Spec, Variant
 
@@ -161,7 +162,7 @@ class Block(nnx.Module):
       self.conv2 = conv(planes, planes, 3, 1, 1)
       self.bn1, self.bn2 = norm(planes), norm(planes)
     if excited:
-      self.se = Excite(outputs, rngs=rngs)
+      self.se = inverted.Excite(outputs, outputs // REDUCTION, rngs=rngs)
     self.shortens = stride != 1 or inputs != outputs
     if self.shortens:
       shortcut = conv(inputs, outputs, 1, stride)

@@ -13,6 +13,7 @@ import jax
 from flax import nnx
 
 from robust_tfds.models import layers
+from robust_tfds.models.classification import inverted
 from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Spec, Variant
 
@@ -23,7 +24,7 @@ _DEPTHS = {
   152: (3, 8, 36, 3),
   154: (3, 8, 36, 3),
 }
-_REDUCTION = 16  # section 6.4: channels per channel of the squeeze
+REDUCTION = 16  # section 6.4: channels per channel of the squeeze
 
 
 def _variant(depth: int, kind: str, parameters: int) -> Variant:
@@ -42,22 +43,6 @@ VARIANTS = {
 # pretrained-models' and timm's `legacy_` names are ours.
 CHECKPOINTS: dict[str, Rules] = {"cadene": ()}
 ORACLES = {name: f"pretrainedmodels:{name}" for name in VARIANTS}
-
-
-class Excite(nnx.Module):
-  """Scales channels by a gate computed from their means."""
-
-  def __init__(self, channels: int, *, rngs: nnx.Rngs):
-    """`channels` in and out."""
-    inner = channels // _REDUCTION
-    self.fc1 = layers.conv(channels, inner, 1, rngs=rngs)
-    self.fc2 = layers.conv(inner, channels, 1, rngs=rngs)
-
-  def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, channels]` -> the same."""
-    gate = x.mean((1, 2), keepdims=True)
-    gate = self.fc2(layers.relu(self.fc1(gate)))
-    return x * jax.nn.sigmoid(gate)
 
 
 class Block(nnx.Module):
@@ -81,7 +66,7 @@ class Block(nnx.Module):
     self.conv2 = conv(inner, middle, 3, second, 1, groups=groups)
     self.conv3 = conv(middle, outputs, 1)
     self.bn1, self.bn2, self.bn3 = norm(inner), norm(middle), norm(outputs)
-    self.se_module = Excite(outputs, rngs=rngs)
+    self.se_module = inverted.Excite(outputs, outputs // REDUCTION, rngs=rngs)
     self.shortens = stride != 1 or inputs != outputs
     if self.shortens:
       kernel = 3 if kind == "senet" and stride != 1 else 1
