@@ -9,16 +9,20 @@ docs/ROBUST_INPUT.md. Imports nothing of ours but `errors`.
 """
 
 from robust_tfds.reading.arrays import npy_file, npz_bytes, npz_file
-from robust_tfds.reading.csv_files import check_header, csv_file, csv_text
-from robust_tfds.reading.json_files import json_file, json_text, records
-from robust_tfds.reading.text import (
+from robust_tfds.reading.text_files import (
+  check_header,
+  csv_file,
+  csv_text,
   decode,
   file_bytes,
   file_size,
+  json_file,
+  json_text,
   line_list,
+  records,
   text_file,
+  xml_text,
 )
-from robust_tfds.reading.xml_files import xml_text
 
 __all__ = [
   "check_header",

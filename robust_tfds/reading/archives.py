@@ -9,19 +9,31 @@ like any other.
 
 from __future__ import annotations
 
+import functools
 import os
+import stat
+import zipfile
 from collections.abc import Callable, Iterator
 
 from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.reading import members as members_lib
-from robust_tfds.reading import tar_files, text, zip_files
+from robust_tfds.reading import tar_files, text_files
 from robust_tfds.storage import paths
 
 Member = members_lib.Member
 _COMPLETE = ".complete"  # a file in what was unpacked into a bucket
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second is an empty one
+_UTF8, _ENCRYPTED = 0x800, 0x1  # bits of an entry's flags
+_END = b"PK\x05\x06"  # begins the record at the end, of 22 bytes and a comment
+_END_BYTES = 22
+_KNOWN = (
+  zipfile.ZIP_STORED,
+  zipfile.ZIP_DEFLATED,
+  zipfile.ZIP_BZIP2,
+  zipfile.ZIP_LZMA,
+)
 
 
 def members(
@@ -45,7 +57,7 @@ def members(
       measure. Begins with the archive and the member.
   """
   archive = _checked(path)
-  read = zip_files.listed if _is_zip(archive) else tar_files.listed
+  read = _listed_zip if _is_zip(archive) else tar_files.listed
   yield from read(archive, belongs or _all)
 
 
@@ -55,8 +67,8 @@ def contents(
   """As `members` with the bytes of each, in one pass; of a tar.gz too."""
   archive = _checked(path)
   if _is_zip(archive):
-    for member in zip_files.listed(archive, belongs or _all):
-      yield member, zip_files.data(member)
+    for member in _listed_zip(archive, belongs or _all):
+      yield member, _data_of_zip(member)
   else:
     yield from tar_files.contents(archive, belongs or _all)
 
@@ -69,7 +81,7 @@ def data(member: Member) -> bytes:
     OSError: the archive is gone.
   """
   if member.offset is None:
-    return zip_files.data(member)
+    return _data_of_zip(member)
   return tar_files.at_offset(member)
 
 
@@ -127,7 +139,7 @@ def _unpack(path: str | os.PathLike, folder: epath.Path) -> None:
 def _checked(path: str | os.PathLike) -> str:
   """The path of a file; UserError where it is none, or an empty one."""
   name = os.fspath(path)
-  if not text.file_size(name):
+  if not text_files.file_size(name):
     raise errors.UserError(f"{name}: empty, expected a tar or zip archive.")
   return name
 
@@ -142,3 +154,105 @@ def _is_zip(path: str) -> bool:
 def _all(name: str) -> bool:
   del name
   return True
+
+
+def _listed_zip(
+  path: str, belongs: Callable[[str], bool]
+) -> Iterator[members_lib.Member]:
+  """The files of a zip that belong to what is read; as `tar_files.listed`."""
+  names: set[str] = set()
+  fault: errors.UserError | None = None
+  for entry in _opened(path).infolist():
+    if entry.is_dir():
+      continue
+    name = _name(entry)
+    ours = belongs(members_lib.plain_name(name))
+    what = members_lib.name_fault(name) or _fault(entry)
+    if what and not fault:
+      fault = members_lib.refusal(path, name, what)
+    if fault and (ours or names):
+      raise fault
+    if ours:
+      yield _member(path, name, entry, names)
+
+
+def _data_of_zip(member: members_lib.Member) -> bytes:
+  """A member's bytes, compared with their checksum.
+
+  Raises:
+    UserError: damaged, or encrypted.
+  """
+  try:
+    return _opened(member.archive).read(member.entry)
+  except errors.UserError:
+    raise
+  except (*members_lib.BROKEN_ZIP, KeyError) as e:
+    raise errors.UserError(
+      f"{member.where}: it cannot be unpacked ({e}). Download the archive again."
+    ) from e
+
+
+def _member(
+  path: str, name: str, entry: zipfile.ZipInfo, names: set[str]
+) -> members_lib.Member:
+  plain = members_lib.plain_name(name)
+  if plain in names:
+    raise members_lib.refusal(path, name, "it is there twice")
+  names.add(plain)
+  source = f"{path}: {plain}"
+  members_lib.check_growth(entry.file_size, entry.compress_size, source)
+  return members_lib.Member(path, plain, entry.file_size, entry=entry.filename)
+
+
+def _name(entry: zipfile.ZipInfo) -> str:
+  """The name of an entry; what is neither ASCII nor UTF-8 has surrogates."""
+  if entry.flag_bits & _UTF8 or entry.filename.isascii():
+    return entry.filename
+  # Without the flag Python takes the bytes for code page 437.
+  return entry.filename.encode("cp437").decode("utf-8", "surrogateescape")
+
+
+def _fault(entry: zipfile.ZipInfo) -> str:
+  if entry.flag_bits & _ENCRYPTED:
+    return "it is encrypted"
+  if stat.S_ISLNK(entry.external_attr >> 16):
+    return "it is a symbolic link and no plain file"
+  if entry.compress_type not in _KNOWN:
+    return f"it is compressed by an unknown method ({entry.compress_type})"
+  return ""
+
+
+def _opened(path: str) -> zipfile.ZipFile:
+  return _archive(path, paths.state(path))
+
+
+@functools.lru_cache(maxsize=4)  # reading the directory of a zip takes 0.1 s
+def _archive(path: str, state: paths.State) -> zipfile.ZipFile:
+  """Of one state of the file: an archive that was replaced is read again."""
+  file = path if paths.is_local(path) else paths.opened(path)  # stays open
+  try:
+    archive = zipfile.ZipFile(file)
+  except members_lib.BROKEN_ZIP as e:
+    raise _not_whole(path, str(e)) from e
+  _check_end(path, state.size, archive)
+  packed = sum(entry.compress_size for entry in archive.infolist())
+  if packed > state.size:
+    raise _not_whole(
+      path, f"its members take {packed:,} bytes of a file of {state.size:,}"
+    )
+  unpacked = sum(entry.file_size for entry in archive.infolist())
+  members_lib.check_growth(unpacked, packed, path)
+  return archive
+
+
+def _check_end(path: str, size: int, archive: zipfile.ZipFile) -> None:
+  with paths.opened(path) as file:
+    file.seek(max(0, size - _END_BYTES - len(archive.comment)))
+    if file.read(len(_END)) != _END:
+      raise _not_whole(path, "something follows its directory")
+
+
+def _not_whole(path: str, fault: str) -> errors.UserError:
+  return errors.UserError(
+    f"{path}: not a whole zip archive: {fault}. Download it again."
+  )

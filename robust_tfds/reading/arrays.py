@@ -14,8 +14,8 @@ from typing import IO
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.reading import limits, zip_files
-from robust_tfds.reading import text as text_lib
+from robust_tfds.reading import limits, text_files
+from robust_tfds.reading import members as members_lib
 from robust_tfds.storage import paths
 
 _SUFFIX = ".npy"
@@ -47,7 +47,7 @@ def npz_file(
       not an array, stands twice, holds Python objects (pickles, which can run
       code), or promises more than the file can hold.
   """
-  size = text_lib.file_size(path)
+  size = text_files.file_size(path)
   return _arrays(paths.opened(path), size, str(path), chosen)
 
 
@@ -81,7 +81,7 @@ def _arrays(
       }
   except errors.UserError:
     raise
-  except zip_files.BROKEN as e:
+  except members_lib.BROKEN_ZIP as e:
     raise errors.UserError(
       f"{path}: not a whole NumPy archive (.npz): {e or 'it ends too early'}."
       " Write or download it again."
@@ -152,7 +152,7 @@ def npy_file(path: str | os.PathLike, *, mmap: bool = False) -> np.ndarray:
     UserError: no such file; not a `.npy`; Python objects (pickles, which can run
       code); a size that is not what its header says.
   """
-  size = text_lib.file_size(path)
+  size = text_files.file_size(path)
   source = str(path)
   try:
     with paths.opened(path) as file:

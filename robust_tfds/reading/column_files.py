@@ -20,8 +20,7 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.reading import arrays, csv_files, limits
-from robust_tfds.reading import text as text_lib
+from robust_tfds.reading import arrays, limits, text_files
 from robust_tfds.storage import paths
 
 CHARACTERS = (
@@ -136,10 +135,10 @@ def _column_file(
     raise errors.unknown(
       f"kind of predictions file, {path},", path.suffix, _FORMATS
     )
-  text_lib.file_size(path)
+  text_files.file_size(path)
   header, read = _FORMATS[path.suffix](path)
   # Numbers of rows that a program wrote beside the columns have no name.
-  csv_files.check_header(path, [name for name in header if name])
+  text_files.check_header(path, [name for name in header if name])
   absent = [c for c in required if c not in header]
   if absent:
     raise errors.UserError(
@@ -178,8 +177,8 @@ _Read = Callable[[Mapping[str, bool]], dict[str, Any]]
 
 
 def _csv(path: epath.Path) -> tuple[list[str], _Read]:
-  data = text_lib.file_bytes(path, limit=limits.JSON_BYTES)
-  text_lib.decode(data, str(path))  # refuses what is no text in UTF-8
+  data = text_files.file_bytes(path, limit=limits.JSON_BYTES)
+  text_files.decode(data, str(path))  # refuses what is no text in UTF-8
   data = data.removeprefix(_BOM)
   return _csv_header(path, data), functools.partial(_csv_columns, path, data)
 
@@ -211,7 +210,7 @@ def _csv_columns(
   try:
     return _parse(data, kinds)
   except pa.ArrowInvalid as e:
-    for _ in csv_files.csv_file(path, unnamed=True):
+    for _ in text_files.csv_file(path, unnamed=True):
       pass  # names the line in its own words
     raise errors.UserError(f"{path}: not CSV: {e}.") from e
 
@@ -296,7 +295,7 @@ def _seekable(path: epath.Path) -> Any:
 
   if paths.is_local(path):
     return os.fspath(path)
-  return pa.BufferReader(text_lib.file_bytes(path, limit=limits.ARRAY_BYTES))
+  return pa.BufferReader(text_files.file_bytes(path, limit=limits.ARRAY_BYTES))
 
 
 def _plain(column: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import zipfile
+import zlib
 
 from robust_tfds import errors
 from robust_tfds.reading import limits
@@ -18,6 +20,16 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 # size: pictures and videos have a ratio of 1, annotations of about 10.
 _SMALL_BYTES = 64 * limits.MIB
 _GROWTH = 100
+# What reading a broken zip file raises.
+BROKEN_ZIP = (
+  zipfile.BadZipFile,
+  zlib.error,
+  EOFError,
+  OSError,
+  NotImplementedError,
+  RuntimeError,
+  ValueError,
+)
 
 
 @dataclasses.dataclass(frozen=True)

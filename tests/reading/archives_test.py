@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import pathlib
+import stat
 import struct
 import tarfile
 import zipfile
@@ -292,6 +293,47 @@ class ArchivesTest(parameterized.TestCase):
 
 def tar_gz(data: bytes) -> bool:
   return data.startswith(b"\x1f\x8b")
+
+
+class ZipFilesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path, "a.zip")
+
+  def _listed(self, data: bytes):
+    self.path.write_bytes(data)
+    return list(archives.members(self.path))
+
+  def test_members_are_read_by_name(self):
+    (member,) = self._listed(zip_bytes({"set/a.txt": b"1"}))
+    self.assertEqual((member.name, member.size), ("set/a.txt", 1))
+    self.assertEqual(archives.data(member), b"1")
+
+  def test_symbolic_link(self):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+      entry = zipfile.ZipInfo("set/x")
+      entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+      archive.writestr(entry, "a.txt")
+    with self.assertRaisesRegex(errors.UserError, "a.zip: set/x: .* link"):
+      self._listed(out.getvalue())
+
+  def test_unknown_method(self):
+    data = zip_bytes({"set/a.txt": b"1"})
+    central = data.find(b"PK\x01\x02")
+    data = data[: central + 10] + b"\x63\x00" + data[central + 12 :]
+    with self.assertRaisesRegex(errors.UserError, "unknown method .99"):
+      self._listed(data)
+
+  def test_members_that_overlap(self):
+    data = zip_bytes({"a": b"1" * 100})
+    central = data.find(b"PK\x01\x02")
+    size = (10_000).to_bytes(4, "little") * 2
+    data = data[: central + 20] + size + data[central + 28 :]
+    with self.assertRaisesRegex(
+      errors.UserError, "take 10,000 bytes of a file"
+    ):
+      self._listed(data)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,12 @@ from robust_tfds.eval.cells import predictions as predictions_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import ModelFacts
 from robust_tfds.eval.cells.submissions import columns as columns_lib
-from robust_tfds.eval.cells.submissions import known, layout, schema
+from robust_tfds.eval.cells.submissions import (
+  exact_archives,
+  known,
+  layout,
+  schema,
+)
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.submissions.manifest import Manifest
 from robust_tfds.eval.cells.workdir import Workdir
@@ -30,7 +35,6 @@ from robust_tfds.eval.compare import runs as runs_lib
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.tasks.parts import result_lists, stored_numbers
-from robust_tfds.reading import exact_archives
 
 # Facts that the config says too, where both say them.
 _IN_CONFIG = ("split", "subset", "source", "codec", "geometry")

@@ -47,21 +47,21 @@ class CityscapesTest(absltest.TestCase):
     self.assertEqual(one.example_id, f"{_A}_leftImg8bit.png".split("/")[1])
     self.assertEqual((one.image_id, two.image_id), (1, 2))
     self.assertEqual((two.group_id, two.frame), ("lindau_000000", 19))
-    np.testing.assert_array_equal(one.read(), np.full((4, 6, 3), 5))
-    (alone,) = one.objects((4, 6))
+    np.testing.assert_array_equal(one.picture.read(), np.full((4, 6, 3), 5))
+    (alone,) = one.annotation.objects_in((4, 6))
     self.assertEqual((alone.area, alone.is_crowd), (24, False))
-    (group,) = two.objects((4, 6))
+    (group,) = two.annotation.objects_in((4, 6))
     self.assertEqual((group.area, group.is_crowd), (9, True))
 
   def test_groups_may_be_dropped(self):
     one, two = cityscapes.sources(self.root, drop_groups=True)
-    self.assertLen(one.objects((4, 6)), 1)
-    self.assertEmpty(two.objects((4, 6)))
+    self.assertLen(one.annotation.objects_in((4, 6)), 1)
+    self.assertEmpty(two.annotation.objects_in((4, 6)))
 
   def test_refuses_another_size(self):
     one, _ = cityscapes.sources(self.root, drop_groups=False)
     with self.assertRaisesRegex(ValueError, "6 x 4 px, its picture 4 x 6"):
-      one.objects((6, 4))
+      one.annotation.objects_in((6, 4))
 
   def test_refuses_other_names(self):
     self._put("leftImg8bit/val/lindau/a.png", b"x")

@@ -93,7 +93,7 @@ class SourcesTest(parameterized.TestCase):
     self._write("000005\n000002\n", 2, 3, 5)
     one, two = voc.sources(self.manual)
     self.assertEqual((one.example_id, one.image_id), ("000002.jpg", 2))
-    self.assertEqual(two.objects((99, 99))[0].id, 5001)
+    self.assertEqual(two.annotation.objects_in((99, 99))[0].id, 5001)
 
   @parameterized.parameters(
     ("000002\n000002\n", "twice: 000002"),

@@ -57,7 +57,7 @@ class MetadataTest(parameterized.TestCase):
       {"val/a/1.JPEG": []}, {"val/a/1.JPEG": [1]}
     )
     with self.assertRaisesRegex(ValueError, "no pixels"):
-      frame.read()
+      frame.data()
 
 
 if __name__ == "__main__":

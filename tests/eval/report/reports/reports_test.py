@@ -8,12 +8,12 @@ import zlib
 
 from absl.testing import absltest, parameterized
 
+from robust_tfds import reading
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import numbers as numbers_lib
 from robust_tfds.eval.report.tables import pivot
-from robust_tfds.reading import xml_files
 from tests.eval.report.reports import contexts
 
 _TASKS = tuple(contexts.FACTS)
@@ -112,7 +112,7 @@ class ReportsTest(parameterized.TestCase):
       if name.endswith(".svg"):
         self.assertNotIn(b"<script", content, name)
         declared = rb"<!DOCTYPE[^>]*>"  # matplotlib's, which we never read
-        xml_files.xml_text(re.sub(declared, b"", content), name)
+        reading.xml_text(re.sub(declared, b"", content), name)
 
   def test_latex_is_escaped(self):
     text = _files("classification")["leaderboard.tex"].decode()

@@ -15,7 +15,7 @@ from typing import IO
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.reading import zip_files
+from robust_tfds.reading import members
 from robust_tfds.storage import paths
 
 _MEMBER = struct.Struct("<4s22xHH")  # ..., bytes of its name, of what follows
@@ -39,7 +39,7 @@ def check(path: epath.Path) -> None:
   try:
     with paths.opened(path) as file, zipfile.ZipFile(file) as archive:
       fault = _fault(file, archive)
-  except (struct.error, *zip_files.BROKEN) as e:
+  except (struct.error, *members.BROKEN_ZIP) as e:
     raise errors.UserError(f"{path}: not a whole .npz file ({e}).") from e
   if fault:
     raise errors.UserError(

@@ -9,7 +9,7 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import packed
-from robust_tfds.reading import exact_archives
+from robust_tfds.eval.cells.submissions import exact_archives
 
 _WHOLE = packed.dumps(
   {"score": np.ones(3), "example_id": np.array(["a", "é", "c"])}
