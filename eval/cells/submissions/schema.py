@@ -1,6 +1,6 @@
 """The settings of a stranger's run, as far as anything here reads them.
 
-A run's own schema (`eval/run/settings.py`) knows the keys of today; a submission
+A run's own schema (`eval/run/config.py`) knows the keys of today; a submission
 may be older, so other keys are passed over. Those that are read have their types.
 """
 
