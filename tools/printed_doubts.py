@@ -156,11 +156,11 @@ def _twice(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
       yield Doubt(tuple(same), words, ", ".join(filter(None, key[1:])))
 
 
-def _conflict(one: PrintedRow, other: PrintedRow) -> bool:
-  """Whether two prints of a number are no roundings of one."""
-  allowed = (one.digit + other.digit) / 2
-  apart = abs(one.value - other.value) > allowed - _EPSILON
-  return apart and one.text != other.text
+def _conflict(first: PrintedRow, second: PrintedRow) -> bool:
+  """Whether two prints of a number are no roundings of one number."""
+  allowed = (first.digit + second.digit) / 2
+  differ = abs(first.value - second.value) > allowed - _EPSILON
+  return differ and first.text != second.text
 
 
 def _testbed(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:

@@ -90,12 +90,12 @@ def groups(table: str) -> dict[str, dict[str, dict[str, float]]]:
   """Label -> measure -> group of Figure 6 -> mean over its perturbations."""
   family = conditions.VIDEOS
   members = {
-    of: [r.name for r in family.rows if r.group in parts]
-    for of, parts in FIGURE_6.items()
+    group: [r.name for r in family.rows if r.group in parts]
+    for group, parts in FIGURE_6.items()
   }
   return {
     label: {
-      measure: {of: _mean(rows, listed) for of, listed in members.items()}
+      measure: {g: _mean(rows, listed) for g, listed in members.items()}
       for measure, rows in measures.items()
     }
     for label, measures in gammas(table).items()

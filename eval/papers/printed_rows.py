@@ -148,36 +148,38 @@ def lines(paper: str, file: str) -> Iterator[dict[str, str]]:
 
 
 def _of_table(paper: str, table: str) -> Iterator[PrintedRow]:
-  told = facts(paper)["tables"][table]
-  words = f"{facts(paper)['paper']}, {told['where']}"
-  if told.get("source"):
-    words += f" ({told['source']})"
+  of_table = facts(paper)["tables"][table]
+  words = f"{facts(paper)['paper']}, {of_table['where']}"
+  if of_table.get("source"):
+    words += f" ({of_table['source']})"
   for position, line in enumerate(lines(paper, table), 1):
     texts = {key: line.pop(key, "") for key in _TEXTS}
     own = texts.pop("dataset")
     condition = texts.pop("condition")
-    of_table: dict[str, Any] = {
+    of_line: dict[str, Any] = {
       "paper": paper,
       "table": table,
       "line": position,
-      "where": told["where"],
+      "where": of_table["where"],
       "source": words,
-      "listed": bool(told.get("networks")),
+      "listed": bool(of_table.get("networks")),
       **texts,
     }
     for head, cell in line.items():
       if cell:
         number = _number(head, cell)
         number["name"] = number["name"] or condition
-        sets = (own,) if own else _datasets(told, number["metric"])
-        yield PrintedRow(datasets=sets, **of_table, **number)
+        sets = (own,) if own else _datasets(of_table, number["metric"])
+        yield PrintedRow(datasets=sets, **of_line, **number)
 
 
-def _datasets(told: Mapping[str, Any], metric: str) -> tuple[str, ...]:
+def _datasets(of_table: Mapping[str, Any], metric: str) -> tuple[str, ...]:
   """The data sets of a table that a metric belongs to."""
-  metrics = told.get("metrics", {})
+  metrics = of_table.get("metrics", {})
   return tuple(
-    d for d in told.get("datasets", ()) if metric in metrics.get(d, (metric,))
+    d
+    for d in of_table.get("datasets", ())
+    if metric in metrics.get(d, (metric,))
   )
 
 
@@ -187,20 +189,22 @@ def _number(head: str, cell: str) -> dict[str, Any]:
   if column is None or printed is None:
     raise errors.UserError(f"No number: {cell!r} under {head!r}.")
   unit = column["unit"] or ""
-  of = 100 if unit == "%" else int(unit[1:] or 1) if unit else 1
+  whole = 100 if unit == "%" else int(unit[1:] or 1) if unit else 1
   count = unit.startswith("/")
   places = decimal.Decimal(printed["value"]).as_tuple().exponent
-  ends = {k: _fraction(printed[k], of) if printed[k] else None for k in _ENDS}
+  ends = {
+    k: _fraction(printed[k], whole) if printed[k] else None for k in _ENDS
+  }
   return {
     "metric": column["metric"],
     "name": column["name"] or "",
-    "value": _fraction(printed["value"], of),
+    "value": _fraction(printed["value"], whole),
     **ends,
     "text": printed["value"],
-    "digit": 0.0 if count else 10.0 ** int(places) / of,
-    "of": of if count else 0,
+    "digit": 0.0 if count else 10.0 ** int(places) / whole,
+    "of": whole if count else 0,
   }
 
 
-def _fraction(text: str, of: int) -> float:
-  return float(decimal.Decimal(text) / of)
+def _fraction(text: str, whole: int) -> float:
+  return float(decimal.Decimal(text) / whole)

@@ -51,16 +51,20 @@ def _tables(name: str) -> dict[tuple[str, str, str], dict[Condition, float]]:
   out: dict[tuple[str, str, str], dict[Condition, float]] = {}
   for line in printed_rows.lines(PAPER, name):
     key = line["dataset"], line.get("model", ""), line["metric"]
-    of_file = out.setdefault(key, {})
+    listed = out.setdefault(key, {})
     for level in _LEVELS:
       if level in line:
         corruption = line["corruption"] if level != "0" else ""
-        of_file[Condition(corruption, int(level))] = float(line[level])
+        listed[Condition(corruption, int(level))] = float(line[level])
   return out
 
 
-def summary(of: Cells) -> dict[str, float]:
+def summary(listed: Cells) -> dict[str, float]:
   """`p`, `mpc` and `rpc` of a file's conditions, over the 15 common ones."""
   common = conditions.PICTURES.names("common")
-  mean = statistics.fmean(v for c, v in of.items() if c.name in common)
-  return {"p": of[Condition()], "mpc": mean, "rpc": mean / of[Condition()]}
+  mean = statistics.fmean(v for c, v in listed.items() if c.name in common)
+  return {
+    "p": listed[Condition()],
+    "mpc": mean,
+    "rpc": mean / listed[Condition()],
+  }
