@@ -18,6 +18,7 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors, models, shards
+from robust_tfds.eval import main
 from robust_tfds.eval.cells import lock, parts, predictions, process, table
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
@@ -25,6 +26,7 @@ from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.run import one_pass, rescore, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.model import load as load_lib
+from tests import in_process
 from tests.eval import read_counts, same_tables, tiny_config
 from tests.eval.report.reports import without_pictures
 
@@ -48,9 +50,14 @@ def _environment(devices: int = 1) -> dict[str, str]:
   return {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
 
 
-def _launch(workdir, *flags, devices: int = 1) -> subprocess.CompletedProcess:
+def _main(workdir, *flags) -> subprocess.CompletedProcess:
+  """The command in this process."""
+  return in_process.run(main, *_command(workdir, *flags)[3:])
+
+
+def _launch(workdir, devices: int) -> subprocess.CompletedProcess:
   return subprocess.run(
-    _command(workdir, *flags),
+    _command(workdir),
     cwd=_ROOT,
     env=_environment(devices),
     capture_output=True,
@@ -198,7 +205,7 @@ class RunnerTest(parameterized.TestCase):
     shutil.rmtree(fog)
     shutil.copytree(noise, fog)  # a cell of another severity in its place
     (noise / "predictions.npz").write_bytes(b"")
-    done = _launch(workdir)
+    done = _main(workdir)
     self.assertEqual(done.returncode, 1)
     self.assertNotIn("Traceback", done.stderr)
     self.assertRegex(
@@ -388,7 +395,7 @@ class RunnerTest(parameterized.TestCase):
 
   def test_plan_prints_and_touches_nothing(self):
     workdir = self.base / "untouched"
-    done = _launch(workdir, "--plan")
+    done = _main(workdir, "--plan")
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("= 5 cells", done.stdout)
     self.assertIn("gaussian_noise_3: digits_cnn", done.stdout)
