@@ -123,7 +123,6 @@ def _section(
 ) -> list[str]:
   if not lines:
     return []
-  tested = any(line.test.kind for line in lines)
   heads = [
     "number",
     markdown.escape(comparison.first),
@@ -137,14 +136,12 @@ def _section(
   ]
   return [
     f"## {title}\n",
-    markdown.table(
-      heads, [_cells(comparison, line, tested) for line in lines], "lr"
-    ),
+    markdown.table(heads, [_cells(comparison, line) for line in lines], "lr"),
     "",
   ]
 
 
-def _cells(comparison: Comparison, line: Line, tested: bool) -> list[str]:
+def _cells(comparison: Comparison, line: Line) -> list[str]:
   metric = comparison.facts.metric(line.metric)
   scale, digits = (100, 2) if metric.percent else (1, 4)
   out = [

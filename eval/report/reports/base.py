@@ -33,3 +33,26 @@ class Report(abc.ABC):
   def tables(self, context: Context) -> Sequence[pivot.Table]:
     """Tables that the page shows below the pictures; none by default."""
     return ()
+
+
+class TextReport(Report):
+  """A report that is one file of text.
+
+  Class attributes:
+    file: its name.
+  """
+
+  file: ClassVar[str]
+
+  @abc.abstractmethod
+  def text(self, context: Context) -> str:
+    """What the file says; empty where the context lacks what it is about."""
+
+  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
+    """Writes the file; nothing where it would be empty."""
+    text = self.text(context)
+    if not text:
+      return []
+    path = folder / self.file
+    path.write_text(text, "utf-8")
+    return [path]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from etils import epath
-
 from robust_tfds import conditions
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.context import Context
@@ -15,19 +13,19 @@ from robust_tfds.eval.report.tables import markdown, numbers, pivot
 _METRIC = "error"
 
 
-class Cells(base.Report):
+class Cells(base.TextReport):
   """Top-1 error; a line a corruption, a column a severity."""
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes cells.md."""
+  file = "cells.md"
+
+  def text(self, context: Context) -> str:
+    """A section a model."""
     dataset = markdown.escape(context.dataset)
     parts = [f"# Top-1 error of every cell, {dataset}, in %\n"]
     for model in context.models:
       parts += _lines(context, model)
     parts += [markdown.foot(context.provenance)]
-    path = folder / "cells.md"
-    path.write_text("\n".join(parts), "utf-8")
-    return [path]
+    return "\n".join(parts)
 
   def tables(self, context: Context) -> Sequence[pivot.Table]:
     """The same numbers without their intervals."""

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from etils import epath
-
 from robust_tfds import conditions
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
@@ -14,11 +10,13 @@ from robust_tfds.eval.report.tables import markdown, numbers, pivot
 _ENDINGS = ("/AP", "/AP50", "/AP75")
 
 
-class Cells(base.Report):
+class Cells(base.TextReport):
   """A table a model and kind of AP; severities are columns."""
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes cells.md."""
+  file = "cells.md"
+
+  def text(self, context: Context) -> str:
+    """A section a model and kind of AP."""
     metrics = dict.fromkeys(r.metric for r in context.rows if r.config)
     parts = [f"# Every cell of {markdown.escape(context.dataset)}, in %\n"]
     for model in context.models:
@@ -26,9 +24,7 @@ class Cells(base.Report):
         if metric.endswith(_ENDINGS):
           parts += _lines(context, model, metric)
     parts += [markdown.foot(context.provenance)]
-    path = folder / "cells.md"
-    path.write_text("\n".join(parts), "utf-8")
-    return [path]
+    return "\n".join(parts)
 
 
 def _lines(context: Context, model: str, metric: str) -> list[str]:

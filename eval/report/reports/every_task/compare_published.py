@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from etils import epath
+from collections.abc import Mapping
 
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
@@ -13,19 +11,19 @@ from robust_tfds.eval.report.tables import markdown, numbers, pivot
 _HEADS = ("Model", "Metric", "Published", "Ours", "Difference", "Source")
 
 
-class ComparePublished(base.Report):
+class ComparePublished(base.TextReport):
   """Published value, ours, difference, a line a number."""
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes published.md; nothing where no number is published."""
+  file = "published.md"
+
+  def text(self, context: Context) -> str:
+    """The table; empty where no number is published."""
     lines = [
       line for model in context.models for line in _lines(context, model)
     ]
     if not lines:
-      return []
-    path = folder / "published.md"
-    path.write_text(markdown.table(_HEADS, lines, "llrrrl") + "\n", "utf-8")
-    return [path]
+      return ""
+    return markdown.table(_HEADS, lines, "llrrrl") + "\n"
 
 
 def _lines(context: Context, model: str) -> list[list[str]]:

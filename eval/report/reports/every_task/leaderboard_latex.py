@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-
-from etils import epath
 
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import pivot, writers
 
 
-class LeaderboardLatex(base.Report):
+class LeaderboardLatex(base.TextReport):
   """Headline numbers, then every corruption, in one table."""
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes leaderboard.tex."""
+  file = "leaderboard.tex"
+
+  def text(self, context: Context) -> str:
+    """A `table` with its caption."""
     escape = writers.escape_latex
     table = pivot.Table("", "Model", context.models, _columns(context), True)
     lines = [
@@ -27,9 +26,7 @@ class LeaderboardLatex(base.Report):
       "\\end{table}",
       "",
     ]
-    path = folder / "leaderboard.tex"
-    path.write_text("\n".join(lines), "utf-8")
-    return [path]
+    return "\n".join(lines)
 
 
 def _columns(context: Context) -> list[pivot.Column]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from etils import epath
-
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import markdown, pivot, writers
 
 
-class LeaderboardMarkdown(base.Report):
+class LeaderboardMarkdown(base.TextReport):
   """Headline numbers, then a table a metric of the corruptions."""
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes leaderboard.md."""
+  file = "leaderboard.md"
+
+  def text(self, context: Context) -> str:
+    """Tables, then what they mean and where they come from."""
     parts = [
       f"# {markdown.escape(context.dataset)}\n",
       _table(context, pivot.headline_columns(context)),
@@ -27,9 +27,7 @@ class LeaderboardMarkdown(base.Report):
         parts += [_table(context, columns)]
     parts += [f"\n{markdown.escape(pivot.note(context))}\n"]
     parts += [markdown.foot(context.provenance)]
-    path = folder / "leaderboard.md"
-    path.write_text("\n".join(parts), "utf-8")
-    return [path]
+    return "\n".join(parts)
 
 
 def _table(context: Context, columns: Sequence[pivot.Column]) -> str:

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from etils import epath
-
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import pivot, writers
 
 
-class Summary(base.Report):
+class Summary(base.TextReport):
   """Models, then corruptions, as aligned text."""
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes summary.txt."""
-    path = folder / "summary.txt"
-    path.write_text(render(context), "utf-8")
-    return [path]
+  file = "summary.txt"
 
-
-def render(context: Context) -> str:
-  """Models, then corruptions, as aligned text; percent."""
-  models = context.models
-  lines = [f"{context.dataset}: {len(models)} model(s), rates in %", ""]
-  columns = pivot.headline_columns(context)
-  lines += writers.aligned(pivot.Table("", "model", models, columns))
-  for heading, names in pivot.sections(context):
-    columns = pivot.detail_columns(context, names)
-    lines += ["", *writers.aligned(pivot.Table("", heading, names, columns))]
-  return "\n".join([*lines, "", pivot.note(context), *context.provenance, ""])
+  def text(self, context: Context) -> str:
+    """Models, then corruptions; percent."""
+    models = context.models
+    lines = [f"{context.dataset}: {len(models)} model(s), rates in %", ""]
+    columns = pivot.headline_columns(context)
+    lines += writers.aligned(pivot.Table("", "model", models, columns))
+    for heading, names in pivot.sections(context):
+      columns = pivot.detail_columns(context, names)
+      lines += ["", *writers.aligned(pivot.Table("", heading, names, columns))]
+    return "\n".join([*lines, "", pivot.note(context), *context.provenance, ""])

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from etils import epath
+from collections.abc import Mapping
 
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import markdown
 
 
-class Throughput(base.Report):
+class Throughput(base.TextReport):
   """The rates of this launch, of its stages, and the verdict."""
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes throughput.md; nothing where this launch ran no cell."""
+  file = "throughput.md"
+
+  def text(self, context: Context) -> str:
+    """Rates and verdict; empty where this launch ran no cell."""
     timing = context.timing
     if "rate" not in timing:
-      return []
+      return ""
     lines = [
       "# Throughput of this launch\n",
       markdown.table(["what", "value"], _amounts(timing), "lr"),
       f"\n{_verdict(timing)}\n",
     ]
-    path = folder / "throughput.md"
-    path.write_text("\n".join(lines), "utf-8")
-    return [path]
+    return "\n".join(lines)
 
 
 def _amounts(timing: Mapping[str, float]) -> list[tuple[str, str]]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from etils import epath
-
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
@@ -32,11 +30,13 @@ _LINES = (
 )
 
 
-class Tables(base.Report):
+class Tables(base.TextReport):
   """Models, breakdowns, the human review, and fitted lines."""
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes natural_perturbations.md."""
+  file = "natural_perturbations.md"
+
+  def text(self, context: Context) -> str:
+    """Ours beside the published models, then what is known of ours alone."""
     parts = [
       f"# {markdown.escape(context.dataset)}\n",
       pivot.note(context),
@@ -47,9 +47,7 @@ class Tables(base.Report):
       *_lines(context),
       markdown.foot(context.provenance),
     ]
-    path = folder / "natural_perturbations.md"
-    path.write_text("\n".join(parts), "utf-8")
-    return [path]
+    return "\n".join(parts)
 
 
 def _heads(context: Context) -> list[str]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-
-from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval.cells import table
@@ -15,20 +12,20 @@ from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import markdown, numbers, pivot
 
 
-class Cells(base.Report):
+class Cells(base.TextReport):
   """A line a perturbation and difficulty, a column a number."""
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes cells.md."""
+  file = "cells.md"
+
+  def text(self, context: Context) -> str:
+    """A section a model."""
     dataset = markdown.escape(context.dataset)
     parts = [f"# Stability of every model, {dataset}\n"]
     for model in context.models:
       parts += _lines(context, model)
     parts += [f"\n{markdown.escape(pivot.note(context))}\n"]
     parts += [markdown.foot(context.provenance)]
-    path = folder / "cells.md"
-    path.write_text("\n".join(parts), "utf-8")
-    return [path]
+    return "\n".join(parts)
 
 
 def _lines(context: Context, model: str) -> list[str]:

@@ -49,7 +49,9 @@ class LeaderboardsTest(absltest.TestCase):
 
   def test_summary_names_missing_corruptions(self):
     names = ("fog", "snow", "spatter")
-    text = summary.render(contexts.of_task("classification", names=names))
+    text = summary.Summary().text(
+      contexts.of_task("classification", names=names)
+    )
     self.assertIn("No mCE: the run lacks gaussian_noise", text)
     self.assertIn("digits_c: 2 model(s), rates in %", text)
 
