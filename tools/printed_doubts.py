@@ -140,7 +140,7 @@ def _twice(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
   """A number that stands in two places in two ways."""
   places: dict[tuple, list[PrintedRow]] = {}
   for row in rows:
-    if row.of or row.metric in _DROPS:
+    if row.whole or row.metric in _DROPS:
       continue  # the testbed's counts and differences are checked on their own
     for dataset in row.datasets:
       network = same_names.network(row, dataset)
@@ -171,7 +171,7 @@ def _testbed(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
       other = counted.get((row.model, row.metric))
       if row.table == table and row.model and other:
         if abs(row.value - other.value) > row.digit / 2 + _EPSILON:
-          words = f"the testbed has {other.text} of {other.of:,} anchors,"
+          words = f"the testbed has {other.text} of {other.whole:,} anchors,"
           yield Doubt(
             (row,), f"{words} {_as(row, other.value)}, printed {row.text}"
           )

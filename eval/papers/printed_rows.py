@@ -57,7 +57,7 @@ class PrintedRow:
     lo, hi: its printed interval, or None.
     text: the value as it is printed.
     digit: weight of its last printed digit; 0 where it is exact.
-    of: how many a count is of, else 0.
+    whole: how many a count is of, else 0.
     note: what the table says besides.
     listed: whether the table lists networks under one protocol.
     doubt: what does not fit the other numbers, in words, or empty.
@@ -79,7 +79,7 @@ class PrintedRow:
   hi: float | None
   text: str
   digit: float
-  of: int
+  whole: int
   note: str
   listed: bool
   doubt: str = ""
@@ -202,7 +202,7 @@ def _number(head: str, cell: str) -> dict[str, Any]:
     **ends,
     "text": printed["value"],
     "digit": 0.0 if count else 10.0 ** int(places) / whole,
-    "of": whole if count else 0,
+    "whole": whole if count else 0,
   }
 
 

@@ -88,7 +88,7 @@ class Outcome:
     if not self._pictures or not self._published:
       return
     plan, (scored, took) = self._plan, self._published
-    told = context(
+    shown = context(
       plan.task,
       scored,
       **self._pictures.all(),
@@ -102,7 +102,7 @@ class Outcome:
       timing={k: v for k, v in took.items() if isinstance(v, float)},
     )
     with disk.writing(folder):
-      reports.write_all(told, folder)
+      reports.write_all(shown, folder)
 
 
 def context(
