@@ -1,5 +1,7 @@
 """What every perturbation of videos must do, whoever wrote it."""
 
+import itertools
+
 import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
@@ -48,11 +50,12 @@ class IndexTest(parameterized.TestCase):
       self.assertTrue((starts % segment == 0).all())
       np.testing.assert_array_equal(np.sort(got), np.arange(256))
 
-  @parameterized.product(name=_TEMPORAL, length=(1, 2, 3), severity=(1, 5))
-  def test_the_shortest_clips(self, name, length, severity):
-    got = corruptions.frame_indices(length, name, severity, key=_key())
-    self.assertNotEmpty(got)
-    self.assertTrue(((got >= 0) & (got < length)).all())
+  @parameterized.parameters(*_TEMPORAL)
+  def test_the_shortest_clips(self, name):
+    for length, severity in itertools.product((1, 2, 3), (1, 5)):
+      got = corruptions.frame_indices(length, name, severity, key=_key())
+      self.assertNotEmpty(got)
+      self.assertTrue(((got >= 0) & (got < length)).all())
 
   def test_draws_differ_between_keys_and_repeat(self):
     one, two, again = (
@@ -133,15 +136,13 @@ class VideoTest(parameterized.TestCase):
     got = corruptions.perturb_video(clip, "mpeg2", 1, key=_key())
     self.assertEqual(got.shape, clip.shape)
 
-  @parameterized.product(
-    name=("mpeg1", "mpeg2"),
-    fps=(5, 12, 14.985, 24000 / 1001, 29.97, 30, 59.94, 240, 1000),
-  )
-  def test_mpeg_of_any_frame_rate(self, name, fps):
+  @parameterized.parameters(*_CODECS)
+  def test_mpeg_of_any_frame_rate(self, name):
     clip = _small(4)
     want = corruptions.perturb_video(clip, name, 1, key=_key())
-    got = corruptions.perturb_video(clip, name, 1, key=_key(), fps=fps)
-    np.testing.assert_array_equal(got, want)
+    for fps in (5, 12, 14.985, 24000 / 1001, 29.97, 30, 59.94, 240, 1000):
+      got = corruptions.perturb_video(clip, name, 1, key=_key(), fps=fps)
+      np.testing.assert_array_equal(got, want, err_msg=f"{fps}")
 
   @parameterized.parameters(*_CODECS)
   def test_a_stream_is_the_whole(self, name):
