@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import random
 import signal
 import subprocess
 import sys
@@ -306,30 +305,26 @@ class CorruptFolderTest(parameterized.TestCase):
         self.source / "x.png", self.target, names=["fog"], severities=[1]
       )
 
-  def test_kills(self):
+  def test_a_kill(self):
     for i in range(12):
       _picture(size=(64, 48 + i % 4)).save(self.source / f"{i}.png")
     command = [
       *(sys.executable, "-m", "robust_tfds.corrupt_folder"),
       *(str(self.source), str(self.target)),
-      *("--corruption=contrast,brightness,pixelate", "--severity=1,2,3"),
+      *("--corruption=contrast,brightness", "--severity=1,2,3"),
     ]
-    for delay in random.Random(0).sample(range(5, 40), 2):
-      with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        while process.poll() is None and not list(self.target.rglob("*.png")):
-          time.sleep(0.02)
-        time.sleep(delay / 100)
-        process.send_signal(signal.SIGKILL)
-      for path in self.target.glob("[a-z]*/**/*.png"):
-        Image.open(path).load()  # whole, whenever it was
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+      while process.poll() is None and not list(self.target.rglob("*.png")):
+        time.sleep(0.02)
+      process.send_signal(signal.SIGKILL)
+    for path in self.target.glob("[a-z]*/**/*.png"):
+      Image.open(path).load()  # whole, whenever it was
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     killed = self._files()
     self.target = self.target.with_name("other")
-    self._run(
-      names=["contrast", "brightness", "pixelate"], severities=[1, 2, 3]
-    )
+    self._run(names=["contrast", "brightness"], severities=[1, 2, 3])
     self.assertEqual(killed, self._files())
-    self.assertLen(killed, 12 * 9 + 1)
+    self.assertLen(killed, 12 * 6 + 1)
 
 
 if __name__ == "__main__":
