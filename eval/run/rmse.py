@@ -24,7 +24,8 @@ from robust_tfds import command, conditions, corruptions, datasets
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import scatter, style
+from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.storage import paths
 
 
@@ -90,33 +91,23 @@ def figure(
   folder: epath.Path,
 ) -> epath.Path:
   """Figure 6: relative performance over RMSE, a point a corruption and model."""
-  fig = style.figure(7, 4.6)
-  ax = style.axes(fig, 1, 1)[0, 0]
+  points = []
   for i, model in enumerate(dict.fromkeys(r.model for r in rows)):
     of_model = [r for r in rows if r.model == model]
     (clean,) = [r.value for r in of_model if r.metric == "p"][:1] or [0.0]
-    colour = style.COLOURS[i % len(style.COLOURS)]
-    for r in of_model:
-      if r.metric != "mean_ap" or not clean:
-        continue
+    for r in of_model if clean else ():
       cells = [v for (n, _), v in distances.items() if n == r.corruption]
-      if not cells:
-        continue
-      x, y = float(np.mean(cells)), 100 * r.value / clean
-      ax.plot(x, y, style.MARKERS[i % len(style.MARKERS)], color=colour)
-      ax.annotate(
-        r.corruption.replace("_", " "),
-        (x, y),
-        xytext=(4, 3),
-        textcoords="offset points",
-        fontsize=6,
-      )
-    ax.plot(
-      [], [], style.MARKERS[i % len(style.MARKERS)], color=colour, label=model
-    )
-  ax.set_xlabel("RMSE to the clean image (levels), mean over severities")
-  ax.set_ylabel("performance relative to clean (%)")
-  ax.legend()
+      if r.metric == "mean_ap" and cells:
+        x, y = float(np.mean(cells)), 100 * r.value / clean
+        at, name = (style.Value(x), style.Value(y)), style.words(r.corruption)
+        points.append(scatter.Point(*at, i, model, name))
+  frame = Frame(
+    *(7, 4.6),
+    x="RMSE to the clean image (levels), mean over severities",
+    y="performance relative to clean (%)",
+    legend=INSIDE,
+  )
+  fig = scatter.draw([scatter.Panel(points)], frame)
   return style.save(fig, folder, "rmse", [])[0]
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import matplotlib
 import numpy as np
 from etils import epath
-
-from robust_tfds import conditions
-from robust_tfds.eval.cells import table
 
 if TYPE_CHECKING:
   from matplotlib.axes import Axes
@@ -45,6 +44,68 @@ _STYLE: dict[Any, Any] = {
   "svg.hashsalt": "robust_tfds",
   "text.parse_math": False,  # a label may hold a dollar
 }
+
+
+class Ranged(Protocol):
+  """A number with its 95 % interval: a row of the table, a number of a board."""
+
+  @property
+  def value(self) -> float | None:
+    """None where there is none."""
+
+  @property
+  def lo(self) -> float | None:
+    """The lower end; None without an interval."""
+
+  @property
+  def hi(self) -> float | None:
+    """The upper end."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+  """A number as charts take it, in the unit of the axis.
+
+  Attributes:
+    value: nan where there is none.
+    lo: lower end of its interval; None where there is none.
+    hi: upper end.
+  """
+
+  value: float
+  lo: float | None = None
+  hi: float | None = None
+
+
+def scaled(number: Ranged, factor: float = 100, offset: float = 0) -> Value:
+  """A number in another unit, by default a fraction in %.
+
+  Args:
+    number: with its interval, where it has one.
+    factor: a negative one turns the interval round.
+    offset: what is added after that.
+  """
+
+  def turn(value: float | None) -> float | None:
+    return None if value is None else offset + factor * value
+
+  ends = turn(number.lo), turn(number.hi)
+  value = turn(number.value)
+  lo, hi = ends if factor > 0 else ends[::-1]
+  return Value(math.nan if value is None else value, lo, hi)
+
+
+def whiskers(values: Sequence[Value]) -> np.ndarray | None:
+  """From values to the ends of their intervals: `[2, N]`; None without any.
+
+  Of those without an interval 0.
+  """
+  if all(v.lo is None and v.hi is None for v in values):
+    return None
+  lo = [v.value if v.lo is None else v.lo for v in values]
+  hi = [v.value if v.hi is None else v.hi for v in values]
+  middle = np.array([v.value for v in values])
+  return np.maximum([middle - lo, hi - middle], 0)
 
 
 def figure(width_in: float, height_in: float) -> Figure:
@@ -146,105 +207,3 @@ def legend_above(
     title=title or None,
     title_fontsize=10,
   )
-
-
-def curve(ax: Axes, rows: Sequence[table.Row], index: int, label: str) -> None:
-  """Rates in % against severity, with the band of their intervals.
-
-  Args:
-    ax: matplotlib's.
-    rows: of the table; `severity`, `lo` and `hi` are there.
-    index: of the model: its colour and marker.
-    label: its name.
-  """
-  rows = sorted(rows, key=lambda r: r.severity or 0)
-  band(ax, [r.severity or 0 for r in rows], rows, index, label)
-  severities = conditions.SEVERITIES
-  ax.set_xticks([0, *severities], ["clean", *map(str, severities)])
-
-
-def band(
-  ax: Axes,
-  x: Sequence[float],
-  rows: Sequence[table.Row],
-  index: int,
-  label: str,
-) -> None:
-  """A line of rates in % with markers, and the band of their intervals.
-
-  Args:
-    ax: matplotlib's.
-    x: a position a row.
-    rows: of the table.
-    index: of the model: its colour and marker.
-    label: its name.
-  """
-  ax.plot(
-    x,
-    [100 * r.value for r in rows],
-    color=colour(index),
-    marker=marker(index),
-    markersize=3,
-    linewidth=1.2,
-    label=label,
-  )
-  ax.fill_between(
-    x,
-    [100 * (r.value if r.lo is None else r.lo) for r in rows],
-    [100 * (r.value if r.hi is None else r.hi) for r in rows],
-    color=colour(index),
-    alpha=0.15,
-    linewidth=0,
-  )
-
-
-def whiskers(row: table.Row) -> list[list[float]] | None:
-  """The ends of a row's interval, in % from its value; None without one."""
-  if row.lo is None or row.hi is None:
-    return None
-  return [
-    [100 * max(0.0, row.value - row.lo)],
-    [100 * max(0.0, row.hi - row.value)],
-  ]
-
-
-def bar_positions(count: int, index: int, models: int) -> np.ndarray:
-  """Where a model's bars stand among `models` bars at each of 0 .. count - 1."""
-  return np.arange(count) + (index - (models - 1) / 2) * bar_width(models)
-
-
-def bar_width(models: int) -> float:
-  """How wide one of `models` bars beside each other is."""
-  return 0.8 / models
-
-
-def mark_extra(ax: Axes, common: int, extra: int, **line: Any) -> None:
-  """A vertical line between common corruptions and the extra ones after them.
-
-  Args:
-    ax: matplotlib's, one position a corruption.
-    common: how many there are.
-    extra: how many there are; without either there is no line.
-    **line: how it looks.
-  """
-  if common and extra:
-    ax.axvline(common - 0.5, **line)
-
-
-def head_groups(ax: Axes, groups: Sequence[str]) -> None:
-  """A line between groups of bars' groups, and each one's name above them."""
-  starts = [
-    i for i in range(len(groups)) if not i or groups[i] != groups[i - 1]
-  ]
-  for start, end in zip(starts, [*starts[1:], len(groups)]):
-    if start:
-      ax.axvline(start - 0.5, color="#999999", linewidth=0.8)
-    ax.text(
-      (start + end - 1) / 2,
-      1.01,
-      groups[start],
-      transform=ax.get_xaxis_transform(),
-      ha="center",
-      fontsize=7,
-      color="#444444",
-    )

@@ -6,12 +6,14 @@
 What a report may read is `report/context.py`.
 
 The folders are the registry: a file in one of them holds one subclass of
-`base.Report`, and a new report is a new file. A task without a folder of its own
+`base.Report`, and a new report is a new file. A report of a kind that is there is a
+row of the folder's `REPORTS`. A task without a folder of its own
 has the reports of `every_task/`.
 """
 
 from __future__ import annotations
 
+import importlib
 import pathlib
 import pkgutil
 
@@ -26,13 +28,25 @@ _EVERY_TASK = "every_task"
 
 
 def of_task(task: str) -> list[base.Report]:
-  """The reports of a task: those of every task, then its own, by file name."""
-  root = pathlib.Path(__file__).parent
+  """The reports of a task: those of every task, then its own, by name."""
   return [
-    registry.only_class(f"{__name__}.{folder}.{module.name}", base.Report)()
+    report
     for folder in (_EVERY_TASK, task)
-    for module in pkgutil.iter_modules([str(root / folder)])
+    for _, report in sorted(_of_folder(folder).items())
   ]
+
+
+def _of_folder(folder: str) -> dict[str, base.Report]:
+  """Name -> report: the folder's rows `REPORTS`, and its files."""
+  root = pathlib.Path(__file__).parent / folder
+  if not root.is_dir():
+    return {}
+  package = f"{__name__}.{folder}"
+  rows = getattr(importlib.import_module(package), "REPORTS", {})
+  return dict(rows) | {
+    module.name: registry.only_class(f"{package}.{module.name}", base.Report)()
+    for module in pkgutil.iter_modules([str(root)])
+  }
 
 
 def write_all(context: Context, folder: epath.Path) -> list[epath.Path]:

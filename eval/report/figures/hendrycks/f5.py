@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from etils import epath
 
 from robust_tfds.eval.compare.boards.board import Number
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import bars, style
+from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import bars, own, printed, sheet
+from robust_tfds.eval.report.figures.parts import own, printed, sheet
 
 _COLUMNS = ("network", "condition", "value", "lo", "hi", "source")
 _METRIC = "ce"
@@ -59,24 +59,14 @@ class Figure5(base.PaperFigure):
 def _drawn(
   names: Sequence[str], numbers: Mapping[str, Numbers]
 ) -> style.Figure:
-  fig = style.figure(6.4, 3.6)
-  ax = style.axes(fig, 1, 1)[0, 0]
-  series = [_series(label, names, of) for label, of in numbers.items()]
-  bars.draw(ax, [style.words(n) for n in names], series)
-  ax.set_ylabel("CE: % of the baseline's error")
-  style.legend_above(fig, ax, columns=3)
-  return fig
-
-
-def _series(label: str, names: Sequence[str], of: Numbers) -> bars.Series:
-  none = Number(math.nan)
-  listed = [of.get(name, none) for name in names]
-  return bars.Series(
-    label,
-    [100 * (n.value or 0.0) for n in listed],
-    [(_percent(n.lo), _percent(n.hi)) for n in listed],
+  series = [
+    bars.Series(
+      label, [style.scaled(of.get(name, Number(None))) for name in names]
+    )
+    for label, of in numbers.items()
+  ]
+  frame = Frame(
+    *(6.4, 3.6), y="CE: % of the baseline's error", legend=ABOVE, entries=3
   )
-
-
-def _percent(value: float | None) -> float | None:
-  return None if value is None else 100 * value
+  groups = bars.Groups([style.words(n) for n in names])
+  return bars.draw([bars.Panel(series)], groups, frame)

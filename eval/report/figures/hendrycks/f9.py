@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds.eval.compare.boards.board import Number
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import scatter, style
+from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   accuracy_scatter,
@@ -41,14 +42,12 @@ class Figure9(base.PaperFigure):
       for label in dict.fromkeys(row.label for row in rows)
       for metric in _TITLES
     ]
-    fig = style.figure(6.4, 4.6)
-    ax = style.axes(fig, 1, 1)[0, 0]
-    ax.set_ylabel("accuracy on subtypes (%)")
-    accuracy_scatter.draw(ax, points, _TITLES)
-    ax.set_xlabel("accuracy on ImageNet-1K (%)")
     told = [rows[0].source, printed.doubts(rows)]
-    style.foot(fig, told)
-    accuracy_scatter.name(ax, points, list(_TITLES))
+    panel = accuracy_scatter.panel(points, _TITLES, "accuracy on subtypes (%)")
+    frame = Frame(
+      *(6.4, 4.6), x="accuracy on ImageNet-1K (%)", legend=OVER, share=""
+    )
+    fig = scatter.draw([panel], frame, told)
     table = sheet.Sheet(
       accuracy_scatter.COLUMNS, [point.line() for point in points]
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import pictures, style
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import picture_pairs, sheet
 from robust_tfds.reading import picture_folders
@@ -27,20 +27,21 @@ class Figure4(base.PaperFigure):
     clean, stylized = self.folders(request)
     pairs = picture_pairs.of(clean, stylized)
     shown = pairs.listed[:_MOST]
-    fig = style.figure(0.5 + 2.2 * len(shown), 4.4)
-    grid = style.axes(fig, len(self.needs_folders), len(shown))
-    lines: list[list[sheet.Cell]] = []
-    for column, pair in zip(grid.T, shown):
-      column[0].set_title(_short(pair.name), fontsize=7)
-      files = (pair.clean, pair.stylized)
-      for ax, kind, file in zip(column, self.needs_folders, files):
+    drawn: list[pictures.Line] = []
+    rows: list[list[sheet.Cell]] = []
+    for kind in self.needs_folders:
+      line = []
+      for pair in shown:
+        file = getattr(pair, kind)
         image, size = picture_pairs.pixels(file)
-        ax.imshow(image)
-        style.bare(ax)
+        title = _short(pair.name) if not drawn else ""
+        line.append(pictures.Picture(image, title))
         source = f"own pictures, --{kind}"
-        lines.append([pair.name, kind, file.name, *size, source])
-    for ax, kind in zip(grid[:, 0], self.needs_folders):
-      ax.set_ylabel(kind)
+        rows.append([pair.name, kind, file.name, *size, source])
+      drawn.append(pictures.Line(line, kind))
+    order = {pair.name: i for i, pair in enumerate(shown)}
+    rows.sort(key=lambda row: order[str(row[0])])
+    fig = pictures.draw(drawn, 2.2, name_width=0.7)
     foot = [
       f"own pictures; {len(pairs.listed):,} of {pairs.clean:,} have a stylized"
       f" version, the first {len(shown)} by name are shown",
@@ -48,7 +49,7 @@ class Figure4(base.PaperFigure):
     ]
     return [
       *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
+      sheet.Sheet(_COLUMNS, rows).write_csv(folder, self.name),
     ]
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   ap_curves,
@@ -26,40 +27,45 @@ class Figure5(base.PaperFigure):
     models = own.of(self.boards(request))
     others = dict.fromkeys(m.board.dataset for m in models)
     datasets = [*dict.fromkeys([*trainings.DATASETS, *others])]
-    fig = style.figure(4.4 * len(datasets), 4.4)
-    grid = style.axes(fig, 1, len(datasets))[0]
-    lines: list[list[sheet.Cell]] = []
+    panels, rows = [], []
     foot = [self.source, "mean over the 15 corruptions"]
-    for ax, dataset in zip(grid, datasets):
+    for dataset in datasets:
       here = [m for m in models if m.board.dataset == dataset]
-      lines += self._panel(ax, dataset, here)
+      panel, of_panel = _panel(dataset, here)
+      panels.append(panel)
+      rows += of_panel
       if dataset in trainings.DATASETS:
         missing = ap_curves.absent(dataset, trainings.of(dataset))
         foot.append(f"{dataset}: {ap_curves.remark(missing)}")
         foot.append(own.remark(here, dataset))
-    grid[0].set_ylabel("AP (%; VOC: AP50)")
+    frame = Frame(
+      *(4.4 * len(datasets), 5.2),
+      x="severity",
+      y="AP (%; VOC: AP50)",
+      y_ends=(0, None),
+      x_ticks=lines.SEVERITIES,
+      legend=INSIDE,
+      share="",
+    )
+    fig = lines.draw(panels, frame)
     return [
       *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(ap_curves.COLUMNS, lines).write_csv(folder, self.name),
+      sheet.Sheet(ap_curves.COLUMNS, rows).write_csv(folder, self.name),
     ]
 
-  def _panel(
-    self, ax: style.Axes, dataset: str, models: Sequence[own.Own]
-  ) -> list[list[sheet.Cell]]:
-    """Draws a data set; gives the CSV's lines."""
-    name, measure = trainings.DATASETS.get(dataset, (f"own: {dataset}", "AP"))
-    ax.set_title(f"{name}, {measure}", loc="left", fontsize=10)
-    ax.set_xlabel("severity")
-    curves, absent = [], []
-    if dataset in trainings.DATASETS:
-      raw = trainings.of(dataset)
-      curves = ap_curves.of_raw(dataset, raw)
-      absent = ap_curves.absent(dataset, raw)
-    first = len(trainings.TRAININGS)
-    curves += [ap_curves.of_run(m, first + i) for i, m in enumerate(models)]
-    ap_curves.draw(ax, curves)
-    ap_curves.draw_absent(ax, absent)
-    ax.set_ylim(0, 1.25 * ax.get_ylim()[1])  # room for the legend
-    ax.legend(fontsize=7, loc="upper right")
-    lines = [line for c in curves for line in c.lines(dataset, "mean of 15")]
-    return lines + [line for c in absent for line in c.lines(dataset)]
+
+def _panel(
+  dataset: str, models: Sequence[own.Own]
+) -> tuple[lines.Panel, list[list[sheet.Cell]]]:
+  """A data set, and its lines of the CSV."""
+  name, measure = trainings.DATASETS.get(dataset, (f"own: {dataset}", "AP"))
+  curves, absent = [], []
+  if dataset in trainings.DATASETS:
+    raw = trainings.of(dataset)
+    curves = ap_curves.of_raw(dataset, raw)
+    absent = ap_curves.absent(dataset, raw)
+  first = len(trainings.TRAININGS)
+  curves += [ap_curves.of_run(m, first + i) for i, m in enumerate(models)]
+  rows = [row for c in curves for row in c.lines(dataset, "mean of 15")]
+  rows += [row for c in absent for row in c.lines(dataset)]
+  return ap_curves.panel(f"{name}, {measure}", curves, absent), rows

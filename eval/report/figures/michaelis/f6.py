@@ -11,7 +11,8 @@ from etils import epath
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.papers import raw_results
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import scatter, style
+from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, sheet
 
@@ -30,9 +31,6 @@ _ARROWS = (
   "Arrows: from training on standard data to training on standard and stylized"
   " data; both relative to clean P of the standard training"
 )
-# Corruptions whose name stands beside the point; below it is another.
-_LEFT = ("shot_noise", "defocus_blur", "contrast", "brightness", "frost")
-_RIGHT = ("gaussian_noise", "motion_blur", "fog", "snow", "impulse_noise")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,23 +56,24 @@ class Figure6(base.PaperFigure):
     standard, combined = _raw(_STANDARD), _raw(_COMBINED)
     models = own.of(self.boards(request))
     runs = [_of_run(model) for model in models]
-    fig = style.figure(8, 5.5)
-    ax = style.axes(fig, 1, 1)[0, 0]
-    for start, end in zip(standard, combined):
-      _arrow(ax, start, end)
-    _scatter(ax, standard, 0)
-    for i, points in enumerate(runs):
-      _scatter(ax, points, 3 + i)
-    ax.set_xlabel("RMSE between clean and corrupted pixels, authors' file")
-    ax.set_ylabel("mean P under the corruption / clean P (%)")
-    if runs:
-      ax.legend(fontsize=8)
     shown = {p.label for points in runs for p in points}
     foot = [
       *(self.source, _DEFECT, _ARROWS),
       own.remark(models, _DATASET),
       own.without(models, shown),
     ]
+    drawn = [_drawn(p, 0, name=True) for p in standard]
+    for i, of_run in enumerate(runs):
+      drawn += [_drawn(p, 3 + i) for p in of_run]
+    arrows = [(_place(a), _place(b)) for a, b in zip(standard, combined)]
+    frame = Frame(
+      *(8, 5.5),
+      x="RMSE between clean and corrupted pixels, authors' file",
+      y="mean P under the corruption / clean P (%)",
+      legend=INSIDE if runs else "",
+    )
+    panel = scatter.Panel(drawn, arrows=arrows, naming=scatter.PLACED)
+    fig = scatter.draw([panel], frame, foot)
     points = [*standard, *combined, *(p for points in runs for p in points)]
     table = sheet.Sheet(_COLUMNS, [point.line() for point in points])
     return [
@@ -113,33 +112,16 @@ def _rmse(name: str) -> float:
   return float(np.mean(values))
 
 
-def _arrow(ax: style.Axes, start: _Point, end: _Point) -> None:
-  ax.annotate(
-    "",
-    (end.rmse, 100 * end.relative),
-    (start.rmse, 100 * start.relative),
-    arrowprops={"arrowstyle": "->", "color": style.colour(2), "linewidth": 1.3},
-  )
-  side = (start.name in _RIGHT) - (start.name in _LEFT)
-  ax.annotate(
-    style.words(start.name),
-    (start.rmse, 100 * start.relative),
-    (6 * side, 0 if side else -4),
-    textcoords="offset points",
-    ha={-1: "right", 0: "center", 1: "left"}[side],
-    va="center" if side else "top",
-    fontsize=7,
+def _drawn(point: _Point, index: int, name: bool = False) -> scatter.Point:
+  return scatter.Point(
+    style.Value(point.rmse),
+    style.Value(100 * point.relative),
+    index,
+    point.label,
+    style.words(point.name) if name else "",
+    looks={"ink": "black"},
   )
 
 
-def _scatter(ax: style.Axes, points: Sequence[_Point], place: int) -> None:
-  if points:
-    ax.scatter(
-      [p.rmse for p in points],
-      [100 * p.relative for p in points],
-      color=style.colour(place),
-      marker=style.marker(place),
-      s=22,
-      zorder=3,
-      label=points[0].label,
-    )
+def _place(point: _Point) -> tuple[float, float]:
+  return point.rmse, 100 * point.relative

@@ -11,7 +11,7 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.papers import raw_results
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import lines, style
 from robust_tfds.eval.report.figures.parts import own, printed, sheet
 
 COLUMNS = (
@@ -149,45 +149,39 @@ def main_metric(model: own.Own) -> str:
   return "bbox/AP" if "bbox/AP" in model.metrics() else "bbox/AP50"
 
 
-def draw(ax: style.Axes, curves: Iterable[Curve]) -> None:
-  """The curves in %, with the bands of their intervals."""
-  for curve in curves:
-    x = list(curve.numbers)
-    numbers = [curve.numbers[s] for s in x]
-    value = [100 * (n.value or 0.0) for n in numbers]
-    ax.plot(
-      x,
-      value,
-      color=style.colour(curve.place),
-      marker=style.marker(curve.place),
-      linestyle=_DASHES[curve.place % len(_DASHES)],
-      markersize=3.5,
-      linewidth=1.3,
-      label=curve.label,
-    )
-    if all(n.lo is not None and n.hi is not None for n in numbers):
-      ends = [[100 * (e or 0.0) for e in (n.lo, n.hi)] for n in numbers]
-      if ends:
-        lo, hi = zip(*ends)
-        colour = style.colour(curve.place)
-        ax.fill_between(x, lo, hi, color=colour, alpha=0.15, linewidth=0)
-  ax.set_xticks(SEVERITIES, ["clean", *map(str, conditions.SEVERITIES)])
+def panel(
+  title: str, curves: Iterable[Curve], missing: Iterable[Absent] = ()
+) -> lines.Panel:
+  """The curves in %, with the bands of their intervals.
 
-
-def draw_absent(ax: style.Axes, curves: Iterable[Absent]) -> None:
-  """What is printed instead of a curve: P, and mPC as a line over 1 to 5."""
-  for curve in curves:
-    ax.plot(
-      [0, 1, 5],
-      [100 * curve.p, np.nan, np.nan],
-      color=style.colour(curve.place),
-      marker=style.marker(curve.place),
-      markerfacecolor="none",
-      linestyle=":",
-      label=f"{curve.label}: absent; P, mPC (dotted) printed",
+  Args:
+    title: over them.
+    curves: of raw results and of runs.
+    missing: what is printed instead of curves: P, and mPC as a line over 1 to 5.
+  """
+  out = [
+    lines.Line(
+      curve.label,
+      list(curve.numbers),
+      [style.scaled(n) for n in curve.numbers.values()],
+      curve.place,
+      looks={"linestyle": _DASHES[curve.place % len(_DASHES)]},
     )
-    colour = style.colour(curve.place)
-    ax.hlines(100 * curve.mpc, 1, 5, colors=colour, linestyles=":")
+    for curve in curves
+  ]
+  hollow = {"markerfacecolor": "none", "markersize": 6, "linestyle": ":"}
+  out += [
+    lines.Line(
+      f"{one.label}: absent; P, mPC (dotted) printed",
+      [0],
+      [style.Value(100 * one.p)],
+      one.place,
+      looks=hollow,
+    )
+    for one in missing
+  ]
+  levels = [(100 * one.mpc, one.place) for one in missing]
+  return lines.Panel(title, out, levels)
 
 
 def remark(curves: Iterable[Absent]) -> str:

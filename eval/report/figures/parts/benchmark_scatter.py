@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from etils import epath
 
 from robust_tfds.eval import papers
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import scatter, style
+from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   accuracy_scatter,
@@ -50,21 +51,17 @@ class BenchmarkScatter(base.PaperFigure):
     self, request: base.Request, folder: epath.Path
   ) -> Sequence[epath.Path]:
     """Writes the figure and its CSV."""
-    fig = style.figure(4.6 * len(self.panels), 4.2)
-    axes = style.axes(fig, 1, len(self.panels))[0]
     models = own.of(self.boards(request))
+    points: list[accuracy_scatter.Point] = []
     panels = []
-    for ax, (dataset, label, titles) in zip(axes, self.panels, strict=True):
+    for dataset, label, titles in self.panels:
+      networks = self._networks(dataset, titles)
       of_panel = [
-        *accuracy_scatter.printed(
-          self._networks(dataset, titles), list(titles)
-        ),
+        *accuracy_scatter.printed(networks, list(titles)),
         *accuracy_scatter.runs(_of(models, dataset), list(titles)),
       ]
-      ax.set_ylabel(label)
-      accuracy_scatter.draw(ax, of_panel, titles)
-      panels.append((ax, of_panel, list(titles)))
-    points = [point for _, of_panel, _ in panels for point in of_panel]
+      points += of_panel
+      panels.append(accuracy_scatter.panel(of_panel, titles, label))
     lines = [point.line() for point in points]
     drawn = {p.network for p in points if p.run}
     told = list(dict.fromkeys(p.source for p in points if not p.run))
@@ -74,9 +71,13 @@ class BenchmarkScatter(base.PaperFigure):
       *(own.remark(_of(models, d), d) for d, *_ in self.panels),
     ]
     told = [words.rstrip(".") for words in told]
-    style.foot(fig, told)
-    for panel in panels:
-      accuracy_scatter.name(*panel)
+    frame = Frame(
+      *(4.6 * len(panels), 4.2),
+      x="accuracy on clean data (%)",
+      legend=OVER,
+      share="",
+    )
+    fig = scatter.draw(panels, frame, told)
     files = style.save(fig, folder, self.name, told)
     table = sheet.Sheet(accuracy_scatter.COLUMNS, lines)
     return [*files, table.write_csv(folder, self.name)]

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, redrawn
-from robust_tfds.eval.report.tables import breakdowns
+from robust_tfds.eval.report.reports.frames import k_curve
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,20 +37,20 @@ class BreakdownLines(base.PaperFigure):
     """Writes the figure and its CSV."""
     models = own.of(self.boards(request))
     told = redrawn.context(request, models)
-    fig = style.figure(6, 4)
-    ax = style.axes(fig, 1, 1)[0, 0]
-    for i, label in enumerate(told.models):
-      pairs = breakdowns.series(told, label, self.metric, self.breakdown)
-      x = [float(value) for value, _ in pairs]
-      style.band(ax, x, [row for _, row in pairs], i, label)
-    ax.set_title(self.title, loc="left", fontsize=9)
-    ax.set_xticks(range(11))
-    ax.set_xlabel(self.axis)
-    ax.set_ylabel("accuracy (%)")
-    ax.legend(fontsize=7)
+    panel = lines.Panel(
+      self.title, k_curve.of_breakdown(told, self.metric, self.breakdown)
+    )
+    frame = Frame(
+      *(6, 4),
+      x=self.axis,
+      y="accuracy (%)",
+      x_ticks=(range(11), None),
+      legend=INSIDE,
+    )
+    fig = lines.draw([panel], frame)
     prefix = f"{self.metric}/{self.breakdown}="
-    lines = redrawn.numbers(models, lambda r: r.metric.startswith(prefix))
+    rows = redrawn.numbers(models, lambda r: r.metric.startswith(prefix))
     return [
       *style.save(fig, folder, self.name, told.provenance),
-      redrawn.write_numbers(lines, folder, self.name),
+      redrawn.write_numbers(rows, folder, self.name),
     ]

@@ -46,7 +46,7 @@ class Confusions(base.PaperFigure):
     shown = {m.label: self._shown(request, m) for m in models}
     pairs = {k: v for of in shown.values() for k, v in of.items()}
     told = redrawn.context(request, models, confusions=pairs)
-    files = redrawn.draw(confusion.Confusion(), told, folder, self.name)
+    files = confusion.Confusion().save(told, folder, self.name)
     names = list(told.class_names)
     sources = {m.label: m.source for m in models}
     lines = [x for k, v in pairs.items() for x in _lines(k, v, names, sources)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-import numpy as np
 from etils import epath
 
 from robust_tfds import conditions
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import ap_curves, own, sheet
 
@@ -37,42 +37,49 @@ class CorruptionCurves(base.PaperFigure):
   ) -> Sequence[epath.Path]:
     """Writes the figure and its CSV."""
     models = own.of(self.boards(request))
-    lines: list[list[sheet.Cell]] = []
     names = ("", *conditions.PICTURES.names("common"))
-    fig = style.figure(2.9 * _ACROSS, 2.1 * (len(names) // _ACROSS) + 1.2)
-    grid = style.axes(
-      fig, len(names) // _ACROSS, _ACROSS, sharex=True, sharey=True
-    )
     absent = ap_curves.absent(self.dataset, self.models)
-    for ax, name in zip(grid.flat, names):
-      title = style.words(name) or "mean of the 15"
-      ax.set_title(title, loc="left", fontsize=9)
-      curves = [
-        *ap_curves.of_raw(self.dataset, self.models, name),
-        *(
-          ap_curves.of_run(m, len(self.models) + i, name)
-          for i, m in enumerate(models)
-        ),
-      ]
-      ap_curves.draw(ax, curves)
-      if not name:
-        ap_curves.draw_absent(ax, absent)
-      for curve in curves:
-        lines += curve.lines(self.dataset, name or "mean of 15")
-    self._finish(fig, grid)
-    for missing in absent:
-      lines += missing.lines(self.dataset)
+    of = {name: self._curves(name, models) for name in names}
+    panels = [
+      ap_curves.panel(
+        style.words(name) or "mean of the 15",
+        curves,
+        absent if not name else (),
+      )
+      for name, curves in of.items()
+    ]
+    frame = Frame(
+      2.9 * _ACROSS,
+      2.1 * (len(names) // _ACROSS) + 1.2,
+      _ACROSS,
+      x="severity",
+      y=f"{self.measure} (%)",
+      y_ends=(0, None),
+      x_ticks=lines.SEVERITIES,
+      legend=ABOVE,
+      entries=2,
+    )
+    fig = lines.draw(panels, frame)
+    rows = [
+      row
+      for name, curves in of.items()
+      for curve in curves
+      for row in curve.lines(self.dataset, name or "mean of 15")
+    ]
+    rows += [row for missing in absent for row in missing.lines(self.dataset)]
     runs = own.remark(models, self.dataset)
     foot = [self.source, ap_curves.remark(absent), runs]
     return [
       *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(ap_curves.COLUMNS, lines).write_csv(folder, self.name),
+      sheet.Sheet(ap_curves.COLUMNS, rows).write_csv(folder, self.name),
     ]
 
-  def _finish(self, fig: style.Figure, grid: np.ndarray) -> None:
-    grid[0][0].set_ylim(bottom=0)
-    for line in grid:
-      line[0].set_ylabel(f"{self.measure} (%)")
-    for ax in grid[-1]:
-      ax.set_xlabel("severity")
-    style.legend_above(fig, grid[0][0], columns=2)
+  def _curves(
+    self, name: str, models: Sequence[own.Own]
+  ) -> list[ap_curves.Curve]:
+    """Of a corruption, or of the mean: raw results, then runs."""
+    first = len(self.models)
+    of_runs = [
+      ap_curves.of_run(m, first + i, name) for i, m in enumerate(models)
+    ]
+    return [*ap_curves.of_raw(self.dataset, self.models, name), *of_runs]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import bars, style
+from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import bars, gammas, own, sheet
+from robust_tfds.eval.report.figures.parts import gammas, own, sheet
 
 _MEASURE = "gamma_a"
 
@@ -40,11 +42,26 @@ class DropBars(base.PaperFigure):
     ]
     ours = gammas.own_models(added)
     trainings = dict.fromkeys(m.training for m in listed)
-    fig = style.figure(11, 0.6 + 3.4 * len(trainings))
-    grid = style.axes(fig, len(trainings), 1, sharey=True)[:, 0]
-    for ax, training in zip(grid, trainings):
-      of_training = [m for m in listed if m.training == training]
-      _panel(ax, [*of_training, *ours])
+    panels = [
+      bars.Panel(
+        [_series(m) for m in (*listed, *ours) if m.training in (t, "")],
+        y="accuracy lost (points)",
+      )
+      for t in trainings
+    ]
+    names = gammas.names()
+    groups = bars.Groups(
+      [style.words(name) for _, name in names],
+      [group for group, _ in names],
+      slant=True,
+    )
+    frame = Frame(
+      *(11, 0.6 + 3.4 * len(trainings), 1),
+      legend=OVER,
+      entries=8,
+      share="y",
+    )
+    fig = bars.draw(panels, groups, frame)
     foot = [
       f"{gammas.NAMES[self.dataset]}: {listed[0].source}",
       "100 (1 - gamma_a), mean over severities",
@@ -59,25 +76,11 @@ class DropBars(base.PaperFigure):
     ]
 
 
-def _panel(ax: style.Axes, models: Sequence[gammas.Model]) -> None:
-  names = gammas.names()
-  words = [style.words(name) for _, name in names]
-  bars.draw(ax, words, [_series(model) for model in models])
-  bars.slant(ax)
-  style.head_groups(ax, [group for group, _ in names])
-  ax.set_ylabel("accuracy lost (points)")
-  ax.legend(loc="lower left", bbox_to_anchor=(0, 1.06), ncols=8, fontsize=8)
-
-
 def _series(model: gammas.Model) -> bars.Series:
-  numbers = [model.numbers.get((_MEASURE, name)) for _, name in gammas.names()]
-  ends = [(_lost(n.hi), _lost(n.lo)) if n else (None, None) for n in numbers]
-  values = [
-    100 * (1 - model.value(_MEASURE, name)) for _, name in gammas.names()
+  lost = [
+    style.scaled(number, -100, 100)
+    if (number := model.numbers.get((_MEASURE, name)))
+    else style.Value(math.nan)
+    for _, name in gammas.names()
   ]
-  whiskers = ends if any(lo is not None for lo, _ in ends) else ()
-  return bars.Series(model.label, values, whiskers)
-
-
-def _lost(gamma: float | None) -> float | None:
-  return None if gamma is None else 100 * (1 - gamma)
+  return bars.Series(model.label, lost)

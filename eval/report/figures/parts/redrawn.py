@@ -7,20 +7,18 @@ several runs stand in one figure.
 from __future__ import annotations
 
 import dataclasses
-import pathlib
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import disk, table
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, sheet
-from robust_tfds.eval.report.reports.base import Report
+from robust_tfds.eval.report.reports.base import Chart
 
 _COLUMNS = (
   *("model", "corruption", "severity", "metric", sheet.Column("value")),
@@ -70,40 +68,6 @@ def rows(model: own.Own) -> list[table.Row]:
   return [row for row in out if row.has_value]
 
 
-def draw(
-  report: Report,
-  told: Context,
-  folder: epath.Path,
-  name: str,
-  needs: str = "",
-) -> list[epath.Path]:
-  """A report's figure under another name.
-
-  Args:
-    report: what draws it.
-    told: what it reads.
-    folder: where the files go.
-    name: of the figure.
-    needs: what has its numbers, in words; empty: nothing in particular.
-
-  Raises:
-    UserError: the context lacks what the report draws.
-  """
-  with tempfile.TemporaryDirectory() as temporary:
-    files = report.write(told, epath.Path(temporary))
-    out = []
-    for path in files:
-      target = folder / f"{name}{pathlib.Path(path).suffix}"
-      disk.write_bytes(target, path.read_bytes())
-      out.append(target)
-  if not out:
-    raise errors.UserError(
-      f"{name} cannot be drawn: the runs have none of the numbers that it shows."
-      + (f" It needs {needs}." if needs else "")
-    )
-  return out
-
-
 def numbers(
   models: Sequence[own.Own], takes: Callable[[table.Row], bool]
 ) -> list[list[sheet.Cell]]:
@@ -138,7 +102,7 @@ class Redrawn(base.PaperFigure):
   """
 
   needs_runs: bool = True
-  report: type[Report]
+  report: Chart
   shows: tuple[str, ...]
   needs: str = ""
 
@@ -152,7 +116,12 @@ class Redrawn(base.PaperFigure):
     """Writes what the report writes, and a CSV."""
     models = own.of(self.boards(request))
     told = context(request, models, **self.others(request))
-    files = draw(self.report(), told, folder, self.name, self.needs)
+    files = self.report.save(told, folder, self.name)
+    if not files:
+      raise errors.UserError(
+        f"{self.name} cannot be drawn: the runs have none of the numbers that it"
+        " shows." + (f" It needs {self.needs}." if self.needs else "")
+      )
     lines = numbers(models, lambda r: r.metric.startswith(self.shows))
     return [*files, write_numbers(lines, folder, self.name)]
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 
 from etils import epath
 
 from robust_tfds.eval.papers import derived
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import scatter, style
+from robust_tfds.eval.report.charts.frame import Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   gammas,
-  labels,
   own,
   printed,
   sheet,
@@ -61,27 +60,18 @@ class RobustnessScatter(base.PaperFigure):
     added = own.of(self.boards(request))
     points = [*_printed(self.dataset), *_own(added)]
     networks = list(dict.fromkeys(p.network for p in points))
-    fig = style.figure(7, 4.8)
-    ax = style.axes(fig, 1, 1)[0, 0]
-    for point in points:
-      _draw(ax, point, networks.index(point.network))
-    ax.set_xlabel("clean accuracy (%)")
-    ax.set_ylabel("relative robustness gamma_r")
-    ax.margins(0.12)
-    labels.place(
-      ax,
-      [(100 * p.x, p.y) for p in points],
-      [p.label for p in points],
-      ["black"] * len(points),
-      sizes=[0.55 * math.sqrt(_area(p)) for p in points],
-    )
-    ax.set_title(
-      f"{gammas.NAMES[self.dataset]}: area is multiply-adds; hollow: from"
-      " scratch (S), filled: pretrained (P)",
-      loc="left",
-      fontsize=8,
-    )
     foot = [points[0].source, _IMPLIED, own.remark(added, self.dataset)]
+    panel = scatter.Panel(
+      [_drawn(p, networks.index(p.network)) for p in points],
+      title=f"{gammas.NAMES[self.dataset]}: area is multiply-adds; hollow: from"
+      " scratch (S), filled: pretrained (P)",
+      margins=(0.12, 0.12),
+      naming=scatter.PLACED,
+    )
+    frame = Frame(
+      *(7, 4.8), x="clean accuracy (%)", y="relative robustness gamma_r"
+    )
+    fig = scatter.draw([panel], frame, foot)
     lines = [[p.label, p.x, p.y, p.gflops, p.source] for p in points]
     return [
       *style.save(fig, folder, self.name, foot),
@@ -132,16 +122,13 @@ def _area(point: _Point) -> float:
   return 30 + 2.5 * (point.gflops or 0.0)
 
 
-def _draw(ax: style.Axes, point: _Point, index: int) -> None:
-  x, y = 100 * point.x, point.y
-  colour = style.colour(index)
-  ax.scatter(
-    [x],
-    [y],
-    s=_area(point),
-    marker=style.marker(index),
-    facecolor=colour if point.pretrained else "none",
-    edgecolor=colour,
-    alpha=0.75,
-    linewidth=1.4,
+def _drawn(point: _Point, index: int) -> scatter.Point:
+  return scatter.Point(
+    style.Value(100 * point.x),
+    style.Value(point.y),
+    index,
+    name=point.label,
+    hollow=not point.pretrained,
+    area=_area(point),
+    looks={"ink": "black", "alpha": 0.75},
   )

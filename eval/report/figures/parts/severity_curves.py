@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from robust_tfds.eval.compare.boards.board import Board
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, redrawn
-from robust_tfds.eval.report.reports.base import Report
-from robust_tfds.eval.report.reports.video import curves
+from robust_tfds.eval.report.reports import video
+from robust_tfds.eval.report.reports.base import Chart
 
 
 def of_dataset(boards: list[Board], dataset: str) -> list[Board]:
@@ -42,7 +42,7 @@ class SeverityCurves(redrawn.Redrawn):
 
   source: str = "runs; no paper prints numbers by severity"
   tasks: tuple[str, ...] = ("video",)
-  report: type[Report] = curves.Curves
+  report: Chart = video.CURVES
   shows: tuple[str, ...] = ("accuracy",)
   dataset: str
 

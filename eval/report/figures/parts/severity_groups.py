@@ -11,7 +11,8 @@ from etils import epath
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.boards.board import Board
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, severity_curves, sheet
 
@@ -51,24 +52,30 @@ class SeverityGroups(base.PaperFigure):
     """Writes the figure and its CSV."""
     models = own.of(self.boards(request))
     groups = conditions.VIDEOS.groups
-    fig = style.figure(2.3 * len(groups) + 0.6, 3.2)
-    grid = style.axes(fig, 1, len(groups), sharey=True)[0]
-    lines: list[list[sheet.Cell]] = []
-    for ax, group in zip(grid, groups):
-      ax.set_title(group, loc="left", fontsize=9)
-      ax.set_xticks(conditions.SEVERITIES)
-      ax.set_xlabel("severity")
-      for i, model in enumerate(models):
-        points = _points(model, group)
-        _curve(ax, points, i, model.label)
-        lines += [
-          [model.label, group, p.severity, p.value, p.members, model.source]
-          for p in points
-        ]
-    grid[0].set_ylabel("relative robustness gamma_r")
-    grid[0].set_ylim(bottom=0)
-    title = severity_curves.heading(self.title, models, self.dataset)
-    style.legend_above(fig, grid[0], title=title)
+    of = {(m.label, g): _points(m, g) for m in models for g in groups}
+    panels = [
+      lines.Panel(
+        group,
+        [_line(m.label, i, of[m.label, group]) for i, m in enumerate(models)],
+      )
+      for group in groups
+    ]
+    frame = Frame(
+      *(2.3 * len(groups) + 0.6, 3.2),
+      x="severity",
+      y="relative robustness gamma_r",
+      y_ends=(0, None),
+      x_ticks=(conditions.SEVERITIES, None),
+      title=severity_curves.heading(self.title, models, self.dataset),
+      legend=ABOVE,
+    )
+    rows: list[list[sheet.Cell]] = [
+      [m.label, group, p.severity, p.value, p.members, m.source]
+      for group in groups
+      for m in models
+      for p in of[m.label, group]
+    ]
+    fig = lines.draw(panels, frame)
     foot = [
       "accuracy / clean accuracy, mean over a group's perturbations",
       f"own runs: {own.runs(models)}",
@@ -76,8 +83,14 @@ class SeverityGroups(base.PaperFigure):
     ]
     return [
       *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
+      sheet.Sheet(_COLUMNS, rows).write_csv(folder, self.name),
     ]
+
+
+def _line(label: str, index: int, points: Sequence[_Point]) -> lines.Line:
+  x = [p.severity for p in points]
+  values = [style.Value(p.value) for p in points]
+  return lines.Line(label, x, values, index)
 
 
 def _points(model: own.Own, group: str) -> list[_Point]:
@@ -96,17 +109,3 @@ def _points(model: own.Own, group: str) -> list[_Point]:
       mean = float(np.mean(values)) / clean
       out.append(_Point(severity, mean, len(values)))
   return out
-
-
-def _curve(
-  ax: style.Axes, points: Sequence[_Point], index: int, label: str
-) -> None:
-  ax.plot(
-    [p.severity for p in points],
-    [p.value for p in points],
-    color=style.colour(index),
-    marker=style.marker(index),
-    markersize=4,
-    linewidth=1.2,
-    label=label,
-  )

@@ -122,7 +122,7 @@ FIGURES = (
     "Figure 10: accuracy under the natural shifts of UCF101-DS",
     source="runs over UCF101-DS; the paper prints no numbers of it",
     tasks=("video",),
-    report=shifts.Shifts,
+    report=shifts.Shifts(),
     shows=("accuracy/category/", "accuracy/shift/"),
     needs="a run over the data set UCF101-DS (`ucf101_ds`)",
   ),

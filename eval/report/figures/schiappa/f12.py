@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import bars, style
+from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import bars, printed, sheet
+from robust_tfds.eval.report.figures.parts import printed, sheet
 
 _COLUMNS = ("network", "training", sheet.Column("gamma_r"), "source")
 
@@ -24,16 +25,18 @@ class Figure12(base.PaperFigure):
     value = {(row.network, row.training): row.value for row in rows}
     networks = list(dict.fromkeys(row.network for row in rows))
     trainings = dict.fromkeys(row.training for row in rows)
-    fig = style.figure(7, 3.8)
-    ax = style.axes(fig, 1, 1)[0, 0]
     series = [
-      bars.Series(f"trained on {t}", [value[n, t] for n in networks])
+      bars.Series(
+        f"trained on {t}", [style.Value(value[n, t]) for n in networks]
+      )
       for t in trainings
     ]
-    bars.draw(ax, networks, series)
-    ax.axhline(1, color="#444444", linewidth=0.8, linestyle="--")
-    ax.set_ylabel("gamma_r: above 1, training on it helped")
-    style.legend_above(fig, ax)
+    words = "gamma_r: above 1, training on it helped"
+    fig = bars.draw(
+      [bars.Panel(series, line=1)],
+      bars.Groups(networks),
+      Frame(7, 3.8, y=words, legend=ABOVE),
+    )
     lines: list[list[sheet.Cell]] = [
       [r.network, r.training, r.value, r.source] for r in rows
     ]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import bars, style
+from robust_tfds.eval.report.charts.frame import Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import printed, sheet
 
@@ -25,18 +26,13 @@ class Figure13(base.PaperFigure):
     for row in rows:
       counts.setdefault(row.name, {})[row.metric] = round(row.value)
     order = sorted(counts, key=lambda name: counts[name]["clips"])
-    fig = style.figure(6.5, 4.2)
-    ax = style.axes(fig, 1, 1)[0, 0]
-    clips = [counts[name]["clips"] for name in order]
-    ax.barh(range(len(order)), clips, color=style.COLOURS[0])
-    for y, name in enumerate(order):
-      shifts = counts[name]["shifts"]
-      words = f"{clips[y]} clips, {shifts} shift{'s' * (shifts > 1)}"
-      ax.text(clips[y] + 8, y, words, va="center", fontsize=7)
-    ax.set_yticks(range(len(order)), order, fontsize=8)
-    ax.set_xlim(0, 1.25 * max(clips))
-    ax.grid(False, axis="y")
-    ax.set_xlabel("clips")
+    names = [f"{n}\n{_shifts(counts[n]['shifts'])}" for n in order]
+    clips = [style.Value(counts[n]["clips"]) for n in order]
+    fig = bars.draw(
+      [bars.Panel([bars.Series("clips", clips)])],
+      bars.Groups(names, slant=True, numbers=True),
+      Frame(6.5, 4.2, y="clips"),
+    )
     source = printed.source_of(rows)
     lines: list[list[sheet.Cell]] = [
       [name, counts[name]["clips"], counts[name]["shifts"], source]
@@ -46,3 +42,7 @@ class Figure13(base.PaperFigure):
       *style.save(fig, folder, self.name, [source]),
       sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
     ]
+
+
+def _shifts(count: int) -> str:
+  return f"{count} shift{'s' * (count > 1)}"

@@ -8,7 +8,7 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import conditions, corruptions
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import pictures, style
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own_clip, sheet
 
@@ -27,26 +27,24 @@ class Figure2(base.PaperFigure):
   ) -> Sequence[epath.Path]:
     """Writes the figure, and a CSV of how far each frame is from its clean one."""
     clip = own_clip.frames()
-    fig = style.figure(9, 1.5 * len(_NAMES) + 0.5)
-    grid = style.axes(fig, len(_NAMES), 1 + len(conditions.SEVERITIES))
-    lines: list[list[sheet.Cell]] = []
-    for axes, name in zip(grid, _NAMES):
-      group = conditions.VIDEOS.row(name).group
-      axes[0].set_ylabel(f"{style.words(name)}\n({group})", fontsize=8)
-      for ax, severity in zip(axes, (0, *conditions.SEVERITIES)):
+    shown: list[pictures.Line] = []
+    rows: list[list[sheet.Cell]] = []
+    for name in _NAMES:
+      line = []
+      for severity in (0, *conditions.SEVERITIES):
         pixels = _perturbed(clip, name, severity)
-        at = int(_AT * len(pixels))
-        ax.imshow(pixels[at], interpolation="nearest")
-        style.bare(ax)
-        if ax in grid[0]:
-          words = f"severity {severity}" if severity else "clean"
-          ax.set_title(words, fontsize=8)
-        away = np.abs(pixels[at].astype(float) - clip[int(_AT * len(clip))])
-        lines.append([name, severity, float(away.mean()), _SOURCE])
+        frame = pixels[int(_AT * len(pixels))]
+        words = f"severity {severity}" if severity else "clean"
+        line.append(pictures.Picture(frame, "" if shown else words))
+        away = np.abs(frame.astype(float) - clip[int(_AT * len(clip))])
+        rows.append([name, severity, float(away.mean()), _SOURCE])
+      group = conditions.VIDEOS.row(name).group
+      shown.append(pictures.Line(line, f"{style.words(name)}\n({group})"))
+    fig = pictures.draw(shown, 1.4)
     columns = ("perturbation", "severity", "mean levels from clean", "source")
     return [
       *style.save(fig, folder, self.name, [_SOURCE]),
-      sheet.Sheet(columns, lines).write_csv(folder, self.name),
+      sheet.Sheet(columns, rows).write_csv(folder, self.name),
     ]
 
 

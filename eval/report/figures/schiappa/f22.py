@@ -8,7 +8,8 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import spans, style
+from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   confusions,
@@ -46,11 +47,15 @@ class Figure22(base.PaperFigure):
       after = pairs[model.label, *confusions.chosen(pairs, name)]
       panels[model.label] = name, _by_class(clean), _by_class(after)
     most = max(min(_MOST, len(clean)) for _, clean, _ in panels.values())
-    fig = style.figure(1.6 + 3.2 * len(panels), 1.0 + 0.24 * max(most, 4))
-    grid = style.axes(fig, 1, len(panels))[0]
-    for ax, (label, panel) in zip(grid, panels.items()):
-      _panel(ax, label, *panel, names)
-    style.legend_above(fig, grid[0])
+    frame = Frame(
+      *(1.6 + 3.2 * len(panels), 1.0 + 0.24 * max(most, 4)),
+      x="accuracy (%)",
+      x_ends=(-3, 103),
+      legend=ABOVE,
+      share="x",
+    )
+    drawn = [_panel(label, *of, names) for label, of in panels.items()]
+    fig = spans.draw(drawn, frame)
     sources = {m.label: m.source for m in models}
     lines: list[list[sheet.Cell]] = [
       [
@@ -77,27 +82,17 @@ def _by_class(pairs: np.ndarray) -> dict[int, tuple[float, int]]:
 
 
 def _panel(
-  ax: style.Axes,
   label: str,
   condition: str,
   clean: Mapping[int, tuple[float, int]],
   after: Mapping[int, tuple[float, int]],
   names: Sequence[str],
-) -> None:
+) -> spans.Panel:
   """A line a class, from its accuracy under the condition to the clean one."""
   order = sorted(clean, key=lambda c: clean[c][0] - after[c][0])[-_MOST:]
-  for y, c in enumerate(order):
-    ends = [100 * after[c][0], 100 * clean[c][0]]
-    ax.plot(ends, [y, y], color="#bbbbbb", linewidth=2, zorder=1)
-  for values, words, colour, marker in (
-    (clean, "clean", style.COLOURS[0], "o"),
-    (after, "under the condition", style.COLOURS[1], "D"),
-  ):
-    x = [100 * values[c][0] for c in order]
-    ax.scatter(x, range(len(x)), color=colour, marker=marker, s=20, label=words)
+  series = {
+    words: [style.Value(100 * values[c][0]) for c in order]
+    for words, values in (("clean", clean), ("under the condition", after))
+  }
   classes = [confusions.class_name(c, names) for c in order]
-  ax.set_yticks(range(len(order)), classes, fontsize=7)
-  ax.set_ylim(-0.6, len(order) - 0.4)
-  ax.set_xlim(-3, 103)
-  ax.set_xlabel("accuracy (%)")
-  ax.set_title(f"{label}: {style.words(condition)}", loc="left", fontsize=9)
+  return spans.Panel(f"{label}: {style.words(condition)}", classes, series)

@@ -8,7 +8,8 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import conditions, corruptions
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import scatter, style
+from robust_tfds.eval.report.charts.frame import Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own_clip, sheet
 
@@ -25,28 +26,30 @@ class Figure27(base.PaperFigure):
     """Writes the figure, and a CSV of the orders."""
     names = conditions.VIDEOS.members("temporal", "common")
     severities = conditions.SEVERITIES
-    fig = style.figure(9, 1.6 * len(names) + 0.5)
-    grid = style.axes(
-      fig, len(names), len(severities), sharex=True, sharey=True
-    )
-    lines: list[list[sheet.Cell]] = []
-    for axes, name in zip(grid, names):
-      axes[0].set_ylabel(f"{style.words(name)}\nframe", fontsize=8)
-      for ax, severity in zip(axes, severities):
+    panels, rows = [], []
+    for name in names:
+      for severity in severities:
         key = own_clip.key(name, severity)
         order = corruptions.frame_indices(_FRAMES, name, severity, key=key)
         shown = np.asarray(order).tolist()
-        ax.scatter(range(len(shown)), shown, s=3, color=style.COLOURS[0])
-        ax.tick_params(labelsize=7)
-        if ax in grid[0]:
-          ax.set_title(f"severity {severity}", fontsize=8)
-        lines += [[name, severity, i, f, _SOURCE] for i, f in enumerate(shown)]
-    for ax in grid[-1]:
-      ax.set_xlabel("shown at", fontsize=8)
-      ax.set_xlim(-2, _FRAMES + 1)
-      ax.set_ylim(-2, _FRAMES + 1)
+        points = [
+          scatter.Point(style.Value(i), style.Value(f), area=3)
+          for i, f in enumerate(shown)
+        ]
+        title = f"severity {severity}" if name == names[0] else ""
+        words = f"{style.words(name)}\nframe" * (severity == severities[0])
+        panels.append(scatter.Panel(points, title=title, y=words))
+        rows += [[name, severity, i, f, _SOURCE] for i, f in enumerate(shown)]
+    ends = (-2, _FRAMES + 1)
+    frame = Frame(
+      *(9, 1.6 * len(names) + 0.5, len(severities)),
+      x="shown at",
+      x_ends=ends,
+      y_ends=ends,
+    )
+    fig = scatter.draw(panels, frame)
     columns = ("perturbation", "severity", "shown at", "frame", "source")
     return [
       *style.save(fig, folder, self.name, [_SOURCE]),
-      sheet.Sheet(columns, lines).write_csv(folder, self.name),
+      sheet.Sheet(columns, rows).write_csv(folder, self.name),
     ]

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds.eval.papers import derived
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import bars, style
+from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import bars, gammas, printed, sheet
+from robust_tfds.eval.report.figures.parts import gammas, printed, sheet
 
 _MEASURE = "gamma_r"
 _TRAININGS = (("scratch", "from scratch"), ("kinetics400", "pretrained"))
@@ -30,36 +31,39 @@ class Figure6(base.PaperFigure):
   ) -> Sequence[epath.Path]:
     """Writes the figure and its CSV."""
     kinds = list(derived.FIGURE_6)
-    fig = style.figure(10, 5)
-    grid = style.axes(fig, 2, 3, sharey=True)
-    lines: list[list[sheet.Cell]] = []
-    sources = []
-    for axes, dataset in zip(grid, _SETS):
-      rows = gammas.printed_rows(dataset)
-      sources.append(printed.source_of(rows))
+    panels, sources = [], []
+    rows: list[list[sheet.Cell]] = []
+    for dataset in _SETS:
+      printed_rows = gammas.printed_rows(dataset)
+      sources.append(printed.source_of(printed_rows))
       means = derived.groups(derived.TABLES[dataset])
-      networks = list(dict.fromkeys(row.network for row in rows))
-      for ax, kind in zip(axes, kinds):
+      networks = list(dict.fromkeys(row.network for row in printed_rows))
+      for kind in kinds:
         series = [
           bars.Series(words, [_mean(means, n, t, kind) for n in networks])
           for t, words in _TRAININGS
         ]
-        bars.draw(ax, networks, series)
-        ax.set_title(f"{gammas.NAMES[dataset]}, {kind}", loc="left", fontsize=9)
-      axes[0].set_ylabel("relative robustness gamma_r")
+        title = f"{gammas.NAMES[dataset]}, {kind}"
+        panels.append(bars.Panel(series, title))
       for label, measures in means.items():
         network, _, training = label.partition(", ")
         for measure, of_kind in measures.items():
           for kind, value in of_kind.items():
             texts = [dataset, network, training, kind, measure]
-            lines.append([*texts, value, f"mean of lines of {sources[-1]}"])
-    style.legend_above(fig, ax)
+            rows.append([*texts, value, f"mean of lines of {sources[-1]}"])
+    frame = Frame(
+      *(10, 5, len(kinds)),
+      y="relative robustness gamma_r",
+      legend=ABOVE,
+      share="y",
+    )
+    fig = bars.draw(panels, bars.Groups(networks), frame)
     return [
       *style.save(fig, folder, self.name, [*sources, _WORDS]),
-      sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
+      sheet.Sheet(_COLUMNS, rows).write_csv(folder, self.name),
     ]
 
 
-def _mean(means: dict, network: str, training: str, kind: str) -> float:
+def _mean(means: dict, network: str, training: str, kind: str) -> style.Value:
   measures = means.get(f"{network}, {training}", {})
-  return measures.get(_MEASURE, {}).get(kind, math.nan)
+  return style.Value(measures.get(_MEASURE, {}).get(kind, math.nan))

@@ -123,7 +123,7 @@ FIGURES = (
     "Figure 5: errors at each offset from the anchor",
     source="runs; the paper prints no numbers of it",
     tasks=("frames",),
-    report=offsets.Offsets,
+    report=offsets.Offsets(),
     shows=("error/offset=",),
   ),
   f6.Figure6(
@@ -138,7 +138,7 @@ FIGURES = (
     "Figure 7: accuracy on anchors and worst frames by class",
     source="runs; the paper prints no numbers of it",
     tasks=("frames",),
-    report=classes.Classes,
+    report=classes.Classes(),
     shows=("acc_orig/class=", "acc_pmk/class="),
   ),
   # The conditional accuracy of Gu et al. (Appendix E).
@@ -161,7 +161,7 @@ FIGURES = (
     "Figure 10: l-infinity distances of similar frames (Appendix F)",
     source="runs; the paper prints no numbers of it",
     tasks=("frames",),
-    report=distances.Distances,
+    report=distances.Distances(),
     shows=("linf_cdf/",),
   ),
   # pm-k, cumulative: right on the anchor and on all frames within k.

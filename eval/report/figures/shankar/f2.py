@@ -9,7 +9,8 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import intervals
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import sheet
 
@@ -34,32 +35,31 @@ class Figure2(base.PaperFigure):
         f"{self.name}: these runs have no frames from before the review. Run"
         " eval.main with --config.data.config=all."
       )
-    fig = style.figure(7, 3.6)
-    ax = style.axes(fig, 1, 1)[0, 0]
-    lines: list[list[sheet.Cell]] = []
+    curves, rows = [], []
     for i, (name, of_offset) in enumerate(counts.items()):
-      ends = {
-        o: intervals.clopper_pearson(k, n) for o, (k, n) in of_offset.items()
-      }
-      lines += [
-        [name, o, k / n, *ends[o], n, f"own run {name}"]
-        for o, (k, n) in of_offset.items()
-      ]
-      of_name = np.array([line[1:5] for line in lines if line[0] == name])
-      _curve(ax, of_name.astype(float), i, name)
-    ax.axvline(0, color="#999999", linewidth=0.8, linestyle=":")
-    ax.set_xticks(range(-10, 11, 2))
-    ax.set_ylim(bottom=0)
-    ax.set_xlabel("offset from the anchor (frames)")
-    ax.set_ylabel("left out as not similar (%)")
-    ax.legend(fontsize=7)
+      values = []
+      for offset, (left_out, n) in of_offset.items():
+        ends = intervals.clopper_pearson(left_out, n)
+        share = style.Value(left_out / n, *ends)
+        values.append(style.scaled(share))
+        rows.append([name, offset, share.value, *ends, n, f"own run {name}"])
+      curves.append(lines.Line(name, list(of_offset), values, i, whiskers=True))
+    frame = Frame(
+      *(7, 3.6),
+      x="offset from the anchor (frames)",
+      y="left out as not similar (%)",
+      y_ends=(0, None),
+      x_ticks=(range(-10, 11, 2), None),
+      legend=INSIDE,
+    )
+    fig = lines.draw([lines.Panel("", curves)], frame)
     columns = (
       *("run", "offset", sheet.Column("share left out"), sheet.Column("lo")),
       *(sheet.Column("hi"), "frames", "source"),
     )
     return [
       *style.save(fig, folder, self.name, [_WORDS]),
-      sheet.Sheet(columns, lines).write_csv(folder, self.name),
+      sheet.Sheet(columns, rows).write_csv(folder, self.name),
     ]
 
 
@@ -90,18 +90,3 @@ def _by_offset(
     for o, here in at.items()
     if here.any()
   }
-
-
-def _curve(ax: style.Axes, points: np.ndarray, index: int, label: str) -> None:
-  x, value, lo, hi = points.T
-  ax.errorbar(
-    x,
-    100 * value,
-    yerr=100 * np.array([value - lo, hi - value]),
-    color=style.colour(index),
-    marker=style.marker(index),
-    markersize=4,
-    linewidth=1,
-    elinewidth=0.8,
-    label=label,
-  )

@@ -50,7 +50,7 @@ class Figure3(base.PaperFigure):
         own.remark(models, _DATASET),
       ],
     )
-    files = redrawn.draw(scatter.Scatter(), told, folder, self.name)
+    files = scatter.Scatter().save(told, folder, self.name)
     lines: list[list[sheet.Cell]] = [
       [n, x, y, "printed"] for n, (x, y, *_) in told.networks.items()
     ]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import bars, style
+from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import bars, printed, sheet
+from robust_tfds.eval.report.figures.parts import printed, sheet
 
 _KINDS = (
   ("map_orig", "pm-0: the anchor"),
@@ -35,20 +36,22 @@ class Figure4(base.PaperFigure):
     rows = printed.table("shankar2021", "table3")
     value = {(row.network, row.metric): row.value for row in rows}
     models = list(dict.fromkeys(row.network for row in rows))
-    fig = style.figure(8.5, 3.4)
-    for ax, (task, words) in zip(style.axes(fig, 1, 2, sharey=True)[0], _TASKS):
-      names = [m.replace(" ResNet", "\nResNet") for m in models]
+    panels = []
+    for task, words in _TASKS:
       series = [
         bars.Series(
           label,
-          [100 * value.get((m, task + metric), math.nan) for m in models],
+          [
+            style.Value(100 * value.get((m, task + metric), math.nan))
+            for m in models
+          ],
         )
         for metric, label in _KINDS
       ]
-      bars.draw(ax, names, series)
-      ax.set_title(words, loc="left", fontsize=9)
-      ax.set_ylabel("mAP (%)")
-    style.legend_above(fig, ax)
+      panels.append(bars.Panel(series, words))
+    names = [m.replace(" ResNet", "\nResNet") for m in models]
+    frame = Frame(8.5, 3.4, y="mAP (%)", legend=ABOVE, share="y")
+    fig = bars.draw(panels, bars.Groups(names), frame)
     lines: list[list[sheet.Cell]] = [
       [r.network, r.metric, r.value, r.source] for r in rows
     ]

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import spans, style
+from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, redrawn
 
-# Metric, words, colour, marker.
-_POINTS = (
-  ("acc_orig", "pm-0: the anchor", style.COLOURS[0], "o"),
-  ("acc_static_worst", "the frame that most models miss", "#009E73", "s"),
-  ("acc_pmk", "pm-10: every frame", style.COLOURS[1], "D"),
-)
+_POINTS = {
+  "acc_orig": "pm-0: the anchor",
+  "acc_pmk": "pm-10: every frame",
+  "acc_static_worst": "the frame that most models miss",
+}
 
 
 class Figure6(base.PaperFigure):
@@ -36,16 +35,18 @@ class Figure6(base.PaperFigure):
         " or more (config.models); these runs have one each."
       )
     models.sort(key=lambda m: m.value("acc_pmk") or 0.0)
-    fig = style.figure(6.5, 1.2 + 0.5 * len(models))
-    ax = style.axes(fig, 1, 1)[0, 0]
-    for i, (metric, *looks) in enumerate(_POINTS):
-      y = np.arange(len(models)) + 0.22 * (1 - i)
-      _points(ax, y, [m.number(metric) for m in models], *looks)
-    ax.set_yticks(range(len(models)), [m.label for m in models])
-    ax.tick_params(labelsize=8)
-    ax.set_ylim(-0.6, len(models) - 0.4)
-    ax.set_xlabel("accuracy (%), with 95 % intervals")
-    style.legend_above(fig, ax, columns=3)
+    series = {
+      words: [style.scaled(n) for m in models if (n := m.number(metric))]
+      for metric, words in _POINTS.items()
+    }
+    panel = spans.Panel("", [m.label for m in models], series, joined=False)
+    frame = Frame(
+      *(6.5, 1.2 + 0.5 * len(models)),
+      x="accuracy (%), with 95 % intervals",
+      legend=ABOVE,
+      entries=3,
+    )
+    fig = spans.draw([panel], frame)
     words = [f"the models of one run are the pool; runs: {own.runs(models)}"]
     lines = redrawn.numbers(models, _takes)
     return [
@@ -54,30 +55,5 @@ class Figure6(base.PaperFigure):
     ]
 
 
-def _points(
-  ax: style.Axes,
-  y: np.ndarray,
-  numbers: Sequence,
-  label: str,
-  colour: str,
-  marker: str,
-) -> None:
-  value = [100 * n.value for n in numbers]
-  ends = [
-    [100 * (n.value - n.lo) for n in numbers],
-    [100 * (n.hi - n.value) for n in numbers],
-  ]
-  ax.errorbar(
-    value,
-    y,
-    xerr=ends,
-    fmt=marker,
-    color=colour,
-    markersize=5,
-    elinewidth=0.8,
-    label=label,
-  )
-
-
 def _takes(row: table.Row) -> bool:
-  return not row.config and row.metric in {m for m, *_ in _POINTS}
+  return not row.config and row.metric in _POINTS

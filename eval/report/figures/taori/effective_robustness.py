@@ -11,7 +11,8 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.eval.compare.boards import effective
 from robust_tfds.eval.metrics.effective_robustness import inverse_logit, logit
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import scatter, style
+from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, sheet
 
@@ -62,13 +63,16 @@ class EffectiveRobustness(base.PaperFigure):
     if not panels:
       raise errors.UserError(f"{self.name}: {' '.join(absent)}")
     columns = min(len(panels), _PANELS)
-    rows = -(-len(panels) // columns)
-    fig = style.figure(max(6.0, 4.3 * columns), 4.2 * rows)
-    grid = style.axes(fig, rows, columns)
-    for ax in grid.flat[len(panels) :]:
-      ax.set_visible(False)
-    for ax, panel in zip(grid.flat, panels):
-      _draw(ax, panel)
+    frame = Frame(
+      max(6.0, 4.3 * columns),
+      4.2 * -(-len(panels) // columns),
+      columns,
+      legend=INSIDE,
+      share="",
+    )
+    fig = scatter.draw(list(map(_drawn, panels)), frame)
+    for ax in fig.axes[: len(panels)]:
+      _ticks(ax)
     foot = [
       "band: 95 % of the line itself (Student's t on the logits)",
       *(f"{p.dataset}: {p.line.described}" for p in panels),
@@ -124,50 +128,61 @@ def _printed(name: str) -> tuple[list[_Panel], list[str]]:
   return panels, absent
 
 
-def _draw(ax: style.Axes, panel: _Panel) -> None:
+def _drawn(panel: _Panel) -> scatter.Panel:
+  """In logits: the reference, its line and band, and the runs' models."""
   axes, line = effective.AXES[panel.task], panel.line
   known = {label: p for label, p in panel.models.items() if 0 < p[0] < 1}
   shown = [*line.points.values(), *known.values()]
   x, y = (_inside(np.array(values)) for values in zip(*shown))
   ends = np.linspace(x.min() - 0.3, x.max() + 0.3, 80)
-  if line.name != effective.RUNS:
-    _points(ax, line)
-  ax.plot(ends, logit(line.line.at(inverse_logit(ends))), color="#444444")
-  lo, hi = line.line.band(inverse_logit(ends))
-  ax.fill_between(ends, logit(lo), logit(hi), color="#444444", alpha=0.2)
-  ax.plot(ends, ends, color="#999999", linestyle=":", label="y = x")
+  at = inverse_logit(ends)
+  lines = [
+    scatter.Line(
+      *(ends, logit(line.line.at(at)), "", {"color": "#444444"}),
+      band=[logit(end) for end in line.line.band(at)],
+    ),
+    scatter.Line(
+      *(ends, ends, "y = x", {"color": "#999999", "linestyle": ":"})
+    ),
+  ]
+  points = _reference(line) if line.name != effective.RUNS else []
   for i, (label, (a, b)) in enumerate(known.items()):
     above = round(100 * float(b - line.line.at(a)), 1) + 0.0
-    ax.scatter(
-      _inside(np.array([a])),
-      _inside(np.array([b])),
-      color=style.colour(i),
-      marker=style.marker(i),
-      s=36,
-      zorder=3,
-      label=f"{label}: {above:+.1f} points",
-    )
-  ax.set_xlim(ends[0], ends[-1])
-  ax.set_ylim(min(y.min(), ends[0]) - 0.2, max(y.max(), x.max()) + 0.3)
-  _ticks(ax)
-  ax.set_title(panel.dataset, loc="left", fontsize=9)
-  ax.set_xlabel(f"{axes.x} (%, logit axis)", fontsize=8)
-  ax.set_ylabel(f"{axes.y} (%, logit axis)", fontsize=8)
-  ax.legend(fontsize=7, loc="upper left")
-
-
-def _points(ax: style.Axes, line: effective.Reference) -> None:
-  x, y = (logit(v) for v in zip(*line.points.values()))
-  words = {"testbed": "the testbed", "printed": "printed networks"}[line.name]
-  ax.scatter(
-    x,
-    y,
-    s=10 if len(x) > 50 else 22,
-    color="#555555",
-    alpha=0.6,
-    linewidth=0,
-    label=f"{words} ({len(line.points)})",
+    words = f"{label}: {above:+.1f} points"
+    points.append(scatter.Point(_logit(a), _logit(b), i, words, area=36))
+  heights = min(y.min(), ends[0]) - 0.2, max(y.max(), x.max()) + 0.3
+  return scatter.Panel(
+    points,
+    lines,
+    title=panel.dataset,
+    x=f"{axes.x} (%, logit axis)",
+    y=f"{axes.y} (%, logit axis)",
+    ends=((ends[0], ends[-1]), heights),
   )
+
+
+def _reference(line: effective.Reference) -> list[scatter.Point]:
+  words = {"testbed": "the testbed", "printed": "printed networks"}[line.name]
+  count = len(line.points)
+  return [
+    scatter.Point(
+      _logit(x),
+      _logit(y),
+      label=f"{words} ({count})",
+      area=10 if count > 50 else 22,
+      looks={
+        "color": "#555555",
+        "marker": "o",
+        "alpha": 0.6,
+        "linewidth": 0,
+      },
+    )
+    for x, y in line.points.values()
+  ]
+
+
+def _logit(share: float) -> style.Value:
+  return style.Value(float(_inside(np.array(share))))
 
 
 def _inside(values: np.ndarray) -> np.ndarray:

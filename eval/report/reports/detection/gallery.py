@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from etils import epath
 
 from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.report.charts import labels, style
+from robust_tfds.eval.report.charts import box_labels, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 
@@ -34,20 +33,21 @@ _LONGEST_TEXT = 24  # letters
 _CLEAN = "clean"
 
 
-class Gallery(base.Report):
+class Gallery(base.Chart):
   """A line a condition: each picture clean, then corrupted, in the same crop.
 
   Lines tell the kinds of boxes apart, and letters, and colours: a hit is solid, H;
   a missed object dashed, M; a false alarm dotted, F. Masks are outlined.
   """
 
-  pictures = (("detection_gallery.png", "Hits, misses and false alarms"),)
+  stem = "detection_gallery"
+  caption = "Hits, misses and false alarms"
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes detection_gallery.png and .svg; nothing without overlays."""
+  def draw(self, context: Context) -> style.Figure | None:
+    """None without overlays."""
     shown = {title: p for title, p in context.overlays.items() if p}
     if not shown:
-      return []
+      return None
     clean = shown.get(_CLEAN, ())
     corrupted = {t: p for t, p in shown.items() if t != _CLEAN} or shown
     pairs = max(map(len, corrupted.values()))
@@ -58,8 +58,7 @@ class Gallery(base.Report):
     for line, (title, pictures) in zip(grid, corrupted.items()):
       _line(line, title, pictures, clean if title != _CLEAN else ())
     _legend(fig, context.overlay_note)
-    stem = "detection_gallery"
-    return style.save(fig, folder, stem, context.provenance)[:1]
+    return fig
 
 
 def _line(
@@ -78,7 +77,7 @@ def _line(
       _panel(line[step * i], before[0], before[1], view, _CLEAN)
 
 
-def _view(size: tuple[int, int], boxes: Sequence[Overlay]) -> labels.Box:
+def _view(size: tuple[int, int], boxes: Sequence[Overlay]) -> box_labels.Box:
   """The part of a picture that holds the boxes, of at least 40 % of its sides."""
   height, width = size
   if not boxes:
@@ -101,7 +100,7 @@ def _panel(
   ax: style.Axes,
   image: np.ndarray,
   boxes: Sequence[Overlay],
-  view: labels.Box,
+  view: box_labels.Box,
   title: str,
 ) -> None:
   ax.set_visible(True)
@@ -142,13 +141,17 @@ def _draw(ax: style.Axes, overlay: Overlay) -> None:
     ax.contourf(x, y, inside, [0.5, 2], colors=[colour], alpha=0.25)
 
 
-def _write(ax: style.Axes, boxes: Sequence[Overlay], view: labels.Box) -> None:
+def _write(
+  ax: style.Axes, boxes: Sequence[Overlay], view: box_labels.Box
+) -> None:
   """Labels on a white ground, inside the panel, none over another."""
   side = max(view[2] - view[0], view[3] - view[1])
   em = _FONT_PT / 72 * side / (0.9 * _PANEL_IN)  # px of the picture
   texts = [_text(box) for box in boxes]
-  sizes = [labels.Label((len(t) + 1) * _LETTER * em, _LINE * em) for t in texts]
-  places = labels.place([box.box for box in boxes], sizes, view)
+  sizes = [
+    box_labels.Label((len(t) + 1) * _LETTER * em, _LINE * em) for t in texts
+  ]
+  places = box_labels.place([box.box for box in boxes], sizes, view)
   for box, text, (x1, y1, x2, y2) in zip(boxes, texts, places):
     ax.text(
       (x1 + x2) / 2,

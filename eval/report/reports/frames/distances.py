@@ -4,70 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from etils import epath
-
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import breakdowns
 
 _METRIC = "linf_cdf"
-Series = Sequence[tuple[str, table.Row]]
+_ALL = {"color": "#000000", "linestyle": "--", "marker": ""}
 
 
-class Distances(base.Report):
+class Distances(base.Chart):
   """Distribution of all frames, and of those that each model gets wrong."""
 
-  pictures = (("natural_distances.png", "Pixel distances from the anchor"),)
+  stem = "natural_distances"
+  caption = "Pixel distances from the anchor"
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes natural_distances.png and .svg; nothing where none are known."""
-    pairs = _all_pairs(context)
-    if not pairs:
-      return []
-    fig = style.figure(6.5, 4)
-    ax = style.axes(fig, 1, 1)[0, 0]
-    _curve(ax, pairs, f"all pairs ({pairs[0][1].n})", "#000000", "--", "")
+  def draw(self, context: Context) -> style.Figure | None:
+    """None where no distances are known."""
+    of = {m: _series(context, m, "pairs") for m in context.models}
+    # Of all frames: the same for every model, so of the first that has it.
+    every = next(filter(None, of.values()), None)
+    if not every:
+      return None
+    curves = [_line(f"all pairs ({every[0][1].n})", every, 0, _ALL)]
     for i, model in enumerate(context.models):
-      mistakes = breakdowns.series(context, model, _METRIC, "mistakes")
+      mistakes = _series(context, model, "mistakes")
       if mistakes:
         label = f"{model}, mistakes ({mistakes[0][1].n})"
-        _curve(ax, mistakes, label, style.colour(i), "-", style.marker(i))
-    ax.set_xlabel(
-      "l-infinity distance from the anchor (1: black against white)"
+        curves.append(_line(label, mistakes, i, {}))
+    frame = Frame(
+      *(6.5, 4),
+      x="l-infinity distance from the anchor (1: black against white)",
+      y="share of frames (%)",
+      x_ends=(0, 1),
+      y_ends=(0, 102),
+      legend=INSIDE,
     )
-    ax.set_ylabel("share of frames (%)")
-    ax.set_xlim(0, 1)
-    ax.set_ylim(0, 102)
-    ax.legend(fontsize=7, frameon=False)
-    return style.save(fig, folder, "natural_distances", context.provenance)
+    return lines.draw([lines.Panel("", curves)], frame)
 
 
-def _all_pairs(context: Context) -> Series:
-  """Of all frames: the same for every model, so of the first that has it."""
-  for model in context.models:
-    series = breakdowns.series(context, model, _METRIC, "pairs")
-    if series:
-      return series
-  return []
+def _series(
+  context: Context, model: str, of: str
+) -> Sequence[tuple[str, table.Row]]:
+  return breakdowns.series(context, model, _METRIC, of)
 
 
-def _curve(
-  ax: style.Axes,
-  series: Series,
-  label: str,
-  colour: str,
-  dashes: str,
-  marker: str,
-) -> None:
-  ax.plot(
-    [float(distance) for distance, _ in series],
-    [100 * r.value for _, r in series],
-    color=colour,
-    linestyle=dashes,
-    marker=marker,
-    markersize=3,
-    linewidth=1.2,
-    label=label,
-  )
+def _line(
+  label: str, pairs: Sequence[tuple[str, table.Row]], index: int, looks: dict
+) -> lines.Line:
+  x = [float(distance) for distance, _ in pairs]
+  values = [style.Value(100 * row.value) for _, row in pairs]
+  return lines.Line(label, x, values, index, looks=looks)

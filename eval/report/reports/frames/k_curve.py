@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from etils import epath
-
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import breakdowns
@@ -23,23 +20,38 @@ _PANELS = (
 )
 
 
-class KCurve(base.Report):
+class KCurve(base.Chart):
   """A line a model."""
 
-  pictures = (("natural_k_curve.png", "Accuracy by distance"),)
+  stem = "natural_k_curve"
+  caption = "Accuracy by distance"
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes natural_k_curve.png and .svg."""
-    fig = style.figure(10, 4.2)
-    grid = style.axes(fig, 1, 2, sharey=True)
-    for ax, (metric, breakdown, title, label) in zip(grid[0], _PANELS):
-      ax.set_title(title, loc="left")
-      ax.set_xlabel(label)
-      ax.set_xticks(range(11))
-      for i, model in enumerate(context.models):
-        series = breakdowns.series(context, model, metric, breakdown)
-        x = [int(value) for value, _ in series]
-        style.band(ax, x, [r for _, r in series], i, model)
-    grid[0, 0].set_ylabel("accuracy (%)")
-    style.legend_above(fig, grid[0, 0], columns=5)
-    return style.save(fig, folder, "natural_k_curve", context.provenance)
+  def draw(self, context: Context) -> style.Figure | None:
+    """Empty panels where there are no numbers."""
+    panels = [
+      lines.Panel(title, of_breakdown(context, metric, breakdown), x=words)
+      for metric, breakdown, title, words in _PANELS
+    ]
+    ticks = (range(11), None)
+    frame = Frame(
+      *(10, 4.2),
+      y="accuracy (%)",
+      x_ticks=ticks,
+      legend=ABOVE,
+      entries=5,
+      share="y",
+    )
+    return lines.draw(panels, frame)
+
+
+def of_breakdown(
+  context: Context, metric: str, breakdown: str
+) -> list[lines.Line]:
+  """A line a model over the values of a breakdown."""
+  out = []
+  for i, model in enumerate(context.models):
+    pairs = breakdowns.series(context, model, metric, breakdown)
+    x = [float(value) for value, _ in pairs]
+    values = [style.scaled(row) for _, row in pairs]
+    out.append(lines.Line(model, x, values, i))
+  return out

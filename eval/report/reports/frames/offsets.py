@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from etils import epath
-
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import breakdowns
@@ -14,40 +11,28 @@ from robust_tfds.eval.report.tables import breakdowns
 _SIDEWAYS = 0.1  # between the intervals of two models, in frames
 
 
-class Offsets(base.Report):
+class Offsets(base.Chart):
   """A line a model, with intervals."""
 
-  pictures = (("natural_offsets.png", "Errors by offset"),)
+  stem = "natural_offsets"
+  caption = "Errors by offset"
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes natural_offsets.png and .svg."""
-    fig = style.figure(7, 4)
-    ax = style.axes(fig, 1, 1)[0, 0]
+  def draw(self, context: Context) -> style.Figure | None:
+    """An empty panel where there are no numbers."""
+    curves = []
     for i, model in enumerate(context.models):
-      _curve(ax, context, model, i)
-    ax.axvline(0, color="#999999", linewidth=0.8, linestyle=":")
-    ax.set_ylim(bottom=0)
-    ax.set_xticks(range(-10, 11, 2))
-    ax.set_xlabel("offset from the anchor (frames)")
-    ax.set_ylabel("wrong frames (%)")
-    fig.legend(fontsize=7, loc="outside upper center", ncols=5, frameon=False)
-    return style.save(fig, folder, "natural_offsets", context.provenance)
-
-
-def _curve(ax: style.Axes, context: Context, model: str, index: int) -> None:
-  series = breakdowns.series(context, model, "error", "offset")
-  sideways = _SIDEWAYS * (index - (len(context.models) - 1) / 2)
-  ax.errorbar(
-    [int(offset) + sideways for offset, _ in series],
-    [100 * r.value for _, r in series],
-    yerr=[
-      [100 * (r.value - (r.lo or 0.0)) for _, r in series],
-      [100 * ((r.hi or 0.0) - r.value) for _, r in series],
-    ],
-    color=style.colour(index),
-    marker=style.marker(index),
-    markersize=3,
-    linewidth=1.2,
-    elinewidth=0.6,
-    label=model,
-  )
+      pairs = breakdowns.series(context, model, "error", "offset")
+      sideways = _SIDEWAYS * (i - (len(context.models) - 1) / 2)
+      x = [int(offset) + sideways for offset, _ in pairs]
+      values = [style.scaled(row) for _, row in pairs]
+      curves.append(lines.Line(model, x, values, i, whiskers=True))
+    frame = Frame(
+      *(7, 4),
+      x="offset from the anchor (frames)",
+      y="wrong frames (%)",
+      y_ends=(0, None),
+      x_ticks=(range(-10, 11, 2), None),
+      legend=ABOVE,
+      entries=5,
+    )
+    return lines.draw([lines.Panel("", curves)], frame)

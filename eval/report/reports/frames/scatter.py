@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from etils import epath
 
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import scatter, style
+from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import breakdowns
@@ -23,88 +22,97 @@ _LINES = (
 )
 
 
-class Scatter(base.Report):
+class Scatter(base.Chart):
   """A point a model of ours, small points for the testbed."""
 
-  pictures = (("natural_scatter.png", "Accuracy on anchors and worst frames"),)
+  stem = "natural_scatter"
+  caption = "Accuracy on anchors and worst frames"
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes natural_scatter.png and .svg."""
-    fig = style.figure(6.5, 5.5)
-    ax = style.axes(fig, 1, 1)[0, 0]
+  def draw(self, context: Context) -> style.Figure | None:
+    """Never None: the lines may be alone."""
     testbed = [v for v in context.networks.values() if len(v) == 2]
-    _testbed(ax, testbed)
-    for i, model in enumerate(context.models):
-      _point(ax, context, model, i)
-    x_ends, y_ends = _limits(ax.get_xlim()), _limits(ax.get_ylim())
-    ax.plot(x_ends, x_ends, color=_GREY, linestyle=":", label="no drop")
-    for name, colour, whose, dashes in _LINES:
-      slope = breakdowns.row(context, "", f"{name}_slope")
-      intercept = breakdowns.row(context, "", f"{name}_intercept")
-      if slope and intercept:
-        line = _Line(slope, intercept, x_ends)
-        line.draw(ax, whose, color=colour, linestyle=dashes)
-        anchors = _anchors(context, name, testbed)
-        if anchors:
-          line.draw_band(ax, float(np.mean(anchors)), colour)
-    ax.set_xlim(x_ends)
-    ax.set_ylim(y_ends[0], max(y_ends[1], x_ends[1]))
-    ax.set_xlabel("accuracy on anchors, pm-0 (%)")
-    ax.set_ylabel("accuracy on worst frames, pm-10 (%)")
-    ax.legend(fontsize=7, loc="upper left", frameon=False)
-    return style.save(fig, folder, "natural_scatter", context.provenance)
-
-
-class _Line:
-  """A line through points, from one end of the axis to the other."""
-
-  def __init__(
-    self, slope: table.Row, intercept: table.Row, ends: tuple[float, float]
-  ):
-    self._slope, self._intercept, self._ends = slope, intercept, ends
-
-  def draw(self, ax: style.Axes, whose: str, **looks: Any) -> None:
-    """The line, with its slope in the legend."""
-    slope = self._slope
-    ax.plot(
-      self._ends,
-      [slope.value * x + 100 * self._intercept.value for x in self._ends],
-      **looks,
-      linewidth=1.2,
-      label=f"line of the {whose}: slope {slope.value:.2f}"
-      f" [{slope.lo:.2f}, {slope.hi:.2f}]",
+    points = [*_testbed(testbed), *_models(context)]
+    x_ends, y_ends = (
+      _limits([place for p in points for place in _reach(value(p))])
+      for value in (lambda p: p.x, lambda p: p.y)
     )
-
-  def draw_band(self, ax: style.Axes, centre: float, colour: str) -> None:
-    """The line's pointwise interval, from those of its slope and intercept.
-
-    Half-widths: h_s of the slope, h_i of the intercept, and at x the root of
-    h_i^2 - centre^2 h_s^2 + (x - centre)^2 h_s^2, by least squares.
-    """
-    slope, intercept = self._slope, self._intercept
-    x = np.linspace(self._ends[0], self._ends[1], 60)
-    of_slope = (slope.hi or 0) - slope.value
-    of_intercept = 100 * ((intercept.hi or 0) - intercept.value)
-    at_centre = of_intercept**2 - (centre * of_slope) ** 2
-    width = np.sqrt(np.maximum(at_centre + ((x - centre) * of_slope) ** 2, 0))
-    line = slope.value * x + 100 * intercept.value
-    ax.fill_between(
-      x, line - width, line + width, color=colour, alpha=0.2, linewidth=0
+    y_ends = y_ends[0], max(y_ends[1], x_ends[1])
+    panel = scatter.Panel(points, _lines(context, testbed, x_ends))
+    frame = Frame(
+      *(6.5, 5.5),
+      x="accuracy on anchors, pm-0 (%)",
+      y="accuracy on worst frames, pm-10 (%)",
+      x_ends=x_ends,
+      y_ends=y_ends,
+      legend=INSIDE,
     )
+    return scatter.draw([panel], frame)
 
 
-def _testbed(ax: style.Axes, testbed: Sequence[Sequence[float]]) -> None:
-  if testbed:
-    x, y = zip(*testbed)
-    ax.scatter(
-      [100 * v for v in x],
-      [100 * v for v in y],
-      s=8,
-      color=_GREY,
-      alpha=0.5,
-      linewidth=0,
-      label=f"published testbed ({len(testbed)} models)",
+def _testbed(testbed: Sequence[Sequence[float]]) -> list[scatter.Point]:
+  looks = {"color": _GREY, "marker": "o", "alpha": 0.5, "linewidth": 0}
+  label = f"published testbed ({len(testbed)} models)"
+  return [
+    scatter.Point(
+      *(style.Value(100 * x), style.Value(100 * y)),
+      label=label,
+      area=8,
+      looks=looks,
     )
+    for x, y in testbed
+  ]
+
+
+def _models(context: Context) -> list[scatter.Point]:
+  out = []
+  for i, model in enumerate(context.models):
+    x = breakdowns.row(context, model, "acc_orig")
+    y = breakdowns.row(context, model, "acc_pmk")
+    if x and y:
+      out.append(scatter.Point(style.scaled(x), style.scaled(y), i, model))
+  return out
+
+
+def _lines(
+  context: Context,
+  testbed: Sequence[Sequence[float]],
+  ends: tuple[float, float],
+) -> list[scatter.Line]:
+  """Without a drop, then those that are fitted."""
+  looks = {"color": _GREY, "linestyle": ":"}
+  out = [scatter.Line(ends, ends, "no drop", looks)]
+  for name, colour, whose, dashes in _LINES:
+    slope = breakdowns.row(context, "", f"{name}_slope")
+    intercept = breakdowns.row(context, "", f"{name}_intercept")
+    if slope and intercept:
+      label = (
+        f"line of the {whose}: slope {slope.value:.2f}"
+        f" [{slope.lo:.2f}, {slope.hi:.2f}]"
+      )
+      x = np.linspace(*ends, 60)
+      y = slope.value * x + 100 * intercept.value
+      looks = {"color": colour, "linestyle": dashes}
+      anchors = _anchors(context, name, testbed)
+      band: tuple = ()
+      if anchors:
+        width = _half_width(x, slope, intercept, float(np.mean(anchors)))
+        band = y - width, y + width
+      out.append(scatter.Line(x, y, label, looks, band))
+  return out
+
+
+def _half_width(
+  x: np.ndarray, slope: table.Row, intercept: table.Row, centre: float
+) -> np.ndarray:
+  """Of the line's pointwise interval, from those of its slope and intercept.
+
+  Half-widths: h_s of the slope, h_i of the intercept, and at x the root of
+  h_i^2 - centre^2 h_s^2 + (x - centre)^2 h_s^2, by least squares.
+  """
+  of_slope = (slope.hi or 0) - slope.value
+  of_intercept = 100 * ((intercept.hi or 0) - intercept.value)
+  at_centre = of_intercept**2 - (centre * of_slope) ** 2
+  return np.sqrt(np.maximum(at_centre + ((x - centre) * of_slope) ** 2, 0))
 
 
 def _anchors(
@@ -119,27 +127,13 @@ def _anchors(
   return []
 
 
-def _limits(ends: tuple[float, float]) -> tuple[float, float]:
+def _reach(value: style.Value) -> list[float]:
+  """A value and the ends of its interval."""
+  return [v for v in (value.value, value.lo, value.hi) if v is not None]
+
+
+def _limits(values: Sequence[float]) -> tuple[float, float]:
   """Ends of an axis, at least ten points apart, within 0 and 100."""
-  missing = max(10 - (ends[1] - ends[0]), 0) / 2
-  return max(ends[0] - missing, 0), min(ends[1] + missing, 100)
-
-
-def _point(ax: style.Axes, context: Context, model: str, index: int) -> None:
-  x = breakdowns.row(context, model, "acc_orig")
-  y = breakdowns.row(context, model, "acc_pmk")
-  if x is None or y is None:
-    return
-  ax.errorbar(
-    [100 * x.value],
-    [100 * y.value],
-    xerr=style.whiskers(x),
-    yerr=style.whiskers(y),
-    color=style.colour(index),
-    marker=style.marker(index),
-    markersize=5,
-    linewidth=1,
-    linestyle="none",
-    label=model,
-    zorder=3,
-  )
+  lo, hi = min(values, default=0), max(values, default=100)
+  air = max(0.05 * (hi - lo), (10 - (hi - lo)) / 2)
+  return max(lo - air, 0), min(hi + air, 100)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from etils import epath
 
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import pictures, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import pivot
@@ -17,7 +14,7 @@ _DIFFICULTY = 1
 _NAMED_CLASSES = 3  # in the title over the bars
 
 
-class Strips(base.Report):
+class Strips(base.Chart):
   """A line a perturbation, at difficulty 1.
 
   Some of its frames, then for every model a bar of all frames, coloured by the
@@ -25,40 +22,35 @@ class Strips(base.Report):
   every frame that differs from the first.
   """
 
-  pictures = (
-    ("strips.png", "One example under every perturbation, with the flips"),
-  )
+  stem = "strips"
+  caption = "One example under every perturbation, with the flips"
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes strips.png and .svg; nothing without sequences."""
+  def draw(self, context: Context) -> style.Figure | None:
+    """None without sequences."""
     names = [
       n for n in pivot.names(context) if (n, _DIFFICULTY) in context.samples
     ]
     if not names:
-      return []
+      return None
     fig = style.figure(13, 1.05 * len(names) + 0.6)
     widths = [1] * _FRAMES + [5]
     grid = style.axes(fig, len(names), _FRAMES + 1, width_ratios=widths)
-    for line, name in zip(grid, names):
-      frames = context.samples[name, _DIFFICULTY]
-      _strip(line[:-1], frames, name)
-      _bars(line[-1], context, name, len(frames))
-    return style.save(fig, folder, "strips", context.provenance)[:1]
-
-
-def _strip(line: Sequence[style.Axes], frames: np.ndarray, name: str) -> None:
-  """Frames at equal steps, the first and the last among them."""
-  indices = np.linspace(0, len(frames) - 1, len(line)).round().astype(int)
-  for ax, index in zip(line, indices):
-    _empty(ax)
-    ax.imshow(frames[index], interpolation="nearest")
-    ax.set_title(str(index), fontsize=6, pad=1)
-  line[0].set_ylabel(style.words(name), rotation=0, ha="right", va="center")
+    for axes, name in zip(grid, names):
+      video = context.samples[name, _DIFFICULTY]
+      shown = [
+        pictures.Picture(video[i], str(i))
+        for i in pictures.frames(video, _FRAMES)
+      ]
+      pictures.show(axes[:-1], pictures.Line(shown, style.words(name)))
+      _bars(axes[-1], context, name, len(video))
+    return fig
 
 
 def _bars(ax: style.Axes, context: Context, name: str, frames: int) -> None:
   """A bar a model, a field a frame."""
-  _empty(ax)
+  style.bare(ax)
+  for spine in ax.spines.values():
+    spine.set_visible(False)
   predicted = {
     model: context.predicted[model, name, _DIFFICULTY][:, 0]
     for model in context.models
@@ -98,9 +90,3 @@ def _class(context: Context, index: int) -> str:
   if 0 <= index < len(context.class_names):
     return context.class_names[index]
   return str(index)
-
-
-def _empty(ax: style.Axes) -> None:
-  style.bare(ax)
-  for spine in ax.spines.values():
-    spine.set_visible(False)

@@ -1,1 +1,16 @@
 """Reports of the task `video` alone."""
+
+from __future__ import annotations
+
+from robust_tfds.eval.report.reports.reliability import Reliability
+from robust_tfds.eval.report.reports.severity_curves import SeverityCurves
+
+CURVES = SeverityCurves(
+  "action_curves",
+  "Accuracy against severity",
+  "accuracy",
+  "accuracy (%)",
+  6,
+  top=102,
+)
+REPORTS = {"curves": CURVES, "reliability": Reliability()}

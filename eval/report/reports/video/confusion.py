@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from etils import epath
 
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import heat_map, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import markdown
@@ -18,24 +17,36 @@ _MOST_PAIRS = 10  # most confused pairs of a panel in the table
 Key = tuple[str, str, int]
 
 
-class Confusion(base.Report):
+class Confusion(base.Chart):
   """A line a model, of every group the cell of the lowest accuracy.
 
   Rows of a matrix are true classes and add up to 1.
   """
 
-  pictures = (("action_confusion.png", "What is taken for what"),)
+  stem = "action_confusion"
+  caption = "What is taken for what"
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes action_confusion.png and .md; nothing without predictions."""
-    panels = {model: _panels(context, model) for model in context.models}
-    panels = {model: keys for model, keys in panels.items() if keys}
+  def draw(self, context: Context) -> style.Figure | None:
+    """None without predictions."""
+    panels = _shown(context)
     if not panels:
-      return []
-    picture = _picture(context, panels, folder)
-    text = folder / "action_confusion.md"
-    text.write_text(_tables(context, panels), "utf-8")
-    return [picture, text]
+      return None
+    grid = [
+      [_map(context, key, first=key is keys[0]) for key in keys]
+      for keys in panels.values()
+    ]
+    columns = max(map(len, grid))
+    return heat_map.draw(
+      grid,
+      (2.3 * columns + 1, 2.5 * len(grid) + 0.7),
+      "share of the true class",
+      most=1,
+      cmap="magma_r",
+    )
+
+  def text(self, context: Context) -> str:
+    """The most confused pairs of every panel."""
+    return _tables(context, _shown(context))
 
 
 def shares(pairs: np.ndarray, classes: int) -> np.ndarray:
@@ -68,32 +79,21 @@ def _panels(context: Context, model: str) -> list[Key]:
   return clean + [key for _, key in worst.values()]
 
 
-def _picture(
-  context: Context, panels: Mapping[str, Sequence[Key]], folder: epath.Path
-) -> epath.Path:
+def _shown(context: Context) -> dict[str, list[Key]]:
+  """The cells of every model that has any."""
+  panels = {model: _panels(context, model) for model in context.models}
+  return {model: keys for model, keys in panels.items() if keys}
+
+
+def _map(context: Context, key: Key, first: bool) -> heat_map.Map:
+  """A cell's matrix; names of few classes, at the first of a line."""
   classes = _classes(context)
-  columns = max(map(len, panels.values()))
-  fig = style.figure(2.3 * columns + 1, 2.5 * len(panels) + 0.7)
-  grid = style.axes(fig, len(panels), columns)
-  for ax in grid.flat:
-    ax.set_visible(False)
-  for line, keys in zip(grid, panels.values()):
-    for ax, key in zip(line, keys):
-      ax.set_visible(True)
-      image = ax.imshow(
-        shares(context.confusions[key], classes),
-        vmin=0,
-        vmax=1,
-        cmap="magma_r",
-        interpolation="nearest",
-      )
-      ax.grid(False)
-      ax.set_title(f"{key[0]}\n{_words(key)}", loc="left", fontsize=7)
-      _ticks(ax, context, classes, first=ax is line[0])
-  fig.colorbar(
-    image, ax=list(grid.flat), shrink=0.6, label="share of the true class"
-  )
-  return style.save(fig, folder, "action_confusion", context.provenance)[0]
+  values = shares(context.confusions[key], classes)
+  title = f"{key[0]}\n{_words(key)}"
+  if classes > _MOST_NAMES or not context.class_names:
+    return heat_map.Map(values, title, y="true" * first, x="predicted")
+  names = list(context.class_names)
+  return heat_map.Map(values, title, names if first else [""] * classes, names)
 
 
 def _classes(context: Context) -> int:
@@ -104,18 +104,6 @@ def _classes(context: Context) -> int:
 
 def _words(key: Key) -> str:
   return f"{style.words(key[1])} {key[2]}" if key[1] else "clean"
-
-
-def _ticks(ax: style.Axes, context: Context, classes: int, first: bool) -> None:
-  if classes > _MOST_NAMES or not context.class_names:
-    ax.set_xlabel("predicted", fontsize=7)
-    if first:
-      ax.set_ylabel("true", fontsize=7)
-    ax.tick_params(labelsize=6)
-    return
-  names = list(context.class_names)
-  ax.set_xticks(range(classes), names, rotation=90, fontsize=6)
-  ax.set_yticks(range(classes), names if first else [], fontsize=6)
 
 
 def _tables(context: Context, panels: Mapping[str, Sequence[Key]]) -> str:

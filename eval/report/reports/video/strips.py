@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-from etils import epath
-
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import pictures, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 
@@ -15,29 +10,22 @@ _FRAMES = 8  # of a strip
 _SEVERITY = 3
 
 
-class Strips(base.Report):
+class Strips(base.Chart):
   """A line a condition: clean, then every perturbation at severity 3."""
 
-  pictures = (("action_strips.png", "One video under every perturbation"),)
+  stem = "action_strips"
+  caption = "One video under every perturbation"
 
-  def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes action_strips.png and .svg; nothing without samples."""
+  def draw(self, context: Context) -> style.Figure | None:
+    """None without samples."""
     keys = [("", 0), *((n, _SEVERITY) for n in context.corruptions)]
-    keys = [key for key in keys if key in context.samples]
-    if not keys:
-      return []
-    fig = style.figure(1.15 * _FRAMES + 1.4, 1.12 * len(keys) + 0.4)
-    grid = style.axes(fig, len(keys), _FRAMES)
-    for line, key in zip(grid, keys):
-      _strip(line, context.samples[key], style.words(key[0]) or "clean")
-    return style.save(fig, folder, "action_strips", context.provenance)[:1]
-
-
-def _strip(line: Sequence[style.Axes], frames: np.ndarray, name: str) -> None:
-  """Frames at equal steps, the first and the last among them."""
-  indices = np.linspace(0, len(frames) - 1, len(line)).round().astype(int)
-  for ax, index in zip(line, indices):
-    style.bare(ax)
-    ax.imshow(frames[index], interpolation="nearest")
-    ax.set_title(f"{index + 1} of {len(frames)}", fontsize=6, pad=1)
-  line[0].set_ylabel(name, rotation=0, ha="right", va="center")
+    lines = []
+    for key in keys:
+      if key in context.samples:
+        video = context.samples[key]
+        shown = [
+          pictures.Picture(video[i], f"{i + 1} of {len(video)}")
+          for i in pictures.frames(video, _FRAMES)
+        ]
+        lines.append(pictures.Line(shown, style.words(key[0]) or "clean"))
+    return pictures.draw(lines, 1.13, name_width=1.4) if lines else None

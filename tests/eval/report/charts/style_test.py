@@ -10,15 +10,16 @@ from robust_tfds.eval.report.charts import style
 
 
 class StyleTest(absltest.TestCase):
-  def test_bars_stand_around_their_tick(self):
-    positions = [style.bar_positions(2, i, 2) for i in range(2)]
-    np.testing.assert_allclose(positions, [[-0.2, 0.8], [0.2, 1.2]])
-
   def test_whiskers(self):
     row = table.Row("m", "d", "", "", None, "error", 0.5, 0.4, 0.7)
-    np.testing.assert_allclose(style.whiskers(row), [[10], [20]])
-    row = table.Row("m", "d", "", "", None, "error", 0.5)
-    self.assertIsNone(style.whiskers(row))
+    got = style.whiskers([style.scaled(row), style.Value(3)])
+    np.testing.assert_allclose(got, [[10, 0], [20, 0]])
+    self.assertIsNone(style.whiskers([style.Value(1)]))
+
+  def test_a_complement_turns_the_interval_round(self):
+    got = style.scaled(style.Value(0.5, 0.4, 0.75), -100, 100)
+    self.assertEqual(got, style.Value(50, 25, 60))
+    self.assertIsNone(style.scaled(style.Value(1)).lo)
 
   def test_a_dollar_is_no_mathematics(self):
     figure = style.figure(2, 2)

@@ -4,7 +4,6 @@ from absl.testing import absltest
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.compare.boards.board import Number
-from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures.parts import accuracy_scatter, own
 from tests.eval.report.figures import boards
 
@@ -50,14 +49,11 @@ class PointsTest(absltest.TestCase):
     points += accuracy_scatter.runs(
       own.of([boards.normalised("classification")]), list(_TITLES)
     )
-    ax = style.axes(style.figure(5, 4), 1, 1)[0, 0]
-    accuracy_scatter.draw(ax, points, _TITLES)
-    self.assertEmpty(ax.texts)
-    accuracy_scatter.name(ax, points, list(_TITLES))
-    names = {t.get_text() for t in ax.texts if t.get_text()}
-    self.assertEqual(names, {p.network for p in points})
-    legend = [t.get_text() for t in ax.get_legend().get_texts()]
-    self.assertEqual(legend, list(_TITLES.values()))
+    panel = accuracy_scatter.panel(points, _TITLES, "mean")
+    names = [p.name for p in panel.points if p.name]
+    self.assertCountEqual(names, {p.network for p in points})
+    labels = dict.fromkeys(p.label for p in panel.points if p.label)
+    self.assertEqual(list(labels), list(_TITLES.values()))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from absl.testing import absltest
 from robust_tfds import errors
 from robust_tfds.eval.report import figures
 from robust_tfds.eval.report.figures.parts import own, redrawn
-from robust_tfds.eval.report.reports.video import curves, shifts
 from tests.eval.report.figures import boards
 
 
@@ -38,20 +37,23 @@ class RedrawnTest(absltest.TestCase):
     self.assertEqual((row.corruption, row.severity), ("jumbling", 3))
 
   def test_files_have_the_figures_name(self):
-    told = redrawn.context(self.request, self.models)
-    files = redrawn.draw(curves.Curves(), told, self.folder, "fig")
-    self.assertCountEqual([f.name for f in files], ["fig.png", "fig.svg"])
+    (sixteen,) = figures.select("schiappa_f16")
+    files = sixteen.draw(self.request, self.folder)
+    self.assertCountEqual(
+      [f.name for f in files],
+      [f"schiappa_f16.{s}" for s in ("png", "svg", "csv")],
+    )
 
-  def test_nothing_to_draw_is_refused(self):
-    told = redrawn.context(self.request, self.models, rows=[])
-    with self.assertRaisesRegex(errors.UserError, "fig cannot be drawn"):
-      redrawn.draw(shifts.Shifts(), told, self.folder, "fig")
-
-  def test_the_refusal_names_the_data_set(self):
+  def test_nothing_to_draw_is_refused_and_says_what_it_needs(self):
     (ten,) = figures.select("schiappa_f10")
-    told = redrawn.context(self.request, self.models, rows=[])
-    with self.assertRaisesRegex(errors.UserError, "needs .* UCF101-DS"):
-      redrawn.draw(ten.report(), told, self.folder, ten.name, ten.needs)
+    (board,) = self.request.boards
+    for entry in board.runs:
+      for numbers in entry.cells.values():
+        numbers.clear()
+    with self.assertRaisesRegex(
+      errors.UserError, "cannot.* needs .* UCF101-DS"
+    ):
+      ten.draw(self.request, self.folder)
 
   def test_numbers_of_a_figure(self):
     lines = redrawn.numbers(self.models, lambda r: r.metric == "clean_accuracy")

@@ -25,7 +25,7 @@ class ConfusionTest(absltest.TestCase):
       },
     )
     folder = pathlib.Path(self.create_tempdir().full_path)
-    _, path = confusion.Confusion().write(context, folder)
+    *_, path = confusion.Confusion().write(context, folder)
     text = path.read_text("utf-8")
     self.assertIn("## ours, shot noise 5", text)
     self.assertNotIn("gaussian noise", text)

@@ -4,8 +4,7 @@ import itertools
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.figures.parts import labels
+from robust_tfds.eval.report.charts import names, style
 
 
 def _drawn(points, texts, others=()):
@@ -13,10 +12,10 @@ def _drawn(points, texts, others=()):
   ax = style.axes(fig, 1, 1)[0, 0]
   ax.plot(*zip(*points), "o")
   ax.margins(0.2)
-  labels.place(ax, points, texts, ["black"] * len(points), others)
+  names.place(ax, points, texts, ["black"] * len(points), others)
   fig.draw_without_rendering()
-  names = [t for t in ax.texts if t.get_text()]
-  return ax, names, [n.get_window_extent() for n in names]
+  shown = [t for t in ax.texts if t.get_text()]
+  return ax, shown, [n.get_window_extent() for n in shown]
 
 
 class PlaceTest(absltest.TestCase):

@@ -1,4 +1,4 @@
-"""Reliability diagrams: clean, and every severity of the common conditions.
+"""Reliability diagrams: how often right at which top score.
 
 A line of panels a model. In a panel the accuracy of the examples in each bin of
 their top score, with the diagonal on which a calibrated model lies, and below how
@@ -14,13 +14,10 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from etils import epath
 
 from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.context import Context
 
-_STEM = "reliability"
 _TICKS = (0, 0.25, 0.5, 0.75, 1)
 
 
@@ -37,50 +34,45 @@ class Panel:
   bins: calibration.Bins
 
 
-def panels(context: Context, model: str) -> list[Panel]:
-  """Clean, then the common conditions of each severity; those that are there."""
-  of = {k[1:]: bins for k, bins in context.reliability.items() if k[0] == model}
-  out = [Panel("clean", bins) for (name, _), bins in of.items() if not name]
-  levels = sorted({level for name, level in of if name in context.common})
-  for level in levels:
-    cells = [of[n, level] for n in context.common if (n, level) in of]
-    count, whole = len(cells), len(context.common + context.missing)
-    plural = "s" * (whole != 1)
-    lacking = "" if count == whole else f"{count} of "
-    title = f"severity {level}, {lacking}{whole} {context.facts.noun}{plural}"
-    out.append(Panel(title, calibration.pooled(cells)))
-  return out
+@dataclasses.dataclass(frozen=True)
+class Line:
+  """The diagrams of a model.
+
+  Attributes:
+    model: its label.
+    index: of its colour and marker.
+    panels: from left to right.
+  """
+
+  model: str
+  index: int
+  panels: Sequence[Panel]
 
 
-def write(context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-  """Writes reliability.png and .svg; nothing where no scores are known."""
-  of = {model: panels(context, model) for model in context.models}
-  of = {model: listed for model, listed in of.items() if listed}
-  if not of:
-    return []
-  columns = max(map(len, of.values()))
-  fig = style.figure(max(2.1 * columns + 0.9, 4.5), 3.0 * len(of) + 0.5)
+def draw(lines: Sequence[Line]) -> style.Figure:
+  """A figure of a line of diagrams a model."""
+  columns = max(len(line.panels) for line in lines)
+  fig = style.figure(max(2.1 * columns + 0.9, 4.5), 3.0 * len(lines) + 0.5)
   grid = style.axes(
     fig,
-    2 * len(of),
+    2 * len(lines),
     columns,
     sharex=True,
     sharey="row",
-    gridspec_kw={"height_ratios": [3, 1] * len(of)},
+    gridspec_kw={"height_ratios": [3, 1] * len(lines)},
   )
-  for line, (model, listed) in enumerate(of.items()):
-    upper, lower = grid[2 * line], grid[2 * line + 1]
-    most = max(max(panel.bins.count) for panel in listed)
-    for i, (top, bottom) in enumerate(zip(upper, lower)):
-      if i >= len(listed):
-        top.set_visible(False)
-        bottom.set_visible(False)
-        continue
-      _diagram(top, listed[i], context.models.index(model))
-      _counts(bottom, listed[i], context.models.index(model), most)
-    upper[0].set_ylabel(f"{model}\naccuracy (%)")
+  for ax in grid.flat:
+    ax.set_visible(False)
+  for upper, lower, line in zip(grid[::2], grid[1::2], lines):
+    most = max(max(panel.bins.count) for panel in line.panels)
+    for top, bottom, panel in zip(upper, lower, line.panels):
+      top.set_visible(True)
+      bottom.set_visible(True)
+      _diagram(top, panel, line.index)
+      _counts(bottom, panel, line.index, most)
+    upper[0].set_ylabel(f"{line.model}\naccuracy (%)")
     lower[0].set_ylabel("examples")
-  return style.save(fig, folder, _STEM, context.provenance)
+  return fig
 
 
 def _diagram(ax: style.Axes, panel: Panel, index: int) -> None:

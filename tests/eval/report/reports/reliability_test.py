@@ -9,7 +9,7 @@ from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.report.charts import reliability_diagrams
+from robust_tfds.eval.report.reports import reliability
 from tests.eval.report.reports import contexts
 
 
@@ -25,21 +25,21 @@ def _context(task="classification", left_out=(), names=None):
   names = family.names("common") if names is None else names
   cells = [conditions.Condition()]
   cells += [family.condition(n, s) for n in names for s in (1, 2)]
-  reliability = {
+  known = {
     (model, c.name, c.level): _bins(i)
     for model in context.models
     for i, c in enumerate(cells)
     if c.config not in left_out
   }
   return dataclasses.replace(
-    context, corruptions=tuple(names), reliability=reliability
+    context, corruptions=tuple(names), reliability=known
   )
 
 
 class PanelsTest(parameterized.TestCase):
   def test_clean_and_severities(self):
     context = _context()
-    clean, one, two = reliability_diagrams.panels(context, "ours")
+    clean, one, two = reliability.panels(context, "ours")
     self.assertEqual(clean.title, "clean")
     self.assertEqual(one.title, "severity 1, 15 corruptions")
     self.assertEqual(two.title, "severity 2, 15 corruptions")
@@ -50,19 +50,19 @@ class PanelsTest(parameterized.TestCase):
 
   def test_what_is_missing_is_said(self):
     context = _context(left_out=("fog_1",))
-    _, one, two = reliability_diagrams.panels(context, "ours")
+    _, one, two = reliability.panels(context, "ours")
     self.assertEqual(one.title, "severity 1, 14 of 15 corruptions")
     self.assertEqual(two.title, "severity 2, 15 corruptions")
     context = _context(names=("fog", "snow"))
-    _, one, _ = reliability_diagrams.panels(context, "ours")
+    _, one, _ = reliability.panels(context, "ours")
     self.assertEqual(one.title, "severity 1, 2 of 15 corruptions")
 
   def test_extra_corruptions_are_in_none(self):
     context = _context(names=("fog", "speckle_noise"))
-    _, one, _ = reliability_diagrams.panels(context, "ours")
+    _, one, _ = reliability.panels(context, "ours")
     self.assertEqual(sum(one.bins.count), 50)
     context = _context(names=("speckle_noise",))
-    self.assertLen(reliability_diagrams.panels(context, "ours"), 1)
+    self.assertLen(reliability.panels(context, "ours"), 1)
 
 
 class WriteTest(parameterized.TestCase):
@@ -73,7 +73,7 @@ class WriteTest(parameterized.TestCase):
   @parameterized.parameters("classification", "video")
   def test_pictures(self, task):
     context = _context(task)
-    written = reliability_diagrams.write(context, self.folder)
+    written = reliability.Reliability().write(context, self.folder)
     self.assertEqual(
       [p.name for p in written], ["reliability.png", "reliability.svg"]
     )
@@ -83,15 +83,13 @@ class WriteTest(parameterized.TestCase):
 
   def test_nothing_without_scores(self):
     context = dataclasses.replace(_context(), reliability={})
-    self.assertEqual(reliability_diagrams.write(context, self.folder), [])
+    self.assertEqual(reliability.Reliability().write(context, self.folder), [])
 
   def test_a_model_without_scores_beside_one_with(self):
     context = _context()
-    reliability = {
-      k: v for k, v in context.reliability.items() if k[0] == "base"
-    }
-    context = dataclasses.replace(context, reliability=reliability)
-    svg = pathlib.Path(reliability_diagrams.write(context, self.folder)[1])
+    known = {k: v for k, v in context.reliability.items() if k[0] == "base"}
+    context = dataclasses.replace(context, reliability=known)
+    svg = pathlib.Path(reliability.Reliability().write(context, self.folder)[1])
     self.assertIn("base", svg.read_text())
     self.assertNotIn("ours", svg.read_text())
 

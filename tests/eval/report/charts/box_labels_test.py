@@ -4,7 +4,7 @@ import itertools
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.report.charts import labels
+from robust_tfds.eval.report.charts import box_labels
 
 _VIEW = (10.0, 20.0, 110.0, 90.0)
 
@@ -22,8 +22,8 @@ class LabelsTest(parameterized.TestCase):
     ([(40, 40, 60, 60), (41, 41, 59, 61), (42, 39, 61, 60)],),
   )
   def test_inside_and_apart(self, boxes):
-    label = labels.Label(40, 8)
-    places = labels.place(boxes, [label] * len(boxes), _VIEW)
+    label = box_labels.Label(40, 8)
+    places = box_labels.place(boxes, [label] * len(boxes), _VIEW)
     for x1, y1, x2, y2 in places:
       self.assertGreaterEqual(x1, _VIEW[0])
       self.assertGreaterEqual(y1, _VIEW[1])
@@ -33,20 +33,20 @@ class LabelsTest(parameterized.TestCase):
       self.assertFalse(_share(one, two), (one, two))
 
   def test_above_its_box_where_there_is_room(self):
-    ((x1, _, _, y2),) = labels.place(
-      [(30, 50, 60, 80)], [labels.Label(20, 8)], _VIEW
+    ((x1, _, _, y2),) = box_labels.place(
+      [(30, 50, 60, 80)], [box_labels.Label(20, 8)], _VIEW
     )
     self.assertEqual((x1, y2), (30, 50))
 
   def test_a_label_longer_than_the_picture_begins_at_its_left(self):
-    ((x1, *_),) = labels.place(
-      [(30, 50, 60, 80)], [labels.Label(500, 8)], _VIEW
+    ((x1, *_),) = box_labels.place(
+      [(30, 50, 60, 80)], [box_labels.Label(500, 8)], _VIEW
     )
     self.assertEqual(x1, _VIEW[0])
 
   def test_more_labels_than_room(self):
-    boxes, label = [_VIEW] * 40, labels.Label(60, 20)
-    self.assertLen(labels.place(boxes, [label] * 40, _VIEW), 40)
+    boxes, label = [_VIEW] * 40, box_labels.Label(60, 20)
+    self.assertLen(box_labels.place(boxes, [label] * 40, _VIEW), 40)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,92 @@
+"""Lines: numbers along an axis, e.g. an error against severity."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from robust_tfds import conditions
+from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts.frame import Frame, head
+
+# Severities as ticks, 0 the clean cell.
+SEVERITIES = (
+  (0, *conditions.SEVERITIES),
+  ("clean", *map(str, conditions.SEVERITIES)),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+  """A line of a panel.
+
+  Attributes:
+    label: in the legend.
+    x: positions.
+    values: as many, with their intervals where they have them.
+    index: of its colour and marker.
+    whiskers: whether intervals are whiskers; else they are a band.
+    looks: of matplotlib, where they are not those of the index.
+  """
+
+  label: str
+  x: Sequence[float]
+  values: Sequence[style.Value]
+  index: int
+  whiskers: bool = False
+  looks: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Panel:
+  """A panel of lines.
+
+  Attributes:
+    title: over it.
+    lines: of it.
+    levels: lines across from 1 to the last tick: (height, index).
+    x: words below it, where they are not the frame's.
+  """
+
+  title: str
+  lines: Sequence[Line]
+  levels: Sequence[tuple[float, int]] = ()
+  x: str = ""
+
+
+def draw(panels: Sequence[Panel], frame: Frame) -> style.Figure:
+  """A figure of panels of lines."""
+  fig, axes = frame.panels(len(panels))
+  for ax, panel in zip(axes, panels):
+    for line in panel.lines:
+      _line(ax, line)
+    for height, index in panel.levels:
+      last, colour = conditions.SEVERITIES[-1], style.colour(index)
+      ax.hlines(height, 1, last, colors=colour, linestyles=":")
+    head(ax, panel.title)
+    if panel.x:
+      ax.set_xlabel(panel.x)
+  frame.finish(fig, axes)
+  return fig
+
+
+def _line(ax: style.Axes, line: Line) -> None:
+  looks = {
+    "color": style.colour(line.index),
+    "marker": style.marker(line.index),
+    "markersize": 3,
+    "linewidth": 1.2,
+    "label": line.label,
+    **line.looks,
+  }
+  y = [v.value for v in line.values]
+  if line.whiskers:
+    ends = style.whiskers(line.values)
+    ax.errorbar(line.x, y, yerr=ends, elinewidth=0.6, **looks)
+    return
+  ax.plot(line.x, y, **looks)
+  ends = style.whiskers(line.values)
+  if ends is not None:
+    looks = {"color": looks["color"], "alpha": 0.15, "linewidth": 0}
+    ax.fill_between(line.x, y - ends[0], y + ends[1], **looks)

@@ -1,0 +1,82 @@
+"""Grids of pictures: galleries, strips of frames, pairs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from robust_tfds.eval.report.charts import style
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+  """A picture of a grid.
+
+  Attributes:
+    pixels: uint8 `[H, W, 3]`; None: an empty place.
+    title: above it.
+    caption: below it.
+  """
+
+  pixels: np.ndarray | None
+  title: str = ""
+  caption: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+  """A line of a grid.
+
+  Attributes:
+    pictures: from left to right.
+    name: left of it, across.
+    head: above it, from its left.
+  """
+
+  pictures: Sequence[Picture]
+  name: str = ""
+  head: str = ""
+
+
+def draw(
+  lines: Sequence[Line], side: float, *, name_width: float = 1.2
+) -> style.Figure:
+  """A figure of lines of pictures.
+
+  Args:
+    lines: from top to bottom; they may differ in length.
+    side: of a place, in inches.
+    name_width: of the lines' names, in inches.
+  """
+  columns = max(len(line.pictures) for line in lines)
+  captions = any(p.caption for line in lines for p in line.pictures)
+  height = (side + 0.25 * captions) * len(lines) + 0.4
+  fig = style.figure(side * columns + name_width, height)
+  grid = style.axes(fig, len(lines), columns)
+  for ax in grid.flat:
+    style.bare(ax)
+    ax.set_visible(False)
+  for axes, line in zip(grid, lines):
+    show(axes, line)
+  return fig
+
+
+def show(axes: Sequence[style.Axes], line: Line) -> None:
+  """Shows a line on some axes, and its name left of them."""
+  for ax, picture in zip(axes, line.pictures):
+    ax.set_visible(True)
+    style.bare(ax)
+    if picture.pixels is not None:
+      ax.imshow(picture.pixels, interpolation="nearest")
+    ax.set_title(picture.title, fontsize=7, pad=2)
+    ax.set_xlabel(picture.caption, fontsize=7)
+  if line.head:
+    axes[0].set_title(line.head, loc="left", fontsize=9)
+  axes[0].set_ylabel(line.name, rotation=0, ha="right", va="center", fontsize=8)
+
+
+def frames(video: np.ndarray, count: int) -> list[int]:
+  """Indices of some frames at equal steps, the first and the last among them."""
+  return np.linspace(0, len(video) - 1, count).round().astype(int).tolist()

@@ -1,0 +1,47 @@
+"""Reliability diagrams of every model, clean and at every severity."""
+
+from __future__ import annotations
+
+from robust_tfds.eval.metrics import calibration
+from robust_tfds.eval.report.charts import reliability, style
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.reports import base
+
+
+class Reliability(base.Chart):
+  """Accuracy against the top score.
+
+  Of a severity the examples of all common conditions are pooled: each counts as
+  often as it is shown, and the panel says how many conditions that are.
+  """
+
+  stem = "reliability"
+  caption = "Reliability of the top score"
+
+  def draw(self, context: Context) -> style.Figure | None:
+    """None where no scores are known."""
+    of = [
+      reliability.Line(model, i, panels(context, model))
+      for i, model in enumerate(context.models)
+    ]
+    of = [line for line in of if line.panels]
+    return reliability.draw(of) if of else None
+
+
+def panels(context: Context, model: str) -> list[reliability.Panel]:
+  """Clean, then the common conditions of each severity; those that are there."""
+  of = {k[1:]: bins for k, bins in context.reliability.items() if k[0] == model}
+  out = [
+    reliability.Panel("clean", bins)
+    for (name, _), bins in of.items()
+    if not name
+  ]
+  levels = sorted({level for name, level in of if name in context.common})
+  for level in levels:
+    cells = [of[n, level] for n in context.common if (n, level) in of]
+    count, whole = len(cells), len(context.common + context.missing)
+    plural = "s" * (whole != 1)
+    lacking = "" if count == whole else f"{count} of "
+    title = f"severity {level}, {lacking}{whole} {context.facts.noun}{plural}"
+    out.append(reliability.Panel(title, calibration.pooled(cells)))
+  return out

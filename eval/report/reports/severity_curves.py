@@ -1,0 +1,67 @@
+"""A rate against severity, one panel a corruption, one line a model."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts.frame import ABOVE, Frame
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.reports import base
+
+
+@dataclasses.dataclass(frozen=True)
+class SeverityCurves(base.Chart):
+  """Of every cell, with its interval.
+
+  Attributes:
+    stem: of its files.
+    caption: over the picture on the page.
+    metric: of the cells.
+    words: at the axis.
+    columns: panels beside each other.
+    top: of the axis, in %; None: the highest end of an interval.
+  """
+
+  stem: str
+  caption: str
+  metric: str
+  words: str
+  columns: int
+  top: float | None = None
+
+  def draw(self, context: Context) -> style.Figure | None:
+    """None without corruptions."""
+    names = [*context.common, *context.extra, *context.own]
+    if not names:
+      return None
+    rows = [r for r in context.rows if r.metric == self.metric]
+    top = self.top or 100 * max((r.hi or 0.0 for r in rows), default=0.0)
+    columns = min(self.columns, len(names))
+    frame = Frame(
+      max(2.1 * columns + 0.5, 4.5),
+      2.1 * -(-len(names) // columns) + 0.8,
+      columns,
+      y=self.words,
+      y_ends=(0, top),
+      x_ticks=lines.SEVERITIES,
+      title=context.title,
+      legend=ABOVE,
+    )
+    return lines.draw([self._panel(context, name) for name in names], frame)
+
+  def _panel(self, context: Context, name: str) -> lines.Panel:
+    """Of a corruption, the clean cell at its left."""
+    kind = "" if name in context.common else ", extra"
+    curves = []
+    for i, model in enumerate(context.models):
+      rows = [
+        r
+        for r in context.rows_of.get((model, self.metric), ())
+        if r.corruption == name or (not r.corruption and r.severity == 0)
+      ]
+      rows.sort(key=lambda r: r.severity or 0)
+      x = [r.severity or 0 for r in rows]
+      curves.append(lines.Line(model, x, list(map(style.scaled, rows)), i))
+    title = f"{style.words(name)}\n{context.group(name)}{kind}"
+    return lines.Panel(title, curves)

@@ -1,0 +1,30 @@
+"""Heat maps: numbers that are read on their colours, names, a dividing line."""
+
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds.eval.report.charts import heat_map
+
+
+class HeatMapTest(absltest.TestCase):
+  def test_numbers_are_light_on_dark_cells(self):
+    values = np.array([[10, 90], [np.nan, 50]], float)
+    one = heat_map.Map(values, "errors", ["a", "b"], ["fog", "snow"], divide=1)
+    fig = heat_map.draw([[one]], (4, 3), "%", most=100, digits=0)
+    ax = fig.axes[0]
+    colours = {t.get_text(): t.get_color() for t in ax.texts}
+    self.assertEqual(colours, {"10": "white", "90": "black", "50": "white"})
+    names = [t.get_text() for t in ax.get_xticklabels()]
+    self.assertEqual(names, ["fog", "snow"])
+    self.assertLen(ax.lines, 1)
+
+  def test_places_without_a_map_are_empty(self):
+    one = heat_map.Map(np.eye(2), "a", y="true", x="predicted")
+    fig = heat_map.draw([[one, one], [one]], (4, 3), "share", most=1)
+    seen = [ax.get_visible() for ax in fig.axes]
+    self.assertEqual(seen, [True, True, True, False, True])
+    self.assertEmpty(fig.axes[0].texts)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,27 @@
+"""Curves: a panel a corruption, the clean number at the left of each."""
+
+from absl.testing import absltest
+
+from robust_tfds.eval.report.reports import classification, video
+from tests.eval.report.reports import contexts
+
+
+class SeverityCurvesTest(absltest.TestCase):
+  def test_panels_and_their_clean_number(self):
+    context = contexts.of_task("classification", names=("fog", "speckle_noise"))
+    figure = classification.REPORTS["severity_curves"].draw(context)
+    fog, extra = figure.axes
+    self.assertEqual(fog.get_title(loc="left"), "fog\nweather")
+    self.assertEqual(extra.get_title(loc="left"), "speckle noise\nnoise, extra")
+    line = fog.lines[0]
+    clean = context.rows_of["ours", "error"][0]
+    self.assertEqual(line.get_xdata()[0], 0)
+    self.assertAlmostEqual(line.get_ydata()[0], 100 * clean.value)
+
+  def test_nothing_without_corruptions(self):
+    context = contexts.of_task("video", names=())
+    self.assertIsNone(video.CURVES.draw(context))
+
+
+if __name__ == "__main__":
+  absltest.main()
