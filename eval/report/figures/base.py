@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.figures.parts import sheet
 
 if TYPE_CHECKING:
   from robust_tfds.eval.compare.boards.board import Board
@@ -132,6 +134,40 @@ class PaperFigure(abc.ABC):
     Raises:
       UserError: what it is drawn from is not there, in words.
     """
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+  """A figure that is not saved yet, and its numbers.
+
+  Attributes:
+    figure: of matplotlib.
+    foot: sentences below it: sources, and what is to be known of runs.
+    numbers: for the CSV.
+  """
+
+  figure: style.Figure
+  foot: Sequence[str]
+  numbers: sheet.Sheet
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure(PaperFigure):
+  """A picture, with a CSV of its numbers."""
+
+  @abc.abstractmethod
+  def drawn(self, request: Request) -> Drawn:
+    """The figure of a request.
+
+    Raises:
+      UserError: what it is drawn from is not there, in words.
+    """
+
+  def draw(self, request: Request, folder: epath.Path) -> Sequence[epath.Path]:
+    """Writes the figure and its CSV."""
+    drawn = self.drawn(request)
+    files = style.save(drawn.figure, folder, self.name, drawn.foot)
+    return [*files, drawn.numbers.write_csv(folder, self.name)]
 
 
 def _flags(names: Sequence[str]) -> str:

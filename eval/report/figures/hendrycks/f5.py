@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from etils import epath
-
 from robust_tfds.eval.compare.boards.board import Number
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
@@ -19,13 +17,11 @@ _METRIC = "ce"
 Numbers = Mapping[str, Number]
 
 
-class Figure5(base.PaperFigure):
+class Figure5(base.Figure):
   """Bars of ResNet-50, MSDNet and Multigrid networks, and of runs."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     rows = printed.table("hendrycks2019", "figure5")
     names = list(dict.fromkeys(row.name for row in rows))
     models = own.of(self.boards(request))
@@ -50,10 +46,9 @@ class Figure5(base.PaperFigure):
       own.remark(models, "imagenet_c"),
     ]
     told = [words.rstrip(".") for words in told]
-    return [
-      *style.save(_drawn(names, numbers), folder, self.name, told),
-      sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
-    ]
+    return base.Drawn(
+      _drawn(names, numbers), told, sheet.Sheet(_COLUMNS, lines)
+    )
 
 
 def _drawn(

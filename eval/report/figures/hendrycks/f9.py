@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from etils import epath
-
 from robust_tfds.eval.compare.boards.board import Number
-from robust_tfds.eval.report.charts import scatter, style
+from robust_tfds.eval.report.charts import scatter
 from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
@@ -22,13 +18,11 @@ _TITLES = {
 }
 
 
-class Figure9(base.PaperFigure):
+class Figure9(base.Figure):
   """Subtypes of classes: how much accuracy unseen ones cost."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     rows = printed.table("hendrycks2019", "figure9")
     of = {(row.label, row.metric): row for row in rows}
     points = [
@@ -51,7 +45,4 @@ class Figure9(base.PaperFigure):
     table = sheet.Sheet(
       accuracy_scatter.COLUMNS, [point.line() for point in points]
     )
-    return [
-      *style.save(fig, folder, self.name, told),
-      table.write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, told, table)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from etils import epath
-
-from robust_tfds.eval.report.charts import pictures, style
+from robust_tfds.eval.report.charts import pictures
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import picture_pairs, sheet
 from robust_tfds.reading import picture_folders
@@ -17,13 +13,11 @@ _COLUMNS = ("picture", "kind", "file", "height", "width", "source")
 _WORDS = "training on both folders together is the paper's combined setting"
 
 
-class Figure4(base.PaperFigure):
+class Figure4(base.Figure):
   """The first pictures of two folders of the user, a column a pair."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure, and a CSV of the files that it shows."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure, and a CSV of the files that it shows."""
     clean, stylized = self.folders(request)
     pairs = picture_pairs.of(clean, stylized)
     shown = pairs.listed[:_MOST]
@@ -47,10 +41,7 @@ class Figure4(base.PaperFigure):
       f" version, the first {len(shown)} by name are shown",
       _WORDS,
     ]
-    return [
-      *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(_COLUMNS, rows).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, rows))
 
 
 def _short(name: str) -> str:

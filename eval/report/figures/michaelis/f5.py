@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from etils import epath
-
-from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts import lines
 from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
@@ -17,13 +15,11 @@ from robust_tfds.eval.report.figures.parts import (
 )
 
 
-class Figure5(base.PaperFigure):
+class Figure5(base.Figure):
   """A panel a data set; runs over other data have panels of their own."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     models = own.of(self.boards(request))
     others = dict.fromkeys(m.board.dataset for m in models)
     datasets = [*dict.fromkeys([*trainings.DATASETS, *others])]
@@ -48,10 +44,7 @@ class Figure5(base.PaperFigure):
       share="",
     )
     fig = lines.draw(panels, frame)
-    return [
-      *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(ap_curves.COLUMNS, rows).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, foot, sheet.Sheet(ap_curves.COLUMNS, rows))
 
 
 def _panel(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
-from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
@@ -46,13 +44,11 @@ class _Point:
     return [self.name, self.rmse, self.label, self.relative, self.source]
 
 
-class Figure6(base.PaperFigure):
+class Figure6(base.Figure):
   """What training on stylized data gains, corruption by corruption."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     standard, combined = _raw(_STANDARD), _raw(_COMBINED)
     models = own.of(self.boards(request))
     runs = [_of_run(model) for model in models]
@@ -76,10 +72,7 @@ class Figure6(base.PaperFigure):
     fig = scatter.draw([panel], frame, foot)
     points = [*standard, *combined, *(p for points in runs for p in points)]
     table = sheet.Sheet(_COLUMNS, [point.line() for point in points])
-    return [
-      *style.save(fig, folder, self.name, foot),
-      table.write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, foot, table)
 
 
 def _raw(file: str) -> list[_Point]:

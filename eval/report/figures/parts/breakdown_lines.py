@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
-from etils import epath
-
-from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts import lines
 from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, redrawn
@@ -15,7 +12,7 @@ from robust_tfds.eval.report.reports.frames import k_curve
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class BreakdownLines(base.PaperFigure):
+class BreakdownLines(base.Figure):
   """Rates in % with the band of their intervals.
 
   Attributes:
@@ -31,10 +28,8 @@ class BreakdownLines(base.PaperFigure):
   breakdown: str
   axis: str
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     models = own.of(self.boards(request))
     told = redrawn.context(request, models)
     panel = lines.Panel(
@@ -50,7 +45,4 @@ class BreakdownLines(base.PaperFigure):
     fig = lines.draw([panel], frame)
     prefix = f"{self.metric}/{self.breakdown}="
     rows = redrawn.numbers(models, lambda r: r.metric.startswith(prefix))
-    return [
-      *style.save(fig, folder, self.name, told.provenance),
-      redrawn.write_numbers(rows, folder, self.name),
-    ]
+    return base.Drawn(fig, told.provenance, redrawn.numbers_sheet(rows))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from etils import epath
-
 from robust_tfds import conditions
 from robust_tfds.eval.report.charts import lines, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
@@ -17,7 +15,7 @@ _ACROSS = 4
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class CorruptionCurves(base.PaperFigure):
+class CorruptionCurves(base.Figure):
   """The 15 corruptions and their mean.
 
   Attributes:
@@ -32,10 +30,8 @@ class CorruptionCurves(base.PaperFigure):
   models: tuple[ap_curves.Model, ...]
   measure: str = "AP"
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     models = own.of(self.boards(request))
     names = ("", *conditions.PICTURES.names("common"))
     absent = ap_curves.absent(self.dataset, self.models)
@@ -69,10 +65,7 @@ class CorruptionCurves(base.PaperFigure):
     rows += [row for missing in absent for row in missing.lines(self.dataset)]
     runs = own.remark(models, self.dataset)
     foot = [self.source, ap_curves.remark(absent), runs]
-    return [
-      *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(ap_curves.COLUMNS, rows).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, foot, sheet.Sheet(ap_curves.COLUMNS, rows))
 
   def _curves(
     self, name: str, models: Sequence[own.Own]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
-
-from etils import epath
 
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import OVER, Frame
@@ -17,7 +14,7 @@ _MEASURE = "gamma_a"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DropBars(base.PaperFigure):
+class DropBars(base.Figure):
   """1 - gamma_a of the printed networks, own models after them.
 
   Attributes:
@@ -30,10 +27,8 @@ class DropBars(base.PaperFigure):
   dataset: str
   training: str = ""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     added = own.of(self.boards(request))
     listed = [
       m
@@ -70,10 +65,7 @@ class DropBars(base.PaperFigure):
     lines = gammas.lines([*listed, *ours])
     lines = [line for line in lines if line[3] == _MEASURE]
     table = sheet.Sheet(gammas.COLUMNS, lines)
-    return [
-      *style.save(fig, folder, self.name, foot),
-      table.write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, foot, table)
 
 
 def _series(model: gammas.Model) -> bars.Series:

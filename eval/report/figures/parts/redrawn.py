@@ -84,11 +84,9 @@ def numbers(
   ]
 
 
-def write_numbers(
-  lines: Sequence[Sequence[sheet.Cell]], folder: epath.Path, name: str
-) -> epath.Path:
-  """The CSV of a figure's numbers."""
-  return sheet.Sheet(_COLUMNS, lines).write_csv(folder, name)
+def numbers_sheet(lines: Sequence[Sequence[sheet.Cell]]) -> sheet.Sheet:
+  """The same for the CSV."""
+  return sheet.Sheet(_COLUMNS, lines)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -123,7 +121,7 @@ class Redrawn(base.PaperFigure):
         " shows." + (f" It needs {self.needs}." if self.needs else "")
       )
     lines = numbers(models, lambda r: r.metric.startswith(self.shows))
-    return [*files, write_numbers(lines, folder, self.name)]
+    return [*files, numbers_sheet(lines).write_csv(folder, self.name)]
 
 
 def _row(

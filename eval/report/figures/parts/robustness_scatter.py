@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from etils import epath
-
 from robust_tfds.eval.papers import derived
 from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import Frame
@@ -40,7 +38,7 @@ class _Point:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RobustnessScatter(base.PaperFigure):
+class RobustnessScatter(base.Figure):
   """A colour a network; filled markers are pretrained.
 
   Attributes:
@@ -53,10 +51,8 @@ class RobustnessScatter(base.PaperFigure):
   tasks: tuple[str, ...] = ("video",)
   dataset: str
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     added = own.of(self.boards(request))
     points = [*_printed(self.dataset), *_own(added)]
     networks = list(dict.fromkeys(p.network for p in points))
@@ -73,10 +69,7 @@ class RobustnessScatter(base.PaperFigure):
     )
     fig = scatter.draw([panel], frame, foot)
     lines = [[p.label, p.x, p.y, p.gflops, p.source] for p in points]
-    return [
-      *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, lines))
 
 
 def _printed(dataset: str) -> list[_Point]:

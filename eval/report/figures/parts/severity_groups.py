@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
@@ -30,7 +29,7 @@ class _Point:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SeverityGroups(base.PaperFigure):
+class SeverityGroups(base.Figure):
   """A panel a group: gamma_r, the mean over its perturbations.
 
   Attributes:
@@ -46,10 +45,8 @@ class SeverityGroups(base.PaperFigure):
     """Those of the data set, where there is one."""
     return severity_curves.of_dataset(super().boards(request), self.dataset)
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     models = own.of(self.boards(request))
     groups = conditions.VIDEOS.groups
     of = {(m.label, g): _points(m, g) for m in models for g in groups}
@@ -81,10 +78,7 @@ class SeverityGroups(base.PaperFigure):
       f"own runs: {own.runs(models)}",
       own.remark(models, self.dataset),
     ]
-    return [
-      *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(_COLUMNS, rows).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, rows))
 
 
 def _line(label: str, index: int, points: Sequence[_Point]) -> lines.Line:

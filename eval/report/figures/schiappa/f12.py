@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from etils import epath
-
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
@@ -14,13 +10,11 @@ from robust_tfds.eval.report.figures.parts import printed, sheet
 _COLUMNS = ("network", "training", sheet.Column("gamma_r"), "source")
 
 
-class Figure12(base.PaperFigure):
+class Figure12(base.Figure):
   """A bar a network and training; above 1 it helped."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     rows = printed.table("schiappa2023", "figure12")
     value = {(row.network, row.training): row.value for row in rows}
     networks = list(dict.fromkeys(row.network for row in rows))
@@ -44,7 +38,4 @@ class Figure12(base.PaperFigure):
       printed.source_of(rows),
       "gamma_r = 2 - accuracy trained clean / accuracy trained perturbed",
     ]
-    return [
-      *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, lines))

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from etils import epath
-
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import Frame
 from robust_tfds.eval.report.figures import base
@@ -14,13 +10,11 @@ from robust_tfds.eval.report.figures.parts import printed, sheet
 _COLUMNS = ("category", "clips", "shifts", "source")
 
 
-class Figure13(base.PaperFigure):
+class Figure13(base.Figure):
   """A bar a category, its clips and shifts beside it."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     rows = printed.table("schiappa2023", "table8")
     counts: dict[str, dict[str, int]] = {}
     for row in rows:
@@ -38,10 +32,7 @@ class Figure13(base.PaperFigure):
       [name, counts[name]["clips"], counts[name]["shifts"], source]
       for name in order
     ]
-    return [
-      *style.save(fig, folder, self.name, [source]),
-      sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, [source], sheet.Sheet(_COLUMNS, lines))
 
 
 def _shifts(count: int) -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from etils import epath
 
 from robust_tfds import conditions, corruptions
 from robust_tfds.eval.report.charts import pictures, style
@@ -19,13 +16,11 @@ _AT = 0.3  # of the clip that is shown
 _SOURCE = "our own clip, perturbed by robust_tfds.corruptions (edition paper)"
 
 
-class Figure2(base.PaperFigure):
+class Figure2(base.Figure):
   """A line a perturbation, a frame a severity."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure, and a CSV of how far each frame is from its clean one."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure, and a CSV of how far each frame is from its clean one."""
     clip = own_clip.frames()
     shown: list[pictures.Line] = []
     rows: list[list[sheet.Cell]] = []
@@ -42,10 +37,7 @@ class Figure2(base.PaperFigure):
       shown.append(pictures.Line(line, f"{style.words(name)}\n({group})"))
     fig = pictures.draw(shown, 1.4)
     columns = ("perturbation", "severity", "mean levels from clean", "source")
-    return [
-      *style.save(fig, folder, self.name, [_SOURCE]),
-      sheet.Sheet(columns, rows).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, [_SOURCE], sheet.Sheet(columns, rows))
 
 
 def _perturbed(clip: np.ndarray, name: str, severity: int) -> np.ndarray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.report.charts import spans, style
@@ -25,13 +24,11 @@ _COLUMNS = (
 )
 
 
-class Figure22(base.PaperFigure):
+class Figure22(base.Figure):
   """Accuracy of each class, clean and under a condition, a panel a model."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     models = own.of(self.boards(request))
     told = redrawn.context(request, models)
     names = list(told.class_names)
@@ -66,10 +63,7 @@ class Figure22(base.PaperFigure):
       for label, (name, clean, after) in panels.items()
       for c, (x, n) in clean.items()
     ]
-    return [
-      *style.save(fig, folder, self.name, told.provenance),
-      sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, told.provenance, sheet.Sheet(_COLUMNS, lines))
 
 
 def _by_class(pairs: np.ndarray) -> dict[int, tuple[float, int]]:

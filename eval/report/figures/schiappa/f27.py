@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from etils import epath
 
 from robust_tfds import conditions, corruptions
 from robust_tfds.eval.report.charts import scatter, style
@@ -17,13 +14,11 @@ _FRAMES = 64
 _SOURCE = "robust_tfds.corruptions.frame_indices (edition paper), seed 0"
 
 
-class Figure27(base.PaperFigure):
+class Figure27(base.Figure):
   """A panel a perturbation and severity: which frame is shown when."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure, and a CSV of the orders."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure, and a CSV of the orders."""
     names = conditions.VIDEOS.members("temporal", "common")
     severities = conditions.SEVERITIES
     panels, rows = [], []
@@ -49,7 +44,4 @@ class Figure27(base.PaperFigure):
     )
     fig = scatter.draw(panels, frame)
     columns = ("perturbation", "severity", "shown at", "frame", "source")
-    return [
-      *style.save(fig, folder, self.name, [_SOURCE]),
-      sheet.Sheet(columns, rows).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, [_SOURCE], sheet.Sheet(columns, rows))

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-
-from etils import epath
 
 from robust_tfds.eval.papers import derived
 from robust_tfds.eval.report.charts import bars, style
@@ -23,13 +20,11 @@ _COLUMNS = (
 _WORDS = "the paper prints no numbers: these are means of the printed lines"
 
 
-class Figure6(base.PaperFigure):
+class Figure6(base.Figure):
   """Means over spatial, spatio-temporal and temporal perturbations."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     kinds = list(derived.FIGURE_6)
     panels, sources = [], []
     rows: list[list[sheet.Cell]] = []
@@ -58,10 +53,7 @@ class Figure6(base.PaperFigure):
       share="y",
     )
     fig = bars.draw(panels, bars.Groups(networks), frame)
-    return [
-      *style.save(fig, folder, self.name, [*sources, _WORDS]),
-      sheet.Sheet(_COLUMNS, rows).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, [*sources, _WORDS], sheet.Sheet(_COLUMNS, rows))
 
 
 def _mean(means: dict, network: str, training: str, kind: str) -> style.Value:

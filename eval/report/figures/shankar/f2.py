@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import intervals
@@ -21,13 +18,11 @@ _WORDS = (
 )
 
 
-class Figure2(base.PaperFigure):
+class Figure2(base.Figure):
   """Share of neighbouring frames that were left out, by offset."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     self.boards(request)
     counts = _counts(request)
     if not counts:
@@ -57,10 +52,7 @@ class Figure2(base.PaperFigure):
       *("run", "offset", sheet.Column("share left out"), sheet.Column("lo")),
       *(sheet.Column("hi"), "frames", "source"),
     )
-    return [
-      *style.save(fig, folder, self.name, [_WORDS]),
-      sheet.Sheet(columns, rows).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, [_WORDS], sheet.Sheet(columns, rows))
 
 
 def _counts(

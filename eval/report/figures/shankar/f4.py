@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-
-from etils import epath
 
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
@@ -26,13 +23,11 @@ _WORDS = (
 )
 
 
-class Figure4(base.PaperFigure):
+class Figure4(base.Figure):
   """mAP of three detectors on anchors and worst frames."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     rows = printed.table("shankar2021", "table3")
     value = {(row.network, row.metric): row.value for row in rows}
     models = list(dict.fromkeys(row.network for row in rows))
@@ -57,7 +52,4 @@ class Figure4(base.PaperFigure):
     ]
     columns = ("model", "metric", sheet.Column("value"), "source")
     foot = [printed.source_of(rows), _WORDS]
-    return [
-      *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(columns, lines).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, foot, sheet.Sheet(columns, lines))

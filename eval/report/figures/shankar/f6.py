@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from etils import epath
-
 from robust_tfds import errors
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.charts import spans, style
@@ -20,13 +16,11 @@ _POINTS = {
 }
 
 
-class Figure6(base.PaperFigure):
+class Figure6(base.Figure):
   """A line a model, its three accuracies (Appendix C)."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     boards = self.boards(request)
     models = [m for m in own.of(boards) if m.number("acc_static_worst")]
     if not models:
@@ -49,10 +43,7 @@ class Figure6(base.PaperFigure):
     fig = spans.draw([panel], frame)
     words = [f"the models of one run are the pool; runs: {own.runs(models)}"]
     lines = redrawn.numbers(models, _takes)
-    return [
-      *style.save(fig, folder, self.name, words),
-      redrawn.write_numbers(lines, folder, self.name),
-    ]
+    return base.Drawn(fig, words, redrawn.numbers_sheet(lines))
 
 
 def _takes(row: table.Row) -> bool:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from etils import epath
-
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import sheet
@@ -23,13 +19,11 @@ _KINDS = (
 )
 
 
-class Figure9(base.PaperFigure):
+class Figure9(base.Figure):
   """Frames of a video around an anchor, and what pm-0, pm-4, pm-10 ask for."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the scheme, and a CSV with its frames."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The scheme, and a CSV with its frames."""
     fig = style.figure(8, 2.9)
     ax = style.axes(fig, 1, 1)[0, 0]
     style.bare(ax)
@@ -52,10 +46,7 @@ class Figure9(base.PaperFigure):
       [o, _kind(o), self.source] for o in range(-10, 11)
     ]
     table = sheet.Sheet(("offset", "frame", "source"), lines)
-    return [
-      *style.save(fig, folder, self.name, [self.source]),
-      table.write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, [self.source], table)
 
 
 def _kind(offset: int) -> str:

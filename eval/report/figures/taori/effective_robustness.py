@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
-from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.compare.boards import effective
@@ -49,16 +48,14 @@ class _Panel:
   sources: Mapping[str, str]
 
 
-class EffectiveRobustness(base.PaperFigure):
+class EffectiveRobustness(base.Figure):
   """A panel a data set: the reference, its line and band, the runs' models.
 
   Those of printed networks alone come first, then those of the runs.
   """
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and the table of residuals."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and the table of residuals."""
     panels, absent = self._panels(request)
     if not panels:
       raise errors.UserError(f"{self.name}: {' '.join(absent)}")
@@ -79,10 +76,7 @@ class EffectiveRobustness(base.PaperFigure):
       *absent,
     ]
     lines = [line for panel in panels for line in _lines(panel)]
-    return [
-      *style.save(fig, folder, self.name, foot),
-      sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name),
-    ]
+    return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, lines))
 
   def _panels(self, request: base.Request) -> tuple[list[_Panel], list[str]]:
     """Those that can be drawn, and why others cannot."""

@@ -58,7 +58,7 @@ class RedrawnTest(absltest.TestCase):
   def test_numbers_of_a_figure(self):
     lines = redrawn.numbers(self.models, lambda r: r.metric == "clean_accuracy")
     self.assertEqual([x[0] for x in lines], ["ours", "base"])
-    path = redrawn.write_numbers(lines, self.folder, "fig")
+    path = redrawn.numbers_sheet(lines).write_csv(self.folder, "fig")
     self.assertIn("own run made_up, digits_c", path.read_text("utf-8"))
 
 
