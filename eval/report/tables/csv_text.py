@@ -38,6 +38,8 @@ def _cell(value: Any) -> str:
     return ""
   if isinstance(value, float):
     return "" if math.isnan(value) else repr(float(value))
+  if isinstance(value, int):
+    return str(value)  # of a negative one the sign begins no formula
   if isinstance(value, (list, dict, tuple)):
     value = json.dumps(value, sort_keys=True)
   return formulas.neutral(str(value))
