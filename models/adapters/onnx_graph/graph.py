@@ -163,12 +163,14 @@ def _reads(node: Node) -> Iterator[str]:
 
 
 def _needed(nodes: Iterable[Node], output: str) -> tuple[Node, ...]:
+  """The nodes that an output is computed by; what nothing reads has no name."""
   needed = {output}
   kept = []
   for node in reversed(tuple(nodes)):
     if needed.intersection(node.outputs):
+      read = tuple(n if n in needed else "" for n in node.outputs)
       needed.update(_reads(node))
-      kept.append(node)
+      kept.append(dataclasses.replace(node, outputs=read))
   return tuple(reversed(kept))
 
 

@@ -27,9 +27,15 @@ def _gather(node: Node, x: Array, places: Array) -> Array:
 
 
 def _gather_elements(node: Node, x: Array, places: Array) -> Array:
-  axis = node.attributes.get("axis", 0)
-  xp = numpy_of(x, places)
-  return xp.take_along_axis(x, _from_start(places, x.shape[axis]), axis)
+  return numpy_of(x, places).asarray(x)[_along(node, x, places)]
+
+
+def _along(node: Node, x: Array, places: Array) -> tuple[Array, ...]:
+  """Places along one axis as an index; other axes may be shorter than x's."""
+  axis = node.attributes.get("axis", 0) % x.ndim
+  index: list[Array] = list(np.indices(places.shape, sparse=True))
+  index[axis] = _from_start(places, x.shape[axis])
+  return tuple(index)
 
 
 def _gather_many(node: Node, x: Array, places: Array) -> jax.Array:
@@ -63,10 +69,7 @@ def _put(node: Node, x: Array, index: Any, values: Array) -> jax.Array:
 def _scatter_elements(
   node: Node, x: Array, places: Array, values: Array
 ) -> jax.Array:
-  axis = node.attributes.get("axis", 0) % x.ndim
-  index = list(np.indices(places.shape, sparse=True))
-  index[axis] = _from_start(places, x.shape[axis])
-  return _put(node, x, tuple(index), values)
+  return _put(node, x, _along(node, x, places), values)
 
 
 def _scatter_many(

@@ -37,7 +37,9 @@ def _flatten(node: Node, x: Array) -> Array:
 
 
 def _squeeze(node: Node, x: Array, axes: Array | None = None) -> Array:
-  return x.squeeze(node.integers("axes", axes))
+  along = node.integers("axes", axes, tuple(range(x.ndim)))
+  # Torch exports it of longer sides too, which its own squeeze leaves as they are.
+  return x.squeeze(tuple(axis for axis in along if x.shape[axis] == 1))
 
 
 def _unsqueeze(node: Node, x: Array, axes: Array | None = None) -> Array:

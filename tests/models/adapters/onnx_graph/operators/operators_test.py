@@ -19,6 +19,7 @@ from robust_tfds.models.adapters.onnx_graph.operators.node import (
   Node,
   UntraceableError,
 )
+from tests.models.adapters.onnx_graph.operators import torch_cases
 
 _RNG = np.random.default_rng(0)
 
@@ -435,6 +436,29 @@ class OperatorsTest(parameterized.TestCase):
     cases = {name.split()[0] for name in _CASES}
     others = {"SequenceConstruct", "SplitToSequence"}  # inside of cases
     self.assertEqual(cases | others, set(TABLE))
+
+  @parameterized.parameters(*torch_cases.CASES)
+  def test_equals_torch(self, group):
+    """Of the graphs that torch exports of calls of its own operators."""
+    golden = np.load(torch_cases.GOLDEN)
+    programs, arguments = {}, {}
+    for place, case in enumerate(torch_cases.CASES[group]):
+      key = torch_cases.key(group, place)
+      source = torch_cases.narrow(torch_cases.source(case))
+      model = onnx.ModelProto.FromString(golden[f"{key}.graph"].tobytes())
+      graph = file.of(model)
+      for i, output in enumerate(graph.outputs):
+        if f"{key}.{i}" in torch_cases.NOT_EXPORTED:
+          continue
+        program = graph_lib.Program.of(graph, output)
+        programs[f"{key}.{i}"] = program
+        arguments[f"{key}.{i}"] = (program.variables, source)
+    run = jax.jit(lambda a: {k: p(*a[k]) for k, p in programs.items()})
+    for key, got in run(arguments).items():
+      with self.subTest(key):
+        want = golden[key]
+        self.assertEqual(got.dtype, want.dtype)
+        np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
 
   @parameterized.parameters(
     ("node", "Reshape", (_x(4), None), "decides on a shape and depends"),
