@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.pairs import over_cells
 from robust_tfds.eval.compare.pairs.lines import Line
-from robust_tfds.eval.metrics import replicates
 from robust_tfds.eval.metrics.resampling import Replicates
-from robust_tfds.eval.tasks.parts import missing_cells
+from robust_tfds.eval.tasks.parts import headlines, reliability
 
 Cells = Mapping[Condition, Mapping[str, Replicates]]
 METRICS = ("ece", "nll", "brier")
@@ -33,30 +30,18 @@ def lines(
     second: of the other.
     family: of the conditions.
   """
+  one, other = (
+    headlines.numbers(reliability.headlines(side, family), side, {})
+    for side in (first, second)
+  )
+  clean = Condition()
   for metric in METRICS:
-    one, other = (
-      {c: of[metric] for c, of in side.items() if metric in of}
-      for side in (first, second)
-    )
     # No resampling of examples covers ECE: it is biased upwards by how many
     # examples a bin has, of two models unequally.
     drawn = metric != "ece"
-    clean = Condition()
-    if clean in one and clean in other:
-      key = metric, "", None
-      yield over_cells.line(key, one[clean], other[clean], drawn=drawn)
-    names = dict.fromkeys(c.name for c in one if c.name)
-    for name, over in [
-      ("", family.names("common")),
-      *((n, [n]) for n in names),
-    ]:
-      cells = missing_cells.needed(family, over)
-      if cells and all(c in one and c in other for c in cells):
-        means = (_mean([side[c] for c in cells]) for side in (one, other))
-        yield over_cells.line(
-          (f"mean_{metric}", name, None), *means, drawn=drawn
-        )
-
-
-def _mean(several: list[Replicates]) -> Replicates:
-  return replicates.combine(lambda *each: np.mean(each, axis=0), *several)
+    if all(metric in side.get(clean, {}) for side in (first, second)):
+      cells = (side[clean][metric] for side in (first, second))
+      yield over_cells.line((metric, "", None), *cells, drawn=drawn)
+    means = [k for k in one if k in other and k[0] == f"mean_{metric}"]
+    for key in sorted(means, key=lambda k: k[1] != ""):  # the benchmark's first
+      yield over_cells.line(key, one[key], other[key], drawn=drawn)

@@ -42,10 +42,11 @@ def lines(
   by_second = references[-1] if references else None
   mine = baseline.task(first).over_cells(one, by_first)
   theirs = baseline.task(second).over_cells(other, by_second)
+  metrics = list(dict.fromkeys(metric for metric, _, _ in mine))
+  shared = (key for key in mine if key in theirs)
   out = [
     line(key, mine[key], theirs[key], drawn=numbers.drawn)
-    for key in mine
-    if key in theirs
+    for key in sorted(shared, key=lambda k: (k[2] or 0, metrics.index(k[0])))
   ]
   return [*out, *_of_training(one, other)]
 
