@@ -28,7 +28,9 @@ def headlines(
     reference: the same of the baseline; empty without one.
     published: whether the baseline is: those are known at difficulty 1 alone.
   """
-  clean = Headline.restating("clean_error", "error", Condition(), alone=True)
+  clean = Headline.restating(
+    "clean_error", "error", Condition(), own_fingerprint=True
+  )
   out = [clean]
   for difficulty in conditions.DIFFICULTIES:
     known = {} if published and difficulty > 1 else reference

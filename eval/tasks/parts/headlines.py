@@ -3,7 +3,8 @@
 A headline is a formula on arrays of its cells' numbers, a place of the last axis for
 the whole, for every draw and for every block left out. Its value is the replicates'
 value; its interval, what comparisons and boards draw, which cells it lacks and its
-row of the table follow from it. What a metric is in words is not said here.
+row of the table follow from it. What a metric is in words, its name says
+(`eval/metrics/definitions`).
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ class Headline:
     positive: the cell whose first metric must be above 0, None where none must.
     undefined: why there is no number though all cells are there.
     restated: the number is a cell's own, and so is its interval.
-    alone: the row's fingerprint is of its cells alone, not of all of the model's.
-    points: an interval of no width is kept.
+    own_fingerprint: the row's is of its cells alone, not of all of the model's.
+    keeps_points: an interval of no width is kept.
   """
 
   metric: str
@@ -69,8 +70,8 @@ class Headline:
   positive: Condition | None = None
   undefined: str = ""
   restated: bool = False
-  alone: bool = False
-  points: bool = False
+  own_fingerprint: bool = False
+  keeps_points: bool = False
 
   @classmethod
   def restating(
@@ -79,7 +80,7 @@ class Headline:
     cell_metric: str,
     condition: Condition,
     *,
-    alone: bool = False,
+    own_fingerprint: bool = False,
   ) -> Headline:
     """A cell's own number under another name.
 
@@ -87,7 +88,7 @@ class Headline:
       metric: the name.
       cell_metric: the cell's.
       condition: of the cell.
-      alone: see the class.
+      own_fingerprint: see the class.
     """
     return cls(
       metric,
@@ -95,7 +96,7 @@ class Headline:
       (condition,),
       lambda ours, _: ours[condition][cell_metric],
       restated=True,
-      alone=alone,
+      own_fingerprint=own_fingerprint,
     )
 
   @property
@@ -252,7 +253,7 @@ class ModelCells:
       return summary.row(name, metric, None, level=level, note=lacks)
     if headline.restated:
       row = self.row_of(headline.cells[0], headline.metrics[0])
-      if headline.alone:
+      if headline.own_fingerprint:
         summary = cells_lib.Summary.of([row])
       return summary.row(name, metric, row.value, (row.lo, row.hi), row.n)
     number = self.number(headline)
@@ -262,7 +263,7 @@ class ModelCells:
       return summary.row(name, metric, None, level=level, note=why)
     ends, note = spread.interval(number)
     row = summary.row(name, metric, value, ends, self._n(headline), level=level)
-    if headline.points or (headline.normalised and self.is_baseline):
+    if headline.keeps_points or (headline.normalised and self.is_baseline):
       return row.add_note(note)
     return spread.without_point(row).add_note(note)
 

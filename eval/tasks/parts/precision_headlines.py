@@ -84,5 +84,5 @@ def _over(
     name,
     asked=missing_cells.needed(_FAMILY, asked),
     undefined=_UNDEFINED,
-    points=True,
+    keeps_points=True,
   )

@@ -7,7 +7,20 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval import tasks
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.tasks import base
+
+_OF_CELLS = (
+  "error",
+  "accuracy",
+  "flip_probability",
+  "unnormalised_t5d",
+  "bbox/AP",
+  "segm/AP",
+  "acc_orig",
+  "acc_pmk",
+  "drop",
+)
 
 
 class TasksTest(parameterized.TestCase):
@@ -22,6 +35,20 @@ class TasksTest(parameterized.TestCase):
     self.assertEqual(task.facts.task, name)
     self.assertIn(task.family, conditions.FAMILIES.values())
     self.assertEqual(task(base.Setting("digits_c")).setting.dataset, "digits_c")
+
+  def test_every_headline_has_its_cells_and_its_words(self):
+    for name in tasks.names():
+      task = tasks.get(name)(base.Setting("imagenet_vid_robust"))
+      conditions_ = task.family.conditions()[: 1 if name == "frames" else None]
+      cells = {condition: _OF_CELLS for condition in conditions_}
+      listed = task.headlines(cells, cells)
+      self.assertNotEmpty(listed)
+      self.assertLen({headline.key for headline in listed}, len(listed))
+      for headline in listed:
+        self.assertEqual(headline.lacks(cells, cells), "")
+        self.assertTrue(headline.is_asked(cells))
+        found = definitions.find(name, headline.metric)
+        self.assertIsNotNone(found, headline.metric)
 
   def test_unknown(self):
     with self.assertRaisesRegex(errors.UserError, "mean 'sequences'.* Known"):

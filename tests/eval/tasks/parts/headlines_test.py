@@ -132,7 +132,9 @@ class RowTest(parameterized.TestCase):
     restated = Headline.restating("clean_error", "error", _CLEAN)
     row = _row(restated, _drawn(), baseline="alexnet")
     self.assertEqual((row.lo, row.hi, row.n), (0.1, 0.9, 30))
-    alone = Headline.restating("clean_error", "error", _CLEAN, alone=True)
+    alone = Headline.restating(
+      "clean_error", "error", _CLEAN, own_fingerprint=True
+    )
     mark = _row(alone, _drawn(), baseline="alexnet").fingerprint
     own = Summary.of([Cell("m", "d", _CLEAN).row("error", 0.5)])
     self.assertEqual(mark, own.fingerprint)
