@@ -39,7 +39,12 @@ _ALLOWED = {
   # MPEG is a codec of containers (DESIGN, "Decisions").
   "robust_tfds.corruptions.ops.mpeg": ("robust_tfds.movies",),
   "robust_tfds.coco": ("robust_tfds.errors",),
-  "robust_tfds.building": ("robust_tfds.corruptions", "robust_tfds.movies"),
+  "robust_tfds.building": (
+    "robust_tfds.corruptions",
+    "robust_tfds.datasets.jpeg_feature",
+    "robust_tfds.datasets.movie_feature",
+    "robust_tfds.movies",
+  ),
   "robust_tfds.datasets": ("robust_tfds.building", "robust_tfds.movies"),
   "robust_tfds.build": (
     "robust_tfds.building",

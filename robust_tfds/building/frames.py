@@ -34,7 +34,8 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import base, geometry, jpeg_feature, pictures, source
+from robust_tfds.building import base, geometry, pictures, source
+from robust_tfds.datasets import jpeg_feature
 from robust_tfds.reading import pictures as files
 
 K = 10  # Shankar et al. 2019, section 2: neighbours within ten frames

@@ -10,8 +10,9 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, movies
-from robust_tfds.building import movie_feature, videos
 from robust_tfds.building import source as source_lib
+from robust_tfds.building import videos
+from robust_tfds.datasets import movie_feature
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 CLASSES = (

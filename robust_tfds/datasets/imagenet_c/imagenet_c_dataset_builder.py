@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import tensorflow_datasets as tfds
 
 from robust_tfds.building import base, pictures
-from robust_tfds.building.sources import frost, imagenet, published_pictures
+from robust_tfds.building.sources import frost, imagenet, published_files
 
 
 class Builder(pictures.Builder):
@@ -52,7 +52,7 @@ a folder ImageNet-C; of 299 px in ImageNet-C-299 (config suffix `_inception`), o
     return pictures.of_files(files, self.config.geometry or self.SOURCE_RULE)
 
   def _published(self, dl_manager: Any) -> Iterator[pictures.Row]:
-    return published_pictures.find(
+    return published_files.find_pictures(
       dl_manager.manual_dir,
       self.PUBLISHED_FOLDERS[self.config.geometry],
       self.config.condition,

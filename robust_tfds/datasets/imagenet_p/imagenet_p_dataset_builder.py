@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import tensorflow_datasets as tfds
 
 from robust_tfds.building import pictures, sequences
-from robust_tfds.building.sources import imagenet, published_videos
+from robust_tfds.building.sources import imagenet, published_files
 
 
 class Builder(sequences.Builder):
@@ -50,7 +50,7 @@ to <perturbation>/<wnid>/<name>.mp4."""
     return pictures.of_files(files, rule, convert_last=True)
 
   def _published(self, dl_manager: Any) -> Iterator[sequences.Row]:
-    return published_videos.find(
+    return published_files.find_videos(
       dl_manager.manual_dir,
       self.PUBLISHED_FOLDERS[self.config.geometry],
       self.config.condition.config,

@@ -8,7 +8,7 @@ import tensorflow_datasets as tfds
 from robust_tfds.building import base, pictures
 from robust_tfds.building.sources import (
   frost,
-  published_pictures,
+  published_files,
   tiny_imagenet,
 )
 
@@ -45,7 +45,7 @@ of {tiny_imagenet.NAME} beside it.
     return pictures.of_files(files, "squash64")
 
   def _published(self, dl_manager: Any) -> Iterator[pictures.Row]:
-    return published_pictures.find(
+    return published_files.find_pictures(
       dl_manager.manual_dir,
       ("Tiny-ImageNet-C", "Tiny-ImageNet-C-extra"),
       self.config.condition,

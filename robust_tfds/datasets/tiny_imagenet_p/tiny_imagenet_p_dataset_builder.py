@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow_datasets as tfds
 
 from robust_tfds.building import pictures, sequences
-from robust_tfds.building.sources import published_videos, tiny_imagenet
+from robust_tfds.building.sources import published_files, tiny_imagenet
 
 
 class Builder(sequences.Builder):
@@ -37,7 +37,7 @@ they are, or extracted to <perturbation>/<wnid>/<name>.mp4."""
     return pictures.of_files(files)
 
   def _published(self, dl_manager: Any) -> Iterator[sequences.Row]:
-    return published_videos.find(
+    return published_files.find_videos(
       dl_manager.manual_dir,
       "Tiny-ImageNet-P",
       self.config.condition.config,

@@ -5,6 +5,8 @@ two pixels of three, by up to five levels. The authors of the benchmarks read
 their files through Pillow, which takes the exact one, and so does the JPEG that
 is made on the accelerators: with it, prepared sets equal those corrupted on the
 fly.
+
+The files of every set name this module (`features.json`): it stays here.
 """
 
 from __future__ import annotations

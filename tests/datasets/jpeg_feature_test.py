@@ -8,7 +8,7 @@ import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds.building import jpeg_feature
+from robust_tfds.datasets import jpeg_feature
 
 
 def _jpeg(mode: str, size: tuple[int, int], **options) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 from absl.testing import absltest
 
 from robust_tfds import movies
-from robust_tfds.building import movie_feature
+from robust_tfds.datasets import movie_feature
 from robust_tfds.reading import videos as video_files
 
 pytest.importorskip("av", reason="the extra `video`")

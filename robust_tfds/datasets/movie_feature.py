@@ -3,6 +3,8 @@
 TFDS's own `Video` keeps single pictures; published sets are videos, whose codec
 is part of the benchmark. Reading decodes them through PyAV, in tf.data and in
 `as_data_source` alike.
+
+The files of every set name this module (`features.json`): it stays here.
 """
 
 from __future__ import annotations
