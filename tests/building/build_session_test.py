@@ -250,7 +250,7 @@ class WorkersTest(parameterized.TestCase):
       begun.append(numbers[0])
       return numbers
 
-    rows = BuildSession().rows(work, [[1], [2], [3]])
+    rows = BuildSession().worked(work, [[1], [2], [3]])
     self.assertEqual(next(rows), 1)
     self.assertEqual(begun, [1])
 
