@@ -42,8 +42,8 @@ def listed(
 
   Args:
     path: of the archive.
-    belongs: name -> whether the member is part of what is read. In an archive
-      where none is, links and odd names are nobody's concern.
+    belongs: name -> whether the member is part of what is read. Links and odd
+      names are refused only in an archive that holds such a member.
 
   Raises:
     UserError: see `archives.members`; also after the last member.

@@ -8,13 +8,14 @@ exist, where they lie and what a set holds follows from that in one way.
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from etils import epath
 
-from robust_tfds import reading
+from robust_tfds import errors, reading
 from robust_tfds.building import frames, source
 from robust_tfds.building.sources import folders
 from robust_tfds.storage import paths
@@ -22,6 +23,7 @@ from robust_tfds.storage import paths
 ARCHIVE = "imagenet_vid_ytbb_robust"  # both sets are published in one archive
 HOMEPAGE = "https://modestyachts.github.io/natural-perturbations-website"
 _LISTED = 3  # missing files that an error names
+_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +121,33 @@ def candidates(path_at: Callable[[int], str], folder: os.PathLike) -> list[int]:
         f"{path_at(sign * min(holes))} is missing between frames that are there."
       )
   return there
+
+
+def named(source: str, read: Callable[..., _T], *args: Any, **kw: Any) -> _T:
+  """What a reader of metadata returns; its refusals begin with the source."""
+  try:
+    return read(*args, **kw)
+  except errors.UserError as e:
+    raise errors.UserError(f"{source}: {e}") from e
+
+
+def finite(text: str, expected: str) -> float:
+  """A finite number.
+
+  Args:
+    text: as a file has it.
+    expected: the place and what stands there: `a.csv, line 3: a coordinate`.
+
+  Raises:
+    UserError: it is none.
+  """
+  try:
+    value = float(text)
+  except ValueError:
+    value = math.nan
+  if not math.isfinite(value):
+    raise errors.UserError(f"{expected} expected, got {text!r}.")
+  return value
 
 
 def classes(label_map: epath.Path) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ paths are `val/<video>/<frame>.JPEG`.
 from __future__ import annotations
 
 import functools
-import math
 import pathlib
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -115,7 +114,7 @@ def reviewed(files: folders.SourceFolders) -> list[frames.Frame]:
     UserError: as `anchor_frames`.
   """
   source, sets, labels = _sets_and_labels(files)
-  return _named(source, anchor_frames, sets, labels)
+  return anchor_sets.named(source, anchor_frames, sets, labels)
 
 
 def _sets_and_labels(
@@ -134,19 +133,6 @@ def _json(path: epath.Path, kind: Any) -> Any:
   return reading.records(
     reading.json_text(folders.text(path), str(path)), kind, str(path)
   )
-
-
-def _named(
-  source: str,
-  read: Callable[..., list[frames.Frame]],
-  *args: Any,
-  **kw: Any,
-) -> list[frames.Frame]:
-  """What a reader of metadata returns; its refusals begin with the source."""
-  try:
-    return read(*args, **kw)
-  except errors.UserError as e:
-    raise errors.UserError(f"{source}: {e}") from e
 
 
 def load(
@@ -173,7 +159,7 @@ def load(
       return ()
     return sorted({b.label for b in boxes(annotations, path)})
 
-  listed = _named(
+  listed = anchor_sets.named(
     source,
     anchor_frames,
     sets,
@@ -248,14 +234,9 @@ def _box(entry: Any, w: float, h: float, file: epath.Path) -> frames.Box:
 
 
 def _number(node: Any, path: str, file: epath.Path) -> float:
-  text = _text(node, path, file)
-  try:
-    value = float(text)
-  except ValueError:
-    value = math.nan
-  if not math.isfinite(value):
-    raise errors.UserError(f"{file}: {path}: a number expected, got {text!r}.")
-  return value
+  return anchor_sets.finite(
+    _text(node, path, file), f"{file}: {path}: a number"
+  )
 
 
 def _text(node: Any, path: str, file: epath.Path) -> str:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import pathlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from etils import epath
 from typing_extensions import TypedDict
@@ -43,7 +42,6 @@ _BOXES = "yt_bb_detection_validation.csv"
 _COLUMNS = ("ytid", "time_ms", "label")
 _BOX_COLUMNS = 10
 _PRESENCES = ("present", "absent", "uncertain")
-_T = TypeVar("_T")
 _BAD_PAIR = (
   "dissimilar",
   "incorrect",
@@ -246,12 +244,16 @@ def _annotated(
     )
   path = files.file(_ANCHORS, _METADATA)
   labels = _json(path)
-  listed = _named(f"{path} or {original.name}", anchors, labels, rows[1:])
+  listed = anchor_sets.named(
+    f"{path} or {original.name}", anchors, labels, rows[1:]
+  )
   find = files.optional_file if optional else files.file
   pairs = find(_PAIRS, _METADATA)
   if pairs is None:
     return listed, {}
-  return listed, _named(str(pairs), reviewed_offsets, listed, _json(pairs))
+  return listed, anchor_sets.named(
+    str(pairs), reviewed_offsets, listed, _json(pairs)
+  )
 
 
 def _json(path: epath.Path) -> Annotations:
@@ -262,14 +264,6 @@ def _json(path: epath.Path) -> Annotations:
   if twice:
     raise errors.UserError(f"{path}: labels: {twice[0]!r} is there twice.")
   return annotated
-
-
-def _named(source: str, read: Callable[..., _T], *args: Any) -> _T:
-  """What a reader of metadata returns; its refusals begin with the source."""
-  try:
-    return read(*args)
-  except errors.UserError as e:
-    raise errors.UserError(f"{source}: {e}") from e
 
 
 def load(
@@ -327,12 +321,7 @@ def _boxes(
 
 def _side(text: str, where: str) -> float:
   """A coordinate as a fraction, brought into the frame."""
-  try:
-    value = float(text)
-  except ValueError:
-    value = math.nan
-  if not math.isfinite(value):
-    raise errors.UserError(f"{where}: a coordinate expected, got {text!r}.")
+  value = anchor_sets.finite(text, f"{where}: a coordinate")
   return min(max(value, 0.0), 1.0)
 
 
