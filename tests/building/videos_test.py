@@ -99,7 +99,7 @@ class PerturbedVideosTest(parameterized.TestCase):
     )
     for example in tfds.as_numpy(raw):
       number = int(example["example_id"].decode()[5:9])
-      self.assertEqual(example["video"], own.encoded("test", number))
+      self.assertEqual(example["video"], own.Encoded("test", number).data())
 
   def test_a_long_video_in_parts_is_the_whole(self):
     rng = np.random.default_rng(0)

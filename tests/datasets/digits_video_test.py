@@ -27,8 +27,12 @@ class DigitsVideoTest(absltest.TestCase):
         self.assertEqual(last[2] > first[2], name == "growing")
 
   def test_the_same_file_every_time(self):
-    self.assertEqual(own.encoded("test", 5), own.encoded("test", 5))
-    self.assertNotEqual(own.encoded("test", 5), own.encoded("train", 5))
+    self.assertEqual(
+      own.Encoded("test", 5).data(), own.Encoded("test", 5).data()
+    )
+    self.assertNotEqual(
+      own.Encoded("test", 5).data(), own.Encoded("train", 5).data()
+    )
 
 
 if __name__ == "__main__":
