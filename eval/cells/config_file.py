@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import ml_collections
@@ -13,28 +12,21 @@ import pydantic
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import damage, disk, provenance
+from robust_tfds.eval.cells import checksums, damage, disk, provenance
 
 # Of the layout and of what a cell's columns mean. 1: before the tables of
 # conditions; its Cityscapes-C on the fly is not what is prepared. 2: before the
 # checksums of cells, which cannot be made up afterwards. 3: ids in every cell.
+# No earlier version is read.
 VERSION = 4
-# What can be read, though not continued: see `eval/cells/earlier.py`.
-READABLE = (2, 3, VERSION)
 # What may differ between two launches of one workdir: nothing here can change
 # a number.
 _RESUMABLE = (
   "batch_size",
   "data.block_mib",
-  "data.cache_gib",  # of version 2 and 3
   "data.data_dir",
   "data.manual_dir",
   "reports",
-)
-
-
-_READERS = (
-  ", and eval.leaderboard, eval.compare, eval.figures and eval.score read it"
 )
 
 
@@ -69,40 +61,17 @@ class _Config(_Record):
   checksum: str
 
 
-class _EarlierConfig(_Config):
-  """Of a version that wrote no checksum yet, or not from its first day."""
-
-  checksum: str = ""
-
-
-def read(path: epath.Path) -> dict[str, Any]:
+def read(path: epath.Path, *, any_pixels: bool = False) -> dict[str, Any]:
   """The settings, and `versions` and `checksum` of this file.
+
+  Args:
+    path: of the file.
+    any_pixels: whether its cells may be of another version of the pixels: they
+      are read then, and none is added.
 
   Raises:
     UserError: no workdir, or one of another version.
     DamagedError: the file is not what was written; names the field.
-  """
-  return _read(path, _check_versions)
-
-
-def read_earlier(path: epath.Path) -> dict[str, Any]:
-  """As `read`, of all versions in `READABLE`, whatever their pixels are.
-
-  Raises:
-    UserError: no workdir, or one of a version that cannot be read.
-    DamagedError: the file is not what was written; names the field.
-  """
-  return _read(path, _check_readable_version)
-
-
-def _read(
-  path: epath.Path, check_versions: Callable[[epath.Path, Any], None]
-) -> dict[str, Any]:
-  """The content of the file, checked.
-
-  Args:
-    path: of the file.
-    check_versions: refuses versions, given the workdir and what it says.
   """
   if not disk.exists(path):
     raise errors.UserError(
@@ -114,12 +83,9 @@ def _read(
       raise errors.UserError(
         f"{path}: expected an object, got {type(config).__name__}."
       )
-    check_versions(path.parent, config.get("versions"))
-    earlier = config["versions"].get("workdir") != VERSION
-    kind = _EarlierConfig if earlier else _Config
-    reading.records(config, kind, str(path))
-    if "checksum" in config:
-      _check_checksum(path, config)
+    _check_versions(path.parent, config.get("versions"), any_pixels)
+    reading.records(config, _Config, str(path))
+    checksums.check(path, config, spaces=True)
   except _OtherVersionError:
     raise
   except errors.UserError as e:
@@ -153,22 +119,8 @@ def write(
   pixels = provenance.PIXELS_VERSION if pixels is None else pixels
   versions = {"workdir": VERSION, "pixels": pixels}
   settings = {**plain(config), "versions": versions}
-  settings["checksum"] = _checksum(settings)
+  settings["checksum"] = checksums.of(settings, spaces=True)
   disk.write_text(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")
-
-
-def _checksum(settings: Mapping[str, Any]) -> str:
-  """sha256 of all settings but the checksum itself."""
-  rest = {k: v for k, v in settings.items() if k != "checksum"}
-  return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def _check_checksum(path: epath.Path, settings: Mapping[str, Any]) -> None:
-  if settings["checksum"] != _checksum(settings):
-    raise errors.UserError(
-      f"{path}: checksum: the settings are not those that the run wrote, and its"
-      " numbers would stand under other names."
-    )
 
 
 def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
@@ -213,30 +165,19 @@ def differences(
   }
 
 
-def _check_readable_version(workdir: epath.Path, versions: Any) -> None:
-  said = versions if isinstance(versions, dict) else {"workdir": 1}
-  version = said.get("workdir")
-  if version not in READABLE:
-    raise _OtherVersionError(
-      f"{workdir} is a workdir of version {version}; this code reads"
-      f" {', '.join(map(str, READABLE))}. Its numbers stay in its table.csv; run"
-      " again in a new --workdir, or use the robust_tfds that wrote it."
-    )
-
-
-def _check_versions(workdir: epath.Path, versions: Any) -> None:
-  said = versions if isinstance(versions, dict) else {"workdir": 1}
-  version = said.get("workdir")
+def _check_versions(
+  workdir: epath.Path, versions: Any, any_pixels: bool
+) -> None:
+  stated = versions if isinstance(versions, dict) else {"workdir": 1}
+  version = stated.get("workdir")
   if version != VERSION:
-    readable = version in READABLE
     raise _OtherVersionError(
-      f"{workdir} is a workdir of version {version}; this code writes and"
-      f" continues version {VERSION}. Its numbers stay in its table.csv"
-      f"{_READERS * readable}; run again in a new --workdir, or use the"
-      " robust_tfds that wrote it."
+      f"{workdir} is a workdir of version {version}; this code reads and writes"
+      f" version {VERSION}. Its numbers stay in its table.csv; run again in a new"
+      " --workdir, or use the robust_tfds that wrote it."
     )
-  pixels = said.get("pixels")
-  if pixels != provenance.PIXELS_VERSION:
+  pixels = stated.get("pixels")
+  if pixels != provenance.PIXELS_VERSION and not any_pixels:
     raise _OtherVersionError(
       f"{workdir} holds cells of pixels of version {pixels!r}; this code makes"
       f" version {provenance.PIXELS_VERSION}, and a table must not mix them. Its"

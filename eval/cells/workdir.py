@@ -147,10 +147,7 @@ class Workdir:
     Raises:
       UserError: no workdir, one of another version, or a damaged config.json.
     """
-    config = ml_collections.ConfigDict(config_file.read(self.config_path))
-    with config.unlocked():
-      del config["versions"], config["checksum"]
-    return config
+    return _settings(config_file.read(self.config_path))
 
   def versions(self) -> dict[str, int]:
     """Of the layout (`workdir`) and of the pixels (`pixels`).
@@ -158,7 +155,8 @@ class Workdir:
     Raises:
       UserError: no workdir, or one that cannot be read.
     """
-    return dict(config_file.read_earlier(self.config_path)["versions"])
+    config = config_file.read(self.config_path, any_pixels=True)
+    return dict(config["versions"])
 
   def claim(self, config: ml_collections.ConfigDict) -> None:
     """Writes config.json, or checks that it is this run's.
@@ -425,6 +423,32 @@ class Workdir:
   def write_table(self, rows: Sequence[table.Row]) -> None:
     """Writes table.csv whole."""
     disk.write_text(self.table_path, table.dumps(rows))
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadWorkdir(Workdir):
+  """A workdir in which nothing is written.
+
+  Pixels of another version are a fact of it, and no reason to refuse it.
+  """
+
+  def config(self) -> ml_collections.ConfigDict:
+    """The settings of the run; see `Workdir.config`."""
+    return _settings(config_file.read(self.config_path, any_pixels=True))
+
+  def check_writer(self) -> None:
+    """Refuses to write a cell."""
+    raise errors.UserError(
+      f"{self.path}: this workdir is read, and nothing is written in it."
+    )
+
+
+def _settings(config: Mapping[str, Any]) -> ml_collections.ConfigDict:
+  """What config.json holds of the run itself."""
+  of_file = ("versions", "checksum")
+  return ml_collections.ConfigDict(
+    {name: value for name, value in config.items() if name not in of_file}
+  )
 
 
 def _cell_of(folder: epath.Path, note: note_lib.Note) -> Cell:

@@ -42,8 +42,8 @@ def define_flags() -> None:
 
 def main(argv: Sequence[str]) -> None:
   """Compares the two runs that are named."""
-  from robust_tfds.eval.compare import runs as runs_lib
-  from robust_tfds.eval.compare.pairs import compare, files, runs
+  from robust_tfds.eval.compare import runs
+  from robust_tfds.eval.compare.pairs import compare, tables
 
   settings = flags.FLAGS
   if len(argv) != 3:
@@ -52,9 +52,9 @@ def main(argv: Sequence[str]) -> None:
       " RUN --out=DIR."
     )
   out = paths.of(settings.out, "--out")
-  both = runs.read(argv[1], argv[2])
-  runs_lib.check_outside(both, out=out)
-  print(files.write(compare.runs(*both, settings.models), out))
+  both = runs.read_pair(argv[1], argv[2])
+  runs.check_outside(both, out=out)
+  print(tables.write(compare.runs(*both, settings.models), out))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
-from robust_tfds.eval.compare.runs import Run
+from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks import base
 
 ELSEWHERE = "elsewhere"
@@ -56,7 +56,7 @@ def seen(by: Mapping[str, Any], tested: Iterable[Condition]) -> list[str]:
 def model_of(run: Run, cell: Cell) -> ModelFacts:
   """What is known of a cell's model."""
   return cell.by or ModelFacts(
-    name=run.predictions.model_names.get(cell.model),
+    name=run.model_names.get(cell.model),
     random=cell.random,
     without_output=cell.without_output,
   )
@@ -94,19 +94,19 @@ def _of_config(run: Run, task: base.Task, cell: Cell) -> DataFacts:
 
 def _pixels(run: Run, cell: Cell) -> int | None:
   """The version that the workdir of a cell says, which may be an earlier one."""
-  home = run.predictions.home
+  home = run.home
   return home(cell).versions()["pixels"] if home else None
 
 
 def _is_elsewhere(run: Run) -> bool:
   """Whether another program made the predictions: models are labels alone."""
-  config = run.predictions.config
+  config = run.config
   return not config.get("model") and not hasattr(config.get("models"), "items")
 
 
 def _examples(run: Run, cell: Cell) -> dict[str, Any]:
   """How many, which, and with which labels."""
-  home = run.predictions.home
+  home = run.home
   if home is None:
     return {}
   workdir = home(cell)

@@ -15,30 +15,11 @@ from collections.abc import Sequence
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import config_file, disk, earlier, scored_folder
-from robust_tfds.eval.readers import base as readers_base
+from robust_tfds.eval.cells import config_file, disk, scored_folder
+from robust_tfds.eval.cells.workdir import ReadWorkdir
+from robust_tfds.eval.readers.base import Options, Run
 from robust_tfds.eval.readers.workdir import WorkdirReader
 from robust_tfds.storage import paths as paths_lib
-
-
-@dataclasses.dataclass(frozen=True)
-class Run:
-  """A run, or predictions that were scored.
-
-  Attributes:
-    name: of its folder, with as much of the path as tells it from the others.
-    folders: where its cells lie; several of shards.
-    predictions: its cells.
-  """
-
-  name: str
-  folders: tuple[epath.Path, ...]
-  predictions: readers_base.Predictions
-
-  @property
-  def task(self) -> str:
-    """Name of its task."""
-    return str(self.predictions.config.task)
 
 
 def read(runs: Sequence[str]) -> list[Run]:
@@ -56,10 +37,10 @@ def read(runs: Sequence[str]) -> list[Run]:
   joined = _joined(folders)
   names = _names([group[0] for group in joined])
   return [
-    Run(
-      "+".join([name, *(folder.name for folder in group[1:])]),
-      tuple(group),
-      WorkdirReader().read(group, readers_base.Options()),
+    dataclasses.replace(
+      WorkdirReader().read(group, Options()),
+      name="+".join([name, *(folder.name for folder in group[1:])]),
+      folders=tuple(group),
     )
     for name, group in zip(names, joined)
   ]
@@ -79,6 +60,33 @@ def read_one(folders: Sequence[str]) -> Run:
       " one run (equal configs, no cell in two of them)."
     )
   return runs[0]
+
+
+def read_pair(first: str, second: str) -> tuple[Run, Run]:
+  """Two runs to be compared; they may be the same.
+
+  Args:
+    first: a workdir or a submission, or shards of one run with commas between.
+    second: the same.
+
+  Raises:
+    UserError: what cannot be read, a run without a finished cell, folders that
+      are no shards of one run, runs of different tasks.
+  """
+  one, other = _read_shards(first), _read_shards(second)
+  if one.task_name != other.task_name:
+    raise errors.UserError(
+      f"The runs are of different tasks: {first} of {one.task_name}, {second} of"
+      f" {other.task_name}. Compare runs of one task."
+    )
+  return one, other
+
+
+def _read_shards(text: str) -> Run:
+  """The run that a text names, whose folder may hold commas itself."""
+  whole = paths_lib.of(text, "RUN").is_dir() or "," not in text
+  folders = [text] if whole else [part for part in text.split(",") if part]
+  return read_one(folders)
 
 
 def check_outside(runs: Sequence[Run], **outs: epath.Path | None) -> None:
@@ -135,7 +143,7 @@ def _joined(folders: Sequence[epath.Path]) -> list[list[epath.Path]]:
   """Shards of one run beside each other: equal configs, no cell in two."""
   groups: list[tuple[dict, set, list[epath.Path]]] = []
   for folder in folders:
-    workdir = earlier.opened(folder)
+    workdir = ReadWorkdir(folder)
     config = config_file.plain(workdir.config())
     places = {cell.place for cell in workdir.cells()}
     for other, taken, group in groups:

@@ -17,8 +17,8 @@ from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.compare import facts_of_run
 from robust_tfds.eval.compare.boards.board import Bins, Key, Number
 from robust_tfds.eval.compare.progress import Progress
-from robust_tfds.eval.compare.runs import Run
 from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
 
@@ -57,7 +57,7 @@ class Scored:
 
 def of_runs(runs: Sequence[Run]) -> list[Scored]:
   """The models of runs, with lines of progress."""
-  lines = Progress(sum(len(run.predictions.cells) for run in runs))
+  lines = Progress(sum(len(run.cells) for run in runs))
   return [scored for run in runs for scored in of_run(run, lines.step)]
 
 
@@ -71,24 +71,23 @@ def of_run(run: Run, tell: Callable[[str], None]) -> list[Scored]:
   Raises:
     UserError: damaged cells, or cells that a task cannot score.
   """
-  datasets = run.predictions.datasets
+  datasets = run.datasets
   return [s for name in datasets for s in _of_dataset(run, name, tell)]
 
 
 def _of_dataset(
   run: Run, dataset: str, tell: Callable[[str], None]
 ) -> list[Scored]:
-  predictions = run.predictions
-  labels = predictions.labels(dataset)
-  task = predictions.task(dataset)
+  labels = run.labels(dataset)
+  task = run.task(dataset)
   task.check_baseline(labels)
-  cells = {label: predictions.cells_of(dataset, label) for label in labels}
-  scorer = base.Scorer(task, predictions.truth)
+  cells = {label: run.cells_of(dataset, label) for label in labels}
+  scorer = base.Scorer(task, run.truth)
   for label, of_model in cells.items():
     for cell in of_model:
-      scorer.add(cell, predictions.columns(cell))
+      scorer.add(cell, run.columns(cell))
       tell(f"{run.name}: {label} {cell.condition.config}")
-  scored = scorer.scored(predictions.cells_of(dataset))
+  scored = scorer.scored(run.cells_of(dataset))
   return [
     Scored(
       run=run,

@@ -1,4 +1,4 @@
-"""What every reader gives: `Predictions`, the cells of some models."""
+"""What every reader gives: a `Run`, the cells of some models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import names
+from robust_tfds.eval.cells import names, table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.tasks import base
@@ -74,8 +74,8 @@ class Options:
 
 
 @dataclasses.dataclass(frozen=True)
-class Predictions:
-  """The cells of some models.
+class Run:
+  """The cells of some models: of a run, or of predictions that were scored.
 
   Attributes:
     config: the settings, as of a run; `data.name` has commas between several
@@ -87,6 +87,9 @@ class Predictions:
     model_names: label -> the model's name in `models`; may be empty.
     notes: where the cells are from, for the foot of every report.
     home: gives the workdir that a cell lies in; None of files.
+    name: of its folder, with as much of the path as tells it from the other runs
+      beside it; empty where it stands alone.
+    folders: where its cells lie; several of shards, none of files.
   """
 
   config: ml_collections.ConfigDict
@@ -97,6 +100,13 @@ class Predictions:
   model_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
   notes: Sequence[str] = ()
   home: Callable[[Cell], Workdir] | None = None
+  name: str = ""
+  folders: tuple[epath.Path, ...] = ()
+
+  @property
+  def task_name(self) -> str:
+    """Name of its task."""
+    return str(self.config.task)
 
   @property
   def datasets(self) -> list[str]:
@@ -134,6 +144,15 @@ class Predictions:
       config.baseline = baseline
     return tasks.bind(config)
 
+  def rows(self) -> list[table.Row]:
+    """The whole table, recomputed from the predictions.
+
+    Raises:
+      UserError: see `score`.
+    """
+    scored = (self.score(dataset)[1] for dataset in self.datasets)
+    return [row for of_dataset in scored for row in of_dataset.rows]
+
   def score(self, dataset: str) -> tuple[base.Task, base.Scored]:
     """The task over one of the data sets, and what it says of the cells.
 
@@ -167,7 +186,7 @@ class Reader(abc.ABC):
     """Whether a file or folder looks like this format."""
 
   @abc.abstractmethod
-  def read(self, paths: Sequence[epath.Path], options: Options) -> Predictions:
+  def read(self, paths: Sequence[epath.Path], options: Options) -> Run:
     """The cells of some files, their models side by side.
 
     Raises:

@@ -46,7 +46,7 @@ class CocoReader(base.Reader):
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
-  ) -> base.Predictions:
+  ) -> base.Run:
     """The cells of all folders; a file is read when its columns are asked for.
 
     Raises:
@@ -69,7 +69,7 @@ class CocoReader(base.Reader):
     }
     cells = list(place)
     rules = {"rules": options.rules} if options.rules else {}
-    return base.Predictions(
+    return base.Run(
       config=base.config("detection", cells, **rules),
       cells=cells,
       columns=lambda cell: columns(place[cell], truth),

@@ -55,7 +55,7 @@ class CsvReader(base.Reader):
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
-  ) -> base.Predictions:
+  ) -> base.Run:
     """The cells of all files; see `columns` and `cells` for refusals."""
     options.check(self.options, self.kind)
     dataset = options.dataset or "imagenet_c"
@@ -76,7 +76,7 @@ class CsvReader(base.Reader):
     if baseline is None:
       baseline = baselines.default(dataset)
     listed = list(of_cells)
-    return base.Predictions(
+    return base.Run(
       config=base.config("classification", listed, baseline=baseline),
       cells=listed,
       columns=of_cells.__getitem__,

@@ -49,7 +49,7 @@ class FramesReader(base.Reader):
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
-  ) -> base.Predictions:
+  ) -> base.Run:
     """One cell a model; see `cells` for refusals."""
     options.check(self.options, self.kind)
     dataset = options.dataset or base.FRAME_SETS[0]
@@ -70,7 +70,7 @@ class FramesReader(base.Reader):
       notes += csv_reader.unread(file, _REQUIRED + _TEXTS)
       notes += _left_out(file, frames)
     listed = list(of_cells)
-    return base.Predictions(
+    return base.Run(
       config=base.config("frames", listed),
       cells=listed,
       columns=of_cells.__getitem__,

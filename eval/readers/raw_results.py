@@ -54,7 +54,7 @@ class RawResultsReader(base.Reader):
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
-  ) -> base.Predictions:
+  ) -> base.Run:
     """The cells of all files; see `read` and `numbers` for refusals."""
     options.check(self.options, self.kind)
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
@@ -69,7 +69,7 @@ class RawResultsReader(base.Reader):
         raise errors.UserError(f"{path}: {e}") from e
     datasets = list(dict.fromkeys(c.dataset for c in of_cells))
     listed = sorted(of_cells, key=lambda c: datasets.index(c.dataset))
-    return base.Predictions(
+    return base.Run(
       config=base.config("detection", listed),
       cells=listed,
       columns=of_cells.__getitem__,

@@ -14,10 +14,10 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import config_file, earlier
+from robust_tfds.eval.cells import config_file
 from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.cells.workdir import ReadWorkdir, Workdir
 from robust_tfds.eval.readers import base
 
 # Settings that may differ between runs whose tables are set side by side: which
@@ -44,7 +44,7 @@ class WorkdirReader(base.Reader):
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
-  ) -> base.Predictions:
+  ) -> base.Run:
     """The finished cells of all workdirs; none is copied.
 
     Raises:
@@ -52,7 +52,7 @@ class WorkdirReader(base.Reader):
         label or a cell in two of them that are not of one model.
     """
     options.check(self.options, self.kind)
-    workdirs = [earlier.opened(path) for path in paths]
+    workdirs = [ReadWorkdir(path) for path in paths]
     configs = [workdir.config() for workdir in workdirs]
     for workdir, config in zip(workdirs, configs):
       _check_task(workdir, config)
@@ -66,7 +66,7 @@ class WorkdirReader(base.Reader):
     config = configs[0].copy_and_resolve_references()
     config.unlock()
     config.baseline = _baseline(workdirs, configs, options.baseline)
-    return base.Predictions(
+    return base.Run(
       config=config,
       cells=list(home),
       columns=lambda cell: home[cell].columns(cell),
@@ -85,9 +85,9 @@ def _check_task(workdir: Workdir, config: ml_collections.ConfigDict) -> None:
 
 
 def _check_comparable(
-  first: earlier.ReadWorkdir,
+  first: Workdir,
   config: ml_collections.ConfigDict,
-  second: earlier.ReadWorkdir,
+  second: Workdir,
   other: ml_collections.ConfigDict,
 ) -> None:
   differ = {

@@ -60,9 +60,7 @@ def score(
   return "\n".join(texts)
 
 
-def _store(
-  predictions: readers_base.Predictions, workdir: Workdir
-) -> readers_base.Predictions:
+def _store(predictions: readers_base.Run, workdir: Workdir) -> readers_base.Run:
   """The same predictions as a workdir's."""
   workdir.claim(predictions.config)
   if predictions.truth is not None:
@@ -75,7 +73,7 @@ def _store(
 
 
 def _publish(
-  predictions: readers_base.Predictions, workdir: Workdir
+  predictions: readers_base.Run, workdir: Workdir
 ) -> tuple[list[table.Row], list[str]]:
   """Writes the table, and the reports of every data set; gives their summaries."""
   datasets = predictions.datasets
@@ -95,7 +93,7 @@ def _publish(
 
 
 def _context(
-  predictions: readers_base.Predictions, dataset: str
+  predictions: readers_base.Run, dataset: str
 ) -> tuple[reports.Context, list[table.Row]]:
   """One data set's cells, scored: what reports read, and the table."""
   task, scored = predictions.score(dataset)

@@ -16,11 +16,11 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import damage, provenance, table
-from robust_tfds.eval.cells.submissions import contents, known, layout, scores
+from robust_tfds.eval.cells.submissions import contents, known, layout
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.submissions.manifest import Manifest
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.readers import base as readers_base
+from robust_tfds.eval.readers.base import Run
 from robust_tfds.storage import paths
 
 
@@ -48,9 +48,9 @@ def check(folder: epath.Path, rerun: int = 0) -> str:
   manifest = manifest_lib.read(folder)
   layout.check(folder, manifest)
   try:
-    predictions = contents.read(folder)
-    account = contents.check(folder, manifest, predictions)
-    rows = _check_table(folder, manifest, predictions)
+    run = contents.read(folder)
+    account = contents.check(folder, manifest, run)
+    rows = _check_table(folder, manifest, run)
   except damage.DamagedError as e:
     raise errors.UserError(f"{e.reason.rstrip('.')}.") from e
   verified, unverified = _lines(manifest, account, rows)
@@ -58,7 +58,7 @@ def check(folder: epath.Path, rerun: int = 0) -> str:
   if rerun:
     from robust_tfds.eval.cells.submissions import rerun as rerun_lib
 
-    verified += rerun_lib.rerun(folder, manifest, predictions, rerun)
+    verified += rerun_lib.rerun(folder, manifest, run, rerun)
     word = "reproduced"
   return "\n".join(
     [
@@ -71,12 +71,10 @@ def check(folder: epath.Path, rerun: int = 0) -> str:
   )
 
 
-def _check_table(
-  folder: epath.Path, manifest: Manifest, predictions: readers_base.Predictions
-) -> int:
+def _check_table(folder: epath.Path, manifest: Manifest, run: Run) -> int:
   """Refuses a table that is not that of the predictions; gives its rows."""
   path = Workdir(folder).table_path
-  rows = scores.rows(predictions)
+  rows = run.rows()
   expected = table.dumps(rows)
   got = paths.read_bytes(path)  # of the manifest's size
   if got == expected.encode("utf-8"):

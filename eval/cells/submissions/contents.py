@@ -33,7 +33,7 @@ from robust_tfds.eval.cells.submissions.manifest import Manifest
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.compare import runs as runs_lib
 from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.readers import base as readers_base
+from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks.parts import result_lists, stored_numbers
 
 # Facts that the config says too, where both say them.
@@ -57,48 +57,44 @@ class Account:
   labels: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
 
 
-def read(folder: epath.Path) -> readers_base.Predictions:
-  """The predictions of a submission whose files are those of its manifest.
+def read(folder: epath.Path) -> Run:
+  """The run of a submission whose files are those of its manifest.
 
   Raises:
     UserError: it is no workdir that can be read.
   """
   path = Workdir(folder).config_path
-  schema.check(config_file.read_earlier(path), str(path))
+  schema.check(config_file.read(path, any_pixels=True), str(path))
   (run,) = runs_lib.read([str(folder)])
-  return run.predictions
+  return run
 
 
-def check(
-  folder: epath.Path, manifest: Manifest, predictions: readers_base.Predictions
-) -> Account:
+def check(folder: epath.Path, manifest: Manifest, run: Run) -> Account:
   """Refuses a submission that contradicts its manifest, its config or itself.
 
   Args:
     folder: of the submission.
     manifest: that lies in it.
-    predictions: see `read`.
+    run: see `read`.
 
   Raises:
     UserError: names the file and what is wrong.
   """
-  _check_manifest(folder, manifest, predictions)
+  _check_manifest(folder, manifest, run)
   for name in manifest.files:
     if name.endswith(".npz"):
       exact_archives.check(folder / name)
-  _check_truth(folder / layout.TRUTH[0], predictions.truth)
-  account, checker = Account(), _Checker(folder, manifest, predictions)
-  for cell in predictions.cells:
+  _check_truth(folder / layout.TRUTH[0], run.truth)
+  account, checker = Account(), _Checker(folder, manifest, run)
+  for cell in run.cells:
     checker.check(cell, account)
   return account
 
 
-def _check_manifest(
-  folder: epath.Path, manifest: Manifest, predictions: readers_base.Predictions
-) -> None:
+def _check_manifest(folder: epath.Path, manifest: Manifest, run: Run) -> None:
   source = folder / manifest_lib.FILE
-  cells = predictions.cells
-  task = str(predictions.config.get("task"))
+  cells = run.cells
+  task = str(run.config.get("task"))
   if manifest.task != task:
     raise errors.UserError(
       f"{source}: task: got {manifest.task!r}, but config.json has {task!r}."
@@ -107,7 +103,7 @@ def _check_manifest(
     raise errors.UserError(
       f"{source}: cells: got {manifest.cells}, but there are {len(cells)}."
     )
-  labels = predictions.labels()
+  labels = run.labels()
   if set(labels) != manifest.models.keys():
     raise errors.UserError(
       f"{source}: models: got {', '.join(manifest.models)}, but the cells are of"
@@ -130,16 +126,14 @@ def _check_manifest(
       raise errors.UserError(
         f"{source}: data.{mark}: these facts have the hash {data.hash}."
       )
-  _check_files(folder, manifest, predictions)
+  _check_files(folder, manifest, run)
 
 
-def _check_files(
-  folder: epath.Path, manifest: Manifest, predictions: readers_base.Predictions
-) -> None:
+def _check_files(folder: epath.Path, manifest: Manifest, run: Run) -> None:
   """Refuses files that belong to no cell."""
   workdir = Workdir(folder)
   expected = set()
-  for cell in predictions.cells:
+  for cell in run.cells:
     place = workdir.cell_folder(cell).relative_to(folder).as_posix()
     note = workdir.note(cell)
     if set(note.files) != {predictions_lib.FILE}:
@@ -179,18 +173,18 @@ class _Checker:
     self,
     folder: epath.Path,
     manifest: Manifest,
-    predictions: readers_base.Predictions,
+    run: Run,
   ):
     self._workdir, self._manifest = Workdir(folder), manifest
-    self._predictions = predictions
+    self._run = run
     self._task_name = manifest.task
     self._versions = self._workdir.versions()
-    config = predictions.config
+    config = run.config
     self._config = config
     self._datasets = str(config.data.name).split(",")
     self._conditions = {
-      dataset: set(predictions.task(dataset).conditions())
-      for dataset in predictions.datasets
+      dataset: set(run.task(dataset).conditions())
+      for dataset in run.datasets
       if dataset in self._datasets
     }
     # Files of examples that were checked, and of which data.
@@ -208,9 +202,9 @@ class _Checker:
     self._check_config(str(source / note_lib.FILE), cell)
     self._check_facts(str(source / note_lib.FILE), cell, note)
     account.marked += _check_marks(str(source / note_lib.FILE), cell, note)
-    columns = self._predictions.columns(cell)
+    columns = self._run.columns(cell)
     classes = known.classes(cell.dataset)
-    rules = columns_lib.Rules(self._task_name, classes, self._predictions.truth)
+    rules = columns_lib.Rules(self._task_name, classes, self._run.truth)
     columns_lib.check(
       str(source / predictions_lib.FILE), columns, rules, cell.condition
     )
@@ -302,8 +296,8 @@ class _Checker:
       rows = columns["example_id"].tolist()
       told = known.check_labels(source, cell.dataset, rows, columns["label"])
       account.labels[cell.dataset] = told, len(rows)
-    elif self._predictions.truth is not None:
-      _check_pictures(source, columns, self._predictions.truth)
+    elif self._run.truth is not None:
+      _check_pictures(source, columns, self._run.truth)
     self._check_same(source, cell.dataset, columns)
 
   def _check_same(

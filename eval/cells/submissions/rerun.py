@@ -27,7 +27,7 @@ from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.submissions.manifest import Manifest
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.readers import base as readers_base
+from robust_tfds.eval.readers.base import Run
 from robust_tfds.shards import Shard
 
 TOLERANCE = 1e-3  # absolute or relative, whichever is larger
@@ -51,7 +51,7 @@ class _Chosen(Shard):
 def rerun(
   folder: epath.Path,
   manifest: Manifest,
-  predictions: readers_base.Predictions,
+  run: Run,
   count: int,
 ) -> list[str]:
   """Computes some cells again.
@@ -59,7 +59,7 @@ def rerun(
   Args:
     folder: of the submission.
     manifest: that lies in it.
-    predictions: of the submission.
+    run: of the submission.
     count: how many cells; all where there are fewer.
 
   Returns:
@@ -69,12 +69,10 @@ def rerun(
     UserError: the model or the data is not here, or the cells come out otherwise:
       names the first and how many rows differ.
   """
-  cells = chosen(manifest, predictions.cells, count)
+  cells = chosen(manifest, run.cells, count)
   with tempfile.TemporaryDirectory(prefix="robust_tfds_") as temporary:
-    made = _run(predictions, cells, epath.Path(temporary))
-    exact = [
-      _compare(folder, made, cell, predictions.columns(cell)) for cell in cells
-    ]
+    made = _run(run, cells, epath.Path(temporary))
+    exact = [_compare(folder, made, cell, run.columns(cell)) for cell in cells]
   names = ", ".join(f"{c.model} {c.condition.config}" for c in cells)
   same = sum(exact)
   lines = [f"{len(cells)} cells, computed again: {names}"]
@@ -102,7 +100,7 @@ def chosen(manifest: Manifest, cells: Sequence[Cell], count: int) -> list[Cell]:
 
 
 def _run(
-  predictions: readers_base.Predictions,
+  run: Run,
   cells: Sequence[Cell],
   folder: epath.Path,
 ) -> dict[Cell, tuple[Cell, Workdir]]:
@@ -110,12 +108,12 @@ def _run(
   from robust_tfds.eval.run import plan as plan_lib
   from robust_tfds.eval.run import runner
 
-  _check_models(predictions.config)
+  _check_models(run.config)
   out: dict[Cell, tuple[Cell, Workdir]] = {}
   for number, dataset in enumerate(dict.fromkeys(c.dataset for c in cells)):
     of_dataset = [c for c in cells if c.dataset == dataset]
     try:
-      plan = plan_lib.make(predictions.settings(dataset))
+      plan = plan_lib.make(run.settings(dataset))
       named = frozenset((c.model, c.condition) for c in of_dataset)
       place = folder / str(number)
       # What a run prints is no part of the answer.

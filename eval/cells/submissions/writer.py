@@ -17,11 +17,12 @@ from robust_tfds.eval.cells import cell_facts, config_file, disk
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import ModelFacts
-from robust_tfds.eval.cells.submissions import layout, scores
+from robust_tfds.eval.cells.submissions import layout
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.compare import facts_of_run
 from robust_tfds.eval.compare import runs as runs_lib
+from robust_tfds.eval.readers.base import Run
 from robust_tfds.storage import paths
 
 
@@ -73,13 +74,13 @@ def _check_out(out: epath.Path) -> None:
 
 
 def _models(
-  run: runs_lib.Run,
+  run: Run,
   trained_on: Mapping[str, str],
   corruptions_seen: Mapping[str, Sequence[str]],
 ) -> dict[str, ModelFacts]:
   """Label -> facts, with what the user says."""
   first: dict[str, Cell] = {}
-  for cell in run.predictions.cells:
+  for cell in run.cells:
     first.setdefault(cell.model, cell)
   for label in (*trained_on, *corruptions_seen):
     if label not in first:
@@ -124,19 +125,17 @@ def _with_training(
 
 
 def _write(
-  run: runs_lib.Run, out: epath.Path, models: Mapping[str, ModelFacts]
+  run: Run, out: epath.Path, models: Mapping[str, ModelFacts]
 ) -> manifest_lib.Manifest:
-  predictions, home = run.predictions, run.predictions.home
+  home = run.home
   assert home is not None  # of workdirs
-  versions = home(predictions.cells[0]).versions()
+  versions = home(run.cells[0]).versions()
   target = Workdir(out)
   with disk.writing(out):
     out.mkdir(parents=True, exist_ok=True)
-  config_file.write(
-    target.config_path, predictions.config, pixels=versions["pixels"]
-  )
-  if predictions.truth is not None:
-    target.write_truth(predictions.truth)
+  config_file.write(target.config_path, run.config, pixels=versions["pixels"])
+  if run.truth is not None:
+    target.write_truth(run.truth)
   data = {}
   for cell in _with_facts(run, models):
     source = home(cell)
@@ -145,10 +144,10 @@ def _write(
     assert cell.data is not None
     data[cell.data.hash] = cell.data
   (written,) = runs_lib.read([str(out)])
-  target.write_table(scores.rows(written.predictions))
+  target.write_table(written.rows())
   manifest = manifest_lib.make(
-    run.task,
-    len(predictions.cells),
+    run.task_name,
+    len(run.cells),
     models,
     data,
     {name: _file(out / name) for name in layout.files_of(out)},
@@ -157,15 +156,13 @@ def _write(
   return manifest
 
 
-def _with_facts(
-  run: runs_lib.Run, models: Mapping[str, ModelFacts]
-) -> Iterator[Cell]:
+def _with_facts(run: Run, models: Mapping[str, ModelFacts]) -> Iterator[Cell]:
   """The cells with facts of their data and models."""
-  home = run.predictions.home
+  home = run.home
   assert home is not None
-  for dataset in run.predictions.datasets:
-    task = run.predictions.task(dataset)
-    for cell in run.predictions.cells_of(dataset):
+  for dataset in run.datasets:
+    task = run.task(dataset)
+    for cell in run.cells_of(dataset):
       data = facts_of_run.data_of(run, task, cell)
       if data.examples is None:
         split = home(cell).note(cell).split

@@ -29,7 +29,7 @@ class Baseline:
 
   def task(self, side: Side) -> base.Task:
     """The side's task, normalised by this."""
-    return side.run.predictions.task(side.dataset, self.name)
+    return side.run.task(side.dataset, self.name)
 
 
 def choose(first: Side, second: Side) -> Baseline:
@@ -64,8 +64,7 @@ def _published(side: Side) -> str:
 def _of_models(name: str, label: str, first: Side, second: Side) -> Baseline:
   own = [
     sides.of(side.run, side.dataset, label)
-    if label in side.run.predictions.labels(side.dataset)
-    and side.task.setting.baseline
+    if label in side.run.labels(side.dataset) and side.task.setting.baseline
     else None
     for side in (first, second)
   ]

@@ -19,7 +19,7 @@ from robust_tfds.eval.compare.pairs import lines as lines_lib
 from robust_tfds.eval.compare.pairs import numbers as numbers_lib
 from robust_tfds.eval.compare.pairs.lines import Comparison, Line
 from robust_tfds.eval.compare.pairs.sides import Side
-from robust_tfds.eval.compare.runs import Run
+from robust_tfds.eval.readers.base import Run
 
 _OF_EXACT = (
   "Where few examples tell two models apart an interval may leave 0 out though the"
@@ -42,7 +42,7 @@ def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
   Raises:
     UserError: runs, models or examples that cannot be compared.
   """
-  one, other = (run.predictions.datasets for run in (first, second))
+  one, other = (run.datasets for run in (first, second))
   common = [dataset for dataset in one if dataset in other]
   if not common:
     raise errors.UserError(
@@ -51,7 +51,7 @@ def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
     )
   out = []
   for dataset in common:
-    labels = [run.predictions.labels(dataset) for run in (first, second)]
+    labels = [run.labels(dataset) for run in (first, second)]
     for a, b in pairing.models(labels[0], labels[1], models):
       out.append(
         _models(sides.of(first, dataset, a), sides.of(second, dataset, b))

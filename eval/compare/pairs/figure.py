@@ -15,7 +15,6 @@ from etils import epath
 from matplotlib.colors import LinearSegmentedColormap
 
 from robust_tfds.eval.compare.pairs import lines as lines_lib
-from robust_tfds.eval.compare.pairs import tables
 from robust_tfds.eval.compare.pairs.lines import Comparison, Line
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.charts import style
@@ -128,7 +127,7 @@ def _draw_bars(ax: Axes, lines: Sequence[Line], comparison: Comparison) -> None:
       markerfacecolor=shade if sure else "white",
     )
   ax.axvline(0, color="#444444", linewidth=0.8)
-  words = [tables.name(x, comparison) for x in lines]
+  words = [comparison.words(x) for x in lines]
   ax.set_yticks(range(len(lines)), words)
   ax.tick_params(axis="y", labelsize=7)
   ax.set_ylim(len(lines) - 0.4, -0.6)

@@ -121,3 +121,15 @@ class Comparison:
   def lines(self) -> list[Line]:
     """All of them: of the benchmark first."""
     return [*self.benchmark, *self.corruptions, *self.cells]
+
+  def words(self, line: Line) -> str:
+    """What a line's number is of."""
+    words = self.facts.metric(line.metric).heading
+    if "/" in line.metric:  # headings of parts say the part alone
+      words = line.metric
+    level = "" if line.level is None else str(line.level)
+    if line.condition is not None and not line.corruption:
+      return words if self.clean_alone else f"{words}, clean"
+    if line.corruption:
+      return f"{words}, {line.corruption} {level}".strip().replace("_", " ")
+    return f"{words}, difficulty {level}" if level else words

@@ -109,13 +109,13 @@ def _groups(
   """Ids of the groups of a cell."""
   if totals:
     return list({id(t.groups): t.groups.ids for t in totals.values()}.values())
-  return [np.unique(side.task.group_ids(columns, side.run.predictions.truth))]
+  return [np.unique(side.task.group_ids(columns, side.run.truth))]
 
 
 def _check_truth(sides: Sequence[Side]) -> None:
-  truth = sides[0].run.predictions.truth
+  truth = sides[0].run.truth
   for side in sides[1:]:
-    if side.run.predictions.truth != truth:
+    if side.run.truth != truth:
       raise errors.UserError(
         "The runs have different ground truth (truth.json). Compare runs over"
         " the same objects."
@@ -125,7 +125,7 @@ def _check_truth(sides: Sequence[Side]) -> None:
 def _replicates(
   side: Side, common: Sequence[Condition], draws: Draws
 ) -> dict[Condition, dict[str, Replicates]]:
-  truth = side.run.predictions.truth
+  truth = side.run.truth
   return {
     c: _main(side.task.replicates(side.columns(c), draws, truth))
     for c in common
@@ -141,7 +141,7 @@ def _values(
     rows = side.task.cell_rows(
       side.cells[condition],
       side.columns(condition),
-      side.run.predictions.truth,
+      side.run.truth,
     )
     out[condition] = _main(
       {

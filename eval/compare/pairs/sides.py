@@ -9,7 +9,7 @@ from typing import Any
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.compare import facts_of_run
-from robust_tfds.eval.compare.runs import Run
+from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks import base
 
 
@@ -33,7 +33,7 @@ class Side:
 
   def columns(self, condition: Condition) -> base.Columns:
     """The predictions of a cell."""
-    return self.run.predictions.columns(self.cells[condition])
+    return self.run.columns(self.cells[condition])
 
   def data(self, conditions: Sequence[Condition]) -> dict[str, Any]:
     """Facts of the data of some cells, in words."""
@@ -59,6 +59,5 @@ class Side:
 
 def of(run: Run, dataset: str, model: str) -> Side:
   """One model of a run; it has cells of the data set."""
-  predictions = run.predictions
-  cells = {c.condition: c for c in predictions.cells_of(dataset, model)}
-  return Side(run, dataset, model, predictions.task(dataset), cells)
+  cells = {c.condition: c for c in run.cells_of(dataset, model)}
+  return Side(run, dataset, model, run.task(dataset), cells)

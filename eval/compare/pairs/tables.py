@@ -1,4 +1,4 @@
-"""A comparison as text: CSV lines, and Markdown that is also shown on the screen."""
+"""Comparisons as files: CSV, Markdown that is also shown on the screen, figures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from etils import epath
+
+from robust_tfds.eval.cells import disk
+from robust_tfds.eval.compare.pairs import figure
 from robust_tfds.eval.compare.pairs import lines as lines_lib
 from robust_tfds.eval.compare.pairs.lines import Comparison, Interval, Line
 from robust_tfds.eval.report.tables import csv_text, markdown, numbers
@@ -34,6 +38,29 @@ HEADER = (
   "verdict",
   "note",
 )
+
+
+def write(comparisons: Sequence[Comparison], folder: epath.Path) -> str:
+  """Writes comparison.csv, comparison.md and the figures; gives the Markdown.
+
+  One comparison has the figure `comparison`, several `comparison_1` and so on.
+
+  Args:
+    comparisons: at least one.
+    folder: made where it is not there.
+
+  Raises:
+    DiskError: something could not be written.
+  """
+  markdown_text = text(comparisons)
+  with disk.writing(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "comparison.csv").write_text(csv(comparisons), "utf-8")
+    (folder / "comparison.md").write_text(markdown_text, "utf-8")
+    for i, comparison in enumerate(comparisons, 1):
+      stem = f"comparison_{i}" if len(comparisons) > 1 else "comparison"
+      figure.write(comparison, folder, stem)
+  return markdown_text
 
 
 def csv(comparisons: Sequence[Comparison]) -> str:
@@ -145,7 +172,7 @@ def _cells(comparison: Comparison, line: Line) -> list[str]:
   metric = comparison.facts.metric(line.metric)
   scale, digits = (100, 2) if metric.percent else (1, 4)
   out = [
-    markdown.escape(name(line, comparison)),
+    markdown.escape(comparison.words(line)),
     _number(scale * line.first, digits),
     _number(scale * line.second, digits),
     _interval(line.difference, scale, digits),
@@ -154,19 +181,6 @@ def _cells(comparison: Comparison, line: Line) -> list[str]:
     return [*out, _interval(line.decrease, 100, 2)]
   test = line.test
   return [*out, _p(test.p), _p(test.adjusted), test.verdict or "no test"]
-
-
-def name(line: Line, comparison: Comparison) -> str:
-  """A line's number in words."""
-  words = comparison.facts.metric(line.metric).heading
-  if "/" in line.metric:  # headings of parts say the part alone
-    words = line.metric
-  level = "" if line.level is None else str(line.level)
-  if line.condition is not None and not line.corruption:
-    return words if comparison.clean_alone else f"{words}, clean"
-  if line.corruption:
-    return f"{words}, {line.corruption} {level}".strip().replace("_", " ")
-  return f"{words}, difficulty {level}" if level else words
 
 
 def _number(value: float, digits: int) -> str:

@@ -29,7 +29,7 @@ class ConfigFileTest(parameterized.TestCase):
     ({"data": {}}, "data.name: missing"),
     ({"task": None}, "task: got None"),
     ({"models": 3}, "models"),
-    ({"seed": 1}, "checksum: the settings are not those"),
+    ({"seed": 1}, "checksum: it is not that of the other"),
     ({"checksum": None}, "checksum: got None"),
   )
   def test_a_changed_field_is_named(self, changes, message):
@@ -41,13 +41,27 @@ class ConfigFileTest(parameterized.TestCase):
       ):
         read(self.path)
 
-  def test_another_version_is_not_damage(self):
+  @parameterized.parameters(None, 0, 1, 2, 3, 5, 99, "x")
+  def test_another_version_is_not_damage(self, version):
     content = json.loads(self.path.read_text())
-    content["versions"]["workdir"] = 2
+    content["versions"]["workdir"] = version
     self.path.write_text(json.dumps(content))
     config_file.check_readable(self.path)
-    with self.assertRaisesRegex(errors.UserError, "a workdir of version 2"):
+    for any_pixels in (False, True):
+      with self.assertRaisesRegex(
+        errors.UserError,
+        f"a workdir of version {version}; this code reads and writes version 4",
+      ):
+        config_file.read(self.path, any_pixels=any_pixels)
+
+  def test_pixels_of_another_version_are_read_where_that_is_asked_for(self):
+    config = ml_collections.ConfigDict(_CONFIG)
+    config_file.write(self.path, config, pixels=1)
+    config_file.check_readable(self.path)
+    with self.assertRaisesRegex(errors.UserError, "pixels of version 1"):
       config_file.read(self.path)
+    read = config_file.read(self.path, any_pixels=True)
+    self.assertEqual(read["versions"]["pixels"], 1)
 
   def test_differences(self):
     one = {"a": {"b": 1}, "batch_size": 1, "versions": {"workdir": 1}}

@@ -87,7 +87,7 @@ class ClaimTest(_WorkdirTest):
     with self.assertRaisesRegex(errors.UserError, "of version 1"):
       self.workdir.config()
 
-  @parameterized.parameters(3, 5)
+  @parameterized.parameters(2, 3, 5)
   def test_another_version(self, version):
     self.workdir.claim(_config())
     pixels = provenance.PIXELS_VERSION
@@ -101,6 +101,15 @@ class ClaimTest(_WorkdirTest):
     self._refuses("cells of pixels of version 1; .* must not mix")
     with self.assertRaisesRegex(errors.UserError, "pixels of version 1"):
       self.workdir.config()
+
+  def test_what_is_read_alone_may_be_of_any_pixels(self):
+    config_file.write(self.workdir.config_path, _config(), pixels=1)
+    read = workdir_lib.ReadWorkdir(self.workdir.path)
+    self.assertEqual(read.config(), _config())
+    self.assertEqual(read.versions()["pixels"], 1)
+    self.assertEmpty(read.cells())
+    with self.assertRaisesRegex(errors.UserError, "nothing is written in it"):
+      read.check_writer()
 
   def test_another_config_is_refused_and_the_difference_named(self):
     self.workdir.claim(_config())

@@ -19,8 +19,8 @@ class FactsOfRunTest(absltest.TestCase):
 
   def _facts(self, name):
     (run,) = runs.read([str(self.root / name)])
-    task = tasks.bind(run.predictions.config)
-    cells = run.predictions.cells
+    task = tasks.bind(run.config)
+    cells = run.cells
     return (
       facts_of_run.data(run, task, cells),
       facts_of_run.model(run, cells),

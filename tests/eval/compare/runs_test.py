@@ -8,7 +8,7 @@ from robust_tfds import errors
 from robust_tfds.eval.compare import runs
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
-from tests.eval.compare import small_runs
+from tests.eval.compare import small_runs, task_runs
 
 
 class RunsTest(absltest.TestCase):
@@ -26,7 +26,7 @@ class RunsTest(absltest.TestCase):
     paths = [self._write("one"), self._write("two", seed=1)]
     one, two = runs.read(paths)
     self.assertEqual((one.name, two.name), ("one", "two"))
-    self.assertEqual(one.task, "classification")
+    self.assertEqual(one.task_name, "classification")
     self.assertLen(one.predictions.cells, 6)
 
   def test_names_are_as_long_as_they_have_to_be(self):
@@ -42,7 +42,30 @@ class RunsTest(absltest.TestCase):
     second = self._write("s2", chosen=lambda _, c: c.level % 2 == 1)
     (run,) = runs.read([first, second])
     self.assertEqual(run.name, "s1+s2")
-    self.assertLen(run.predictions.cells, 6)
+    self.assertLen(run.cells, 6)
+
+  def test_a_pair(self):
+    shards = [
+      self._write(f"s{i}", chosen=lambda _, c, i=i: c.level % 2 == i)
+      for i in (0, 1)
+    ]
+    whole = self._write("one,two")
+    first, second = runs.read_pair(",".join(shards), whole)
+    self.assertLen(first.cells, 6)
+    self.assertLen(second.cells, 6)
+    first, second = runs.read_pair(whole, whole)
+    self.assertEqual((first.name, second.name), ("one,two", "one,two"))
+
+  def test_what_is_no_pair(self):
+    one, other = self._write("one"), self._write("other", seed=1)
+    video = str(task_runs.video(self.root / "video", 0.8))
+    for first, second, words in (
+      (f"{one},{other}", one, "one, .*other are 2 runs, and one is expected"),
+      (one, video, "different tasks: .* of classification, .* of video"),
+      (one, str(self.root / "nothing"), "there is no such folder"),
+    ):
+      with self.assertRaisesRegex(errors.UserError, words):
+        runs.read_pair(first, second)
 
   def test_a_score_of_workdirs_stands_for_them(self):
     paths = [self._write("one"), self._write("two", models=("b",))]

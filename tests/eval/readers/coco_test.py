@@ -70,7 +70,7 @@ class CocoReaderTest(absltest.TestCase):
   def _put(self, config, shift):
     (self.folder / f"{config}.json").write_text(json.dumps(results(shift)))
 
-  def _read(self, *folders, **options) -> base.Predictions:
+  def _read(self, *folders, **options) -> base.Run:
     options = {"truth": self.truth, **options}
     folders = folders or (self.folder,)
     return coco.CocoReader().read(folders, base.Options(**options))

@@ -49,7 +49,7 @@ class CsvReaderTest(parameterized.TestCase):
   def _csv(self, rows, name="their_model.csv") -> pathlib.Path:
     return write(rows, self.root / name)
 
-  def _read(self, *paths, **options) -> base.Predictions:
+  def _read(self, *paths, **options) -> base.Run:
     return csv_reader.CsvReader().read(paths, base.Options(**options))
 
   def _rows(self, *paths, **options) -> list[table.Row]:

@@ -38,7 +38,7 @@ class FramesReaderTest(parameterized.TestCase):
     reviewed = frames.reviewed("imagenet_vid_robust", self.root)
     self.ids = [f.example_id for f in reviewed]
 
-  def _read(self, *paths, **options) -> base.Predictions:
+  def _read(self, *paths, **options) -> base.Run:
     options = {"metadata": self.root, **options}
     return frames.FramesReader().read(paths, base.Options(**options))
 

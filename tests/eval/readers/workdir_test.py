@@ -76,7 +76,7 @@ class WorkdirReaderTest(absltest.TestCase):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
 
-  def _read(self, *names, **options) -> base.Predictions:
+  def _read(self, *names, **options) -> base.Run:
     paths = [self.root / name for name in names]
     return workdir_reader.WorkdirReader().read(paths, base.Options(**options))
 

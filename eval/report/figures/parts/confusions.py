@@ -78,10 +78,9 @@ def of_model(request: base.Request, model: own.Own) -> dict[Key, np.ndarray]:
       entry.model,
       model.board.dataset,
     ):
-      predictions = one.run.predictions
       return {
-        (model.label, c.name, c.level): one.task.pairs(predictions.columns(c))
-        for c in predictions.cells
+        (model.label, c.name, c.level): one.task.pairs(one.run.columns(c))
+        for c in one.run.cells
         if c.model == one.model and c.dataset == data
       }
   return {}

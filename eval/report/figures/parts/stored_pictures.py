@@ -11,7 +11,7 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import disk
-from robust_tfds.eval.compare.runs import Run
+from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import sheet
 from robust_tfds.reading import pictures

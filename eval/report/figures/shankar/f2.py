@@ -63,9 +63,8 @@ def _counts(
   for one in request.scored:
     if one.task.facts.task != "frames":
       continue
-    predictions = one.run.predictions
-    cell = next(c for c in predictions.cells if c.model == one.model)
-    columns = predictions.columns(cell)
+    cell = next(c for c in one.run.cells if c.model == one.model)
+    columns = one.run.columns(cell)
     reviewed = columns.get("reviewed", np.ones(1, bool))
     if not reviewed.all():
       name = f"{one.run.name} ({one.data['dataset']})"

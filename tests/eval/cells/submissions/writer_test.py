@@ -11,7 +11,6 @@ from robust_tfds.eval.cells.submissions import writer
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
-from tests.eval.cells import earlier_test
 from tests.eval.cells.submissions import small
 from tests.eval.readers import csv_test
 
@@ -81,18 +80,6 @@ class WriterTest(parameterized.TestCase):
     self.assertTrue(scored_folder.is_table_alone(scored))
     self._export(scored)
     self.assertIn("consistent", submissions.check(self.out))
-
-  @parameterized.parameters(2, 3)
-  def test_workdirs_of_earlier_versions(self, version):
-    old = self.root / "old"
-    write = getattr(earlier_test, f"write_version_{version}")
-    write(old)
-    words = dict.fromkeys(("a", "my net"), "digits")
-    self._export(old, trained_on=words)
-    self.assertEqual(Workdir(self.out).versions()["pixels"], version)
-    manifest = manifest_lib.read(self.out)
-    (data,) = manifest.data.values()
-    self.assertEqual((data.examples, data.pixels), (3, version))
 
   def test_what_is_said_of_training_is_in_every_note(self):
     facts = {"trained_on": None, "corruptions_seen": None}

@@ -15,7 +15,7 @@ from tests.eval.compare import small_runs, task_runs
 def side(folder) -> sides.Side:
   """The first model of a run on disk."""
   (run,) = runs.read([str(folder)])
-  cell = run.predictions.cells[0]
+  cell = run.cells[0]
   return sides.of(run, cell.dataset, cell.model)
 
 

@@ -21,10 +21,9 @@ class SidesTest(absltest.TestCase):
       baseline="model:a",
     )
     (run,) = runs.read([str(folder)])
-    predictions = run.predictions
-    self.assertEqual(predictions.datasets, [small_runs.DATASET])
-    self.assertEqual(predictions.labels(), ["a", "b"])
-    self.assertEmpty(predictions.labels("imagenet_c"))
+    self.assertEqual(run.datasets, [small_runs.DATASET])
+    self.assertEqual(run.labels(), ["a", "b"])
+    self.assertEmpty(run.labels("imagenet_c"))
     side = sides.of(run, small_runs.DATASET, "b")
     self.assertEqual([c.config for c in side.cells], ["clean", "fog_1"])
     self.assertEqual(side.seed, 3)
@@ -33,9 +32,9 @@ class SidesTest(absltest.TestCase):
     self.assertEqual(side.data([Condition()])["codec"], "raw")
     self.assertLen(side.columns(Condition())["label"], small_runs.EXAMPLES)
     self.assertEmpty(side.remarks)
-    other = predictions.task(small_runs.DATASET, "alexnet")
+    other = run.task(small_runs.DATASET, "alexnet")
     self.assertEqual(other.setting.baseline, "alexnet")
-    self.assertEqual(predictions.config.baseline, "model:a")
+    self.assertEqual(run.config.baseline, "model:a")
 
 
 if __name__ == "__main__":

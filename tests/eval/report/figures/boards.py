@@ -76,7 +76,7 @@ def _scored(one: board_lib.Board, entry: board_lib.Entry, folder: Any) -> Any:
     )
     for c in entry.cells
   ]
-  predictions = types.SimpleNamespace(
+  predictions = dict(
     cells=cells, class_names=["cat_0", "dog", "newt"], columns=_columns
   )
   return types.SimpleNamespace(
@@ -84,7 +84,7 @@ def _scored(one: board_lib.Board, entry: board_lib.Entry, folder: Any) -> Any:
       name=entry.run,
       task=one.task,
       folders=(folder,) if folder else (),
-      predictions=predictions,
+      **predictions,
     ),
     task=types.SimpleNamespace(
       facts=one.facts,
