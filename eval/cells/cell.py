@@ -11,6 +11,7 @@ from robust_tfds import conditions
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells import provenance, table
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
+from robust_tfds.eval.cells.number import Number
 
 Interval = tuple[float | None, float | None]
 _NONE: Interval = (None, None)
@@ -81,21 +82,10 @@ class Cell:
       level: in the column `severity`; the condition's if None.
       note: what else is to be known of it.
     """
-    number = math.nan if value is None else float(value)
-    return table.Row(
-      model=self.model,
-      dataset=self.dataset,
-      config=self.condition.config,
-      corruption=self.name,
-      severity=self.level if level is None else level,
-      metric=metric,
-      value=number,
-      lo=_float(interval[0]),
-      hi=_float(interval[1]),
-      n=n,
-      seed=self.seed,
-      note=_joined(note or _reason(number), self.remarks),
-      fingerprint=self.fingerprint,
+    where = self.condition.config, self.name
+    severity = self.level if level is None else level
+    return _row(
+      self, (*where, severity), metric, Number(value, *interval, n, note)
     )
 
   @property
@@ -198,22 +188,42 @@ class Summary:
       level: difficulty, where the metric has one.
       note: what else is to be known of it, or why there is no value.
     """
-    number = math.nan if value is None else float(value)
-    return table.Row(
-      model=self.model,
-      dataset=self.dataset,
-      config="",
-      corruption=name,
-      severity=level,
-      metric=metric,
-      value=number,
-      lo=_float(interval[0]),
-      hi=_float(interval[1]),
-      n=n,
-      seed=self.seed,
-      note=_joined(note or _reason(number), self.remarks),
-      fingerprint=self.fingerprint,
+    return _row(
+      self, ("", name, level), metric, Number(value, *interval, n, note)
     )
+
+
+def _row(
+  of: Cell | Summary,
+  where: tuple[str, str, int | None],
+  metric: str,
+  number: Number,
+) -> table.Row:
+  """A row of the table.
+
+  Args:
+    of: what it is about.
+    where: config, corruption, severity.
+    metric: its name.
+    number: of which the ends may be nan.
+  """
+  config, corruption, severity = where
+  value = float(number.or_nan)
+  return table.Row(
+    model=of.model,
+    dataset=of.dataset,
+    config=config,
+    corruption=corruption,
+    severity=severity,
+    metric=metric,
+    value=value,
+    lo=_float(number.lo),
+    hi=_float(number.hi),
+    n=number.n,
+    seed=of.seed,
+    note=_joined(number.note or _reason(value), of.remarks),
+    fingerprint=of.fingerprint,
+  )
 
 
 def _joined(note: str, remarks: Sequence[str]) -> str:

@@ -31,6 +31,7 @@ from etils import epath
 
 from robust_tfds import errors, reading
 from robust_tfds.eval.cells import disk, formulas
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.storage import paths
 
 
@@ -74,6 +75,12 @@ class Row:
   def has_value(self) -> bool:
     """Whether there is a number; the note says why where there is none."""
     return not math.isnan(self.value)
+
+  @property
+  def number(self) -> Number:
+    """It alone, without where it comes from."""
+    value = self.value if self.has_value else None
+    return Number(value, self.lo, self.hi, self.n, self.note)
 
   def add_note(self, text: str) -> Row:
     """The row with one more note; several are separated by `; `."""

@@ -14,8 +14,8 @@ from typing import Any
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare import facts_of_run
-from robust_tfds.eval.compare.boards.board import Bins, Key, Number
 from robust_tfds.eval.compare.progress import Progress
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.readers.base import Run
@@ -139,7 +139,7 @@ def _numbers(
       not row.config or (row.config, row.severity) not in own
     ):
       key = row.metric, row.corruption, row.severity
-      out[key] = _beside(_number(row), draws.get(key))
+      out[key] = _beside(row.number, draws.get(key))
   return out
 
 
@@ -163,10 +163,5 @@ def _cells(
     if row.model == label and row.config:
       condition = conditions[row.config]
       if row.severity == condition.level:
-        out[condition].setdefault(row.metric, _number(row))
+        out[condition].setdefault(row.metric, row.number)
   return out
-
-
-def _number(row: table.Row) -> Number:
-  value = row.value if row.has_value else None
-  return Number(value, row.lo, row.hi, row.n, row.note)

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.facts import TaskFacts
+from robust_tfds.eval.cells.number import Key as Key
+from robust_tfds.eval.cells.number import Number as Number
 from robust_tfds.eval.metrics.calibration import Bins as Bins
 from robust_tfds.eval.metrics.definitions import Metric
 
-# Metric, corruption (empty: the whole benchmark), difficulty (None: none).
-Key = tuple[str, str, int | None]
 T = TypeVar("T")
 
 # States of an entry: whether it takes part in the ranking, and why not.
@@ -61,28 +61,6 @@ def words_of(value: Any) -> str:
     return " x ".join(map(str, value))
   text = str(value)
   return f"{text[:12]}..." if len(text) == 64 else text
-
-
-@dataclasses.dataclass(frozen=True)
-class Number:
-  """A number with its 95 % interval.
-
-  Attributes:
-    value: None where there is none; the note says why.
-    lo: lower end; None where no interval is defined.
-    hi: upper end.
-    n: examples behind it; None where it is a ratio.
-    note: what else is to be known of it.
-    jackknife: the interval of the jackknife over blocks of groups, beside it;
-      None where there are no draws.
-  """
-
-  value: float | None
-  lo: float | None = None
-  hi: float | None = None
-  n: int | None = None
-  note: str = ""
-  jackknife: tuple[float, float] | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,8 +17,9 @@ import numpy as np
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.facts import TaskFacts
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.pairs import lines
-from robust_tfds.eval.compare.pairs.lines import Interval, Line, Test
+from robust_tfds.eval.compare.pairs.lines import Line, Test
 from robust_tfds.eval.compare.pairs.numbers import Numbers
 from robust_tfds.eval.metrics import replicates, resampling, significance
 from robust_tfds.eval.metrics.resampling import Draws, Replicates, Totals
@@ -155,7 +156,7 @@ def _families(cells: Sequence[_Cell]) -> dict[str, list[int]]:
 
 def _tested(
   cells: Sequence[_Cell], families: Mapping[str, Sequence[int]]
-) -> dict[int, tuple[str, float, Interval]]:
+) -> dict[int, tuple[str, float, Number]]:
   """Place of a cell -> its test's kind, p, and the interval."""
   out = {}
   grouped = []
@@ -184,7 +185,7 @@ def _mcnemar(cell: _Cell) -> float:
 
 def _of_groups(
   cells: Sequence[_Cell], family: int
-) -> list[tuple[float, Interval]]:
+) -> list[tuple[float, Number]]:
   """p and interval of differences that are drawn in whole groups.
 
   Args:
@@ -226,13 +227,13 @@ def _resamples(family: int, effective: float, groups: int) -> int:
   return int(min(max(needed, resampling.RESAMPLES), most))
 
 
-def interval(number: Replicates) -> Interval:
+def interval(number: Replicates) -> Number:
   """A number with its interval; a single group has none but of nothing."""
   value = float(number.value)
   if number.draws is not None and number.groups < 2:
-    return Interval(value, *((0.0, 0.0) if value == 0 else ()))
+    return Number.of(value, *((0.0, 0.0) if value == 0 else ()))
   lo, hi = number.interval()
-  return Interval(value, float(lo), float(hi))
+  return Number.of(value, float(lo), float(hi))
 
 
 def _verdict(sign: int, difference: float) -> str:
@@ -246,16 +247,16 @@ def _line(
   cell: _Cell,
   facts: TaskFacts,
   family: str,
-  tested: tuple[str, float, Interval] | None,
+  tested: tuple[str, float, Number] | None,
   adjusted: float | None,
 ) -> Line:
-  difference = Interval(float(cell.first.value) - float(cell.second.value))
+  difference = Number.of(float(cell.first.value) - float(cell.second.value))
   test = Test()
   if tested is not None and adjusted is not None:
     kind, p, difference = tested
     verdict = lines.UNDECIDED
     if adjusted <= lines.LEVEL:
-      verdict = _verdict(facts.metric(cell.metric).sign, difference.value)
+      verdict = _verdict(facts.metric(cell.metric).sign, difference.or_nan)
     test = Test(kind, p, adjusted, family, verdict)
   return Line(
     cell.metric,

@@ -77,14 +77,14 @@ def _bars(comparison: Comparison) -> list[list[Line]]:
   finite = [
     line
     for line in comparison.benchmark
-    if math.isfinite(line.difference.value)
+    if math.isfinite(line.difference.or_nan)
   ]
   if comparison.clean_alone:
     named = {line.metric for line in finite}
     finite += [
       line
       for line in comparison.cells
-      if line.metric not in named and math.isfinite(line.difference.value)
+      if line.metric not in named and math.isfinite(line.difference.or_nan)
     ]
   panels: dict[bool, list[Line]] = {}
   for line in finite:
@@ -108,16 +108,14 @@ def _draw_bars(ax: Axes, lines: Sequence[Line], comparison: Comparison) -> None:
   scale = 100 if percent else 1
   for y, line in enumerate(lines):
     metric = _metric(comparison, line.metric)
-    difference = line.difference
-    value = scale * difference.value
+    value = scale * line.difference.or_nan
+    ends = line.difference.interval
     gain = metric.sign * value
-    sure = difference.known and not difference.lo <= 0 <= difference.hi
+    sure = ends is not None and not ends[0] <= 0 <= ends[1]
     decided = sure and gain
     shade = style.COLOURS[0 if gain > 0 else 1] if decided else "#555555"
-    if difference.known:
-      ax.plot(
-        [scale * difference.lo, scale * difference.hi], [y, y], color=shade
-      )
+    if ends:
+      ax.plot([scale * x for x in ends], [y, y], color=shade)
     ax.plot(
       value,
       y,
@@ -147,7 +145,7 @@ def _draw_map(ax: Axes, lines: Sequence[Line], metric: Metric) -> None:
   values = np.full((len(names), len(levels)), np.nan)
   for line in lines:
     place = names.index(line.corruption), levels.index(line.level or 0)
-    values[place] = scale * line.difference.value
+    values[place] = scale * line.difference.or_nan
     digits = 1 if metric.percent else 3
     number = f"{values[place]:+.{digits}f}" if values[place] else "0"
     mark = _MARKS.get(line.test.verdict, "")

@@ -8,26 +8,13 @@ from collections.abc import Sequence
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.facts import TaskFacts
+from robust_tfds.eval.cells.number import Number
 
 LEVEL = 0.05  # of all tests of a family together
 BETTER = "better"
 WORSE = "worse"
 UNDECIDED = "undecided"
 UNKNOWN_SENSE = "unknown sense"  # of what nobody said which direction is better
-
-
-@dataclasses.dataclass(frozen=True)
-class Interval:
-  """A number and its 95 % interval, nan where there is none."""
-
-  value: float = math.nan
-  lo: float = math.nan
-  hi: float = math.nan
-
-  @property
-  def known(self) -> bool:
-    """Whether there is an interval."""
-    return math.isfinite(self.lo) and math.isfinite(self.hi)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,8 +61,8 @@ class Line:
   condition: Condition | None
   first: float
   second: float
-  difference: Interval
-  decrease: Interval = Interval()
+  difference: Number
+  decrease: Number = Number(None)
   n: int | None = None
   test: Test = Test()
   note: str = ""

@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robust_tfds.eval.cells.facts import TaskFacts
+from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare.pairs.baseline import Baseline
 from robust_tfds.eval.compare.pairs.cell_tests import interval
-from robust_tfds.eval.compare.pairs.lines import Interval, Line
+from robust_tfds.eval.compare.pairs.lines import Line
 from robust_tfds.eval.compare.pairs.numbers import Numbers
 from robust_tfds.eval.compare.pairs.sides import Side
 from robust_tfds.eval.metrics import replicates, significance
 from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.tasks import base
 
 _CATEGORY = "accuracy/category/"
 
@@ -52,7 +52,7 @@ def lines(
 
 
 def line(
-  key: base.Key, first: Replicates, second: Replicates, *, drawn: bool = True
+  key: Key, first: Replicates, second: Replicates, *, drawn: bool = True
 ) -> Line:
   """One number over cells.
 
@@ -66,7 +66,7 @@ def line(
   difference = replicates.combine(np.subtract, first, second)
   decrease = replicates.combine(significance.relative_decrease, first, second)
   ends = [
-    interval(r) if drawn else Interval(float(r.value))
+    interval(r) if drawn else Number.of(float(r.value))
     for r in (difference, decrease)
   ]
   return Line(
@@ -82,12 +82,12 @@ def line(
   )
 
 
-def _note(drawn: bool, ends: Sequence[Interval]) -> str:
+def _note(drawn: bool, ends: Sequence[Number]) -> str:
   """Why there is no interval, where there is none."""
   if not drawn:
     return "no interval: values alone"
   for what, number in zip(("difference", "relative decrease"), ends):
-    if math.isfinite(number.value) and not number.known:
+    if math.isfinite(number.or_nan) and number.interval is None:
       return f"no interval of the {what}: it is undefined in too many draws"
   return ""
 

@@ -9,9 +9,10 @@ from typing import Any
 from etils import epath
 
 from robust_tfds.eval.cells import disk
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.pairs import figure
 from robust_tfds.eval.compare.pairs import lines as lines_lib
-from robust_tfds.eval.compare.pairs.lines import Comparison, Interval, Line
+from robust_tfds.eval.compare.pairs.lines import Comparison, Line
 from robust_tfds.eval.report.tables import csv_text, markdown, numbers
 
 HEADER = (
@@ -93,7 +94,7 @@ def _row(comparison: Comparison, line: Line) -> list[Any]:
   ]
 
 
-def _ends(number: Interval) -> tuple[float, float, float]:
+def _ends(number: Number) -> tuple[float | None, ...]:
   return number.value, number.lo, number.hi
 
 
@@ -187,8 +188,8 @@ def _number(value: float, digits: int) -> str:
   return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def _interval(number: Interval, scale: float, digits: int) -> str:
-  if math.isnan(number.value):
+def _interval(number: Number, scale: float, digits: int) -> str:
+  if number.value is None:
     return "-"
 
   def text(value: float) -> str:

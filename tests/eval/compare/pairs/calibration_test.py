@@ -36,7 +36,7 @@ class CalibrationTest(absltest.TestCase):
       self.assertAlmostEqual(line.second, 0.26)
       self.assertAlmostEqual(line.decrease.value, 0.5)
       # ECE is biased: no resampling of examples covers it.
-      self.assertFalse(line.difference.known)
+      self.assertIsNone(line.difference.interval)
       self.assertFalse(line.decrease.known)
 
   def test_only_what_both_have_whole(self):

@@ -8,13 +8,14 @@ from etils import epath
 from PIL import Image
 
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.pairs import figure
-from robust_tfds.eval.compare.pairs.lines import Interval, Line
+from robust_tfds.eval.compare.pairs.lines import Line
 from tests.eval.compare.pairs.tables_test import comparison
 
 
 def _clean(value=0.1, metric="error") -> Line:
-  return Line(metric, "", 0, Condition(), value, 0.2, Interval(value - 0.2))
+  return Line(metric, "", 0, Condition(), value, 0.2, Number(value - 0.2))
 
 
 class FigureTest(parameterized.TestCase):

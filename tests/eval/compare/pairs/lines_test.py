@@ -3,13 +3,14 @@
 from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.pairs.lines import Interval, Line
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.compare.pairs.lines import Line
 
 
 class LinesTest(absltest.TestCase):
   def test_of_benchmark(self):
-    one = Interval(0.1)
-    self.assertFalse(one.known)
+    one = Number(0.1)
+    self.assertIsNone(one.interval)
     self.assertTrue(Line("mce", "", None, None, 1, 2, one).of_benchmark)
     self.assertFalse(Line("ce", "fog", None, None, 1, 2, one).of_benchmark)
     cell = Line("error", "", 0, Condition(), 1, 2, one)

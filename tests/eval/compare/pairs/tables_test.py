@@ -8,8 +8,9 @@ from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.pairs import lines, tables
-from robust_tfds.eval.compare.pairs.lines import Interval, Line
+from robust_tfds.eval.compare.pairs.lines import Line
 from tests.eval.report.reports import contexts
 
 
@@ -29,13 +30,13 @@ def comparison(**changes) -> lines.Comparison:
         None,
         0.7,
         0.8,
-        Interval(-0.1, -0.2, 0.05),
-        Interval(0.125, -0.05, 0.3),
+        Number(-0.1, -0.2, 0.05),
+        Number(0.125, -0.05, 0.3),
       ),
-      Line("relative_mce", "", None, None, 1.0, math.nan, Interval()),
+      Line("relative_mce", "", None, None, 1.0, math.nan, Number(None)),
     ],
     "corruptions": [
-      Line("ce", "fog", None, None, 0.5, 0.5, Interval(0.0), note="why")
+      Line("ce", "fog", None, None, 0.5, 0.5, Number(0.0), note="why")
     ],
     "cells": [
       Line(
@@ -45,7 +46,7 @@ def comparison(**changes) -> lines.Comparison:
         Condition("fog", level),
         0.25,
         0.5,
-        Interval(-0.25, -0.3, -0.2),
+        Number(-0.25, -0.3, -0.2),
         n=40,
         test=test if level < 3 else lines.Test(),
       )

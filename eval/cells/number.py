@@ -1,0 +1,57 @@
+"""`Number`: a value with its 95 % interval, and what is to be known of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+# What a number over cells is of: metric, corruption (empty: the whole benchmark),
+# difficulty (None: none).
+Key = tuple[str, str, int | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+  """A number with its 95 % interval.
+
+  Attributes:
+    value: None where there is none; the note says why.
+    lo: lower end; None where no interval is defined.
+    hi: upper end.
+    n: examples behind it; None where it is a ratio.
+    note: what else is to be known of it.
+    jackknife: the interval of the jackknife over blocks of groups, beside it;
+      None where there are no draws.
+  """
+
+  value: float | None
+  lo: float | None = None
+  hi: float | None = None
+  n: int | None = None
+  note: str = ""
+  jackknife: tuple[float, float] | None = None
+
+  @classmethod
+  def of(
+    cls, value: float, lo: float = math.nan, hi: float = math.nan
+  ) -> Number:
+    """Of what was computed, nan where there is none.
+
+    >>> Number.of(0.5, float("nan"), float("nan"))
+    Number(value=0.5, lo=None, hi=None, n=None, note='', jackknife=None)
+    """
+    ends = (None if math.isnan(x) else float(x) for x in (value, lo, hi))
+    return cls(*ends)
+
+  @property
+  def interval(self) -> tuple[float, float] | None:
+    """Both ends; None unless both are known and finite."""
+    if self.lo is None or self.hi is None:
+      return None
+    finite = math.isfinite(self.lo) and math.isfinite(self.hi)
+    return (self.lo, self.hi) if finite else None
+
+  @property
+  def or_nan(self) -> float:
+    """The value as a float: nan where there is none."""
+    return math.nan if self.value is None else self.value
