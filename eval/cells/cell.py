@@ -37,7 +37,7 @@ class Cell:
     of_model: the part of the fingerprint that is of the model alone; empty where
       nothing is known of it.
     data: what its data are, in words; None where nobody noted it.
-    by: what its model is; None where nobody noted it.
+    model_facts: what its model is; None where nobody noted it.
   """
 
   model: str
@@ -50,7 +50,9 @@ class Cell:
   of_model: str = ""
   # The fingerprint covers both.
   data: DataFacts | None = dataclasses.field(default=None, compare=False)
-  by: ModelFacts | None = dataclasses.field(default=None, compare=False)
+  model_facts: ModelFacts | None = dataclasses.field(
+    default=None, compare=False
+  )
 
   @property
   def name(self) -> str:
@@ -113,7 +115,7 @@ class Cell:
       ),
       **({"of_model": self.of_model} if self.of_model else {}),
       **({"data": self.data.model_dump()} if self.data else {}),
-      **({"by": self.by.model_dump()} if self.by else {}),
+      **({"by": self.model_facts.model_dump()} if self.model_facts else {}),
     }
 
   @property
@@ -139,7 +141,7 @@ class Cell:
       without_output=note.without_output,
       of_model=note.of_model,
       data=note.data,
-      by=note.by,
+      model_facts=note.model_facts,
     )
 
 
@@ -162,8 +164,8 @@ class Summary:
       "baseline": baseline,
     }
     mark = provenance.fingerprint(facts)
-    said = dict.fromkeys(p for r in rows for p in r.note.split("; "))
-    remarks = tuple(filter(_is_remark, said))
+    notes = dict.fromkeys(p for r in rows for p in r.note.split("; "))
+    remarks = tuple(filter(_is_remark, notes))
     return cls(first.model, first.dataset, first.seed, mark, remarks)
 
   def row(

@@ -153,7 +153,7 @@ def fingerprint(
 
 
 def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
-  """Facts that later code adds change no hash of cells that lack them."""
+  """The known facts: a fact that is added later changes no older cell's hash."""
   return {name: value for name, value in facts.items() if value is not None}
 
 

@@ -100,10 +100,10 @@ class Lock:
     return self._root / FOLDER / self.name
 
   def take(self, breaking: bool) -> None:
-    """Asks and takes.
+    """Asks for the cells, and takes them.
 
-    Of several that ask at once the one whose name comes first waits until the
-    others saw it and withdrew, or hold already.
+    If several runs ask at the same time, the first by name gets them: it waits
+    until the others have given up. They, and all that ask later, are refused.
 
     Args:
       breaking: remove the locks of others that are in the way.

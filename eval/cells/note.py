@@ -30,7 +30,9 @@ _Count = Annotated[int, pydantic.Field(ge=0)]
 
 
 class _Record(pydantic.BaseModel):
-  model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
+  model_config = pydantic.ConfigDict(
+    extra="forbid", frozen=True, strict=True, protected_namespaces=()
+  )
 
 
 class Split(_Record):
@@ -81,7 +83,8 @@ class Note(_Record):
     of_model: the part of the fingerprint that is of the model alone, the same in
       all its cells; empty where nothing is known of it.
     data: facts of the data, in words; None where nobody noted them.
-    by: facts of the model; None where nobody noted them.
+    model_facts: facts of the model, under the key `by`; None where nobody noted
+      them.
     random: whether the model answers otherwise when it is asked again.
     without_output: how many classes of the data set the model has no output for.
     split: the examples.
@@ -101,7 +104,7 @@ class Note(_Record):
   fingerprint: str
   of_model: str = ""
   data: DataFacts | None = None
-  by: ModelFacts | None = None
+  model_facts: ModelFacts | None = pydantic.Field(default=None, alias="by")
   random: bool = False
   without_output: _Count = 0
   split: Split
@@ -235,4 +238,4 @@ def file_sha256(path: epath.Path) -> str:
 
 def _facts(note: Note) -> dict[str, Any]:
   """The fields that were written: notes of earlier code have fewer."""
-  return note.model_dump(exclude_unset=True)
+  return note.model_dump(exclude_unset=True, by_alias=True)

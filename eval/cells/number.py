@@ -40,8 +40,8 @@ class Number:
     >>> Number.of(0.5, float("nan"), float("nan"))
     Number(value=0.5, lo=None, hi=None, n=None, note='', jackknife=None)
     """
-    ends = (None if math.isnan(x) else float(x) for x in (value, lo, hi))
-    return cls(*ends)
+    known = [None if math.isnan(x) else float(x) for x in (value, lo, hi)]
+    return cls(known[0], known[1], known[2])
 
   @property
   def interval(self) -> tuple[float, float] | None:

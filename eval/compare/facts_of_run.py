@@ -42,20 +42,22 @@ def model(run: Run, cells: Sequence[Cell]) -> dict[str, Any]:
   return model_of(run, cells[0]).words()
 
 
-def seen(by: Mapping[str, Any], tested: Iterable[Condition]) -> list[str]:
+def seen(
+  model_facts: Mapping[str, Any], tested: Iterable[Condition]
+) -> list[str]:
   """Names of tested conditions that the model was trained on.
 
   Args:
-    by: facts of the model, see `model`.
+    model_facts: see `model`.
     tested: conditions of cells.
   """
   names = {condition.name for condition in tested}
-  return [n for n in by.get("corruptions_seen") or [] if n in names]
+  return [n for n in model_facts.get("corruptions_seen") or [] if n in names]
 
 
 def model_of(run: Run, cell: Cell) -> ModelFacts:
   """What is known of a cell's model."""
-  return cell.by or ModelFacts(
+  return cell.model_facts or ModelFacts(
     name=run.model_names.get(cell.model),
     random=cell.random,
     without_output=cell.without_output,
@@ -68,7 +70,7 @@ def data_of(run: Run, task: base.Task, cell: Cell) -> DataFacts:
 
 
 def _of_config(run: Run, task: base.Task, cell: Cell) -> DataFacts:
-  setting, said = task.setting, task.setting.data
+  setting, stated = task.setting, task.setting.data
   if _is_elsewhere(run):
     return DataFacts(
       dataset=cell.dataset,
@@ -81,12 +83,12 @@ def _of_config(run: Run, task: base.Task, cell: Cell) -> DataFacts:
     )
   return DataFacts(
     dataset=cell.dataset,
-    config=said.get("config"),
-    split=said.get("split"),
-    subset=said.get("subset", ""),
+    config=stated.get("config"),
+    split=stated.get("split"),
+    subset=stated.get("subset", ""),
     source="fly" if setting.fly else "prepared",
     codec=setting.codec,
-    geometry=said.get("geometry", ""),
+    geometry=stated.get("geometry", ""),
     settings=task.data_facts(),
     pixels=_pixels(run, cell),
   )

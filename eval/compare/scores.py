@@ -17,6 +17,7 @@ from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare import facts_of_run
 from robust_tfds.eval.compare.progress import Progress
+from robust_tfds.eval.metrics.calibration import Bins
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks import base
@@ -33,7 +34,7 @@ class Scored:
     model: its label in the run.
     seed: the run's.
     data: facts of the data in words, see `facts_of_run`.
-    by: facts of the model in words.
+    model_facts: of the model, in words.
     baseline: what normalises, as a text that two runs share only where it is the
       same; empty where nothing does.
     numbers: over cells.
@@ -47,7 +48,7 @@ class Scored:
   model: str
   seed: int
   data: Mapping[str, Any]
-  by: Mapping[str, Any]
+  model_facts: Mapping[str, Any]
   baseline: str
   numbers: Mapping[Key, Number]
   cells: Mapping[Condition, Mapping[str, Number]]
@@ -95,7 +96,7 @@ def _of_dataset(
       model=label,
       seed=cells[label][0].seed,
       data=facts_of_run.data(run, task, cells[label]),
-      by=facts_of_run.model(run, cells[label]),
+      model_facts=facts_of_run.model(run, cells[label]),
       baseline=_baseline(task, cells),
       numbers=_numbers(
         scored.rows, label, cells[label], scored.headlines.get(label, {})

@@ -71,7 +71,7 @@ def _cell(
     without_output=model.without_output or 0,
     of_model=model.hash,
     data=data,
-    by=model,
+    model_facts=model,
   )
 
 

@@ -231,13 +231,13 @@ class _Checker:
 
   def _check_facts(self, source: str, cell: Cell, note: note_lib.Note) -> None:
     """Holds a note's facts against the manifest's and the config's."""
-    if note.data is None or note.by is None:
+    if note.data is None or note.model_facts is None:
       raise errors.UserError(
         f"{source}: data, by: a submission's cells say their facts."
       )
-    if note.by != self._manifest.models[cell.model]:
+    if note.model_facts != self._manifest.models[cell.model]:
       differ = cell_facts.differences(
-        note.by.words(), self._manifest.models[cell.model].words()
+        note.model_facts.words(), self._manifest.models[cell.model].words()
       )
       raise errors.UserError(
         f"{source}: by: other facts than {manifest_lib.FILE} has of"
@@ -324,13 +324,13 @@ def _check_marks(source: str, cell: Cell, note: note_lib.Note) -> bool:
   Raises:
     UserError: they are of other facts.
   """
-  assert note.by is not None and note.data is not None
-  if not (note.by.weights and note.of_model):
+  assert note.model_facts is not None and note.data is not None
+  if not (note.model_facts.weights and note.of_model):
     return False
   config = cell.condition.config
-  for by in _as_noted(note.by):
-    mark = cell_facts.fingerprint(note.data, by, config, cell.seed)
-    if (by.hash, mark) == (note.of_model, note.fingerprint):
+  for facts in _as_noted(note.model_facts):
+    mark = cell_facts.fingerprint(note.data, facts, config, cell.seed)
+    if (facts.hash, mark) == (note.of_model, note.fingerprint):
       return True
   raise errors.UserError(
     f"{source}: fingerprint: {note.fingerprint} of the model {note.of_model} is"
@@ -338,15 +338,15 @@ def _check_marks(source: str, cell: Cell, note: note_lib.Note) -> bool:
   )
 
 
-def _as_noted(by: ModelFacts) -> Iterable[ModelFacts]:
+def _as_noted(facts: ModelFacts) -> Iterable[ModelFacts]:
   """Facts of a model as a run may have known them."""
-  yield by
+  yield facts
   for names in (
     ("trained_on",),
     ("corruptions_seen",),
     ("trained_on", "corruptions_seen"),
   ):
-    yield by.model_copy(update=dict.fromkeys(names))
+    yield facts.model_copy(update=dict.fromkeys(names))
 
 
 def _check_split(

@@ -188,11 +188,11 @@ def _compare(
 
 def _check_facts(source: str, cell: Cell, again: Cell) -> None:
   """Refuses other weights and other data than those of the facts."""
-  assert cell.by and cell.data and again.by and again.data
-  if cell.by.weights not in (None, again.by.weights):
+  assert cell.model_facts and cell.data and again.model_facts and again.data
+  if cell.model_facts.weights not in (None, again.model_facts.weights):
     raise errors.UserError(
       f"{source}: the weights of {cell.model} that are here have the sha256"
-      f" {again.by.weights}, but the facts say {cell.by.weights}."
+      f" {again.model_facts.weights}, but the facts say {cell.model_facts.weights}."
     )
   differ = {
     name: values

@@ -167,7 +167,7 @@ def _with_facts(run: Run, models: Mapping[str, ModelFacts]) -> Iterator[Cell]:
       if data.examples is None:
         split = home(cell).note(cell).split
         data = data.model_copy(update={"examples": split.examples})
-      yield dataclasses.replace(cell, data=data, by=models[cell.model])
+      yield dataclasses.replace(cell, data=data, model_facts=models[cell.model])
 
 
 def _file(path: epath.Path) -> note_lib.File:

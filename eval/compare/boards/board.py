@@ -75,12 +75,12 @@ class Entry:
     run: name of the run's folder; empty of printed rows.
     seed: the run's; None of printed rows.
     data: facts of the data in words, and `ids`, `labels`: None is unknown.
-    by: facts of the model in words; None is unknown.
+    model_facts: of the model, in words; None is unknown.
     numbers: over cells.
     cells: condition -> metric -> number.
     state: `WHOLE`, `PARTIAL`, `SEEN` or `PRINTED`.
-    remark: the state in words: what is missing, what it was trained on; where a
-      printed row's protocol is another one.
+    remark: the state in words: which numbers are missing, which test conditions
+      it was trained on, or how a printed row's protocol differs.
     rank: from 1; None where it is not ranked. Equal values share one.
     rank_range: best and worst rank that the data leave open at 95 %; None where
       it is not ranked or has no draws.
@@ -94,7 +94,7 @@ class Entry:
   run: str = ""
   seed: int | None = None
   data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-  by: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  model_facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   numbers: Mapping[Key, Number] = dataclasses.field(default_factory=dict)
   cells: Mapping[Condition, Mapping[str, Number]] = dataclasses.field(
     default_factory=dict
@@ -116,7 +116,7 @@ class Entry:
   @property
   def missing(self) -> list[str]:
     """Names of the facts that nobody noted."""
-    facts = {**self.data, **self.by}
+    facts = {**self.data, **self.model_facts}
     return [name for name, value in facts.items() if value is None]
 
   def number(

@@ -57,15 +57,15 @@ def _all_seen(scored: Sequence[Scored]) -> list[Scored]:
   """Models of equal weights have seen what any of them says."""
   seen: dict[str, set[str]] = {}
   for one in scored:
-    if one.by.get("weights"):
-      stated = one.by.get("corruptions_seen") or []
-      seen.setdefault(one.by["weights"], set()).update(stated)
+    if one.model_facts.get("weights"):
+      stated = one.model_facts.get("corruptions_seen") or []
+      seen.setdefault(one.model_facts["weights"], set()).update(stated)
   out = []
   for one in scored:
-    names = seen.get(one.by.get("weights") or "")
+    names = seen.get(one.model_facts.get("weights") or "")
     if names:
-      by = {**one.by, "corruptions_seen": sorted(names)}
-      one = dataclasses.replace(one, by=by)
+      facts = {**one.model_facts, "corruptions_seen": sorted(names)}
+      one = dataclasses.replace(one, model_facts=facts)
     out.append(one)
   return out
 
@@ -191,7 +191,7 @@ def _entry(one: Scored, label: str, metric: str, names: slugs.Slugs) -> Entry:
     run=one.run.name,
     seed=one.seed,
     data=one.data,
-    by=one.by,
+    model_facts=one.model_facts,
     numbers=one.numbers,
     cells=one.cells,
     state=state,
@@ -201,7 +201,7 @@ def _entry(one: Scored, label: str, metric: str, names: slugs.Slugs) -> Entry:
 
 
 def _state(one: Scored, metric: str) -> tuple[str, str]:
-  seen = facts_of_run.seen(one.by, one.cells)
+  seen = facts_of_run.seen(one.model_facts, one.cells)
   if seen:
     return board_lib.SEEN, f"trained on {', '.join(seen)}"
   if _value(one, metric) is None:
@@ -319,8 +319,8 @@ def _twice(entries: Sequence[Entry]) -> list[str]:
   """Names entries of equal weights, spec and seed: one model under two names."""
   same: dict[str, list[str]] = {}
   for entry in entries:
-    if entry.by.get("weights"):
-      about = {k: v for k, v in entry.by.items() if k != "name"}
+    if entry.model_facts.get("weights"):
+      about = {k: v for k, v in entry.model_facts.items() if k != "name"}
       mark = json.dumps([about, entry.seed], sort_keys=True)
       same.setdefault(mark, []).append(entry.label)
   return [

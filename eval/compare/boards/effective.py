@@ -184,7 +184,10 @@ def reference(board: Board, name: str = "") -> Reference:
   points: dict[str, tuple[float, float]] = {}
   weights = set()
   for entry in board.runs:
-    point, mark = of_entry(board, entry), entry.by.get("weights") or entry.key
+    point, mark = (
+      of_entry(board, entry),
+      entry.model_facts.get("weights") or entry.key,
+    )
     if point and entry.state != board_lib.SEEN and mark not in weights:
       weights.add(mark)
       points[entry.label] = point

@@ -56,7 +56,9 @@ def of_board(board: Board) -> tuple[list[str], list[list[Any]]]:
   """A line an entry: rank, headline numbers, state, facts."""
   metrics = [m.name for m in board.headlines]
   data = list(dict.fromkeys(n for e in board.runs for n in e.data))
-  by = list(dict.fromkeys(n for e in board.runs for n in e.by))
+  model_facts = list(
+    dict.fromkeys(n for e in board.runs for n in e.model_facts)
+  )
   header = [
     *_ENTRY,
     *(f"{m}{end}" for m in metrics for end in ("", "_lo", "_hi")),
@@ -64,7 +66,7 @@ def of_board(board: Board) -> tuple[list[str], list[list[Any]]]:
     "remark",
     "source",
     *(f"data_{n}" for n in data),
-    *(f"model_{n}" for n in by),
+    *(f"model_{n}" for n in model_facts),
   ]
   rows = []
   for entry in board.entries:
@@ -75,7 +77,7 @@ def of_board(board: Board) -> tuple[list[str], list[list[Any]]]:
       row += [number.value, number.lo, number.hi]
     row += [entry.state, entry.remark, entry.source]
     row += [entry.data.get(n) for n in data]
-    rows.append(row + [entry.by.get(n) for n in by])
+    rows.append(row + [entry.model_facts.get(n) for n in model_facts])
   return header, rows
 
 

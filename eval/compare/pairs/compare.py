@@ -154,7 +154,7 @@ def _of_models(side: Side, name: str) -> list[str]:
       )
     else:
       notes.append(f"{name}: {remark}.")
-  seen = facts_of_run.seen(side.by, side.cells)
+  seen = facts_of_run.seen(side.model_facts, side.cells)
   if seen:
     notes.append(f"{name} was trained on {', '.join(seen)}.")
   return notes

@@ -129,8 +129,7 @@ def check_facts(
   if not unknown:
     return []
   return [
-    "Nobody noted of either run, so they may differ in it:"
-    f" {', '.join(unknown)}."
+    f"Neither run records these facts, so they may differ: {', '.join(unknown)}."
   ]
 
 

@@ -41,7 +41,7 @@ class Side:
     return facts_of_run.data(self.run, self.task, cells)
 
   @property
-  def by(self) -> dict[str, Any]:
+  def model_facts(self) -> dict[str, Any]:
     """Facts of the model, in words."""
     return facts_of_run.model(self.run, list(self.cells.values()))
 

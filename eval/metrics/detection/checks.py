@@ -1,4 +1,4 @@
-"""What COCO's tools take without a word, refused; ids numbered from 1."""
+"""Refuses rows that COCO's tools would accept silently; numbers ids from 1."""
 
 from __future__ import annotations
 

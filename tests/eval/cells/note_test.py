@@ -58,12 +58,12 @@ class NoteTest(parameterized.TestCase):
 
   def test_an_unknown_value_within_a_fact_stays(self):
     by = ModelFacts(weights="w", preprocessing={"crop": None})
-    cell = dataclasses.replace(_CELL, by=by)
+    cell = dataclasses.replace(_CELL, model_facts=by)
     note = note_lib.make(cell.note(), self.note.split, {}, self.file)
     self.path.write_text(note_lib.dumps(note))
     read = note_lib.read(self.folder)
-    self.assertEqual(read.by, by)
-    self.assertEqual(read.by.hash, by.hash)
+    self.assertEqual(read.model_facts, by)
+    self.assertEqual(read.model_facts.hash, by.hash)
 
   def test_the_ids_are_told_apart(self):
     ids = [["ab", "c"], ["a", "bc"], ["ab", "c", "d"], ["c", "ab"]]

@@ -189,7 +189,7 @@ class CompareTest(parameterized.TestCase):
           "auto",
         )
     text, rows = self._compare(*folders, "one,other")
-    self.assertIn("Nobody noted of either run", text)
+    self.assertIn("Neither run records these facts", text)
     self.assertAlmostEqual(float(rows["error", "fog_1"]["difference"]), -0.7)
     self.assertAlmostEqual(float(rows["error", "fog_1"]["p"]), 2 * 0.5**7)
 

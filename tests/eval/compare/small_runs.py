@@ -132,7 +132,7 @@ def write(
         by.hash,
         of_model=by.hash,
         data=about if noted else None,
-        by=by if noted else None,
+        model_facts=by if noted else None,
       )
       workdir.write_cell(cell, _columns(error, condition, examples, prefix))
   return folder

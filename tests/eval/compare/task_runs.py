@@ -53,7 +53,7 @@ def write(folder, task, columns, *, label="net", seed=0, truth=None, **data):
       by.hash,
       of_model=by.hash,
       data=about,
-      by=by,
+      model_facts=by,
     )
     workdir.write_cell(cell, {**_ids(), **columns(condition)})
   return folder

@@ -114,10 +114,12 @@ class CellsTest(parameterized.TestCase):
       (clean.data.dataset, clean.data.source), ("digits_c", "fly")
     )
     self.assertEqual((clean.data.px, clean.data.examples), ([32, 32], 3))
-    self.assertEqual((clean.by.name, clean.by.adapter), ("digits_cnn", "jax"))
-    self.assertEqual(clean.by.corruptions_seen, [])
-    self.assertStartsWith(clean.by.trained_on, "digits ")
-    self.assertEmpty([*clean.data.missing, *clean.by.missing])
+    self.assertEqual(
+      (clean.model_facts.name, clean.model_facts.adapter), ("digits_cnn", "jax")
+    )
+    self.assertEqual(clean.model_facts.corruptions_seen, [])
+    self.assertStartsWith(clean.model_facts.trained_on, "digits ")
+    self.assertEmpty([*clean.data.missing, *clean.model_facts.missing])
 
 
 class FinishedTest(absltest.TestCase):

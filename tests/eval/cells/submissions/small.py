@@ -19,7 +19,7 @@ from robust_tfds.eval.cells import (
   table,
 )
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.submissions import contents, manifest, scores
+from robust_tfds.eval.cells.submissions import contents, manifest
 from robust_tfds.eval.cells.workdir import Workdir
 from tests.eval.compare import small_runs
 
@@ -72,7 +72,7 @@ def run(folder, labels=("a",), of_models=None, **others):
         cell_facts.fingerprint(about, by, config, 0),
         of_model=by.hash,
         data=about,
-        by=by,
+        model_facts=by,
       )
       workdir.write_cell(cell, rows, "test")
   return folder
@@ -150,7 +150,7 @@ class Tampered:
 
   def table(self) -> None:
     """Writes the table that follows from the predictions."""
-    rows = scores.rows(contents.read(self.folder))
+    rows = contents.read(self.folder).rows()
     (self.folder / "table.csv").write_text(table.dumps(rows))
 
   def manifest(self, change: Callable[[dict], None] = lambda m: None) -> None:

@@ -87,9 +87,9 @@ class WriterTest(parameterized.TestCase):
     words = {"a": "ImageNet-1k"}
     self._export(run, trained_on=words, seen={"a": ["snow", "fog"]})
     for cell in Workdir(self.out).cells():
-      assert cell.by
-      self.assertEqual(cell.by.trained_on, "ImageNet-1k")
-      self.assertEqual(cell.by.corruptions_seen, ["fog", "snow"])
+      assert cell.model_facts
+      self.assertEqual(cell.model_facts.trained_on, "ImageNet-1k")
+      self.assertEqual(cell.model_facts.corruptions_seen, ["fog", "snow"])
     self.assertIn("3 fingerprints", submissions.check(self.out))
 
   def test_what_the_run_says_is_not_said_otherwise(self):

@@ -20,7 +20,7 @@ class EntryTest(absltest.TestCase):
 
   def test_missing_facts(self):
     data, by = {"codec": None, "n": 1}, {"weights": None, "dtype": ""}
-    entry = board.Entry("k", "l", "m", data=data, by=by)
+    entry = board.Entry("k", "l", "m", data=data, model_facts=by)
     self.assertEqual(entry.missing, ["codec", "weights"])
 
 

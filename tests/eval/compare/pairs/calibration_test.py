@@ -37,7 +37,7 @@ class CalibrationTest(absltest.TestCase):
       self.assertAlmostEqual(line.decrease.value, 0.5)
       # ECE is biased: no resampling of examples covers it.
       self.assertIsNone(line.difference.interval)
-      self.assertFalse(line.decrease.known)
+      self.assertIsNone(line.decrease.interval)
 
   def test_only_what_both_have_whole(self):
     fog = {Condition("fog", s): _cell(0.1) for s in range(1, 6)}

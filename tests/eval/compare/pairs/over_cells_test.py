@@ -89,7 +89,7 @@ class OverCellsTest(absltest.TestCase):
     for line in self._lines(one, one).values():
       ends = line.difference
       self.assertEqual((ends.value, ends.lo, ends.hi), (0, 0, 0))
-      if line.decrease.known:
+      if line.decrease.interval:
         self.assertEqual((line.decrease.lo, line.decrease.hi), (0, 0))
 
   def test_nothing_over_some_of_the_cells(self):

@@ -98,7 +98,7 @@ class RunsTest(parameterized.TestCase):
   def test_facts_that_nobody_noted(self):
     one, other = (self._side(n, noted=False) for n in ("one", "other"))
     (note,) = pairing.check_facts(one, other, list(one.cells))
-    self.assertIn("Nobody noted of either run", note)
+    self.assertIn("Neither run records these facts", note)
     self.assertIn("version", note)
     self.assertEmpty(
       pairing.check_facts(*[self._side("noted")] * 2, [Condition()])

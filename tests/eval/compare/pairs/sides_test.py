@@ -28,7 +28,7 @@ class SidesTest(absltest.TestCase):
     self.assertEqual([c.config for c in side.cells], ["clean", "fog_1"])
     self.assertEqual(side.seed, 3)
     self.assertEqual(side.task.setting.baseline, "model:a")
-    self.assertEqual(side.by["trained_on"], "digits train")
+    self.assertEqual(side.model_facts["trained_on"], "digits train")
     self.assertEqual(side.data([Condition()])["codec"], "raw")
     self.assertLen(side.columns(Condition())["label"], small_runs.EXAMPLES)
     self.assertEmpty(side.remarks)
