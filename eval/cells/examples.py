@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import collections
 import threading
-from collections.abc import Mapping
 
 import numpy as np
 from etils import epath
@@ -20,29 +19,11 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.eval.cells import disk, packed
 from robust_tfds.eval.cells import note as note_lib
+from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.storage import paths
 
 FOLDER = "examples"
-# Columns that are facts of examples, of all tasks and readers.
-OF_EXAMPLES = frozenset(
-  {
-    "category",
-    "example_id",
-    "fps",
-    "frame",
-    "frame_type",
-    "group_id",
-    "image_id",
-    "label",
-    "labels",
-    "linf",
-    "reviewed",
-    "shift",
-  }
-)
 _SETS = 2  # of which the columns stay in memory
-
-Columns = Mapping[str, np.ndarray]
 
 
 def path(folder: epath.Path, file: note_lib.File) -> epath.Path:

@@ -21,14 +21,13 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from robust_tfds import errors, reading
+from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.reading import limits
-
-Columns = Mapping[str, np.ndarray]
 
 _WHOLE = (np.int8, np.int16, np.int32, np.int64)
 _WHOLE_NAMES = tuple(np.dtype(t).name for t in _WHOLE)

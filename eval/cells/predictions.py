@@ -22,7 +22,7 @@ Classification columns, one row per example:
 
 The last two are in no cell of an earlier version, nor in predictions of others
 (`eval/tasks/parts/proper_scores.py`). The first four are of the examples. Other
-tasks add columns of their own (`columns` of each in `eval/tasks/`).
+tasks have others (`eval/cells/columns.py`).
 """
 
 from __future__ import annotations
@@ -33,14 +33,13 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds.eval.cells import columns as columns_lib
 from robust_tfds.eval.cells import disk, names, packed
 from robust_tfds.eval.cells import examples as examples_lib
 from robust_tfds.eval.cells import note as note_lib
+from robust_tfds.eval.cells.columns import Columns
 
-COLUMNS = ("example_id", "group_id", "frame", "label", "top5", "score")
 FILE = "predictions.npz"
-
-Columns = Mapping[str, np.ndarray]
 
 
 def folder(root: epath.Path, *parts: str) -> epath.Path:
@@ -52,7 +51,7 @@ def split(
   columns: Columns,
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
   """The facts of examples, and a model's outputs."""
-  of = examples_lib.OF_EXAMPLES
+  of = columns_lib.OF_EXAMPLES
   return (
     {name: values for name, values in columns.items() if name in of},
     {name: values for name, values in columns.items() if name not in of},

@@ -234,7 +234,7 @@ class Task(abc.ABC):
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
     """What predictions say of a batch's examples, whatever a model says.
 
-    One row for each valid row. Names are in `predictions.OF_EXAMPLES`.
+    One row for each valid row. Names are in `columns.OF_EXAMPLES`.
     """
     valid = batch.mask
     return {

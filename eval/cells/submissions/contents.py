@@ -21,12 +21,13 @@ from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells import predictions as predictions_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import ModelFacts
-from robust_tfds.eval.cells.submissions import columns as columns_lib
+from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.eval.cells.submissions import (
   exact_archives,
   known,
   layout,
   schema,
+  values,
 )
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.submissions.manifest import Manifest
@@ -204,8 +205,8 @@ class _Checker:
     account.marked += _check_marks(str(source / note_lib.FILE), cell, note)
     columns = self._run.columns(cell)
     classes = known.classes(cell.dataset)
-    rules = columns_lib.Rules(self._task_name, classes, self._run.truth)
-    columns_lib.check(
+    rules = values.Rules(self._task_name, classes, self._run.truth)
+    values.check(
       str(source / predictions_lib.FILE), columns, rules, cell.condition
     )
     _check_split(str(source / note_lib.FILE), note, columns)
@@ -270,7 +271,7 @@ class _Checker:
     self,
     cell: Cell,
     note: note_lib.Note,
-    columns: columns_lib.Columns,
+    columns: Columns,
     account: Account,
   ) -> None:
     """Ids and labels against the set's, once for each file of examples."""
@@ -300,9 +301,7 @@ class _Checker:
       _check_pictures(source, columns, self._run.truth)
     self._check_same(source, cell.dataset, columns)
 
-  def _check_same(
-    self, source: str, dataset: str, columns: columns_lib.Columns
-  ) -> None:
+  def _check_same(self, source: str, dataset: str, columns: Columns) -> None:
     """Refuses an example that is another one in another cell."""
     names = [n for n in ("group_id", "label", "image_id") if n in columns]
     ids = zip(columns["example_id"].tolist(), columns["frame"].tolist())
@@ -349,9 +348,7 @@ def _as_noted(facts: ModelFacts) -> Iterable[ModelFacts]:
     yield facts.model_copy(update=dict.fromkeys(names))
 
 
-def _check_split(
-  source: str, note: note_lib.Note, columns: columns_lib.Columns
-) -> None:
+def _check_split(source: str, note: note_lib.Note, columns: Columns) -> None:
   split = note_lib.split_of(
     note.split.name, columns["example_id"], examples_lib.labels(columns)
   )
@@ -362,9 +359,7 @@ def _check_split(
     )
 
 
-def _check_pictures(
-  source: str, columns: columns_lib.Columns, truth: Mapping
-) -> None:
+def _check_pictures(source: str, columns: Columns, truth: Mapping) -> None:
   """Refuses detections of other pictures than those of the ground truth."""
   expected = {i["id"] for i in truth["images"]}
   got = columns["image_id"].tolist()

@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells.submissions import columns as columns_lib
+from robust_tfds.eval.cells.submissions import values as values_lib
 from robust_tfds.eval.tasks import sequences
 
 _TRUTH = {
@@ -78,8 +78,8 @@ def _frames() -> dict:
 
 
 def _check(task, columns, condition=_FOG, classes=10) -> None:
-  rules = columns_lib.Rules(task, classes, _TRUTH)
-  columns_lib.check("x.npz", columns, rules, condition)
+  rules = values_lib.Rules(task, classes, _TRUTH)
+  values_lib.check("x.npz", columns, rules, condition)
 
 
 class ColumnsTest(parameterized.TestCase):

@@ -1,6 +1,6 @@
-"""The columns that a cell of a task may have, and the values they may hold.
+"""The values that the columns of a cell may hold.
 
-A cell is refused where a column is of another task, of another dtype or shape, or
+A cell is refused where a column is none of its task's (`eval/cells/columns.py`), or
 holds a value that no model gives: a class that the set does not have, one class
 twice among the five, a probability outside of [0, 1] or above the one before it, a
 box that lies far outside of its picture, NaN. What is measured from these columns
@@ -17,66 +17,14 @@ import numpy as np
 
 from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import columns as columns_lib
+from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.eval.cells.submissions import top_five
 from robust_tfds.eval.metrics import stability
-from robust_tfds.eval.tasks.parts import result_lists, stored_numbers
-
-Columns = Mapping[str, np.ndarray]
 
 _ROUNDING = 1e-4  # of float32 probabilities that are added
 _RANKS = 5
 _FAR = 10  # sides of a picture that a box may lie outside of it
-
-_EXAMPLE = {"example_id": ("UT", 1), "group_id": ("UT", 1), "frame": ("i", 1)}
-_CLASSIFIED = {
-  "label": ("i", 1),
-  "top5": ("i", 2),
-  "score": ("f", 2),
-  "nll": ("f", 1),
-  "brier": ("f", 1),
-}
-_FRAMES = {
-  "labels": ("i", 2),
-  "reviewed": ("b", 1),
-  "frame_type": ("UT", 1),
-  "fps": ("f", 1),
-  "linf": ("f", 1),
-}
-_OF_SEQUENCES = {
-  "label": ("i", 1),
-  "top5": ("i", 3),
-  "score": ("f", 3),
-  "flips": ("f", 2),
-  "t5d": ("f", 2),
-  "zipf": ("f", 2),
-}
-_DETECTED = {
-  "image_id": ("i", 1),
-  "boxes": ("f", 3),
-  "scores": ("f", 2),
-  "classes": ("i", 2),
-  "masks": ("UT", 1),
-}
-_RESULT_LIST = {
-  "position": ("i", 1),
-  "image_id": ("i", 1),
-  "category_id": ("i", 1),
-  "score": ("f", 1),
-  "bbox": ("f", 2),
-  "segmentation": ("UT", 1),
-}
-_NUMBERS = {"value": ("f", 1)}
-# Those without which nothing can be measured.
-_NEEDED = {
-  "label",
-  "top5",
-  "image_id",
-  "boxes",
-  "scores",
-  "classes",
-  "category_id",
-  "value",
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,63 +56,10 @@ def check(
   Raises:
     UserError: names the column and the first example.
   """
-  kinds = {**_EXAMPLE, **_kinds(rules.task, columns, condition)}
-  _check_names(source, columns, kinds, rules.task)
-  for name, values in columns.items():
-    _check_kind(source, name, values, kinds[name])
+  columns_lib.check(source, columns, rules.task, condition)
   for name, checks in _VALUES.items():
     if name in columns:
       checks(_Cell(source, columns, rules, condition), columns[name])
-
-
-def _kinds(
-  task: str, columns: Columns, condition: Condition
-) -> dict[str, tuple[str, int]]:
-  """Column -> NumPy's kinds and dimensions, of what a task's cells may have."""
-  if task == "sequences":
-    clean = {**_CLASSIFIED, "top5": ("i", 3), "score": ("f", 3)}
-    return clean if condition.clean else _OF_SEQUENCES
-  if task == "detection":
-    if stored_numbers.is_one(columns):
-      return _NUMBERS
-    return _RESULT_LIST if result_lists.is_one(columns) else _DETECTED
-  more = {"frames": _FRAMES, "video": {"shift": ("UT", 1)}}.get(task, {})
-  category = {"category": ("UT", 1)} if task == "video" else {}
-  return {**_CLASSIFIED, **more, **category}
-
-
-def _check_names(
-  source: str, columns: Columns, kinds: Mapping[str, object], task: str
-) -> None:
-  for name in columns:
-    if name not in kinds:
-      raise errors.UserError(
-        f"{source}: the column {name!r} is none of the task {task}; it has"
-        f" {', '.join(kinds)}."
-      )
-  for name in kinds:
-    if name in {*_EXAMPLE, *_NEEDED} and name not in columns:
-      raise errors.UserError(
-        f"{source}: lacks the column {name!r}, which the task {task} has."
-      )
-
-
-def _check_kind(
-  source: str, name: str, values: np.ndarray, kind: tuple[str, int]
-) -> None:
-  kinds, dimensions = kind
-  if values.dtype.kind not in kinds or values.ndim != dimensions:
-    words = {
-      "UT": "text",
-      "i": "whole numbers",
-      "f": "numbers",
-      "b": "booleans",
-    }
-    raise errors.UserError(
-      f"{source}: {name}: got {values.dtype} of shape {list(values.shape)},"
-      f" expected {words[kinds]} of {dimensions} dimension"
-      f"{'s' * (dimensions > 1)}."
-    )
 
 
 @dataclasses.dataclass(frozen=True)

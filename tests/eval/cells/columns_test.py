@@ -1,0 +1,53 @@
+"""The schema of cells; every column of every task is in submissions/values_test."""
+
+import numpy as np
+from absl.testing import absltest, parameterized
+
+from robust_tfds import conditions, errors
+from robust_tfds.eval.cells import columns as columns_lib
+
+_FOG = conditions.PICTURES.parse("fog_3")
+
+
+def _columns(**changes) -> dict[str, np.ndarray]:
+  ids = np.array(["a", "b"])
+  return {
+    "example_id": ids,
+    "group_id": ids,
+    "frame": np.zeros(2, np.int32),
+    "label": np.zeros(2, np.int32),
+    "top5": np.zeros((2, 5), np.int32),
+    **changes,
+  }
+
+
+class ColumnsTest(parameterized.TestCase):
+  def test_what_every_model_shares(self):
+    of_model = {"top5", "score", "nll", "brier", "zipf", "boxes", "value"}
+    self.assertNoCommonElements(columns_lib.OF_EXAMPLES, of_model)
+    self.assertContainsSubset(
+      _columns().keys() - of_model, columns_lib.OF_EXAMPLES
+    )
+
+  @parameterized.parameters(
+    ({"zipf": np.zeros(2)}, "'zipf' is none of the task classification"),
+    ({"top5": np.zeros(2, np.int32)}, "top5: got int32 of shape"),
+    ({"label": np.zeros(2)}, "label: got float64 .* expected whole numbers"),
+    ({"frame": None}, "lacks the column 'frame'"),
+  )
+  def test_refusals(self, changes, message):
+    given = {k: v for k, v in _columns(**changes).items() if v is not None}
+    with self.assertRaisesRegex(errors.UserError, f"^f.npz: .*{message}"):
+      columns_lib.check("f.npz", given, "classification", _FOG)
+
+  def test_forms_of_detections(self):
+    for name, other in (("value", "boxes"), ("category_id", "value")):
+      there = {name: np.zeros(1)}
+      known = columns_lib.of_cell("detection", _FOG, there)
+      self.assertIn(name, known)
+      self.assertNotIn(other, known)
+    self.assertIn("boxes", columns_lib.of_cell("detection", _FOG, {}))
+
+
+if __name__ == "__main__":
+  absltest.main()
