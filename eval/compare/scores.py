@@ -9,15 +9,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.number import Key, Number
-from robust_tfds.eval.compare import facts_of_run
+from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.compare.progress import Progress
-from robust_tfds.eval.metrics.calibration import Bins
+from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks import base
@@ -29,31 +27,17 @@ class Scored:
   """One model of one run over one data set.
 
   Attributes:
-    run: whose it is.
-    task: bound to the run's settings.
-    model: its label in the run.
-    seed: the run's.
-    data: facts of the data in words, see `facts_of_run`.
-    model_facts: of the model, in words.
+    side: whose cells they are.
+    entry: all that a board shows of it; it has no key and no place yet.
     baseline: what normalises, as a text that two runs share only where it is the
       same; empty where nothing does.
-    numbers: over cells.
-    cells: condition -> metric -> number.
     draws: of the numbers over cells, where there are any.
-    reliability: condition -> diagram, where scores are known.
   """
 
-  run: Run
-  task: base.Task
-  model: str
-  seed: int
-  data: Mapping[str, Any]
-  model_facts: Mapping[str, Any]
+  side: Side
+  entry: Entry
   baseline: str
-  numbers: Mapping[Key, Number]
-  cells: Mapping[Condition, Mapping[str, Number]]
   draws: Mapping[Key, Replicates]
-  reliability: Mapping[Condition, Bins]
 
 
 def of_runs(runs: Sequence[Run]) -> list[Scored]:
@@ -82,63 +66,69 @@ def _of_dataset(
   labels = run.labels(dataset)
   task = run.task(dataset)
   task.check_baseline(labels)
-  cells = {label: run.cells_of(dataset, label) for label in labels}
+  sides = [Side.of(run, dataset, label, task) for label in labels]
   scorer = base.Scorer(task, run.truth)
-  for label, of_model in cells.items():
-    for cell in of_model:
-      scorer.add(cell, run.columns(cell))
-      tell(f"{run.name}: {label} {cell.condition.config}")
+  for side in sides:
+    for condition, cell in side.cells.items():
+      scorer.add(cell, side.columns(condition))
+      tell(f"{run.name}: {side.model} {condition.config}")
   scored = scorer.scored(run.cells_of(dataset))
+  baseline = _baseline(sides)
   return [
     Scored(
-      run=run,
-      task=task,
-      model=label,
-      seed=cells[label][0].seed,
-      data=facts_of_run.data(run, task, cells[label]),
-      model_facts=facts_of_run.model(run, cells[label]),
-      baseline=_baseline(task, cells),
-      numbers=_numbers(
-        scored.rows, label, cells[label], scored.headlines.get(label, {})
-      ),
-      cells=_cells(scored.rows, label, cells[label]),
-      draws=scored.headlines.get(label, {}),
-      reliability={
-        c.condition: scored.reliability[c]
-        for c in cells[label]
-        if c in scored.reliability
-      },
+      side,
+      _entry(side, scored),
+      baseline,
+      scored.headlines.get(side.model, {}),
     )
-    for label in labels
+    for side in sides
   ]
 
 
-def _baseline(task: base.Task, cells: Mapping[str, Sequence[Cell]]) -> str:
+def _entry(side: Side, scored: base.Scored) -> Entry:
+  """What a board shows of a model, without a key."""
+  rows = [row for row in scored.rows if row.model == side.model]
+  diagrams = scored.reliability
+  return Entry(
+    key="",
+    label=side.model,
+    model=side.model,
+    run=side.run.name,
+    seed=side.seed,
+    data=side.data(),
+    model_facts=side.model_facts.words(),
+    numbers=_numbers(rows, side, scored.headlines.get(side.model, {})),
+    cells=_cells(rows, side),
+    reliability={
+      condition: diagrams[cell]
+      for condition, cell in side.cells.items()
+      if cell in diagrams
+    },
+  )
+
+
+def _baseline(sides: Sequence[Side]) -> str:
   """A published name; of a model of the run what its numbers depend on."""
-  name = task.setting.baseline
+  name = sides[0].task.setting.baseline
   label = baselines.model_label(name)
   if not label:
     return name
-  weights = cells[label][0].of_model or "unknown weights"
+  (side,) = (s for s in sides if s.model == label)
+  weights = next(iter(side.cells.values())).of_model or "unknown weights"
   return f"{label}, of the same run ({weights})"
 
 
 def _numbers(
-  rows: Sequence[table.Row],
-  label: str,
-  cells: Sequence[Cell],
-  draws: Mapping[Key, Replicates],
+  rows: Sequence[table.Row], side: Side, draws: Mapping[Key, Replicates]
 ) -> dict[Key, Number]:
   """Those over cells, and those of a cell at another level than its own.
 
   A temporal perturbation is one cell with all difficulties.
   """
-  own = {(c.condition.config, c.condition.level) for c in cells}
+  own = {(c.config, c.level) for c in side.cells}
   out = {}
   for row in rows:
-    if row.model == label and (
-      not row.config or (row.config, row.severity) not in own
-    ):
+    if not row.config or (row.config, row.severity) not in own:
       key = row.metric, row.corruption, row.severity
       out[key] = _beside(row.number, draws.get(key))
   return out
@@ -155,13 +145,13 @@ def _beside(number: Number, drawn: Replicates | None) -> Number:
 
 
 def _cells(
-  rows: Sequence[table.Row], label: str, cells: Sequence[Cell]
+  rows: Sequence[table.Row], side: Side
 ) -> dict[Condition, dict[str, Number]]:
   """Of every condition, at its own level."""
-  conditions = {c.condition.config: c.condition for c in cells}
-  out: dict[Condition, dict[str, Number]] = {c.condition: {} for c in cells}
+  conditions = {c.config: c for c in side.cells}
+  out: dict[Condition, dict[str, Number]] = {c: {} for c in side.cells}
   for row in rows:
-    if row.model == label and row.config:
+    if row.config:
       condition = conditions[row.config]
       if row.severity == condition.level:
         out[condition].setdefault(row.metric, row.number)

@@ -20,8 +20,8 @@ from robust_tfds.eval.cells.cell_facts import ModelFacts
 from robust_tfds.eval.cells.submissions import layout
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.compare import facts_of_run
 from robust_tfds.eval.compare import runs as runs_lib
+from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.storage import paths
 
@@ -88,7 +88,7 @@ def _models(
   return {
     label: _with_training(
       label,
-      facts_of_run.model_of(run, cell),
+      Side.of(run, cell.dataset, label).model_facts,
       trained_on.get(label, "").strip(),
       corruptions_seen.get(label),
     )
@@ -137,7 +137,7 @@ def _write(
   if run.truth is not None:
     target.write_truth(run.truth)
   data = {}
-  for cell in _with_facts(run, models):
+  for cell in _cells(run, models):
     source = home(cell)
     split = source.note(cell).split.name
     target.write_cell(cell, source.columns(cell), split)
@@ -156,18 +156,22 @@ def _write(
   return manifest
 
 
-def _with_facts(run: Run, models: Mapping[str, ModelFacts]) -> Iterator[Cell]:
+def _cells(run: Run, models: Mapping[str, ModelFacts]) -> Iterator[Cell]:
   """The cells with facts of their data and models."""
-  home = run.home
-  assert home is not None
   for dataset in run.datasets:
-    task = run.task(dataset)
-    for cell in run.cells_of(dataset):
-      data = facts_of_run.data_of(run, task, cell)
-      if data.examples is None:
-        split = home(cell).note(cell).split
-        data = data.model_copy(update={"examples": split.examples})
-      yield dataclasses.replace(cell, data=data, model_facts=models[cell.model])
+    for label in run.labels(dataset):
+      yield from _with_facts(Side.of(run, dataset, label), models[label])
+
+
+def _with_facts(side: Side, model_facts: ModelFacts) -> Iterator[Cell]:
+  home = side.run.home
+  assert home is not None  # of workdirs
+  for cell in side.cells.values():
+    data = side.data_facts(cell)
+    if data.examples is None:
+      split = home(cell).note(cell).split
+      data = data.model_copy(update={"examples": split.examples})
+    yield dataclasses.replace(cell, data=data, model_facts=model_facts)
 
 
 def _file(path: epath.Path) -> note_lib.File:

@@ -10,6 +10,7 @@ are ranked only where their protocol is the board's.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ import numpy as np
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import workdir
 from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.compare import facts_of_run, slugs
+from robust_tfds.eval.compare import sides, slugs
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards import effective, printed, ranks
 from robust_tfds.eval.compare.boards.board import Board, Entry
@@ -57,15 +58,16 @@ def _all_seen(scored: Sequence[Scored]) -> list[Scored]:
   """Models of equal weights have seen what any of them says."""
   seen: dict[str, set[str]] = {}
   for one in scored:
-    if one.model_facts.get("weights"):
-      stated = one.model_facts.get("corruptions_seen") or []
-      seen.setdefault(one.model_facts["weights"], set()).update(stated)
+    if one.entry.model_facts.get("weights"):
+      stated = one.entry.model_facts.get("corruptions_seen") or []
+      seen.setdefault(one.entry.model_facts["weights"], set()).update(stated)
   out = []
   for one in scored:
-    names = seen.get(one.model_facts.get("weights") or "")
+    names = seen.get(one.entry.model_facts.get("weights") or "")
     if names:
-      facts = {**one.model_facts, "corruptions_seen": sorted(names)}
-      one = dataclasses.replace(one, model_facts=facts)
+      facts = {**one.entry.model_facts, "corruptions_seen": sorted(names)}
+      entry = dataclasses.replace(one.entry, model_facts=facts)
+      one = dataclasses.replace(one, entry=entry)
     out.append(one)
   return out
 
@@ -73,16 +75,18 @@ def _all_seen(scored: Sequence[Scored]) -> list[Scored]:
 def _comparable(one: Scored) -> str:
   """Equal texts for what can stand on one board."""
   # Which examples they are the ids say; a subset is but their name.
-  ids = one.data.get("ids")
-  data = {k: v for k, v in one.data.items() if k != "subset" or not ids}
-  facts = [one.task.facts.task, data, one.baseline]
+  ids = one.entry.data.get("ids")
+  data = {k: v for k, v in one.entry.data.items() if k != "subset" or not ids}
+  facts = [one.side.task.facts.task, data, one.baseline]
   return json.dumps(facts, sort_keys=True)
 
 
 def _position(scored: Sequence[Scored], one: Scored) -> tuple[int, ...]:
-  tasks = list(dict.fromkeys(s.task.facts.task for s in scored))
-  datasets = list(dict.fromkeys(s.data["dataset"] for s in scored))
-  return tasks.index(one.task.facts.task), datasets.index(one.data["dataset"])
+  tasks = list(dict.fromkeys(s.side.task.facts.task for s in scored))
+  datasets = list(dict.fromkeys(s.entry.data["dataset"] for s in scored))
+  return tasks.index(one.side.task.facts.task), datasets.index(
+    one.entry.data["dataset"]
+  )
 
 
 def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
@@ -90,8 +94,8 @@ def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
   same = [
     _facts(s)
     for s in others
-    if s.task.facts.task == one.task.facts.task
-    and s.data["dataset"] == one.data["dataset"]
+    if s.side.task.facts.task == one.side.task.facts.task
+    and s.entry.data["dataset"] == one.entry.data["dataset"]
   ]
   mine = _facts(one)
   names = dict.fromkeys(name for facts in [mine, *same] for name in facts)
@@ -104,8 +108,10 @@ def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
 
 
 def _facts(one: Scored) -> dict[str, Any]:
-  normalised = {"baseline": one.baseline} if one.task.facts.normalised else {}
-  return {**one.data, **normalised}
+  normalised = (
+    {"baseline": one.baseline} if one.side.task.facts.normalised else {}
+  )
+  return {**one.entry.data, **normalised}
 
 
 def _board(
@@ -115,28 +121,30 @@ def _board(
   reference: str,
 ) -> Board:
   first = group[0]
-  dataset = str(first.data["dataset"])
+  dataset = str(first.entry.data["dataset"])
   key = names.of(" ".join([dataset, *_short(differs)]))
   metric = _ranked_by(group)
   labels = _labels(group)
   entries = [
-    _entry(one, label, metric, names) for one, label in zip(group, labels)
+    _entry(one.entry, label, metric, names) for one, label in zip(group, labels)
   ]
   draws = {e.key: one.draws for e, one in zip(entries, group)}
   entries = _ranked(
-    [*entries, *printed.entries(first.data, first.baseline, names)],
+    [*entries, *printed.entries(first.entry.data, first.baseline, names)],
     draws,
-    first.task.facts.metric(metric),
+    first.side.task.facts.metric(metric),
   )
   board = Board(
     key=key,
     title=_title(dataset, differs),
-    facts=first.task.facts,
-    family=first.task.family,
+    facts=first.side.task.facts,
+    family=first.side.task.family,
     dataset=dataset,
-    data=first.data,
+    data=first.entry.data,
     differs=differs,
-    baseline=first.task.baseline if first.task.facts.normalised else "",
+    baseline=first.side.task.baseline
+    if first.side.task.facts.normalised
+    else "",
     ranked_by=metric,
     conditions=_conditions(group),
     entries=entries,
@@ -160,54 +168,42 @@ def _title(dataset: str, differs: Mapping[str, Any]) -> str:
 
 def _ranked_by(group: Sequence[Scored]) -> str:
   """The first of the task's ranked metrics that some model has whole."""
-  for name in group[0].task.facts.ranked:
-    if any(_value(one, name) is not None for one in group):
+  for name in group[0].side.task.facts.ranked:
+    if any(_value(one.entry, name) is not None for one in group):
       return name
   return ""
 
 
-def _value(one: Scored | Entry, metric: str) -> float | None:
-  number = board_lib.of_key(one.numbers, metric)
+def _value(entry: Entry, metric: str) -> float | None:
+  number = board_lib.of_key(entry.numbers, metric)
   return number.value if number else None
 
 
 def _labels(group: Sequence[Scored]) -> list[str]:
   """What a board shows: the run's name beside labels that two runs share."""
-  count: dict[str, int] = {}
-  for one in group:
-    count[one.model] = count.get(one.model, 0) + 1
+  entries = [one.entry for one in group]
+  count = collections.Counter(entry.model for entry in entries)
   return [
-    one.model if count[one.model] == 1 else f"{one.model} ({one.run.name})"
-    for one in group
+    e.model if count[e.model] == 1 else f"{e.model} ({e.run})" for e in entries
   ]
 
 
-def _entry(one: Scored, label: str, metric: str, names: slugs.Slugs) -> Entry:
-  state, remark = _state(one, metric)
-  return Entry(
-    key=names.of(f"{one.data['dataset']} {label}"),
-    label=label,
-    model=one.model,
-    run=one.run.name,
-    seed=one.seed,
-    data=one.data,
-    model_facts=one.model_facts,
-    numbers=one.numbers,
-    cells=one.cells,
-    state=state,
-    remark=remark,
-    reliability=one.reliability,
+def _entry(entry: Entry, label: str, metric: str, names: slugs.Slugs) -> Entry:
+  state, remark = _state(entry, metric)
+  key = names.of(f"{entry.data['dataset']} {label}")
+  return dataclasses.replace(
+    entry, key=key, label=label, state=state, remark=remark
   )
 
 
-def _state(one: Scored, metric: str) -> tuple[str, str]:
-  seen = facts_of_run.seen(one.model_facts, one.cells)
+def _state(entry: Entry, metric: str) -> tuple[str, str]:
+  seen = sides.seen(entry.model_facts, entry.cells)
   if seen:
     return board_lib.SEEN, f"trained on {', '.join(seen)}"
-  if _value(one, metric) is None:
-    number = board_lib.of_key(one.numbers, metric)
+  if _value(entry, metric) is None:
+    number = board_lib.of_key(entry.numbers, metric)
     why = number.note if number else ""
-    have = f"{len(one.cells)} condition{'s' * (len(one.cells) != 1)}"
+    have = f"{len(entry.cells)} condition{'s' * (len(entry.cells) != 1)}"
     return board_lib.PARTIAL, why or f"{have}, no {metric or 'mean'}"
   return board_lib.WHOLE, ""
 
@@ -273,7 +269,7 @@ def _ranges(
 
 
 def _conditions(group: Sequence[Scored]) -> list[Condition]:
-  listed = {c for one in group for c in one.cells}
+  listed = {c for one in group for c in one.entry.cells}
   return sorted(listed, key=workdir.place)
 
 
@@ -283,7 +279,7 @@ def _notes(
   """What has to be known of the table, in sentences."""
   first, notes = group[0], []
   if metric:
-    heading = first.task.facts.metric(metric).heading
+    heading = first.side.task.facts.metric(metric).heading
     notes.append(
       f"Ranked by {heading}. A rank range holds the ranks that the paired"
       " differences leave open at 95 % over all pairs (Holm)."
@@ -296,7 +292,7 @@ def _notes(
       " example, not by draw."
     )
   notes += _twice(entries)
-  notes += _without_interval(entries, first.task.facts)
+  notes += _without_interval(entries, first.side.task.facts)
   missing = dict.fromkeys(
     n for e in entries if not e.printed for n in e.missing
   )
@@ -304,14 +300,14 @@ def _notes(
     notes.append(
       f"Not noted by some of the runs, and unknown here: {', '.join(missing)}."
     )
-  if first.task.facts.normalised and first.task.setting.baseline:
-    drawn = first.task.setting.baseline.startswith("model:")
+  if first.side.task.facts.normalised and first.side.task.setting.baseline:
+    drawn = first.side.task.setting.baseline.startswith("model:")
     how = (
       "was drawn together with the models"
       if drawn
       else "is a constant: its own error is not in the intervals"
     )
-    notes.append(f"Normalised by {first.task.baseline}, which {how}.")
+    notes.append(f"Normalised by {first.side.task.baseline}, which {how}.")
   return notes
 
 

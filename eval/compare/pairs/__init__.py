@@ -1,6 +1,5 @@
 """Two models beside each other: what `eval.compare` reads, tests and writes.
 
-sides.py      one model of a run, its cells and facts
 pairing.py    which models, which conditions; what cannot be compared, and why
 baseline.py   what normalises both
 numbers.py    cells -> numbers with their draws, for both sides at once

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from robust_tfds.eval.compare.pairs import sides
-from robust_tfds.eval.compare.pairs.sides import Side
+from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
 
@@ -63,7 +62,7 @@ def _published(side: Side) -> str:
 
 def _of_models(name: str, label: str, first: Side, second: Side) -> Baseline:
   own = [
-    sides.of(side.run, side.dataset, label)
+    Side.of(side.run, side.dataset, label)
     if label in side.run.labels(side.dataset) and side.task.setting.baseline
     else None
     for side in (first, second)

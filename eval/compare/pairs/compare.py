@@ -6,19 +6,18 @@ from collections.abc import Sequence
 
 from robust_tfds import errors
 from robust_tfds.eval.cells.cell import RANDOM
-from robust_tfds.eval.compare import facts_of_run
+from robust_tfds.eval.compare import sides
 from robust_tfds.eval.compare.pairs import baseline as baseline_lib
 from robust_tfds.eval.compare.pairs import (
   calibration,
   cell_tests,
   over_cells,
   pairing,
-  sides,
 )
 from robust_tfds.eval.compare.pairs import lines as lines_lib
 from robust_tfds.eval.compare.pairs import numbers as numbers_lib
 from robust_tfds.eval.compare.pairs.lines import Comparison, Line
-from robust_tfds.eval.compare.pairs.sides import Side
+from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.readers.base import Run
 
 _OF_EXACT = (
@@ -54,7 +53,7 @@ def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
     labels = [run.labels(dataset) for run in (first, second)]
     for a, b in pairing.models(labels[0], labels[1], models):
       out.append(
-        _models(sides.of(first, dataset, a), sides.of(second, dataset, b))
+        _models(Side.of(first, dataset, a), Side.of(second, dataset, b))
       )
   return out
 
@@ -154,7 +153,7 @@ def _of_models(side: Side, name: str) -> list[str]:
       )
     else:
       notes.append(f"{name}: {remark}.")
-  seen = facts_of_run.seen(side.model_facts, side.cells)
+  seen = sides.seen(side.model_facts.words(), side.cells)
   if seen:
     notes.append(f"{name} was trained on {', '.join(seen)}.")
   return notes

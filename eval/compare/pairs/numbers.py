@@ -14,7 +14,7 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.pairs import left_out_scores, pairing
-from robust_tfds.eval.compare.pairs.sides import Side
+from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.metrics.resampling import Draws, Replicates, Totals
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import spread

@@ -18,7 +18,7 @@ from robust_tfds.eval.compare.pairs.baseline import Baseline
 from robust_tfds.eval.compare.pairs.cell_tests import interval
 from robust_tfds.eval.compare.pairs.lines import Line
 from robust_tfds.eval.compare.pairs.numbers import Numbers
-from robust_tfds.eval.compare.pairs.sides import Side
+from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.metrics import replicates, significance
 from robust_tfds.eval.metrics.replicates import Replicates
 

@@ -16,7 +16,7 @@ from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.compare.boards import board
-from robust_tfds.eval.compare.pairs.sides import Side
+from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.tasks import base
 
 _LISTED = 5  # names of a list that a sentence shows

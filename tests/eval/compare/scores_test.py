@@ -30,24 +30,26 @@ class ScoresTest(absltest.TestCase):
     rows = task.score((c, workdir.columns(c)) for c in workdir.cells()).rows
     of = {(r.model, r.metric, r.config, r.corruption): r.value for r in rows}
     one, other = self._scored()
-    self.assertEqual((one.model, one.seed), ("a", 4))
-    self.assertEqual(one.numbers["mce", "", None].value, of["a", "mce", "", ""])
+    self.assertEqual((one.entry.model, one.entry.seed), ("a", 4))
+    self.assertEqual(
+      one.entry.numbers["mce", "", None].value, of["a", "mce", "", ""]
+    )
     fog = Condition("fog", 3)
     self.assertEqual(
-      other.cells[fog]["error"].value, of["b", "error", "fog_3", "fog"]
+      other.entry.cells[fog]["error"].value, of["b", "error", "fog_3", "fog"]
     )
 
   def test_draws_give_the_intervals(self):
     one, baseline = self._scored()
     for key in (("mce", "", None), ("mean_corruption_error", "", None)):
       lo, hi = one.draws[key].interval()
-      self.assertAlmostEqual(one.numbers[key].lo, lo)
-      self.assertAlmostEqual(one.numbers[key].hi, hi)
-    self.assertEqual(baseline.numbers["mce", "", None].value, 1.0)
-    self.assertEqual(baseline.numbers["mce", "", None].lo, 1.0)
+      self.assertAlmostEqual(one.entry.numbers[key].lo, lo)
+      self.assertAlmostEqual(one.entry.numbers[key].hi, hi)
+    self.assertEqual(baseline.entry.numbers["mce", "", None].value, 1.0)
+    self.assertEqual(baseline.entry.numbers["mce", "", None].lo, 1.0)
 
   def test_diagrams(self):
-    bins = self._scored()[0].reliability[Condition()]
+    bins = self._scored()[0].entry.reliability[Condition()]
     self.assertEqual(sum(bins.count), small_runs.EXAMPLES)
     (full,) = [i for i, n in enumerate(bins.count) if n]
     self.assertAlmostEqual(bins.confidence[full], 0.6, places=6)

@@ -71,17 +71,15 @@ class Confusions(base.PaperFigure):
 def of_model(request: base.Request, model: own.Own) -> dict[Key, np.ndarray]:
   """True and predicted class of every video, in every cell of a model."""
   entry = model.entry
-  for one in request.scored:
-    data = one.data["dataset"]
-    if (one.run.name, one.model, data) == (
+  for side in (scored.side for scored in request.scored):
+    if (side.run.name, side.model, side.dataset) == (
       entry.run,
       entry.model,
       model.board.dataset,
     ):
       return {
-        (model.label, c.name, c.level): one.task.pairs(one.run.columns(c))
-        for c in one.run.cells
-        if c.model == one.model and c.dataset == data
+        (model.label, c.name, c.level): side.task.pairs(side.columns(c))
+        for c in side.cells
       }
   return {}
 

@@ -53,7 +53,9 @@ class StoredPicture(base.PaperFigure):
     return [*files, table.write_csv(folder, self.name)]
 
   def _runs(self, request: base.Request) -> list[Run]:
-    of_tasks = [s.run for s in request.scored if s.run.task in self.tasks]
+    of_tasks = [
+      s.side.run for s in request.scored if s.side.run.task_name in self.tasks
+    ]
     return list({run.name: run for run in of_tasks}.values())
 
 

@@ -60,14 +60,13 @@ def _counts(
 ) -> dict[str, dict[int, tuple[int, int]]]:
   """Run and data set -> offset -> (frames left out, frames)."""
   out: dict[str, dict[int, tuple[int, int]]] = {}
-  for one in request.scored:
-    if one.task.facts.task != "frames":
+  for side in (scored.side for scored in request.scored):
+    if side.task.facts.task != "frames":
       continue
-    cell = next(c for c in one.run.cells if c.model == one.model)
-    columns = one.run.columns(cell)
+    columns = side.columns(next(iter(side.cells)))
     reviewed = columns.get("reviewed", np.ones(1, bool))
     if not reviewed.all():
-      name = f"{one.run.name} ({one.data['dataset']})"
+      name = f"{side.run.name} ({side.dataset})"
       out[name] = _by_offset(columns["frame"], reviewed)
   return out
 

@@ -5,7 +5,8 @@ import pathlib
 from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.compare import runs
-from robust_tfds.eval.compare.pairs import baseline, sides
+from robust_tfds.eval.compare.pairs import baseline
+from robust_tfds.eval.compare.sides import Side
 from tests.eval.compare import small_runs
 
 
@@ -14,12 +15,12 @@ class BaselineTest(parameterized.TestCase):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
 
-  def _side(self, name, models=("a", "x"), **options) -> sides.Side:
+  def _side(self, name, models=("a", "x"), **options) -> Side:
     folder = small_runs.write(
       self.root / name, dict.fromkeys(models, 0.2), names=["fog"], **options
     )
     (run,) = runs.read([str(folder)])
-    return sides.of(run, small_runs.DATASET, "a")
+    return Side.of(run, small_runs.DATASET, "a")
 
   def test_none(self):
     got = baseline.choose(self._side("one"), self._side("other"))

@@ -5,7 +5,8 @@ import pathlib
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.compare.pairs import compare, lines, runs
+from robust_tfds.eval.compare import runs
+from robust_tfds.eval.compare.pairs import compare, lines
 from tests.eval.compare import small_runs
 
 
@@ -19,7 +20,7 @@ class CompareTest(parameterized.TestCase):
     return str(small_runs.write(self.root / name, models, **options))
 
   def _compare(self, first, second, models=""):
-    return compare.runs(*runs.read(first, second), models)
+    return compare.runs(*runs.read_pair(first, second), models)
 
   def test_equal_labels(self):
     one = self._run("one", {"a": 0.1, "b": 0.2, "c": 0.3})

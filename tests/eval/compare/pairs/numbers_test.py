@@ -8,15 +8,16 @@ from absl.testing import absltest
 from robust_tfds import errors
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.compare import runs
-from robust_tfds.eval.compare.pairs import numbers, sides
+from robust_tfds.eval.compare.pairs import numbers
+from robust_tfds.eval.compare.sides import Side
 from tests.eval.compare import small_runs, task_runs
 
 
-def side(folder) -> sides.Side:
+def side(folder) -> Side:
   """The first model of a run on disk."""
   (run,) = runs.read([str(folder)])
   cell = run.cells[0]
-  return sides.of(run, cell.dataset, cell.model)
+  return Side.of(run, cell.dataset, cell.model)
 
 
 class NumbersTest(absltest.TestCase):

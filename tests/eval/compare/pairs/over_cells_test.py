@@ -7,7 +7,8 @@ from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare import runs
-from robust_tfds.eval.compare.pairs import baseline, numbers, over_cells, sides
+from robust_tfds.eval.compare.pairs import baseline, numbers, over_cells
+from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.metrics import corruption_error
 from tests.eval.compare import small_runs
 
@@ -19,10 +20,10 @@ class OverCellsTest(absltest.TestCase):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
 
-  def _side(self, name, models, **options) -> sides.Side:
+  def _side(self, name, models, **options) -> Side:
     folder = small_runs.write(self.root / name, models, **options)
     (run,) = runs.read([str(folder)])
-    return sides.of(run, small_runs.DATASET, "a")
+    return Side.of(run, small_runs.DATASET, "a")
 
   def _lines(self, one, other):
     by = baseline.choose(one, other)
@@ -59,7 +60,7 @@ class OverCellsTest(absltest.TestCase):
     other = self._side("other", {"a": 0.3, "x": 0.5}, seed=1, **options)
     got = self._lines(one, other)
     for side, end in ((one, "first"), (other, "second")):
-      want = self._mce(side, sides.of(side.run, small_runs.DATASET, "x"))
+      want = self._mce(side, Side.of(side.run, small_runs.DATASET, "x"))
       for metric in ("mce", "relative_mce"):
         self.assertAlmostEqual(
           getattr(got[metric, ""], end), want[metric], delta=1e-12

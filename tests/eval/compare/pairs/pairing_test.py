@@ -8,7 +8,8 @@ from absl.testing import absltest, parameterized
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare import runs
-from robust_tfds.eval.compare.pairs import pairing, sides
+from robust_tfds.eval.compare.pairs import pairing
+from robust_tfds.eval.compare.sides import Side
 from tests.eval.compare import small_runs
 
 
@@ -41,12 +42,12 @@ class RunsTest(parameterized.TestCase):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
 
-  def _side(self, name, **options) -> sides.Side:
+  def _side(self, name, **options) -> Side:
     folder = small_runs.write(
       self.root / name, {"a": 0.2}, names=["fog"], **options
     )
     (run,) = runs.read([str(folder)])
-    return sides.of(run, small_runs.DATASET, "a")
+    return Side.of(run, small_runs.DATASET, "a")
 
   def test_common_conditions(self):
     one = self._side("one", chosen=lambda _, c: c.level != 2)

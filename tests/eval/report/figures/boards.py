@@ -66,40 +66,32 @@ def request(
 
 def _scored(one: board_lib.Board, entry: board_lib.Entry, folder: Any) -> Any:
   """What figures take of a model's cells."""
-  cells = [
-    types.SimpleNamespace(
-      model=entry.model,
-      dataset=one.dataset,
-      condition=c,
-      name=c.name,
-      level=c.level,
-    )
-    for c in entry.cells
-  ]
-  predictions = dict(
-    cells=cells, class_names=["cat_0", "dog", "newt"], columns=_columns
+  run = types.SimpleNamespace(
+    name=entry.run,
+    task_name=one.task,
+    folders=(folder,) if folder else (),
+    class_names=["cat_0", "dog", "newt"],
   )
-  return types.SimpleNamespace(
-    run=types.SimpleNamespace(
-      name=entry.run,
-      task=one.task,
-      folders=(folder,) if folder else (),
-      **predictions,
-    ),
-    task=types.SimpleNamespace(
-      facts=one.facts,
-      pairs=lambda c: np.stack([c["label"], c["top5"][:, 0]], axis=1),
-    ),
+  task = types.SimpleNamespace(
+    facts=one.facts,
+    pairs=lambda c: np.stack([c["label"], c["top5"][:, 0]], axis=1),
+  )
+  side = types.SimpleNamespace(
+    run=run,
+    dataset=one.dataset,
     model=entry.model,
-    data={"dataset": one.dataset},
+    task=task,
+    cells=entry.cells,
+    columns=_columns,
   )
+  return types.SimpleNamespace(side=side)
 
 
-def _columns(cell: Any) -> dict[str, np.ndarray]:
+def _columns(condition: Condition) -> dict[str, np.ndarray]:
   """Six videos, or frames of two anchors; harder at higher severities."""
   label = np.array([0, 0, 1, 1, 2, 2])
   top5 = np.repeat(label[:, None], 5, axis=1)
-  top5[: cell.level] = (top5[: cell.level] + 1) % 3
+  top5[: condition.level] = (top5[: condition.level] + 1) % 3
   return {
     "label": label,
     "top5": top5,

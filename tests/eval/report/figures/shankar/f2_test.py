@@ -21,8 +21,8 @@ class Figure2Test(absltest.TestCase):
   def test_a_run_of_reviewed_frames_is_refused(self):
     request = boards.request("frames")
     for one in request.scored:
-      columns = one.run.columns
-      one.run.columns = lambda c, of=columns: {
+      columns = one.side.columns
+      one.side.columns = lambda c, of=columns: {
         k: v for k, v in of(c).items() if k != "reviewed"
       }
     folder = pathlib.Path(self.create_tempdir().full_path)

@@ -1,30 +1,52 @@
-"""Facts of runs: as cells say them, as the config does, or unknown."""
+"""One model of a run; facts as cells say them, as the config does, or unknown."""
 
 import pathlib
 
 from absl.testing import absltest
 from etils import epath
 
-from robust_tfds.eval import tasks
-from robust_tfds.eval.compare import facts_of_run, runs
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.compare import runs, sides
+from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
 from tests.eval.compare import small_runs
 
 
-class FactsOfRunTest(absltest.TestCase):
+class SidesTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
 
   def _facts(self, name):
     (run,) = runs.read([str(self.root / name)])
-    task = tasks.bind(run.config)
-    cells = run.cells
-    return (
-      facts_of_run.data(run, task, cells),
-      facts_of_run.model(run, cells),
+    side = Side.of(run, run.datasets[0], run.labels()[0])
+    return side.data(), side.model_facts.words()
+
+  def test_a_model_of_a_run(self):
+    folder = small_runs.write(
+      self.root / "run",
+      {"a": 0.2, "b": 0.3},
+      names=["fog"],
+      seed=3,
+      chosen=lambda label, c: label == "a" or c.level < 2,
+      baseline="model:a",
     )
+    (run,) = runs.read([str(folder)])
+    self.assertEqual(run.datasets, [small_runs.DATASET])
+    self.assertEqual(run.labels(), ["a", "b"])
+    self.assertEmpty(run.labels("imagenet_c"))
+    side = Side.of(run, small_runs.DATASET, "b")
+    self.assertEqual([c.config for c in side.cells], ["clean", "fog_1"])
+    self.assertEqual(side.seed, 3)
+    self.assertEqual(side.task.setting.baseline, "model:a")
+    self.assertEqual(side.model_facts.trained_on, "digits train")
+    self.assertEqual(side.data([Condition()])["codec"], "raw")
+    self.assertLen(side.columns(Condition())["label"], small_runs.EXAMPLES)
+    self.assertEmpty(side.remarks)
+    other = run.task(small_runs.DATASET, "alexnet")
+    self.assertEqual(other.setting.baseline, "alexnet")
+    self.assertEqual(run.config.baseline, "model:a")
 
   def test_as_the_cells_say(self):
     small_runs.write(self.root / "run", {"a": 0.1}, names=["fog"])
@@ -54,7 +76,7 @@ class FactsOfRunTest(absltest.TestCase):
       [epath.Path(path)], epath.Path(self.root / "out"), base.Options()
     )
     data, model = self._facts("out")
-    self.assertEqual(data["source"], facts_of_run.ELSEWHERE)
+    self.assertEqual(data["source"], sides.ELSEWHERE)
     self.assertIsNone(data["codec"])
     self.assertEqual(data["examples"], 3)
     self.assertIsNone(model["trained_on"])

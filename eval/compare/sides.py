@@ -1,0 +1,163 @@
+"""One model of a run over one data set, and what is known of it in words.
+
+Cells since facts are stored say it themselves. Of workdirs that lack them and of
+other programs' predictions the run's config says a part; the rest is None, unknown.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import provenance
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
+from robust_tfds.eval.readers.base import Run
+from robust_tfds.eval.tasks import base
+
+ELSEWHERE = "elsewhere"
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+  """One model's cells.
+
+  Attributes:
+    run: whose it is.
+    dataset: its name.
+    model: its label in the run.
+    task: bound to the run's settings.
+    cells: in the order of the conditions.
+  """
+
+  run: Run
+  dataset: str
+  model: str
+  task: base.Task
+  cells: Mapping[Condition, Cell]
+
+  @classmethod
+  def of(
+    cls, run: Run, dataset: str, model: str, task: base.Task | None = None
+  ) -> Side:
+    """One model of a run; it has cells of the data set."""
+    cells = {c.condition: c for c in run.cells_of(dataset, model)}
+    return cls(run, dataset, model, task or run.task(dataset), cells)
+
+  def columns(self, condition: Condition) -> base.Columns:
+    """The predictions of a cell."""
+    return self.run.columns(self.cells[condition])
+
+  def data(self, conditions: Sequence[Condition] = ()) -> dict[str, Any]:
+    """Facts of the data in words, and `ids`, `labels`.
+
+    Without `content`, which differs between conditions and between machines whose
+    prepared files hold the same pixels.
+
+    Args:
+      conditions: of the cells; empty: of all.
+    """
+    cells = [self.cells[c] for c in conditions or self.cells]
+    words = [{**self.data_facts(c).words(), **self._examples(c)} for c in cells]
+    out = {name: _common([w.get(name) for w in words]) for name in words[0]}
+    del out["content"]
+    return out
+
+  def data_facts(self, cell: Cell) -> DataFacts:
+    """What is known of the data of one of its cells."""
+    return cell.data or self._of_config(cell)
+
+  @property
+  def model_facts(self) -> ModelFacts:
+    """What is known of the model."""
+    cell = self._first
+    return cell.model_facts or ModelFacts(
+      name=self.run.model_names.get(cell.model),
+      random=cell.random,
+      without_output=cell.without_output,
+    )
+
+  @property
+  def seed(self) -> int:
+    """The run's."""
+    return self._first.seed
+
+  @property
+  def remarks(self) -> list[str]:
+    """What every row says of the model."""
+    cells = self.cells.values()
+    return list(dict.fromkeys(r for cell in cells for r in cell.remarks))
+
+  @property
+  def _first(self) -> Cell:
+    return next(iter(self.cells.values()))
+
+  def _of_config(self, cell: Cell) -> DataFacts:
+    setting, stated = self.task.setting, self.task.setting.data
+    if self._is_elsewhere:
+      return DataFacts(
+        dataset=cell.dataset,
+        source=ELSEWHERE,
+        subset="",
+        codec=setting.codec or None,
+        settings=self.task.data_facts(),
+        # Scored by this code, from what the other program predicted.
+        metric=provenance.METRICS_VERSION,
+      )
+    home = self.run.home
+    return DataFacts(
+      dataset=cell.dataset,
+      config=stated.get("config"),
+      split=stated.get("split"),
+      subset=stated.get("subset", ""),
+      source="fly" if setting.fly else "prepared",
+      codec=setting.codec,
+      geometry=stated.get("geometry", ""),
+      settings=self.task.data_facts(),
+      pixels=home(cell).versions()["pixels"] if home else None,
+    )
+
+  @property
+  def _is_elsewhere(self) -> bool:
+    """Whether another program made the predictions: models are labels alone."""
+    config = self.run.config
+    return not config.get("model") and not hasattr(
+      config.get("models"), "items"
+    )
+
+  def _examples(self, cell: Cell) -> dict[str, Any]:
+    """How many, which, and with which labels."""
+    home = self.run.home
+    if home is None:
+      return {}
+    workdir = home(cell)
+    split = workdir.split(cell)
+    return {
+      "examples": split.examples,
+      "ids": split.ids,
+      "labels": split.labels or workdir.truth_sha256,
+    }
+
+
+def seen(
+  model_facts: Mapping[str, Any], tested: Iterable[Condition]
+) -> list[str]:
+  """Names of tested conditions that a model was trained on.
+
+  Args:
+    model_facts: in words.
+    tested: conditions of cells.
+  """
+  names = {condition.name for condition in tested}
+  return [n for n in model_facts.get("corruptions_seen") or [] if n in names]
+
+
+def _common(values: Sequence[Any]) -> Any:
+  """The value of all cells; where they differ a list of the different ones."""
+  different: list[Any] = []
+  for value in values:
+    if value not in different:
+      different.append(value)
+  return different[0] if len(different) == 1 else different
