@@ -27,7 +27,7 @@ class RunsTest(absltest.TestCase):
     one, two = runs.read(paths)
     self.assertEqual((one.name, two.name), ("one", "two"))
     self.assertEqual(one.task_name, "classification")
-    self.assertLen(one.predictions.cells, 6)
+    self.assertLen(one.cells, 6)
 
   def test_names_are_as_long_as_they_have_to_be(self):
     paths = [self._write("x/run"), self._write("y/run", seed=1)]

@@ -13,7 +13,7 @@ from robust_tfds import conditions
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.eval.cells import (
   cell_facts,
-  config_file,
+  checksums,
   packed,
   submissions,
   table,
@@ -170,7 +170,7 @@ class Tampered:
     path = self.folder / "config.json"
     config = json.loads(path.read_text())
     change(config)
-    config["checksum"] = config_file._checksum(config)
+    config["checksum"] = checksums.of(config, spaces=True)
     path.write_text(json.dumps(config))
 
   def all_hashes(self) -> None:
