@@ -45,7 +45,9 @@ def html(view: view_lib.View, entry: Entry) -> str:
     corruptions=_corruptions(view, entry),
     cells=_cells(view, entry),
     only=_only(view, entry),
-    model_facts={_OTHER_NAMES.get(k, k): v for k, v in entry.by.items()},
+    model_facts={
+      _OTHER_NAMES.get(k, k): v for k, v in entry.model_facts.items()
+    },
     data_facts={} if entry.printed else facts,
   )
 

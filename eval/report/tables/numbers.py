@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import TypeGuard
 
-from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics.definitions import Metric
 
 MISSING = "–"
