@@ -21,6 +21,7 @@ from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import Scalar
 from robust_tfds.eval.cells.facts import TaskFacts
+from robust_tfds.eval.cells.number import Key
 from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.metrics import calibration, corruption_error, resampling
 from robust_tfds.eval.pipeline import blocks, inputs, predict
@@ -38,7 +39,6 @@ _LEVELS = {"severity": "severities", "difficulty": "difficulties"}
 # Kinds of `models.names`, which tasks do not import.
 ModelKind = Literal["classification", "detection", "video"]
 Columns = Mapping[str, np.ndarray]
-Key = headlines_lib.Key
 
 
 @dataclasses.dataclass(frozen=True)

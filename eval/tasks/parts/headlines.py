@@ -20,12 +20,11 @@ from robust_tfds import errors
 from robust_tfds.conditions import Condition, Family
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.number import Key
 from robust_tfds.eval.metrics import replicates as replicates_lib
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.tasks.parts import missing_cells, spread
 
-# (metric, corruption, level) of a row over cells: both empty, None of a benchmark.
-Key = tuple[str, str, int | None]
 # Condition -> the metrics of its cell.
 Cells = Mapping[Condition, Collection[str]]
 # Condition -> a cell's metric -> its replicates; of a published baseline constants.
