@@ -131,14 +131,21 @@ def _robustness(clean: np.ndarray, perturbed: np.ndarray) -> np.ndarray:
 def split(
   every: Sequence[Line], facts: TaskFacts
 ) -> tuple[list[Line], list[Line]]:
-  """Those of the whole benchmark in the task's order, and of one corruption."""
+  """Those of the whole benchmark, and of one corruption: a metric after the other.
+
+  Args:
+    every: in any order of the metrics.
+    facts: of the task, whose order the benchmark's have.
+  """
   order = [metric.name for metric in facts.headlines]
 
   def place(line: Line) -> tuple[int, int]:
     known = line.metric in order
     return line.level or 0, order.index(line.metric) if known else len(order)
 
+  metrics = list(dict.fromkeys(line.metric for line in every))
+  of_corruptions = [line for line in every if not line.of_benchmark]
   return (
     sorted((line for line in every if line.of_benchmark), key=place),
-    [line for line in every if not line.of_benchmark],
+    sorted(of_corruptions, key=lambda line: metrics.index(line.metric)),
   )
