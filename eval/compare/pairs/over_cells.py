@@ -147,5 +147,8 @@ def split(
   of_corruptions = [line for line in every if not line.of_benchmark]
   return (
     sorted((line for line in every if line.of_benchmark), key=place),
-    sorted(of_corruptions, key=lambda line: metrics.index(line.metric)),
+    sorted(
+      of_corruptions,
+      key=lambda line: (line.level or 0, metrics.index(line.metric)),
+    ),
   )

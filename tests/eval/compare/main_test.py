@@ -14,8 +14,8 @@ from absl import flags
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval import compare
 from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.compare import __main__ as compare
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.report import reports
