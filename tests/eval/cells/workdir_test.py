@@ -103,6 +103,7 @@ class ClaimTest(_WorkdirTest):
       self.workdir.config()
 
   def test_what_is_read_alone_may_be_of_any_pixels(self):
+    self.workdir.claim(_config())
     config_file.write(self.workdir.config_path, _config(), pixels=1)
     read = workdir_lib.ReadWorkdir(self.workdir.path)
     self.assertEqual(read.config(), _config())
