@@ -137,8 +137,10 @@ def make(
       settings that contradict each other.
     FileNotFoundError: a checkpoint or the frost pictures are not there.
   """
-  parsed, subset = _with_subset(config_lib.parse(config))
+  parsed = config_lib.parse(config)
   _check_paths(parsed.data)
+  task_of(parsed)  # refuses what it has no use for before a file is opened
+  parsed, subset = _with_subset(parsed)
   task = task_of(parsed)
   config_lib.check_keys(task)
   conditions = _conditions(task)  # refused before a checkpoint is read
