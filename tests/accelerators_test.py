@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import corruptions
@@ -24,8 +25,15 @@ def _keys(count: int) -> jax.Array:
 
 
 class BranchesTest(parameterized.TestCase):
-  @parameterized.parameters("jpeg_compression", "pixelate", "glass_blur")
-  def test_pictures(self, name):
+  def test_pictures(self):
+    self._check("glass_blur")
+
+  @parameterized.parameters("jpeg_compression", "pixelate")
+  @pytest.mark.slow
+  def test_other_pictures(self, name):
+    self._check(name)
+
+  def _check(self, name):
     images, keys = _pictures(2, 24, 36), _keys(2)
     sizes = np.array([[24, 17], [5, 36]], np.int32)
 

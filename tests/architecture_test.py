@@ -276,6 +276,18 @@ class ArchitectureTest(absltest.TestCase):
     hidden = [m for m in import_graph.files() if line in _source(m)]
     self.assertEmpty(hidden)
 
+  def test_no_package_hides_a_module_of_its_own(self):
+    """Importing `eval.a.b` by its short name sets `b` of `eval.a` once more."""
+    hidden = []
+    for package in import_graph.files(import_graph.BESIDE):
+      for node in ast.parse(_source(package)).body:
+        names = [getattr(node, "name", "")]
+        if isinstance(node, ast.ImportFrom) and node.module != package:
+          names = [alias.asname or alias.name for alias in node.names]
+        places = [f"{package}.{name}" for name in names if name]
+        hidden += [place for place in places if place in import_graph.files()]
+    self.assertEmpty(hidden, "Call the function or its file something else.")
+
   def test_a_cycle_is_seen(self):
     edges = {
       "a": frozenset("b"),

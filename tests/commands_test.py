@@ -35,7 +35,7 @@ class CommandsTest(parameterized.TestCase):
       {
         "eval.main",
         "eval.score",
-        "eval.compare",
+        "eval.compare.__main__",
         "eval.run.rmse",
         "models.convert.__main__",
         "robust_tfds.build",

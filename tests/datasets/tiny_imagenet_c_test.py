@@ -41,6 +41,7 @@ class TinyImagenetCTest(absltest.TestCase):
     self.assertEqual((row["example_id"], row["label"]), (b"val_0.JPEG", 0))
     return row["image"]
 
+  @pytest.mark.slow  # of CIFAR-10-C it is a quick one
   def test_the_authors_pixels_through_the_builder(self):
     self._check_pixels(golden_pictures.ONE_SEVERITY)
 

@@ -6,7 +6,7 @@ its mean over corruptions and severities, rPC their ratio to clean performance.
 
 from robust_tfds.eval.metrics.detection.benchmark import summarize
 from robust_tfds.eval.metrics.detection.coco import coco_ap
-from robust_tfds.eval.metrics.detection.rmse import rmse, rmse_table
+from robust_tfds.eval.metrics.detection.pixel_rmse import rmse, rmse_table
 from robust_tfds.eval.metrics.detection.voc import voc_ap50
 
 __all__ = ("coco_ap", "rmse", "rmse_table", "summarize", "voc_ap50")

@@ -5,11 +5,9 @@ before or after it that humans found similar. pm-k counts an anchor as right onl
 if the model is right on it and on every frame of its set (Shankar et al. 2019,
 section 2; Eq. 1 names the neighbours alone, the authors' scorer includes the
 anchor: docs/specs/video.md section 4). For detection the frame with the lowest
-AP stands for the anchor (`detection.py`).
+AP stands for the anchor (`worst_frames.py`).
 """
 
-from robust_tfds.eval.metrics.pm_k.detection import detection as detection
-from robust_tfds.eval.metrics.pm_k.detection import frame_ap as frame_ap
 from robust_tfds.eval.metrics.pm_k.scores import Curve as Curve
 from robust_tfds.eval.metrics.pm_k.scores import accuracy as accuracy
 from robust_tfds.eval.metrics.pm_k.scores import curve as curve
@@ -20,3 +18,5 @@ from robust_tfds.eval.metrics.pm_k.scores import (
 from robust_tfds.eval.metrics.pm_k.sets import Sets as Sets
 from robust_tfds.eval.metrics.pm_k.sets import checked as checked
 from robust_tfds.eval.metrics.pm_k.sets import group as group
+from robust_tfds.eval.metrics.pm_k.worst_frames import detection as detection
+from robust_tfds.eval.metrics.pm_k.worst_frames import frame_ap as frame_ap

@@ -18,8 +18,11 @@ from robust_tfds.eval.tasks.parts.headlines import (
 )
 
 _CLEAN = Condition()
-_FAMILY = conditions.PICTURES
-_COMMON, _EXTRA = _FAMILY.names("common"), _FAMILY.names("extra")
+
+_COMMON, _EXTRA = (
+  conditions.PICTURES.names("common"),
+  conditions.PICTURES.names("extra"),
+)
 _UNDEFINED = "undefined: the baseline's errors are 0"
 # f(errors, the baseline's errors, corruption) -> `[..., K]`.
 _Rate = Callable[[Arrays, Arrays, str], np.ndarray]
@@ -36,7 +39,7 @@ def headlines(cells: Cells, reference: Cells) -> list[Headline]:
   for name in dict.fromkeys(c.name for c in cells if c.name):
     out.append(_over([name], "mean_error", _plain, name))
     # Of a user's own corruption a baseline may know nothing.
-    own = _FAMILY.row(name).set == "own"
+    own = conditions.PICTURES.row(name).set == "own"
     if reference and (not own or any(c.name == name for c in reference)):
       out.append(_over([name], "ce", _ce, name))
       out.append(_over([name], "relative_ce", _relative_ce, name))
@@ -55,7 +58,7 @@ def _over(
   names: Sequence[str], metric: str, rate: _Rate, name: str = ""
 ) -> Headline:
   """The mean over corruptions."""
-  cells = missing_cells.needed(_FAMILY, names)
+  cells = missing_cells.needed(conditions.PICTURES, names)
   return Headline(
     metric,
     ("error",),
@@ -85,7 +88,7 @@ def _relative_ce(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
 
 
 def _mean(errors: Arrays, name: str) -> np.ndarray:
-  return over_levels(errors, _FAMILY, "error", name)
+  return over_levels(errors, conditions.PICTURES, "error", name)
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -309,6 +309,7 @@ class RunTest(parameterized.TestCase):
       np.testing.assert_array_equal(one["top5"], two["top5"])
       np.testing.assert_array_equal(one["example_id"], two["example_id"])
 
+  @pytest.mark.slow  # the runner's test of the name is the quick one
   def test_eight_devices_equal_one(self):
     code = (
       "import pathlib; from robust_tfds.eval.run import plan, runner\n"
