@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.cells.number import Key as Key
-from robust_tfds.eval.cells.number import Number as Number
+from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.metrics.calibration import Bins as Bins
 from robust_tfds.eval.metrics.definitions import Metric
 

@@ -21,6 +21,7 @@ import numpy as np
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import workdir
 from robust_tfds.eval.cells.facts import TaskFacts
+from robust_tfds.eval.cells.number import Key
 from robust_tfds.eval.compare import sides, slugs
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards import effective, printed, ranks
@@ -210,7 +211,7 @@ def _state(entry: Entry, metric: str) -> tuple[str, str]:
 
 def _ranked(
   entries: Sequence[Entry],
-  draws: Mapping[str, Mapping[board_lib.Key, Replicates]],
+  draws: Mapping[str, Mapping[Key, Replicates]],
   metric: Metric,
 ) -> list[Entry]:
   """Those that can be ranked, best first, then the others in their order.
@@ -243,7 +244,7 @@ def _can_be_ranked(entry: Entry, metric: str) -> bool:
 def _ranges(
   entries: Sequence[Entry],
   values: Sequence[float],
-  draws: Mapping[str, Mapping[board_lib.Key, Replicates]],
+  draws: Mapping[str, Mapping[Key, Replicates]],
   metric: Metric,
 ) -> Sequence[tuple[int, int] | None]:
   """Of all, or of none where some run's numbers have no draws.

@@ -16,8 +16,9 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.eval import papers
+from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Board, Entry, Key, Number
+from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.metrics import (
   corruption_error,
   definitions,

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from robust_tfds.eval import papers
+from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.compare.slugs import Slugs
 
 
@@ -44,9 +45,9 @@ def entries(
 
 def _numbers(
   rows: list[papers.PrintedRow],
-) -> dict[board_lib.Key, Number]:
+) -> dict[Key, Number]:
   """The first of each: a number that two tables repeat is one."""
-  out: dict[board_lib.Key, Number] = {}
+  out: dict[Key, Number] = {}
   for row in rows:
     note = "; ".join(filter(None, (row.note, row.doubt)))
     number = Number(row.value, row.lo, row.hi, note=note)

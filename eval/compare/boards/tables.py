@@ -12,7 +12,8 @@ from typing import Any
 from etils import epath
 
 from robust_tfds.eval.cells import disk
-from robust_tfds.eval.compare.boards.board import Board, Entry, Number
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.tables import csv_text
 from robust_tfds.eval.report.tables import numbers as numbers_lib

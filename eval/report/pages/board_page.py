@@ -7,8 +7,9 @@ import functools
 from collections.abc import Callable, Sequence
 
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Board, Entry, Number
+from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.pages import heat_map, layout, paths, template

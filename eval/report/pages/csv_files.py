@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.report.pages import view as view_lib
 from robust_tfds.eval.report.pages.view import View
 from robust_tfds.eval.report.tables import csv_text

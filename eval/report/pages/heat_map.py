@@ -11,7 +11,8 @@ import functools
 import itertools
 from collections.abc import Sequence
 
-from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.tables import numbers as numbers_lib
 

@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.pages import curves, layout, reliability, template

@@ -8,7 +8,8 @@ import statistics
 from collections.abc import Iterable, Mapping
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.boards.board import Board, Entry, Number
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.tables import numbers as numbers_lib

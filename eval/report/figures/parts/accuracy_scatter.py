@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.papers import Network
 from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.figures.parts import own, sheet

@@ -9,7 +9,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.papers import raw_results
 from robust_tfds.eval.report.charts import lines, style
 from robust_tfds.eval.report.figures.parts import own, printed, sheet

@@ -9,7 +9,7 @@ from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval import papers
-from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, printed, sheet
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from robust_tfds import conditions
-from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.papers import PrintedRow, derived
 from robust_tfds.eval.report.figures.parts import own, printed, sheet
 

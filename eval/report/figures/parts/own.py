@@ -9,7 +9,8 @@ from typing import Any
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
-from robust_tfds.eval.compare.boards.board import Board, Entry, Number, words_of
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.compare.boards.board import Board, Entry, words_of
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from etils import epath
 
-from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.papers import PrintedRow
 from robust_tfds.eval.report.figures import base

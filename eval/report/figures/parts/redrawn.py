@@ -14,7 +14,7 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, sheet

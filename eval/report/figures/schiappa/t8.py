@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.report.figures.parts import own, printed_table
 
 _START = "accuracy/category/"

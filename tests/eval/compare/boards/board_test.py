@@ -2,15 +2,16 @@
 
 from absl.testing import absltest
 
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards import board
 
 
 class EntryTest(absltest.TestCase):
   def test_numbers_by_name(self):
     numbers = {
-      ("mce", "", None): board.Number(0.5),
-      ("mfr", "", 1): board.Number(0.6),
-      ("mfr", "", 2): board.Number(0.7),
+      ("mce", "", None): Number(0.5),
+      ("mfr", "", 1): Number(0.6),
+      ("mfr", "", 2): Number(0.7),
     }
     entry = board.Entry("k", "l", "m", numbers=numbers)
     self.assertEqual(entry.number("mce").value, 0.5)

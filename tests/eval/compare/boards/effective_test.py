@@ -8,12 +8,11 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import papers
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards import effective
 from robust_tfds.eval.metrics.replicates import Replicates
 from tests.eval.report.figures import boards
-
-Number = board_lib.Number
 
 
 def _logistic(v):

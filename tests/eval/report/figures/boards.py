@@ -10,6 +10,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.figures import base
@@ -101,12 +102,12 @@ def _columns(condition: Condition) -> dict[str, np.ndarray]:
 
 
 def _entry(context: Context, model: str, run: str) -> board_lib.Entry:
-  numbers: dict[board_lib.Key, board_lib.Number] = {}
-  cells: dict[Condition, dict[str, board_lib.Number]] = {}
+  numbers: dict[Key, Number] = {}
+  cells: dict[Condition, dict[str, Number]] = {}
   for row in context.rows:
     if row.model != model:
       continue
-    number = board_lib.Number(row.value, row.lo, row.hi, row.n, row.note)
+    number = Number(row.value, row.lo, row.hi, row.n, row.note)
     if row.config:
       kind = context.family.kind
       condition = Condition(row.corruption, row.severity or 0, kind)
@@ -133,8 +134,8 @@ def _entry(context: Context, model: str, run: str) -> board_lib.Entry:
 
 
 def _groups(
-  numbers: dict[board_lib.Key, board_lib.Number],
-) -> dict[board_lib.Key, board_lib.Number]:
+  numbers: dict[Key, Number],
+) -> dict[Key, Number]:
   """Numbers of groups, which the made-up tables do not have."""
   return {
     (f"{measure}/{group}", "", None): numbers[measure, "", None]
@@ -152,10 +153,10 @@ def normalised(task: str, *, run: str = RUN) -> board_lib.Board:
   }[task]
   level = 1 if task == "sequences" else None
   for i, entry in enumerate(out.entries):
-    numbers = {("clean_error", "", None): board_lib.Number(0.3, 0.28, 0.33)}
+    numbers = {("clean_error", "", None): Number(0.3, 0.28, 0.33)}
     for mean, detail in metrics.items():
       value = 0.7 + 0.1 * i + 0.01 * len(mean)
-      number = board_lib.Number(value, value - 0.02, value + 0.03)
+      number = Number(value, value - 0.02, value + 0.03)
       numbers[mean, "", level] = number
       for name in out.family.names("common"):
         numbers[detail, name, level] = number

@@ -7,8 +7,9 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Board, Entry, Number
+from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.metrics.calibration import Bins
 from robust_tfds.eval.tasks.classification import Classification
 from robust_tfds.eval.tasks.detection import Detection

@@ -2,7 +2,8 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.compare.boards.board import Entry, Number
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.pages import heat_map
 

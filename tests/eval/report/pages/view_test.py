@@ -5,7 +5,7 @@ import dataclasses
 from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.report.pages import view as view_lib
 from tests.eval.report.pages import boards
 

@@ -4,7 +4,7 @@ import math
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.tables import numbers
 

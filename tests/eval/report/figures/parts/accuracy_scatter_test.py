@@ -3,7 +3,7 @@
 from absl.testing import absltest
 
 from robust_tfds.eval import papers
-from robust_tfds.eval.compare.boards.board import Number
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.report.figures.parts import accuracy_scatter, own
 from tests.eval.report.figures import boards
 

@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.boards import board as board_lib
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.papers import raw_results
 from robust_tfds.eval.report.figures.parts import ap_curves, own, trainings
 from tests.eval.report.figures import boards
@@ -35,7 +35,7 @@ class ApCurvesTest(absltest.TestCase):
     board = boards.board("detection")
     cells = board.entries[0].cells
     cells.clear()
-    number = board_lib.Number(0.25, 0.2, 0.3)
+    number = Number(0.25, 0.2, 0.3)
     cells[Condition()] = {"bbox/AP": number, "bbox/AP50": number}
     cells[Condition("fog", 2)] = {"bbox/AP": number}
     model = own.of([board])[0]
