@@ -50,7 +50,7 @@ def place(*parts: str) -> pathlib.Path:
   return folder().joinpath("checkpoints", *parts)
 
 
-def kept(
+def get(
   path: pathlib.Path, source: str, sha256: str, fetch: Fetch
 ) -> pathlib.Path:
   """A file of the cache; fetched where it is not there.

@@ -109,26 +109,28 @@ def fetch_timm(text: str) -> str:
   return str(_fetch(parse_timm(text)))
 
 
-def _fetch(wanted: Repository) -> pathlib.Path:
-  commit, digests = _listing(wanted)
-  chosen = _chosen(wanted, digests)
-  place = _kept(wanted, commit, chosen, digests)
+def _fetch(repository: Repository) -> pathlib.Path:
+  commit, digests = _listing(repository)
+  chosen = _chosen(repository, digests)
+  place = _kept(repository, commit, chosen, digests)
   if "/" not in chosen:
     for small in _SMALL:
       if small in digests:
-        _kept(wanted, commit, small, digests)
+        _kept(repository, commit, small, digests)
   if chosen.endswith(formats.INDEX):
     for shard in formats.shard_names(place):
-      _kept(wanted, commit, shard, digests)
+      _kept(repository, commit, shard, digests)
   return place
 
 
-def _chosen(wanted: Repository, digests: Mapping[str, str]) -> str:
+def _chosen(repository: Repository, digests: Mapping[str, str]) -> str:
   """The file of a repository to read."""
-  if wanted.file:
-    if wanted.file not in digests:
-      raise errors.unknown(f"file of {wanted.text}", wanted.file, digests)
-    return wanted.file
+  if repository.file:
+    if repository.file not in digests:
+      raise errors.unknown(
+        f"file of {repository.text}", repository.file, digests
+      )
+    return repository.file
   ordered = formats.hub_order(digests)
   if ordered:
     return ordered[0]
@@ -137,21 +139,27 @@ def _chosen(wanted: Repository, digests: Mapping[str, str]) -> str:
     return weights[0]
   listed = ", ".join(weights[:_LISTED]) or "none"
   raise errors.UserError(
-    f"{wanted.text}: the repository holds {len(weights)} files of weights"
-    f" ({listed}), expected one. Name the file: {wanted.text}:FILE."
+    f"{repository.text}: the repository holds {len(weights)} files of weights"
+    f" ({listed}), expected one. Name the file: {repository.text}:FILE."
   )
 
 
 def _kept(
-  wanted: Repository, commit: str, file: str, digests: Mapping[str, str]
+  repository: Repository, commit: str, file: str, digests: Mapping[str, str]
 ) -> pathlib.Path:
   """A file of a repository, in the cache."""
   address = "/".join(
-    (_endpoint(), _path(wanted), "resolve", commit, urllib.parse.quote(file))
+    (
+      _endpoint(),
+      _path(repository),
+      "resolve",
+      commit,
+      urllib.parse.quote(file),
+    )
   )
-  return cache.kept(
-    _folder(wanted, commit).joinpath(*_checked(file)),
-    f"{wanted.text}: {file} at {commit}",
+  return cache.get(
+    _folder(repository, commit).joinpath(*_checked(file)),
+    f"{repository.text}: {file} at {commit}",
     digests.get(file, ""),
     lambda part: download.file(address, part, _headers()),
   )
@@ -164,20 +172,20 @@ def _checked(file: str) -> tuple[str, ...]:
   return parts
 
 
-def _listing(wanted: Repository) -> tuple[str, dict[str, str]]:
+def _listing(repository: Repository) -> tuple[str, dict[str, str]]:
   """The commit of a revision, and file -> sha256 as far as the hub says it.
 
   A commit's listing is kept; of a branch the hub is asked each time, and what
   it said last is taken where it cannot be reached.
   """
-  if _COMMIT.fullmatch(wanted.revision):
-    note = _folder(wanted, wanted.revision) / _LISTING
+  if _COMMIT.fullmatch(repository.revision):
+    note = _folder(repository, repository.revision) / _LISTING
     if note.exists():
-      return wanted.revision, _of_note(note)[1]
-    return _asked(wanted)
-  note = _folder(wanted, *wanted.revision.split("/")) / _LISTING
+      return repository.revision, _of_note(note)[1]
+    return _asked(repository)
+  note = _folder(repository, *repository.revision.split("/")) / _LISTING
   try:
-    return _asked(wanted)
+    return _asked(repository)
   except errors.UserError:
     if not note.exists():
       raise
@@ -185,46 +193,50 @@ def _listing(wanted: Repository) -> tuple[str, dict[str, str]]:
     logging.warning(
       "%s: the hub cannot be reached; takes commit %s, as %s was when it was"
       " last asked.",
-      wanted.text,
+      repository.text,
       commit,
-      wanted.revision,
+      repository.revision,
     )
     return commit, digests
 
 
-def _asked(wanted: Repository) -> tuple[str, dict[str, str]]:
+def _asked(repository: Repository) -> tuple[str, dict[str, str]]:
   """What the hub says of a revision; leaves notes of it in the cache."""
-  revision = urllib.parse.quote(wanted.revision, safe="")
-  address = (
-    f"{_endpoint()}/api/models/{_path(wanted)}/revision/{revision}?blobs=true"
-  )
+  revision = urllib.parse.quote(repository.revision, safe="")
+  address = f"{_endpoint()}/api/models/{_path(repository)}/revision/{revision}?blobs=true"
   try:
     data = download.text(address, _headers(), _MOST_BYTES)
   except errors.UserError as e:
-    raise errors.UserError(f"{wanted.text}: {e} {_remedy(wanted)}") from e
-  commit, digests = _of_answer(reading.json_text(data, wanted.text), wanted)
+    raise errors.UserError(
+      f"{repository.text}: {e} {_remedy(repository)}"
+    ) from e
+  commit, digests = _of_answer(
+    reading.json_text(data, repository.text), repository
+  )
   note = json.dumps({"sha": commit, "files": digests}, indent=1).encode()
-  paths.write_bytes(_folder(wanted, commit) / _LISTING, note)
-  if wanted.revision != commit:
-    moving = _folder(wanted, *wanted.revision.split("/"))
+  paths.write_bytes(_folder(repository, commit) / _LISTING, note)
+  if repository.revision != commit:
+    moving = _folder(repository, *repository.revision.split("/"))
     paths.write_bytes(moving / _LISTING, note)
     logging.info(
       "%s is commit %s now; %s@%s holds it.",
-      wanted.text,
+      repository.text,
       commit,
-      f"hf:{wanted.owner}/{wanted.name}",
+      f"hf:{repository.owner}/{repository.name}",
       commit,
     )
   return commit, digests
 
 
-def _of_answer(answer: Any, wanted: Repository) -> tuple[str, dict[str, str]]:
+def _of_answer(
+  answer: Any, repository: Repository
+) -> tuple[str, dict[str, str]]:
   """Commit and files of the hub's answer to `/api/models/…/revision/…`."""
   answer = answer if isinstance(answer, dict) else {}
   commit, files = answer.get("sha"), answer.get("siblings")
   if not _COMMIT.fullmatch(str(commit)) or not isinstance(files, list):
     raise errors.UserError(
-      f"{wanted.text}: {_shown_endpoint()} answers no listing of a repository,"
+      f"{repository.text}: {_shown_endpoint()} answers no listing of a repository,"
       f" expected sha and siblings. Is {ENDPOINT} a hub?"
     )
   digests = {}
@@ -241,12 +253,12 @@ def _of_note(note: pathlib.Path) -> tuple[str, dict[str, str]]:
   return str(facts["sha"]), dict(facts["files"])
 
 
-def _folder(wanted: Repository, *revision: str) -> pathlib.Path:
-  return cache.place("hf", wanted.owner, wanted.name, *revision)
+def _folder(repository: Repository, *revision: str) -> pathlib.Path:
+  return cache.place("hf", repository.owner, repository.name, *revision)
 
 
-def _path(wanted: Repository) -> str:
-  return f"{wanted.owner}/{wanted.name}"
+def _path(repository: Repository) -> str:
+  return f"{repository.owner}/{repository.name}"
 
 
 def _endpoint() -> str:
@@ -262,7 +274,7 @@ def _headers() -> dict[str, str]:
   return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-def _remedy(wanted: Repository) -> str:
+def _remedy(repository: Repository) -> str:
   return (
     f"A repository with limited access needs {TOKEN} in the environment. Without"
     f" a connection: fetch its checkpoint and {' and '.join(_SMALL)} elsewhere"

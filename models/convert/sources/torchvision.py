@@ -36,7 +36,7 @@ def fetch(text: str) -> str:
   """
   row = parse(text)
   return str(
-    cache.kept(
+    cache.get(
       cache.place("torchvision", row.file),
       row.where,
       row.sha256,

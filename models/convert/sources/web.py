@@ -81,7 +81,7 @@ def fetch(text: str) -> str:
   wanted = parse(text)
   place = cache.place("web", wanted.sha256, wanted.file)
   return str(
-    cache.kept(
+    cache.get(
       place,
       download.shown(wanted.address),
       wanted.sha256,

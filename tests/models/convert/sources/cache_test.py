@@ -31,7 +31,7 @@ class CacheTest(parameterized.TestCase):
     part.write_bytes(_DATA)
 
   def _kept(self, sha256=_DIGEST, fetch=None):
-    return cache.kept(self.path, "a place", sha256, fetch or self._fetch)
+    return cache.get(self.path, "a place", sha256, fetch or self._fetch)
 
   @parameterized.parameters(64, 8, 0)
   def test_fetched_once_compared_each_time(self, digits):
