@@ -3,19 +3,19 @@
 Every deliberate refusal of the package is a `UserError`: the input, the config or
 the machine is at fault and the text says what was got, what was expected and what
 to do. Any other exception is a bug of ours and shows its traceback. Imports the
-standard library alone; everybody may import it.
+standard library and `short_names` alone; everybody may import it.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-import sys
 import traceback
 from collections.abc import Iterable
 
+from robust_tfds import short_names
+
 _LISTED = 40  # names that a message lists at the most
-_BESIDE = ("eval", "models", "configs")  # of a clone: robust_tfds/__init__.py
 
 
 class UserError(ValueError):
@@ -74,11 +74,5 @@ def of_user(error: BaseException) -> str:
 
 def _installed(filename: str) -> bool:
   """Whether a line is of Python, of a package or of ours: not the user's."""
-  folders = (*own_folders(), os.path.dirname(os.__file__))
+  folders = (*short_names.own_folders(), os.path.dirname(os.__file__))
   return "site-packages" in filename or filename.startswith(folders)
-
-
-def own_folders() -> tuple[str, ...]:
-  """Where this package's files lie; in a clone also beside `robust_tfds`."""
-  here, *beside = sys.modules[__package__].__path__
-  return here, *(os.path.join(p, name) for p in beside for name in _BESIDE)

@@ -13,6 +13,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import os
 import sys
 import types
 from collections.abc import Sequence
@@ -79,6 +80,12 @@ class _Finder(importlib.abc.MetaPathFinder):
 def _is_ours(top: str) -> bool:
   module = sys.modules.get(top)
   return module is not None and module is sys.modules.get(f"robust_tfds.{top}")
+
+
+def own_folders() -> tuple[str, ...]:
+  """Where this package's files lie; in a clone also beside `robust_tfds`."""
+  here, *beside = sys.modules[__package__].__path__
+  return here, *(os.path.join(p, name) for p in beside for name in _NAMES)
 
 
 def alias(top: str) -> None:
