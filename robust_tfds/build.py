@@ -12,7 +12,7 @@ continues what was killed. `--shard=2/4` builds every fourth of the configs, fro
 the second: for machines that work side by side.
 
 Equal inputs give equal bytes for any number of workers. With `--beam` examples are
-made in an Apache Beam pipeline (extra `beam`), for clusters: docs/BUILDING.md.
+made in an Apache Beam pipeline (extra `beam`), for clusters: docs/PREPARING.md.
 """
 
 from __future__ import annotations
