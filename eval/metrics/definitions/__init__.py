@@ -5,8 +5,8 @@ metric `a/b=3` is of the family `a`: the text behind the slash says which part (
 class, a distance k, a group). A leading `bbox/` or `segm/` is no part: it says whose
 overlap is meant. What nobody defined stands under its own name, its sense unknown.
 
-  <topic>.py   the metrics of a task, or of what all tasks have
-  base.py      what a metric and a topic are
+  <topic>.json   the metrics of a task, or of what all tasks have, as data
+  base.py        what a metric and a topic are, and how a file is read
 
 The look-ups stand here: `metric`, `metrics`, `find`, `printed_heading`,
 `topic_of`, `title_of`, `anchor`, `words`.
@@ -16,26 +16,25 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import pathlib
 from collections.abc import Mapping
 
-from robust_tfds.eval.metrics.definitions import (
-  classification,
-  detection,
-  every_task,
-  frames,
-  sequences,
-  video,
-)
 from robust_tfds.eval.metrics.definitions.base import Metric, Topic
 
-TOPICS = (
-  classification.TOPIC,
-  sequences.TOPIC,
-  detection.TOPIC,
-  video.TOPIC,
-  frames.TOPIC,
-  *every_task.TOPICS,
+FOLDER = pathlib.Path(__file__).parent
+TOPICS = tuple(
+  Topic.read(FOLDER / f"{name}.json")
+  for name in (
+    "classification",
+    "sequences",
+    "detection",
+    "video",
+    "frames",
+    "calibration",
+    "effective_robustness",
+  )
 )
+_CLASSIFICATION = TOPICS[0]
 # Of a number that is a mean of another over conditions.
 _MEAN = "mean_"
 _OVERLAPS: Mapping[str, str] = {"bbox": "", "segm": "Mask "}
@@ -82,7 +81,7 @@ def find(task: str, name: str) -> tuple[Topic, Metric] | None:
   family = _family(name)
   own = [topic for topic in TOPICS if topic.task in (task, "")]
   # Clean cells of other tasks are scored as those of classification are.
-  for topic in (*own, classification.TOPIC):
+  for topic in (*own, _CLASSIFICATION):
     for defined in topic.metrics:
       if defined.name == family:
         return topic, defined

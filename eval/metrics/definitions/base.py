@@ -1,18 +1,16 @@
-"""`Metric` and `Topic`: what a number of the tables is, and those of a task."""
+"""`Metric` and `Topic`: what a number of the tables is, and a file of them."""
 
 from __future__ import annotations
 
 import dataclasses
+import pathlib
+import typing
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
+
+from robust_tfds import errors, reading
 
 Sense = Literal["lower", "higher", "neither", "unknown"]
-HIGHER: Sense = "higher"
-LOWER: Sense = "lower"
-
-# Sources that several topics cite.
-HENDRYCKS = "Hendrycks & Dietterich 2019 (arXiv 1903.12261)"
-TAORI = "Taori et al. 2020 (arXiv 2007.00644), section 2"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,18 +74,43 @@ class Metric:
 
 @dataclasses.dataclass(frozen=True)
 class Topic:
-  """Metrics that belong together.
+  """Metrics that belong together: a file of this folder.
 
   Attributes:
     title: over them.
-    task: whose numbers they are; empty for every task's.
     words: what is common to them.
     metrics: in order.
+    task: whose numbers they are; empty for every task's.
     headings: of members of families, where less than the rule's is enough.
   """
 
   title: str
-  task: str
   words: str
   metrics: tuple[Metric, ...]
+  task: str = ""
   headings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+  @classmethod
+  def read(cls, path: pathlib.Path) -> Topic:
+    """The topic of a JSON file: its fields; `metrics` are by name.
+
+    Raises:
+      UserError: a field that a metric or a topic does not have, or a sense that
+        is none.
+    """
+    fields = reading.json_file(path)
+    _check_fields(f"{path.name}: field", fields, cls)
+    for name, of in fields["metrics"].items():
+      _check_fields(f"{path.name}: field of {name}", of, Metric)
+      senses = typing.get_args(Sense)
+      if of["sense"] not in senses:
+        raise errors.unknown(f"sense of {name}", of["sense"], senses)
+    metrics = (Metric(name, **of) for name, of in fields["metrics"].items())
+    return cls(**{**fields, "metrics": tuple(metrics)})
+
+
+def _check_fields(what: str, fields: Mapping[str, Any], kind: type) -> None:
+  known = [field.name for field in dataclasses.fields(kind)]
+  for name in fields:
+    if name not in known:
+      raise errors.unknown(what, name, known)

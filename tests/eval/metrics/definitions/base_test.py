@@ -1,8 +1,12 @@
 """A metric's unit, direction and heading, in words."""
 
-from absl.testing import absltest
+import json
+import pathlib
 
-from robust_tfds.eval.metrics.definitions.base import Metric
+from absl.testing import absltest, parameterized
+
+from robust_tfds import errors
+from robust_tfds.eval.metrics.definitions.base import Metric, Topic
 
 
 class MetricTest(absltest.TestCase):
@@ -31,6 +35,30 @@ class MetricTest(absltest.TestCase):
   def test_full_heading(self):
     self.assertEqual(Metric("p", "P").full_heading, "P")
     self.assertEqual(Metric("p", "P", title="Power").full_heading, "Power")
+
+
+class TopicTest(parameterized.TestCase):
+  def _read(self, fields):
+    topic = {"title": "Loss", "words": "", "metrics": {"nll": fields}}
+    file = self.create_tempfile("loss.json", json.dumps(topic))
+    return Topic.read(pathlib.Path(file.full_path))
+
+  def test_reads(self):
+    topic = self._read({"heading": "NLL", "sense": "lower", "percent": False})
+    self.assertEqual(
+      topic.metrics, (Metric("nll", "NLL", "lower", percent=False),)
+    )
+
+  @parameterized.parameters(
+    ({"heading": "NLL", "sense": "less"}, "Unknown sense of nll 'less'"),
+    (
+      {"heading": "NLL", "sense": "lower", "titel": ""},
+      "field of nll 'titel'. Did you mean 'title'",
+    ),
+  )
+  def test_refuses(self, fields, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._read(fields)
 
 
 if __name__ == "__main__":
