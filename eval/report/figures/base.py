@@ -43,7 +43,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class PaperFigure(abc.ABC):
-  """One figure or table of a paper: a row of the paper's `FIGURES`.
+  """One figure or table of a paper: a row of the paper's `figures.json`.
 
   The class says how it is drawn; the attributes which one it is.
 
@@ -56,7 +56,10 @@ class PaperFigure(abc.ABC):
     needs_runs: whether there is nothing to draw without a run.
     needs_folders: which folders of a request there is nothing to draw without.
     drawn_from: what there is without runs, in a word or two.
+    note: what the title leaves out, for those who read the row.
   """
+
+  __pydantic_config__ = {"extra": "forbid"}
 
   name: str
   title: str
@@ -65,6 +68,7 @@ class PaperFigure(abc.ABC):
   needs_runs: bool = False
   needs_folders: tuple[str, ...] = ()
   drawn_from: str = "printed"
+  note: str = ""
 
   @property
   def stem(self) -> str:

@@ -20,18 +20,17 @@ from robust_tfds.eval.report.figures.parts import (
 
 _PAPER = "hendrycks2019"
 _TASKS = {"imagenet_c": "classification", "imagenet_p": "sequences"}
-# Data set, label of the y axis, metric -> title.
-Panel = tuple[str, str, Mapping[str, str]]
-CORRUPTIONS: Panel = (
-  "imagenet_c",
-  "% of the baseline's error",
-  {"mce": "mCE", "relative_mce": "relative mCE"},
-)
-PERTURBATIONS: Panel = (
-  "imagenet_p",
-  "% of the baseline's rate",
-  {"mfr": "mFR", "mt5d": "mT5D"},
-)
+# Data set -> label of the y axis, metric -> title.
+_PANELS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+  "imagenet_c": (
+    "% of the baseline's error",
+    {"mce": "mCE", "relative_mce": "relative mCE"},
+  ),
+  "imagenet_p": (
+    "% of the baseline's rate",
+    {"mfr": "mFR", "mt5d": "mT5D"},
+  ),
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -39,12 +38,12 @@ class BenchmarkScatter(base.PaperFigure):
   """A panel a benchmark.
 
   Attributes:
-    panels: what each shows.
+    panels: the data set of each.
     table: file of `eval/papers` whose networks are drawn; empty: those that the
       paper lists under one protocol.
   """
 
-  panels: tuple[Panel, ...]
+  panels: tuple[str, ...]
   table: str = ""
 
   def draw(
@@ -54,7 +53,8 @@ class BenchmarkScatter(base.PaperFigure):
     models = own.of(self.boards(request))
     points: list[accuracy_scatter.Point] = []
     panels = []
-    for dataset, label, titles in self.panels:
+    for dataset in self.panels:
+      label, titles = _PANELS[dataset]
       networks = self._networks(dataset, titles)
       of_panel = [
         *accuracy_scatter.printed(networks, list(titles)),
@@ -66,9 +66,9 @@ class BenchmarkScatter(base.PaperFigure):
     drawn = {p.network for p in points if p.run}
     told = list(dict.fromkeys(p.source for p in points if not p.run))
     told += [
-      own.baselines(models, self.panels[0][0]),
+      own.baselines(models, self.panels[0]),
       own.without(models, drawn),
-      *(own.remark(_of(models, d), d) for d, *_ in self.panels),
+      *(own.remark(_of(models, d), d) for d in self.panels),
     ]
     told = [words.rstrip(".") for words in told]
     frame = Frame(

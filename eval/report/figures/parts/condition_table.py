@@ -46,13 +46,13 @@ class ConditionTable(base.PaperFigure):
     table: file of `eval/papers`.
     mean: metric of the benchmark, with its heading.
     detail: metric of a condition.
-    family: of the conditions.
+    family: kind of the conditions.
   """
 
   table: str
   mean: tuple[str, str]
   detail: str
-  family: conditions.Family
+  family: str
 
   def draw(
     self, request: base.Request, folder: epath.Path
@@ -76,7 +76,7 @@ class ConditionTable(base.PaperFigure):
 
   @property
   def _keys(self) -> list[Key]:
-    names = self.family.names("common")
+    names = conditions.family(self.family).names("common")
     means = [(_CLEAN, ""), (self.mean[0], "")]
     return [*means, *((self.detail, name) for name in names)]
 

@@ -9,7 +9,12 @@ from robust_tfds import conditions
 from robust_tfds.eval.report.charts import lines, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import ap_curves, own, sheet
+from robust_tfds.eval.report.figures.parts import (
+  ap_curves,
+  own,
+  sheet,
+  trainings,
+)
 
 _ACROSS = 4
 
@@ -20,22 +25,23 @@ class CorruptionCurves(base.Figure):
 
   Attributes:
     dataset: of the figure; runs over others are drawn too, and the foot says so.
-    models: the figure's curves.
+    models: the figure's curves; empty: those of the three trainings.
     measure: what P is.
   """
 
   source: str = "eval/papers: the authors' raw results"
   tasks: tuple[str, ...] = ("detection",)
   dataset: str
-  models: tuple[ap_curves.Model, ...]
+  models: tuple[ap_curves.Model, ...] = ()
   measure: str = "AP"
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     models = own.of(self.boards(request))
+    raw = self.models or trainings.of(self.dataset)
     names = ("", *conditions.PICTURES.names("common"))
-    absent = ap_curves.absent(self.dataset, self.models)
-    of = {name: self._curves(name, models) for name in names}
+    absent = ap_curves.absent(self.dataset, raw)
+    of = {name: self._curves(name, raw, models) for name in names}
     panels = [
       ap_curves.panel(
         style.words(name) or "mean of the 15",
@@ -68,11 +74,13 @@ class CorruptionCurves(base.Figure):
     return base.Drawn(fig, foot, sheet.Sheet(ap_curves.COLUMNS, rows))
 
   def _curves(
-    self, name: str, models: Sequence[own.Own]
+    self,
+    name: str,
+    raw: Sequence[ap_curves.Model],
+    models: Sequence[own.Own],
   ) -> list[ap_curves.Curve]:
     """Of a corruption, or of the mean: raw results, then runs."""
-    first = len(self.models)
     of_runs = [
-      ap_curves.of_run(m, first + i, name) for i, m in enumerate(models)
+      ap_curves.of_run(m, len(raw) + i, name) for i, m in enumerate(models)
     ]
-    return [*ap_curves.of_raw(self.dataset, self.models, name), *of_runs]
+    return [*ap_curves.of_raw(self.dataset, raw, name), *of_runs]

@@ -15,6 +15,7 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, sheet
@@ -94,15 +95,20 @@ class Redrawn(base.PaperFigure):
   """A figure of a report, over the models of all runs that were given.
 
   Attributes:
-    report: what draws it.
+    report: what draws it: the name of its files.
     shows: how the names of the metrics begin that it shows, for the CSV.
     needs: what has them, in words, where not every run of the task has.
   """
 
   needs_runs: bool = True
-  report: Chart
+  report: str
   shows: tuple[str, ...]
   needs: str = ""
+
+  def _chart(self) -> Chart:
+    listed = reports.of_task(self.tasks[0])
+    charts = {r.stem: r for r in listed if isinstance(r, Chart)}
+    return charts[self.report]
 
   def others(self, request: base.Request) -> Mapping[str, Any]:
     """Further attributes of the report's context."""
@@ -114,7 +120,7 @@ class Redrawn(base.PaperFigure):
     """Writes what the report writes, and a CSV."""
     models = own.of(self.boards(request))
     told = context(request, models, **self.others(request))
-    files = self.report.save(told, folder, self.name)
+    files = self._chart().save(told, folder, self.name)
     if not files:
       raise errors.UserError(
         f"{self.name} cannot be drawn: the runs have none of the numbers that it"

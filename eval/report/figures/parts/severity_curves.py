@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from robust_tfds.eval.compare.boards.board import Board
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, redrawn
-from robust_tfds.eval.report.reports import video
-from robust_tfds.eval.report.reports.base import Chart
 
 
 def of_dataset(boards: list[Board], dataset: str) -> list[Board]:
@@ -42,7 +40,7 @@ class SeverityCurves(redrawn.Redrawn):
 
   source: str = "runs; no paper prints numbers by severity"
   tasks: tuple[str, ...] = ("video",)
-  report: Chart = video.CURVES
+  report: str = "action_curves"
   shows: tuple[str, ...] = ("accuracy",)
   dataset: str
 

@@ -135,7 +135,7 @@ class RegistryTest(parameterized.TestCase):
 
   def test_every_paper_has_a_citation(self):
     for paper in figures.papers().values():
-      self.assertRegex(paper.CITATION, r"et al\. 20|and .* 20")
+      self.assertRegex(paper.citation, r"et al\. 20|and .* 20")
 
 
 if __name__ == "__main__":
