@@ -23,6 +23,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 _folder = tempfile.mkdtemp(prefix="robust_tfds_tests_")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 tempfile.tempdir = _folder
+# Workers of one session get the first one's from their environment.
+_SESSION = "ROBUST_TFDS_TESTS_SESSION"
+os.environ.setdefault(_SESSION, _folder)
 
 from absl import flags  # noqa: E402
 from absl.testing import absltest  # noqa: E402
@@ -30,3 +33,8 @@ from absl.testing import absltest  # noqa: E402
 flags.FLAGS.mark_as_parsed()
 # absl's default is one folder for every run; a run must not see another's files.
 flags.FLAGS[absltest.TEST_TMPDIR.name].value = _folder
+
+
+def of_session() -> pathlib.Path:
+  """A folder that all processes of this run of the tests share."""
+  return pathlib.Path(os.environ[_SESSION])

@@ -2,11 +2,9 @@
 
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from unittest import mock
 
 import pytest
@@ -18,25 +16,17 @@ from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import main
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore, runner
+from robust_tfds.eval.run import rescore
 from robust_tfds.models import convert
 from robust_tfds.models.convert import report
 from robust_tfds.storage import paths
 from tests import fake_bucket, frost_folder
-from tests.eval import main_test, tiny_config
+from tests.eval import main_test, tiny_config, tiny_runs
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 _CONFIG = _ROOT / "tests" / "eval" / "tiny_config.py"
 # Of these the times and names are of a run itself.
 _OF_A_RUN = ("timing.json", "contents.json", "models/")
-
-
-def _run(workdir, **data):
-  config = tiny_config.get_config()
-  with config.unlocked():
-    config.data.update(data)
-  return runner.Runner(plan_lib.make(config), workdir).run()
 
 
 def _files(folder) -> dict[str, bytes]:
@@ -53,9 +43,7 @@ class RunTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.local = pathlib.Path(tempfile.mkdtemp(prefix="buckets_test")) / "run"
-    cls.addClassCleanup(shutil.rmtree, cls.local.parent)
-    _run(cls.local)
+    cls.local = tiny_runs.folder("classification")
 
   def setUp(self):
     super().setUp()
@@ -64,12 +52,14 @@ class RunTest(parameterized.TestCase):
 
   def test_a_run_in_a_bucket_leaves_the_files_of_a_local_one(self):
     workdir = self.bucket / "run"
-    _run(workdir)
+    tiny_runs.run("classification", workdir)
     here, there = _files(self.local), _files(workdir)
     self.assertCountEqual(there, here)
     self.assertEmpty([name for name in here if here[name] != there[name]])
     with fake_bucket.counted() as counts:
-      _run(workdir)  # reads only, but for what a start always writes
+      tiny_runs.run(
+        "classification", workdir
+      )  # reads only, but for what a start always writes
     self.assertEqual(there, _files(workdir))
     self.assertLess(counts["write"], 20)
 
@@ -122,7 +112,7 @@ class RunTest(parameterized.TestCase):
           }
         }
       workdir = self.create_tempdir().full_path
-      rows.append(runner.Runner(plan_lib.make(config), workdir).run())
+      rows.append(tiny_runs.start(config, workdir))
       self.assertFalse(os.path.exists(f"{workdir}/data"))
     self.assertEqual([r.value for r in rows[1]], [r.value for r in rows[0]])
     self.assertEqual([r.value for r in rows[2]], [r.value for r in rows[0]])
@@ -132,7 +122,7 @@ class RunTest(parameterized.TestCase):
       with self.assertRaisesRegex(
         errors.UserError, f"config.data.{key}=x://b/c: nothing here opens x://"
       ):
-        _run(self.bucket / "run", **{key: "x://b/c"})
+        tiny_runs.run("classification", self.bucket / "run", **{key: "x://b/c"})
     self.assertEmpty(fake_bucket.keys(self.bucket))
 
 

@@ -10,6 +10,7 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
 from tests.datasets import natural_videos
+from tests.eval import tiny_runs
 from tests.eval.readers import (
   coco_test,
   csv_test,
@@ -86,6 +87,18 @@ class RescoreTest(parameterized.TestCase):
     datasets = {r.dataset for r in table.read(self.out / "table.csv")}
     self.assertEqual(datasets, names)
     self._again()
+
+  @parameterized.parameters(*tiny_runs.NAMES)
+  def test_a_run_without_its_data_and_models(self, name):
+    run = tiny_runs.folder(name)
+    with without_pictures.written():
+      self._score(run)
+    self.assertEqual(
+      (self.out / "table.csv").read_bytes(), (run / "table.csv").read_bytes()
+    )
+    self.assertFalse((self.out / "cells").exists())
+    names = {p.name for p in (self.out / "reports").iterdir()}
+    self.assertContainsSubset({"summary.txt", "report.html"}, names)
 
   @without_pictures.written()
   def test_parts_of_a_run_give_its_table(self):

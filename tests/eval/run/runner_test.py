@@ -17,18 +17,16 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
-from robust_tfds import errors, models, shards
+from robust_tfds import errors, models
 from robust_tfds.eval import main
-from robust_tfds.eval.cells import lock, parts, predictions, process, table
+from robust_tfds.eval.cells import lock, parts, process, table
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.readers import base as readers
-from robust_tfds.eval.run import one_pass, rescore, runner
+from robust_tfds.eval.run import one_pass, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.model import load as load_lib
 from tests import in_process
-from tests.eval import read_counts, same_tables, tiny_config
-from tests.eval.report.reports import without_pictures
+from tests.eval import read_counts, same_tables, tiny_config, tiny_runs
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -55,23 +53,8 @@ def _main(workdir, *flags) -> subprocess.CompletedProcess:
   return in_process.run(main, *_command(workdir, *flags)[3:])
 
 
-def _launch(workdir, devices: int) -> subprocess.CompletedProcess:
-  return subprocess.run(
-    _command(workdir),
-    cwd=_ROOT,
-    env=_environment(devices),
-    capture_output=True,
-    text=True,
-    check=False,
-  )
-
-
 def _run(workdir: pathlib.Path, shard: str = "1/1", **data) -> list[table.Row]:
-  config = tiny_config.get_config()
-  with config.unlocked():
-    config.data.update(data)
-  plan, of = plan_lib.make(config), shards.Shard.parse(shard)
-  return runner.Runner(plan, workdir, shard=of).run()
+  return tiny_runs.run("classification", workdir, shard, **data)
 
 
 class RunnerTest(parameterized.TestCase):
@@ -80,17 +63,14 @@ class RunnerTest(parameterized.TestCase):
     super().setUpClass()
     cls.base = pathlib.Path(tempfile.mkdtemp(prefix="runner_test"))
     cls.addClassCleanup(shutil.rmtree, cls.base)
-    cls.rows = _run(cls.base / "first")
-    cls.table = (cls.base / "first" / "table.csv").read_bytes()
+    cls.first = tiny_runs.folder("classification")
+    cls.table = (cls.first / "table.csv").read_bytes()
+    cls.rows = table.read(cls.first / "table.csv")
 
-  def _copy(self, name: str) -> pathlib.Path:
-    """A workdir with the first run's data and model, without its cells."""
-    new = self.base / name
-    shutil.copytree(self.base / "first", new)
-    shutil.rmtree(new / "cells")
-    shutil.rmtree(new / "examples")
-    (new / "table.csv").unlink()
-    return new
+  def _copy(self, name: str, **options) -> pathlib.Path:
+    """A workdir with a finished run's data and model, without its cells."""
+    options = {"cells": False, **options}
+    return tiny_runs.copy("classification", self.base / name, **options)
 
   def test_rows(self):
     listed = [r for r in self.rows if r.metric == "error"]
@@ -106,27 +86,17 @@ class RunnerTest(parameterized.TestCase):
   def test_second_launch_only_reads(self):
     this = process.Process.this()
     dead = dataclasses.replace(this, started=this.started - 60)
-    folder = self.base / "first" / "models" / "digits_cnn"
-    unfinished = folder / f".recipe.json.{dead.name}.tmp"
+    workdir = self._copy("second", cells=True)
+    unfinished = workdir / f"models/digits_cnn/.recipe.json.{dead.name}.tmp"
     unfinished.touch()
     with mock.patch.object(one_pass, "Pass") as never:
-      _run(self.base / "first")
+      _run(workdir)
     never.assert_not_called()
     self.assertFalse(unfinished.exists())
-    self.assertEqual(
-      (self.base / "first" / "table.csv").read_bytes(), self.table
-    )
-
-  def test_scored_again_it_is_the_same_table(self):
-    out = self.base / "scored"
-    with without_pictures.written():
-      rescore.score([self.base / "first"], out, readers.Options())
-    self.assertEqual((out / "table.csv").read_bytes(), self.table)
-    self.assertFalse((out / "cells").exists())
+    self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
 
   def test_cells_of_other_weights_are_refused(self):
-    workdir = self.base / "other_weights"
-    shutil.copytree(self.base / "first", workdir)
+    workdir = self._copy("other_weights", cells=True)
     with mock.patch.object(
       load_lib.provenance, "weights_sha256", return_value="another"
     ):
@@ -145,16 +115,16 @@ class RunnerTest(parameterized.TestCase):
         (workdir / "config.json").unlink()  # other bytes are another set
         config.data.file_format = "array_record"
         config.data.data_dir = str(self.base / "array_record_data")
-    runner.Runner(plan_lib.make(config), workdir).run()
+    tiny_runs.start(config, workdir)
     got, want = (
       {(r.config, r.metric): r.value for r in table.read(w / "table.csv")}
-      for w in (workdir, self.base / "first")
+      for w in (workdir, self.first)
     )
     self.assertEqual(got, want)
 
   def test_cells_of_an_earlier_version_are_continued(self):
     """Those without NLL and Brier score stand beside new ones that have them."""
-    whole, workdir = Workdir(self.base / "first"), self._copy("earlier")
+    whole, workdir = Workdir(self.first), self._copy("earlier")
     for cell in whole.cells()[:3]:
       columns = whole.columns(cell)
       for name in ("nll", "brier"):
@@ -163,41 +133,15 @@ class RunnerTest(parameterized.TestCase):
     rows = _run(workdir)
     lacking = ("nll", "brier", "mean_nll", "mean_brier")
     kept = [r for r in self.rows if r.metric not in lacking]
-    self.assertEqual([r for r in rows if r.metric not in lacking], kept)
+    others = [r for r in rows if r.metric not in lacking]
+    self.assertEqual(repr(others), repr(kept))  # nan is not nan
     nll = [r.config for r in rows if r.metric == "nll"]
     self.assertEqual(nll, [c.condition.config for c in whole.cells()[3:]])
     for row in table.select(rows, metric="mean_nll"):
       self.assertRegex(row.note, "^missing: ")
 
-  def test_prepared_equals_on_the_fly(self):
-    workdir = self._copy("prepared")
-    (workdir / "config.json").unlink()
-    _run(workdir, source="prepared")
-    for config in ("gaussian_noise_3", "brightness_1"):
-      cells = [
-        predictions.read(
-          predictions.folder(
-            w / "cells", "digits_cnn", "digits_c", config, "seed0"
-          ),
-          w / "examples",
-        )[0]
-        for w in (workdir, self.base / "first")
-      ]
-      ids = set(cells[0]["example_id"]) & set(cells[1]["example_id"])
-      self.assertLen(ids, 64)
-      np.testing.assert_array_equal(cells[0]["top5"], cells[1]["top5"])
-
-  def test_eight_devices_equal_one(self):
-    workdir = self._copy("eight")
-    done = _launch(workdir, devices=8)
-    self.assertEqual(done.returncode, 0, done.stderr)
-    first = self.base / "first" / "table.csv"
-    same_tables.check(self, workdir / "table.csv", first)
-
   def test_damaged_cells_are_named_and_repaired(self):
-    workdir = self._copy("damaged")
-    for folder in ("cells", "examples"):
-      shutil.copytree(self.base / "first" / folder, workdir / folder)
+    workdir = self._copy("damaged", cells=True)
     fog, noise = (
       workdir / f"cells/digits_cnn/digits_c/{name}/seed0"
       for name in ("brightness_3", "gaussian_noise_1")
@@ -211,8 +155,7 @@ class RunnerTest(parameterized.TestCase):
     self.assertRegex(
       done.stderr, f"Error: {fog}: holds the cell .*2 are damaged.*--repair"
     )
-    plan = plan_lib.make(tiny_config.get_config())
-    runner.Runner(plan, workdir, repair=True).run()  # as `--repair` does
+    tiny_runs.start(tiny_config.get_config(), workdir, repair=True)
     self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
     self.assertLen(list((workdir / "damaged").glob("*/*/*/*/seed0")), 2)
     self._run_again(workdir)
@@ -238,8 +181,7 @@ class RunnerTest(parameterized.TestCase):
       errors.UserError, f"^{workdir / name}: .*--repair"
     ):
       _run(workdir)
-    config = plan_lib.make(tiny_config.get_config())
-    runner.Runner(config, workdir, repair=True).run()
+    tiny_runs.start(tiny_config.get_config(), workdir, repair=True)
     self._run_again(workdir)
 
   def test_the_same_command_twice_at_once_is_refused(self):
@@ -277,14 +219,12 @@ class RunnerTest(parameterized.TestCase):
     workdir = self._copy("broken_lock")
     with self.assertRaisesRegex(errors.UserError, "lock was removed"):
       with lock.held(workdir, ["digits_cnn/digits_c/clean/seed0"]):
-        plan = plan_lib.make(tiny_config.get_config())
-        runner.Runner(plan, workdir, break_lock=True).run()
+        tiny_runs.start(tiny_config.get_config(), workdir, break_lock=True)
     self._run_again(workdir)
 
   @parameterized.parameters("fly", "prepared")
   def test_shards_of_other_weights_make_no_table(self, source):
-    workdir = self._copy(f"shards_of_two_{source}")
-    (workdir / "config.json").unlink()
+    workdir = self._copy(f"shards_of_two_{source}", config=False)
     make = runner.Runner._make
 
     def after_the_other(*args):
@@ -367,12 +307,11 @@ class RunnerTest(parameterized.TestCase):
     self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
 
   def test_bfloat16_is_close_and_has_its_own_fingerprint(self):
-    workdir = self._copy("bfloat16")
-    (workdir / "config.json").unlink()
+    workdir = self._copy("bfloat16", config=False)
     config = tiny_config.get_config()
     with config.unlocked():
       config.models.digits_cnn.dtype = "bfloat16"
-    rows = runner.Runner(plan_lib.make(config), workdir).run()
+    rows = tiny_runs.start(config, workdir)
     for own, other in zip(rows, self.rows, strict=True):
       self.assertEqual(own.has_value, other.has_value)
       if own.has_value:
@@ -380,12 +319,11 @@ class RunnerTest(parameterized.TestCase):
       self.assertNotEqual(own.fingerprint, other.fingerprint)
 
   def test_throughput_is_reported(self):
-    workdir = self._copy("throughput")
-    (workdir / "config.json").unlink()
+    workdir = self._copy("throughput", config=False)
     config = tiny_config.get_config()
     with config.unlocked():
       config.reports = True
-    runner.Runner(plan_lib.make(config), workdir).run()
+    tiny_runs.start(config, workdir)
     took = json.loads((workdir / "timing.json").read_text())
     self.assertEqual(took["images"], 5 * 64)
     for key in ("rate", "input_rate", "device_rate", "compile_s", "wall_s"):
@@ -404,11 +342,10 @@ class RunnerTest(parameterized.TestCase):
 
   def test_workdir_of_another_config(self):
     with self.assertRaisesRegex(ValueError, r"data\.limit: 64 there, 32 now"):
-      _run(self.base / "first", limit=32)
+      _run(self.first, limit=32)
 
   def test_more_examples_than_there_are(self):
-    workdir = self._copy("too_many")
-    (workdir / "config.json").unlink()
+    workdir = self._copy("too_many", config=False)
     with self.assertRaisesRegex(ValueError, "1000000 examples asked for"):
       _run(workdir, limit=1000000)
 
@@ -435,6 +372,75 @@ class RunnerTest(parameterized.TestCase):
     self._run_again(workdir)
 
 
+class EveryTaskTest(parameterized.TestCase):
+  """What holds for the runs of all tasks."""
+
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _check_prepared(self, name: str, fly: pathlib.Path, sets: int, **data):
+    """Every set is read once: one on the fly, one a condition prepared."""
+    workdir = self.root / "prepared"
+    tiny_runs.copy(name, workdir, cells=False, config=False)
+    tiny_runs.run(name, workdir, source="prepared", **data)
+    for run, count in ((fly, 1), (workdir, sets)):
+      self.assertEqual(list(read_counts.of(run).values()), [1.0] * count)
+    rows = [table.read(run / "table.csv") for run in (fly, workdir)]
+    self.assertEqual(*(repr([_number(r) for r in of_run]) for of_run in rows))
+    for cell, twin in zip(Workdir(fly).cells(), Workdir(workdir).cells()):
+      self.assertEqual(cell.condition, twin.condition)
+      own = Workdir(fly).columns(cell)
+      for column, values in Workdir(workdir).columns(twin).items():
+        np.testing.assert_array_equal(own[column], values, column)
+
+  @parameterized.parameters(("classification", 5), ("sequences", 3))
+  def test_prepared_equals_on_the_fly(self, name, sets):
+    self._check_prepared(name, tiny_runs.folder(name), sets)
+
+  @parameterized.parameters(("detection", 5), ("video", 4))
+  @pytest.mark.slow
+  def test_prepared_equals_on_the_fly_of_large_pixels(self, name, sets):
+    self._check_prepared(name, tiny_runs.folder(name), sets)
+
+  @pytest.mark.slow
+  def test_prepared_equals_on_the_fly_through_h264(self):
+    fly = self.root / "fly"
+    tiny_runs.copy("sequences", fly, cells=False, config=False)
+    tiny_runs.run("sequences", fly, codec="h264")
+    self._check_prepared("sequences", fly, 3, codec="h264")
+
+  def _check_devices(self, name: str) -> None:
+    workdir = tiny_runs.copy(name, self.root / "eight", cells=False)
+    code = f"tiny_runs.run({name!r}, pathlib.Path({str(workdir)!r}))"
+    done = subprocess.run(
+      [
+        sys.executable,
+        "-c",
+        f"import pathlib; from tests.eval import tiny_runs; {code}",
+      ],
+      cwd=_ROOT,
+      env=_environment(8),
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    first = tiny_runs.folder(name) / "table.csv"
+    same_tables.check(self, workdir / "table.csv", first)
+
+  def test_eight_devices_equal_one(self):
+    self._check_devices("classification")
+
+  @pytest.mark.slow
+  def test_eight_devices_equal_one_of_sequences(self):
+    self._check_devices("sequences")
+
+
+def _number(row: table.Row) -> tuple:
+  return row.config, row.corruption, row.severity, row.metric, row.value
+
+
 class BlocksTest(absltest.TestCase):
   """All 359 digits: with `block_mib=1` two blocks."""
 
@@ -443,8 +449,7 @@ class BlocksTest(absltest.TestCase):
     super().setUpClass()
     cls.base = pathlib.Path(tempfile.mkdtemp(prefix="runner_blocks_test"))
     cls.addClassCleanup(shutil.rmtree, cls.base)
-    _run(cls.base / "one", limit=0, block_mib=512)
-    cls.result = cls._result(cls.base / "one")
+    cls.result = cls._result(tiny_runs.folder("whole"))
 
   @classmethod
   def _result(cls, workdir) -> dict[str, bytes]:
@@ -455,12 +460,7 @@ class BlocksTest(absltest.TestCase):
     }
 
   def _copy(self, name: str) -> pathlib.Path:
-    new = self.base / name
-    shutil.copytree(self.base / "one", new)
-    shutil.rmtree(new / "cells")
-    shutil.rmtree(new / "examples")
-    (new / "table.csv").unlink()
-    return new
+    return tiny_runs.copy("whole", self.base / name, cells=False)
 
   def test_a_record_that_is_damaged(self):
     workdir = self._copy("damaged_record")

@@ -11,13 +11,13 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import errors, shards
+from robust_tfds import errors
 from robust_tfds import eval as eval_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner, subsets
-from tests.eval import read_counts, tiny_config
+from tests.eval import read_counts, tiny_runs
 
 
 class ReadTest(parameterized.TestCase):
@@ -133,19 +133,6 @@ class RobustBenchTest(parameterized.TestCase):
     self.assertEqual(got.ids[0], "n09468604/ILSVRC2012_val_00015253.JPEG")
 
 
-def _config(**data):
-  config = tiny_config.get_config()
-  with config.unlocked(), config.ignore_type():
-    config.data.limit = 0
-    config.data.update(data)
-  return config
-
-
-def _run(workdir: pathlib.Path, shard: str = "1/1", **data) -> list[table.Row]:
-  plan, of = plan_lib.make(_config(**data)), shards.Shard.parse(shard)
-  return runner.Runner(plan, workdir, shard=of).run()
-
-
 class RunTest(parameterized.TestCase):
   """Digits: all of them, then 41, at the door of the command."""
 
@@ -154,9 +141,9 @@ class RunTest(parameterized.TestCase):
     super().setUpClass()
     cls.base = pathlib.Path(tempfile.mkdtemp(prefix="subsets_test"))
     cls.addClassCleanup(shutil.rmtree, cls.base)
-    cls.data = {"data_dir": str(cls.base / "sets")}
-    _run(cls.base / "whole", **cls.data)
-    cls.whole = Workdir(cls.base / "whole")
+    whole = tiny_runs.copy("whole", cls.base / "whole")
+    cls.data = {"data_dir": str(whole / "data")}
+    cls.whole = Workdir(whole)
     ids = cls.whole.columns(cls.whole.cells()[0])["example_id"]
     rng = np.random.default_rng(0)
     cls.ids = sorted(rng.choice(ids, 41, replace=False).tolist())
@@ -172,7 +159,8 @@ class RunTest(parameterized.TestCase):
     workdir = cls.base / name
     if not workdir.exists():
       shutil.copytree(cls.base / "whole/models", workdir / "models")
-    return _run(workdir, shard, **{"subset": str(cls.file), **cls.data, **data})
+    data = {"subset": str(cls.file), **cls.data, **data}
+    return tiny_runs.run("whole", workdir, shard, **data)
 
   def _cut(self, cell) -> dict[str, np.ndarray]:
     """The whole run's columns of the chosen examples."""
@@ -195,7 +183,9 @@ class RunTest(parameterized.TestCase):
 
   def test_what_was_not_chosen_was_not_decoded(self):
     self.assertEqual(set(self.reads.values()), {1.0})  # of the chosen ones
-    plan = plan_lib.make(_config(subset=str(self.file), **self.data))
+    plan = plan_lib.make(
+      tiny_runs.config("whole", subset=str(self.file), **self.data)
+    )
     source = runner.Runner(plan, self.base / "first").data.clean
     self.assertEqual((source.total, source.share), (41, 41))
     self.assertLen(list(source.rows()), 41)
@@ -245,7 +235,9 @@ class RunTest(parameterized.TestCase):
   def test_two_hosts_share_it(self):
     from robust_tfds.eval.pipeline import inputs
 
-    plan = plan_lib.make(_config(subset=str(self.file), **self.data))
+    plan = plan_lib.make(
+      tiny_runs.config("whole", subset=str(self.file), **self.data)
+    )
     builder = runner.Runner(plan, self.base / "first").data.clean.builder
     ids = []
     for index in range(2):

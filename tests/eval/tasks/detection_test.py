@@ -2,28 +2,21 @@
 
 import collections
 import json
-import pathlib
-import shutil
-import tempfile
 import types
 
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from absl.testing import absltest
 
 from robust_tfds import conditions
 from robust_tfds.coco import rle
 from robust_tfds.conditions import Condition
-from robust_tfds.configs import quickstart_detection
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import detection as metrics
 from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.metrics.detection import coco
-from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore, runner
 from robust_tfds.eval.tasks import base, detection
 from robust_tfds.eval.tasks.parts import (
   headlines,
@@ -31,73 +24,18 @@ from robust_tfds.eval.tasks.parts import (
   result_lists,
   stored_numbers,
 )
-from robust_tfds.models.detection.detector import DetectorSpec
 from tests import shared_data
-from tests.eval import read_counts
+from tests.eval import tiny_runs
 
 _TASK = detection.Detection(base.Setting("coco_c"))
-
-
-class _Brightest:
-  """Finds the brightest 20 x 20 patch of a picture and calls it a 1."""
-
-  name = "brightest"
-  spec = DetectorSpec(num_classes=10, label_space="digits", short_px=0)
-
-  def init(self, key):
-    del key
-    return {"nothing": np.zeros(1, np.float32)}
-
-  def apply(self, variables, images, sizes):
-    del variables
-    grey = images.astype(jnp.float32).mean(-1)
-    cells = (
-      grey.reshape(len(grey), 32, 4, 32, 4).mean((2, 4)).reshape(len(grey), -1)
-    )
-    best = cells.argmax(1)
-    y, x = 4.0 * (best // 32), 4.0 * (best % 32)
-    box = jnp.stack([x, y, x + 20, y + 20], -1)[:, None]
-    limit = jnp.concatenate([sizes[:, ::-1]] * 2, 1)[:, None]
-    n = len(grey)
-    return {
-      "boxes": jnp.concatenate(
-        [jnp.minimum(box, limit), jnp.zeros((n, 1, 4))], 1
-      ),
-      "scores": jnp.tile(jnp.array([0.75, 0.0]), (n, 1)),
-      "classes": jnp.tile(jnp.array([1, 0]), (n, 1)),
-      "valid": jnp.tile(jnp.array([True, False]), (n, 1)),
-    }
-
-
-def build():
-  """For `module:function` in configs."""
-  return _Brightest()
-
-
-def _config(**data):
-  config = quickstart_detection.get_config().unlock()
-  config.batch_size = 8
-  config.data.update(
-    {"corruptions": "gaussian_noise,brightness", "limit": 20, **data}
-  )
-  config.data.severities = (1, 3)
-  config.model.name = "tests.eval.tasks.detection_test:build"
-  config.model.label = "brightest"
-  del config.model["train"]
-  return config.lock()
 
 
 class RunTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.base = pathlib.Path(tempfile.mkdtemp(prefix="detection_run"))
-    cls.addClassCleanup(shutil.rmtree, cls.base)
-    cls.rows = cls._run("first")
-
-  @classmethod
-  def _run(cls, name, **data):
-    return runner.Runner(plan_lib.make(_config(**data)), cls.base / name).run()
+    cls.folder = tiny_runs.folder("detection")
+    cls.rows = table.read(cls.folder / "table.csv")
 
   def test_rows(self):
     clean = {r.metric: r.value for r in table.select(self.rows, config="clean")}
@@ -111,11 +49,11 @@ class RunTest(absltest.TestCase):
     (mpc,) = table.select(self.rows, metric="mpc")  # two corruptions
     self.assertFalse(mpc.has_value)
     self.assertIn("(71 of 75)", mpc.note)
-    truth = json.loads((self.base / "first" / "truth.json").read_text())
+    truth = json.loads((self.folder / "truth.json").read_text())
     self.assertLen(truth["images"], 20)
 
   def test_reports(self):
-    names = {p.name for p in (self.base / "first" / "reports").iterdir()}
+    names = {p.name for p in (self.folder / "reports").iterdir()}
     self.assertContainsSubset(
       {
         "summary.txt",
@@ -128,35 +66,15 @@ class RunTest(absltest.TestCase):
       names,
     )
 
-  @pytest.mark.slow
-  def test_prepared_equals_on_the_fly(self):
-    read = self._run("prepared", source="prepared")
-    for name, sets in (("first", 1), ("prepared", 5)):
-      reads = read_counts.of(self.base / name)
-      self.assertEqual(list(reads.values()), [1.0] * sets)  # each once
-
-    def values(rows):
-      return {(r.config, r.corruption, r.metric): r.value for r in rows}
-
-    self.assertEqual(values(read), values(self.rows))
-
-  def test_scored_again_it_is_the_same_table(self):
-    out = self.base / "scored"
-    rescore.score([self.base / "first"], out, readers.Options(), "auto")
-    self.assertEqual(
-      (out / "table.csv").read_bytes(),
-      (self.base / "first" / "table.csv").read_bytes(),
-    )
-
   def test_a_baseline_is_refused(self):
-    config = _config().unlock()
+    config = tiny_runs.config("detection").unlock()
     config.baseline = "alexnet"
     with self.assertRaisesRegex(ValueError, "has no baseline model"):
       plan_lib.make(config)
 
   def test_another_codec_on_the_fly(self):
     with self.assertRaisesRegex(ValueError, "cannot be made on the fly"):
-      self._run("jpeg", codec="jpeg85")
+      plan_lib.make(tiny_runs.config("detection", codec="jpeg85"))
 
 
 def _truth():

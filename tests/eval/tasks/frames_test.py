@@ -15,14 +15,12 @@ from robust_tfds.eval import papers as published
 from robust_tfds.eval.cells import predictions, table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import pm_k
-from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore, runner
 from robust_tfds.eval.tasks import base, frames
 from robust_tfds.eval.tasks.parts import label_space
 from tests.datasets import natural_videos
-from tests.eval import read_counts
+from tests.eval import read_counts, tiny_runs
 from tests.eval.report.reports import without_pictures
 from tests.eval.tasks import level_model
 
@@ -30,34 +28,26 @@ _MODEL = "tests.eval.tasks.level_model:build"
 
 
 def _run(config, workdir: pathlib.Path) -> dict:
-  rows = runner.Runner(plan_lib.make(config), workdir).run()
+  return _by_metric(tiny_runs.start(config, workdir))
+
+
+def _by_metric(rows) -> dict:
   return {(r.model, r.metric): r for r in rows}
-
-
-def _digits(steps: int = 60):
-  config = vid_robust.get_config()
-  with config.unlocked():
-    for entry in config.models.values():
-      entry.train.steps = steps
-  return config
 
 
 class DigitsTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.base = pathlib.Path(tempfile.mkdtemp(prefix="frames_test"))
-    cls.addClassCleanup(shutil.rmtree, cls.base)
-    cls.rows = _run(_digits(), cls.base / "first")
-
-  def _cell(self, model: str) -> dict:
-    folder = self.base / "first/cells" / model / "digits_vid_robust/clean/seed0"
-    return predictions.read(folder, self.base / "first/examples")[0]
+    cls.folder = tiny_runs.folder("frames")
+    cls.rows = _by_metric(table.read(cls.folder / "table.csv"))
 
   def test_rows_follow_from_the_predictions(self):
-    columns = self._cell("digits_cnn")
+    columns = tiny_runs.cell(
+      self.folder, "digits_cnn", "digits_vid_robust", "clean"
+    )
     self.assertLen(columns["frame"], 2520)
-    reads = read_counts.of(self.base / "first")
+    reads = read_counts.of(self.folder)
     self.assertEqual(list(reads.values()), [1.0])  # for all models
     kept = columns["reviewed"]
     correct = columns["top5"][:, 0] == columns["label"]
@@ -102,7 +92,7 @@ class DigitsTest(parameterized.TestCase):
       self.assertLess(static, self.rows[model, "acc_orig"].value)
 
   def test_reports(self):
-    folder = self.base / "first/reports"
+    folder = self.folder / "reports"
     for name in (
       "scatter",
       "k_curve",
@@ -121,25 +111,16 @@ class DigitsTest(parameterized.TestCase):
     self.assertIn("not corrupted", text)
 
   def test_the_table_is_made_again_from_the_cells(self):
-    first = (self.base / "first/table.csv").read_bytes()
-    again = self.base / "again"
-    shutil.copytree(self.base / "first", again)
+    first = (self.folder / "table.csv").read_bytes()
+    again = pathlib.Path(self.create_tempdir().full_path) / "again"
+    tiny_runs.copy("frames", again)
     (again / "table.csv").unlink()
     shutil.rmtree(again / "cells/digits_cnn")
-    config = _digits()
+    config = tiny_runs.config("frames")
     config.batch_size = 64
     with without_pictures.written():
       _run(config, again)
     self.assertEqual((again / "table.csv").read_bytes(), first)
-
-  def test_rescored_without_data_or_models(self):
-    out = self.base / "scored"
-    with without_pictures.written():
-      rescore.score([self.base / "first"], out, readers.Options(), "auto")
-    self.assertEqual(
-      (out / "table.csv").read_bytes(),
-      (self.base / "first" / "table.csv").read_bytes(),
-    )
 
 
 class VidTest(parameterized.TestCase):

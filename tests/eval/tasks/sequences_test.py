@@ -1,30 +1,20 @@
 """Sequences: what is kept on the device, tables, whole runs on tiny data."""
 
-import os
 import pathlib
-import shutil
-import subprocess
-import sys
-import tempfile
 
 import jax
 import ml_collections
 import numpy as np
-import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
-from robust_tfds.eval.cells import predictions, table
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import stability
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.readers import base as readers
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore, runner
 from robust_tfds.eval.tasks import base, sequences
 from tests import accelerators
-from tests.eval import read_counts, same_tables, tiny_config
-from tests.eval.report.reports import without_pictures
+from tests.eval import tiny_runs
 
 _COMMON = conditions.SEQUENCES.names("common")
 _TASK = sequences.Sequences(base.Setting("digits_p"))
@@ -220,51 +210,15 @@ class SummaryTest(absltest.TestCase):
       self.assertEqual(row.note, "undefined: the baseline's value is 0")
 
 
-def _config(**data):
-  from robust_tfds.configs import quickstart
-
-  config = quickstart.get_config("digits_p").unlock()
-  config.batch_size = 16
-  config.baseline = ""
-  config.reports = False
-  config.models = tiny_config.get_config().models
-  config.data.update(
-    {
-      "perturbations": "shot_noise,motion_blur",
-      "difficulties": (2,),
-      "limit": 40,
-      **data,
-    }
-  )
-  return config.lock()
-
-
 class RunTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.base = pathlib.Path(tempfile.mkdtemp(prefix="sequences_test"))
-    cls.addClassCleanup(shutil.rmtree, cls.base)
-    cls.rows = cls._run("first")
-
-  @classmethod
-  def _run(cls, name, **data):
-    workdir = cls.base / name
-    if name != "first":
-      shutil.copytree(cls.base / "first" / "models", workdir / "models")
-    return runner.Runner(plan_lib.make(_config(**data)), workdir).run()
-
-  def _values(self, rows):
-    return {(r.config, r.severity, r.metric): r.value for r in rows}
-
-  def _cell(self, name, config):
-    folder = predictions.folder(
-      self.base / name / "cells", "digits_cnn", "digits_p", config, "seed0"
-    )
-    return predictions.read(folder, self.base / name / "examples")[0]
+    cls.folder = tiny_runs.folder("sequences")
+    cls.rows = table.read(cls.folder / "table.csv")
 
   def test_rows(self):
-    values = self._values(self.rows)
+    values = {(r.config, r.severity, r.metric): r.value for r in self.rows}
     self.assertContainsSubset(
       {
         ("clean", 0, "error"),
@@ -280,84 +234,22 @@ class RunTest(parameterized.TestCase):
         values["motion_blur", d, "unnormalised_t5d"],
         values["motion_blur", d + 1, "unnormalised_t5d"],
       )
-    cell = self._cell("first", "motion_blur")
+    cell = tiny_runs.cell(self.folder, "digits_cnn", "digits_p", "motion_blur")
     self.assertEqual(cell["top5"].shape, (40, 21, 5))
     self.assertEqual(
       values["motion_blur", 2, "flip_probability"],
       stability.flip_probability(cell["top5"][..., 0], False, 2),
     )
 
-  def test_prepared_equals_on_the_fly(self):
-    self._check_prepared("png")
-
-  @pytest.mark.slow
-  def test_prepared_equals_on_the_fly_through_h264(self):
-    self._check_prepared("h264")
-
-  def _check_prepared(self, codec):
-    flown = self._run(f"fly_{codec}", codec=codec)
-    read = self._run(f"prepared_{codec}", codec=codec, source="prepared")
-    # Every set once: one on the fly, one a condition where they are prepared.
-    for name, sets in (("fly", 1), ("prepared", 3)):
-      reads = read_counts.of(self.base / f"{name}_{codec}")
-      self.assertEqual(list(reads.values()), [1.0] * sets)
-    self.assertEqual(self._values(flown), self._values(read))
-    for config in ("clean", "shot_noise_2", "motion_blur"):
-      one, two = (
-        self._cell(f"{way}_{codec}", config) for way in ("fly", "prepared")
-      )
-      np.testing.assert_array_equal(one["top5"], two["top5"])
-      np.testing.assert_array_equal(one["example_id"], two["example_id"])
-
-  @pytest.mark.slow  # the runner's test of the name is the quick one
-  def test_eight_devices_equal_one(self):
-    code = (
-      "import pathlib; from robust_tfds.eval.run import plan, runner\n"
-      "from tests.eval.tasks import sequences_test\n"
-      "made = plan.make(sequences_test._config())\n"
-      f"runner.Runner(made, pathlib.Path({str(self.base / 'eight')!r})).run()"
-    )
-    shutil.copytree(
-      self.base / "first" / "models", self.base / "eight" / "models"
-    )
-    done = subprocess.run(
-      [sys.executable, "-c", code],
-      cwd=_ROOT,
-      env={
-        **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
-        "JAX_PLATFORMS": "cpu",
-      },
-      capture_output=True,
-      text=True,
-      check=False,
-    )
-    self.assertEqual(done.returncode, 0, done.stderr[-2000:])
-    same_tables.check(
-      self, *(self.base / n / "table.csv" for n in ("first", "eight"))
-    )
-
-  def test_scored_again_it_is_the_same_table(self):
-    out = self.base / "scored"
-    with without_pictures.written():
-      rescore.score([self.base / "first"], out, readers.Options(), "auto")
-    self.assertEqual(
-      (out / "table.csv").read_bytes(),
-      (self.base / "first" / "table.csv").read_bytes(),
-    )
-    names = {p.name for p in (out / "reports").iterdir()}
-    self.assertContainsSubset({"cells.md", "report.html"}, names)
-
   def test_all_reports(self):
-    config = _config()
+    config = tiny_runs.config(
+      "sequences", perturbations="common", limit=8, difficulties=(1,)
+    )
     with config.unlocked():
-      config.reports = True
-      config.data.update({"perturbations": "common", "limit": 8})
-      config.data.difficulties = (1,)
-      config.baseline = "model:digits_cnn"
-    workdir = self.base / "reports"
-    shutil.copytree(self.base / "first" / "models", workdir / "models")
-    runner.Runner(plan_lib.make(config), workdir).run()
+      config.reports, config.baseline = True, "model:digits_cnn"
+    workdir = pathlib.Path(self.create_tempdir().full_path) / "reports"
+    tiny_runs.copy("sequences", workdir, cells=False, config=False)
+    tiny_runs.start(config, workdir)
     names = {p.name for p in (workdir / "reports").iterdir()}
     self.assertContainsSubset(
       {

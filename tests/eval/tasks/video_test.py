@@ -1,34 +1,22 @@
 """Video: conditions, views averaged, gamma in the table."""
 
 import pathlib
-import shutil
-import tempfile
 import types
-from unittest import mock
 
 import jax
 import jax.numpy as jnp
 import ml_collections
 import numpy as np
-import pytest
 from absl.testing import absltest
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.configs import quickstart_video
-from robust_tfds.datasets.digits_video import (
-  digits_video_dataset_builder as digits_video,
-)
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import action
-from robust_tfds.eval.readers import base as readers
 from robust_tfds.eval.report import reports
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore, runner
 from robust_tfds.eval.tasks import base, video
-from tests.eval import read_counts
-from tests.eval.report.reports import without_pictures
+from tests.eval import tiny_runs
 
 
 def _task(dataset="ucf101_p", **setting):
@@ -251,35 +239,8 @@ class RunTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.base = pathlib.Path(tempfile.mkdtemp(prefix="video_run"))
-    cls.addClassCleanup(shutil.rmtree, cls.base)
-    # To draw and encode all 1,200 videos takes longer than everything else.
-    cls.addClassCleanup(digits_video.labels.cache_clear)
-    cls.enterClassContext(
-      mock.patch.dict(digits_video.COUNTS, train=64, test=24)
-    )
-    digits_video.labels.cache_clear()
-    cls.rows = cls._run("first")
-
-  @classmethod
-  def _run(cls, name, **data):
-    config = quickstart_video.get_config().unlock()
-    config.batch_size = 8
-    config.data.update(
-      {
-        "perturbations": "shot_noise,freezing,mpeg2",
-        "limit": 20,
-        "data_dir": str(cls.base / "data"),
-        "views": 2,
-        **data,
-      }
-    )
-    config.data.severities = (2,)
-    config.model.train.steps = 20
-    workdir = cls.base / name
-    if name != "first":
-      shutil.copytree(cls.base / "first" / "models", workdir / "models")
-    return runner.Runner(plan_lib.make(config.lock()), workdir).run()
+    cls.folder = tiny_runs.folder("video")
+    cls.rows = table.read(cls.folder / "table.csv")
 
   def test_rows_and_reports(self):
     clean = table.select(self.rows, config="clean", metric="accuracy")[0]
@@ -287,7 +248,7 @@ class RunTest(absltest.TestCase):
     self.assertBetween(clean.value, clean.lo, clean.hi)
     (temporal,) = table.select(self.rows, metric="gamma_r/temporal")
     self.assertIn("sampling 1-5", temporal.note)
-    names = {p.name for p in (self.base / "first" / "reports").iterdir()}
+    names = {p.name for p in (self.folder / "reports").iterdir()}
     self.assertContainsSubset(
       {
         "action_confusion.md",
@@ -301,27 +262,6 @@ class RunTest(absltest.TestCase):
     )
     # One severity is no mean over five, which these bars are of.
     self.assertNotIn("action_drops.png", names)
-
-  @pytest.mark.slow
-  def test_prepared_equals_on_the_fly(self):
-    read = self._run("prepared", source="prepared")
-    for name, sets in (("first", 1), ("prepared", 4)):
-      reads = read_counts.of(self.base / name)
-      self.assertEqual(list(reads.values()), [1.0] * sets)  # each once
-
-    def values(rows):
-      return {(r.config, r.corruption, r.metric): r.value for r in rows}
-
-    self.assertEqual(values(read), values(self.rows))
-
-  def test_scored_again_it_is_the_same_table(self):
-    out = self.base / "scored"
-    with without_pictures.written():
-      rescore.score([self.base / "first"], out, readers.Options(), "auto")
-    self.assertEqual(
-      (out / "table.csv").read_bytes(),
-      (self.base / "first" / "table.csv").read_bytes(),
-    )
 
 
 if __name__ == "__main__":

@@ -11,9 +11,7 @@ from robust_tfds.eval.cells import submissions
 from robust_tfds.eval.cells.submissions import contents, rerun
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner
-from tests.eval import tiny_config
+from tests.eval import tiny_runs
 from tests.eval.cells.submissions import small
 
 
@@ -59,11 +57,8 @@ class RerunTest(parameterized.TestCase):
 
   @pytest.mark.slow
   def test_a_run_is_reproduced_and_a_made_up_one_is_not(self):
-    runner.Runner(
-      plan_lib.make(tiny_config.get_config()), self.root / "run"
-    ).run()
     folder = self.root / "out"
-    submissions.export([self.root / "run"], folder)
+    submissions.export([tiny_runs.folder("classification")], folder)
     text = submissions.check(folder, rerun=2)
     self.assertStartsWith(text, "reproduced")
     self.assertIn("2 of them are equal in every bit", text)
