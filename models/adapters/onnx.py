@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
   from robust_tfds.models.adapters.onnx_graph import file
 
-_ROUTES = ("auto", "traced", "host")
-
 
 def adapt(
   path: str | os.PathLike,
@@ -60,8 +58,7 @@ def adapt(
     UserError: a damaged file, another input or output than the spec's, or on
       the traced route an operator that is not known; names it.
   """
-  if route not in _ROUTES:
-    raise errors.unknown("route", route, _ROUTES)
+  agreement.check_route(route)
   if importlib.util.find_spec("onnx") is None:
     raise errors.missing_package("onnx", "onnx", "An ONNX model")
   from robust_tfds.models.adapters.onnx_graph import file

@@ -14,6 +14,7 @@ from robust_tfds import errors
 from robust_tfds.models import adapters
 from robust_tfds.models.adapters import FromElsewhere
 from robust_tfds.models.adapters.tensorflow_graph import routes
+from robust_tfds.models.checks import agreement
 from robust_tfds.models.spec import ModelSpec
 from robust_tfds.storage import paths
 
@@ -46,15 +47,8 @@ def adapt(
     UserError: no such signature or output, a damaged model, or `traced` where
       JAX lacks an operator.
   """
-  routes.check_route(route)
-  try:
-    import tensorflow as tf
-    import tf2jax
-  except ImportError as error:
-    raise errors.missing_package(
-      "tf2jax", "savedmodel", "A SavedModel"
-    ) from error
-  del tf2jax
+  agreement.check_route(route)
+  tf = routes.tensorflow("A SavedModel")
   with adapters.reading_model(path, "a SavedModel (a folder)") as place:
     loaded = tf.saved_model.load(place)
     files = _hashes(place)

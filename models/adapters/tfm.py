@@ -13,6 +13,7 @@ from typing import Any
 from robust_tfds import errors
 from robust_tfds.models.adapters import FromElsewhere, OnHost
 from robust_tfds.models.adapters.tensorflow_graph import routes
+from robust_tfds.models.checks import agreement
 from robust_tfds.models.detection import label_ids, tensorflow_module
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.spec import ModelSpec
@@ -50,17 +51,10 @@ def adapt(
     ImportError: TensorFlow or tf2jax is not installed.
     UserError: not callable, or `traced` where that cannot be.
   """
-  routes.check_route(route)
+  agreement.check_route(route)
   if isinstance(spec, DetectorSpec):
     return _detector(model, spec, name, route, labels, options)
-  try:
-    import tensorflow as tf
-    import tf2jax
-  except ImportError as error:
-    raise errors.missing_package(
-      "tf2jax", "savedmodel", "A TensorFlow model"
-    ) from error
-  del tf, tf2jax
+  routes.tensorflow("A TensorFlow model")
   if not callable(model):
     raise errors.UserError(
       f"{name}: got a {type(model).__name__}, expected a function or model of"

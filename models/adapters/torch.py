@@ -28,7 +28,6 @@ from robust_tfds.models.spec import Spec
 if TYPE_CHECKING:
   import torch
 
-_ROUTES = ("auto", "traced", "host")
 _DTYPES = ("float32", "bfloat16")
 _PROBE_ROWS = (3, 1)  # neither is the number that the graph is exported with
 _EXPORT_ROWS = 2
@@ -77,8 +76,9 @@ def adapt(
     import torch
   except ImportError as error:
     raise errors.missing_package("torch", "torch", "A torch module") from error
-  _check_choice("route", route, _ROUTES)
-  _check_choice("dtype", dtype, _DTYPES)
+  agreement.check_route(route)
+  if dtype not in _DTYPES:
+    raise errors.unknown("dtype", dtype, _DTYPES)
   modules.check(net)
   net = modules.unwrapped(net)
   if isinstance(spec, DetectorSpec):
@@ -134,11 +134,6 @@ def _detector(
     program=f"{modules.description(net)}\nlabels: {labels}",
     route="host: detectors run picture by picture",
   )
-
-
-def _check_choice(key: str, value: Any, known: tuple[str, ...]) -> None:
-  if value not in known:
-    raise errors.unknown(key, value, known)
 
 
 def _state(net: Any) -> dict[str, np.ndarray]:

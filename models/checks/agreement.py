@@ -12,8 +12,19 @@ from robust_tfds import errors
 from robust_tfds.models.adapters import Adapted, OnHost
 from robust_tfds.models.spec import Spec
 
+_ROUTES = ("auto", "traced", "host")
 TOLERANCE = 1e-5  # of the logits' scale
 _PROBE_ROWS = 2
+
+
+def check_route(route: str) -> None:
+  """Refuses the name of a route that is none.
+
+  Raises:
+    UserError: names those that are.
+  """
+  if route not in _ROUTES:
+    raise errors.unknown("route", route, _ROUTES)
 
 
 def choose(traced: Callable[[], Adapted], host: OnHost) -> Adapted | OnHost:

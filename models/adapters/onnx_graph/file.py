@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.models.adapters.onnx_graph import wire
 from robust_tfds.models.adapters.onnx_graph.operators import dtypes
 from robust_tfds.models.adapters.onnx_graph.operators.node import Node
+from robust_tfds.reading import protobuf
 from robust_tfds.storage import paths
 
 if TYPE_CHECKING:
@@ -180,11 +180,11 @@ def _cut(path: str) -> tuple[onnx.ModelProto, dict[str, Tensor]]:
 
   whole = _mapped(path)
   shell, graph, tensors = bytearray(), bytearray(), {}
-  for field in wire.fields(whole):
+  for field in protobuf.fields(whole):
     if field.number != _MODEL_GRAPH:
       shell += field.whole
       continue
-    for part in wire.fields(field.value):
+    for part in protobuf.fields(field.value):
       if part.number != _GRAPH_INITIALIZER:
         graph += part.whole
       else:
@@ -208,7 +208,7 @@ def _tensor(path: str, message: memoryview) -> Tensor:
   import onnx
 
   raw, rest = None, bytearray()
-  for field in wire.fields(message):
+  for field in protobuf.fields(message):
     if field.number == _TENSOR_RAW_DATA:
       raw = field.value
     else:

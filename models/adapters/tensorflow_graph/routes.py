@@ -13,17 +13,23 @@ from robust_tfds.models.adapters import Adapted, OnHost
 from robust_tfds.models.checks import agreement
 from robust_tfds.models.spec import ModelSpec
 
-_ROUTES = ("auto", "traced", "host")
 
+def tensorflow(what: str) -> Any:
+  """TensorFlow, where tf2jax is installed too.
 
-def check_route(route: str) -> None:
-  """Refuses a name that is none.
+  Args:
+    what: needs them, for the error.
 
   Raises:
-    UserError: names those that are.
+    ImportError: one of them is not installed.
   """
-  if route not in _ROUTES:
-    raise errors.unknown("route", route, _ROUTES)
+  try:
+    import tensorflow as tf
+    import tf2jax
+  except ImportError as error:
+    raise errors.missing_package("tf2jax", "savedmodel", what) from error
+  del tf2jax
+  return tf
 
 
 def adapted(

@@ -182,7 +182,7 @@ def measure(name: str, px: int = 0) -> Row:
     got = np.asarray(jax.jit(model.apply)(model.variables, batch))
     difference = float(np.abs(got - want).max() / scale)
     operators = len(operators_of(model.program))
-  elif "away from torch's" in model.route:
+  elif "of the logits' scale away" in model.route:
     difference = float(model.route.split(" are ")[1].split()[0])
   if difference > 1e-5:
     exact = adapters.get("torch")(net.double(), spec, route="host")

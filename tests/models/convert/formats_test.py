@@ -347,8 +347,8 @@ class DamageTest(checkpoints.Case):
     whole = checkpoints.caffemodel(checkpoints.as_torch(self.flat), False)
     for data, words in (
       (whole + whole, "the array 'conv1/weight' stands twice"),
-      (b"<html>" * 99, "wire type"),
-      (np.random.default_rng(0).bytes(999), "wire type"),
+      (b"<html>" * 99, "no field of a message"),
+      (np.random.default_rng(0).bytes(999), "no field of a message"),
     ):
       self._refused(self._file("net.caffemodel", data), words)
 

@@ -3,10 +3,10 @@
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.models.adapters.onnx_graph import wire
+from robust_tfds.reading import protobuf
 
 
-class WireTest(parameterized.TestCase):
+class ProtobufTest(parameterized.TestCase):
   def test_fields_of_every_kind(self):
     parts = (
       b"\x08\x96\x01",  # 1: the number 150
@@ -15,12 +15,17 @@ class WireTest(parameterized.TestCase):
       b"\x25" + bytes(4),  # 4: four bytes
       b"\xa2\x06\x00",  # 100: empty
     )
-    fields = list(wire.fields(memoryview(b"".join(parts))))
+    fields = list(protobuf.fields(memoryview(b"".join(parts))))
     self.assertEqual([f.number for f in fields], [1, 2, 3, 4, 100])
     self.assertEqual([bytes(f.whole) for f in fields], list(parts))
     self.assertEqual(
-      [bytes(f.value) for f in fields], [b"", b"", b"abc", b"", b""]
+      [f.value for f in fields], [b"", bytes(8), b"abc", bytes(4), b""]
     )
+    self.assertEqual([f.integer for f in fields], [150] + [None] * 4)
+
+  def test_whole_numbers_in_a_row(self):
+    packed = memoryview(b"\x03\x96\x01\x00")
+    self.assertEqual(list(protobuf.integers(packed)), [3, 150, 0])
 
   @parameterized.parameters(
     (b"\x1a\x05abc", "ends within a field"),
@@ -32,7 +37,7 @@ class WireTest(parameterized.TestCase):
   )
   def test_damaged(self, data, reason):
     with self.assertRaisesRegex(errors.UserError, reason):
-      list(wire.fields(memoryview(data)))
+      list(protobuf.fields(memoryview(data)))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 A model's file holds its weights inside its messages. Parsed as a whole, these are
 in memory three times: as the file's bytes, in the message, and as arrays. So the
 messages are cut up here: weights stay where they are until they are asked for, and
-the rest, which is small, is parsed by `onnx`.
+the rest, which is small, is read by who knows the message.
 
 The encoding: protobuf.dev/programming-guides/encoding.
 """
@@ -15,7 +15,8 @@ from collections.abc import Iterator
 
 from robust_tfds import errors
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types
+_VARINT, _BYTES = 0, 2  # wire types
+_FIXED = {1: 8, 5: 4}  # wire type -> bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,12 +26,15 @@ class Field:
   Attributes:
     number: of the message's definition.
     whole: the field with its tag.
-    value: what it holds, of text, bytes and messages; else empty.
+    value: the bytes that it holds, of text, messages and numbers of a fixed
+      width; else empty.
+    integer: the whole number that it holds, else None.
   """
 
   number: int
   whole: memoryview
   value: memoryview
+  integer: int | None = None
 
 
 def fields(message: memoryview) -> Iterator[Field]:
@@ -42,25 +46,38 @@ def fields(message: memoryview) -> Iterator[Field]:
   place = 0
   while place < len(message):
     start = place
-    tag, place = _varint(message, place)
-    length = 0
-    if tag & 7 == _VARINT:
-      _, place = _varint(message, place)
-    elif tag & 7 == _FIXED64:
-      place += 8
-    elif tag & 7 == _FIXED32:
-      place += 4
-    elif tag & 7 == _BYTES:
-      length, place = _varint(message, place)
-      place += length
+    tag, place = _integer(message, place)
+    kind = tag & 7
+    if kind == _VARINT:
+      held, place = _integer(message, place)
+      yield Field(tag >> 3, message[start:place], message[:0], held)
+      continue
+    if kind == _BYTES:
+      length, place = _integer(message, place)
+    elif kind in _FIXED:
+      length = _FIXED[kind]
     else:
       raise errors.UserError(f"byte {start} begins no field of a message.")
-    if place > len(message):
+    end = place + length
+    if end > len(message):
       raise errors.UserError("it ends within a field: it is cut off.")
-    yield Field(tag >> 3, message[start:place], message[place - length : place])
+    yield Field(tag >> 3, message[start:end], message[place:end])
+    place = end
 
 
-def _varint(message: memoryview, place: int) -> tuple[int, int]:
+def integers(packed: memoryview) -> Iterator[int]:
+  """The whole numbers that a field holds one after the other.
+
+  Raises:
+    UserError: it ends within one.
+  """
+  place = 0
+  while place < len(packed):
+    number, place = _integer(packed, place)
+    yield number
+
+
+def _integer(message: memoryview, place: int) -> tuple[int, int]:
   """(a whole number, where it ends): seven bits a byte, the lowest first."""
   number = 0
   for count, byte in enumerate(message[place : place + 10]):
