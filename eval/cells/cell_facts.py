@@ -16,16 +16,15 @@ import pydantic
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import provenance
+from robust_tfds.eval.cells.records import Record
 
 NONE = "none"
 # A value of a task's own settings.
 Scalar = str | int | float | bool | None
 
 
-class _Facts(pydantic.BaseModel):
+class _Facts(Record):
   """Named facts; None is unknown."""
-
-  model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
 
   @property
   def hash(self) -> str:

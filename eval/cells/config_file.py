@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import ml_collections
 import pydantic
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import checksums, damage, disk, provenance
+from robust_tfds.eval.cells import damage, disk, provenance, records
 
 # Of the layout and of what a cell's columns mean. 1: before the tables of
 # conditions; its Cityscapes-C on the fly is not what is prepared. 2: before the
@@ -34,29 +34,62 @@ class _OtherVersionError(errors.UserError):
   """A whole workdir, but not for this code."""
 
 
-class _Record(pydantic.BaseModel):
-  """Settings of which only some are said here."""
+_Names = str | list[str]
+_Levels = int | list[int]
+
+
+class _Settings(pydantic.BaseModel):
+  """Settings as far as anything reads them; other keys are passed over.
+
+  A run's own schema (`eval/run/config.py`) knows the keys of today; a workdir may
+  be of earlier code, or a stranger's.
+  """
 
   model_config = pydantic.ConfigDict(extra="allow", strict=True)
 
 
-class _Versions(_Record):
+class _Versions(_Settings):
   workdir: int
   pixels: int
 
 
-class _Data(_Record):
-  name: str
+class _Data(_Settings):
+  """What was read, and what was made of it."""
+
+  name: Annotated[str, pydantic.Field(min_length=1)]
+  corruptions: _Names = ""
+  perturbations: _Names = ""
+  severities: _Levels = 1
+  difficulties: _Levels = 1
+  limit: Annotated[int, pydantic.Field(ge=0)] | None = 0
+  subset: str | None = ""
+  split: str | None = ""
+  source: str | None = ""
+  codec: str | None = ""
+  geometry: str | None = ""
+  rules: str | None = ""
+  sampling: str | None = ""
+  label_space: str | None = ""
+  merge: str | None = ""
+  views: Annotated[int, pydantic.Field(ge=1)] = 1
 
 
-class _Config(_Record):
+class _Model(_Settings):
+  """One model of a run; None where `models` has them."""
+
+  name: str | None
+  label: str | None = ""
+
+
+class _Config(_Settings):
   """What every config has; a run's models are objects, else labels alone."""
 
   task: str
   seed: int
+  baseline: str = ""
   data: _Data
-  model: dict[str, Any] | None = None
-  models: dict[str, dict[str, Any]] | list[str] = pydantic.Field(default={})
+  model: _Model | None = None
+  models: dict[str, _Model] | list[str] = pydantic.Field(default={})
   versions: _Versions
   checksum: str
 
@@ -85,7 +118,7 @@ def read(path: epath.Path, *, any_pixels: bool = False) -> dict[str, Any]:
       )
     _check_versions(path.parent, config.get("versions"), any_pixels)
     reading.records(config, _Config, str(path))
-    checksums.check(path, config, spaces=True)
+    records.check(path, config, spaces=True)
   except _OtherVersionError:
     raise
   except errors.UserError as e:
@@ -119,7 +152,7 @@ def write(
   pixels = provenance.PIXELS_VERSION if pixels is None else pixels
   versions = {"workdir": VERSION, "pixels": pixels}
   settings = {**plain(config), "versions": versions}
-  settings["checksum"] = checksums.of(settings, spaces=True)
+  settings["checksum"] = records.checksum(settings, spaces=True)
   disk.write_text(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")
 
 

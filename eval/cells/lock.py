@@ -30,12 +30,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-import pydantic
 from etils import epath
 
 from robust_tfds import errors, reading
 from robust_tfds.eval.cells import disk, examples
 from robust_tfds.eval.cells.process import Process
+from robust_tfds.eval.cells.records import Record
 from robust_tfds.storage import paths
 
 FOLDER = "running"
@@ -47,10 +47,8 @@ _FILE = "run.json"
 _REMOVED = "removed"  # beside it, in buckets
 
 
-class _Record(pydantic.BaseModel):
+class _Record(Record):
   """What `run.json` says."""
-
-  model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
 
   host: str
   pid: int

@@ -17,8 +17,8 @@ import pydantic
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import checksums
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
+from robust_tfds.eval.cells.records import Record, Signed
 from robust_tfds.reading import limits
 from robust_tfds.storage import paths
 
@@ -29,13 +29,7 @@ _Sha256 = Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")]
 _Count = Annotated[int, pydantic.Field(ge=0)]
 
 
-class _Record(pydantic.BaseModel):
-  model_config = pydantic.ConfigDict(
-    extra="forbid", frozen=True, strict=True, protected_namespaces=()
-  )
-
-
-class Split(_Record):
+class Split(Record):
   """The examples that a cell is of.
 
   Attributes:
@@ -55,7 +49,7 @@ class Split(_Record):
   labels: str | None = None
 
 
-class File(_Record):
+class File(Record):
   """What was written into a file."""
 
   size: _Count
@@ -67,7 +61,7 @@ class File(_Record):
     return cls(size=len(data), sha256=hashlib.sha256(data).hexdigest())
 
 
-class Note(_Record):
+class Note(Signed):
   """What `provenance.json` holds.
 
   Attributes:
@@ -140,7 +134,7 @@ def make(
     "examples": examples.model_dump(),
   }
   note = reading.records({**facts, "checksum": "0" * 64}, Note, FILE)
-  return note.model_copy(update={"checksum": checksums.of(_facts(note))})
+  return note.signed()
 
 
 def split_of(
@@ -172,11 +166,6 @@ def _labels_sha256(labels: np.ndarray) -> str:
   return hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()
 
 
-def dumps(note: Note) -> str:
-  """The note as the text of its file."""
-  return json.dumps(_facts(note), indent=1, sort_keys=True) + "\n"
-
-
 def read(folder: epath.Path) -> Note:
   """The note of a cell.
 
@@ -190,9 +179,7 @@ def read(folder: epath.Path) -> Note:
     raise errors.UserError(
       f"{path}: version: got {value.get('version')!r}, expected {VERSION}."
     )
-  note = reading.records(value, Note, str(path))
-  checksums.check(path, _facts(note))
-  return note
+  return Note.read(path, value)
 
 
 def check_size(path: epath.Path, file: File) -> None:
@@ -234,8 +221,3 @@ def file_sha256(path: epath.Path) -> str:
     return paths.sha256(path)
   except OSError as e:
     raise errors.UserError(f"{path}: cannot be read: {e.strerror}.") from e
-
-
-def _facts(note: Note) -> dict[str, Any]:
-  """The fields that were written: notes of earlier code have fewer."""
-  return note.model_dump(exclude_unset=True, by_alias=True)

@@ -98,7 +98,7 @@ def finish(
       examples_lib.write(examples, of_examples),
     )
     disk.write_bytes(cell / FILE, data)
-    disk.write_text(cell / note_lib.FILE, note_lib.dumps(note))
+    disk.write_text(cell / note_lib.FILE, note.dumps())
   return columns
 
 

@@ -11,11 +11,11 @@ import json
 import pathlib
 from collections.abc import Iterator, Sequence
 
-import pydantic
 from etils import epath
 
 from robust_tfds import errors, reading
 from robust_tfds.eval.cells import disk, lock
+from robust_tfds.eval.cells.records import Record
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.storage import paths
 
@@ -23,10 +23,8 @@ _NOTE = "scored.json"
 _CONFIG = "config.json"  # of a workdir: what it holds is there before it
 
 
-class _Record(pydantic.BaseModel):
+class _Record(Record):
   """What the note says."""
-
-  model_config = pydantic.ConfigDict(extra="forbid", strict=True)
 
   predictions: list[str]
   written: list[str]

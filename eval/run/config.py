@@ -19,6 +19,7 @@ import pydantic
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import workdir
+from robust_tfds.eval.cells.records import Record
 from robust_tfds.eval.tasks import base
 
 if typing.TYPE_CHECKING:
@@ -112,10 +113,8 @@ _Seen = Annotated[
 _UNNAMED: Any = None  # the default is that of who reads the key
 
 
-class _Group(pydantic.BaseModel):
+class _Group(Record):
   """Keys that stand together."""
-
-  model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Train(_Group):

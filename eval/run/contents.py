@@ -12,20 +12,16 @@ import os
 import sys
 from typing import Any
 
-import pydantic
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import disk
+from robust_tfds.eval.cells import disk, records
+from robust_tfds.eval.cells.records import Record
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.storage import paths
 
 
-class _Record(pydantic.BaseModel):
-  model_config = pydantic.ConfigDict(extra="forbid", strict=True)
-
-
-class _File(_Record):
+class _File(Record):
   """A file as it was hashed; `changed` is of its bytes, then of its entry."""
 
   size: int
@@ -33,7 +29,7 @@ class _File(_Record):
   sha256: str
 
 
-class _Note(_Record):
+class _Note(Record):
   """What contents.json holds: path -> file, and a checksum of that."""
 
   files: dict[str, _File]
@@ -95,5 +91,4 @@ def _plain(files: dict[str, _File]) -> dict[str, Any]:
 
 
 def _checksum(files: dict[str, _File]) -> str:
-  text = json.dumps(_plain(files), sort_keys=True)
-  return hashlib.sha256(text.encode()).hexdigest()
+  return records.checksum(_plain(files), spaces=True)

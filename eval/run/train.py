@@ -19,7 +19,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import pydantic
 from absl import logging
 from etils import epath
 
@@ -28,6 +27,7 @@ from robust_tfds.building import geometry
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.cells import damage, disk
 from robust_tfds.eval.cells import note as note_lib
+from robust_tfds.eval.cells.records import Record
 from robust_tfds.eval.pipeline import views
 from robust_tfds.eval.run import augment
 from robust_tfds.models import variables as variables_lib
@@ -37,10 +37,8 @@ _NOTE = "recipe.json"  # written last
 _WEIGHTS = "variables"
 
 
-class _Record(pydantic.BaseModel):
+class _Record(Record):
   """What the note says."""
-
-  model_config = pydantic.ConfigDict(extra="forbid", strict=True)
 
   recipe: dict[str, Any]
   files: dict[str, str]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from etils import epath
 
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import cell_facts, config_file
+from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.cells import examples as examples_lib
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells import predictions as predictions_lib
@@ -26,7 +26,6 @@ from robust_tfds.eval.cells.submissions import (
   exact_archives,
   known,
   layout,
-  schema,
   values,
 )
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
@@ -64,8 +63,6 @@ def read(folder: epath.Path) -> Run:
   Raises:
     UserError: it is no workdir that can be read.
   """
-  path = Workdir(folder).config_path
-  schema.check(config_file.read(path, any_pixels=True), str(path))
   (run,) = runs_lib.read([str(folder)])
   return run
 

@@ -7,17 +7,17 @@ against the predictions and the data set (`eval/cells/submissions/checker.py`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pydantic
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import checksums, disk, provenance
+from robust_tfds.eval.cells import disk, provenance
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.cells.note import File
+from robust_tfds.eval.cells.records import Signed
 from robust_tfds.reading import limits
 
 FILE = "submission.json"
@@ -28,7 +28,7 @@ _BYTES = 64 * limits.MIB
 _Text = Annotated[str, pydantic.Field(min_length=1, max_length=10_000)]
 
 
-class Manifest(pydantic.BaseModel):
+class Manifest(Signed):
   """What `submission.json` holds.
 
   Attributes:
@@ -41,8 +41,6 @@ class Manifest(pydantic.BaseModel):
     files: path below the folder, with slashes -> every file but this one.
     checksum: sha256 of all the above.
   """
-
-  model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
 
   version: Literal[1]
   code: _Text
@@ -62,7 +60,7 @@ def make(
   files: Mapping[str, File],
 ) -> Manifest:
   """The manifest of a submission; see `Manifest`."""
-  manifest = Manifest(
+  return Manifest(
     version=VERSION,
     code=provenance.code_version(),
     task=task,
@@ -71,15 +69,12 @@ def make(
     data=dict(data),
     files=dict(sorted(files.items())),
     checksum="",
-  )
-  checksum = checksums.of(_facts(manifest))
-  return manifest.model_copy(update={"checksum": checksum})
+  ).signed()
 
 
 def write(folder: epath.Path, manifest: Manifest) -> None:
   """Writes it into the folder of a submission that is whole otherwise."""
-  text = json.dumps(_facts(manifest), indent=1, sort_keys=True)
-  disk.write_text(folder / FILE, text + "\n")
+  disk.write_text(folder / FILE, manifest.dumps())
 
 
 def read(folder: epath.Path) -> Manifest:
@@ -102,11 +97,4 @@ def read(folder: epath.Path) -> Manifest:
     raise errors.UserError(
       f"{path}: version: got {version!r}, this code reads {VERSION}."
     )
-  manifest = reading.records(value, Manifest, str(path))
-  checksums.check(path, _facts(manifest))
-  return manifest
-
-
-def _facts(manifest: Manifest) -> dict[str, Any]:
-  """The fields that were written: later code may know more facts."""
-  return manifest.model_dump(exclude_unset=True)
+  return Manifest.read(path, value)

@@ -63,9 +63,9 @@ class CellTest(parameterized.TestCase):
 
   def test_a_note_says_nothing_of_outputs_where_all_classes_have_one(self):
     note = _note(_FOG)
-    self.assertNotIn("without_output", note_lib.dumps(note))
+    self.assertNotIn("without_output", note.dumps())
     lacking = _note(dataclasses.replace(_FOG, without_output=2))
-    self.assertIn('"without_output": 2', note_lib.dumps(lacking))
+    self.assertIn('"without_output": 2', lacking.dumps())
     self.assertNotEqual(note.checksum, lacking.checksum)
 
   def test_place(self):

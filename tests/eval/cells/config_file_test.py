@@ -31,6 +31,13 @@ class ConfigFileTest(parameterized.TestCase):
     ({"models": 3}, "models"),
     ({"seed": 1}, "checksum: it is not that of the other"),
     ({"checksum": None}, "checksum: got None"),
+    ({"seed": True}, "seed"),
+    ({"baseline": None}, "baseline"),
+    ({"models": {"a": {"name": 3}}}, "models"),
+    ({"model": {"label": "x"}}, "model.name: missing"),
+    ({"data": {"name": "d", "views": 0}}, "data.views"),
+    ({"data": {"name": "d", "severities": ["1"]}}, "data.severities"),
+    ({"data": {"name": "d", "limit": -1}}, "data.limit"),
   )
   def test_a_changed_field_is_named(self, changes, message):
     content = json.loads(self.path.read_text())
@@ -40,6 +47,18 @@ class ConfigFileTest(parameterized.TestCase):
         damage.DamagedError, f"^{self.path}: {message}.*--repair"
       ):
         read(self.path)
+
+  @parameterized.parameters(
+    {"models": ["a"]},
+    {"models": {"a": {"name": "x", "train": {}}}, "of_later": 1},
+    {"model": {"name": None}},
+    {"data": {"name": "d", "severities": 3, "limit": None, "of_later": 1}},
+    {"data": {"name": "d", "corruptions": ["fog"], "severities": [1, 2]}},
+  )
+  def test_settings_that_are_read_have_their_types(self, **settings):
+    config = ml_collections.ConfigDict({**_CONFIG, **settings})
+    config_file.write(self.path, config)
+    self.assertContainsSubset(settings, config_file.read(self.path))
 
   @parameterized.parameters(None, 0, 1, 2, 3, 5, 99, "x")
   def test_another_version_is_not_damage(self, version):

@@ -27,7 +27,7 @@ class NoteTest(parameterized.TestCase):
       _CELL.note(), split, {"x.npz": self.file}, note_lib.File.of(b"ids")
     )
     self.path = self.folder / note_lib.FILE
-    self.path.write_text(note_lib.dumps(self.note))
+    self.path.write_text(self.note.dumps())
 
   def _refuses(self, message: str) -> None:
     with self.assertRaisesRegex(errors.UserError, f"^{self.path}: {message}"):
@@ -60,7 +60,7 @@ class NoteTest(parameterized.TestCase):
     by = ModelFacts(weights="w", preprocessing={"crop": None})
     cell = dataclasses.replace(_CELL, model_facts=by)
     note = note_lib.make(cell.note(), self.note.split, {}, self.file)
-    self.path.write_text(note_lib.dumps(note))
+    self.path.write_text(note.dumps())
     read = note_lib.read(self.folder)
     self.assertEqual(read.model_facts, by)
     self.assertEqual(read.model_facts.hash, by.hash)

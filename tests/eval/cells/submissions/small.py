@@ -13,8 +13,8 @@ from robust_tfds import conditions
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.eval.cells import (
   cell_facts,
-  checksums,
   packed,
+  records,
   submissions,
   table,
 )
@@ -170,7 +170,7 @@ class Tampered:
     path = self.folder / "config.json"
     config = json.loads(path.read_text())
     change(config)
-    config["checksum"] = checksums.of(config, spaces=True)
+    config["checksum"] = records.checksum(config, spaces=True)
     path.write_text(json.dumps(config))
 
   def all_hashes(self) -> None:

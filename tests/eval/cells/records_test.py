@@ -1,4 +1,4 @@
-"""Checksums of records."""
+"""Records, and the checksums of those that are signed."""
 
 import hashlib
 
@@ -6,20 +6,20 @@ from absl.testing import absltest
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import checksums
+from robust_tfds.eval.cells import records
 
 
-class ChecksumsTest(absltest.TestCase):
+class RecordsTest(absltest.TestCase):
   def test_of_all_but_itself(self):
     want = hashlib.sha256(b'{"a":[1,2],"b":"x"}').hexdigest()
     fields = {"b": "x", "a": [1, 2]}
-    self.assertEqual(checksums.of(fields), want)
+    self.assertEqual(records.checksum(fields), want)
     fields["checksum"] = want
-    self.assertEqual(checksums.of(fields), want)
-    checksums.check(epath.Path("f.json"), fields)
+    self.assertEqual(records.checksum(fields), want)
+    records.check(epath.Path("f.json"), fields)
     fields["b"] = "y"
     with self.assertRaisesRegex(errors.UserError, r"^f\.json: checksum: .*"):
-      checksums.check(epath.Path("f.json"), fields)
+      records.check(epath.Path("f.json"), fields)
 
 
 if __name__ == "__main__":
