@@ -2,7 +2,7 @@
 
 Means over cells are those of a run's table: of a corruption over its levels, of the
 benchmark over the common corruptions. Intervals of NLL and Brier score are of the
-jackknife, see `left_out_scores`; ECE has none.
+jackknife over blocks of groups; ECE has none.
 """
 
 from __future__ import annotations

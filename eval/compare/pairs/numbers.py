@@ -2,6 +2,7 @@
 
 Most tasks give sums over groups, of which draws follow in one pass; detection gives
 replicates cell by cell; of numbers that somebody else measured there is the value.
+NLL and Brier score have blocks of whole groups alone, the same of both models.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.pairs import left_out_scores, pairing
+from robust_tfds.eval.compare.pairs import pairing
 from robust_tfds.eval.compare.sides import Side
+from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.metrics.resampling import Draws, Replicates, Totals
 from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import spread
+from robust_tfds.eval.tasks.parts import headlines, spread
 from robust_tfds.eval.tasks.parts.reliability import Answers
 
 Cells = Mapping[Condition, Mapping[str, Replicates]]
@@ -73,14 +75,14 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
   if any(len(g) for g in groups):
     draws = Draws.of(np.concatenate(groups))
     if all(of for side in totals for of in side.values()):
+      blocks = dataclasses.replace(draws, resamples=0)
       return Numbers(
         [spread.of_cells(of, draws) for of in totals],
         totals,
         n,
         drawn=True,
         calibration=[
-          {c: left_out_scores.of_cell(a, draws) for c, a in of.items()}
-          for of in answers
+          {c: _calibration(a, blocks) for c, a in of.items()} for of in answers
         ],
       )
     cells = [_replicates(side, common, draws) for side in sides]
@@ -101,6 +103,18 @@ def _answers(side: Side, columns: base.Columns) -> Answers | None:
     groups = np.array([home[g] for g in groups.tolist()], np.str_)
   # A copy: the other scores of the cell are not needed any more.
   return dataclasses.replace(answers, score=answers.score.copy(), groups=groups)
+
+
+def _calibration(answers: Answers, blocks: Draws) -> dict[str, Replicates]:
+  """ECE's value; NLL and Brier score, where they are known and finite."""
+  finite = {n: v for n, v in answers.scores.items() if np.isfinite(v).all()}
+  totals = [Totals.of(v, answers.groups) for v in finite.values()]
+  ece = calibration.ece(answers.score, answers.correct)
+  out = {"ece": headlines.value_alone(ece)}
+  for name, number in zip(finite, blocks.of_totals(totals)):
+    groups = len(blocks.ids)
+    out[name] = Replicates(number.value, None, number.jackknife, groups)
+  return out
 
 
 def _groups(

@@ -10,6 +10,9 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.compare import runs
 from robust_tfds.eval.compare.pairs import numbers
 from robust_tfds.eval.compare.sides import Side
+from robust_tfds.eval.metrics import calibration
+from robust_tfds.eval.metrics.resampling import Draws
+from robust_tfds.eval.tasks.parts.reliability import Answers
 from tests.eval.compare import small_runs, task_runs
 
 
@@ -72,6 +75,46 @@ class NumbersTest(absltest.TestCase):
     Workdir(folder).write_truth(truth)
     with self.assertRaisesRegex(errors.UserError, "different ground truth"):
       numbers.read([one, side(folder)], list(one.cells)[:1])
+
+
+_N = 90
+
+
+class CalibrationTest(absltest.TestCase):
+  """Scores without each block of groups, against the metrics themselves."""
+
+  def _of(self, groups=_N, **scores) -> tuple[Answers, dict]:
+    """A cell of examples in groups, and its calibration in 12 blocks."""
+    rng = np.random.default_rng(0)
+    score = rng.random(_N).astype(np.float32)
+    names = np.array([f"g{i % groups:03d}" for i in range(_N)])
+    right = rng.random(_N) < score
+    answers = Answers(score, right, scores, names, np.zeros(_N, np.int32))
+    self.draws = Draws.of(names, blocks=12, resamples=1)
+    return answers, numbers._calibration(answers, self.draws)
+
+  def test_equals_the_metrics_of_what_is_left(self):
+    nll = np.random.default_rng(1).random(_N).astype(np.float32)
+    of, got = self._of(30, nll=nll, brier=2 * nll)
+    self.assertEqual(list(got), ["ece", "nll", "brier"])
+    self.assertEqual(got["ece"].value, calibration.ece(of.score, of.correct))
+    block = self.draws.blocks_of(of.groups)
+    for j in range(12):
+      want = nll[block != j].astype(np.float64).mean()
+      self.assertAlmostEqual(got["nll"].jackknife[j], want, delta=1e-12)
+    self.assertIsNone(got["brier"].draws)
+    self.assertEqual(got["brier"].groups, 30)
+
+  def test_no_chance_for_a_true_class(self):
+    nll = np.full(_N, np.float32(1))
+    nll[3] = np.inf
+    _, got = self._of(nll=nll, brier=np.ones(_N, np.float32))
+    self.assertEqual(list(got), ["ece", "brier"])
+
+  def test_one_group_has_no_interval(self):
+    _, got = self._of(1, nll=np.ones(_N, np.float32))
+    self.assertTrue(np.isnan(got["nll"].interval()).all())
+    self.assertTrue(np.isfinite(got["nll"].value))
 
 
 if __name__ == "__main__":
