@@ -62,17 +62,15 @@ def main(argv: Sequence[str]) -> None:
   settings, runs = flags.FLAGS, list(argv[1:])
   _check(settings, runs)
   if settings.check:
-    from robust_tfds.eval.cells import submissions
+    from robust_tfds.eval.cells.submissions import checker
 
-    print(
-      submissions.check(paths.of(settings.check, "--check"), settings.rerun)
-    )
+    print(checker.check(paths.of(settings.check, "--check"), settings.rerun))
     return
   if settings.export:
-    from robust_tfds.eval.cells import submissions
+    from robust_tfds.eval.cells.submissions import writer
 
     print(
-      submissions.export(
+      writer.export(
         [paths.of(run, "--export") for run in settings.export],
         paths.of(settings.out, "--out"),
         _by_label(settings.trained_on, "trained_on"),

@@ -75,19 +75,6 @@ def is_folder(path: epath.Path) -> bool:
   return place.is_dir() and not place.is_symlink()
 
 
-def check_same_examples(notes: Mapping[epath.Path, note_lib.Note]) -> None:
-  """Refuses cells that are of other examples than the cells beside them.
-
-  Args:
-    notes: of cells of one workdir, by folder.
-
-  Raises:
-    DamagedError: names the first.
-  """
-  for folder, reason in of_other_examples(notes):
-    raise DamagedError(reason, folder)
-
-
 def of_other_examples(
   notes: Mapping[epath.Path, note_lib.Note],
 ) -> Iterator[tuple[epath.Path, str]]:

@@ -47,13 +47,19 @@ def dumps(columns: Columns) -> bytes:
   file = io.BytesIO()
   with zipfile.ZipFile(file, "w") as archive:
     for name, array in sorted(pack(columns).items()):
-      # Not np.savez, which notes the time of day.
-      member = zipfile.ZipInfo(f"{name}.npy")
-      with archive.open(member, "w", force_zip64=True) as out:
-        # One order in memory: equal columns are equal bytes.
-        array = np.ascontiguousarray(array)
-        np.lib.format.write_array(out, array, allow_pickle=False)
+      write(archive, name, array)
   return file.getvalue()
+
+
+def write(archive: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
+  """Writes an array into an open `.npz` file: equal ones are equal bytes.
+
+  Not as `np.savez`, which notes the time of day.
+  """
+  member = zipfile.ZipInfo(f"{name}.npy")
+  with archive.open(member, "w", force_zip64=True) as out:
+    array = np.ascontiguousarray(array)  # one order in memory
+    np.lib.format.write_array(out, array, allow_pickle=False)
 
 
 def loads(data: bytes, source: str) -> dict[str, np.ndarray]:

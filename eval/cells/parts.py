@@ -22,7 +22,6 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO
 
 import numpy as np
 from etils import epath
@@ -246,12 +245,6 @@ class Parts:
       return set()
 
 
-def forget(workdir: Workdir, cells: Sequence[Cell]) -> None:
-  """Removes all parts in which one of some cells is; the run holds their lock."""
-  of = Parts(workdir, cells)
-  of.remove()
-
-
 class PartWriter:
   """Writes the rows of some batches at a time into one part."""
 
@@ -267,7 +260,7 @@ class PartWriter:
     self._chunks = 0
     about = {"version": _VERSION, "cells": [_key(cell) for cell in cells]}
     data = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    self._write("about", data)
+    packed.write(archive, "about", data)
 
   def chunk(
     self,
@@ -282,22 +275,12 @@ class PartWriter:
     """
     prefix = f"{self._chunks:05d}"
     for name, array in packed.pack(examples).items():
-      self._write(f"{prefix}/examples/{name}", array)
+      packed.write(self._archive, f"{prefix}/examples/{name}", array)
     for cell, columns in outputs.items():
       for name, array in packed.pack(columns).items():
-        self._write(f"{prefix}/{self._numbers[cell]}/{name}", array)
+        place = f"{prefix}/{self._numbers[cell]}/{name}"
+        packed.write(self._archive, place, array)
     self._chunks += 1
-
-  def _write(self, name: str, array: np.ndarray) -> None:
-    member = zipfile.ZipInfo(f"{name}.npy")
-    with self._archive.open(member, "w", force_zip64=True) as out:
-      _save(out, array)
-
-
-def _save(out: IO[bytes], array: np.ndarray) -> None:
-  np.lib.format.write_array(
-    out, np.ascontiguousarray(array), allow_pickle=False
-  )
 
 
 def _about(path: epath.Path) -> list[str]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import ml_collections
@@ -41,7 +41,6 @@ from robust_tfds.eval.cells import (
   lock,
   names,
   predictions,
-  table,
 )
 from robust_tfds.eval.cells import examples as examples_lib
 from robust_tfds.eval.cells import note as note_lib
@@ -292,7 +291,8 @@ class Workdir:
         notes are checked when `columns` reads them.
     """
     notes = {folder: self._note(folder) for folder in self._folders()}
-    damage.check_same_examples(notes)
+    for folder, reason in damage.of_other_examples(notes):
+      raise damage.DamagedError(reason, folder)
     listed = [_cell_of(folder, note) for folder, note in notes.items()]
     labels = self.labels()
     labels += sorted({c.model for c in listed} - set(labels))
@@ -419,10 +419,6 @@ class Workdir:
   def _truth_paths(self) -> tuple[epath.Path, epath.Path]:
     """Of the ground truth and of its checksum."""
     return self.path / "truth.json", self.path / "truth.sha256"
-
-  def write_table(self, rows: Sequence[table.Row]) -> None:
-    """Writes table.csv whole."""
-    disk.write_text(self.table_path, table.dumps(rows))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -51,7 +51,7 @@ class CsvReader(base.Reader):
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Tables, unless something is said of them that only frames have."""
-    return path.suffix in suffixes() and not options.of_frames
+    return path.suffix in column_files.suffixes() and not options.of_frames
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
@@ -82,11 +82,6 @@ class CsvReader(base.Reader):
       columns=of_cells.__getitem__,
       notes=notes,
     )
-
-
-def suffixes() -> tuple[str, ...]:
-  """Endings of the files that can be read."""
-  return column_files.suffixes()
 
 
 def open_file(
@@ -199,8 +194,10 @@ def cells(
       data set does not have or that is ranked twice, an example twice in a cell,
       without a prediction in one, or with several labels.
   """
+  from robust_tfds import datasets
+
   ranks = _ranks(file)
-  check_classes(file, ("label", *ranks), dataset, _classes(dataset))
+  check_classes(file, ("label", *ranks), dataset, datasets.classes(dataset))
   _check_ranks(file, ranks)
   ids = file.texts("example_id")
   by_id = np.argsort(np.array(ids.values, np.str_), kind="stable")
@@ -237,16 +234,6 @@ def _check_dataset(dataset: str) -> None:
       " these are classifications. Name a set of classified pictures, e.g."
       " imagenet_c."
     )
-
-
-def _classes(dataset: str) -> int:
-  """How many classes a data set of ours has; 0 of one that is not ours."""
-  from robust_tfds import datasets
-
-  if dataset not in datasets.names():
-    return 0
-  classes = datasets.builder_class(dataset).CLASSES
-  return classes if isinstance(classes, int) else len(classes)
 
 
 def _ranks(file: ColumnFile) -> list[str]:

@@ -31,6 +31,7 @@ from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import natural_labels
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers import csv as csv_reader
+from robust_tfds.reading import column_files
 from robust_tfds.reading.column_files import ColumnFile
 
 _REQUIRED = ("example_id", "top1")
@@ -45,7 +46,7 @@ class FramesReader(base.Reader):
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Tables of which a set of frames or its metadata is named."""
-    return path.suffix in csv_reader.suffixes() and options.of_frames
+    return path.suffix in column_files.suffixes() and options.of_frames
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options

@@ -72,7 +72,7 @@ class Outcome:
       stages: where the time went.
     """
     workdir, scored = self._workdir, self._scorer.scored(cells)
-    workdir.write_table(scored.rows)
+    table.write(scored.rows, workdir.table_path)
     took = stages.summary(self._data.decoded)
     text = json.dumps(took, indent=1, sort_keys=True)
     disk.write_text(workdir.timing_path, text + "\n")

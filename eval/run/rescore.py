@@ -88,7 +88,7 @@ def _publish(
     with disk.writing(folder):
       reports.write_all(context, folder)
     texts.append((folder / "summary.txt").read_text("utf-8"))
-  workdir.write_table(rows)
+  table.write(rows, workdir.table_path)
   return rows, texts
 
 

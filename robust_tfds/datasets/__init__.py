@@ -66,6 +66,18 @@ def family(name: str) -> Family | None:
   return builder_class(name).FAMILY
 
 
+def classes(name: str) -> int:
+  """How many classes a dataset has; 0 of a name that is none of this package.
+
+  >>> classes("imagenet_c"), classes("mine")
+  (1000, 0)
+  """
+  if name not in names():
+    return 0
+  listed = builder_class(name).CLASSES
+  return listed if isinstance(listed, int) else len(listed)
+
+
 def published_codec(name: str) -> str:
   """The lossy codec that a dataset's published files went through.
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from etils import epath
 
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, datasets, errors
 from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.cells import examples as examples_lib
 from robust_tfds.eval.cells import note as note_lib
@@ -201,7 +201,7 @@ class _Checker:
     self._check_facts(str(source / note_lib.FILE), cell, note)
     account.marked += _check_marks(str(source / note_lib.FILE), cell, note)
     columns = self._run.columns(cell)
-    classes = known.classes(cell.dataset)
+    classes = datasets.classes(cell.dataset)
     rules = values.Rules(self._task_name, classes, self._run.truth)
     values.check(
       str(source / predictions_lib.FILE), columns, rules, cell.condition

@@ -1,7 +1,7 @@
 """What is known of a data set before anybody shows a prediction.
 
-How many examples and classes it has, which examples those are, and what class an
-id alone tells: of the builders (`robust_tfds.datasets`), with no file of the data.
+How many examples it has, which examples those are, and what class an id alone
+tells: of the builders (`robust_tfds.datasets`), with no file of the data.
 Of a set that is not ours nothing is known.
 """
 
@@ -20,18 +20,6 @@ _CLASS_NAMES = (
   re.compile(r"v_(?P<name>\w+?)_g\d+_c\d+"),
   re.compile(r"(?P<name>[^/]+)/.+"),
 )
-
-
-def classes(dataset: str) -> int:
-  """How many classes a data set has; 0 of one that is not ours.
-
-  >>> classes("imagenet_c")
-  1000
-  """
-  if dataset not in datasets.names():
-    return 0
-  listed = datasets.builder_class(dataset).CLASSES
-  return listed if isinstance(listed, int) else len(listed)
 
 
 def check_examples(

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import cell_facts, config_file, disk
+from robust_tfds.eval.cells import cell_facts, config_file, disk, table
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import ModelFacts
@@ -144,7 +144,7 @@ def _write(
     assert cell.data is not None
     data[cell.data.hash] = cell.data
   (written,) = runs_lib.read([str(out)])
-  target.write_table(written.rows())
+  table.write(written.rows(), target.table_path)
   manifest = manifest_lib.make(
     run.task_name,
     len(run.cells),

@@ -114,7 +114,8 @@ def continue_or_claim(
     folder = workdir.model_folder(label)
     if not _is_noted(folder, model):
       # Before the note: a kill between them changes nothing.
-      parts.forget(workdir, [cell for cell in cells if cell.model == label])
+      of_label = [cell for cell in cells if cell.model == label]
+      parts.Parts(workdir, of_label).remove()
     folder.mkdir(parents=True, exist_ok=True)
     disk.write_text(
       _note(folder), json.dumps(model.note(), sort_keys=True) + "\n"

@@ -31,8 +31,12 @@ class ColumnsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({"zipf": np.zeros(2)}, "'zipf' is none of the task classification"),
-    ({"top5": np.zeros(2, np.int32)}, "top5: got int32 of shape"),
+    ({"boxes": np.zeros((2, 1, 4))}, "'boxes' is none of the task"),
+    ({"top5": np.zeros(2, int)}, "top5: got int64 of shape.*of 2 dimensions"),
+    ({"frame": np.array(["a", "b"])}, "frame: got <U1"),
     ({"label": np.zeros(2)}, "label: got float64 .* expected whole numbers"),
+    ({"label": None}, "lacks the column 'label'"),
+    ({"group_id": None}, "lacks the column 'group_id'"),
     ({"frame": None}, "lacks the column 'frame'"),
   )
   def test_refusals(self, changes, message):

@@ -37,7 +37,12 @@ class ConfigFileTest(parameterized.TestCase):
     ({"model": {"label": "x"}}, "model.name: missing"),
     ({"data": {"name": "d", "views": 0}}, "data.views"),
     ({"data": {"name": "d", "severities": ["1"]}}, "data.severities"),
+    ({"data": {"name": "d", "severities": None}}, "data.severities"),
+    ({"data": {"name": "d", "corruptions": {"a": 1}}}, "data.corruptions"),
+    ({"data": {"name": "d", "split": 3}}, "data.split"),
+    ({"data": {"name": "d", "limit": "x"}}, "data.limit"),
     ({"data": {"name": "d", "limit": -1}}, "data.limit"),
+    ({"data": {"name": ""}}, "data.name"),
   )
   def test_a_changed_field_is_named(self, changes, message):
     content = json.loads(self.path.read_text())

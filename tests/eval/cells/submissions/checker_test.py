@@ -9,7 +9,8 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import packed, submissions
+from robust_tfds.eval.cells import packed
+from robust_tfds.eval.cells.submissions import checker
 from robust_tfds.eval.cells.workdir import Workdir
 from tests.eval.cells.submissions import door, small
 
@@ -82,7 +83,7 @@ class CheckerTest(parameterized.TestCase):
   def test_a_folder_that_is_a_link(self):
     link = self.folder.parent / "link"
     link.symlink_to(self.folder)
-    self.assertIn("consistent", submissions.check(link))
+    self.assertIn("consistent", checker.check(link))
 
   # What is changed without its hashes.
 
@@ -130,11 +131,11 @@ class CheckerTest(parameterized.TestCase):
 
   def test_a_changed_label_in_one_cell(self):
     # Examples of its own for one cell: written as another run would.
-    examples = self.folder / "examples"
-    (path,) = examples.iterdir()
-    arrays = packed.loads(path.read_bytes(), "x")
-    arrays["example_id"] = np.char.replace(arrays["example_id"], "digit", "x")
-    self.tampered.examples(lambda c: c.update(arrays))
+    def change(columns):
+      ids = columns["example_id"]
+      columns["example_id"] = np.char.replace(ids, "digit", "x")
+
+    self.tampered.examples(change)
     self.tampered.all_hashes()
     self._refuses("digits_c has no example 'x_0004' .359 of 359")
 
@@ -142,11 +143,7 @@ class CheckerTest(parameterized.TestCase):
     self.tampered.examples(_dropped)
     for name in small.CONFIGS:
       for label in ("a", "b"):
-        folder = self.tampered.cell(name, label)
-        path = folder / "predictions.npz"
-        columns = packed.loads(path.read_bytes(), "x")
-        _dropped(columns)
-        path.write_bytes(packed.dumps(columns))
+        self.tampered.columns(_dropped, name, label)
     self.tampered.all_hashes()
     self._refuses("358 examples, but the facts of the data say 359")
 
@@ -156,10 +153,7 @@ class CheckerTest(parameterized.TestCase):
     self._refuses("358 examples, but digits_c has 359, and neither")
 
   def test_a_changed_fact_of_the_data(self):
-    def change(note):
-      note["data"]["codec"] = "lossless"
-
-    self.tampered.notes(change)
+    self.tampered.notes(lambda note: note["data"].update(codec="lossless"))
     self.tampered.manifest()
     self._refuses("data: submission.json has no such facts")
 
@@ -177,24 +171,15 @@ class CheckerTest(parameterized.TestCase):
     self.tampered.manifest()
     self._refuses("fingerprint: 000000000000 of the model")
 
-  @parameterized.parameters(
-    ("top5", (0, 1), 10, "top5 of 'digit_0004'.*classes 0 to 9"),
-    ("top5", (0, 1), 4, "top5 of 'digit_0004'.*one class twice"),
-    ("score", (0, 0), 1.5, "score of 'digit_0004'.*expected a probability"),
-    ("score", (0, 0), np.nan, "score of 'digit_0004'.*expected a probability"),
-    ("score", (0, 4), 0.5, "score of 'digit_0004'.*this one is higher"),
-  )
-  def test_values_that_no_model_gives(self, name, place, value, message):
-    self.tampered.columns(_set(name, place, value), "clean")
+  def test_values_that_no_model_gives(self):
+    self.tampered.columns(_set("top5", (0, 1), 10), "clean")
     self.tampered.notes()
     self.tampered.manifest()
-    self._refuses(f"clean/seed0/predictions.npz: {message}")
+    self._refuses("clean/seed0/predictions.npz: top5 of 'digit_0004'.*0 to 9")
 
   def test_columns_of_another_task(self):
-    def change(columns):
-      columns["boxes"] = np.zeros((359, 1, 4), np.float32)
-
-    self.tampered.columns(change)
+    boxes = np.zeros((359, 1, 4), np.float32)
+    self.tampered.columns(lambda columns: columns.update(boxes=boxes))
     self.tampered.all_hashes()
     self._refuses("the column 'boxes' is none of the task classification")
 
@@ -299,10 +284,8 @@ class CheckerTest(parameterized.TestCase):
     self._refuses(message)
 
   def test_a_claim_of_too_many_bytes(self):
-    def change(content):
-      content["files"]["table.csv"]["size"] = 1 << 60
-
-    self.tampered.manifest(change)
+    size = 1 << 60
+    self.tampered.manifest(lambda m: m["files"]["table.csv"].update(size=size))
     self._refuses("bytes of files, the limit is")
 
   def test_rows_that_a_file_only_promises(self):
@@ -330,10 +313,7 @@ class CheckerTest(parameterized.TestCase):
     self._refuses("fog_3/seed0/predictions.npz: .*bytes of arrays")
 
   def test_a_model_of_which_nobody_says_what_it_was_trained_on(self):
-    def change(content):
-      content["models"]["a"]["trained_on"] = " "
-
-    self.tampered.manifest(change)
+    self.tampered.manifest(lambda m: m["models"]["a"].update(trained_on=" "))
     self._refuses("submission.json: models.a.trained_on: missing")
 
   def test_other_settings(self):
@@ -341,17 +321,10 @@ class CheckerTest(parameterized.TestCase):
     self.tampered.manifest()
     self._refuses("fog_1 is none of the conditions of config.json")
 
-  @parameterized.parameters(
-    ({"limit": "x"}, "data.limit"),
-    ({"severities": None}, "data.severities"),
-    ({"corruptions": {"a": 1}}, "data.corruptions"),
-    ({"name": ""}, "data.name"),
-    ({"split": 3}, "data.split"),
-  )
-  def test_settings_of_another_type(self, data, message):
-    self.tampered.config(lambda c: c["data"].update(data))
+  def test_settings_of_another_type(self):
+    self.tampered.config(lambda c: c["data"].update(limit="x"))
     self.tampered.manifest()
-    self._refuses(f"config.json: {message}")
+    self._refuses("config.json: data.limit")
 
   def test_no_conditions(self):
     self.tampered.config(lambda c: c["data"].pop("corruptions"))
@@ -368,9 +341,9 @@ class CheckerTest(parameterized.TestCase):
 
   def test_no_submission(self):
     with self.assertRaisesRegex(errors.UserError, "is no submission"):
-      submissions.check(self.root / "run")
+      checker.check(self.root / "run")
     with self.assertRaisesRegex(errors.UserError, "there is no such folder"):
-      submissions.check(self.root / "nowhere")
+      checker.check(self.root / "nowhere")
 
 
 if __name__ == "__main__":

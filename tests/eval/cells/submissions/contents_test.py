@@ -50,19 +50,15 @@ class ContentsTest(parameterized.TestCase):
     self._refuses("models: got .*c.*, but the cells are of a")
 
   def test_other_facts_of_a_model(self):
-    def change(content):
-      content["models"]["a"]["trained_on"] = "something better"
-
-    self.tampered.manifest(change)
+    better = {"trained_on": "something better"}
+    self.tampered.manifest(lambda m: m["models"]["a"].update(better))
     self._refuses(
       "by: other facts than submission.json has of a: trained_on: 'digits train'"
     )
 
   def test_a_corruption_that_is_none(self):
-    def change(content):
-      content["models"]["a"]["corruptions_seen"] = ["Fog"]
-
-    self.tampered.manifest(change)
+    seen = {"corruptions_seen": ["Fog"]}
+    self.tampered.manifest(lambda m: m["models"]["a"].update(seen))
     self._refuses("models.a.corruptions_seen: 'Fog' is no corruption")
 
   def test_another_task(self):

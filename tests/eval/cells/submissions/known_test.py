@@ -12,12 +12,6 @@ _IDS = list(digits.labels("test"))
 
 
 class KnownTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ("imagenet_c", 1000), ("ucf101_p", 101), ("coco_c", 80), ("mine", 0)
-  )
-  def test_classes(self, dataset, count):
-    self.assertEqual(known.classes(dataset), count)
-
   def test_examples_of_a_published_set(self):
     facts = DataFacts(dataset="imagenet_c", split="validation", subset="")
     ids = [str(i) for i in range(50_000)]

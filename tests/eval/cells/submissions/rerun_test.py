@@ -7,8 +7,7 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import submissions
-from robust_tfds.eval.cells.submissions import contents, rerun
+from robust_tfds.eval.cells.submissions import checker, contents, rerun, writer
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.workdir import Workdir
 from tests.eval import tiny_runs
@@ -49,17 +48,17 @@ class RerunTest(parameterized.TestCase):
     tampered.config(lambda c: c.update(settings))
     tampered.manifest()
     with self.assertRaisesRegex(errors.UserError, message):
-      submissions.check(folder, rerun=1)
+      checker.check(folder, rerun=1)
 
   def test_a_count_that_is_none(self):
     with self.assertRaisesRegex(errors.UserError, "--rerun=-1"):
-      submissions.check(self.root, rerun=-1)
+      checker.check(self.root, rerun=-1)
 
   @pytest.mark.slow
   def test_a_run_is_reproduced_and_a_made_up_one_is_not(self):
     folder = self.root / "out"
-    submissions.export([tiny_runs.folder("classification")], folder)
-    text = submissions.check(folder, rerun=2)
+    writer.export([tiny_runs.folder("classification")], folder, {}, {})
+    text = checker.check(folder, rerun=2)
     self.assertStartsWith(text, "reproduced")
     self.assertIn("2 of them are equal in every bit", text)
     # Whoever recomputes all that follows from a prediction is consistent.
@@ -77,11 +76,11 @@ class RerunTest(parameterized.TestCase):
     for cell in cells:
       tampered.columns(better, cell.condition.config, cell.model)
     tampered.all_hashes()
-    self.assertStartsWith(submissions.check(folder), "consistent")
+    self.assertStartsWith(checker.check(folder), "consistent")
     with self.assertRaisesRegex(
       errors.UserError, "rows of digits_cnn .* come out otherwise, the first is"
     ):
-      submissions.check(folder, rerun=1)
+      checker.check(folder, rerun=1)
 
 
 if __name__ == "__main__":

@@ -15,11 +15,10 @@ from robust_tfds.eval.cells import (
   cell_facts,
   packed,
   records,
-  submissions,
   table,
 )
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.submissions import contents, manifest
+from robust_tfds.eval.cells.submissions import contents, manifest, writer
 from robust_tfds.eval.cells.workdir import Workdir
 from tests.eval.compare import small_runs
 
@@ -81,7 +80,9 @@ def run(folder, labels=("a",), of_models=None, **others):
 def submission(root, labels=("a",), **others) -> pathlib.Path:
   """A submission of such a run."""
   out = pathlib.Path(root) / "submission"
-  submissions.export([run(pathlib.Path(root) / "run", labels, **others)], out)
+  writer.export(
+    [run(pathlib.Path(root) / "run", labels, **others)], out, {}, {}
+  )
   return out
 
 

@@ -192,20 +192,6 @@ class ColumnsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "not what follows from top5"):
       _check("sequences", columns, _TILT)
 
-  @parameterized.parameters(
-    ({"boxes": np.zeros((2, 1, 4))}, "'boxes' is none of the task"),
-    ({"label": None}, "lacks the column 'label'"),
-    ({"group_id": None}, "lacks the column 'group_id'"),
-    ({"label": np.zeros(2)}, "label: got float64 .*whole numbers"),
-    ({"top5": np.zeros(2, int)}, "top5: got .*of 2 dimensions"),
-    ({"frame": np.array(["a", "b"])}, "frame: got <U1"),
-  )
-  def test_columns_that_are_none(self, changes, message):
-    columns = {**_classified(), **changes}
-    columns = {k: v for k, v in columns.items() if v is not None}
-    with self.assertRaisesRegex(errors.UserError, f"^x.npz: .*{message}"):
-      _check("classification", columns)
-
   def test_boxes_of_another_shape(self):
     columns = {**_detected(), "boxes": np.zeros((2, 2, 4))}
     with self.assertRaisesRegex(errors.UserError, "boxes: got the shape"):

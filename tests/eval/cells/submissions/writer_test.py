@@ -5,9 +5,9 @@ import pathlib
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import scored_folder, submissions
+from robust_tfds.eval.cells import scored_folder
+from robust_tfds.eval.cells.submissions import checker, writer
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
-from robust_tfds.eval.cells.submissions import writer
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
@@ -53,7 +53,7 @@ class WriterTest(parameterized.TestCase):
       folder.rename(self.root / f"{name}-{gone}")
     self._export(self.root / "one", self.root / "two")
     self.assertEqual(manifest_lib.read(self.out).cells, 6)
-    self.assertIn("consistent", submissions.check(self.out))
+    self.assertIn("consistent", checker.check(self.out))
 
   def test_several_runs_are_refused(self):
     one = small.run(self.root / "one")
@@ -68,7 +68,7 @@ class WriterTest(parameterized.TestCase):
     (label,) = {c.model for c in Workdir(scored).cells()}
     self._refuses("Nobody says what the model", scored)
     self._export(scored, trained_on={label: "pictures"})
-    text = submissions.check(self.out)
+    text = checker.check(self.out)
     self.assertIn("not verified", text)
     self.assertIn("that other_c has these examples and no others", text)
     self.assertIn("facts of 6 cells", text)
@@ -79,18 +79,22 @@ class WriterTest(parameterized.TestCase):
     rescore.score([run], scored, base.Options())
     self.assertTrue(scored_folder.is_table_alone(scored))
     self._export(scored)
-    self.assertIn("consistent", submissions.check(self.out))
+    self.assertIn("consistent", checker.check(self.out))
 
   def test_what_is_said_of_training_is_in_every_note(self):
     facts = {"trained_on": None, "corruptions_seen": None}
     run = small.run(self.root / "run", of_models=facts)
     words = {"a": "ImageNet-1k"}
-    self._export(run, trained_on=words, seen={"a": ["snow", "fog"]})
+    self._refuses("Nobody says what the model", run)
+    text = self._export(run, trained_on=words, seen={"a": ["snow", "fog"]})
+    self.assertIn("a submission of a: 3 cells, 9 files", text)
     for cell in Workdir(self.out).cells():
       assert cell.model_facts
       self.assertEqual(cell.model_facts.trained_on, "ImageNet-1k")
       self.assertEqual(cell.model_facts.corruptions_seen, ["fog", "snow"])
-    self.assertIn("3 fingerprints", submissions.check(self.out))
+    checked = checker.check(self.out)
+    self.assertIn("3 fingerprints", checked)
+    self.assertIn("a: trained on ImageNet-1k; test corruptions seen", checked)
 
   def test_what_the_run_says_is_not_said_otherwise(self):
     run = small.run(self.root / "run")
