@@ -73,50 +73,6 @@ def robustness(
   }
 
 
-def _check_same(one: Mapping, other: Mapping) -> None:
-  unpaired = [k for k in {**one, **other} if k not in one or k not in other]
-  if unpaired:
-    raise errors.UserError(
-      f"{unpaired[0]!r} is in one run alone; compare runs of the same cells."
-    )
-
-
-def compare(
-  one: Mapping[str, Mapping], other: Mapping[str, Mapping]
-) -> dict[str, Any]:
-  """How much more robust `one` is than `other`: their differences.
-
-  For scratch against pretrained (Tables 6, 7), or trained on perturbed against
-  on clean data.
-
-  Args:
-    one: what `robustness` gave.
-    other: the same of another run, with the same cells.
-
-  Returns:
-    As `robustness` without `missing`.
-
-  Raises:
-    UserError: runs of different cells; names the first that is not in both.
-  """
-  out: dict[str, dict] = {}
-  for measure in ("gamma_a", "gamma_r"):
-    for what, run in (("one", one), ("other", other)):
-      if measure not in arguments.mapping(what, run):
-        raise errors.UserError(
-          f"{what} has no {measure!r}: what `robustness` gave is expected."
-        )
-    out[measure] = {}
-    for key, values in one[measure].items():
-      theirs = other[measure][key]
-      if not isinstance(values, Mapping):
-        out[measure][key] = values - theirs
-        continue
-      _check_same(values, theirs)
-      out[measure][key] = {k: values[k] - theirs[k] for k in values}
-  return out
-
-
 def by_shift(
   correct: np.typing.ArrayLike,
   shift: Sequence[str],

@@ -38,9 +38,7 @@ def interval(
   (2.0, -0.4841, 4.4841)
   """
   tail = (1 - arguments.level(level)) / 2
-  totals = resampling.Totals.of(
-    arguments.reals("values", values).astype(np.float64), groups
-  )
+  totals = resampling.Totals.of(arguments.reals("values", values), groups)
   members = totals.groups
   whole, n, count = totals.sums.sum(), members.counts.sum(), len(members)
   mean = float(whole / n)
@@ -68,9 +66,7 @@ def left_out(
   Raises:
     UserError: as `resampling.Totals.of`.
   """
-  totals = resampling.Totals.of(
-    arguments.reals("values", values).astype(np.float64), groups
-  )
+  totals = resampling.Totals.of(arguments.reals("values", values), groups)
   draws = resampling.Draws.of(groups)
   members = totals.groups
 

@@ -1,8 +1,7 @@
-"""Confidence intervals: exact binomial and bootstrap. Arrays in, floats out."""
+"""Confidence intervals: exact binomial. Arrays in, floats out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from scipy import special
 from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments
 
-_MOST_RESAMPLES = 10**7
 _LARGEST_COUNT = 1e15  # beyond it the Beta quantiles lose their digits
 
 
@@ -51,56 +49,6 @@ def clopper_pearson(
   lo = special.betaincinv(np.maximum(k, 1), n - k + 1, tail)
   hi = special.betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail)
   return np.where(k == 0, 0.0, lo)[()], np.where(k == n, 1.0, hi)[()]
-
-
-def bootstrap(
-  values: np.typing.ArrayLike,
-  rng: np.random.Generator,
-  *,
-  statistic: Callable[[np.ndarray], np.ndarray] | None = None,
-  level: float = 0.95,
-  resamples: int = 1000,
-) -> tuple[float, float]:
-  """Percentile bootstrap over the rows (sequences, videos) of an array.
-
-  Args:
-    values: `[N]` or `[N, ...]`; one row an independent unit, N >= 1.
-    rng: numpy Generator; the same one gives the same interval.
-    statistic: maps resampled rows `[N, ...]` to a number; the mean by default.
-    level: coverage in (0, 1).
-    resamples: how many resamples.
-
-  Returns:
-    (lo, hi).
-
-  Raises:
-    UserError: no rows, rows that are not finite numbers, a level outside (0, 1),
-      no resamples, no Generator, or a statistic that gave NaN.
-
-  >>> bootstrap([1.0, 1.0, 1.0], np.random.default_rng(0))
-  (1.0, 1.0)
-  """
-  tail = (1 - arguments.level(level)) / 2
-  resamples = arguments.whole("resamples", resamples, 1, _MOST_RESAMPLES)
-  if not isinstance(rng, np.random.Generator):
-    raise errors.UserError(
-      f"rng must be a numpy Generator, got {rng!r}: np.random.default_rng(0)."
-    )
-  rows = arguments.reals("values", values)
-  if not rows.ndim or not len(rows):
-    raise errors.UserError("The bootstrap needs at least one row, got none.")
-  if statistic is None and rows.ndim == 1:
-    # Multinomial weights give the same means without copying rows.
-    share = np.full(len(rows), 1 / len(rows))
-    means = rng.multinomial(len(rows), share, size=resamples) @ rows / len(rows)
-  else:
-    mean = statistic or (lambda r: r.mean())
-    index = rng.integers(0, len(rows), (resamples, len(rows)))
-    means = np.array([mean(rows[i]) for i in index])
-  if not np.isfinite(means).all():
-    raise errors.UserError("The statistic of a resample is no finite number.")
-  lo, hi = np.quantile(means, [tail, 1 - tail])
-  return float(lo), float(hi)
 
 
 def _broadcast(k: np.ndarray, n: np.ndarray) -> list[np.ndarray]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -150,34 +150,6 @@ def combine(
   most = max(replicates, key=lambda r: r.groups)
   with np.errstate(divide="ignore", invalid="ignore"):
     return most.like(np.asarray(f(*[r.joined for r in replicates])))
-
-
-def combine_all(
-  f: Callable[..., Mapping[Any, np.ndarray]],
-  *cells: Mapping[Any, Mapping[Any, Replicates]] | None,
-) -> dict[Any, Replicates]:
-  """As `combine` for a function of cells of named numbers, such as `headlines`.
-
-  Args:
-    f: maps cells of arrays `[..., K]` to arrays `[..., K]` by key.
-    *cells: condition -> metric -> replicates, all of equal draws and blocks; None
-      is handed on.
-  """
-  every = [r for c in cells for of in (c or {}).values() for r in of.values()]
-  if not every:
-    return {}
-  check_same(every)
-  most = max(every, key=lambda r: r.groups)
-  joined = [
-    None
-    if c is None
-    else {k: {m: r.joined for m, r in of.items()} for k, of in c.items()}
-    for c in cells
-  ]
-  with np.errstate(divide="ignore", invalid="ignore"):
-    return {
-      k: most.like(np.asarray(v, np.float64)) for k, v in f(*joined).items()
-    }
 
 
 def check_same(replicates: Sequence[Replicates]) -> None:

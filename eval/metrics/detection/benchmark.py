@@ -42,12 +42,10 @@ def names(scope: str) -> tuple[str, ...]:
   ('snow', 'frost', 'fog', 'brightness')
   """
   family = conditions.PICTURES
-  if not isinstance(scope, str):
+  if not isinstance(scope, str) or scope not in scopes():
     raise errors.unknown("scope", scope, scopes())
   if scope in _SETS:
     return tuple(n for s in _SETS[scope] for n in family.names(s))
-  if scope not in family.groups:
-    raise errors.unknown("scope", scope, scopes())
   return family.members(scope, "common")
 
 

@@ -1,9 +1,10 @@
 """Arguments that the public functions of the metrics refuse, in words."""
 
+import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions, errors
+from robust_tfds import errors
 from robust_tfds.eval.metrics import (
   action,
   arguments,
@@ -66,14 +67,28 @@ class ArgumentsTest(parameterized.TestCase):
         arguments.level(value)
 
 
-class CorruptionErrorTest(parameterized.TestCase):
-  @parameterized.parameters(
+def _of(function, arguments, *cases):
+  """(function, arguments with a change, message) of each (change, message)."""
+  for change, message in cases:
+    yield function, {**arguments, **change}, message
+
+
+_FOG = {"errors": {"fog": [0.5] * 5}, "clean_error": 0.1}
+_FRAMES = {"correct": [1, 1], "group_id": ["a", "a"], "frame": [0, 1]}
+_JPEG = {"accuracy": {("jpeg", 1): 0.5}, "clean_accuracy": 0.8}
+_REFUSED = (
+  *_of(
+    corruption_error.summarize,
+    _FOG,
     ({"errors": {}}, "errors is empty"),
     ({"errors": [0.5]}, "errors must be a dict"),
-    ({"errors": {"fog": "abcde"}}, "fog: a list of the errors"),
-    ({"errors": {"fog": None}}, "fog: a list"),
-    ({"errors": {"fog": 0.5}}, "fog: a list"),
-    ({"errors": {"fog": {1: 0.5}}}, "fog: a list"),
+    *(
+      ({"errors": {"fog": value}}, "fog: a list of the errors")
+      for value in ("abcde", None, 0.5, {0.5}, {1: 0.5}, jnp.array(0.5))
+    ),
+    ({"errors": {"fog": [0.5] * 4}}, "5 severities expected, got 4"),
+    ({"errors": {"fog": [50.0] * 5}}, "Divide percent by 100"),
+    ({"errors": {"fog": [_NAN] * 5}}, "fraction in"),
     (
       {"errors": {"fog": np.zeros((5, 2))}},
       "fog, severity 1 must be a fraction",
@@ -81,177 +96,180 @@ class CorruptionErrorTest(parameterized.TestCase):
     ({"errors": {"fog": [0.5] * 4 + ["a"]}}, "fog, severity 5 must be"),
     ({"errors": {"fog": [True] * 5}}, "fog, severity 1 must be"),
     ({"errors": {3: [0.5] * 5}}, "Unknown corruption 3"),
+    ({"errors": {"gausian_noise": []}}, "Did you mean 'gaussian_noise'"),
     ({"clean_error": None}, "clean_error must be a fraction"),
     ({"clean_error": "0.1"}, "clean_error must be a fraction"),
+    ({"clean_error": -0.1}, "clean_error must be a fraction"),
     ({"baseline": None}, "baseline must be a dict"),
     ({"baseline": ""}, "Unknown baseline"),
+    ({"baseline": "alexnett"}, "Did you mean 'alexnet'"),
     ({"baseline": {}}, "'errors' is missing"),
     ({"baseline": {"errors": {}}}, "'clean_error' is missing"),
     ({"baseline": {"errors": {"fog": [2] * 5}, "clean_error": 0}}, "Divide"),
-  )
-  def test_refused(self, change, message):
-    base = {"errors": {"fog": [0.5] * 5}, "clean_error": 0.1}
-    with self.assertRaisesRegex(errors.UserError, message):
-      corruption_error.summarize(**{**base, **change})
-
-
-class StabilityTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ([[0, -1, 2]], "numbered from 0, got -1"),
-    ([[0.0, _NAN]], "integer array"),
-    ("abc", "integer array"),
-    (None, "integer array"),
-    (3, "integer array"),
-    ([["a", "b"]], "integer array"),
-    ([[True, False]], "integer array"),
-    ([[1, 2], [3]], "unequal length"),
-    (np.zeros((2, 1), int), "frames"),
-    (np.zeros((2, 0), int), "frames"),
-    (np.zeros((0, 5), int), "no sequences"),
-  )
-  def test_predictions(self, top1, message):
-    for noise in (False, True):
-      with self.assertRaisesRegex(errors.UserError, message):
-        stability.flip_probability(top1, noise)
-
-  def test_noise_is_a_flag(self):
-    for noise in (None, "no", 1, np.array([True, False])):
-      with self.assertRaisesRegex(errors.UserError, "noise must be True"):
-        stability.flip_probability([[1, 2]], noise)
-
-  def test_rankings(self):
-    with self.assertRaisesRegex(
-      errors.UserError, "sequence 1, frame 2: a class"
-    ):
-      ranked = np.tile(np.arange(6), (2, 3, 1))
-      ranked[1, 2, 3] = 0
-      stability.top5_distance(ranked)
-
-  @parameterized.parameters(
-    (3.0,), ("ab",), (None,), ([[1j, 2]],), ([[True, False]],), ([[]],)
-  )
-  def test_logits(self, logits):
-    with self.assertRaisesRegex(errors.UserError, "logits must be numbers"):
-      stability.rank(logits)
-
-  def test_logits_beyond_float32(self):
-    with self.assertRaisesRegex(errors.UserError, "beyond its range"):
-      stability.rank([[1e300, 1e301]])
-    self.assertEqual(stability.rank([[-_INF, _INF]]).tolist(), [[1, 0]])
-    for k in (0, -1, 3, 2.5, "1", True):
-      with self.assertRaisesRegex(errors.UserError, "k must be"):
-        stability.rank([[1.0, 2.0]], k)
-
-  @parameterized.parameters(
+    (
+      {"errors": {"brightness": [0.5] * 5}, "baseline": _FOG},
+      "no errors for brightness",
+    ),
+  ),
+  *(
+    case
+    for noise in (False, True)
+    for case in _of(
+      stability.flip_probability,
+      {"noise": noise},
+      ({"top1": [[0, -1, 2]]}, "numbered from 0, got -1"),
+      ({"top1": [[0.0, _NAN]]}, "integer array"),
+      ({"top1": [1, 2, 3]}, "integer array"),
+      ({"top1": "abc"}, "integer array"),
+      ({"top1": None}, "integer array"),
+      ({"top1": 3}, "integer array"),
+      ({"top1": [["a", "b"]]}, "integer array"),
+      ({"top1": [[True, False]]}, "integer array"),
+      ({"top1": [[1, 2], [3]]}, "unequal length"),
+      ({"top1": np.zeros((2, 1), int)}, "frames"),
+      ({"top1": np.zeros((2, 0), int)}, "frames"),
+      ({"top1": np.zeros((0, 5), int)}, "no sequences"),
+      *(
+        ({"top1": [[1, 2, 3] * 9], "difficulty": bad}, "1, 2 or 3 .* got")
+        for bad in (0, -1, 1.5, True, 7, _NAN, None, "1")
+      ),
+    )
+  ),
+  *_of(
+    stability.flip_probability,
+    {"top1": [[1, 2]]},
+    *(
+      ({"noise": noise}, "noise must be True")
+      for noise in (None, "no", 1, np.array([True, False]))
+    ),
+    ({"difficulty": 2}, "more than 2 frames"),
+  ),
+  *_of(
+    stability.rank,
+    {"logits": [[1.0, 2.0]]},
+    *(
+      ({"logits": logits}, "logits must be numbers")
+      for logits in (3.0, "ab", None, [[1j, 2]], [[True, False]], [[]])
+    ),
+    ({"logits": [[1e300, 1e301]]}, "beyond its range"),
+    ({"logits": [[1.0, _NAN]]}, "NaN"),
+    ({"logits": [[1.0, _NAN]], "k": 1}, "NaN"),
+    *(({"k": k}, "k must be") for k in (0, -1, 3, 2.5, "1", True)),
+  ),
+  *_of(
+    stability.summarize,
+    {"fp": {"tilt": 0.1}, "ut5d": {}},
     ({"fp": {}}, "fp is empty"),
     ({"fp": [0.1]}, "must be a dict"),
     ({"fp": {"tilt": None}}, "tilt: the flip probability must be"),
     ({"fp": {"tilt": [0.1]}}, "tilt: the flip probability must be"),
+    ({"fp": {"tilt": 10.0}}, "Divide percent"),
+    ({"fp": {"translte": 0.1}}, "Did you mean 'translate'"),
     ({"ut5d": {"tilt": 16}}, r"must lie in \[0, 15\]"),
+    ({"baseline": "alexnt"}, "Did you mean 'alexnet'"),
     ({"baseline": {}}, "'flip_probability' is missing"),
     (
       {"baseline": {"flip_probability": {"tilt": -1}, "unnormalised_t5d": {}}},
       "the baseline's flip probability",
     ),
-  )
-  def test_summaries(self, change, message):
-    base = {"fp": {"tilt": 0.1}, "ut5d": {}}
-    with self.assertRaisesRegex(errors.UserError, message):
-      stability.summarize(**{**base, **change})
-
-
-class PmKTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ({"correct": [_NAN, 1]}, "No prediction for"),
-    ({"correct": [1]}, "like group_id and frame"),
+  ),
+  *_of(
+    pm_k.accuracy,
+    _FRAMES,
+    ({"correct": [_NAN, 1]}, r"No prediction for set 'a', offset \+0"),
+    ({"correct": [1, 2]}, r"0 or 1, got 2 for set 'a', offset \+1"),
+    ({"correct": [1]}, r"must be \[..., 2\] like group_id and frame"),
+    ({"correct": [[1, 1], [0, 1]]}, "takes many models"),
     ({"correct": [[1], [1, 2]]}, "unequal length"),
-    ({"correct": ["1", "1"]}, "correct must be bool"),
+    ({"correct": ["1", "1"]}, "correct must be bool, .* dtype <U1"),
     ({"group_id": ["a", None]}, "all texts or all whole"),
     ({"group_id": ["a", 1]}, "all texts or all whole"),
     ({"group_id": [1.0, _NAN]}, "group_id must be texts or whole"),
+    ({"group_id": ["a"]}, r"\[frames\] each, got \[1\] and \[2\]"),
+    ({"group_id": [], "frame": []}, "at least one anchor, got no frames"),
     ({"frame": ["0", "1"]}, "frame must hold whole numbers"),
     ({"frame": [False, True]}, "frame must hold whole numbers"),
     ({"frame": [0, _NAN]}, "got nan"),
     ({"frame": [0, 1e300]}, "got 1e"),
     ({"frame": [0, 1.5]}, "got 1.5"),
-    ({"frame": [0, 0]}, "Two frames for set"),
-    ({"frame": [1, 2]}, "no anchor"),
-    ({"k": _NAN}, "k must be a whole number"),
-    ({"k": 1e300}, "k must be a whole number"),
+    ({"frame": [0, 0]}, r"Two frames for set 'a', offset \+0"),
+    ({"frame": [1, 2]}, "no anchor .* the first 'a'"),
+    *(
+      ({"k": k}, "k must be a whole number")
+      for k in (_NAN, 1e300, -1, 1.5, True)
+    ),
     ({"level": "0.95"}, "level must be"),
     ({"level": 95}, "level must lie"),
-  )
-  def test_refused(self, change, message):
-    base = {"correct": [1, 1], "group_id": ["a", "a"], "frame": [0, 1]}
+  ),
+  *_of(
+    intervals.clopper_pearson,
+    {"successes": 1, "n": 5},
+    *(
+      ({"successes": bad}, "whole numbers")
+      for bad in (
+        *("a", "3", None, True, 1j, np.datetime64(3, "s"), _NAN, 1.5),
+      )
+    ),
+    ({"successes": -1}, "must not be negative"),
+    ({"successes": 6}, "More successes than trials: 6"),
+    ({"successes": [[1], [1, 2]]}, "unequal length"),
+    ({"successes": [1, 2], "n": [5, 6, 7]}, "do not go together"),
+    ({"successes": 1e20, "n": 1e21}, "at most 1e"),
+    ({"level": 1.0}, "level must lie"),
+  ),
+  *_of(
+    action.robustness,
+    _JPEG,
+    ({"accuracy": {"jpeg": 0.5}}, r"\(perturbation, severity\), got 'jpeg'"),
+    ({"accuracy": {("jpeg", 1, 2): 0.5}}, "got \\('jpeg', 1, 2\\)"),
+    ({"accuracy": {("jpg", 1): 0.5}}, "Did you mean 'jpeg'"),
+    *(
+      ({"accuracy": {("jpeg", level): 0.5}}, f"must be 1-5, got {level}")
+      for level in (0, 1.0, True)
+    ),
+    ({"accuracy": {("jpeg", 1): None}}, "jpeg, severity 1 must be a fraction"),
+    ({"accuracy": {("jpeg", 1): _NAN}}, "jpeg, severity 1 must be a fraction"),
+    ({"accuracy": {("jpeg", 1): 60}}, "Divide percent"),
+    ({"accuracy": {}}, "No cells"),
+    ({"accuracy": [0.5]}, "must be a dict"),
+    ({"clean_accuracy": 0.0}, "clean_accuracy is 0"),
+    *(
+      ({"clean_accuracy": clean}, "clean_accuracy must be")
+      for clean in (*_NO_NUMBERS, 80)
+    ),
+  ),
+  *_of(
+    action.by_shift,
+    {"correct": [1, 1], "shift": ["a", "b"], "category": ["x", "x"]},
+    ({"correct": [_NAN, 1]}, "correct must be bool"),
+    ({"correct": [1]}, "one entry a clip"),
+    ({"shift": ["a", "a"], "category": ["x", "y"]}, "in two categories"),
+  ),
+  *_of(
+    action.perturbed_training,
+    {"clean_trained": {"Age": 0.5}},
+    ({"perturbed_trained": {"Actor": 0.5}}, "same categories"),
+    ({"perturbed_trained": {"Age": 0.0}}, "is 0"),
+  ),
+)
+
+
+class MetricsTest(parameterized.TestCase):
+  @parameterized.parameters(*_REFUSED)
+  def test_refused(self, function, given, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      pm_k.accuracy(**{**base, **change})
+      function(**given)
 
+  def test_a_class_that_is_ranked_twice(self):
+    ranked = np.tile(np.arange(6), (2, 3, 1))
+    ranked[1, 2, 3] = 0
+    with self.assertRaisesRegex(
+      errors.UserError, "sequence 1, frame 2: a class"
+    ):
+      stability.top5_distance(ranked)
 
-class IntervalsTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ("a", 5, "whole numbers"),
-    ("3", 5, "whole numbers"),
-    (None, 5, "whole numbers"),
-    (True, 5, "whole numbers"),
-    (1j, 5, "whole numbers"),
-    (np.datetime64(3, "s"), 5, "whole numbers"),
-    (_NAN, 5, "whole numbers"),
-    (-1, 5, "must not be negative"),
-    (6, 5, "More successes than trials: 6"),
-    ([[1], [1, 2]], 5, "unequal length"),
-    ([1, 2], [5, 6, 7], "do not go together"),
-    (1e20, 1e21, "at most 1e"),
-  )
-  def test_counts(self, successes, n, message):
-    with self.assertRaisesRegex(errors.UserError, message):
-      intervals.clopper_pearson(successes, n)
-
-  @parameterized.parameters(
-    ({"values": []}, "at least one row"),
-    ({"values": 3}, "at least one row"),
-    ({"values": [_NAN, 1]}, r"with nan at \[0\]"),
-    ({"values": ["a"]}, "finite numbers"),
-    ({"values": None}, "finite numbers"),
-    ({"level": 95}, "level must lie"),
-    ({"resamples": 0}, "resamples must be"),
-    ({"resamples": 10**12}, "resamples must be"),
-    ({"rng": 3}, "numpy Generator"),
-    ({"statistic": lambda rows: _NAN}, "no finite number"),
-  )
-  def test_bootstrap(self, change, message):
-    base = {"values": [0.0, 1.0], "rng": np.random.default_rng(0)}
-    with self.assertRaisesRegex(errors.UserError, message):
-      intervals.bootstrap(**{**base, **change})
-
-
-class ActionTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ({"jpeg": 0.5}, r"\(perturbation, severity\), got 'jpeg'"),
-    ({("jpeg", 1, 2): 0.5}, "got \\('jpeg', 1, 2\\)"),
-    ({("jpeg", 1.0): 0.5}, "severity must be 1-5, got 1.0"),
-    ({("jpeg", True): 0.5}, "severity must be 1-5, got True"),
-    ({("jpeg", 1): None}, "jpeg, severity 1 must be a fraction"),
-    ({("jpeg", 1): 60}, "Divide percent"),
-    ([0.5], "must be a dict"),
-  )
-  def test_accuracies(self, accuracy, message):
-    with self.assertRaisesRegex(errors.UserError, message):
-      action.robustness(accuracy, 0.8)
-
-  def test_clean_accuracies(self):
-    for clean in (*_NO_NUMBERS, 80):
-      with self.assertRaisesRegex(errors.UserError, "clean_accuracy must be"):
-        action.robustness({("jpeg", 1): 0.5}, clean)
-
-  def test_shifts_and_comparisons(self):
-    with self.assertRaisesRegex(errors.UserError, "correct must be bool"):
-      action.by_shift([_NAN, 1], ["a", "b"], ["c", "c"])
-    with self.assertRaisesRegex(errors.UserError, "one has no 'gamma_a'"):
-      action.compare({}, {})
-
-  def test_all_of_the_benchmark(self):
-    cells = {(n, 1): 0.5 for n in conditions.VIDEOS.names()}
-    self.assertLen(action.robustness(cells, np.float32(0.8))["missing"], 72)
+  def test_infinite_logits_are_ranked(self):
+    self.assertEqual(stability.rank([[-_INF, _INF]]).tolist(), [[1, 0]])
 
 
 if __name__ == "__main__":

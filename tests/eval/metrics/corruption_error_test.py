@@ -1,10 +1,10 @@
-"""Corruption errors against the golden tables; refusals."""
+"""Corruption errors against the golden tables."""
 
 import math
 
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import corruption_error as ce
@@ -14,7 +14,7 @@ from tests.eval.metrics import own_row
 _FLAT = {name: [0.5] * 5 for name in conditions.PICTURES.names()}
 
 
-class CorruptionErrorTest(parameterized.TestCase):
+class CorruptionErrorTest(absltest.TestCase):
   def test_goldens(self):
     stored = shared_data.golden_json("imagenet_p/metrics/mce.json")
     for case in stored["cases"]:
@@ -58,33 +58,10 @@ class CorruptionErrorTest(parameterized.TestCase):
     self.assertTrue(math.isnan(got["relative_mce"]))
     self.assertLen(got["missing"], 14)
 
-  @parameterized.parameters(
-    ({"gausian_noise": [0.5] * 5}, 0.1, "Did you mean 'gaussian_noise'"),
-    ({"fog": [0.5] * 4}, 0.1, "5 severities expected, got 4"),
-    ({"fog": [50.0] * 5}, 0.1, "Divide percent by 100"),
-    ({"fog": [math.nan] * 5}, 0.1, "fraction in"),
-    ({"fog": [0.5] * 5}, -0.1, "clean_error"),
-  )
-  def test_refusals(self, errors, clean, message):
-    with self.assertRaisesRegex(ValueError, message):
-      ce.summarize(errors, clean)
-
   def test_lists_and_arrays_of_any_library(self):
     for kind in (tuple, np.array, jnp.array):
       got = ce.summarize({"fog": kind([0.5, 0.25, 0.5, 0.25, 0.5])}, 0.0)
       self.assertAlmostEqual(got["mean_error"], 0.4)
-    for value in (jnp.array(0.5), {0.5}, "0.5", None):
-      with self.assertRaisesRegex(ValueError, "fog: a list of the errors"):
-        ce.summarize({"fog": value}, 0.0)
-
-  def test_unknown_baseline(self):
-    with self.assertRaisesRegex(ValueError, "Did you mean 'alexnet'"):
-      ce.summarize(_FLAT, 0.1, "alexnett")
-
-  def test_baseline_without_a_corruption(self):
-    base = {"errors": {"fog": [0.5] * 5}, "clean_error": 0.1}
-    with self.assertRaisesRegex(ValueError, "no errors for brightness"):
-      ce.summarize({"fog": [0.5] * 5, "brightness": [0.5] * 5}, 0.1, base)
 
 
 class OwnConditionTest(absltest.TestCase):

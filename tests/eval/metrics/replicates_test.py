@@ -63,14 +63,6 @@ class ReplicatesTest(absltest.TestCase):
     both = replicates.combine(np.add, few, most)
     self.assertEqual((few.groups, most.groups, both.groups), (4, 60, 60))
 
-  def test_functions_of_cells(self):
-    _, one = _of_normal()
-    out = replicates.combine_all(
-      lambda cells, no: {"twice": 2 * cells["a"]["m"]}, {"a": {"m": one}}, None
-    )
-    np.testing.assert_allclose(out["twice"].draws, 2 * one.draws)
-    self.assertEqual(replicates.combine_all(lambda cells: {}, {}), {})
-
   def test_without_draws_the_jackknife_speaks(self):
     _, mean = _of_normal()
     alone = replicates.Replicates(mean.value, None, mean.jackknife)

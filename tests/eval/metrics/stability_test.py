@@ -106,21 +106,8 @@ class RankTest(absltest.TestCase):
     np.testing.assert_array_equal(stability.rank(logits), expected)
     np.testing.assert_array_equal(stability.rank(logits, 5), expected[..., :5])
 
-  def test_nan_is_refused(self):
-    for kept in (None, 3):
-      with self.assertRaisesRegex(ValueError, "NaN"):
-        stability.rank(np.array([[1.0, np.nan, 0.0]]), kept)
-
 
 class BadInputTest(absltest.TestCase):
-  def test_difficulty(self):
-    with self.assertRaisesRegex(ValueError, "more than"):
-      stability.flip_probability([[1, 2, 3]], difficulty=3)
-    for bad in (0, -1, 1.5, True, 7, float("nan"), None, "1"):
-      for noise in (False, True):
-        with self.assertRaisesRegex(ValueError, "1, 2 or 3 .* got"):
-          stability.flip_probability([[1, 2, 3] * 9], noise, difficulty=bad)
-
   def test_noise_ignores_the_difficulty(self):
     top1 = [[1, 2, 1]]
     self.assertEqual(
@@ -135,28 +122,11 @@ class BadInputTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, "at least 5 classes"):
       stability.top5_distance(padded)
 
-  def test_unequal_lengths(self):
-    with self.assertRaisesRegex(ValueError, "unequal length"):
-      stability.flip_probability([[1, 2, 3], [1, 2]])
-
-  def test_shapes_and_dtypes(self):
-    for bad in ([1, 2, 3], [[0.5, 1.0]], np.zeros((0, 31), np.int32)):
-      with self.assertRaises(ValueError):
-        stability.flip_probability(bad)
-
   def test_no_permutation(self):
     with self.assertRaisesRegex(ValueError, "twice"):
       stability.zipf_distance([[[0, 1, 1], [0, 1, 2]]])
     with self.assertRaisesRegex(ValueError, "0..2"):
       stability.zipf_distance([[[0, 1, 5], [0, 1, 2]]])
-
-  def test_names_and_ranges(self):
-    with self.assertRaisesRegex(ValueError, "Did you mean 'translate'"):
-      stability.summarize({"translte": 0.1}, {})
-    with self.assertRaisesRegex(ValueError, "Divide percent"):
-      stability.summarize({"translate": 10.0}, {})
-    with self.assertRaisesRegex(ValueError, "Did you mean 'alexnet'"):
-      stability.summarize({}, {}, "alexnt")
 
   def test_incomplete_benchmark_has_no_mean(self):
     got = stability.summarize({"translate": 0.1}, {"translate": 1.0})
