@@ -1,22 +1,12 @@
 """Crop rules: shapes, and offsets that round as the published ones."""
 
-import io
-
 import numpy as np
 from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import errors
 from robust_tfds.building import geometry
-
-
-def _jpeg(size=(60, 40), seed=0) -> bytes:
-  out = io.BytesIO()
-  rng = np.random.default_rng(seed)
-  Image.fromarray(rng.integers(0, 256, (*size[::-1], 3), np.uint8)).save(
-    out, "JPEG"
-  )
-  return out.getvalue()
+from tests import tiny_files
 
 
 class GeometryTest(parameterized.TestCase):
@@ -29,7 +19,8 @@ class GeometryTest(parameterized.TestCase):
     ("whole", (375, 500, 3)),
   )
   def test_shapes(self, rule, shape):
-    image = geometry.decode(_jpeg((500, 375)), rule, "x")
+    data = tiny_files.encoded(tiny_files.noise(375, 500), "JPEG")
+    image = geometry.decode(data, rule, "x")
     self.assertEqual(image.shape, shape)
     for got, want in zip(geometry.shape(rule), shape):
       self.assertIn(got, (None, want))
@@ -40,17 +31,14 @@ class GeometryTest(parameterized.TestCase):
     ("centre7of8_224", (500, 1), "x.JPEG: 500 x 1 px are too few"),
   )
   def test_sides_that_a_rule_cannot_take(self, rule, size, text):
+    data = tiny_files.encoded(tiny_files.noise(*size[::-1]), "JPEG")
     with self.assertRaisesRegex(errors.UserError, text):
-      geometry.decode(_jpeg(size), rule, "x.JPEG")
+      geometry.decode(data, rule, "x.JPEG")
 
   @parameterized.parameters(False, True)
   def test_16_bit_grey_is_scaled(self, convert_last):
-    values = np.full((300, 300), 0x8080, np.uint16)
-    out = io.BytesIO()
-    Image.fromarray(values).save(out, "PNG")
-    got = geometry.decode(
-      out.getvalue(), "imagenet", "x", convert_last=convert_last
-    )
+    data = tiny_files.encoded(np.full((300, 300), 0x8080, np.uint16))
+    got = geometry.decode(data, "imagenet", "x", convert_last=convert_last)
     np.testing.assert_array_equal(got, np.full((224, 224, 3), 0x80))
 
   def test_offsets_round_half_to_even(self):

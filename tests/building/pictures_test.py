@@ -13,16 +13,7 @@ from robust_tfds import corruptions, datasets, errors
 from robust_tfds.building import pictures
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.corruptions.ops import jpeg
-from tests import shared_data
-
-
-def _jpeg(size=(60, 40), seed=0) -> bytes:
-  out = io.BytesIO()
-  rng = np.random.default_rng(seed)
-  Image.fromarray(rng.integers(0, 256, (*size[::-1], 3), np.uint8)).save(
-    out, "JPEG"
-  )
-  return out.getvalue()
+from tests import shared_data, tiny_files
 
 
 class BuildTest(parameterized.TestCase):
@@ -46,7 +37,8 @@ class BuildTest(parameterized.TestCase):
       np.testing.assert_array_equal(e["image"], want)
 
   def test_jpeg85_equals_the_device_codec(self):
-    image = np.array(Image.open(io.BytesIO(_jpeg((48, 32)))))
+    data = tiny_files.encoded(tiny_files.noise(32, 48), "JPEG")
+    image = np.array(Image.open(io.BytesIO(data)))
     stored = Image.open(io.BytesIO(pictures.encode(image, "jpeg85")))
     got = np.asarray(jpeg.roundtrip_batch(image[None], 85))[0]
     np.testing.assert_array_equal(np.asarray(stored), got)

@@ -1,6 +1,5 @@
 """Datasets of sequences: names, codecs, sizes, the same frames as on the fly."""
 
-import io
 import pathlib
 import shutil
 import tempfile
@@ -18,20 +17,9 @@ from robust_tfds.building import geometry
 from robust_tfds.building import sequences as sequence_sets
 from robust_tfds.corruptions.sequence import frame_count
 from robust_tfds.datasets.digits import digits_dataset_builder
+from tests import tiny_files
 
 _WNID = "n01440764"
-
-
-def _picture(width, height, seed=0) -> Image.Image:
-  rng = np.random.default_rng(seed)
-  small = Image.fromarray(rng.integers(0, 256, (9, 12, 3), np.uint8))
-  return small.resize((width, height), Image.Resampling.BICUBIC)
-
-
-def _jpeg(width, height, seed=0) -> bytes:
-  out = io.BytesIO()
-  _picture(width, height, seed).save(out, "JPEG")
-  return out.getvalue()
 
 
 def _examples(builder, split):
@@ -162,7 +150,7 @@ class ImagenetPTest(parameterized.TestCase):
     folder.mkdir(parents=True)
     for i, size in enumerate([(320, 240), (240, 400), (256, 256)]):
       (folder / f"ILSVRC2012_val_0000000{i + 1}.JPEG").write_bytes(
-        _jpeg(*size, seed=i)
+        tiny_files.encoded(tiny_files.smooth(*size, seed=i), "JPEG")
       )
 
   def _build(self, name, config, **options):
@@ -232,7 +220,7 @@ class ImagenetPTest(parameterized.TestCase):
 
   def test_palette_pictures_are_resized_before_rgb(self):
     path = self.manual / "palette.png"
-    picture = _picture(300, 200).quantize(16)
+    picture = tiny_files.smooth(300, 200).quantize(16)
     picture.save(path)
     ours = geometry.decode(
       path.read_bytes(), "short100", path.name, convert_last=True

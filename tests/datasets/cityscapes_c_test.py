@@ -2,8 +2,6 @@
 
 import io
 import json
-import pathlib
-import zipfile
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -13,6 +11,8 @@ from PIL import Image
 from robust_tfds import corruptions, datasets
 from robust_tfds.coco import rle
 from robust_tfds.datasets.cityscapes_c import cityscapes_c_dataset_builder
+from tests import tiny_files
+from tests.building.sources import action_layouts
 
 _A = "frankfurt/frankfurt_000001_000294"
 _B = "lindau/lindau_000000_000019"
@@ -26,18 +26,9 @@ class CityscapesCTest(tfds.testing.DatasetBuilderTestCase):
   SKIP_TF1_GRAPH_MODE = True
 
 
-def _png(array: np.ndarray, mode: str | None = None) -> bytes:
-  out = io.BytesIO()
-  picture = Image.fromarray(array)
-  (picture.convert(mode) if mode else picture).save(out, "PNG")
-  return out.getvalue()
-
-
 def _picture(stem: str) -> bytes:
-  rng = np.random.default_rng(len(stem))
-  width, height = _SIZES[stem]
-  small = rng.integers(0, 256, (5, 7, 3), np.uint8)
-  return _png(np.asarray(Image.fromarray(small).resize((width, height))))
+  small = Image.fromarray(tiny_files.noise(5, 7, len(stem)))
+  return tiny_files.encoded(small.resize(_SIZES[stem]))
 
 
 def _map(stem: str) -> np.ndarray:
@@ -84,31 +75,13 @@ def files() -> dict[str, bytes]:
     out[f"leftImg8bit/val/{stem}_leftImg8bit.png"] = _picture(stem)
     truth = f"gtFine/val/{stem}_gtFine_"
     out[f"{truth}polygons.json"] = json.dumps(_polygons(stem)).encode()
-    out[f"{truth}labelIds.png"] = _png(np.zeros((4, 4), np.uint8))
-  out[f"gtFine/val/{_A}_gtFine_instanceIds.png"] = _png(_map(_A))
+    out[f"{truth}labelIds.png"] = tiny_files.encoded(np.zeros((4, 4), np.uint8))
+  out[f"gtFine/val/{_A}_gtFine_instanceIds.png"] = tiny_files.encoded(_map(_A))
   return out
 
 
-class _Case(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
-  def _write(self, some: dict[str, bytes]) -> None:
-    for name, data in some.items():
-      (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-      (self.root / name).write_bytes(data)
-
-  def _build(self, config="clean", **kwargs):
-    built = datasets.prepare(
-      "cityscapes_c",
-      config,
-      data_dir=self.create_tempdir().full_path,
-      manual_dir=self.root,
-      **kwargs,
-    )
-    found = tfds.as_numpy(built.as_dataset(split="validation"))
-    return {int(e["image_id"]): e for e in found}
+class _Case(action_layouts.ObjectsLayout):
+  NAME = "cityscapes_c"
 
 
 class LayoutTest(_Case):
@@ -158,13 +131,11 @@ class LayoutTest(_Case):
     self._write(files())
     in_folders = self._build()
     for top in ("leftImg8bit", "gtFine"):
-      archive = self.root / f"{top}_trainvaltest.zip"
-      with zipfile.ZipFile(archive, "w") as z:
-        for name, data in files().items():
-          if name.startswith(top):
-            z.writestr(name, data)
-            (self.root / name).unlink()
-        z.writestr(f"{top}/train/bochum/other.png", b"x")
+      some = {n: data for n, data in files().items() if n.startswith(top)}
+      for name in some:
+        (self.root / name).unlink()
+      some[f"{top}/train/bochum/other.png"] = b"x"
+      self._write({f"{top}_trainvaltest.zip": tiny_files.zipped(some)})
     for i, e in self._build().items():
       np.testing.assert_array_equal(e["image"], in_folders[i]["image"])
       np.testing.assert_array_equal(
@@ -226,15 +197,18 @@ class RefusalTest(_Case):
       self._build()
 
   @parameterized.parameters(
-    (_png(_map(_A) % 256, "L"), "mode L .8 bits a value."),
-    (_png(np.zeros((48, 60, 3), np.uint8)), "mode RGB"),
-    (_png(_map(_A).T), "48 x 60 px, its picture 60 x 48"),
-    (_png(_map(_A))[:60], "instanceIds.png cannot be read"),
     (
-      _png(np.where(_map(_A) > 7, _map(_A), np.uint16(40007))),
+      tiny_files.encoded((_map(_A) % 256).astype(np.uint8)),
+      "mode L .8 bits a value.",
+    ),
+    (tiny_files.encoded(np.zeros((48, 60, 3), np.uint8)), "mode RGB"),
+    (tiny_files.encoded(_map(_A).T), "48 x 60 px, its picture 60 x 48"),
+    (tiny_files.encoded(_map(_A))[:60], "instanceIds.png cannot be read"),
+    (
+      tiny_files.encoded(np.where(_map(_A) > 7, _map(_A), np.uint16(40007))),
       "value 40007 is no Cityscapes label",
     ),
-    (_png(_map(_A) * 0 + 40), "value 40 is no Cityscapes label"),
+    (tiny_files.encoded(_map(_A) * 0 + 40), "value 40 is no Cityscapes label"),
   )
   def test_bad_maps(self, data, message):
     self._refused({self._IDS: data}, message)

@@ -1,21 +1,20 @@
 """COCO-C from the official layouts: examples, and refusals of bad sources."""
 
 import copy
-import io
 import json
-import pathlib
-import zipfile
 
 import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import conditions, corruptions, datasets
+from robust_tfds import conditions, corruptions
 from robust_tfds.building.sources import coco
 from robust_tfds.coco import rle
 from robust_tfds.corruptions import canvas
 from robust_tfds.datasets.coco_c import coco_c_dataset_builder
+from tests import tiny_files
+from tests.building.sources import action_layouts
 
 _JSON = "annotations/instances_val2017.json"
 _SIZES = {139: (60, 48), 285: (48, 60), 632: (150, 90)}  # width, height
@@ -30,11 +29,8 @@ class CocoCTest(tfds.testing.DatasetBuilderTestCase):
 
 def jpeg(size: tuple[int, int], seed: int = 0, mode: str = "RGB") -> bytes:
   """A small picture of the given width and height."""
-  rng = np.random.default_rng(seed)
-  small = rng.integers(0, 256, (6, 8, 3), np.uint8)
-  out = io.BytesIO()
-  Image.fromarray(small).resize(size).convert(mode).save(out, "JPEG")
-  return out.getvalue()
+  small = Image.fromarray(tiny_files.noise(6, 8, seed))
+  return tiny_files.encoded(small.resize(size).convert(mode), "JPEG")
 
 
 def content() -> dict:
@@ -80,31 +76,8 @@ def files() -> dict[str, bytes]:
   return {**out, _JSON: json.dumps(content()).encode()}
 
 
-class _Case(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
-  def _write(self, some: dict[str, bytes]) -> None:
-    for name, data in some.items():
-      (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-      (self.root / name).write_bytes(data)
-
-  def _zip(self, archive: str, some: dict[str, bytes]) -> None:
-    with zipfile.ZipFile(self.root / archive, "w", zipfile.ZIP_DEFLATED) as z:
-      for name, data in some.items():
-        z.writestr(name, data)
-
-  def _build(self, config="clean", **kwargs):
-    built = datasets.prepare(
-      "coco_c",
-      config,
-      data_dir=self.create_tempdir().full_path,
-      manual_dir=self.root,
-      **kwargs,
-    )
-    found = tfds.as_numpy(built.as_dataset(split="validation"))
-    return {e["image_id"]: e for e in found}
+class _Case(action_layouts.ObjectsLayout):
+  NAME = "coco_c"
 
 
 class LayoutTest(_Case):
@@ -149,11 +122,16 @@ class LayoutTest(_Case):
   def test_archives_as_downloaded(self):
     some = files()
     annotations = {_JSON: some.pop(_JSON)}
-    self._zip("annotations_trainval2017.zip", annotations)
-    self._zip("val2017.zip", {**some, "val2017/../../evil.jpg": b"x"})
+    evil = {**some, "val2017/../../evil.jpg": b"x"}
+    self._write(
+      {
+        "annotations_trainval2017.zip": tiny_files.zipped(annotations),
+        "val2017.zip": tiny_files.zipped(evil),
+      }
+    )
     with self.assertRaisesRegex(ValueError, "leaves the archive's folder"):
       self._build()
-    self._zip("val2017.zip", some)
+    self._write({"val2017.zip": tiny_files.zipped(some)})
     in_archives = self._build()
     # Nothing is unpacked, inside the manual dir or out of it.
     self.assertLen(list(self.root.rglob("*")), 2)
@@ -312,14 +290,13 @@ class RefusalTest(_Case):
   def test_broken_archive(self):
     some = files()
     self._write({_JSON: some.pop(_JSON)})
-    self._zip("val2017.zip", some)
-    data = (self.root / "val2017.zip").read_bytes()
-    (self.root / "val2017.zip").write_bytes(data[: len(data) // 2])
+    data = tiny_files.zipped(some)
+    self._write({"val2017.zip": data[: len(data) // 2]})
     with self.assertRaisesRegex(ValueError, "val2017.zip: not a whole zip"):
       self._build()
     broken = bytearray(data)
     broken[200:300] = b"?" * 100
-    (self.root / "val2017.zip").write_bytes(bytes(broken))
+    self._write({"val2017.zip": bytes(broken)})
     with self.assertRaisesRegex(ValueError, "Download the archive again"):
       self._build()
 

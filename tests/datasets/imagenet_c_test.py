@@ -1,16 +1,15 @@
 """ImageNet-C at 299 and 64 px: the library's bytes, names, the published files."""
 
-import io
 import pathlib
 
 import jax
 import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
-from PIL import Image
 
 from robust_tfds import corruptions, datasets, errors
 from robust_tfds.building import geometry
+from tests import tiny_files
 
 _WNID = "n01440764"
 _NAMES = tuple(f"ILSVRC2012_val_0000000{i}.JPEG" for i in (1, 2))
@@ -24,11 +23,7 @@ _CASES = (  # dataset, config, codec of what `corrupt` is held against
 
 
 def _jpeg(width: int, height: int, seed: int) -> bytes:
-  rng = np.random.default_rng(seed)
-  small = Image.fromarray(rng.integers(0, 256, (9, 12, 3), np.uint8))
-  out = io.BytesIO()
-  small.resize((width, height)).save(out, "JPEG")
-  return out.getvalue()
+  return tiny_files.encoded(tiny_files.smooth(width, height, seed), "JPEG")
 
 
 class EditionsTest(parameterized.TestCase):

@@ -9,15 +9,12 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds.datasets import jpeg_feature
+from tests import tiny_files
 
 
 def _jpeg(mode: str, size: tuple[int, int], **options) -> bytes:
-  rng = np.random.default_rng(0)
-  pixels = rng.integers(0, 256, (9, 12, 3), np.uint8)
-  out = io.BytesIO()
-  picture = Image.fromarray(pixels).resize(size, Image.Resampling.BICUBIC)
-  picture.convert(mode).save(out, "JPEG", **options)
-  return out.getvalue()
+  picture = tiny_files.smooth(*size).convert(mode)
+  return tiny_files.encoded(picture, "JPEG", **options)
 
 
 class JpegFeatureTest(parameterized.TestCase):

@@ -1,16 +1,14 @@
 """PASCAL-C from the official layouts: examples, and refusals of bad sources."""
 
-import io
-import pathlib
-import tarfile
-
 import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import corruptions, datasets
+from robust_tfds import corruptions
 from robust_tfds.datasets.pascal_c import pascal_c_dataset_builder
+from tests import tiny_files
+from tests.building.sources import action_layouts
 from tests.datasets import coco_c_test
 
 _TOP = "VOCdevkit/VOC2007"
@@ -65,26 +63,9 @@ def files() -> dict[str, bytes]:
   return out
 
 
-class _Case(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
-  def _write(self, some: dict[str, bytes]) -> None:
-    for name, data in some.items():
-      (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-      (self.root / name).write_bytes(data)
-
-  def _build(self, config="clean", **kwargs):
-    built = datasets.prepare(
-      "pascal_c",
-      config,
-      data_dir=self.create_tempdir().full_path,
-      manual_dir=self.root,
-      **kwargs,
-    )
-    found = tfds.as_numpy(built.as_dataset(split="test"))
-    return {int(e["image_id"]): e for e in found}
+class _Case(action_layouts.ObjectsLayout):
+  NAME = "pascal_c"
+  SPLIT = "test"
 
 
 class LayoutTest(_Case):
@@ -115,11 +96,7 @@ class LayoutTest(_Case):
     )
 
   def test_the_archive_as_downloaded(self):
-    with tarfile.open(self.root / "VOCtest_06-Nov-2007.tar", "w") as tar:
-      for name, data in files().items():
-        member = tarfile.TarInfo(name)
-        member.size = len(data)
-        tar.addfile(member, io.BytesIO(data))
+    self._write({"VOCtest_06-Nov-2007.tar": tiny_files.tar(files())})
     in_archive = self._build()
     self.assertLen(list(self.root.rglob("*")), 1)
     self._write(files())
@@ -130,12 +107,7 @@ class LayoutTest(_Case):
       )
 
   def test_folder_of_trainval_beside_the_test_archive(self):
-    some = files()
-    with tarfile.open(self.root / "VOCtest_06-Nov-2007.tar", "w") as tar:
-      for name, data in some.items():
-        member = tarfile.TarInfo(name)
-        member.size = len(data)
-        tar.addfile(member, io.BytesIO(data))
+    self._write({"VOCtest_06-Nov-2007.tar": tiny_files.tar(files())})
     self._write({f"{_TOP}/ImageSets/Main/trainval.txt": b"000003\n"})
     self.assertLen(self._build(), 3)
 

@@ -14,35 +14,22 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.reading import archives
+from tests import tiny_files
 
 _FILES = {"set/a.txt": b"A" * 700, "set/b.txt": b"", "set/c.txt": b"C" * 1024}
 
 
 def tar_bytes(files=None, *entries: tarfile.TarInfo, **options) -> bytes:
-  """A tar of files, and of entries without data after them."""
-  out = io.BytesIO()
-  with tarfile.open(fileobj=out, mode="w", **options) as tar:
-    for name, content in (_FILES if files is None else files).items():
-      entry = tarfile.TarInfo(name)
-      entry.size = len(content)
-      tar.addfile(entry, io.BytesIO(content))
-    for entry in entries:
-      tar.addfile(entry)
-  return out.getvalue()
+  files = _FILES if files is None else files
+  return tiny_files.tar(files, *entries, **options)
 
 
 def zip_bytes(files=None, **options) -> bytes:
-  out = io.BytesIO()
-  with zipfile.ZipFile(out, "w", **options) as archive:
-    for name, content in (_FILES if files is None else files).items():
-      archive.writestr(name, content)
-  return out.getvalue()
+  return tiny_files.zipped(_FILES if files is None else files, **options)
 
 
 def _entry(kind: bytes, name="set/x.txt", link="set/a.txt") -> tarfile.TarInfo:
-  entry = tarfile.TarInfo(name)
-  entry.type, entry.linkname = kind, link
-  return entry
+  return tiny_files.entry(name, kind, link)
 
 
 def _twice(maker) -> bytes:

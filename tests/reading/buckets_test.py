@@ -3,11 +3,9 @@
 import gzip
 import io
 import pathlib
-import zipfile
 
 import numpy as np
 from absl.testing import absltest, parameterized
-from PIL import Image
 
 from robust_tfds import errors, movies, reading
 from robust_tfds.reading import (
@@ -18,17 +16,14 @@ from robust_tfds.reading import (
   pictures,
   videos,
 )
-from tests import fake_bucket
+from tests import fake_bucket, tiny_files
 from tests.reading import archives_test
 
 _ARRAY = np.arange(300_000, dtype=np.int32).reshape(3, -1)
 _ROWS = {"example_id": np.array(["a", "b"]), "label": np.array([1, 2])}
 
 
-def _npy() -> bytes:
-  out = io.BytesIO()
-  np.save(out, np.asfortranarray(_ARRAY))
-  return out.getvalue()
+_NPY = tiny_files.npy(np.asfortranarray(_ARRAY))
 
 
 def _npz() -> bytes:
@@ -46,10 +41,7 @@ def _parquet() -> bytes:
   return out.getvalue()
 
 
-def _png() -> bytes:
-  out = io.BytesIO()
-  Image.fromarray(_ARRAY[:, :300].astype(np.uint8)).save(out, "PNG")
-  return out.getvalue()
+_PNG = tiny_files.encoded(_ARRAY[:, :300].astype(np.uint8))
 
 
 def _video() -> bytes:
@@ -91,17 +83,17 @@ _DOORS = [
   ("a.txt", "é\nb\n".encode(), reading.line_list),
   ("a.json", b'{"a": [1, 2.5]}', reading.json_file),
   ("a.csv", b"x,y\n1,2\n", lambda p: list(reading.csv_file(p))),
-  ("a.npy", _npy(), lambda p: reading.npy_file(p).tobytes("A")),
+  ("a.npy", _NPY, lambda p: reading.npy_file(p).tobytes("A")),
   (
     "a.npy",
-    _npy(),
+    _NPY,
     lambda p: np.array(reading.npy_file(p, mmap=True)).tolist(),
   ),
   ("a.npz", _npz(), _arrays),
   ("b.csv", b"example_id,label\na,1\nb,2\n", _columns),
   ("b.npz", _npz(), _columns),
   ("b.parquet", _parquet(), _columns),
-  ("a.png", _png(), lambda p: pictures.picture(p).tobytes()),
+  ("a.png", _PNG, lambda p: pictures.picture(p).tobytes()),
   ("a.mp4", _video(), lambda p: videos.decode(p).tobytes()),
   ("b.mp4", _video(), _frames),
   ("a.tar", archives_test.tar_bytes(), _members),
@@ -111,10 +103,10 @@ _DOORS = [
 ]
 # Of each door a file that it refuses, in words that begin with the path.
 _BROKEN = [
-  ("a.npy", _npy()[:-4], reading.npy_file),
+  ("a.npy", _NPY[:-4], reading.npy_file),
   ("a.npz", _npz()[:-40], reading.npz_file),
   ("b.parquet", _parquet()[:-9], _columns),
-  ("a.png", _png()[:60], pictures.picture),
+  ("a.png", _PNG[:60], pictures.picture),
   ("a.mp4", _video()[:99], videos.decode),
   ("a.tar", archives_test.tar_bytes()[:1536], _members),
   ("a.zip", archives_test.zip_bytes()[:-3], _members),
@@ -200,10 +192,8 @@ class BucketsTest(parameterized.TestCase):
       for member in members:
         archives.data(member)
     self.assertEqual(counts["open"], 0)
-    zipped = io.BytesIO()
-    with zipfile.ZipFile(zipped, "w") as archive:
-      archive.writestr("set/new.txt", b"2")
-    (self.bucket / "a.zip").write_bytes(zipped.getvalue())
+    data = tiny_files.zipped({"set/new.txt": b"2"})
+    (self.bucket / "a.zip").write_bytes(data)
     listed = [m.name for m in archives.members(self.bucket / "a.zip")]
     self.assertEqual(listed, ["set/new.txt"])
 

@@ -5,9 +5,10 @@ import pathlib
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest
+from absl.testing import parameterized
 
 from robust_tfds import datasets, movies
+from tests import tiny_files
 
 
 def clip(seed=0, frames=6):
@@ -45,7 +46,9 @@ def ssv2_labels(*templates: str) -> str:
   return json.dumps({name: str(number) for number, name in listed})
 
 
-class Layout(absltest.TestCase):
+class Layout(parameterized.TestCase):
+  """A set's sources in their official layout, below `root`."""
+
   NAME = ""
   SPLIT = "test"
 
@@ -54,19 +57,34 @@ class Layout(absltest.TestCase):
     self.root = pathlib.Path(self.create_tempdir().full_path)
 
   def _put(self, path, data):
-    path = self.root / path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    tiny_files.put(self.root, {path: data})
 
-  def _build(self, config="clean"):
+  def _write(self, files):
+    tiny_files.put(self.root, files)
+
+  def _rows(self, config="clean", **options):
     built = datasets.prepare(
       self.NAME,
       config,
       data_dir=self.create_tempdir().full_path,
       manual_dir=self.root,
+      **options,
     )
-    found = tfds.as_numpy(built.as_dataset(split=self.SPLIT))
-    return {e["example_id"].decode(): e for e in found}
+    return list(tfds.as_numpy(built.as_dataset(split=self.SPLIT)))
+
+  def _build(self, config="clean", **options):
+    rows = self._rows(config, **options)
+    return {e["example_id"].decode(): e for e in rows}
 
   def _labels(self):
     return {k: int(v["label"]) for k, v in self._build().items()}
+
+
+class ObjectsLayout(Layout):
+  """Of a set of objects: its examples by the numbers of their images."""
+
+  SPLIT = "validation"
+
+  def _build(self, config="clean", **options):
+    rows = self._rows(config, **options)
+    return {int(e["image_id"]): e for e in rows}

@@ -1,6 +1,5 @@
 """CIFAR-10's binary version and the published arrays."""
 
-import io
 import pathlib
 import tarfile
 from unittest import mock
@@ -11,55 +10,43 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets
 from robust_tfds.building.sources import cifar
-from tests.building.sources import cifar_layouts
+from tests import tiny_files
+from tests.building.sources import action_layouts, cifar_layouts
 
 
 def _examples(builder, split):
   return list(tfds.as_numpy(builder.as_dataset(split=split)))
 
 
-class Cifar10PTest(absltest.TestCase):
+class Cifar10PTest(action_layouts.Layout):
+  NAME = "cifar10_p"
+
   def setUp(self):
     super().setUp()
-    self.manual = pathlib.Path(self.create_tempdir().full_path)
+    self.manual = self.root
     rng = np.random.default_rng(0)
     self.labels = np.array([3, 9, 0], np.uint8)
     self.images = rng.integers(0, 256, (3, 32, 32, 3), np.uint8)
-    planes = self.images.transpose(0, 3, 1, 2).reshape(3, -1)
-    self.batch = np.concatenate([self.labels[:, None], planes], 1).tobytes()
-    folder = self.manual / "cifar-10-batches-bin"
-    folder.mkdir()
-    (folder / "test_batch.bin").write_bytes(self.batch)
-
-  def _build(self, config, **options):
-    return _examples(
-      datasets.prepare(
-        "cifar10_p",
-        config,
-        data_dir=self.create_tempdir().full_path,
-        manual_dir=self.manual,
-        **options,
-      ),
-      "test",
+    self.batch = cifar_layouts.write_binary(
+      self.manual, cifar.CIFAR10, self.images, self.labels
     )
 
   def test_clean_and_sequences(self):
-    for example in self._build("clean"):
+    for example in self._rows("clean"):
       row = int(example["example_id"].decode().removeprefix("test_"))
       self.assertEqual(example["label"], self.labels[row])
       np.testing.assert_array_equal(example["frames"][0], self.images[row])
     for config, frames in (("motion_blur", 21), ("translate", 16)):
       self.assertEqual(
-        self._build(config)[0]["frames"].shape, (frames, 32, 32, 3)
+        self._rows(config)[0]["frames"].shape, (frames, 32, 32, 3)
       )
 
   def test_archive_as_it_is(self):
     (self.manual / "cifar-10-batches-bin" / "test_batch.bin").unlink()
-    with tarfile.open(self.manual / "cifar-10-binary.tar.gz", "w:gz") as tar:
-      member = tarfile.TarInfo("cifar-10-batches-bin/test_batch.bin")
-      member.size = len(self.batch)
-      tar.addfile(member, io.BytesIO(self.batch))
-    self.assertLen(self._build("clean"), 3)
+    files = {"cifar-10-batches-bin/test_batch.bin": self.batch}
+    archive = self.manual / "cifar-10-binary.tar.gz"
+    archive.write_bytes(tiny_files.tar(files, mode="w:gz"))
+    self.assertLen(self._rows("clean"), 3)
 
   def test_published_arrays(self):
     frames = np.random.default_rng(1).integers(
@@ -67,55 +54,50 @@ class Cifar10PTest(absltest.TestCase):
     )
     (self.manual / "CIFAR-10-P").mkdir()
     np.save(self.manual / "CIFAR-10-P" / "shot_noise_3.npy", frames)
-    for example in self._build("shot_noise_3", codec="published"):
+    for example in self._rows("shot_noise_3", codec="published"):
       row = int(example["example_id"].decode().removeprefix("test_"))
       np.testing.assert_array_equal(example["frames"], frames[row])
 
   def test_refusals(self):
     with self.assertRaisesRegex(FileNotFoundError, "tilt.npy"):
-      self._build("tilt", codec="published")
+      self._rows("tilt", codec="published")
     folder = self.manual / "CIFAR-10-P"
     folder.mkdir()
     np.save(folder / "tilt.npy", np.zeros((3, 30, 32, 32, 3), np.uint8))
     with self.assertRaisesRegex(ValueError, "31, 32, 32"):
-      self._build("tilt", codec="published")
+      self._rows("tilt", codec="published")
     np.save(
       folder / "tilt.npy", np.array([{"a": 1}], object), allow_pickle=True
     )
     with self.assertRaisesRegex(ValueError, "tilt.npy: Python objects"):
-      self._build("tilt", codec="published")
+      self._rows("tilt", codec="published")
     binary = self.manual / "cifar-10-batches-bin" / "test_batch.bin"
     binary.write_bytes(self.batch[:-1])
     with self.assertRaisesRegex(ValueError, "test_batch.bin: .* truncated"):
-      self._build("clean")
+      self._rows("clean")
     binary.write_bytes(b"")
     with self.assertRaisesRegex(ValueError, "test_batch.bin: 0 bytes"):
-      self._build("clean")
+      self._rows("clean")
     binary.write_bytes(b"\x0a" + self.batch[1:])
     with self.assertRaisesRegex(
       ValueError, "label 10 of image 0 is not in 0..9"
     ):
-      self._build("clean")
+      self._rows("clean")
 
   def test_broken_archives(self):
     (self.manual / "cifar-10-batches-bin" / "test_batch.bin").unlink()
     archive = self.manual / "cifar-10-binary.tar.gz"
-    with tarfile.open(archive, "w:gz") as tar:
-      for name in ("readme", "cifar-10-batches-bin/test_batch.bin"):
-        member = tarfile.TarInfo(name)
-        member.size = len(self.batch)
-        tar.addfile(member, io.BytesIO(self.batch))
-    data = archive.read_bytes()
+    names = ("readme", "cifar-10-batches-bin/test_batch.bin")
+    data = tiny_files.tar(dict.fromkeys(names, self.batch), mode="w:gz")
     archive.write_bytes(data[:-2000])
     with self.assertRaisesRegex(ValueError, "binary.tar.gz: .*ownload"):
-      self._build("clean")
+      self._rows("clean")
     archive.write_bytes(data[:-6] + bytes(6))
     with self.assertRaisesRegex(ValueError, "not a whole tar archive"):
-      self._build("clean")
-    with tarfile.open(archive, "w:gz") as tar:
-      tar.addfile(tarfile.TarInfo("readme"))
+      self._rows("clean")
+    archive.write_bytes(tiny_files.tar({"readme": b""}, mode="w:gz"))
     with self.assertRaisesRegex(ValueError, "holds no .*test_batch.bin"):
-      self._build("clean")
+      self._rows("clean")
 
 
 class PlacesTest(parameterized.TestCase):

@@ -1,23 +1,16 @@
 """Cityscapes' folders as sources: names, order, maps before polygons."""
 
-import io
 import json
 import pathlib
 
 import numpy as np
 from absl.testing import absltest
-from PIL import Image
 
 from robust_tfds.building.sources import cityscapes
+from tests import tiny_files
 
 _A = "frankfurt/frankfurt_000001_000294"
 _B = "lindau/lindau_000000_000019"
-
-
-def _png(values: np.ndarray) -> bytes:
-  out = io.BytesIO()
-  Image.fromarray(values).save(out, "PNG")
-  return out.getvalue()
 
 
 class CityscapesTest(absltest.TestCase):
@@ -32,15 +25,18 @@ class CityscapesTest(absltest.TestCase):
     }
     for stem, level in ((_A, 5), (_B, 9)):
       picture = np.full((4, 6, 3), level, np.uint8)
-      self._put(f"leftImg8bit/val/{stem}_leftImg8bit.png", _png(picture))
+      self._put(
+        f"leftImg8bit/val/{stem}_leftImg8bit.png", tiny_files.encoded(picture)
+      )
       polygons = json.dumps(drawn).encode()
       self._put(f"gtFine/val/{stem}_gtFine_polygons.json", polygons)
     values = np.full((4, 6), 26000, np.uint16)
-    self._put(f"gtFine/val/{_A}_gtFine_instanceIds.png", _png(values))
+    self._put(
+      f"gtFine/val/{_A}_gtFine_instanceIds.png", tiny_files.encoded(values)
+    )
 
   def _put(self, name, data):
-    (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-    (self.root / name).write_bytes(data)
+    tiny_files.put(self.root, {name: data})
 
   def test_in_the_order_of_the_names(self):
     one, two = cityscapes.sources(self.root, drop_groups=False)

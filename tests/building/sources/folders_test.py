@@ -1,7 +1,6 @@
 """Files in folders and archives; texts; archives that are extracted once."""
 
 import gzip
-import io
 import pathlib
 import tarfile
 import zipfile
@@ -10,6 +9,7 @@ from unittest import mock
 from absl.testing import absltest, parameterized
 
 from robust_tfds.building.sources import folders
+from tests import tiny_files
 
 
 class FindTest(absltest.TestCase):
@@ -17,16 +17,8 @@ class FindTest(absltest.TestCase):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
 
-  def _tar(self, members, mode="w"):
-    with tarfile.open(self.root / "a.tar", mode) as tar:
-      for name, data in members:
-        member = tarfile.TarInfo(name)
-        if isinstance(data, bytes):
-          member.size = len(data)
-          tar.addfile(member, io.BytesIO(data))
-        else:
-          member.type, member.linkname = tarfile.SYMTYPE, data
-          tar.addfile(member)
+  def _tar(self, members, *links):
+    (self.root / "a.tar").write_bytes(tiny_files.tar(members, *links))
 
   def _find(self, **kwargs):
     return folders.find(
@@ -67,12 +59,15 @@ class FindTest(absltest.TestCase):
     self.assertEqual(self._data(), {"y": b"folder"})
 
   def test_links_and_names_that_leave_are_refused(self):
-    for name, content, message in (
-      ("top/below/link", "/etc/passwd", "a.tar: top/below/link: .*symbolic"),
-      ("/top/below/absolute", b"other", "an absolute path"),
-      ("top/below/../../x", b"other", "leaves the archive's folder"),
+    link = tiny_files.entry("top/below/link", link="/etc/passwd")
+    self._tar([("top/below/x", b"in")], link)
+    with self.assertRaisesRegex(ValueError, "a.tar: top/below/link: .*symbol"):
+      self._find()
+    for name, message in (
+      ("/top/below/absolute", "an absolute path"),
+      ("top/below/../../x", "leaves the archive's folder"),
     ):
-      self._tar([("top/below/x", b"in"), (name, content)])
+      self._tar([("top/below/x", b"in"), (name, b"other")])
       with self.assertRaisesRegex(ValueError, message):
         self._find()
 

@@ -6,19 +6,14 @@ import tarfile
 
 import numpy as np
 from absl.testing import absltest, parameterized
-from PIL import Image
 
 from robust_tfds import datasets, errors
 from robust_tfds.building.sources import imagenet
+from tests import tiny_files
 
 
-def _jpeg(size=(60, 40), seed=0) -> bytes:
-  out = io.BytesIO()
-  rng = np.random.default_rng(seed)
-  Image.fromarray(rng.integers(0, 256, (*size[::-1], 3), np.uint8)).save(
-    out, "JPEG"
-  )
-  return out.getvalue()
+def _jpeg(seed=0) -> bytes:
+  return tiny_files.encoded(tiny_files.noise(40, 60, seed), "JPEG")
 
 
 class SourcesTest(parameterized.TestCase):
@@ -107,17 +102,12 @@ class SourcesTest(parameterized.TestCase):
       (b"7\n", b"no matlab", "meta.mat beside it cannot be read"),
       (b"7\n", None, "devkit_t12.tar.gz: holds no meta.mat"),
     ):
-      with tarfile.open(
-        self.root / "ILSVRC2012_devkit_t12.tar.gz", "w:gz"
-      ) as tar:
-        for name, data in (
-          ("ILSVRC2012_validation_ground_truth.txt", truth),
-          ("meta.mat", meta_data),
-        ):
-          if data is not None:
-            member = tarfile.TarInfo(f"ILSVRC2012_devkit_t12/data/{name}")
-            member.size = len(data)
-            tar.addfile(member, io.BytesIO(data))
+      folder = "ILSVRC2012_devkit_t12/data"
+      files = {f"{folder}/ILSVRC2012_validation_ground_truth.txt": truth}
+      if meta_data is not None:
+        files[f"{folder}/meta.mat"] = meta_data
+      archive = self.root / "ILSVRC2012_devkit_t12.tar.gz"
+      archive.write_bytes(tiny_files.tar(files, mode="w:gz"))
       if message:
         with self.assertRaisesRegex(errors.UserError, message):
           self._labels()

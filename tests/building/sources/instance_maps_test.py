@@ -1,14 +1,13 @@
 """Cityscapes' instance maps: read in full, drawn in order, as objects."""
 
-import io
 import json
 
 import numpy as np
 from absl.testing import absltest, parameterized
-from PIL import Image
 
 from robust_tfds.building.sources import instance_maps
 from robust_tfds.coco import rle
+from tests import tiny_files
 
 
 def _map() -> np.ndarray:
@@ -19,12 +18,6 @@ def _map() -> np.ndarray:
   values[6:11, 2:5] = 24
   values[6:8, 10:14] = 30000
   return values
-
-
-def _png(values: np.ndarray) -> bytes:
-  out = io.BytesIO()
-  Image.fromarray(values).save(out, "PNG")
-  return out.getvalue()
 
 
 def _square(left, top, right, bottom):
@@ -52,7 +45,7 @@ def _shape(label="car", x=1) -> dict:
 class MapsTest(parameterized.TestCase):
   def test_both_forms_give_the_same_map(self):
     self.assertGreater(_map().max(), 255)
-    read = instance_maps.read(_png(_map()), "x")
+    read = instance_maps.read(tiny_files.encoded(_map()), "x")
     self.assertEqual(read.dtype, np.int64)
     np.testing.assert_array_equal(read, _map())
     np.testing.assert_array_equal(instance_maps.draw(_polygons(), "x"), _map())
@@ -69,8 +62,8 @@ class MapsTest(parameterized.TestCase):
     self.assertEqual(drawn[3, 4], 26000)
 
   @parameterized.parameters(
-    (_png(_map().astype(np.uint8)), "mode L .8 bits a value."),
-    (_png(_map())[:40], "a.png cannot be read"),
+    (tiny_files.encoded(_map().astype(np.uint8)), "mode L .8 bits a value."),
+    (tiny_files.encoded(_map())[:40], "a.png cannot be read"),
   )
   def test_refuses_maps(self, data, message):
     with self.assertRaisesRegex(ValueError, message):

@@ -1,18 +1,17 @@
 """The published ImageNet-C and -P: folders, archives, broken or foreign files."""
 
-import io
 import pathlib
 import tarfile
 
 import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
-from PIL import Image
 
 from robust_tfds import datasets, errors
 from robust_tfds.building import sequences as sequence_sets
 from robust_tfds.building.sources import published_files
 from robust_tfds.conditions import Condition
+from tests import tiny_files
 from tests.building.sources import small_sets
 
 _WNIDS = ("n01", "n02")
@@ -20,11 +19,7 @@ _FOLDERS = ("Tiny-ImageNet-C", "Tiny-ImageNet-C-extra")
 
 
 def _jpeg(side=64, seed=0) -> bytes:
-  out = io.BytesIO()
-  rng = np.random.default_rng(seed)
-  pixels = rng.integers(0, 256, (side, side, 3), np.uint8)
-  Image.fromarray(pixels).save(out, "JPEG")
-  return out.getvalue()
+  return tiny_files.encoded(tiny_files.noise(side, side, seed), "JPEG")
 
 
 class PublishedPicturesTest(parameterized.TestCase):
@@ -40,21 +35,14 @@ class PublishedPicturesTest(parameterized.TestCase):
     )
 
   def _tar(self, path: str, members: dict[str, bytes]) -> pathlib.Path:
-    archive = self.root / path
-    archive.parent.mkdir(exist_ok=True)
-    with tarfile.open(archive, "w") as tar:
-      for name, data in members.items():
-        member = tarfile.TarInfo(name)
-        member.size = len(data)
-        tar.addfile(member, io.BytesIO(data))
-    return archive
+    tiny_files.put(self.root, {path: tiny_files.tar(members)})
+    return self.root / path
 
   def test_links_in_an_archive(self):
     for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE):
-      with tarfile.open(self.root / "Tiny-ImageNet-C.tar", "w") as tar:
-        member = tarfile.TarInfo("T/fog/3/n01/a.JPEG")
-        member.type, member.linkname = kind, "b.JPEG"
-        tar.addfile(member)
+      link = tiny_files.entry("T/fog/3/n01/a.JPEG", kind, "b.JPEG")
+      data = tiny_files.tar({}, link)
+      (self.root / "Tiny-ImageNet-C.tar").write_bytes(data)
       with self.assertRaisesRegex(
         errors.UserError, "a.JPEG: it is a .* link and no plain file"
       ):
@@ -134,18 +122,12 @@ class PublishedPicturesTest(parameterized.TestCase):
       published_files.group_tar("fogg")
 
 
-def _picture(width, height, seed=0) -> Image.Image:
-  rng = np.random.default_rng(seed)
-  small = Image.fromarray(rng.integers(0, 256, (9, 12, 3), np.uint8))
-  return small.resize((width, height), Image.Resampling.BICUBIC)
-
-
 def _examples(builder, split):
   return list(tfds.as_numpy(builder.as_dataset(split=split)))
 
 
 def _movie(frames=31, side=64, seed=0) -> bytes:
-  image = np.asarray(_picture(side, side, seed))
+  image = np.asarray(tiny_files.smooth(side, side, seed))
   moving = np.stack([np.roll(image, i, 1) for i in range(frames)])
   return sequence_sets.encode(moving, "h264", "rotate")
 
@@ -164,9 +146,7 @@ class PublishedVideosTest(parameterized.TestCase):
     )
 
   def _put(self, data, name="a", wnid="n02"):
-    folder = self.root / "Own" / "rotate" / wnid
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.mp4").write_bytes(data)
+    tiny_files.put(self.root, {f"Own/rotate/{wnid}/{name}.mp4": data})
 
   def test_folders(self):
     self._put(_movie())
@@ -176,11 +156,8 @@ class PublishedVideosTest(parameterized.TestCase):
 
   def test_archive_as_it_is(self):
     data = _movie()
-    with tarfile.open(self.root / "part.tar", "w") as tar:
-      for name in ("x/rotate/n02/a.mp4", "x/tilt/n02/a.mp4"):
-        member = tarfile.TarInfo(name)
-        member.size = len(data)
-        tar.addfile(member, io.BytesIO(data))
+    names = ("x/rotate/n02/a.mp4", "x/tilt/n02/a.mp4")
+    self._tar("part.tar", [(name, data) for name in names])
     self.assertEqual(self._find(), [("a.JPEG", 1, data)])
 
   @parameterized.named_parameters(
@@ -206,15 +183,10 @@ class PublishedVideosTest(parameterized.TestCase):
       self._find()
 
   def _tar(self, name, members):
-    with tarfile.open(self.root / name, "w") as tar:
-      for path, data in members:
-        member = tarfile.TarInfo(path)
-        if data is None:
-          member.type, member.linkname = tarfile.SYMTYPE, "b.mp4"
-          tar.addfile(member)
-        else:
-          member.size = len(data)
-          tar.addfile(member, io.BytesIO(data))
+    """A tar of files, and of links where there is no data."""
+    files = [(path, data) for path, data in members if data is not None]
+    links = [tiny_files.entry(path) for path, data in members if data is None]
+    (self.root / name).write_bytes(tiny_files.tar(files, *links))
 
   def test_archives_of_other_sets_may_be_as_they_like(self):
     self._tar("first.tar", [("other/x.JPEG", b"1"), ("link", None)])

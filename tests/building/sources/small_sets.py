@@ -1,14 +1,13 @@
 """Every corrupted set's sources in their official layout, made small."""
 
-import io
 import json
 import pathlib
 from collections.abc import Callable
 
 import numpy as np
-from PIL import Image
 
 from robust_tfds import datasets, movies
+from tests import tiny_files
 from tests.building.sources import action_layouts
 
 
@@ -25,22 +24,20 @@ def embedded(root: pathlib.Path) -> pathlib.Path | None:
 
 def cifar10(root: pathlib.Path) -> pathlib.Path:
   """Three pictures of the binary version's test batch."""
-  rng = np.random.default_rng(0)
-  planes = rng.integers(0, 256, (3, 3 * 32 * 32), np.uint8)
-  labels = np.array([[3], [9], [0]], np.uint8)
-  data = np.concatenate([labels, planes], 1).tobytes()
-  _put(root / "cifar-10-batches-bin" / "test_batch.bin", data)
-  return root
+  return _cifar(root / "cifar-10-batches-bin/test_batch.bin", [[3], [9], [0]])
 
 
 def cifar100(root: pathlib.Path) -> pathlib.Path:
   """Three pictures of the binary version, with coarse and fine labels."""
-  rng = np.random.default_rng(0)
-  planes = rng.integers(0, 256, (3, 3 * 32 * 32), np.uint8)
-  labels = np.array([[3, 70], [9, 99], [0, 20]], np.uint8)
-  data = np.concatenate([labels, planes], 1).tobytes()
-  _put(root / "cifar-100-binary" / "test.bin", data)
-  return root
+  labels = [[3, 70], [9, 99], [0, 20]]
+  return _cifar(root / "cifar-100-binary/test.bin", labels)
+
+
+def _cifar(batch: pathlib.Path, labels: list[list[int]]) -> pathlib.Path:
+  planes = np.random.default_rng(0).integers(0, 256, (3, 3072), np.uint8)
+  columns = [np.array(labels, np.uint8), planes]
+  _put(batch, np.concatenate(columns, 1).tobytes())
+  return batch.parents[1]
 
 
 def tiny_wnids() -> list[str]:
@@ -152,13 +149,8 @@ MAKERS: dict[str, Callable[[pathlib.Path], pathlib.Path | None]] = {
 
 
 def _jpeg(seed: int) -> bytes:
-  rng = np.random.default_rng(seed)
-  out = io.BytesIO()
-  pixels = rng.integers(0, 256, (64, 64, 3), np.uint8)
-  Image.fromarray(pixels).save(out, "JPEG")
-  return out.getvalue()
+  return tiny_files.encoded(tiny_files.noise(64, 64, seed), "JPEG")
 
 
 def _put(path: pathlib.Path, data: bytes | str) -> None:
-  path.parent.mkdir(parents=True, exist_ok=True)
-  path.write_bytes(data if isinstance(data, bytes) else data.encode())
+  tiny_files.put(path.parent, {path.name: data})

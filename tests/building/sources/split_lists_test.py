@@ -7,7 +7,7 @@ from robust_tfds import corruptions, errors
 from tests.building.sources import action_layouts
 
 
-class Ucf101Test(parameterized.TestCase, action_layouts.Layout):
+class Ucf101Test(action_layouts.Layout):
   NAME = "ucf101_p"
 
   def setUp(self):

@@ -1,39 +1,27 @@
 """Tiny ImageNet in a folder, a zip archive, with larger crops; refusals."""
 
-import io
-import pathlib
 import zipfile
 
 import numpy as np
-import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
-from PIL import Image
 
-from robust_tfds import datasets, errors
+from robust_tfds import errors
 from robust_tfds.building import geometry
-from tests.building.sources import small_sets
-
-
-def _picture(width, height, seed=0) -> Image.Image:
-  rng = np.random.default_rng(seed)
-  small = Image.fromarray(rng.integers(0, 256, (9, 12, 3), np.uint8))
-  return small.resize((width, height), Image.Resampling.BICUBIC)
+from tests import tiny_files
+from tests.building.sources import action_layouts, small_sets
 
 
 def _jpeg(width, height, seed=0) -> bytes:
-  out = io.BytesIO()
-  _picture(width, height, seed).save(out, "JPEG")
-  return out.getvalue()
+  return tiny_files.encoded(tiny_files.smooth(width, height, seed), "JPEG")
 
 
-def _examples(builder, split):
-  return list(tfds.as_numpy(builder.as_dataset(split=split)))
+class TinyImagenetPTest(action_layouts.Layout):
+  NAME = "tiny_imagenet_p"
+  SPLIT = "validation"
 
-
-class TinyImagenetPTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    self.manual = pathlib.Path(self.create_tempdir().full_path)
+    self.manual = self.root
     first, second = small_sets.tiny_wnids()[-1:-3:-1]
     self.annotations = (
       f"val_0.JPEG\t{second}\t0\t0\t9\t9\nval_1.JPEG\t{first}\t0\t0\t9\t9\n"
@@ -41,21 +29,19 @@ class TinyImagenetPTest(parameterized.TestCase):
     self.second = second
 
   def _write(self, root):
-    (root / "val" / "images").mkdir(parents=True)
-    (root / "wnids.txt").write_text("\n".join(small_sets.tiny_wnids()))
-    (root / "val" / "val_annotations.txt").write_text(self.annotations)
-    for i in range(2):
-      (root / "val" / "images" / f"val_{i}.JPEG").write_bytes(_jpeg(64, 64, i))
+    pictures = {f"val/images/val_{i}.JPEG": _jpeg(64, 64, i) for i in range(2)}
+    tiny_files.put(
+      root,
+      {
+        "wnids.txt": "\n".join(small_sets.tiny_wnids()),
+        "val/val_annotations.txt": self.annotations,
+        **pictures,
+      },
+    )
 
   def _labels(self):
-    built = datasets.prepare(
-      "tiny_imagenet_p",
-      "clean",
-      data_dir=self.create_tempdir().full_path,
-      manual_dir=self.manual,
-    )
-    found = _examples(built, "validation")
-    return {e["example_id"]: (e["label"], e["frames"]) for e in found}
+    rows = self._rows()
+    return {e["example_id"]: (e["label"], e["frames"]) for e in rows}
 
   def test_folder_zip_and_larger_crops(self):
     root = self.manual / "tiny-imagenet-200"

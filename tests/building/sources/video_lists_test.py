@@ -5,6 +5,7 @@ import pathlib
 from absl.testing import absltest, parameterized
 
 from robust_tfds.building.sources import video_lists
+from tests import tiny_files
 
 
 class VideoListsTest(parameterized.TestCase):
@@ -17,8 +18,7 @@ class VideoListsTest(parameterized.TestCase):
     return video_lists.Entry("list, line 1", name, label, places, {"a": label})
 
   def _put(self, folder: str, name: str, data: bytes) -> None:
-    (self.root / folder).mkdir(exist_ok=True)
-    (self.root / folder / name).write_bytes(data)
+    tiny_files.put(self.root / folder, {name: data})
 
   def test_sources_in_the_lists_order(self):
     self._put("theirs", "b.avi", b"1")

@@ -8,7 +8,7 @@ from robust_tfds import errors, movies
 from tests.building.sources import action_layouts
 
 
-class Kinetics400Test(parameterized.TestCase, action_layouts.Layout):
+class Kinetics400Test(action_layouts.Layout):
   NAME = "kinetics400_p"
   SPLIT = "validation"
 
@@ -60,7 +60,7 @@ class Kinetics400Test(parameterized.TestCase, action_layouts.Layout):
       self._build()
 
 
-class Ssv2Test(parameterized.TestCase, action_layouts.Layout):
+class Ssv2Test(action_layouts.Layout):
   NAME = "ssv2_p"
   SPLIT = "validation"
 
