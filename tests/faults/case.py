@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import pathlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 # A refusal that quotes one of these says what Python saw, not what is wrong.
@@ -63,6 +64,34 @@ class Case:
   seconds: float = 300
   gib: float = 6
   slow: bool = False
+
+
+def rows(
+  act: Callable[[Any, pathlib.Path], Any],
+  *table: Sequence[Any],
+  kinds: str = "{}",
+  names: Sequence[str] = (),
+  right: Callable[[Any], bool] | None = None,
+) -> Iterator[Case]:
+  """A case for each row of a table.
+
+  Args:
+    act: gives a row's input to the door; the folder comes after it.
+    *table: rows of what is wrong or odd with the input, the input, and then
+      words of its refusal and a check of its result, as a case has them.
+    kinds: how the cases are called, `{}` for the row's own text.
+    names: words of every refusal, before the row's.
+    right: the check of rows that have none of their own.
+  """
+  for kind, value, *rest in table:
+    words = [item for item in rest if isinstance(item, str)]
+    checks = [item for item in rest if not isinstance(item, str)]
+    yield Case(
+      kinds.format(kind),
+      functools.partial(act, value),
+      (*names, *words),
+      checks[0] if checks else right,
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,15 @@ def _case(
   return Case(f"{where}: {kind}", act, names, right)
 
 
+def _rows(where: str, *table: Sequence[Any]) -> Iterator[Case]:
+  """A case a row: its kind, the arguments, then words, keywords, a check."""
+  for kind, args, *rest in table:
+    words = [item for item in rest if isinstance(item, str)]
+    keywords = next((item for item in rest if isinstance(item, dict)), {})
+    right = next((item for item in rest if callable(item)), None)
+    yield _case(kind, where, args, *words, right=right, **keywords)
+
+
 def _near(expected: float) -> Callable[[Any], bool]:
   return lambda got: math.isclose(float(got), expected, abs_tol=1e-12)
 
@@ -81,72 +90,33 @@ def _corruption_error() -> Iterator[Case]:
     )
   for value in (_NAN, -0.1, 40.0, "a", None):
     yield _case(f"clean_error {value}", where, (_errors(), value), "clean")
-  yield _case("an unknown name", where, ({"fogg": [0.5] * 5}, 0.4), "fogg")
-  yield _case(
-    "no errors",
-    where,
-    ({}, 0.4),
-    "error|empty|corruption",
-    right=lambda r: _absent(r, "mce"),
-  )
   short = {n: v for n, v in _errors().items() if n != "fog"}
-  yield _case(
-    "one of 15 lacks",
+  zeros = {"errors": _errors(fog=[0.0] * 5), "clean_error": 0.3}
+  lacking = {"errors": short, "clean_error": 0.3}
+  arrays = {k: np.array(v, np.float32) for k, v in _errors().items()}
+  whole = (_errors(), 0.4)
+  yield from _rows(
     where,
-    (short, 0.4),
-    "fog",
-    right=lambda r: _absent(r, "mce"),
-  )
-  yield _case(
-    "an unknown baseline",
-    where,
-    (_errors(), 0.4),
-    "alexnet",
-    baseline="alexnte",
-  )
-  yield _case(
-    "a baseline of zeros",
-    where,
-    (_errors(), 0.4),
-    "baseline|zero|0",
-    baseline={"errors": _errors(fog=[0.0] * 5), "clean_error": 0.3},
-    right=lambda r: _absent(r, "mce"),
-  )
-  yield _case(
-    "a baseline that lacks one",
-    where,
-    (_errors(), 0.4),
-    "fog",
-    baseline={"errors": short, "clean_error": 0.3},
-    right=lambda r: _absent(r, "mce"),
-  )
-  yield _case(
-    "a baseline without clean_error",
-    where,
-    (_errors(), 0.4),
-    "clean_error",
-    baseline={"errors": _errors()},
-  )
-  yield _case(
-    "odd: numpy arrays",
-    where,
-    (
-      {k: np.array(v, np.float32) for k, v in _errors().items()},
-      np.float32(0.4),
-    ),
-    right=lambda r: r["mce"] > 0.5,
-  )
-  yield _case(
-    "odd: all right",
-    where,
-    (_errors(), 0.4),
-    right=lambda r: abs(r["mean_error"] - 0.7) < 1e-9,
-  )
+    ("an unknown name", ({"fogg": [0.5] * 5}, 0.4), "fogg"),
+    ("no errors", ({}, 0.4), "error|empty|corruption", _no_mce),
+    ("one of 15 lacks", (short, 0.4), "fog", _no_mce),
+    ("an unknown baseline", whole, "alexnet", {"baseline": "alexnte"}),
+    ("a baseline of zeros", whole, "baseline|zero|0", {"baseline": zeros}, _no_mce),
+    ("a baseline that lacks one", whole, "fog", {"baseline": lacking}, _no_mce),
+    ("a baseline without clean_error", whole, "clean_error",
+     {"baseline": {"errors": _errors()}}),
+    ("odd: numpy arrays", (arrays, np.float32(0.4)), lambda r: r["mce"] > 0.5),
+    ("odd: all right", whole, lambda r: abs(r["mean_error"] - 0.7) < 1e-9),
+  )  # fmt: skip
 
 
 def _absent(result: Any, name: str) -> bool:
   value = result.get(name)
   return value is None or math.isnan(value)
+
+
+def _no_mce(result: Any) -> bool:
+  return _absent(result, "mce")
 
 
 def _stability() -> Iterator[Case]:
@@ -176,9 +146,12 @@ def _stability() -> Iterator[Case]:
     yield _case(
       f"top1 is {kind}", flip, (value,), "top1|sequence|frame|class|shape"
     )
-  yield _case("odd: a list", flip, (top1.tolist(),), right=_near(1 / 8))
-  yield _case("odd: int8", flip, (top1.astype(np.int8),), right=_near(1 / 8))
-  yield _case("odd: noise", flip, (top1,), right=_near(3 / 8), noise=True)
+  yield from _rows(
+    flip,
+    ("odd: a list", (top1.tolist(),), _near(1 / 8)),
+    ("odd: int8", (top1.astype(np.int8),), _near(1 / 8)),
+    ("odd: noise", (top1,), {"noise": True}, _near(3 / 8)),
+  )
   ranked = np.tile(np.arange(6), (2, 4, 1))
   for function in ("top5_distance", "zipf_distance"):
     where = f"stability.{function}"
@@ -196,17 +169,12 @@ def _stability() -> Iterator[Case]:
         f"ranked is {kind}", where, (value,), "rank|class|frame|sequence|shape"
       )
     yield _case("odd: the same in all frames", where, (ranked,), right=_near(0))
-  rank = "stability.rank"
-  yield _case(
-    "logits of NaN", rank, (np.full((2, 3, 9), np.nan), 5), "logit|NaN|finite"
-  )
-  yield _case("k beyond the classes", rank, (np.zeros((2, 3, 4)), 5), "k|class")
-  yield _case("k 0", rank, (np.zeros((2, 3, 9)), 0), "k")
-  yield _case(
-    "odd: ties",
-    rank,
-    (np.zeros((2, 3, 9)), 5),
-    right=lambda r: np.asarray(r)[0, 0].tolist() == [0, 1, 2, 3, 4],
+  yield from _rows(
+    "stability.rank",
+    ("logits of NaN", (np.full((2, 3, 9), np.nan), 5), "logit|NaN|finite"),
+    ("k beyond the classes", (np.zeros((2, 3, 4)), 5), "k|class"),
+    ("k 0", (np.zeros((2, 3, 9)), 0), "k"),
+    ("odd: ties", (np.zeros((2, 3, 9)), 5), _first_classes),
   )
   summary = "stability.summarize"
   for kind, fp in (
@@ -217,13 +185,19 @@ def _stability() -> Iterator[Case]:
     ("text", {"tilt": "a"}),
   ):
     yield _case(f"fp is {kind}", summary, (fp, {}), "tilt")
-  yield _case(
-    "one alone gives no mean",
+  yield from _rows(
     summary,
-    ({"tilt": 0.1}, {"tilt": 1.0}),
-    "tilt|perturbation",
-    right=lambda r: _absent(r, "mfr"),
+    (
+      "one alone gives no mean",
+      ({"tilt": 0.1}, {"tilt": 1.0}),
+      "tilt|perturbation",
+      lambda r: _absent(r, "mfr"),
+    ),
   )
+
+
+def _first_classes(ranked: Any) -> bool:
+  return np.asarray(ranked)[0, 0].tolist() == [0, 1, 2, 3, 4]
 
 
 def _intervals() -> Iterator[Case]:
@@ -240,14 +214,11 @@ def _intervals() -> Iterator[Case]:
     yield _case(kind, where, args, "success|n|trial")
   for level in (0, 1, 95, -0.5, _NAN, "0.95"):
     yield _case(f"level {level}", where, (1, 3), "level", level=level)
-  yield _case(
-    "odd: n 0",
+  yield from _rows(
     where,
-    (0, 0),
-    "n|0|example",
-    right=lambda r: [float(x) for x in r[-2:]] == [0, 1],
-  )
-  yield _case("odd: all", where, (3, 3), right=lambda r: float(r[-1]) == 1)
+    ("odd: n 0", (0, 0), "n|0|example", lambda r: [*map(float, r[-2:])] == [0, 1]),
+    ("odd: all", (3, 3), lambda r: float(r[-1]) == 1),
+  )  # fmt: skip
 
 
 def _pm_k() -> Iterator[Case]:
@@ -275,19 +246,21 @@ def _pm_k() -> Iterator[Case]:
     )
   for k in (-1, 1.5, "10", None, _NAN):
     yield _case(f"k {k!r}", where, (correct, group, frame), "k", k=k)
-  yield _case(
-    "odd: k 0",
+  turned = (correct[::-1], group[::-1], frame[::-1])
+  yield from _rows(
     where,
-    (correct, group, frame),
-    k=0,
-    right=lambda r: r["acc_orig"][0] == 0.5,
-  )
-  yield _case(
-    "odd: another order",
-    where,
-    (correct[::-1], group[::-1], frame[::-1]),
-    k=10,
-    right=lambda r: r["acc_pmk"][0] == 0.5,
+    (
+      "odd: k 0",
+      (correct, group, frame),
+      {"k": 0},
+      lambda r: r["acc_orig"][0] == 0.5,
+    ),
+    (
+      "odd: another order",
+      turned,
+      {"k": 10},
+      lambda r: r["acc_pmk"][0] == 0.5,
+    ),
   )
 
 
@@ -308,12 +281,10 @@ def _action() -> Iterator[Case]:
     yield _case(kind, where, ({**acc, **change}, 0.8), "jpeg|fogg")
   for clean in (0.0, _NAN, 80.0, -1.0, "a", None):
     yield _case(f"clean {clean}", where, (acc, clean), "clean")
-  yield _case("nothing", where, ({}, 0.8), "accuracy|no |empty|cell")
-  yield _case(
-    "odd: all",
+  yield from _rows(
     where,
-    (acc, 0.8),
-    right=lambda r: abs(r["gamma_a"]["mean"] - 0.7) < 1e-9,
+    ("nothing", ({}, 0.8), "accuracy|no |empty|cell"),
+    ("odd: all", (acc, 0.8), lambda r: abs(r["gamma_a"]["mean"] - 0.7) < 1e-9),
   )
 
 
@@ -328,7 +299,13 @@ def _detection() -> Iterator[Case]:
     first, *others = gt["annotations"]
     return {**gt, "annotations": [{**first, **fields}, *others]}
 
-  for kind, args, word in (
+  masked = [{**r, "segmentation": [[1e9, 1e9, 0, 5, 5, 1e9]]} for r in dt]
+  square = [[10, 5, 40, 5, 40, 45, 10, 45]]
+  drawn = [{**a, "segmentation": square} for a in gt["annotations"]]
+  outlined = {**gt, "annotations": drawn}
+  segm = {"iou_type": "segm"}
+  yield from _rows(
+    where,
     ("gt of nothing", ({}, dt), "images|gt"),
     ("gt None", (None, dt), "gt|ground|NoneType|None"),
     ("dt None", (gt, None), "dt|detection|results|None"),
@@ -343,91 +320,45 @@ def _detection() -> Iterator[Case]:
     ("a crowd of yes", (truth(iscrowd="yes"), dt), "iscrowd"),
     ("a fractional id", (truth(id=1.5), dt), "id"),
     ("gt box of inf", (truth(bbox=[_INF, 1, 2, 3]), dt), "bbox|box"),
-  ):
-    yield _case(kind, where, args, word)
-  yield _case(
-    "an unknown iou_type", where, (gt, dt), "iou_type|segm", iou_type="box"
+    ("an unknown iou_type", (gt, dt), "iou_type|segm", {"iou_type": "box"}),
+    ("an unknown backend", (gt, dt), "backend|hotcoco", {"backend": "x"}),
+    ("segm of 1e9", (outlined, masked), "segmentation|mask|polygon", segm),
+    ("segm without masks", (outlined, dt), "segm|mask", segm),
+    ("odd: no detections", (gt, []), lambda r: r["AP"] == 0),
+    ("odd: all", (gt, dt), lambda r: abs(r["AP"] - 1) < 1e-9),
   )
-  yield _case(
-    "an unknown backend", where, (gt, dt), "backend|hotcoco", backend="x"
+  box = {"image": "a", "label": "cat", "bbox": [1, 1, 9, 9]}
+  boxes, scored = [{**box, "difficult": False}], [{**box, "score": 0.5}]
+
+  def detected(**fields):
+    return boxes, [{**scored[0], **fields}], ["cat"]
+
+  def given(**fields):
+    return [{**boxes[0], **fields}], scored, ["cat"]
+
+  yield from _rows(
+    "detection.voc_ap50",
+    ("no score", detected(score=None), "score"),
+    ("a score of NaN", detected(score=_NAN), "score"),
+    # Of a detection it is just wrong: the authors' detectors give some.
+    ("a turned box of an object", given(bbox=[9, 9, 1, 1]), "bbox|box"),
+    ("a box of NaN", detected(bbox=[_NAN] * 4), "bbox|box|x1"),
+    ("a label that is none", detected(label="dog"), "dog"),
+    ("no classes", (boxes, scored, []), "class"),
+    ("a class twice", (boxes, scored, ["cat", "cat"]), "cat"),
+    ("difficult of maybe", given(difficult="maybe"), "difficult"),
+    ("odd: all", given(), lambda r: r["mean"] == 1),
   )
-  masked = [{**r, "segmentation": [[1e9, 1e9, 0, 5, 5, 1e9]]} for r in dt]
-  square = {
-    **gt,
-    "annotations": [
-      {**a, "segmentation": [[10, 5, 40, 5, 40, 45, 10, 45]]}
-      for a in gt["annotations"]
-    ],
-  }
-  yield _case(
-    "segm of 1e9",
-    where,
-    (square, masked),
-    "segmentation|mask|polygon",
-    iou_type="segm",
-  )
-  yield _case(
-    "segm without masks", where, (square, dt), "segm|mask", iou_type="segm"
-  )
-  yield _case(
-    "odd: no detections", where, (gt, []), right=lambda r: r["AP"] == 0
-  )
-  yield _case(
-    "odd: all", where, (gt, dt), right=lambda r: abs(r["AP"] - 1) < 1e-9
-  )
-  voc = "detection.voc_ap50"
-  boxes = [
-    {"image": "a", "label": "cat", "bbox": [1, 1, 9, 9], "difficult": False}
-  ]
-  found = [{"image": "a", "label": "cat", "bbox": [1, 1, 9, 9], "score": 0.5}]
-  for kind, args, word in (
-    ("no score", (boxes, [{**found[0], "score": None}], ["cat"]), "score"),
-    (
-      "a score of NaN",
-      (boxes, [{**found[0], "score": _NAN}], ["cat"]),
-      "score",
-    ),
-    (  # of a detection it is just wrong: the authors' detectors give some
-      "a turned box of an object",
-      ([{**boxes[0], "bbox": [9, 9, 1, 1]}], found, ["cat"]),
-      "bbox|box",
-    ),
-    (
-      "a box of NaN",
-      (boxes, [{**found[0], "bbox": [_NAN] * 4}], ["cat"]),
-      "bbox|box|x1",
-    ),
-    (
-      "a label that is none",
-      (boxes, [{**found[0], "label": "dog"}], ["cat"]),
-      "dog",
-    ),
-    ("no classes", (boxes, found, []), "class"),
-    ("a class twice", (boxes, found, ["cat", "cat"]), "cat"),
-    (
-      "difficult of maybe",
-      ([{**boxes[0], "difficult": "maybe"}], found, ["cat"]),
-      "difficult",
-    ),
-  ):
-    yield _case(kind, voc, args, word)
-  yield _case(
-    "odd: all", voc, (boxes, found, ["cat"]), right=lambda r: r["mean"] == 1
-  )
-  summary = "detection.summarize"
   cells = {n: [0.5, 0.4, 0.3, 0.2, 0.1] for n in _COMMON}
-  for kind, args, word in (
+  without = {n: v for n, v in cells.items() if n != "fog"}
+  yield from _rows(
+    "detection.summarize",
     ("four severities", ({**cells, "fog": [0.5] * 4}, 0.6), "fog"),
     ("NaN", ({**cells, "fog": [_NAN] * 5}, 0.6), "fog"),
     ("percent", ({**cells, "fog": [50] * 5}, 0.6), "fog"),
     ("an unknown name", ({**cells, "fogg": [0.5] * 5}, 0.6), "fogg"),
-    ("one lacks", ({n: v for n, v in cells.items() if n != "fog"}, 0.6), "fog"),
+    ("one lacks", (without, 0.6), "fog", lambda r: _absent(r, "mpc")),
     ("clean NaN", (cells, _NAN), "clean"),
-    ("clean 0", (cells, 0.0), "clean"),
-  ):
-    right = (lambda r: _absent(r, "rpc")) if kind == "clean 0" else None
-    right = (lambda r: _absent(r, "mpc")) if kind == "one lacks" else right
-    yield _case(kind, summary, args, word, right=right)
-  yield _case(
-    "an unknown scope", summary, (cells, 0.6), "scope|benchmark", scope="x"
+    ("clean 0", (cells, 0.0), "clean", lambda r: _absent(r, "rpc")),
+    ("an unknown scope", (cells, 0.6), "scope|benchmark", {"scope": "x"}),
   )

@@ -5,17 +5,18 @@ from __future__ import annotations
 import functools
 import io
 import pathlib
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from robust_tfds import conditions
-from tests.faults import mutations, scored
+from tests import tiny_files
+from tests.faults import case, mutations, scored
 from tests.faults.case import Case
 
 _FILE = "mine.csv"
+_ZIP = tiny_files.zipped({"a": b"b"})
 Change = Callable[[scored.Rows], Any]
 
 
@@ -105,29 +106,41 @@ def _cells() -> Iterator[Case]:
   yield _case(
     "one more example in one cell", lambda r: [*r, ["snow", 5, "z", 0, 0]], "z"
   )
-  yield Case("no clean cell", _unclean, (_FILE, "clean"), right=_no_relative)
   yield _case("no rows", lambda r: r.clear(), "row")
-  yield Case(
-    "mCE without one cell", _without_a_cell, (_FILE, "fog"), right=_no_mce
+  without = [r for r in _common() if r[:2] != ["fog", 3]]
+  scarce = [r for r in _common() if r[0] != "fog"]
+  two = [*scored.HEADER, "model"]
+  one = [[*r, "one"] for r in scored.rows()]
+  fewer = [[*r, "two"] for r in scored.rows(examples=9)]
+  others = [
+    [*r[:3], (r[3] + 1) % scored.CLASSES, r[4], "two"] for r in scored.rows()
+  ]
+  yield from case.rows(
+    _score_rows,
+    (
+      "no clean cell",
+      (scored.rows()[scored.EXAMPLES :],),
+      _FILE,
+      "clean",
+      _no_relative,
+    ),
+    ("mCE without one cell", (without,), _FILE, "fog", _no_mce),
+    ("mCE without one corruption", (scarce,), _FILE, "fog", _no_mce),
+    ("mCE of all cells", (_common(),), _has_mce),
+    (
+      "two models, one of fewer examples",
+      (one + fewer, two),
+      "two",
+      "x9",
+      _counted,
+    ),
+    ("two models of other labels", (one + others, two), _FILE, "label"),
   )
-  yield Case(
-    "mCE without one corruption",
-    _without_a_corruption,
-    (_FILE, "fog"),
-    right=_no_mce,
-  )
-  yield Case("mCE of all cells", _whole, right=_has_mce)
-  yield Case(
-    "two models, one of fewer examples",
-    _two_models,
-    ("two", "x9"),
-    right=_counted,
-  )
-  yield Case("two models of other labels", _two_labellings, (_FILE, "label"))
 
 
-def _unclean(folder):
-  return _score_bytes(scored.text(scored.rows()[scored.EXAMPLES :]), folder)
+def _score_rows(table: Sequence[Any], folder: pathlib.Path) -> Any:
+  """Scores rows, with a header of their own behind them or the usual one."""
+  return _score_bytes(scored.text(*table), folder)
 
 
 def _no_relative(rows):
@@ -146,20 +159,6 @@ def _common() -> scored.Rows:
   return scored.rows(conditions.PICTURES.names("common"))
 
 
-def _whole(folder):
-  return _score_bytes(scored.text(_common()), folder)
-
-
-def _without_a_cell(folder):
-  rows = [r for r in _common() if r[:2] != ["fog", 3]]
-  return _score_bytes(scored.text(rows), folder)
-
-
-def _without_a_corruption(folder):
-  rows = [r for r in _common() if r[0] != "fog"]
-  return _score_bytes(scored.text(rows), folder)
-
-
 def _no_mce(rows):
   """Empty or absent; the note names what lacks."""
   mce = [r for r in rows if r["metric"] in ("mce", "relative_mce")]
@@ -170,23 +169,15 @@ def _has_mce(rows):
   return 0.5 < scored.value(rows, "mce") < 2
 
 
-def _two_models(folder):
-  rows = [[*r, "one"] for r in scored.rows()]
-  rows += [[*r, "two"] for r in scored.rows(examples=9)]
-  return _score_bytes(scored.text(rows, [*scored.HEADER, "model"]), folder)
-
-
-def _two_labellings(folder):
-  rows = [[*r, "one"] for r in scored.rows()]
-  for r in scored.rows():
-    rows.append([*r[:3], (r[3] + 1) % scored.CLASSES, r[4], "two"])
-  return _score_bytes(scored.text(rows, [*scored.HEADER, "model"]), folder)
-
-
 def _headers() -> Iterator[Case]:
   whole = scored.text(scored.rows())
   body = whole.split("\n", 1)[1]
-  for kind, head, name in (
+  six = [[*r, r[4]] for r in scored.rows()]
+  ranks = [[*r, r[4], 2, 3, 4] for r in scored.rows()]
+  gap = [[*r, 90] for r in scored.rows()]
+  top5 = ["top2", "top3", "top4", "top5"]
+  yield from case.rows(
+    lambda head, folder: _score_bytes(f"{head}\n{body}", folder),
     ("column top1 twice", "corruption,severity,example_id,top1,top1", "top1"),
     ("a header of fewer names", "corruption,severity,example_id,label", "top1"),
     ("a header of more names", "corruption,severity,example_id,label,top1,top2",
@@ -194,76 +185,52 @@ def _headers() -> Iterator[Case]:
     ("a header in capitals", "CORRUPTION,SEVERITY,EXAMPLE_ID,LABEL,TOP1", "top1|columns"),
     ("a name that lacks", "corruption,severity,example_id,,top1", "label|column 4"),
     ("names with blanks", "corruption, severity,example_id,label,top1", "severity"),
-  ):  # fmt: skip
-    yield Case(
-      kind, functools.partial(_score_bytes, f"{head}\n{body}"), (_FILE, name)
-    )
-  yield Case(
-    "the header a second time",
-    functools.partial(_score_bytes, whole + whole),
-    (_FILE, "header|line 112|severity"),
+    names=(_FILE,),
+  )  # fmt: skip
+  yield from case.rows(
+    _score_bytes,
+    ("the header a second time", whole + whole, "header|line 112|severity"),
+    names=(_FILE,),
   )
-  six = scored.text(
-    [[*r, r[4]] for r in scored.rows()], [*scored.HEADER, "label"]
-  )
-  yield Case(
-    "column label twice", functools.partial(_score_bytes, six), (_FILE, "label")
-  )
-  ranks = [[*r, r[4], 2, 3, 4] for r in scored.rows()]
-  yield Case(
-    "one class twice in the top 5",
-    functools.partial(
-      _score_bytes,
-      scored.text(ranks, [*scored.HEADER, "top2", "top3", "top4", "top5"]),
+  yield from case.rows(
+    lambda table, folder: _score_rows(
+      (table[0], [*scored.HEADER, *table[1]]), folder
     ),
-    (_FILE, "top2|top5|twice"),
-  )
-  gap = [[*r, 90] for r in scored.rows()]
-  yield Case(
-    "top3 without top2",
-    functools.partial(_score_bytes, scored.text(gap, [*scored.HEADER, "top3"])),
-    (_FILE, "top2|top3"),
-    right=scored.right,
+    ("column label twice", (six, ["label"]), "label"),
+    ("one class twice in the top 5", (ranks, top5), "top2|top5|twice"),
+    ("top3 without top2", (gap, ["top3"]), "top2|top3", scored.right),
+    names=(_FILE,),
   )
 
 
 def _bytes() -> Iterator[Case]:
   whole = scored.text(scored.rows())
   lines = whole.split("\n")
-  for kind, data, names in (
-    ("empty file", b"", ()),
-    ("a header alone", lines[0].encode(), ("row|empty",)),
-    ("one byte", b"\0", ()),
-    ("binary", bytes(range(256)) * 20, ()),
-    ("UTF-16", whole.encode("utf-16"), ()),
-    ("UTF-32", whole.encode("utf-32"), ()),
-    ("Latin-1 bytes", whole.encode() + b"fog,5,caf\xe9,1,1\n", ()),
-    ("HTML", b"<!doctype html><html><body>404</body></html>", ()),
-    ("JSON", b'{"corruption": []}', ()),
-    ("a NUL in the middle", whole.replace("x3", "x\0003", 1).encode(), ()),
-    ("cut in the last line", whole[:-4].encode(), ("x9|line 111",)),
-    ("a row too short", "\n".join([*lines[:5], "fog,1"]).encode(), ("line 6",)),
-    ("a row too long", whole.encode() + b"fog,1,x0,1,1,1,1\n", ("line 112",)),
-    ("a quote left open", whole.encode() + b'fog,1,"x0,1,1\n', ()),
-    ("a field of 10 MB", whole.encode() + b"a" * 10_000_000, ()),
-    ("semicolons", whole.replace(",", ";").encode(), ()),
-    ("a zip called csv", _zip(), ()),
-  ):
-    yield Case(kind, functools.partial(_score_bytes, data), (_FILE, *names))
+  yield from case.rows(
+    _score_bytes,
+    ("empty file", b""),
+    ("a header alone", lines[0].encode(), "row|empty"),
+    ("one byte", b"\0"),
+    ("binary", bytes(range(256)) * 20),
+    ("UTF-16", whole.encode("utf-16")),
+    ("UTF-32", whole.encode("utf-32")),
+    ("Latin-1 bytes", whole.encode() + b"fog,5,caf\xe9,1,1\n"),
+    ("HTML", b"<!doctype html><html><body>404</body></html>"),
+    ("JSON", b'{"corruption": []}'),
+    ("a NUL in the middle", whole.replace("x3", "x\0003", 1).encode()),
+    ("cut in the last line", whole[:-4].encode(), "x9|line 111"),
+    ("a row too short", "\n".join([*lines[:5], "fog,1"]).encode(), "line 6"),
+    ("a row too long", whole.encode() + b"fog,1,x0,1,1,1,1\n", "line 112"),
+    ("a quote left open", whole.encode() + b'fog,1,"x0,1,1\n'),
+    ("a field of 10 MB", whole.encode() + b"a" * 10_000_000),
+    ("semicolons", whole.replace(",", ";").encode()),
+    ("a zip called csv", _ZIP),
+    names=(_FILE,),
+  )
   yield Case("a folder called csv", _folder, (_FILE,))
   yield Case("no such file", _nowhere, ("nowhere.csv",))
-  yield Case(
-    "an unknown ending",
-    functools.partial(_score_bytes, whole, name="mine.xlsx"),
-    ("mine.xlsx",),
-  )
-
-
-def _zip() -> bytes:
-  out = io.BytesIO()
-  with zipfile.ZipFile(out, "w") as z:
-    z.writestr("a", b"b")
-  return out.getvalue()
+  ending = functools.partial(_score_bytes, whole, name="mine.xlsx")
+  yield Case("an unknown ending", ending, ("mine.xlsx",))
 
 
 def _folder(folder):
@@ -327,24 +294,12 @@ def _arrays() -> Iterator[Case]:
     )
   for kind, make in (
     ("npz: a header that promises 29 TiB", _huge),
-    ("npz: cut", lambda: _whole_npz()[:300]),
+    ("npz: cut", lambda: tiny_files.npz(_columns())[:300]),
     ("npz: empty", lambda: b""),
-    ("npz: an npy", _npy),
-    ("npz: members that are no arrays", _zip),
+    ("npz: an npy", lambda: tiny_files.npy(np.arange(3))),
+    ("npz: members that are no arrays", lambda: _ZIP),
   ):
     yield Case(kind, functools.partial(_npz_bytes, make), ("mine.npz",))
-
-
-def _whole_npz() -> bytes:
-  out = io.BytesIO()
-  np.savez(out, **_columns())
-  return out.getvalue()
-
-
-def _npy() -> bytes:
-  out = io.BytesIO()
-  np.save(out, np.arange(3))
-  return out.getvalue()
 
 
 def _huge() -> bytes:
@@ -352,14 +307,9 @@ def _huge() -> bytes:
   header = io.BytesIO()
   fields = {"descr": "<i8", "fortran_order": False, "shape": (4 * 10**12,)}
   np.lib.format.write_array_header_1_0(header, fields)
-  out = io.BytesIO()
-  with zipfile.ZipFile(out, "w") as z:
-    for name, values in _columns().items():
-      data = io.BytesIO()
-      np.save(data, values)
-      body = data.getvalue() if name != "top1" else header.getvalue() + bytes(8)
-      z.writestr(f"{name}.npy", body)
-  return out.getvalue()
+  arrays = {f"{k}.npy": tiny_files.npy(v) for k, v in _columns().items()}
+  arrays["top1.npy"] = header.getvalue() + bytes(8)
+  return tiny_files.zipped(arrays)
 
 
 def _odd() -> Iterator[Case]:
@@ -394,13 +344,12 @@ def _odd() -> Iterator[Case]:
     yield Case(
       f"odd: {kind}", functools.partial(_score_bytes, data), right=scored.right
     )
-  yield Case(
-    "odd: npz of small integers",
-    functools.partial(
-      _npz,
-      lambda c: c.update(
-        top1=c["top1"].astype(np.uint8), label=c["label"].astype(">i2")
-      ),
+  small = {"top1": np.uint8, "label": ">i2"}
+  yield from case.rows(
+    _npz,
+    (
+      "odd: npz of small integers",
+      lambda c: c.update({k: c[k].astype(v) for k, v in small.items()}),
     ),
     right=scored.right,
   )
