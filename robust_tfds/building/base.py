@@ -40,7 +40,7 @@ from etils import epath
 from robust_tfds import conditions, errors
 from robust_tfds.building import geometry as geometry_lib
 from robust_tfds.building import pipelines, set_folder, source_notes, writer
-from robust_tfds.building.build_session import BuildSession, Keep
+from robust_tfds.building.build_session import BuildSession
 from robust_tfds.building.sources import folders, frost
 from robust_tfds.storage import paths
 
@@ -430,9 +430,9 @@ class Builder(
     """Row -> (key, example), picklable; implemented by the kinds."""
     raise NotImplementedError
 
-  def _keeper(self) -> Keep | None:
-    """Decodes sources once for several configs; None where nothing is decoded."""
-    return None
+  def _decodes(self) -> bool:
+    """Whether sources are decoded, which several configs share."""
+    return True
 
   def _recipe(self) -> Recipe:
     edition = self.edition_of(self.config.geometry)
@@ -541,9 +541,9 @@ class Builder(
       return pipelines.Split(
         sources, self._encoder(), self._to_example(), self.CHUNK
       )
-    session, keep = self._shared(), self._keeper()
-    if keep is not None:
-      sources = session.decoded(self.group(), sources, keep, self.CHUNK)
+    session = self._shared()
+    if self._decodes():
+      sources = session.decoded(self.group(), sources, self.CHUNK)
     name = self.config.condition.name
     rows = session.rows(self._encoder(), sources, self.CHUNK, name)
     return map(self._to_example(), rows)

@@ -38,8 +38,6 @@ _AHEAD = 4  # chunks a worker may be ahead of the writer
 _SAMPLES = 16  # sources that are decoded first, to say how large all will be
 
 Say = Callable[[str], None]
-# (chunk of sources, folder of the scratch) -> the same sources, decoded
-Keep = Callable[[Sequence[Any], str], Sequence[Any]]
 
 
 def split(items: Sequence, size: int) -> list[Sequence]:
@@ -165,7 +163,7 @@ class BuildSession:
     self._scratch_dir, self._say = scratch_dir, say
     self._listed: dict[Hashable, Sequence[Any]] = {}
     self._notes: dict[Hashable, source_notes.Note] = {}
-    self._kept: dict[Hashable, Sequence[Any]] = {}
+    self._decoded: dict[Hashable, Sequence[Any]] = {}
     self._scratch: scratch_lib.Scratch | None = None
 
   def __enter__(self) -> BuildSession:
@@ -201,14 +199,13 @@ class BuildSession:
     return self._notes[group]
 
   def decoded(
-    self, group: Hashable, sources: Sequence[Any], keep: Keep, chunk: int
+    self, group: Hashable, sources: Sequence[Any], chunk: int
   ) -> Sequence[Any]:
     """Sources that read decoded pixels, if several configs need them.
 
     Args:
       group: of configs with the same sources.
       sources: some of theirs, the same for each config.
-      keep: (sources, folder) -> sources that read what it has put there.
       chunk: sources that are decoded at once.
 
     Raises:
@@ -216,9 +213,9 @@ class BuildSession:
     """
     if self._groups.get(group, 0) < 2:
       return sources
-    if group not in self._kept:
-      self._kept[group] = self._decode_all(sources, keep, chunk)
-    return self._kept[group]
+    if group not in self._decoded:
+      self._decoded[group] = self._decode_all(sources, chunk)
+    return self._decoded[group]
 
   def rows(
     self,
@@ -276,32 +273,30 @@ class BuildSession:
       )
     return self._pool
 
-  def _decode_all(
-    self, sources: Sequence[Any], keep: Keep, chunk: int
-  ) -> Sequence[Any]:
+  def _decode_all(self, sources: Sequence[Any], chunk: int) -> Sequence[Any]:
     if self._scratch is None:
       self._scratch = scratch_lib.Scratch(self._scratch_dir)
     scratch = self._scratch
-    work = functools.partial(_decode, keep, str(scratch.folder))
+    work = functools.partial(_decode, str(scratch.folder))
     # A few, spread over all, say how large all will be.
     step = max(len(sources) // _SAMPLES, 1)
     first = range(0, len(sources), step)[:_SAMPLES]
     before = scratch.used()
-    kept = dict(zip(first, work([sources[i] for i in first]), strict=True))
+    done = dict(zip(first, work([sources[i] for i in first]), strict=True))
     size = (scratch.used() - before) / len(first) * len(sources)
     self._say(
       f"{len(sources):,} sources are decoded once:"
       f" {_size(size)} in {scratch.folder}, removed at the end"
     )
     scratch.check_room(size - (scratch.used() - before))
-    rest = [i for i in range(len(sources)) if i not in kept]
+    rest = [i for i in range(len(sources)) if i not in done]
     rows = self.worked(work, split([sources[i] for i in rest], chunk))
-    kept.update(zip(rest, self.clock.decoded(rows, len(rest)), strict=True))
-    return [kept[i] for i in range(len(sources))]
+    done.update(zip(rest, self.clock.decoded(rows, len(rest)), strict=True))
+    return [done[i] for i in range(len(sources))]
 
 
-def _decode(keep: Keep, folder: str, sources: Sequence[Any]) -> Sequence[Any]:
-  return keep(sources, folder)
+def _decode(folder: str, sources: Sequence[Any]) -> list[Any]:
+  return [source.decoded(folder) for source in sources]
 
 
 def _size(size: float) -> str:

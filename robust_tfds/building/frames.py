@@ -190,6 +190,9 @@ class Builder(
   def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
     return example
 
+  def _decodes(self) -> bool:
+    return False  # most are stored as they are
+
 
 @dataclasses.dataclass(frozen=True)
 class Row:

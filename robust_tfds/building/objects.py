@@ -40,7 +40,6 @@ import tensorflow_datasets as tfds
 from robust_tfds import conditions, errors
 from robust_tfds.building import base, pictures, scratch
 from robust_tfds.building import source as source_lib
-from robust_tfds.building.build_session import Keep
 from robust_tfds.building.sources import frost
 from robust_tfds.coco import rle
 from robust_tfds.datasets import jpeg_feature
@@ -116,6 +115,13 @@ class Source(source_lib.Part):
   group_id: str = ""
   frame: int = 0
 
+  def decoded(self, folder: str) -> Source:
+    """The same: its pixels lie in a scratch folder, its objects in memory."""
+    image = self.picture.read()
+    given = Given(tuple(self.annotation.objects_in(image.shape[:2])))
+    pixels = scratch.keep_picture(folder, image)
+    return dataclasses.replace(self, picture=pixels, annotation=given)
+
 
 class Builder(
   base.Builder,
@@ -184,26 +190,9 @@ class Builder(
       example, masks=self.MASKS, difficult=self.DIFFICULT
     )
 
-  def _keeper(self) -> Keep:
-    return kept
-
 
 # (image id, example keys, encoded picture, (height, width), objects)
 Row = tuple[int, Mapping[str, Any], bytes, tuple[int, int], Sequence[Object]]
-
-
-def kept(sources: Sequence[Source], folder: str) -> list[Source]:
-  """Sources that read the pixels and give the objects which they had.
-
-  The pixels lie in a scratch folder, the objects in memory.
-  """
-  out = []
-  for source in sources:
-    image = source.picture.read()
-    given = Given(tuple(source.annotation.objects_in(image.shape[:2])))
-    pixels = scratch.keep_picture(folder, image)
-    out.append(dataclasses.replace(source, picture=pixels, annotation=given))
-  return out
 
 
 def encode_chunk(

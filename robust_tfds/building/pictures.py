@@ -17,7 +17,6 @@ import numpy as np
 
 from robust_tfds import conditions, errors
 from robust_tfds.building import base, geometry, scratch, source
-from robust_tfds.building.build_session import Keep
 from robust_tfds.building.sources import frost
 from robust_tfds.datasets import jpeg_feature
 
@@ -47,6 +46,11 @@ class Source(source.Part):
   example_id: str
   label: int
   picture: Picture
+
+  def decoded(self, folder: str) -> Source:
+    """The same, whose pixels lie in a scratch folder."""
+    pixels = scratch.keep_picture(folder, self.picture.read())
+    return dataclasses.replace(self, picture=pixels)
 
 
 class Builder(
@@ -100,9 +104,6 @@ class Builder(
   def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
     return example
 
-  def _keeper(self) -> Keep:
-    return kept
-
 
 def of_files(
   files: Iterable[source.File], rule: str = "", *, convert_last: bool = False
@@ -111,16 +112,6 @@ def of_files(
   return [
     Source(f.name, cast(int, f.label), source.Picture(f, rule, convert_last))
     for f in files
-  ]
-
-
-def kept(sources: Sequence[Source], folder: str) -> list[Source]:
-  """Sources that read the pixels which they had, from a scratch folder."""
-  return [
-    dataclasses.replace(
-      s, picture=scratch.keep_picture(folder, s.picture.read())
-    )
-    for s in sources
   ]
 
 

@@ -24,7 +24,6 @@ import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, movies
 from robust_tfds.building import base, geometry, pictures
-from robust_tfds.building.build_session import Keep
 from robust_tfds.datasets import movie_feature
 from robust_tfds.reading import videos as video_files
 
@@ -99,9 +98,6 @@ class Builder(
   def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
     source = self.config.variant == base.SOURCE
     return functools.partial(example, feature="image" if source else "frames")
-
-  def _keeper(self) -> Keep:
-    return pictures.kept
 
 
 def example(row: Row, *, feature: str) -> tuple[str, dict[str, Any]]:

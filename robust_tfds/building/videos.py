@@ -21,7 +21,6 @@ import numpy as np
 from robust_tfds import conditions, errors, movies
 from robust_tfds.building import base, scratch
 from robust_tfds.building import source as source_lib
-from robust_tfds.building.build_session import Keep
 from robust_tfds.datasets import movie_feature
 from robust_tfds.reading import videos as video_files
 
@@ -60,6 +59,20 @@ class Source(source_lib.Part):
   extra: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   frames: scratch.Pixels | None = None
   group_id: str = ""
+
+  def decoded(self, folder: str) -> Source:
+    """The same, whose frames lie in a scratch folder.
+
+    Raises:
+      UserError: a broken video; names it.
+    """
+    data = self.file.data()
+    try:
+      fps = self.fps or video_files.frame_rate(data)
+      frames = scratch.keep(folder, video_files.iterate(data))
+    except errors.UserError as e:
+      raise type(e)(f"{self.example_id}: {e}") from e
+    return dataclasses.replace(self, fps=fps, frames=frames)
 
 
 Video = bytes | scratch.Pixels  # a file, or what was decoded of one
@@ -102,8 +115,8 @@ class Builder(
   def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
     return example
 
-  def _keeper(self) -> Keep | None:
-    return None if self.config.variant == base.SOURCE else kept
+  def _decodes(self) -> bool:
+    return self.config.variant != base.SOURCE
 
 
 def example(row: Row) -> tuple[str, dict[str, Any]]:
@@ -116,24 +129,6 @@ def example(row: Row) -> tuple[str, dict[str, Any]]:
     **base.example_keys(source.example_id, source.group_id),
     **source.extra,
   }
-
-
-def kept(sources: Sequence[Source], folder: str) -> list[Source]:
-  """Sources with the frames which they had, in a scratch folder.
-
-  Raises:
-    UserError: a broken video; names it.
-  """
-  out = []
-  for source in sources:
-    data = source.file.data()
-    try:
-      fps = source.fps or video_files.frame_rate(data)
-      frames = scratch.keep(folder, video_files.iterate(data))
-    except errors.UserError as e:
-      raise type(e)(f"{source.example_id}: {e}") from e
-    out.append(dataclasses.replace(source, fps=fps, frames=frames))
-  return out
 
 
 def encode_chunk(
@@ -161,7 +156,7 @@ def _encoded(
   """A video's file under a recipe's condition, and its frames per second."""
   fps = source.fps
   if not fps:
-    assert isinstance(video, bytes)  # `kept` fills the rate in
+    assert isinstance(video, bytes)  # `decoded` fills the rate in
     fps = video_files.frame_rate(video)
   if recipe.config.variant == base.SOURCE:
     assert isinstance(video, bytes)  # files as they are: nothing is decoded
