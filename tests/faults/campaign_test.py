@@ -16,7 +16,7 @@ from tests.faults import campaign, mutations, report
 from tests.faults.case import Case, Class, Outcome, Refused, judge
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
-_PART = 50  # of the fast tests
+_PART = 100  # of the fast tests
 _LEAST = 600  # cases
 
 

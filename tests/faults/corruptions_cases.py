@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,20 @@ def _case(
   kind: str, call: Callable[[Any], Any], *names: str, right=None
 ) -> Case:
   return Case(kind, functools.partial(_act, call), names, right)
+
+
+def _rows(
+  make: Callable[..., Callable[[Any], Any]], *table: Sequence[Any]
+) -> Iterator[Case]:
+  """A case a row: its kind, what `make` takes by name, words, a check."""
+  for kind, inputs, *rest in table:
+    words = [item for item in rest if isinstance(item, str)]
+    right = next((item for item in rest if callable(item)), None)
+    yield _case(kind, make(**inputs), *words, right=right)
+
+
+def _shape(*shape: int) -> Callable[[np.ndarray], bool]:
+  return lambda got: got.shape == shape
 
 
 def _one(
@@ -102,12 +116,18 @@ def _corrupt() -> Iterator[Case]:
       f"severity array {value}", _one(severity=np.asarray(value)), "severity"
     )
     yield _case(f"severity jax {value}", _one(severity=_jnp(value)), "severity")
-  yield _case("severity a vector", _one(severity=np.array([1, 2])), "severity")
-  yield _case("severity a jax vector", _one(severity=_jnp([3])), "severity")
-  yield _case(
-    "severity a float array", _one(severity=np.asarray(2.5)), "severity"
-  )
-  yield _case("severity a jax float", _one(severity=_jnp(2.5)), "severity")
+  yield from _rows(
+    _one,
+    ("severity a vector", {"severity": np.array([1, 2])}, "severity"),
+    ("severity a jax vector", {"severity": _jnp([3])}, "severity"),
+    ("severity a float array", {"severity": np.asarray(2.5)}, "severity"),
+    ("severity a jax float", {"severity": _jnp(2.5)}, "severity"),
+    ("odd: severity of numpy", {"severity": np.int32(3)}, _like(3)),
+    ("odd: severity of jax", {"severity": _jnp(3)}, _like(3)),
+    ("odd: grey", {"image": _picture()[..., 0]}, _shape(32, 32, 3)),
+    ("odd: not contiguous", {"image": _picture(64)[::2, ::2]}, _shape(32, 32, 3)),
+    ("odd: one pixel", {"image": _picture(1)}, _shape(1, 1, 3)),
+  )  # fmt: skip
   for value in (9, 0, -3):
     yield _case(
       f"severity traced {value}",
@@ -143,25 +163,6 @@ def _corrupt() -> Iterator[Case]:
     ("text", "key"),
   ):
     yield _case(f"key {kind}", _one(key=value), "key")
-  yield _case(
-    "odd: severity of numpy", _one(severity=np.int32(3)), right=_like(3)
-  )
-  yield _case("odd: severity of jax", _one(severity=_jnp(3)), right=_like(3))
-  yield _case(
-    "odd: grey",
-    _one(image=_picture()[..., 0]),
-    right=lambda r: r.shape == (32, 32, 3),
-  )
-  yield _case(
-    "odd: not contiguous",
-    _one(image=_picture(64)[::2, ::2]),
-    right=lambda r: r.shape == (32, 32, 3),
-  )
-  yield _case(
-    "odd: one pixel",
-    _one(image=_picture(1)),
-    right=lambda r: r.shape == (1, 1, 3),
-  )
 
 
 def _traced(value: int, corruptions: Any) -> Any:
@@ -214,43 +215,22 @@ def _batch() -> Iterator[Case]:
       if how == "list" and not isinstance(value, list):
         continue
       yield _case(f"sizes {kind}, {how}", call(sizes=make(value)), "size")
-  yield _case(
-    "keys of one picture", call(keys=np.zeros((1, 2), np.uint32)), "key"
-  )
-  yield _case(
-    "keys of three words", call(keys=np.zeros((2, 3), np.uint32)), "key"
-  )
-  yield _case("keys None", call(keys=None), "key")
-  yield _case(
-    "images of floats", call(images=np.zeros((2, 8, 8, 3))), "image|uint8"
-  )
-  yield _case("one image", call(images=_picture()), "image|shape")
-  yield _case(
-    "a severity for each", call(severity=np.array([1, 2])), "severity"
-  )
-  yield _case(
-    "severity 9 of an array", call(severity=np.asarray(9)), "severity"
-  )
-  yield _case(
-    "no images",
-    call(
-      images=np.zeros((0, 32, 32, 3), np.uint8),
-      keys=np.zeros((0, 2), np.uint32),
-    ),
-    "image",
-    right=lambda r: r.shape == (0, 32, 32, 3),
-  )
-  yield _case(
-    "odd: whole sizes as floats",
-    call(sizes=np.array(whole, np.float32)),
-    "size",
-    right=lambda r: r.shape == (2, 32, 32, 3),
-  )
-  yield _case(
-    "odd: sizes",
-    call(sizes=np.array(whole, np.uint8)),
-    right=lambda r: r.shape == (2, 32, 32, 3),
-  )
+  nothing = np.zeros((0, 32, 32, 3), np.uint8)
+  yield from _rows(
+    call,
+    ("keys of one picture", {"keys": np.zeros((1, 2), np.uint32)}, "key"),
+    ("keys of three words", {"keys": np.zeros((2, 3), np.uint32)}, "key"),
+    ("keys None", {"keys": None}, "key"),
+    ("images of floats", {"images": np.zeros((2, 8, 8, 3))}, "image|uint8"),
+    ("one image", {"images": _picture()}, "image|shape"),
+    ("a severity for each", {"severity": np.array([1, 2])}, "severity"),
+    ("severity 9 of an array", {"severity": np.asarray(9)}, "severity"),
+    ("no images", {"images": nothing, "keys": np.zeros((0, 2), np.uint32)},
+     "image", _shape(0, 32, 32, 3)),
+    ("odd: whole sizes as floats", {"sizes": np.array(whole, np.float32)},
+     "size", _shape(2, 32, 32, 3)),
+    ("odd: sizes", {"sizes": np.array(whole, np.uint8)}, _shape(2, 32, 32, 3)),
+  )  # fmt: skip
 
 
 def _keys() -> Iterator[Case]:
@@ -312,33 +292,20 @@ def _sequences() -> Iterator[Case]:
       **{"edition": "cifar10", **kwargs},
     )
 
-  for kind, run, word in (
-    ("an unknown name", call(name="tiltt"), "tilt"),
-    ("a name of a harder level 9", call(name="shot_noise_9"), "shot_noise"),
-    ("an unknown edition", call(edition="x"), "edition"),
-    ("floats", call(image=_picture() / 2), "image|uint8"),
-    (
-      "four channels",
-      call(image=np.zeros((32, 32, 4), np.uint8)),
-      "image|channel|shape",
-    ),
-    (
-      "another size than the edition's",
-      call(image=_picture(20)),
-      "size|32|px|shape",
-    ),
-    (
-      "empty",
-      call(image=np.zeros((0, 0, 3), np.uint8)),
-      "image|empty|size|shape|px",
-    ),
-  ):
-    yield _case(f"sequence: {kind}", run, word)
-  yield _case(
-    "sequence: odd: all right",
-    call(),
-    right=lambda r: r.ndim == 4 and r.dtype == np.uint8,
-  )
+  yield from _rows(
+    call,
+    ("sequence: an unknown name", {"name": "tiltt"}, "tilt"),
+    ("sequence: a name of a harder level 9", {"name": "shot_noise_9"}, "shot_noise"),
+    ("sequence: an unknown edition", {"edition": "x"}, "edition"),
+    ("sequence: floats", {"image": _picture() / 2}, "image|uint8"),
+    ("sequence: four channels", {"image": np.zeros((32, 32, 4), np.uint8)},
+     "image|channel|shape"),
+    ("sequence: another size than the edition's", {"image": _picture(20)},
+     "size|32|px|shape"),
+    ("sequence: empty", {"image": np.zeros((0, 0, 3), np.uint8)},
+     "image|empty|size|shape|px"),
+    ("sequence: odd: all right", {}, lambda r: r.ndim == 4 and r.dtype == np.uint8),
+  )  # fmt: skip
 
 
 def _videos() -> Iterator[Case]:
@@ -349,28 +316,26 @@ def _videos() -> Iterator[Case]:
       video, name, severity, key=_key(), **kwargs
     )
 
-  for kind, run, word in (
-    ("an unknown name", call(name="jumblingg"), "jumbling"),
-    ("severity 0", call(severity=0), "severity"),
-    ("severity 9 of jax", lambda c: call(severity=_jnp(9)())(c), "severity"),
-    ("an unknown edition", call(edition="x"), "edition"),
-    ("floats", call(video=clip / 2), "video|clip|uint8"),
-    ("one picture", call(video=clip[0]), "video|clip|shape|frame"),
-    ("no frames", call(video=clip[:0]), "frame|video"),
-    (
-      "four channels",
-      call(video=np.zeros((8, 9, 9, 4), np.uint8)),
-      "video|clip|channel|shape",
-    ),
-    ("fps 0", call(name="mpeg1", fps=0), "fps"),
-    ("fps negative", call(name="mpeg1", fps=-25), "fps"),
-    ("fps NaN", call(name="mpeg1", fps=_NAN), "fps"),
-  ):
-    yield _case(f"perturb_video: {kind}", run, word)
+  kinds = (
+    ("an unknown name", {"name": "jumblingg"}, "jumbling"),
+    ("severity 0", {"severity": 0}, "severity"),
+    ("an unknown edition", {"edition": "x"}, "edition"),
+    ("floats", {"video": clip / 2}, "video|clip|uint8"),
+    ("one picture", {"video": clip[0]}, "video|clip|shape|frame"),
+    ("no frames", {"video": clip[:0]}, "frame|video"),
+    ("four channels", {"video": np.zeros((8, 9, 9, 4), np.uint8)},
+     "video|clip|channel|shape"),
+    ("fps 0", {"name": "mpeg1", "fps": 0}, "fps"),
+    ("fps negative", {"name": "mpeg1", "fps": -25}, "fps"),
+    ("fps NaN", {"name": "mpeg1", "fps": _NAN}, "fps"),
+    ("odd: one frame", {"video": clip[:1]}, lambda r: r.shape[1:] == (32, 32, 3)),
+  )  # fmt: skip
+  for kind, *row in kinds:
+    yield from _rows(call, (f"perturb_video: {kind}", *row))
   yield _case(
-    "perturb_video: odd: one frame",
-    call(video=clip[:1]),
-    right=lambda r: r.shape[1:] == (32, 32, 3),
+    "perturb_video: severity 9 of jax",
+    lambda c: call(severity=_jnp(9)())(c),
+    "severity",
   )
   for value in (0, -1, 1.5, "8", None, -(2**70)):
     yield _case(

@@ -160,14 +160,21 @@ class _Reference:
     self.shared = self.folder / "shared"
     self.shared.mkdir()
     program.prepare(self.shared)
-    kills.timed(program, self.shared, self.folder / "warm" / "run")
-    first = self.folder / "first" / "run"
-    self.seconds = kills.timed(program, self.shared, first)
+    first, second = (
+      self.folder / "first" / "run",
+      self.folder / "second" / "run",
+    )
+    kills.timed(program, self.shared, first)
     self.result = kills.result(program, first)
-    second = self.folder / "second" / "run"
     ended = kills.run(program, self.shared, second)
     assert kills.result(program, second) == self.result, "not the same twice"
     self.operations = ended.operations
+
+  @functools.cached_property
+  def seconds(self) -> float:
+    """How long it takes when what it compiles is there."""
+    again = self.folder / "again" / "run"
+    return kills.timed(self.program, self.shared, again)
 
   def spread(self, count: int) -> list[int]:
     """Numbers of operations: `count` of them, from the first to the last.
@@ -230,7 +237,7 @@ class KillsTest(parameterized.TestCase):
         self._ends_well(reference, folder)
 
   def test_a_few_kills(self):
-    self._killed_at("score", 3)
+    self._killed_at("score", 2)
 
   @pytest.mark.slow
   def test_a_few_failures(self):

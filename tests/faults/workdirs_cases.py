@@ -21,19 +21,17 @@ _SECONDS = 400  # the first case makes the run
 
 def cases() -> Iterator[Case]:
   """Each damage at every door; harmless ones must change nothing."""
-  for kind, damage in _cells():
-    for door in (_score, _continue):
-      names = ("brightness_3|brightness_1",)
-      yield _case(f"{door.__name__[1:]}: {kind}", door, damage, names)
-  for kind, damage in _examples():
-    for door in (_score, _continue):
-      yield _case(f"{door.__name__[1:]}: {kind}", door, damage, ("examples/",))
-  for kind, damage, names in _settings():
-    for door in (_score, _continue):
-      yield _case(f"{door.__name__[1:]}: {kind}", door, damage, names)
-  for kind, damage in _harmless():
-    for door in (_score, _continue):
-      yield _case(f"odd: {door.__name__[1:]}: {kind}", door, damage, (), True)
+  damages = [
+    *((*row, ("brightness_3|brightness_1",)) for row in _cells()),
+    *((*row, ("examples/",)) for row in _examples()),
+    *_settings(),
+  ]
+  for door in (_score, _continue):
+    name = door.__name__[1:]
+    for kind, damage, names in damages:
+      yield _case(f"{name}: {kind}", door, damage, names)
+    for kind, damage in _harmless():
+      yield _case(f"odd: {name}: {kind}", door, damage, (), True)
   for kind, damage in [*list(_cells())[:6], *_examples()]:
     yield _case(f"odd: repaired: {kind}", _repair, damage, (), True)
   yield from _absent()
@@ -55,16 +53,14 @@ def _score(folder: pathlib.Path, workdir: pathlib.Path) -> Any:
   return scored.score(folder, workdir)
 
 
-def _continue(folder: pathlib.Path, workdir: pathlib.Path) -> Any:
+def _continue(folder: pathlib.Path, workdir: pathlib.Path, *flags: str) -> Any:
   data = f"--config.data.data_dir={runs.made(folder) / 'data'}"
-  runs.run(workdir, runs.CONFIG, data)
+  runs.run(workdir, runs.CONFIG, data, *flags)
   return scored.table(workdir)
 
 
 def _repair(folder: pathlib.Path, workdir: pathlib.Path) -> Any:
-  data = f"--config.data.data_dir={runs.made(folder) / 'data'}"
-  runs.run(workdir, runs.CONFIG, data, "--repair")
-  return scored.table(workdir)
+  return _continue(folder, workdir, "--repair")
 
 
 def _bytes(name: str, change: Callable[[bytes], bytes]) -> Damage:
@@ -132,57 +128,56 @@ def _other_columns(workdir: pathlib.Path) -> None:
   shutil.copy(workdir / runs.OTHER / "predictions.npz", workdir / _NPZ)
 
 
-def _numbers_of(columns: dict[str, np.ndarray]) -> str:
-  """A column of whole numbers that scores are made of."""
-  return next(k for k in columns if k.startswith("top"))
+def _numbers(change: Callable[[np.ndarray], np.ndarray]) -> Damage:
+  """Changes a column of whole numbers that scores are made of."""
+
+  def edit(columns: dict[str, np.ndarray]) -> None:
+    name = next(k for k in columns if k.startswith("top"))
+    columns[name] = change(columns[name])
+
+  return _columns(edit)
+
+
+def _lacking(columns: dict[str, np.ndarray]) -> None:
+  columns.pop(next(k for k in columns if k.startswith("top")))
 
 
 def _cells() -> Iterator[tuple[str, Damage]]:
-  yield "predictions cut", _bytes(_NPZ, lambda d: d[: len(d) // 2])
-  yield "predictions flipped", _bytes(_NPZ, _flip)
-  yield "predictions empty", _bytes(_NPZ, lambda d: b"")
-  yield "a row removed", _columns(lambda c: _each(c, lambda v: v[:-1]))
-  yield "another severity's cell", _other_cell
-  yield "note cut", _bytes(_NOTE, lambda d: d[: len(d) // 2])
-  yield "predictions are text", _bytes(_NPZ, lambda d: b"hello")
-  yield "predictions are absent", lambda w: (w / _NPZ).unlink()
-  yield "all rows removed", _columns(lambda c: _each(c, lambda v: v[:0]))
-  yield (
-    "a row twice",
-    _columns(lambda c: _each(c, lambda v: np.concatenate([v, v[-1:]]))),
-  )
-  yield (
-    "rows in another order",
-    _columns(lambda c: c.update({_numbers_of(c): c[_numbers_of(c)][::-1]})),
-  )
-  yield (
-    "a prediction changed",
-    _columns(lambda c: c.update({_numbers_of(c): c[_numbers_of(c)] + 1})),
-  )
-  yield "a column lacks", _columns(lambda c: c.pop(_numbers_of(c)))
-  yield (
-    "a pickle",
-    _columns(
-      lambda c: c.update({_numbers_of(c): c[_numbers_of(c)].astype(object)})
+  """The first six are repaired, too."""
+  yield from {
+    "predictions cut": _bytes(_NPZ, lambda d: d[: len(d) // 2]),
+    "predictions flipped": _bytes(_NPZ, _flip),
+    "predictions empty": _bytes(_NPZ, lambda d: b""),
+    "a row removed": _columns(lambda c: _each(c, lambda v: v[:-1])),
+    "another severity's cell": _other_cell,
+    "note cut": _bytes(_NOTE, lambda d: d[: len(d) // 2]),
+    "predictions are text": _bytes(_NPZ, lambda d: b"hello"),
+    "predictions are absent": lambda w: (w / _NPZ).unlink(),
+    "all rows removed": _columns(lambda c: _each(c, lambda v: v[:0])),
+    "a row twice": _columns(
+      lambda c: _each(c, lambda v: np.concatenate([v, v[-1:]]))
     ),
-  )
-  yield "two cells swapped", _swap
-  yield "another severity's predictions", _other_columns
-  yield "note empty", _bytes(_NOTE, lambda d: b"")
-  yield "note of other JSON", _note(lambda n: {"hello": 1})
-  yield "note a list", _note(lambda n: [1, 2])
-  yield "note null", _bytes(_NOTE, lambda d: b"null")
-  yield "note nested", _bytes(_NOTE, lambda d: b"[" * 100_000)
-  yield "note binary", _bytes(_NOTE, lambda d: bytes(range(256)))
-  yield "note of severity 1", _note(lambda n: n.update(severity=1))
-  yield "note of another model", _note(lambda n: n.update(model="other"))
-  yield "note of another seed", _note(lambda n: n.update(seed=5))
-  yield "note of severity text", _note(lambda n: n.update(severity="3"))
-  yield (
-    "note of another fingerprint",
-    _note(lambda n: n.update(fingerprint="0" * 12)),
-  )
-  yield "note without model", _note(lambda n: n.pop("model"))
+    "rows in another order": _numbers(lambda v: v[::-1]),
+    "a prediction changed": _numbers(lambda v: v + 1),
+    "a column lacks": _columns(_lacking),
+    "a pickle": _numbers(lambda v: v.astype(object)),
+    "two cells swapped": _swap,
+    "another severity's predictions": _other_columns,
+    "note empty": _bytes(_NOTE, lambda d: b""),
+    "note of other JSON": _note(lambda n: {"hello": 1}),
+    "note a list": _note(lambda n: [1, 2]),
+    "note null": _bytes(_NOTE, lambda d: b"null"),
+    "note nested": _bytes(_NOTE, lambda d: b"[" * 100_000),
+    "note binary": _bytes(_NOTE, lambda d: bytes(range(256))),
+    "note of severity 1": _note(lambda n: n.update(severity=1)),
+    "note of another model": _note(lambda n: n.update(model="other")),
+    "note of another seed": _note(lambda n: n.update(seed=5)),
+    "note of severity text": _note(lambda n: n.update(severity="3")),
+    "note of another fingerprint": _note(
+      lambda n: n.update(fingerprint="0" * 12)
+    ),
+    "note without model": _note(lambda n: n.pop("model")),
+  }.items()
 
 
 def _examples() -> Iterator[tuple[str, Damage]]:
