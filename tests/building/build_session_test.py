@@ -84,6 +84,7 @@ class TogetherTest(parameterized.TestCase):
     )
     self.assertEmpty(os.listdir(scratch))
 
+  @pytest.mark.slow  # quick: writer_test
   def test_workers_give_the_same(self):
     one, two = self._folder(), self._folder()
     configs = ("clean", "brightness_1")
@@ -265,6 +266,7 @@ class WorkersTest(parameterized.TestCase):
     self.assertNotIn(os.getpid(), pids)
     self.assertEqual(sizes, {1})
 
+  @pytest.mark.slow
   def test_workers_end_with_a_parent_that_is_killed(self):
     code = (
       "import os; from robust_tfds.building.build_session import BuildSession;"

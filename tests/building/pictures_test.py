@@ -4,6 +4,7 @@ import io
 import pathlib
 
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
@@ -43,6 +44,7 @@ class BuildTest(parameterized.TestCase):
     got = np.asarray(jpeg.roundtrip_batch(image[None], 85))[0]
     np.testing.assert_array_equal(np.asarray(stored), got)
 
+  @pytest.mark.slow
   def test_frost_from_the_manual_dir_reaches_the_workers(self):
     self.addCleanup(frost_pictures.use_folder, None)
     manual = pathlib.Path(self.create_tempdir().full_path)

@@ -193,14 +193,9 @@ class ImagenetPTest(parameterized.TestCase):
     shape = _examples(translate, "validation")[0]["frames"].shape
     self.assertEqual(shape, (31, 64, 64, 3))
 
-  def test_at_299_px(self):
-    self._check_299_px("gaussian_noise")
-
-  @pytest.mark.slow
-  def test_at_299_px_of_another_kind(self):
-    self._check_299_px("rotate")
-
-  def _check_299_px(self, config):
+  @parameterized.parameters("gaussian_noise", "rotate")
+  @pytest.mark.slow  # of 64 px it is a quick one
+  def test_at_299_px(self, config):
     sources = _examples(
       self._build("imagenet_p", "source", geometry="inception"), "validation"
     )

@@ -40,16 +40,9 @@ class WriterTest(parameterized.TestCase):
   def _folder(self) -> str:
     return self.create_tempdir().full_path
 
-  @parameterized.parameters(_CASES[1])  # of objects: coco_c_test
+  @parameterized.parameters(*_CASES[:2])  # of objects: coco_c_test
+  @pytest.mark.slow  # quick: of files, below
   def test_workers(self, name, config, limit):
-    self._check_workers(name, config, limit)
-
-  @parameterized.parameters(_CASES[0])  # of pictures: from files, below
-  @pytest.mark.slow
-  def test_workers_of_pictures(self, name, config, limit):
-    self._check_workers(name, config, limit)
-
-  def _check_workers(self, name, config, limit):
     one, two = (
       _records(name, config, self._folder(), workers=workers, limit=limit)
       for workers in (1, 2)
@@ -57,6 +50,7 @@ class WriterTest(parameterized.TestCase):
     self.assertNotEmpty(one)
     self.assertEqual(one, two)
 
+  @pytest.mark.slow  # workers are other processes too
   def test_another_process(self):
     code = (
       "import sys; from robust_tfds import datasets;"

@@ -11,6 +11,7 @@ import zipfile
 from unittest import mock
 
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets, errors
@@ -181,6 +182,7 @@ class BucketsTest(parameterized.TestCase):
     )
     self.assertTrue(again.found_on_disk)
 
+  @pytest.mark.slow
   def test_workers_read_a_bucket(self):
     small_sets.tiny_imagenet(self.root)
     manual = fake_bucket.upload(self.root, self.bucket / "manual")

@@ -5,12 +5,14 @@ import io
 import json
 import pathlib
 
+import pytest
 from absl.testing import absltest
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class NotebookTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_natural_video(self):
     path = _ROOT / "notebooks" / "natural_video.ipynb"
     cells = json.loads(path.read_text("utf-8"))["cells"]

@@ -1,6 +1,7 @@
 """PASCAL-C from the official layouts: examples, and refusals of bad sources."""
 
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
@@ -111,6 +112,7 @@ class LayoutTest(_Case):
     self._write({f"{_TOP}/ImageSets/Main/trainval.txt": b"000003\n"})
     self.assertLen(self._build(), 3)
 
+  @pytest.mark.slow  # of COCO and Cityscapes it is a quick one
   def test_the_same_pixels_as_the_library_for_varying_sizes(self):
     self._write(files())
     clean, done = self._build(), self._build("motion_blur_3")
