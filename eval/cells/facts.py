@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import pathlib
+from typing import Any
 
+from robust_tfds import reading
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics.definitions import Metric
+
+_ROWS = pathlib.Path(__file__).with_name("facts.json")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +40,21 @@ class TaskFacts:
   explanation: str = ""
   ranked: tuple[str, ...] = ()
 
+  @classmethod
+  def of(cls, task: str) -> TaskFacts:
+    """Those of `facts.json`, where metrics stand by name.
+
+    >>> TaskFacts.of("video").ranked
+    ('gamma_r', 'natural_accuracy')
+    """
+    row = _rows()[task]
+    metrics = {
+      key: definitions.metrics(task, *row[key])
+      for key in ("headlines", "details", "others")
+      if key in row
+    }
+    return cls(task, **{**row, "ranked": tuple(row["ranked"]), **metrics})
+
   @property
   def plain(self) -> set[str]:
     """Names of the numbers that a baseline normalises, before it does."""
@@ -50,3 +71,8 @@ class TaskFacts:
       if metric.name == name:
         return metric
     return definitions.metric(self.task, name)
+
+
+@functools.cache
+def _rows() -> dict[str, dict[str, Any]]:
+  return reading.json_file(_ROWS)

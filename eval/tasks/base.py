@@ -30,6 +30,7 @@ from robust_tfds.eval.tasks.parts import (
   baselines,
   reliability,
   spread,
+  top_k,
 )
 from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 
@@ -133,6 +134,7 @@ class Task(abc.ABC):
     has_overlays: `overlays` gives boxes to draw.
     averages_calibration: the table has means of the cells' calibration.
     own_keys: keys of the config's `data` that this task reads and others do not.
+    no_baseline: why none is taken, with `{task}` and `{got}`.
   """
 
   facts: ClassVar[TaskFacts]
@@ -149,6 +151,9 @@ class Task(abc.ABC):
   has_overlays: ClassVar[bool] = False
   averages_calibration: ClassVar[bool] = False
   own_keys: ClassVar[tuple[str, ...]] = ()
+  no_baseline: ClassVar[str] = (
+    "{task} has no baseline, got {got}. Leave config.baseline empty."
+  )
 
   def __init__(self, setting: Setting):
     """Checks the setting; raises UserError where the task cannot run it."""
@@ -222,14 +227,15 @@ class Task(abc.ABC):
       sized=self.sized,
     )
 
-  @abc.abstractmethod
   def reducer(self, condition: Condition) -> predict.Reduce:
     """f(outputs, labels) -> {name: array `[B, ...]`}, in the jitted step.
 
     Labels are int32 `[B]`, the true classes, below 0 where there is none.
 
     The same object for conditions that are reduced alike: each compiles once.
+    The default is of a classifier's logits.
     """
+    return top_k.reduce
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
     """What predictions say of a batch's examples, whatever a model says.
@@ -244,7 +250,6 @@ class Task(abc.ABC):
       "label": batch.label[valid],
     }
 
-  @abc.abstractmethod
   def columns(
     self,
     batch: inputs.Batch,
@@ -252,6 +257,7 @@ class Task(abc.ABC):
     condition: Condition,
   ) -> dict[str, np.ndarray]:
     """A model's outputs of the batch's valid rows as predictions' columns."""
+    return top_k.columns(batch, outputs)
 
   def label_feature(self, features: Any) -> Any:
     """The TFDS feature that knows the classes."""
@@ -417,10 +423,9 @@ class Task(abc.ABC):
   def check_baseline(self, labels: Sequence[str]) -> None:
     """UserError unless the setting's baseline fits; by default none does."""
     if self.setting.baseline:
-      raise errors.UserError(
-        f"{self.facts.task} has no baseline, got {self.setting.baseline!r}."
-        " Leave config.baseline empty."
-      )
+      got = repr(self.setting.baseline)
+      words = self.no_baseline.format(task=self.facts.task, got=got)
+      raise errors.UserError(words)
 
   # What reports show besides.
 

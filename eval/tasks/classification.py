@@ -15,27 +15,20 @@ Definitions: Hendrycks & Dietterich 2019, section 4.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds.conditions import Condition
-from robust_tfds.eval import papers
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import (
-  corruption_error,
-  definitions,
-  rates,
   resampling,
 )
-from robust_tfds.eval.pipeline import inputs, predict
+from robust_tfds.eval.pipeline import predict
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
-  baselines,
   error_headlines,
   normalised_task,
   reliability,
@@ -47,42 +40,13 @@ from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 class Classification(normalised_task.NormalisedTask):
   """Top-1 error of every cell; CE and mCE over them."""
 
-  facts = facts_lib.TaskFacts(
-    task="classification",
-    noun="corruption",
-    headlines=definitions.metrics(
-      "classification",
-      "clean_error",
-      "mean_corruption_error",
-      "mce",
-      "relative_mce",
-      "extra_mean_corruption_error",
-    ),
-    details=definitions.metrics("classification", "mean_error", "ce"),
-    others=(*reliability.METRICS, *reliability.MEANS),
-    normalised="CE and mCE",
-    mean="mCE",
-    ranked=("mce", "mean_corruption_error"),
-  )
+  facts = facts_lib.TaskFacts.of("classification")
   fly_codecs = predict.PICTURE_CODECS
   averages_calibration = True
 
   def transform(self, mesh: Mesh) -> predict.Transform:
     """Corrupts batches on their devices."""
     return predict.corruptor(mesh, self.setting.edition, self.setting.codec)
-
-  def reducer(self, condition: Condition) -> predict.Reduce:
-    """The same reduction in every condition."""
-    return top_k.reduce
-
-  def columns(
-    self,
-    batch: inputs.Batch,
-    outputs: Mapping[str, np.ndarray],
-    condition: Condition,
-  ) -> dict[str, np.ndarray]:
-    """The batch's valid rows as predictions' columns."""
-    return top_k.columns(batch, outputs)
 
   def cell_rows(
     self,
@@ -91,9 +55,8 @@ class Classification(normalised_task.NormalisedTask):
     truth: Mapping[str, Any] | None = None,
   ) -> list[table.Row]:
     """`error` and `top5_error` of one cell, and its calibration."""
-    errors = error_rows(
-      cell, columns["label"], columns["top5"], self.group_ids(columns)
-    )
+    groups = self.group_ids(columns)
+    errors = top_k.error_rows(cell, columns["label"], columns["top5"], groups)
     return [*errors, *reliability.rows(cell, columns)]
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
@@ -107,46 +70,8 @@ class Classification(normalised_task.NormalisedTask):
     """CE, mCE and plain means, see `parts/error_headlines`."""
     return error_headlines.headlines(cells, reference)
 
-  def published_reference(self) -> headlines_lib.Reference:
-    """The printed errors of a published baseline."""
-    baseline = self.setting.baseline
-    if not baseline or baselines.model_label(baseline):
-      return {}
-    published = corruption_error.load_baseline(baseline)
-    return {
-      Condition(): {"error": published["clean_error"]},
-      **{
-        Condition(name, severity): {"error": error}
-        for name, errors in published["errors"].items()
-        for severity, error in enumerate(errors, 1)
-      },
-    }
-
-  def published_networks(self) -> Mapping[str, Sequence[float]]:
-    """Printed name -> (clean error, mCE)."""
-    return papers.networks(self.setting.dataset, "clean_error", "mce")
-
-
-def error_rows(
-  cell: cells_lib.Cell,
-  label: np.ndarray,
-  top5: np.ndarray,
-  groups: np.ndarray,
-) -> list[table.Row]:
-  """`error` and, where five classes are ranked, `top5_error`, with intervals.
-
-  Args:
-    cell: whose rows.
-    label: int `[N]`.
-    top5: int `[N, 5]`, class ids best first, -1 pads.
-    groups: `[N]`, what is drawn together.
-  """
-  label = label[:, None]
-  wrong = {"error": (top5[:, :1] != label).all(axis=1)}
-  if top5.shape[1] >= top_k.SIZE and (top5[:, top_k.SIZE - 1] >= 0).all():
-    wrong["top5_error"] = (top5 != label).all(axis=1)
-  rows = []
-  for metric, misses in wrong.items():
-    k, n = int(misses.sum()), len(misses)
-    rows.append(cell.row(metric, k / n, rates.interval(misses, groups), n))
-  return rows
+  def published_cells(
+    self, published: Mapping[str, Any]
+  ) -> headlines_lib.Reference:
+    """The printed errors of a baseline."""
+    return error_headlines.published_cells(published)

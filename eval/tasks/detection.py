@@ -33,7 +33,7 @@ from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell_facts import Scalar
 from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.metrics import definitions, resampling
+from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.pipeline import inputs, predict
 from robust_tfds.eval.tasks import base
@@ -62,34 +62,16 @@ class Detection(base.Task):
   results from elsewhere overrides it.
   """
 
-  facts = facts_lib.TaskFacts(
-    task="detection",
-    noun="corruption",
-    headlines=definitions.metrics(
-      "detection",
-      "p",
-      "mpc",
-      "rpc",
-      "mpc_all",
-      "rpc_all",
-      "mpc_validation",
-      "segm/p",
-      "segm/mpc",
-      "segm/rpc",
-    ),
-    details=definitions.metrics("detection", "mean_ap", "segm/mean_ap"),
-    mean="mPC",
-    ranked=("mpc",),
-    explanation=(
-      "P: AP (VOC: AP50) on clean images; mPC: its mean over the 15 corruptions"
-      " and 5 severities; rPC: mPC / P."
-    ),
-  )
+  facts = facts_lib.TaskFacts.of("detection")
   model_kind = "detection"
   set_kind = "objects"
   sized = True
   own_keys = ("rules",)
   has_overlays = True
+  no_baseline = (
+    "Detection has no baseline model, got {got}: rPC is relative to the model's"
+    " own clean performance. Leave config.baseline empty."
+  )
 
   def __init__(self, setting: base.Setting):
     """Checks the setting: on the fly nothing is compressed."""
@@ -265,15 +247,6 @@ class Detection(base.Task):
       checked = checks.ground_truth(truth)
       self._truth = truth, checked
     return checked
-
-  def check_baseline(self, labels: Sequence[str]) -> None:
-    """UserError for any: rPC is relative to the model's own clean AP."""
-    if self.setting.baseline:
-      raise errors.UserError(
-        f"Detection has no baseline model, got {self.setting.baseline!r}: rPC is"
-        " relative to the model's own clean performance. Leave config.baseline"
-        " empty."
-      )
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Printed name -> (P, mPC) of box detectors."""

@@ -52,7 +52,6 @@ from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell_facts import Scalar
 from robust_tfds.eval.metrics import (
-  definitions,
   frame_scores,
   natural_labels,
   natural_trend,
@@ -82,27 +81,11 @@ Columns = base.Columns
 class Frames(base.Task):
   """pm-k accuracy; the data sets hold the perturbations."""
 
-  facts = facts_lib.TaskFacts(
-    task="frames",
-    noun="condition",
-    headlines=definitions.metrics(
-      "frames",
-      "acc_orig",
-      "acc_pmk",
-      "drop",
-      "acc_static_worst",
-      "effective_robustness",
-    ),
-    others=reliability.METRICS,
-    ranked=("acc_pmk",),
-    explanation=(
-      "pm-0: right on the anchor; pm-10: right on the anchor and on every"
-      " similar frame within 10."
-    ),
-  )
+  facts = facts_lib.TaskFacts.of("frames")
   set_kind = "frames"
 
   own_keys = ("label_space", "merge")
+  no_baseline = "pm-k is not normalised: set config.baseline='', got {got}."
 
   def __init__(self, setting: base.Setting):
     """Checks the setting.
@@ -189,15 +172,6 @@ class Frames(base.Task):
       values = [r.get(name, default) for r in rows]
       columns[name] = np.array(values, np.float32)
     return columns
-
-  def columns(
-    self,
-    batch: inputs.Batch,
-    outputs: Mapping[str, np.ndarray],
-    condition: Condition,
-  ) -> dict[str, np.ndarray]:
-    """The top-5 of the batch's valid rows."""
-    return top_k.columns(batch, outputs)
 
   def cell_rows(
     self,
@@ -314,14 +288,6 @@ class Frames(base.Task):
       label = model.every_row[0].model
       out.append(model.row(above, dataclasses.replace(summary, model=label)))
     return out
-
-  def check_baseline(self, labels: Sequence[str]) -> None:
-    """UserError unless empty: pm-k is not normalised."""
-    if self.setting.baseline:
-      raise errors.UserError(
-        "pm-k is not normalised: set config.baseline='', got"
-        f" {self.setting.baseline!r}."
-      )
 
   @property
   def common(self) -> tuple[str, ...]:

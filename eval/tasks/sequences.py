@@ -19,7 +19,7 @@ cells are not there is empty, with a note (`parts/missing_cells`).
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -31,19 +31,15 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions.sequence import frame_count
-from robust_tfds.eval import papers
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import (
-  corruption_error,
-  definitions,
   resampling,
   stability,
 )
 from robust_tfds.eval.pipeline import inputs, predict, programs
 from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.classification import error_rows
 from robust_tfds.eval.tasks.parts import (
   baselines,
   flip_headlines,
@@ -69,25 +65,7 @@ _COLUMNS = {  # of the cells' metrics
 class Sequences(normalised_task.NormalisedTask):
   """Flip probabilities and rank distances; FR, T5D and their means."""
 
-  facts = facts_lib.TaskFacts(
-    task="sequences",
-    noun="perturbation",
-    headlines=definitions.metrics(
-      "sequences",
-      "clean_error",
-      "mean_flip_probability",
-      "mfr",
-      "mean_unnormalised_t5d",
-      "mt5d",
-    ),
-    details=definitions.metrics(
-      "sequences", "flip_probability", "fr", "unnormalised_t5d", "t5d"
-    ),
-    others=definitions.metrics("sequences", "zipf_distance"),
-    normalised="FR, T5D, mFR and mT5D",
-    mean="mFR and mT5D",
-    ranked=("mfr", "mean_flip_probability"),
-  )
+  facts = facts_lib.TaskFacts.of("sequences")
   family = _FAMILY
   set_kind = "sequences"
   clean_config = "source"
@@ -141,12 +119,8 @@ class Sequences(normalised_task.NormalisedTask):
   ) -> list[table.Row]:
     """A row for each metric and difficulty; the errors of the clean images."""
     if cell.condition.clean:
-      clean = error_rows(
-        cell,
-        columns["label"],
-        columns["top5"][:, 0],
-        self.group_ids(columns),
-      )
+      label, top5 = columns["label"], columns["top5"][:, 0]
+      clean = top_k.error_rows(cell, label, top5, self.group_ids(columns))
       return [*clean, *reliability.rows(cell, columns)]
     draws = resampling.Draws.of(self.group_ids(columns))
     out = []
@@ -178,18 +152,11 @@ class Sequences(normalised_task.NormalisedTask):
     label = baselines.model_label(self.setting.baseline)
     return flip_headlines.headlines(cells, reference, published=not label)
 
-  def published_reference(self) -> headlines_lib.Reference:
-    """The printed numbers of a published baseline."""
-    baseline = self.setting.baseline
-    if not baseline or baselines.model_label(baseline):
-      return {}
-    return flip_headlines.published_cells(
-      corruption_error.load_baseline(baseline)
-    )
-
-  def published_networks(self) -> Mapping[str, Sequence[float]]:
-    """Printed name -> (clean error, mFR)."""
-    return papers.networks(self.setting.dataset, "clean_error", "mfr")
+  def published_cells(
+    self, published: Mapping[str, Any]
+  ) -> headlines_lib.Reference:
+    """The printed numbers of a baseline, at difficulty 1."""
+    return flip_headlines.published_cells(published)
 
 
 @programs.cached

@@ -30,7 +30,7 @@ from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell_facts import Scalar
-from robust_tfds.eval.metrics import action, definitions, rates, resampling
+from robust_tfds.eval.metrics import action, resampling
 from robust_tfds.eval.pipeline import clips, inputs, predict
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
@@ -49,30 +49,7 @@ _SAMPLINGS = ("dense", "uniform")
 class Video(base.Task):
   """Accuracy of every cell; gamma_a and gamma_r over them."""
 
-  facts = facts_lib.TaskFacts(
-    task="video",
-    noun="perturbation",
-    headlines=definitions.metrics(
-      "video",
-      "clean_accuracy",
-      "natural_accuracy",
-      "natural_category_accuracy",
-      "gamma_a",
-      "gamma_r",
-      "gamma_r/noise",
-      "gamma_r/blur",
-      "gamma_r/digital",
-      "gamma_r/temporal",
-      "gamma_r/camera",
-    ),
-    details=definitions.metrics("video", "gamma_a", "gamma_r"),
-    others=(*reliability.METRICS, *reliability.MEANS),
-    ranked=("gamma_r", "natural_accuracy"),
-    explanation=(
-      "gamma_a: 1 - (clean accuracy - accuracy); gamma_r: accuracy / clean"
-      " accuracy; means over severities, then perturbations, then groups."
-    ),
-  )
+  facts = facts_lib.TaskFacts.of("video")
   family = conditions.VIDEOS
   model_kind = "video"
   set_kind = "videos"
@@ -84,6 +61,10 @@ class Video(base.Task):
   unit = "clip"
   has_pairs = True
   averages_calibration = True
+  no_baseline = (
+    "Video has no baseline model, got {got}: gamma is relative to the model's own"
+    " clean accuracy. Leave config.baseline empty."
+  )
 
   def __init__(self, setting: base.Setting):
     """Checks the setting; `data` may have `views` and `sampling`.
@@ -161,15 +142,6 @@ class Video(base.Task):
     """The same reduction in every condition."""
     return reduce
 
-  def columns(
-    self,
-    batch: inputs.Batch,
-    outputs: Mapping[str, np.ndarray],
-    condition: Condition,
-  ) -> dict[str, np.ndarray]:
-    """The top-5 of the batch's valid rows."""
-    return top_k.columns(batch, outputs)
-
   def cell_rows(
     self,
     cell: cells_lib.Cell,
@@ -177,16 +149,12 @@ class Video(base.Task):
     truth: Mapping[str, Any] | None = None,
   ) -> list[table.Row]:
     """Accuracies of one cell, those of its shifts, and its calibration."""
-    label, top5 = columns["label"][:, None], columns["top5"]
-    hits_of = {"accuracy": top5[:, 0] == label[:, 0]}
-    if (top5[:, -1] >= 0).all():
-      hits_of["top5_accuracy"] = (top5 == label).any(axis=1)
-    groups, rows = self.group_ids(columns), []
-    for metric, hits in hits_of.items():
-      ends = rates.interval(hits, groups)
-      rows.append(cell.row(metric, hits.mean(), ends, len(hits)))
+    groups = self.group_ids(columns)
+    right = top_k.right_of(columns["label"], columns["top5"])
+    hits = {f"{name}accuracy": of for name, of in right.items()}
+    rows = top_k.rate_rows(cell, hits, groups)
     if "shift" in columns:
-      rows += _shift_rows(cell, columns, hits_of["accuracy"], groups)
+      rows += _shift_rows(cell, columns, hits["accuracy"], groups)
     return [*rows, *reliability.rows(cell, columns)]
 
   def pairs(self, columns: base.Columns) -> np.ndarray:
@@ -224,15 +192,6 @@ class Video(base.Task):
         lambda ours, _: np.mean([ours[clean][m] for m in categories], axis=0),
       ),
     ]
-
-  def check_baseline(self, labels: Sequence[str]) -> None:
-    """UserError for any: gamma is relative to the model's own clean accuracy."""
-    if self.setting.baseline:
-      raise errors.UserError(
-        f"Video has no baseline model, got {self.setting.baseline!r}: gamma is"
-        " relative to the model's own clean accuracy. Leave config.baseline"
-        " empty."
-      )
 
   def sample(
     self, pixels: np.ndarray, condition: Condition, example_id: str

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,19 @@ def headlines(cells: Cells, reference: Cells) -> list[Headline]:
     out.append(_over(_COMMON, "mce", _ce))
     out.append(_over(_COMMON, "relative_mce", _relative_ce))
   return out
+
+
+def published_cells(
+  published: Mapping[str, Any],
+) -> dict[Condition, dict[str, float]]:
+  """The cells of a published baseline, see `corruption_error.load_baseline`."""
+  errors = {
+    Condition(name, severity): error
+    for name, of_name in published["errors"].items()
+    for severity, error in enumerate(of_name, 1)
+  }
+  errors[_CLEAN] = published["clean_error"]
+  return {condition: {"error": error} for condition, error in errors.items()}
 
 
 def _over(

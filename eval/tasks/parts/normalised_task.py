@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import abc
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from robust_tfds.eval import papers
+from robust_tfds.eval.metrics import corruption_error
 from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import baselines, departures
+from robust_tfds.eval.tasks.parts import baselines, departures, headlines
 
 
 class NormalisedTask(base.Task):
@@ -30,3 +34,21 @@ class NormalisedTask(base.Task):
     setting = self.setting
     crop = setting.data.get("geometry", "")
     return departures.note(setting.dataset, setting.codec, crop)
+
+  def published_reference(self) -> headlines.Reference:
+    """The printed numbers of a published baseline."""
+    baseline = self.setting.baseline
+    if not baseline or baselines.model_label(baseline):
+      return {}
+    return self.published_cells(corruption_error.load_baseline(baseline))
+
+  @abc.abstractmethod
+  def published_cells(
+    self, published: Mapping[str, Any]
+  ) -> headlines.Reference:
+    """The cells of a published baseline, of its file."""
+
+  def published_networks(self) -> Mapping[str, Sequence[float]]:
+    """Printed name -> (clean error, the normalised mean)."""
+    mean = self.facts.ranked[0]
+    return papers.networks(self.setting.dataset, "clean_error", mean)

@@ -11,6 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.eval.cells import cell as cells_lib
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.metrics import rates as rates_lib
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.tasks.parts import proper_scores
 
@@ -58,3 +61,54 @@ def columns(
   """What `reduce` or `best` gave of the batch's valid rows."""
   listed = ("top5", "score", *proper_scores.NAMES)
   return {n: outputs[n][batch.mask] for n in listed if n in outputs}
+
+
+def error_rows(
+  cell: cells_lib.Cell,
+  label: np.ndarray,
+  top5: np.ndarray,
+  groups: np.ndarray,
+) -> list[table.Row]:
+  """`error` and, where five classes are ranked, `top5_error`, with intervals.
+
+  Args:
+    cell: whose rows.
+    label: int `[N]`.
+    top5: int `[N, 5]`, class ids best first, -1 pads.
+    groups: `[N]`, what is drawn together.
+  """
+  right = right_of(label, top5)
+  wrong = {f"{name}error": ~hits for name, hits in right.items()}
+  return rate_rows(cell, wrong, groups)
+
+
+def right_of(label: np.ndarray, top5: np.ndarray) -> dict[str, np.ndarray]:
+  """Whether the first class is right and, where all five are ranked, one of them.
+
+  Args:
+    label: int `[N]`.
+    top5: int `[N, 5]`, class ids best first, -1 pads.
+
+  Returns:
+    bool `[N]` under `` and `top5_`, as metrics' names begin.
+  """
+  out = {"": top5[:, 0] == label}
+  if top5.shape[1] >= SIZE and (top5[:, SIZE - 1] >= 0).all():
+    out["top5_"] = (top5 == label[:, None]).any(axis=1)
+  return out
+
+
+def rate_rows(
+  cell: cells_lib.Cell, rates: Mapping[str, np.ndarray], groups: np.ndarray
+) -> list[table.Row]:
+  """Shares of a cell's examples, each with its interval.
+
+  Args:
+    cell: whose rows.
+    rates: metric -> of which examples, bool `[N]`.
+    groups: `[N]`, what is drawn together.
+  """
+  return [
+    cell.row(metric, float(of.mean()), rates_lib.interval(of, groups), len(of))
+    for metric, of in rates.items()
+  ]
