@@ -171,22 +171,12 @@ class Reader:
   def batch(self, rows: Sequence[Row]) -> Batch:
     """At most `batch_size` videos, padded; their canvas holds them all."""
     size = self._source.batch_size
-    padding = size - len(rows)
     image, sizes = _canvases([r.frames for r in rows], size)
-    examples = [r.example for r in rows]
-    ids = [inputs.text(e["example_id"]) for e in examples]
-    groups = [inputs.text(e["group_id"]) for e in examples]
-    labels = [e["label"] for e in examples]
     return Batch(
       image=image,
       size=sizes,
-      mask=np.arange(size) < len(rows),
-      example_id=ids + [""] * padding,
-      group_id=groups + [""] * padding,
-      frame=np.zeros(size, np.int32),
-      label=np.array(labels + [-1] * padding, np.int32),
-      examples=examples,
       videos=[dataclasses.replace(r, frames=r.frames[:0]) for r in rows],
+      **inputs.described_rows([r.example for r in rows], size),
     )
 
   def _row(self, example: Mapping[str, Any]) -> Row:

@@ -265,8 +265,6 @@ def _batch(
   pixels: str,
   shape: tuple[int | None, ...],
 ) -> Batch:
-  rows = len(examples)
-  padding = batch_size - rows
   images = [np.asarray(e[pixels]) for e in examples]
   if None in shape:
     image, size = _on_canvas(images, batch_size)
@@ -282,19 +280,35 @@ def _batch(
     for i, picture in enumerate(images):
       image[i] = picture
     size = np.tile(np.array(fixed[-3:-1], np.int32), (batch_size, 1))
+  described = [{k: v for k, v in e.items() if k != pixels} for e in examples]
   return Batch(
     image=image,
     size=size,
-    mask=np.arange(batch_size) < rows,
-    example_id=[text(e["example_id"]) for e in examples] + [""] * padding,
-    group_id=[text(e["group_id"]) for e in examples] + [""] * padding,
-    frame=np.array([e["frame"] for e in examples] + [0] * padding, np.int32),
-    label=np.array(
-      [e.get("label", -1) for e in examples] + [-1] * padding, np.int32
-    ),
-    examples=[{k: v for k, v in e.items() if k != pixels} for e in examples],
     any_size=None in shape,
+    **described_rows(described, batch_size),
   )
+
+
+def described_rows(
+  examples: Sequence[Mapping[str, Any]], batch_size: int
+) -> dict[str, Any]:
+  """What a `Batch` says of its rows, whatever their pixels are.
+
+  Args:
+    examples: of the valid rows, without the pixels.
+    batch_size: rows in all.
+  """
+  padding = batch_size - len(examples)
+  frames = [e.get("frame", 0) for e in examples] + [0] * padding
+  labels = [e.get("label", -1) for e in examples] + [-1] * padding
+  return {
+    "mask": np.arange(batch_size) < len(examples),
+    "example_id": [text(e["example_id"]) for e in examples] + [""] * padding,
+    "group_id": [text(e["group_id"]) for e in examples] + [""] * padding,
+    "frame": np.array(frames, np.int32),
+    "label": np.array(labels, np.int32),
+    "examples": examples,
+  }
 
 
 def _on_canvas(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import jax
+import numpy as np
 from jax.sharding import Mesh
 
 from robust_tfds.conditions import Condition
@@ -78,21 +79,18 @@ class PictureShow:
 
   def put(self, batch: inputs.Batch) -> Placed:
     """See `Show`."""
-    sizes = batch.size if batch.any_size or self._sized else None
-    return Placed(
-      devices.put_batch(batch.image, self._mesh),
-      None if sizes is None else devices.put_batch(sizes, self._mesh),
-      batch.example_id,
-    )
+    return self._placed(batch, devices.put_batch)
 
   def shapes(self, batch: inputs.Batch) -> Placed:
     """See `Show`."""
-    sizes = batch.size if batch.any_size or self._sized else None
-    return Placed(
-      devices.batch_shape(batch.image, self._mesh),
-      None if sizes is None else devices.batch_shape(sizes, self._mesh),
-      batch.example_id,
-    )
+    return self._placed(batch, devices.batch_shape)
+
+  def _placed(
+    self, batch: inputs.Batch, put: Callable[[np.ndarray, Mesh], Any]
+  ) -> Placed:
+    told = batch.any_size or self._sized
+    sizes = put(batch.size, self._mesh) if told else None
+    return Placed(put(batch.image, self._mesh), sizes, batch.example_id)
 
   def see(self, placed: Placed, condition: Condition, spec: Any) -> Seen:
     """See `Show`."""

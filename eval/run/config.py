@@ -180,16 +180,10 @@ class Data(_Group):
 
 
 # Keys of `data` that not every task reads: `Task.condition_keys`, `own_keys`.
-_OF_SOME_TASKS = (
-  "corruptions",
-  "difficulties",
-  "label_space",
-  "merge",
-  "perturbations",
-  "rules",
-  "sampling",
-  "severities",
-  "views",
+_OF_SOME_TASKS = sorted(
+  key
+  for key, field in Data.model_fields.items()
+  if field.default is _UNNAMED and not field.is_required()
 )
 
 

@@ -162,21 +162,18 @@ def _config(dataset: str, options: Options) -> ml_collections.ConfigDict:
   config = dataset_config.of(dataset)
   data = config.data
   task = tasks.get(config.task)
-  for place, key, value in (
-    (data, "limit", options.limit),
-    (config, "seed", options.seed),
-  ):
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-      raise errors.UserError(
-        f"{key}: got {value!r}, expected a whole number from 0."
-      )
-    place[key] = int(value)
+  with config.ignore_type():  # the schema refuses what they must not be
+    data.limit, config.seed = _plain(options.limit), _plain(options.seed)
   config.batch_size = _batch_size(task, options.batch_size)
   config.baseline = _baseline(dataset, options)
   _set_conditions(data, dataset, options)
   for key, value in options.data.items():
     data[key] = os.fspath(value) if isinstance(value, os.PathLike) else value
   return config
+
+
+def _plain(value: Any) -> Any:
+  return value.item() if isinstance(value, np.generic) else value
 
 
 def _set_conditions(

@@ -10,7 +10,6 @@ from typing import Any
 from robust_tfds import errors, reading
 from robust_tfds.building import geometry
 from robust_tfds.conditions import Condition
-from robust_tfds.corruptions import spec as corruption_spec
 from robust_tfds.eval.cells import cell_facts, provenance
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
@@ -103,9 +102,7 @@ def _px(setting: base.Setting) -> list[int]:
   if rule:
     height, width, _ = geometry.shape(rule)
     return [height, width] if height and width else []
-  edition = corruption_spec.EDITIONS.get(setting.edition)
-  side = edition.size_px if edition else None
-  return [side, side] if side else []
+  return [setting.edition_px] * 2 if setting.edition_px else []
 
 
 def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:

@@ -11,7 +11,7 @@ import ml_collections
 
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.corruptions import frost_pictures, spec
+from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import tasks
 from robust_tfds.eval.pipeline import subset as subset_lib
 from robust_tfds.eval.run import config as config_lib
@@ -396,10 +396,8 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
 
 def image_px(plan: Plan) -> int:
   """Side of the pictures that stages are timed on: the set's own, px."""
-  # Videos have editions of their own, and no size.
-  edition = spec.EDITIONS.get(plan.task.setting.edition)
-  if edition and edition.size_px:
-    return edition.size_px
+  if plan.task.setting.edition_px:
+    return plan.task.setting.edition_px
   features = _clean_builder(plan).info.features
   shape = features["image"].shape if "image" in features else (None,) * 3
   return shape[0] or _ANY_SIZE_PX

@@ -17,6 +17,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from robust_tfds import conditions, errors
+from robust_tfds.corruptions import spec as corruption_spec
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import Scalar
@@ -65,6 +66,13 @@ class Setting:
   data: ml_collections.ConfigDict = dataclasses.field(
     default_factory=ml_collections.ConfigDict, compare=False
   )
+
+  @property
+  def edition_px(self) -> int:
+    """Side of the edition's pictures; 0 where they have no one size."""
+    # Videos have editions of their own.
+    edition = corruption_spec.EDITIONS.get(self.edition)
+    return (edition.size_px or 0) if edition else 0
 
 
 @dataclasses.dataclass(frozen=True)

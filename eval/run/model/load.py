@@ -10,7 +10,6 @@ import jax
 from jax.sharding import Mesh
 
 from robust_tfds import errors
-from robust_tfds.corruptions import spec as corruption_spec
 from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs, on_host, predict, relabel
@@ -131,9 +130,7 @@ def _source(name: str, model: Model) -> dict[str, str]:
 
 def _side_px(plan: Plan, model: Model) -> int:
   """Of the pictures that the run shows where the set's have no one size."""
-  edition = corruption_spec.EDITIONS.get(plan.task.setting.edition)
-  known = (edition.size_px if edition else None) or model.spec.fixed_px
-  return known or _SIDE_PX
+  return plan.task.setting.edition_px or model.spec.fixed_px or _SIDE_PX
 
 
 def _random(label: str, model: Model) -> str:
