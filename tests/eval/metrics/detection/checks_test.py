@@ -29,62 +29,21 @@ def _detection(**changes):
   return {**row, **changes}
 
 
-class GroundTruthTest(parameterized.TestCase):
+class GroundTruthTest(absltest.TestCase):
   def test_numbered_from_one_with_defaults(self):
     truth = _truth()
     (got,) = checks.ground_truth(truth, "bbox")["annotations"]
     self.assertEqual((got["id"], got["area"], got["iscrowd"]), (1, 6.0, 0))
     self.assertEqual(truth, _truth())  # a copy was changed, not the argument
 
-  @parameterized.parameters(
-    ({"image_id": 6}, "Annotation 0 is of image 6"),
-    ({"category_id": 1}, "of category 1"),
-    ({"bbox": [0, 0, -1, 1]}, "sides >= 0"),
-    ({"bbox": [0, 0, math.nan, 1]}, "finite"),
-    ({"bbox": [0, 0, 1]}, r"bbox \[x, y, w, h\] expected"),
-  )
-  def test_refusals(self, changes, message):
-    with self.assertRaisesRegex(ValueError, message):
-      checks.ground_truth(_truth(**changes), "bbox")
 
-  def test_parts_and_ids(self):
-    truth = _truth()
-    del truth["categories"]
-    with self.assertRaisesRegex(ValueError, "no 'categories'"):
-      checks.ground_truth(truth, "bbox")
-    truth = _truth()
-    truth["images"] *= 2
-    with self.assertRaisesRegex(ValueError, "Two image entries have the id 5"):
-      checks.ground_truth(truth, "bbox")
-
-  def test_masks(self):
-    with self.assertRaisesRegex(ValueError, "no segmentation"):
-      checks.ground_truth(_truth(), "segm")
-    turned = _truth(segmentation={"size": [6, 4], "counts": "04"})
-    with self.assertRaisesRegex(
-      ValueError,
-      r"Annotation 1: segmentation: .* is \(6, 4\), the image's \(4, 6\)",
-    ):
-      checks.ground_truth(turned, "segm")
-
-
-class DetectionsTest(parameterized.TestCase):
+class DetectionsTest(absltest.TestCase):
   def test_only_what_is_compared_is_passed_on(self):
     got = checks.detections(_truth(), [_detection(more=1)], "bbox")
     self.assertEqual(got.rows().tolist(), [[5, 0, 0, 1, 1, 0.5, 9]])
     far = {**_truth(), "annotations": [], "images": [{"id": 2**60}]}
     (row,) = checks.detections(far, [_detection(image_id=2**60)], "bbox").rows()
     self.assertEqual(row, _detection(image_id=2**60))
-
-  @parameterized.parameters(
-    ({"score": math.inf}, "scores must be finite"),
-    ({"image_id": 1}, "Detection 0 is of image 1"),
-    ({"category_id": 1}, "Detection 0 is of category 1"),
-    ({"bbox": None}, "got None"),
-  )
-  def test_refusals(self, changes, message):
-    with self.assertRaisesRegex(ValueError, message):
-      checks.detections(_truth(), [_detection(**changes)], "bbox")
 
   def test_a_key_that_is_not_there(self):
     row = _detection()
@@ -94,12 +53,10 @@ class DetectionsTest(parameterized.TestCase):
 
 
 class ArrayTest(parameterized.TestCase):
-  def test_shape_and_rows(self):
+  def test_rows(self):
     row = [5, 0, 0, 1, 1, 0.5, 9]
     got = checks.detection_array(_truth(), np.array([row]))
     np.testing.assert_array_equal(got, [row])
-    with self.assertRaisesRegex(ValueError, r"\[N, 7\]"):
-      checks.detection_array(_truth(), np.zeros((1, 6)))
 
   @parameterized.parameters((0, 4), (3, -1), (5, math.nan), (6, 1))
   def test_refusals(self, column, value):
@@ -110,8 +67,6 @@ class ArrayTest(parameterized.TestCase):
 
   def test_known_images(self):
     self.assertEqual(checks.known_images(_truth(), [5, 5]), [5])
-    with self.assertRaisesRegex(ValueError, "no image 7"):
-      checks.known_images(_truth(), [7])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 """COCO AP against pycocotools' stored numbers, with both backends."""
 
 import copy
-import gzip
-import json
 import os
 import signal
 
@@ -13,7 +11,7 @@ from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.metrics.detection import coco
 from tests import shared_data
 
-_CASES = (
+CASES = (
   "all_ties",
   "boundaries",
   "crowd_heavy",
@@ -27,23 +25,17 @@ _CASES = (
 )
 
 
-def _case(name):
-  folder = shared_data.golden("detection/coco", name)
-
-  def read(file):
-    with gzip.open(folder / file) as f:
-      return json.load(f)
-
-  expected = json.loads((folder / "expected.json").read_text())["expected"]
-  return read("gt.json.gz"), read, expected
+def stored(case, name):
+  """A file of a case that pycocotools scored."""
+  return shared_data.golden_json("detection", "coco", case, name)
 
 
 class GoldenTest(parameterized.TestCase):
-  @parameterized.product(case=_CASES, backend=coco.BACKENDS)
+  @parameterized.product(case=CASES, backend=coco.BACKENDS)
   def test_stored_numbers(self, case, backend):
-    gt, read, expected = _case(case)
-    for iou_type, want in expected.items():
-      dt = read(f"dt_{iou_type}.json.gz")
+    gt = stored(case, "gt.json.gz")
+    for iou_type, want in stored(case, "expected.json")["expected"].items():
+      dt = stored(case, f"dt_{iou_type}.json.gz")
       if case == "gt_id_zero":
         # Stored with pycocotools' trap; renumbered the object counts.
         self._id_zero(gt, dt, iou_type, want, backend)
@@ -88,9 +80,9 @@ class GoldenTest(parameterized.TestCase):
     self.assertGreaterEqual(one["AP"], want["stats"]["AP"])
 
   def test_backends_agree_where_an_annotation_has_id_0(self):
-    gt, read, _ = _case("gt_id_zero")
+    gt = stored("gt_id_zero", "gt.json.gz")
     for iou_type in ("bbox", "segm"):
-      dt = read(f"dt_{iou_type}.json.gz")
+      dt = stored("gt_id_zero", f"dt_{iou_type}.json.gz")
       one, two = (
         detection.coco_ap(gt, dt, iou_type, backend=b) for b in coco.BACKENDS
       )
@@ -99,8 +91,8 @@ class GoldenTest(parameterized.TestCase):
 
   @parameterized.parameters(*coco.BACKENDS)
   def test_arrays_equal_lists(self, backend):
-    gt, read, _ = _case("typical_200x10")
-    dt = read("dt_bbox.json.gz")
+    gt = stored("typical_200x10", "gt.json.gz")
+    dt = stored("typical_200x10", "dt_bbox.json.gz")
     array = np.array(
       [[d["image_id"], *d["bbox"], d["score"], d["category_id"]] for d in dt]
     )
@@ -168,12 +160,23 @@ class InputTest(parameterized.TestCase):
     ("annotations", "category_id", 1, "Annotation 0 is of category 1"),
     ("annotations", "bbox", [0, 0, -1, 2], "sides >= 0"),
     ("annotations", "bbox", [0, 0, float("nan"), 2], "finite"),
+    ("annotations", "bbox", [0, 0, 1], r"bbox \[x, y, w, h\] expected"),
+    ("annotations", "bbox", [50, 2, 9, 9], "lies outside its image of 40 x 30"),
+    ("annotations", "iscrowd", "yes", "Annotation 0: iscrowd is 0 or 1"),
+    ("annotations", "area", float("nan"), "Annotation 0 has the area nan"),
+    ("annotations", "area", -1, "Annotation 0 has the area"),
+    ("annotations", "image_id", 1.5, "image_id is a whole number"),
+    ("annotations", "category_id", True, "category_id is a whole number"),
+    ("images", "width", "40", "Image 0: height and width"),
     ("dt", "image_id", 9, "Detection 0 is of image 9"),
-    ("dt", "category_id", 1, "Its ids: 7"),
+    ("dt", "category_id", 1, "Detection 0 is of category 1, .* Its ids: 7"),
     ("dt", "score", float("nan"), "score nan"),
-    ("dt", "score", float("inf"), "score inf"),
+    ("dt", "score", float("inf"), "score inf; scores must be finite"),
+    ("dt", "score", True, "Detection 0 has the score True"),
+    ("dt", "score", "0.5", "Detection 0 has the score '0.5'"),
     ("dt", "bbox", [1, 2, 3], "expected, got"),
     ("dt", "bbox", None, "expected, got None"),
+    ("dt", "bbox", [0, 0, 1e30, 1], "Detection 0: bbox"),
   )
   def test_refusals(self, where, key, value, message):
     gt, dt = _tiny()
@@ -186,11 +189,16 @@ class InputTest(parameterized.TestCase):
     gt["annotations"][0]["segmentation"] = [[2, 2, 12, 2, 12, 12, 2, 12]]
     with self.assertRaisesRegex(ValueError, "has no segmentation"):
       detection.coco_ap(gt, dt, "segm")
-    dt[0]["segmentation"] = {"size": [40, 30], "counts": "04000"}
-    with self.assertRaisesRegex(
-      ValueError, r"is \(40, 30\), the image's \(30, 40\)"
+    turned = {"size": [40, 30], "counts": "04000"}
+    for row, name in (
+      (dt[0], "Detection 0"),
+      (gt["annotations"][0], "Ann.* 1"),
     ):
-      detection.coco_ap(gt, dt, "segm")
+      row["segmentation"] = turned
+      with self.assertRaisesRegex(
+        ValueError, rf"{name}: seg.* is \(40, 30\), the image's \(30, 40\)"
+      ):
+        detection.coco_ap(gt, dt, "segm")
 
   @parameterized.product(
     segmentation=(
@@ -220,24 +228,6 @@ class InputTest(parameterized.TestCase):
         detection.coco_ap(gt, dt, "segm", backend=backend)
 
     self.assertEqual(_exit_code(score), 0)
-
-  @parameterized.parameters(
-    ("annotations", "iscrowd", "yes", "Annotation 0: iscrowd is 0 or 1"),
-    ("annotations", "area", float("nan"), "Annotation 0 has the area nan"),
-    ("annotations", "area", -1, "Annotation 0 has the area"),
-    ("annotations", "image_id", 1.5, "image_id is a whole number"),
-    ("annotations", "category_id", True, "category_id is a whole number"),
-    ("annotations", "bbox", [50, 2, 9, 9], "lies outside its image of 40 x 30"),
-    ("images", "width", "40", "Image 0: height and width"),
-    ("dt", "bbox", [0, 0, 1e30, 1], "Detection 0: bbox"),
-    ("dt", "score", True, "Detection 0 has the score True"),
-    ("dt", "score", "0.5", "Detection 0 has the score '0.5'"),
-  )
-  def test_fields(self, where, key, value, message):
-    gt, dt = _tiny()
-    (dt if where == "dt" else gt[where])[0][key] = value
-    with self.assertRaisesRegex(ValueError, message):
-      detection.coco_ap(gt, dt)
 
   @parameterized.parameters(*coco.BACKENDS)
   def test_what_is_legitimate(self, backend):

@@ -9,47 +9,20 @@ from robust_tfds.eval.metrics.detection import (
   checks,
   coco,
   left_out,
-  matches,
   objects,
   voc,
 )
-from tests import shared_data
-from tests.eval.metrics.detection import simulated
-
-_CASES = (
-  "all_ties",
-  "boundaries",
-  "crowd_heavy",
-  "gt_id_zero",
-  "many_dets",
-  "no_gt",
-  "one_false_positive",
-  "perfect",
-  "ties_200x10",
-  "typical_200x10",
-)
-
-
-def _stored(case, name):
-  return shared_data.golden_json("detection", "coco", case, name)
+from tests.eval.metrics.detection import coco_test, simulated
 
 
 def _numbers(gt, dt, iou_type, blocks):
   truth = checks.ground_truth(gt, iou_type)
-  found = checks.detections(truth, dt, iou_type)
   ids = np.array(sorted(truth.sizes), np.int64)
-  label = {c: i for i, c in enumerate(truth.category_ids)}
   return left_out.coco_numbers(
     objects.of_truth(truth, ids, iou_type),
-    matches.Detected(
-      np.searchsorted(ids, found.image_id),
-      np.array([label[c] for c in found.category_id], np.int64),
-      found.score,
-      found.bbox,
-      found.masks,
-    ),
+    objects.detected(checks.detections(truth, dt, iou_type), truth, ids),
     blocks,
-    len(label),
+    len(truth.category_ids),
   )
 
 
@@ -61,13 +34,13 @@ def _backend(gt, dt, iou_type, ids=None, backend=""):
 
 
 class CocoTest(parameterized.TestCase):
-  @parameterized.parameters(*_CASES)
+  @parameterized.parameters(*coco_test.CASES)
   def test_every_golden_and_every_block_of_it(self, case):
-    gt = _stored(case, "gt.json.gz")
+    gt = coco_test.stored(case, "gt.json.gz")
     ids = sorted(i["id"] for i in gt["images"])
     blocks = np.random.default_rng(1).permutation(len(ids)) % min(5, len(ids))
-    for iou_type in _stored(case, "expected.json")["expected"]:
-      dt = _stored(case, f"dt_{iou_type}.json.gz")
+    for iou_type in coco_test.stored(case, "expected.json")["expected"]:
+      dt = coco_test.stored(case, f"dt_{iou_type}.json.gz")
       got = _numbers(gt, dt, iou_type, blocks)
       self.assertEqual(set(got), set(coco.STATS))
       self._equal(got, 0, _backend(gt, dt, iou_type))

@@ -9,57 +9,16 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.metrics import calibration, definitions
+from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.report.context import Context
 
 # HTML, Markdown's and LaTeX's characters, and mathematics that is none.
 EVIL = 'a_b&c|<script>alert("x")</script>[y](javascript:z) $\\frac{'
 MODELS = ("ours", "base")
-FACTS = {
-  "classification": TaskFacts(
-    "classification",
-    "corruption",
-    headlines=definitions.metrics("classification", "clean_error", "mce"),
-    details=definitions.metrics("classification", "mean_error", "ce"),
-    normalised="CE and mCE",
-    mean="mCE",
-  ),
-  "sequences": TaskFacts(
-    "sequences",
-    "perturbation",
-    headlines=definitions.metrics("sequences", "clean_error", "mfr"),
-    details=definitions.metrics(
-      "sequences", "flip_probability", "fr", "unnormalised_t5d"
-    ),
-    others=definitions.metrics("sequences", "zipf_distance"),
-    normalised="FR and mFR",
-    mean="mFR",
-  ),
-  "frames": TaskFacts(
-    "frames",
-    "condition",
-    headlines=definitions.metrics("frames", "acc_orig", "acc_pmk", "drop"),
-    explanation="pm-0: right on the anchor.",
-  ),
-  "detection": TaskFacts(
-    "detection",
-    "corruption",
-    headlines=definitions.metrics("detection", "p", "mpc"),
-    details=definitions.metrics("detection", "mean_ap", "segm/mean_ap"),
-    mean="mPC",
-    explanation="P: AP on clean images.",
-  ),
-  "video": TaskFacts(
-    "video",
-    "perturbation",
-    headlines=definitions.metrics("video", "clean_accuracy", "gamma_r"),
-    details=definitions.metrics("video", "gamma_a", "gamma_r"),
-    explanation="gamma_a: 1 - (clean accuracy - accuracy).",
-  ),
-}
+FACTS = {name: tasks.get(name).facts for name in tasks.names()}
 
 
 def of_task(task: str, **changes: Any) -> Context:

@@ -11,7 +11,6 @@ from absl.testing import absltest, parameterized
 from robust_tfds import reading
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import numbers as numbers_lib
 from robust_tfds.eval.report.tables import pivot
 from tests.eval.report.reports import contexts
@@ -161,16 +160,6 @@ class ReportsTest(parameterized.TestCase):
 
   def test_the_page_comes_last(self):
     self.assertEqual(list(_files("frames"))[-1], "report.html")
-
-  def test_a_report_has_no_tables_by_default(self):
-    class Report(base.Report):
-      def write(self, context, folder):
-        return []
-
-    self.assertEmpty(Report().tables(contexts.of_task("frames")))
-    self.assertEmpty(Report.pictures)
-    with self.assertRaises(TypeError):
-      base.Report()
 
 
 class PageTest(absltest.TestCase):

@@ -36,9 +36,10 @@ class PivotTest(parameterized.TestCase):
   def test_normalised_numbers_stand_for_plain_ones(self):
     context = contexts.of_task("sequences")
     details = [m.name for m in pivot.details(context)]
-    self.assertEqual(details, ["flip_probability", "fr", "unnormalised_t5d"])
+    plain = ["flip_probability", "fr", "unnormalised_t5d", "t5d"]
+    self.assertEqual(details, plain)
     main = [m.name for m in pivot.main_details(context)]
-    self.assertEqual(main, ["fr", "unnormalised_t5d"])
+    self.assertEqual(main, ["fr", "t5d"])
 
   def test_a_sequence_counts_at_its_easiest_difficulty(self):
     context = contexts.of_task("sequences")

@@ -16,14 +16,9 @@ from tests.eval.report.reports import contexts
 
 
 class LeaderboardsTest(absltest.TestCase):
-  def _text(self, report, context) -> str:
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    (path,) = report.write(context, folder)
-    return path.read_text("utf-8")
-
   def test_the_best_is_bold_in_percent(self):
     context = contexts.of_task("classification")
-    text = self._text(leaderboard_markdown.LeaderboardMarkdown(), context)
+    text = leaderboard_markdown.LeaderboardMarkdown().text(context)
     errors = pivot.headline_columns(context)[0].numbers
     self.assertIn(f"**{100 * min(errors):.1f}**", text)
     self.assertNotIn(f"**{100 * max(errors):.1f}**", text)
@@ -31,9 +26,9 @@ class LeaderboardsTest(absltest.TestCase):
 
   def test_of_one_model_nothing_is_bold(self):
     context = contexts.of_task("classification", models=("alone",))
-    markdown = self._text(leaderboard_markdown.LeaderboardMarkdown(), context)
+    markdown = leaderboard_markdown.LeaderboardMarkdown().text(context)
     self.assertNotIn("**", markdown)
-    latex = self._text(leaderboard_latex.LeaderboardLatex(), context)
+    latex = leaderboard_latex.LeaderboardLatex().text(context)
     self.assertNotIn("\\textbf", latex)
 
   def test_latex_escapes(self):
@@ -42,9 +37,9 @@ class LeaderboardsTest(absltest.TestCase):
 
   def test_latex_says_the_metric_where_there_are_several(self):
     report = leaderboard_latex.LeaderboardLatex()
-    text = self._text(report, contexts.of_task("sequences"))
+    text = report.text(contexts.of_task("sequences"))
     self.assertIn("\\rotatebox{90}{tilt, FR}", text)
-    text = self._text(report, contexts.of_task("classification"))
+    text = report.text(contexts.of_task("classification"))
     self.assertIn("\\rotatebox{90}{fog}", text)
 
   def test_summary_names_missing_corruptions(self):
@@ -61,7 +56,7 @@ class LeaderboardsTest(absltest.TestCase):
       published={"ours": {"clean_error": 0.95, "source": "a paper"}},
     )
     ours = pivot.headline(context, "ours", "clean_error")
-    text = self._text(compare_published.ComparePublished(), context)
+    text = compare_published.ComparePublished().text(context)
     difference = f"{100 * (ours - 0.95):.1f}"
     self.assertIn(
       f"| ours | clean\\_error | 95.0 | {100 * ours:.1f} | {difference} |"
@@ -71,14 +66,14 @@ class LeaderboardsTest(absltest.TestCase):
 
   def test_published_numbers_of_every_perturbation(self):
     context = contexts.of_task("sequences")
-    text = self._text(compare_published.ComparePublished(), context)
+    text = compare_published.ComparePublished().text(context)
     self.assertIn("| ours | fr, tilt | 50.0 |", text)
 
   def test_an_empty_name_is_the_whole_benchmark(self):
     published = {"ours": {"gamma_r": {"": 0.5, "jumbling": 0.6}}}
     context = contexts.of_task("video", published=published)
     ours = pivot.headline(context, "ours", "gamma_r")
-    text = self._text(compare_published.ComparePublished(), context)
+    text = compare_published.ComparePublished().text(context)
     self.assertIn(f"| ours | gamma\\_r | 50.0 | {100 * ours:.1f} |", text)
     self.assertIn("| ours | gamma\\_r, jumbling | 60.0 |", text)
 
@@ -93,7 +88,7 @@ class LeaderboardsTest(absltest.TestCase):
   def test_throughput_says_which_side_is_slow(self):
     timing = {"rate": 2.0, "images": 10.0, "waited_s": 4.0, "wall_s": 5.0}
     context = contexts.of_task("video", timing=timing)
-    text = self._text(throughput.Throughput(), context)
+    text = throughput.Throughput().text(context)
     self.assertIn("Input-bound: 80 % of the time", text)
     self.assertIn("| images/s, without compilation | 2.0 |", text)
 
@@ -101,7 +96,7 @@ class LeaderboardsTest(absltest.TestCase):
     timing = {"rate": 2.0, "images": 10.0, "waited_s": 0.0, "wall_s": 5.0}
     timing |= {"input_rate": 3.0, "device_rate": 40.0, "idle_share": 0.125}
     context = contexts.of_task("video", timing=timing)
-    text = self._text(throughput.Throughput(), context)
+    text = throughput.Throughput().text(context)
     self.assertIn("| reading alone | 3.0 examples/s |", text)
     self.assertIn("| devices alone | 40.0 images/s |", text)
     self.assertIn("| devices idle after the first block | 12.5 % ", text)

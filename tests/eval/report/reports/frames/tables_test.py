@@ -1,7 +1,5 @@
 """Tables of natural perturbations."""
 
-import pathlib
-
 from absl.testing import absltest
 
 from robust_tfds.eval.report.reports.frames import tables
@@ -14,9 +12,7 @@ class TablesTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.context = contexts.of_task("frames")
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    (path,) = tables.Tables().write(self.context, folder)
-    self.text = path.read_text("utf-8")
+    self.text = tables.Tables().text(self.context)
 
   def test_the_papers_models_stand_beside_ours(self):
     self.assertIn("| Model | pm-0 | pm-10 | Drop |", self.text)

@@ -1,7 +1,5 @@
 """Which cells the confusion shows, and what it lists."""
 
-import pathlib
-
 import numpy as np
 from absl.testing import absltest
 
@@ -24,9 +22,7 @@ class ConfusionTest(absltest.TestCase):
         ("ours", "shot_noise", 5): _WRONG,
       },
     )
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    *_, path = confusion.Confusion().write(context, folder)
-    text = path.read_text("utf-8")
+    text = confusion.Confusion().text(context)
     self.assertIn("## ours, shot noise 5", text)
     self.assertNotIn("gaussian noise", text)
     self.assertIn("| cat\\_0 | dog | 100.0 | 0.0 |", text)
