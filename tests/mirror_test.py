@@ -31,6 +31,7 @@ _CONTRACTS = {
   "eval/report/figures/hendrycks": (
     "tests/eval/report/figures/figures_test.py"
   ),
+  "eval/report/figures/parts": "tests/eval/report/figures/figures_test.py",
   "eval/report/figures/michaelis": (
     "tests/eval/report/figures/figures_test.py"
   ),
@@ -126,7 +127,8 @@ def _in_contract(path: pathlib.Path) -> bool:
   if path.parent.parent.as_posix() == "eval/report/reports":
     name = _task_of(path)  # the test writes every report of a task
   if path.parent.parent.as_posix() == "eval/report/figures":
-    name = f"{path.parent.name}_{name}"
+    kind = path.parent.name == "parts"
+    name = name if kind else f"{path.parent.name}_{name}"
   return name in _named(test)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from etils import epath
 
 from robust_tfds import errors
+from robust_tfds.eval.cells import disk
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures.parts import sheet
 
@@ -39,6 +40,41 @@ class Request:
   reference: str = ""
   clean: epath.Path | None = None
   stylized: epath.Path | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+  """A figure or table that is not saved yet, and its numbers.
+
+  Attributes:
+    figure: of matplotlib; None of tables.
+    foot: sentences below it: sources, and what is to be known of runs.
+    numbers: for the CSV.
+    table: for the Markdown; None of figures.
+    text: Markdown beside a figure; empty: none.
+    pictures: name of a file -> PNG, of figures that others have drawn.
+  """
+
+  figure: style.Figure | None
+  foot: Sequence[str]
+  numbers: sheet.Sheet
+  table: sheet.Sheet | None = None
+  text: str = ""
+  pictures: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
+
+  def save(self, folder: epath.Path, stem: str, title: str) -> list[epath.Path]:
+    """Writes all there is, the CSV last."""
+    files = [folder / name for name in self.pictures]
+    for file, data in zip(files, self.pictures.values()):
+      disk.write_bytes(file, data)
+    if self.figure:
+      files += style.save(self.figure, folder, stem, self.foot)
+    if self.text:
+      files.append(folder / f"{stem}.md")
+      disk.write_text(files[-1], self.text)
+    if self.table:
+      files.append(self.table.write_markdown(folder, stem, title))
+    return [*files, self.numbers.write_csv(folder, stem)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +161,14 @@ class PaperFigure(abc.ABC):
     return [b for b in request.boards if b.task not in self.tasks]
 
   @abc.abstractmethod
-  def draw(self, request: Request, folder: epath.Path) -> Sequence[epath.Path]:
+  def drawn(self, request: Request) -> Drawn:
+    """The figure or table of a request.
+
+    Raises:
+      UserError: what it is drawn from is not there, in words.
+    """
+
+  def draw(self, request: Request, folder: epath.Path) -> list[epath.Path]:
     """Writes the files: PNG and SVG of figures, Markdown of tables, and a CSV.
 
     Args:
@@ -138,40 +181,7 @@ class PaperFigure(abc.ABC):
     Raises:
       UserError: what it is drawn from is not there, in words.
     """
-
-
-@dataclasses.dataclass(frozen=True)
-class Drawn:
-  """A figure that is not saved yet, and its numbers.
-
-  Attributes:
-    figure: of matplotlib.
-    foot: sentences below it: sources, and what is to be known of runs.
-    numbers: for the CSV.
-  """
-
-  figure: style.Figure
-  foot: Sequence[str]
-  numbers: sheet.Sheet
-
-
-@dataclasses.dataclass(frozen=True)
-class Figure(PaperFigure):
-  """A picture, with a CSV of its numbers."""
-
-  @abc.abstractmethod
-  def drawn(self, request: Request) -> Drawn:
-    """The figure of a request.
-
-    Raises:
-      UserError: what it is drawn from is not there, in words.
-    """
-
-  def draw(self, request: Request, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
-    drawn = self.drawn(request)
-    files = style.save(drawn.figure, folder, self.name, drawn.foot)
-    return [*files, drawn.numbers.write_csv(folder, self.name)]
+    return self.drawn(request).save(folder, self.name, self.title)
 
 
 def _flags(names: Sequence[str]) -> str:

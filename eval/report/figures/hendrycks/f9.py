@@ -18,7 +18,7 @@ _TITLES = {
 }
 
 
-class Figure9(base.Figure):
+class Figure9(base.PaperFigure):
   """Subtypes of classes: how much accuracy unseen ones cost."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

@@ -13,7 +13,7 @@ _COLUMNS = ("picture", "kind", "file", "height", "width", "source")
 _WORDS = "training on both folders together is the paper's combined setting"
 
 
-class Figure4(base.Figure):
+class Figure4(base.PaperFigure):
   """The first pictures of two folders of the user, a column a pair."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

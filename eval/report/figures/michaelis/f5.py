@@ -15,7 +15,7 @@ from robust_tfds.eval.report.figures.parts import (
 )
 
 
-class Figure5(base.Figure):
+class Figure5(base.PaperFigure):
   """A panel a data set; runs over other data have panels of their own."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
@@ -52,13 +52,14 @@ def _panel(
 ) -> tuple[lines.Panel, list[list[sheet.Cell]]]:
   """A data set, and its lines of the CSV."""
   name, measure = trainings.DATASETS.get(dataset, (f"own: {dataset}", "AP"))
-  curves, absent = [], []
-  if dataset in trainings.DATASETS:
-    raw = trainings.of(dataset)
-    curves = ap_curves.of_raw(dataset, raw)
-    absent = ap_curves.absent(dataset, raw)
-  first = len(trainings.TRAININGS)
-  curves += [ap_curves.of_run(m, first + i) for i, m in enumerate(models)]
-  rows = [row for c in curves for row in c.lines(dataset, "mean of 15")]
-  rows += [row for c in absent for row in c.lines(dataset)]
-  return ap_curves.panel(f"{name}, {measure}", curves, absent), rows
+  raw = trainings.of(dataset) if dataset in trainings.DATASETS else ()
+  curves = [
+    *ap_curves.of_raw(dataset, raw),
+    *(
+      ap_curves.of_run(m, len(trainings.TRAININGS) + i)
+      for i, m in enumerate(models)
+    ),
+    *ap_curves.absent(dataset, raw),
+  ]
+  rows = [row for c in curves for row in c.lines(dataset, ap_curves.MEAN)]
+  return ap_curves.panel(f"{name}, {measure}", curves), rows

@@ -44,7 +44,7 @@ class _Point:
     return [self.name, self.rmse, self.label, self.relative, self.source]
 
 
-class Figure6(base.Figure):
+class Figure6(base.PaperFigure):
   """What training on stylized data gains, corruption by corruption."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

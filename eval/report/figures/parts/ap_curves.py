@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.papers import raw_results
+from robust_tfds.eval.papers import PrintedRow, raw_results
 from robust_tfds.eval.report.charts import lines, style
 from robust_tfds.eval.report.figures.parts import own, printed, sheet
 
@@ -19,6 +20,7 @@ COLUMNS = (
   *(sheet.Column("P", 2), sheet.Column("lo", 2), sheet.Column("hi", 2)),
   "source",
 )
+MEAN = "mean of 15"
 SEVERITIES = (0, *conditions.SEVERITIES)
 _DASHES = ("-", "--", "-.", ":")
 
@@ -48,47 +50,41 @@ class Curve:
     place: its colour, marker and dashes.
     numbers: severity -> number.
     source: where they are from.
+    mpc: where no raw results are public: the printed mean over the 15
+      corruptions and all severities, beside the printed P of clean pictures.
   """
 
   label: str
   place: int
   numbers: Mapping[int, Number]
   source: str
+  mpc: float | None = None
 
   def lines(self, dataset: str, corruption: str) -> list[list[sheet.Cell]]:
     """Lines of the CSV."""
+    if self.mpc is not None:
+      label = f"{self.label} (no raw results)"
+      ends: list[sheet.Cell] = [None, None, self.source]
+      return [
+        [dataset, "", 0, label, self.numbers[0].value, *ends],
+        [dataset, MEAN, "1-5", label, self.mpc, *ends],
+      ]
     return [
       [dataset, corruption, s, self.label, n.value, n.lo, n.hi, self.source]
       for s, n in self.numbers.items()
     ]
 
-
-@dataclasses.dataclass(frozen=True)
-class Absent:
-  """A curve of the paper whose results are not public: what is printed of it.
-
-  Attributes:
-    label: as the figure names it.
-    place: its colour.
-    p: on clean pictures.
-    mpc: over the 15 corruptions.
-    source: where they are printed.
-  """
-
-  label: str
-  place: int
-  p: float
-  mpc: float
-  source: str
-
-  def lines(self, dataset: str) -> list[list[sheet.Cell]]:
-    """Lines of the CSV: the clean number, and the mean over all severities."""
-    empty: list[sheet.Cell] = [None, None]
-    label = f"{self.label} (no raw results)"
-    return [
-      [dataset, "", 0, label, self.p, *empty, self.source],
-      [dataset, "mean of 15", "1-5", label, self.mpc, *empty, self.source],
-    ]
+  def drawn(self) -> lines.Line:
+    """In %, with its band; hollow where there is only what is printed."""
+    looks: dict[str, Any] = {"linestyle": _DASHES[self.place % len(_DASHES)]}
+    label = self.label
+    if self.mpc is not None:
+      label += ": absent; P, mPC (dotted) printed"
+      looks = {"markerfacecolor": "none", "markersize": 6, "linestyle": ":"}
+    values = [style.scaled(n) for n in self.numbers.values()]
+    return lines.Line(
+      label, list(self.numbers), values, self.place, looks=looks
+    )
 
 
 def of_raw(
@@ -110,16 +106,16 @@ def of_raw(
   return out
 
 
-def absent(dataset: str, models: Sequence[Model]) -> list[Absent]:
-  """The curves whose raw results are not public."""
+def absent(dataset: str, models: Sequence[Model]) -> list[Curve]:
+  """What is printed of curves whose raw results are not public."""
   out = []
   for place, model in enumerate(models):
-    if raw_results.cells(dataset, model.file):
-      continue
-    numbers = _printed(dataset, model)
-    source = printed.source_of(numbers.values())
-    values = (numbers["p"].value, numbers["mpc"].value)
-    out.append(Absent(model.label, place, *values, source))
+    if not raw_results.cells(dataset, model.file):
+      rows = _printed(dataset, model)
+      source = printed.source_of(rows.values())
+      clean = {0: Number(rows["p"].value)}
+      mpc = rows["mpc"].value
+      out.append(Curve(model.label, place, clean, source, mpc))
   return out
 
 
@@ -149,42 +145,13 @@ def main_metric(model: own.Own) -> str:
   return "bbox/AP" if "bbox/AP" in model.metrics() else "bbox/AP50"
 
 
-def panel(
-  title: str, curves: Iterable[Curve], missing: Iterable[Absent] = ()
-) -> lines.Panel:
-  """The curves in %, with the bands of their intervals.
-
-  Args:
-    title: over them.
-    curves: of raw results and of runs.
-    missing: what is printed instead of curves: P, and mPC as a line over 1 to 5.
-  """
-  out = [
-    lines.Line(
-      curve.label,
-      list(curve.numbers),
-      [style.scaled(n) for n in curve.numbers.values()],
-      curve.place,
-      looks={"linestyle": _DASHES[curve.place % len(_DASHES)]},
-    )
-    for curve in curves
-  ]
-  hollow = {"markerfacecolor": "none", "markersize": 6, "linestyle": ":"}
-  out += [
-    lines.Line(
-      f"{one.label}: absent; P, mPC (dotted) printed",
-      [0],
-      [style.Value(100 * one.p)],
-      one.place,
-      looks=hollow,
-    )
-    for one in missing
-  ]
-  levels = [(100 * one.mpc, one.place) for one in missing]
-  return lines.Panel(title, out, levels)
+def panel(title: str, curves: Sequence[Curve]) -> lines.Panel:
+  """The curves; of absent ones mPC as a line over 1 to 5."""
+  levels = [(100 * c.mpc, c.place) for c in curves if c.mpc is not None]
+  return lines.Panel(title, [curve.drawn() for curve in curves], levels)
 
 
-def remark(curves: Iterable[Absent]) -> str:
+def remark(curves: Iterable[Curve]) -> str:
   """A sentence that names the absent curves; or nothing."""
   labels = [curve.label for curve in curves]
   if not labels:
@@ -203,7 +170,7 @@ def _mean(cells: raw_results.Cells, name: str, severity: int) -> float:
   return float(np.mean([cells[c] for c in _cells(name, severity)]))
 
 
-def _printed(dataset: str, model: Model) -> dict:
+def _printed(dataset: str, model: Model) -> dict[str, PrintedRow]:
   """P and mPC as Table 1 or 2 print them, whichever has them first."""
   network, training = model.printed
   rows = [

@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from etils import epath
-
 from robust_tfds.eval import papers
-from robust_tfds.eval.report.charts import scatter, style
+from robust_tfds.eval.report.charts import scatter
 from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
@@ -46,10 +44,8 @@ class BenchmarkScatter(base.PaperFigure):
   panels: tuple[str, ...]
   table: str = ""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     models = own.of(self.boards(request))
     points: list[accuracy_scatter.Point] = []
     panels = []
@@ -78,9 +74,7 @@ class BenchmarkScatter(base.PaperFigure):
       share="",
     )
     fig = scatter.draw(panels, frame, told)
-    files = style.save(fig, folder, self.name, told)
-    table = sheet.Sheet(accuracy_scatter.COLUMNS, lines)
-    return [*files, table.write_csv(folder, self.name)]
+    return base.Drawn(fig, told, sheet.Sheet(accuracy_scatter.COLUMNS, lines))
 
   def _networks(
     self, dataset: str, metrics: Iterable[str]

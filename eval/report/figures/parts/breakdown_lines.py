@@ -12,7 +12,7 @@ from robust_tfds.eval.report.reports.frames import k_curve
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class BreakdownLines(base.Figure):
+class BreakdownLines(base.PaperFigure):
   """Rates in % with the band of their intervals.
 
   Attributes:

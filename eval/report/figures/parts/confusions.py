@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
@@ -38,20 +37,18 @@ class Confusions(base.PaperFigure):
   needs_runs: bool = True
   one: bool = False
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure, a table of the most confused pairs, and a CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure, a table of the most confused pairs, and a CSV."""
     models = own.of(self.boards(request))
     shown = {m.label: self._shown(request, m) for m in models}
     pairs = {k: v for of in shown.values() for k, v in of.items()}
     told = redrawn.context(request, models, confusions=pairs)
-    files = confusion.Confusion().save(told, folder, self.name)
+    chart = confusion.Confusion()
     names = list(told.class_names)
     sources = {m.label: m.source for m in models}
     lines = [x for k, v in pairs.items() for x in _lines(k, v, names, sources)]
-    table = sheet.Sheet(_COLUMNS, lines)
-    return [*files, table.write_csv(folder, self.name)]
+    table, foot = sheet.Sheet(_COLUMNS, lines), told.provenance
+    return base.Drawn(chart.draw(told), foot, table, text=chart.text(told))
 
   def _shown(
     self, request: base.Request, model: own.Own

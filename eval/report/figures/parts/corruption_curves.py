@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 from robust_tfds import conditions
 from robust_tfds.eval.report.charts import lines, style
@@ -20,7 +19,7 @@ _ACROSS = 4
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class CorruptionCurves(base.Figure):
+class CorruptionCurves(base.PaperFigure):
   """The 15 corruptions and their mean.
 
   Attributes:
@@ -39,20 +38,26 @@ class CorruptionCurves(base.Figure):
     """The figure and its CSV."""
     models = own.of(self.boards(request))
     raw = self.models or trainings.of(self.dataset)
-    names = ("", *conditions.PICTURES.names("common"))
     absent = ap_curves.absent(self.dataset, raw)
-    of = {name: self._curves(name, raw, models) for name in names}
+    of = {
+      name: [
+        *ap_curves.of_raw(self.dataset, raw, name),
+        *(
+          ap_curves.of_run(m, len(raw) + i, name) for i, m in enumerate(models)
+        ),
+      ]
+      for name in ("", *conditions.PICTURES.names("common"))
+    }
     panels = [
       ap_curves.panel(
         style.words(name) or "mean of the 15",
-        curves,
-        absent if not name else (),
+        curves if name else [*curves, *absent],
       )
       for name, curves in of.items()
     ]
     frame = Frame(
       2.9 * _ACROSS,
-      2.1 * (len(names) // _ACROSS) + 1.2,
+      2.1 * (len(of) // _ACROSS) + 1.2,
       _ACROSS,
       x="severity",
       y=f"{self.measure} (%)",
@@ -62,25 +67,13 @@ class CorruptionCurves(base.Figure):
       entries=2,
     )
     fig = lines.draw(panels, frame)
+    of |= {ap_curves.MEAN: absent}
     rows = [
       row
       for name, curves in of.items()
       for curve in curves
-      for row in curve.lines(self.dataset, name or "mean of 15")
+      for row in curve.lines(self.dataset, name or ap_curves.MEAN)
     ]
-    rows += [row for missing in absent for row in missing.lines(self.dataset)]
     runs = own.remark(models, self.dataset)
     foot = [self.source, ap_curves.remark(absent), runs]
     return base.Drawn(fig, foot, sheet.Sheet(ap_curves.COLUMNS, rows))
-
-  def _curves(
-    self,
-    name: str,
-    raw: Sequence[ap_curves.Model],
-    models: Sequence[own.Own],
-  ) -> list[ap_curves.Curve]:
-    """Of a corruption, or of the mean: raw results, then runs."""
-    of_runs = [
-      ap_curves.of_run(m, len(raw) + i, name) for i, m in enumerate(models)
-    ]
-    return [*ap_curves.of_raw(self.dataset, raw, name), *of_runs]

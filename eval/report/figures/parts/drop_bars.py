@@ -8,13 +8,13 @@ import math
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import gammas, own, sheet
+from robust_tfds.eval.report.figures.parts import gammas, networks, own, sheet
 
 _MEASURE = "gamma_a"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DropBars(base.Figure):
+class DropBars(base.PaperFigure):
   """1 - gamma_a of the printed networks, own models after them.
 
   Attributes:
@@ -32,10 +32,10 @@ class DropBars(base.Figure):
     added = own.of(self.boards(request))
     listed = [
       m
-      for m in gammas.printed_models(self.dataset)
+      for m in gammas.printed_networks(self.dataset)
       if not self.training or m.training == self.training
     ]
-    ours = gammas.own_models(added)
+    ours = gammas.of_runs(added)
     trainings = dict.fromkeys(m.training for m in listed)
     panels = [
       bars.Panel(
@@ -68,11 +68,11 @@ class DropBars(base.Figure):
     return base.Drawn(fig, foot, table)
 
 
-def _series(model: gammas.Model) -> bars.Series:
+def _series(network: networks.Network) -> bars.Series:
   lost = [
     style.scaled(number, -100, 100)
-    if (number := model.numbers.get((_MEASURE, name)))
+    if (number := network.numbers.get((_MEASURE, name)))
     else style.Value(math.nan)
     for _, name in gammas.names()
   ]
-  return bars.Series(model.label, lost)
+  return bars.Series(network.label, lost)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from robust_tfds import conditions
-from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.papers import PrintedRow, derived
-from robust_tfds.eval.report.figures.parts import own, printed, sheet
+from robust_tfds.eval.report.figures.parts import (
+  networks,
+  own,
+  printed,
+  sheet,
+)
 
 # Words of the data sets in titles.
 NAMES = {
@@ -23,34 +27,6 @@ COLUMNS = (
 )
 _TRAININGS = {"scratch": "S", "kinetics400": "P"}
 
-Key = tuple[str, str]  # measure, perturbation or group
-
-
-@dataclasses.dataclass(frozen=True)
-class Model:
-  """A network of a table, or of a run.
-
-  Attributes:
-    label: of a table with both trainings the paper's: `R3D-S`, `R3D-P`.
-    network: without its training.
-    training: `scratch`, `kinetics400`, or empty.
-    numbers: (measure, perturbation or group) -> number.
-    source: printed where, or which run.
-  """
-
-  label: str
-  network: str
-  training: str
-  numbers: Mapping[Key, Number]
-  source: str
-
-  def value(self, measure: str, of: str) -> float:
-    """A number's value; nan where there is none."""
-    number = self.numbers.get((measure, of))
-    if number is None or number.value is None:
-      return float("nan")
-    return number.value
-
 
 def names() -> list[tuple[str, str]]:
   """(group, perturbation) in the paper's order."""
@@ -59,70 +35,54 @@ def names() -> list[tuple[str, str]]:
   ]
 
 
+def key(measure: str, of: str) -> networks.Key:
+  """Of a measure's number of a perturbation, or of a group's mean."""
+  return (f"{measure}/{of}", "") if of in _groups() else (measure, of)
+
+
 def printed_rows(dataset: str) -> list[PrintedRow]:
   """The table that has a line for each perturbation of a data set."""
   return printed.table(derived.PAPER, derived.TABLES[dataset])
 
 
-def printed_models(dataset: str) -> list[Model]:
-  """The networks of a data set's table, in its order."""
-  lines: dict[tuple[str, str], dict[Key, Number]] = {}
-  rows = printed_rows(dataset)
-  for row in rows:
-    measure, _, group = row.metric.partition("/")
-    of = row.name or group
-    number = Number(row.value, note=row.doubt)
-    lines.setdefault((row.network, row.training), {})[measure, of] = number
-  source = rows[0].source
+def printed_networks(dataset: str) -> list[networks.Network]:
+  """The networks of a data set's table, in its order, as the paper calls them."""
   return [
-    Model(_label(network, training), network, training, numbers, source)
-    for (network, training), numbers in lines.items()
+    dataclasses.replace(n, label="-".join(filter(None, (n.name, short))))
+    for n in networks.printed(printed_rows(dataset))
+    for short in [_TRAININGS.get(n.training, n.training)]
   ]
 
 
-def own_models(models: Sequence[own.Own]) -> list[Model]:
+def of_runs(models: Sequence[own.Own]) -> list[networks.Network]:
   """The same of runs; models without any of the numbers are left out."""
-  out = []
-  for model in models:
-    numbers: dict[Key, Number] = {}
-    for measure in derived.MEASURES:
-      for group, name in names():
-        for key, number in (
-          ((measure, name), model.number(measure, name)),
-          ((measure, group), model.number(f"{measure}/{group}")),
-        ):
-          if number:
-            numbers[key] = number
-    if numbers:
-      out.append(Model(model.label, model.label, "", numbers, model.source))
-  return out
+  listed = [*_groups(), *(name for _, name in names())]
+  keys = [key(measure, of) for measure in derived.MEASURES for of in listed]
+  return networks.of_runs(models, keys)
 
 
-def lines(models: Sequence[Model]) -> list[list[sheet.Cell]]:
-  """The models' numbers for `COLUMNS`: every perturbation, then its group."""
-  family = conditions.VIDEOS
+def lines(listed: Sequence[networks.Network]) -> list[list[sheet.Cell]]:
+  """The numbers for `COLUMNS`: every perturbation, then its group."""
   out: list[list[sheet.Cell]] = []
-  for model in models:
-    for group in family.groups:
-      members = family.members(group, "common")
+  for network in listed:
+    for group in _groups():
+      members = conditions.VIDEOS.members(group, "common")
       for name in (*members, group):
         for measure in derived.MEASURES:
-          number = model.numbers.get((measure, name))
+          number = network.numbers.get(key(measure, name))
           if number:
             perturbation = name if name in members else "all"
             ends = [number.value, number.lo, number.hi]
-            texts = [model.label, group, perturbation, measure]
-            out.append([*texts, *ends, model.source])
+            texts = [network.label, group, perturbation, measure]
+            out.append([*texts, *ends, network.source])
   return out
 
 
-def group_mean(model: Model, measure: str) -> float:
+def group_mean(network: networks.Network, measure: str) -> float:
   """Mean over the five groups: how Table 2's Mean is made."""
-  groups = conditions.VIDEOS.groups
-  return sum(model.value(measure, g) for g in groups) / len(groups)
+  groups = _groups()
+  return sum(network.value(*key(measure, g)) for g in groups) / len(groups)
 
 
-def _label(network: str, training: str) -> str:
-  """As the paper writes it."""
-  short = _TRAININGS.get(training, training)
-  return f"{network}-{short}" if short else network
+def _groups() -> Sequence[str]:
+  return conditions.VIDEOS.groups

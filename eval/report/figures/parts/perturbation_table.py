@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
-
-from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval.papers import derived
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import gammas, own, printed, sheet
+from robust_tfds.eval.report.figures.parts import (
+  gammas,
+  networks,
+  own,
+  printed,
+  sheet,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -26,14 +29,12 @@ class PerturbationTable(base.PaperFigure):
   tasks: tuple[str, ...] = ("video",)
   dataset: str
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the table and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The table and its CSV."""
     added = own.of(self.boards(request))
-    models = [
-      *gammas.printed_models(self.dataset),
-      *gammas.own_models(added),
+    listed = [
+      *gammas.printed_networks(self.dataset),
+      *gammas.of_runs(added),
     ]
     rows = gammas.printed_rows(self.dataset)
     caption = (
@@ -42,29 +43,22 @@ class PerturbationTable(base.PaperFigure):
       f" which need not be that of its lines. Source: {printed.source_of(rows)}."
       f" {printed.doubts(rows)} {own.remark(added, self.dataset)}"
     )
-    table = _table(models, caption)
-    numbers = sheet.Sheet(gammas.COLUMNS, gammas.lines(models))
-    return [
-      table.write_markdown(folder, self.name, self.title),
-      numbers.write_csv(folder, self.name),
-    ]
+    numbers = sheet.Sheet(gammas.COLUMNS, gammas.lines(listed))
+    return base.Drawn(None, (), numbers, _table(listed, caption))
 
 
-def _table(models: Sequence[gammas.Model], caption: str) -> sheet.Sheet:
+def _table(listed: Sequence[networks.Network], caption: str) -> sheet.Sheet:
   columns = [
-    sheet.Column(f"{model.label} {measure}", 2, percent=False)
-    for model in models
+    sheet.Column(f"{network.label} {measure}", 2, percent=False)
+    for network in listed
     for measure in derived.MEASURES
   ]
   lines: list[list[sheet.Cell]] = []
   for group in conditions.VIDEOS.groups:
     members = conditions.VIDEOS.members(group, "common")
     for name in (*members, group):
-      values = [m.value(g, name) for m in models for g in derived.MEASURES]
+      keys = [gammas.key(measure, name) for measure in derived.MEASURES]
+      values = [network.value(*key) for network in listed for key in keys]
       words = name if name in members else f"all {group}"
-      lines.append([words.replace("_", " "), *map(_number, values)])
+      lines.append([words.replace("_", " "), *values])
   return sheet.Sheet(["perturbation", *columns], lines, caption)
-
-
-def _number(value: float) -> float | None:
-  return None if math.isnan(value) else value

@@ -6,8 +6,6 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from etils import epath
-
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.papers import PrintedRow
@@ -57,10 +55,8 @@ class PrintedTable(base.PaperFigure):
     """`suffixes`, where they depend on the model."""
     return self.suffixes
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the table and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The table and its CSV."""
     rows = printed.table(*self.of)
     metrics = list(dict.fromkeys(row.metric for row in rows))
     models = own.of(self.boards(request))
@@ -69,7 +65,7 @@ class PrintedTable(base.PaperFigure):
     sources = {line.source for line in lines}
     drawn = [m.label for m in models if m.source in sources]
     table = _sheet(rows, metrics, lines, _caption(rows, models, drawn))
-    return table.write(folder, self.name, self.title)
+    return base.Drawn(None, (), table, table)
 
   def own_lines(
     self, models: Iterable[own.Own], metrics: Sequence[str]

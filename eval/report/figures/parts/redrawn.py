@@ -10,8 +10,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from etils import epath
-
 from robust_tfds import errors
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.number import Number
@@ -114,20 +112,20 @@ class Redrawn(base.PaperFigure):
     """Further attributes of the report's context."""
     return {}
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes what the report writes, and a CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """What the report draws and says, and a CSV."""
     models = own.of(self.boards(request))
     told = context(request, models, **self.others(request))
-    files = self._chart().save(told, folder, self.name)
-    if not files:
+    chart = self._chart()
+    fig = chart.draw(told)
+    if fig is None:
       raise errors.UserError(
         f"{self.name} cannot be drawn: the runs have none of the numbers that it"
         " shows." + (f" It needs {self.needs}." if self.needs else "")
       )
     lines = numbers(models, lambda r: r.metric.startswith(self.shows))
-    return [*files, numbers_sheet(lines).write_csv(folder, self.name)]
+    foot, table = told.provenance, numbers_sheet(lines)
+    return base.Drawn(fig, foot, table, text=chart.text(told))
 
 
 def _row(

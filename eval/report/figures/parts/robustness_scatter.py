@@ -38,7 +38,7 @@ class _Point:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RobustnessScatter(base.Figure):
+class RobustnessScatter(base.PaperFigure):
   """A colour a network; filled markers are pretrained.
 
   Attributes:
@@ -84,17 +84,17 @@ def _printed(dataset: str) -> list[_Point]:
     if clean.dataset == dataset
   }
   out = []
-  for model in gammas.printed_models(dataset):
-    label = ", ".join(filter(None, (model.network, model.training)))
+  for network in gammas.printed_networks(dataset):
+    label = ", ".join(filter(None, (network.name, network.training)))
     out.append(
       _Point(
-        model.label,
-        model.network,
-        model.training == "kinetics400",
+        network.label,
+        network.name,
+        network.training == "kinetics400",
         accuracy[label],
-        gammas.group_mean(model, "gamma_r"),
-        gflops.get(model.network),
-        model.source,
+        gammas.group_mean(network, "gamma_r"),
+        gflops.get(network.name),
+        network.source,
       )
     )
   return out

@@ -29,7 +29,7 @@ class _Point:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SeverityGroups(base.Figure):
+class SeverityGroups(base.PaperFigure):
   """A panel a group: gamma_r, the mean over its perturbations.
 
   Attributes:

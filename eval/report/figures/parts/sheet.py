@@ -46,17 +46,10 @@ class Sheet:
   lines: Sequence[Sequence[Cell]]
   caption: str = ""
 
-  def write(
-    self, folder: epath.Path, stem: str, title: str
-  ) -> list[epath.Path]:
-    """Writes `<stem>.md` and `<stem>.csv`."""
-    text = self.write_markdown(folder, stem, title)
-    return [text, self.write_csv(folder, stem)]
-
   def write_csv(self, folder: epath.Path, stem: str) -> epath.Path:
     """Writes `<stem>.csv`; text is safe in spreadsheets."""
     path = folder / f"{stem}.csv"
-    disk.write_text(path, csv_text.text(self._headings, self.lines))
+    disk.write_text(path, csv_text.text(self.headings, self.lines))
     return path
 
   def write_markdown(
@@ -64,7 +57,7 @@ class Sheet:
   ) -> epath.Path:
     """Writes `<stem>.md`: title, table, caption."""
     path = folder / f"{stem}.md"
-    heads = [markdown.escape(heading) for heading in self._headings]
+    heads = [markdown.escape(heading) for heading in self.headings]
     lines = [list(map(_shown, self.columns, line)) for line in self.lines]
     parts = [
       f"# {markdown.escape(title)}\n",
@@ -75,7 +68,8 @@ class Sheet:
     return path
 
   @property
-  def _headings(self) -> list[str]:
+  def headings(self) -> list[str]:
+    """Above the columns."""
     return [c if isinstance(c, str) else c.heading for c in self.columns]
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import io
-from collections.abc import Sequence
 
 import numpy as np
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import disk
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import sheet
@@ -28,21 +26,18 @@ class StoredPicture(base.PaperFigure):
   needs_runs: bool = True
   file: str
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the picture of each run, and a CSV that says whose it is."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The picture of each run, and a CSV that says whose it is."""
     self.boards(request)
-    files: list[epath.Path] = []
+    files: dict[str, bytes] = {}
     lines: list[list[sheet.Cell]] = []
     for run in self._runs(request):
       for place in (f / "reports" / self.file for f in run.folders):
         if place.exists():
           end = f"_{len(files) + 1}" if files else ""
-          target = folder / f"{self.name}{end}.png"
-          _copy(place, target)
-          files.append(target)
-          lines.append([target.name, f"own run {run.name}, {self.file}"])
+          name = f"{self.name}{end}.png"
+          files[name] = _copy(place)
+          lines.append([name, f"own run {run.name}, {self.file}"])
     if not files:
       raise errors.UserError(
         f"{self.name} ({self.title}) shows pixels, which no cell holds. They are"
@@ -50,7 +45,7 @@ class StoredPicture(base.PaperFigure):
         " eval.main with --config.reports=true."
       )
     table = sheet.Sheet(("file", "source"), lines)
-    return [*files, table.write_csv(folder, self.name)]
+    return base.Drawn(None, (), table, pictures=files)
 
   def _runs(self, request: base.Request) -> list[Run]:
     of_tasks = [
@@ -59,11 +54,11 @@ class StoredPicture(base.PaperFigure):
     return list({run.name: run for run in of_tasks}.values())
 
 
-def _copy(place: epath.Path, target: epath.Path) -> None:
-  """Writes a picture of somebody else's folder anew, as pixels alone."""
+def _copy(place: epath.Path) -> bytes:
+  """A picture of somebody else's folder anew, as pixels alone."""
   from PIL import Image
 
   pixels = np.asarray(pictures.picture(place))
   out = io.BytesIO()
   Image.fromarray(pixels).save(out, format="PNG")
-  disk.write_bytes(target, out.getvalue())
+  return out.getvalue()

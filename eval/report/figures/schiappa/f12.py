@@ -10,7 +10,7 @@ from robust_tfds.eval.report.figures.parts import printed, sheet
 _COLUMNS = ("network", "training", sheet.Column("gamma_r"), "source")
 
 
-class Figure12(base.Figure):
+class Figure12(base.PaperFigure):
   """A bar a network and training; above 1 it helped."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

@@ -10,7 +10,7 @@ from robust_tfds.eval.report.figures.parts import printed, sheet
 _COLUMNS = ("category", "clips", "shifts", "source")
 
 
-class Figure13(base.Figure):
+class Figure13(base.PaperFigure):
   """A bar a category, its clips and shifts beside it."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

@@ -16,7 +16,7 @@ _AT = 0.3  # of the clip that is shown
 _SOURCE = "our own clip, perturbed by robust_tfds.corruptions (edition paper)"
 
 
-class Figure2(base.Figure):
+class Figure2(base.PaperFigure):
   """A line a perturbation, a frame a severity."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

@@ -24,7 +24,7 @@ _COLUMNS = (
 )
 
 
-class Figure22(base.Figure):
+class Figure22(base.PaperFigure):
   """Accuracy of each class, clean and under a condition, a panel a model."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

@@ -14,7 +14,7 @@ _FRAMES = 64
 _SOURCE = "robust_tfds.corruptions.frame_indices (edition paper), seed 0"
 
 
-class Figure27(base.Figure):
+class Figure27(base.PaperFigure):
   """A panel a perturbation and severity: which frame is shown when."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

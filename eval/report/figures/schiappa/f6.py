@@ -20,7 +20,7 @@ _COLUMNS = (
 _WORDS = "the paper prints no numbers: these are means of the printed lines"
 
 
-class Figure6(base.Figure):
+class Figure6(base.PaperFigure):
   """Means over spatial, spatio-temporal and temporal perturbations."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

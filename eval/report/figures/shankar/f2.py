@@ -18,7 +18,7 @@ _WORDS = (
 )
 
 
-class Figure2(base.Figure):
+class Figure2(base.PaperFigure):
   """Share of neighbouring frames that were left out, by offset."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from etils import epath
-
 from robust_tfds.eval import papers
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.figures import base
@@ -25,10 +21,8 @@ _COLUMNS = (*("model", sheet.Column("pm-0"), sheet.Column("pm-10"), "source"),)
 class Figure3(base.PaperFigure):
   """Points, and the lines of the testbed, of Table 5 and of ours."""
 
-  def draw(
-    self, request: base.Request, folder: epath.Path
-  ) -> Sequence[epath.Path]:
-    """Writes the figure and its CSV."""
+  def drawn(self, request: base.Request) -> base.Drawn:
+    """The figure and its CSV."""
     from robust_tfds import conditions
     from robust_tfds.eval.tasks import frames
 
@@ -50,9 +44,9 @@ class Figure3(base.PaperFigure):
         own.remark(models, _DATASET),
       ],
     )
-    files = scatter.Scatter().save(told, folder, self.name)
+    fig = scatter.Scatter().draw(told)
     lines: list[list[sheet.Cell]] = [
       [n, x, y, "printed"] for n, (x, y, *_) in told.networks.items()
     ]
     lines += [[m.label, *ours[m.label], m.source] for m in models]
-    return [*files, sheet.Sheet(_COLUMNS, lines).write_csv(folder, self.name)]
+    return base.Drawn(fig, told.provenance, sheet.Sheet(_COLUMNS, lines))

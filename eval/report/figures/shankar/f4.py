@@ -23,7 +23,7 @@ _WORDS = (
 )
 
 
-class Figure4(base.Figure):
+class Figure4(base.PaperFigure):
   """mAP of three detectors on anchors and worst frames."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

@@ -16,7 +16,7 @@ _POINTS = {
 }
 
 
-class Figure6(base.Figure):
+class Figure6(base.PaperFigure):
   """A line a model, its three accuracies (Appendix C)."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

@@ -19,7 +19,7 @@ _KINDS = (
 )
 
 
-class Figure9(base.Figure):
+class Figure9(base.PaperFigure):
   """Frames of a video around an anchor, and what pm-0, pm-4, pm-10 ask for."""
 
   def drawn(self, request: base.Request) -> base.Drawn:

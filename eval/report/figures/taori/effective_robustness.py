@@ -48,7 +48,7 @@ class _Panel:
   sources: Mapping[str, str]
 
 
-class EffectiveRobustness(base.Figure):
+class EffectiveRobustness(base.PaperFigure):
   """A panel a data set: the reference, its line and band, the runs' models.
 
   Those of printed networks alone come first, then those of the runs.

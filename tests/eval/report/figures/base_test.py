@@ -11,8 +11,8 @@ from tests.eval.report.figures import boards
 
 
 class _Figure(base.PaperFigure):
-  def draw(self, request, folder):
-    return []
+  def drawn(self, request):
+    raise NotImplementedError
 
 
 _FIGURE = _Figure("taori_f7", "Something", "somewhere", tasks=("video",))

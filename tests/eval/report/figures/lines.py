@@ -1,17 +1,26 @@
-"""The CSV that a figure writes."""
+"""What a figure writes into its CSV and its Markdown, nothing drawn."""
 
-import csv
-import pathlib
+from __future__ import annotations
+
+from typing import Any
+
+from etils import epath
 
 from robust_tfds.eval.report import figures
 from robust_tfds.eval.report.figures import base
 
 
-def of(
-  name: str, folder: pathlib.Path, request: base.Request | None = None
-) -> list[dict[str, str]]:
-  """Draws a figure into a folder; gives its lines by heading."""
+def of(name: str, asked: base.Request | None = None) -> list[dict[str, Any]]:
+  """A figure's lines of the CSV by heading."""
   (figure,) = figures.select(name)
-  figure.draw(request or base.Request(), folder)
-  with open(folder / f"{name}.csv", encoding="utf-8") as file:
-    return list(csv.DictReader(file))
+  numbers = figure.drawn(asked or base.Request()).numbers
+  return [dict(zip(numbers.headings, cells)) for cells in numbers.lines]
+
+
+def markdown(
+  name: str, folder: epath.Path, asked: base.Request | None = None
+) -> str:
+  """A table's Markdown."""
+  (figure,) = figures.select(name)
+  figure.draw(asked or base.Request(), folder)
+  return (folder / f"{name}.md").read_text("utf-8")

@@ -24,11 +24,11 @@ class ApCurvesTest(absltest.TestCase):
 
   def test_an_absent_curve_has_what_is_printed(self):
     (absent,) = ap_curves.absent("coco_c", trainings.of("coco_c"))
-    self.assertAlmostEqual(absent.p, 0.346)
+    self.assertAlmostEqual(absent.numbers[0].value, 0.346)
     self.assertAlmostEqual(absent.mpc, 0.204)
     self.assertIn("combined", ap_curves.remark([absent]))
     self.assertEqual(ap_curves.remark([]), "")
-    clean, mean = absent.lines("coco_c")
+    clean, mean = absent.lines("coco_c", ap_curves.MEAN)
     self.assertEqual((clean[2], mean[2]), (0, "1-5"))
 
   def test_a_run_has_the_severities_that_it_has(self):

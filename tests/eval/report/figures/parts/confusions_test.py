@@ -1,45 +1,37 @@
 """Which cells a confusion shows, and its counts."""
 
-import csv
-import pathlib
+import dataclasses
 
 import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.report import figures
 from robust_tfds.eval.report.figures.parts import confusions, own
-from tests.eval.report.figures import boards
+from tests.eval.report.figures import boards, lines
 
 
 class ConfusionsTest(parameterized.TestCase):
   def lines(self, name, condition=""):
-    folder = pathlib.Path(self.create_tempdir().full_path)
     request = boards.request("video")
-    object.__setattr__(request, "condition", condition)
-    (figure,) = figures.select(name)
-    figure.draw(request, folder)
-    with open(folder / f"{name}.csv", encoding="utf-8") as file:
-      return list(csv.DictReader(file))
+    return lines.of(name, dataclasses.replace(request, condition=condition))
 
   @parameterized.parameters("schiappa_f8", "schiappa_f21")
   def test_a_condition_can_be_chosen(self, name):
-    lines = self.lines(name, "jumbling_2")
-    shown = {(x["perturbation"], x["severity"]) for x in lines}
-    self.assertEqual(shown, {("clean", "0"), ("jumbling", "2")})
+    shown = self.lines(name, "jumbling_2")
+    cells = {(x["perturbation"], x["severity"]) for x in shown}
+    self.assertEqual(cells, {("clean", 0), ("jumbling", 2)})
 
   def test_the_worst_one_by_default(self):
-    lines = self.lines("schiappa_f21")
-    severities = {int(x["severity"]) for x in lines}
-    self.assertEqual(severities, {0, 5})
+    shown = self.lines("schiappa_f21")
+    self.assertEqual({x["severity"] for x in shown}, {0, 5})
 
   def test_counts(self):
-    lines = self.lines("schiappa_f21", "jumbling_1")
-    ours = [x for x in lines if x["model"] == "ours" and x["severity"] == "1"]
+    shown = self.lines("schiappa_f21", "jumbling_1")
+    ours = [x for x in shown if x["model"] == "ours" and x["severity"] == 1]
     of_first = {x["predicted"]: x for x in ours if x["true"] == "cat_0"}
-    self.assertEqual(of_first["dog"]["videos"], "1")
-    self.assertEqual(float(of_first["dog"]["share of the true class"]), 0.5)
-    self.assertEqual(sum(int(x["videos"]) for x in ours), 6)
+    self.assertEqual(of_first["dog"]["videos"], 1)
+    self.assertEqual(of_first["dog"]["share of the true class"], 0.5)
+    self.assertEqual(sum(x["videos"] for x in ours), 6)
 
   def test_an_unknown_condition_is_refused(self):
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'jumbling_5'"):

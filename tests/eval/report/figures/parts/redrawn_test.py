@@ -1,11 +1,7 @@
 """Figures of reports over boards: the same rows under the figure's name."""
 
-import pathlib
-
 from absl.testing import absltest
 
-from robust_tfds import errors
-from robust_tfds.eval.report import figures
 from robust_tfds.eval.report.figures.parts import own, redrawn
 from tests.eval.report.figures import boards
 
@@ -13,7 +9,6 @@ from tests.eval.report.figures import boards
 class RedrawnTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.request = boards.request("video")
     self.models = own.of(self.request.boards)
 
@@ -36,30 +31,10 @@ class RedrawnTest(absltest.TestCase):
     ]
     self.assertEqual((row.corruption, row.severity), ("jumbling", 3))
 
-  def test_files_have_the_figures_name(self):
-    (sixteen,) = figures.select("schiappa_f16")
-    files = sixteen.draw(self.request, self.folder)
-    self.assertCountEqual(
-      [f.name for f in files],
-      [f"schiappa_f16.{s}" for s in ("png", "svg", "csv")],
-    )
-
-  def test_nothing_to_draw_is_refused_and_says_what_it_needs(self):
-    (ten,) = figures.select("schiappa_f10")
-    (board,) = self.request.boards
-    for entry in board.runs:
-      for numbers in entry.cells.values():
-        numbers.clear()
-    with self.assertRaisesRegex(
-      errors.UserError, "cannot.* needs .* UCF101-DS"
-    ):
-      ten.draw(self.request, self.folder)
-
   def test_numbers_of_a_figure(self):
     lines = redrawn.numbers(self.models, lambda r: r.metric == "clean_accuracy")
     self.assertEqual([x[0] for x in lines], ["ours", "base"])
-    path = redrawn.numbers_sheet(lines).write_csv(self.folder, "fig")
-    self.assertIn("own run made_up, digits_c", path.read_text("utf-8"))
+    self.assertEqual({x[-1] for x in lines}, {"own run made_up, digits_c"})
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ class SheetTest(absltest.TestCase):
   def write(self, *lines, columns=_COLUMNS):
     folder = pathlib.Path(self.create_tempdir().full_path)
     table = sheet.Sheet(columns, lines, "From a|b.")
-    text, numbers = table.write(folder, "x", "Title_1")
+    text = table.write_markdown(folder, "x", "Title_1")
+    numbers = table.write_csv(folder, "x")
     return text.read_text("utf-8"), numbers.read_text("utf-8")
 
   def test_the_csv_has_fractions_and_the_table_percent(self):
