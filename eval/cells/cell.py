@@ -100,6 +100,13 @@ class Cell:
 
   def note(self) -> dict[str, object]:
     """The cell as its note on disk says it."""
+    known = {
+      "random": self.random,
+      "without_output": self.without_output,
+      "of_model": self.of_model,
+      "data": self.data and self.data.model_dump(),
+      "by": self.model_facts and self.model_facts.model_dump(),
+    }
     return {
       "model": self.model,
       "dataset": self.dataset,
@@ -109,13 +116,7 @@ class Cell:
       "kind": self.condition.kind,
       "seed": self.seed,
       "fingerprint": self.fingerprint,
-      **({"random": True} if self.random else {}),
-      **(
-        {"without_output": self.without_output} if self.without_output else {}
-      ),
-      **({"of_model": self.of_model} if self.of_model else {}),
-      **({"data": self.data.model_dump()} if self.data else {}),
-      **({"by": self.model_facts.model_dump()} if self.model_facts else {}),
+      **{name: value for name, value in known.items() if value},
     }
 
   @property

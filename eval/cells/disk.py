@@ -79,32 +79,32 @@ def write_bytes(
   Raises:
     DiskError: see `writing`; the file is as it was.
   """
-  if paths.is_local(path):
-    _replace(pathlib.Path(path), data, sync)
+  if not paths.is_local(path):
+    with writing(path):
+      epath.Path(path).write_bytes(data)
     return
-  with writing(path):
-    epath.Path(path).write_bytes(data)
+  try:
+    with _renamed(pathlib.Path(path), sync) as file:
+      file.write(data)
+  except OSError as e:
+    raise _refusal(e, path) from e
 
 
-def _replace(path: pathlib.Path, data: bytes, sync: bool) -> None:
-  """Writes under a name that tells the process, then renames."""
-  temporary = _temporary(path)
+@contextlib.contextmanager
+def _renamed(path: pathlib.Path, sync: bool) -> Iterator[IO[bytes]]:
+  """A file under a name that tells the process, which is renamed at the end."""
+  name = f".{path.name}.{Process.this().name}{_TEMPORARY}"
+  temporary = path.with_name(name)
   try:
     with open(temporary, "wb") as file:
-      file.write(data)
+      yield file
       file.flush()
       if sync:
         os.fsync(file.fileno())
     os.replace(temporary, path)
-  except OSError as e:
-    raise _refusal(e, path) from e
   finally:
     with contextlib.suppress(OSError):
       temporary.unlink(missing_ok=True)
-
-
-def _temporary(path: pathlib.Path) -> pathlib.Path:
-  return path.with_name(f".{path.name}.{Process.this().name}{_TEMPORARY}")
 
 
 @contextlib.contextmanager
@@ -125,16 +125,8 @@ def whole_file(path: epath.Path) -> Iterator[IO[bytes]]:
         with path.open("wb") as target:
           shutil.copyfileobj(file, target)
       return
-    temporary = _temporary(pathlib.Path(path))
-    try:
-      with open(temporary, "wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-      os.replace(temporary, path)
-    finally:
-      with contextlib.suppress(OSError):
-        temporary.unlink(missing_ok=True)
+    with _renamed(pathlib.Path(path), sync=True) as file:
+      yield file
 
 
 def remove_temporary(folder: epath.PathLike) -> None:

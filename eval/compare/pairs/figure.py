@@ -54,22 +54,10 @@ def write(comparison: Comparison, folder: epath.Path, stem: str) -> None:
   for ax, lines in zip(axes, bars):
     _draw_bars(ax, lines, comparison)
   for ax, (metric, lines) in zip(axes[len(bars) :], maps.items()):
-    _draw_map(ax, lines, _metric(comparison, metric))
+    _draw_map(ax, lines, comparison.facts.metric(metric))
   fig.suptitle(f"{comparison.first} less {comparison.second}", fontsize=10)
   sentences = comparison.sentences[: max(1, len(maps))]
-  style.save(
-    fig,
-    folder,
-    stem,
-    [
-      comparison.dataset,
-      *sentences,
-    ],
-  )
-
-
-def _metric(comparison: Comparison, name: str) -> Metric:
-  return comparison.facts.metric(name)
+  style.save(fig, folder, stem, [comparison.dataset, *sentences])
 
 
 def _bars(comparison: Comparison) -> list[list[Line]]:
@@ -88,7 +76,7 @@ def _bars(comparison: Comparison) -> list[list[Line]]:
     ]
   panels: dict[bool, list[Line]] = {}
   for line in finite:
-    percent = _metric(comparison, line.metric).percent
+    percent = comparison.facts.metric(line.metric).percent
     panels.setdefault(percent, []).append(line)
   return [panels[key] for key in sorted(panels, reverse=True)]
 
@@ -104,10 +92,10 @@ def _maps(comparison: Comparison) -> dict[str, list[Line]]:
 
 def _draw_bars(ax: Axes, lines: Sequence[Line], comparison: Comparison) -> None:
   """Differences with their intervals; filled where 0 lies outside."""
-  percent = _metric(comparison, lines[0].metric).percent
+  percent = comparison.facts.metric(lines[0].metric).percent
   scale = 100 if percent else 1
   for y, line in enumerate(lines):
-    metric = _metric(comparison, line.metric)
+    metric = comparison.facts.metric(line.metric)
     value = scale * line.difference.or_nan
     ends = line.difference.interval
     gain = metric.sign * value

@@ -74,6 +74,7 @@ class NoteTest(parameterized.TestCase):
     ("", "the file is empty"),
     ("{", "line 1"),
     ("[]", ""),
+    ("null", ""),
     ('{"model": "m"}', "version: got None, expected 2"),
     ('{"version": 1}', "version: got 1, expected 2"),
     ('{"version": 2}', "model: missing"),

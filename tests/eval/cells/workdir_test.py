@@ -83,16 +83,9 @@ class ClaimTest(_WorkdirTest):
   def test_a_workdir_without_versions_is_of_version_1(self):
     self.workdir.claim(_config())
     self._edit(versions=None)
-    self._refuses("is a workdir of version 1; this code .* version 4")
+    self._refuses("workdir of version 1; this code .* 4. .*new --workdir")
     with self.assertRaisesRegex(errors.UserError, "of version 1"):
       self.workdir.config()
-
-  @parameterized.parameters(2, 3, 5)
-  def test_another_version(self, version):
-    self.workdir.claim(_config())
-    pixels = provenance.PIXELS_VERSION
-    self._edit(versions={"workdir": version, "pixels": pixels})
-    self._refuses(f"is a workdir of version {version}; .*new --workdir")
 
   def test_other_pixels_are_neither_continued_nor_read(self):
     self.workdir.claim(_config())
@@ -300,7 +293,7 @@ class DamageTest(_WorkdirTest):
       self.workdir.columns(_cell("fog_2"))
     self._damaged(self.npz, sizes=how != "flipped")
 
-  @parameterized.parameters("", "{}", "[1]", "null", "{", '{"a": 1, "a": 2}')
+  @parameterized.parameters("", '{"a": 1, "a": 2}')
   def test_other_notes(self, text):
     self.note.write_text(text)
     self._refused_by_all(self.note)

@@ -14,7 +14,6 @@ from absl import flags
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.compare import __main__ as compare
 from robust_tfds.eval.metrics import action
 from robust_tfds.eval.readers import base as readers_base
@@ -214,8 +213,6 @@ class CompareTest(parameterized.TestCase):
     ({"facts": {"codec": "h264"}}, "codec: raw .first., h264 .second."),
     ({"views": 5}, "views: 1 .first., 5 .second."),
     ({"sampling": "uniform"}, "sampling: dense .first., uniform"),
-    ({"facts": {"edition": "code"}}, "edition: .* code .second."),
-    ({"facts": {"version": "3.0.0"}}, "version: .* 3.0.0 .second."),
   )
   def test_other_data(self, change, message):
     first = task_runs.video(self.root / "first", 0.9)
@@ -244,11 +241,6 @@ class CompareTest(parameterized.TestCase):
     first = task_runs.video(self.root / "first", 0.9)
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'net'"):
       self._compare(first, first, "ne,net")
-    with self.assertRaisesRegex(errors.UserError, "is no workdir"):
-      self._compare(first, self.root)
-    Workdir(self.root / "empty").claim(Workdir(first).config())
-    with self.assertRaisesRegex(errors.UserError, "no finished cell"):
-      self._compare(first, self.root / "empty")
     with self.assertRaisesRegex(
       errors.UserError, "Two runs are compared, got 1"
     ):

@@ -3,6 +3,7 @@
 import collections
 import csv
 import json
+import pathlib
 import statistics
 from collections.abc import Iterable, Iterator
 
@@ -14,67 +15,8 @@ from robust_tfds.eval.papers import printed_rows
 from robust_tfds.eval.papers.printed_rows import PrintedRow
 from tests import shared_data
 
-_HENDRYCKS = {
-  "clean_error_%": "clean_error",
-  "mCE_%": "mce",
-  "CE_%": "ce",
-  "relative_mCE_%": "relative_mce",
-  "relative_CE_%": "relative_ce",
-  "mFR_%": "mfr",
-  "FR_%": "fr",
-  "mT5D_%": "mt5d",
-  "T5D_%": "t5d",
-  "FP_%": "flip_probability",
-  "uT5D": "ut5d",
-  "mFP relative decrease_%": "mfp_relative_decrease",
-  "mT5D relative decrease_%": "mt5d_relative_decrease",
-  "ImageNet-1K accuracy_%": "accuracy",
-  "seen subtype accuracy_%": "seen_subtype_accuracy",
-  "unseen subtype accuracy_%": "unseen_subtype_accuracy",
-}
-_HENDRYCKS_TABLES = {
-  "sec5.1": "section5_1",
-  "sec5.2": "section5_2",
-  "appF": "appendix_f",
-  "readme_imagenet_c_leaderboard": "readme_imagenet_c",
-  "readme_imagenet_p_leaderboard": "readme_imagenet_p",
-  "readme": "readme_augmix",
-}
 _NO_NAME = ("mean", "clean", "x", "seen", "unseen")
-_SCHIAPPA = {
-  "table2": "table2_kinetics400_p_summary",
-  "table3": "table3_ssv2_p_summary",
-  "table4": "table4_kinetics400_p",
-  "table5": "table5_ssv2_p",
-  "table6": "table6_ucf101_p",
-  "table7": "table7_hmdb51_p",
-}
-_PERTURBATIONS = {
-  "Gaussian": "gaussian_noise",
-  "Shot": "shot_noise",
-  "Impulse": "impulse_noise",
-  "Speckle": "speckle_noise",
-  "Defocus Blur": "defocus_blur",
-  "Motion Blur": "motion_blur",
-  "Zoom Blur": "zoom_blur",
-  "JPEG": "jpeg",
-  "MPEG1": "mpeg1",
-  "MPEG2": "mpeg2",
-  "Sampling": "sampling",
-  "Reversing": "reverse_sampling",
-  "Jumbling": "jumbling",
-  "Box Jumbling": "box_jumbling",
-  "Freezing": "freezing",
-  "Rotate": "static_rotation",
-  "Var Rotate": "random_rotation",
-  "Translate": "translation",
-}
 _TRAININGS = {"": "", "S": "scratch", "P": "kinetics400"}
-_DETECTION_SETS = {
-  "coco": "coco_c",
-  "pascal_voc": "pascal_c",
-  "cityscapes": "cityscapes_c",
-}
 # Stored beside these tables: AlexNet's means, two medians, TABLE.md's rows.
 _BESIDES = {
   "hendrycks2019": ("appendix_d",),
@@ -86,10 +28,23 @@ _BESIDES = {
 Fact = tuple[str, str, str, str, str, float]
 
 
+def _read_as() -> dict[str, dict[str, str]]:
+  """Names in the tables as read -> ours, of each kind of name."""
+  out: dict[str, dict[str, str]] = {}
+  path = pathlib.Path(__file__).with_name("read_as.tsv")
+  for line in path.read_text("utf-8").splitlines():
+    of, read, ours = line.split("\t")
+    out.setdefault(of, {})[read] = ours
+  return out
+
+
 def _table(*parts: str) -> list[dict[str, str]]:
   path = shared_data.published(*parts)
   with path.open(newline="", encoding="utf-8") as f:
     return list(csv.DictReader(f))
+
+
+_READ_AS = _read_as()
 
 
 def _facts(rows: Iterable[PrintedRow]) -> Iterator[Fact]:
@@ -119,10 +74,10 @@ def _stored(paper: str, *but: str) -> collections.Counter[Fact]:
 def _hendrycks() -> Iterator[Fact]:
   for row in _table("hendrycks_rows.csv"):
     yield (
-      _HENDRYCKS_TABLES.get(row["table"], row["table"]),
+      _READ_AS["table"].get(row["table"], row["table"]),
       row["network"],
       "",
-      _HENDRYCKS[row["metric"]],
+      _READ_AS["metric"][row["metric"]],
       "" if row["name"] in _NO_NAME else row["name"],
       float(row["value"]),
     )
@@ -186,7 +141,7 @@ def _shankar() -> Iterator[Fact]:
 
 def _video_columns(table: str) -> Iterator[Fact]:
   """Tables 4 to 7: a line a perturbation or group, two columns a network."""
-  for row in _table("schiappa", f"{_SCHIAPPA[table]}.csv"):
+  for row in _table("schiappa", f"{_READ_AS['file'][table]}.csv"):
     for column, text in row.items():
       network, _, measure = column.rpartition("_gamma_")
       if network and text:
@@ -195,7 +150,7 @@ def _video_columns(table: str) -> Iterator[Fact]:
         if row["is_category_mean"] == "1":
           metric = f"{metric}/{row['category'].lower()}"
         else:
-          name = _PERTURBATIONS[row["perturbation"]]
+          name = _READ_AS["perturbation"][row["perturbation"]]
         trained = _TRAININGS[training]
         yield table, network, trained, metric, name, float(text)
 
@@ -208,7 +163,7 @@ def _schiappa() -> Iterator[Fact]:
     for metric, text in zip(own, numbers, strict=True):
       yield "table1", model, "", metric, "", float(text)
   for table in ("table2", "table3"):
-    for row in _table("schiappa", f"{_SCHIAPPA[table]}.csv"):
+    for row in _table("schiappa", f"{_READ_AS['file'][table]}.csv"):
       for column, text in row.items():
         group, _, measure = column.partition("_gamma_")
         if measure:
@@ -319,7 +274,7 @@ class CompleteTest(parameterized.TestCase):
       if r.metric.endswith("mpc") and r.table != "table_md"
     )
     printed = collections.Counter(
-      (f"table{r['table']}", _DETECTION_SETS[r["dataset"]], r["mPC"])
+      (f"table{r['table']}", _READ_AS["dataset"][r["dataset"]], r["mPC"])
       for r in _table("detection_printed_rows.csv")
     )
     self.assertEqual(detectors, printed)

@@ -1,4 +1,7 @@
-"""Results lists of other programs, one a cell."""
+"""Results lists of other programs, one a cell.
+
+Files that are none are refused in tests/faults/detections_cases.py.
+"""
 
 import json
 import math
@@ -8,7 +11,6 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import conditions
-from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.readers import base, coco
@@ -67,18 +69,13 @@ class CocoReaderTest(absltest.TestCase):
     self.truth = self.root / "truth.json"
     self.truth.write_text(json.dumps(truth()))
 
-  def _put(self, config, shift):
-    (self.folder / f"{config}.json").write_text(json.dumps(results(shift)))
-
   def _read(self, *folders, **options) -> base.Run:
     options = {"truth": self.truth, **options}
     folders = folders or (self.folder,)
     return coco.CocoReader().read(folders, base.Options(**options))
 
   def _rows(self, **options) -> list[table.Row]:
-    predictions = self._read(**options)
-    cells = ((c, predictions.columns(c)) for c in predictions.cells)
-    return tasks.bind(predictions.config).score(cells, predictions.truth).rows
+    return self._read(**options).rows()
 
   def test_table(self):
     rows = self._rows()
@@ -122,51 +119,23 @@ class CocoReaderTest(absltest.TestCase):
     self.assertFalse(math.isnan(validation.value))
 
   def test_refusals(self):
-    (self.folder / "fogg_3.json").write_text("[]")
-    with self.assertRaisesRegex(ValueError, "fogg_3.json is named after no"):
-      self._rows()
-    (self.folder / "fogg_3.json").unlink()
     (self.folder / "fog_03.json").write_text("[]")  # fog_3.json is there too
     with self.assertRaisesRegex(ValueError, "fog_03.json is named after no"):
       self._rows()
     (self.folder / "fog_03.json").unlink()
-    (self.folder / "fog_3.json").write_text("[{")
-    with self.assertRaisesRegex(
-      ValueError, "fog_3.json: line 1, column 3: not JSON"
-    ):
-      self._rows()
     bad = results(0)
     bad[1]["category_id"] = 6
     (self.folder / "fog_3.json").write_text(json.dumps(bad))
     for rules in ("coco", "voc"):
       with self.assertRaisesRegex(ValueError, "fog_3.json: Detection 1"):
         self._rows(rules=rules)
-    self._put("fog_3", 1)
-    (self.folder / "clean.json").unlink()
-    with self.assertRaisesRegex(ValueError, "holds no clean.json"):
-      self._rows()
 
   def test_no_truth(self):
     with self.assertRaisesRegex(ValueError, "by --truth"):
       self._read(truth=None)
-    for change, message in (
-      ({"annotations": []}, "annotations: the list is empty"),
-      ({"categories": [{"id": 5}, {"id": 9}]}, "Category 0 has no 'name'"),
-      ({"images": [{"id": 1.5}]}, "Image 0: id is a whole number"),
-    ):
-      self.truth.write_text(json.dumps({**truth(), **change}))
-      with self.assertRaisesRegex(ValueError, f"truth.json: {message}"):
-        self._read()
-    spoiled = truth()
-    spoiled["annotations"][0]["segmentation"] = [[0, 0, 1e9, 0, 1e9, 1e9]]
-    self.truth.write_text(json.dumps(spoiled))
+    self.truth.write_text(json.dumps({**truth(), "annotations": []}))
     with self.assertRaisesRegex(
-      ValueError, "truth.json: Annotation 1: segm.*far"
-    ):
-      self._read()
-    self.truth.write_text("[]")
-    with self.assertRaisesRegex(
-      ValueError, "truth.json: The ground truth has no .images"
+      ValueError, "truth.json: annotations: the list is empty"
     ):
       self._read()
 

@@ -1,4 +1,7 @@
-"""The detection paper's numbers from its raw results."""
+"""The detection paper's numbers from its raw results.
+
+More files are refused in tests/faults/detections_cases.py.
+"""
 
 import copy
 import csv
@@ -136,9 +139,7 @@ class RawResultsTest(parameterized.TestCase):
     self.assertNotIn("mpc_all", metrics)
 
   @parameterized.named_parameters(
-    ("corruption", lambda d: d["corruptions"].__setitem__(3, "fogg"), "fogg"),
     ("severity", lambda d: d["severities"].__setitem__(2, 9), "no severity 2"),
-    ("twice", lambda d: d["corruptions"].__setitem__(3, "fog"), "entry twice"),
     (
       "shape",
       lambda d: d["results"]["bbox"]["AP"].pop(),
@@ -150,33 +151,15 @@ class RawResultsTest(parameterized.TestCase):
       "clean results differ",
     ),
     (
-      "nan",
-      lambda d: d["results"]["bbox"]["AP"][9].__setitem__(2, float("nan")),
-      "cell fog_2 holds nan",
-    ),
-    (
-      "text",
-      lambda d: d["results"]["bbox"]["AP"][9].__setitem__(2, "0.5"),
-      "bbox/AP: an array of numbers expected, got '0.5'",
-    ),
-    (
       "flag",
       lambda d: d["results"]["bbox"]["AP"][9].__setitem__(2, True),
       "got 'True' in it",
     ),
     (
-      "ragged",
-      lambda d: d["results"]["bbox"]["AP"][9].pop(),
-      "bbox/AP: an array of numbers expected",
-    ),
-    ("model", lambda d: d.update(model=7), "model: got 7"),
-    ("results", lambda d: d.update(results=[]), "results: got"),
-    (
       "severities",
       lambda d: d.update(severities=[0.5]),
       "severities.0: got 0.5",
     ),
-    ("keys", lambda d: d.pop("corruptions"), "corruptions: missing"),
   )
   def test_refusals(self, spoil, message):
     data = _made_up()

@@ -43,18 +43,6 @@ class NumbersTest(absltest.TestCase):
       np.testing.assert_array_equal(first.draws, second.draws)
       self.assertEqual(got.n[condition], small_runs.EXAMPLES)
 
-  def test_other_ids(self):
-    one = side(small_runs.write(self.root / "one", {"a": 0.2}, names=["fog"]))
-    other = side(
-      small_runs.write(
-        self.root / "other", {"a": 0.2}, names=["fog"], prefix="y"
-      )
-    )
-    with self.assertRaisesRegex(
-      errors.UserError, "80 are in one alone, e.g. x"
-    ):
-      numbers.read([one, other], list(one.cells))
-
   def test_values_alone(self):
     one = side(task_runs.numbers(self.root / "one", 0.4))
     other = side(task_runs.detection(self.root / "other", 0.9))
