@@ -37,7 +37,7 @@ def right(predicted: Columns) -> np.ndarray:
   return natural_labels.correct(top, labels, classes)
 
 
-MetricValue = tuple[tuple[float, float, float], int]
+MetricValue = tuple[intervals.Rate, int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,10 +171,10 @@ class Scored:
       # float32 of a whole number of levels: compare in levels.
       levels = np.round(linf[rows] * 255)
       share = natural_distance.cdf(levels, 255 * _THRESHOLDS)
-      lo, hi = intervals.clopper_pearson(np.round(share * n), n)
+      shares = intervals.rates(np.round(share * n), n)
       out += [
-        (f"linf_cdf/{which}={t:.2f}", ((float(s), float(a), float(b)), n))
-        for t, s, a, b in zip(_THRESHOLDS, share, lo, hi)
+        (f"linf_cdf/{which}={t:.2f}", (rate, n))
+        for t, rate in zip(_THRESHOLDS, shares)
       ]
     return out
 

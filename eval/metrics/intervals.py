@@ -10,6 +10,7 @@ from scipy import special
 from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments
 
+Rate = tuple[float, float, float]  # value, lo, hi
 _LARGEST_COUNT = 1e15  # beyond it the Beta quantiles lose their digits
 
 
@@ -49,6 +50,25 @@ def clopper_pearson(
   lo = special.betaincinv(np.maximum(k, 1), n - k + 1, tail)
   hi = special.betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail)
   return np.where(k == 0, 0.0, lo)[()], np.where(k == n, 1.0, hi)[()]
+
+
+def rates(
+  hits: np.typing.ArrayLike, n: np.typing.ArrayLike, level: float = 0.95
+) -> list[Rate]:
+  """(value, lo, hi) of each of some shares, as `clopper_pearson`.
+
+  Args:
+    hits: integers `[N]`.
+    n: of how many, `[N]` or one number; the value is nan of none.
+    level: coverage in (0, 1).
+
+  >>> [[round(x, 4) for x in rate] for rate in rates([0, 166], [10, 242])]
+  [[0.0, 0.0, 0.3085], [0.686, 0.6234, 0.7439]]
+  """
+  lo, hi = clopper_pearson(hits, n, level)
+  with np.errstate(invalid="ignore"):
+    value = np.asarray(hits) / np.asarray(n)
+  return list(zip(value.tolist(), lo.tolist(), hi.tolist()))
 
 
 def _broadcast(k: np.ndarray, n: np.ndarray) -> list[np.ndarray]:

@@ -15,8 +15,6 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.eval.metrics import intervals, pm_k
 
-Interval = tuple[float, float, float]
-
 
 def per_class(
   correct: np.typing.ArrayLike,
@@ -102,14 +100,9 @@ def offset_errors(
   offsets, at = np.unique(sets.frame, return_inverse=True)
   wrong = np.bincount(at, weights=(~right).sum(axis=0)).astype(int)
   n = np.bincount(at) * len(right)
-  lo, hi = intervals.clopper_pearson(wrong, n)
   return {
-    int(o): {
-      "error": (float(w / m), float(a), float(b)),
-      "wrong": int(w),
-      "n": int(m),
-    }
-    for o, w, m, a, b in zip(offsets, wrong, n, lo, hi)
+    int(o): {"error": error, "wrong": int(w), "n": int(m)}
+    for o, error, w, m in zip(offsets, intervals.rates(wrong, n), wrong, n)
   }
 
 
@@ -140,16 +133,15 @@ def conditional(
   pairs = np.bincount(at, minlength=len(values))
   n = np.bincount(at, weights=anchor, minlength=len(values)).astype(int)
   hits = np.bincount(at, weights=both, minlength=len(values)).astype(int)
-  lo, hi = intervals.clopper_pearson(hits, n)
-  share = np.divide(hits, n, out=np.full(len(n), np.nan), where=n > 0)
+  shares = intervals.rates(hits, n)
   return {
-    int(values[i]): {
-      "accuracy": (float(share[i]), float(lo[i]), float(hi[i])),
-      "right": int(hits[i]),
-      "n": int(n[i]),
-      "pairs": int(pairs[i]),
+    int(d): {
+      "accuracy": share,
+      "right": int(h),
+      "n": int(m),
+      "pairs": int(p),
     }
-    for i in range(len(values))
+    for d, share, h, m, p in zip(values, shares, hits, n, pairs)
   }
 
 
@@ -222,24 +214,16 @@ def static_worst(correct: np.typing.ArrayLike, sets: pm_k.Sets) -> dict:
   both = right[:, chosen] & right[:, sets.anchor]
   return {
     "chosen": chosen,
-    "accuracy": _rates(right[:, chosen].sum(axis=1), len(sets)),
-    "with_anchor": _rates(both.sum(axis=1), len(sets)),
+    "accuracy": intervals.rates(right[:, chosen].sum(axis=1), len(sets)),
+    "with_anchor": intervals.rates(both.sum(axis=1), len(sets)),
   }
 
 
-def _rates(hits: np.ndarray, n: int) -> list[Interval]:
-  lo, hi = intervals.clopper_pearson(hits, n)
-  return [(float(h / n), float(a), float(b)) for h, a, b in zip(hits, lo, hi)]
-
-
 def _scores(failure: np.ndarray, inside: np.ndarray, k: int) -> dict:
-  out: dict = {}
   n = int(inside.sum())
-  for name, distance in (("acc_orig", 0), ("acc_pmk", k)):
-    hits = int((failure[inside] > distance).sum())
-    lo, hi = intervals.clopper_pearson(hits, n)
-    out[name] = (hits / n, float(lo), float(hi))
-  return {**out, "n": n}
+  hits = [int((failure[inside] > distance).sum()) for distance in (0, k)]
+  orig, worst = intervals.rates(hits, n)
+  return {"acc_orig": orig, "acc_pmk": worst, "n": n}
 
 
 def _per_anchor(

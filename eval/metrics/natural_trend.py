@@ -12,6 +12,7 @@ import numpy as np
 from scipy import stats
 
 from robust_tfds import errors
+from robust_tfds.eval.metrics import arguments
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,6 +118,4 @@ def effective_robustness(
 
 
 def _quantile(level: float, n: int) -> float:
-  if not 0 < level < 1:
-    raise errors.UserError(f"level must lie in (0, 1), got {level}.")
-  return float(stats.t.ppf((1 + level) / 2, n - 2))
+  return float(stats.t.ppf((1 + arguments.level(level)) / 2, n - 2))

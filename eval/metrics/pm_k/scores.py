@@ -15,7 +15,6 @@ from robust_tfds.eval.metrics import arguments, intervals
 from robust_tfds.eval.metrics.pm_k import sets as sets_lib
 from robust_tfds.eval.metrics.pm_k.sets import Sets
 
-Interval = tuple[float, float, float]
 NEVER = np.iinfo(np.int32).max
 K = 10  # Shankar et al. 2019, section 2: half a second at 20 fps and more
 
@@ -80,11 +79,10 @@ def accuracy(
       " models at once."
     )
   failure = first_failure(right, sets)
-  counts = (failure > 0).sum(), (failure > largest).sum()
+  near, far = (failure > 0).sum(), (failure > largest).sum()
+  shares = intervals.rates([near, far, near - far], len(sets), level)
   return {
-    "acc_orig": _rate(counts[0], len(sets), level),
-    "acc_pmk": _rate(counts[1], len(sets), level),
-    "drop": _rate(counts[0] - counts[1], len(sets), level),
+    **dict(zip(("acc_orig", "acc_pmk", "drop"), shares)),
     "n": len(sets),
   }
 
@@ -127,19 +125,15 @@ def first_failure(correct: np.ndarray, sets: Sets) -> np.ndarray:
 
 def without_anchor(
   correct: np.typing.ArrayLike, sets: Sets, *, k: int = K, level: float = 0.95
-) -> Interval:
+) -> intervals.Rate:
   """pm-k by the letter of Eq. 1: neighbours alone, not the anchor.
 
   A set without neighbours cannot fail, whatever its anchor.
   """
   right = sets_lib.checked(correct, sets)
   failure = first_failure(right | (sets.frame == 0), sets)
-  return _rate((failure > _distance(k)).sum(), len(sets), level)
-
-
-def _rate(right: int, n: int, level: float) -> Interval:
-  lo, hi = intervals.clopper_pearson(right, n, level)
-  return float(right / n), float(lo), float(hi)
+  hits = [(failure > _distance(k)).sum()]
+  return intervals.rates(hits, len(sets), level)[0]
 
 
 def _distance(k: int) -> int:

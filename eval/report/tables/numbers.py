@@ -7,10 +7,12 @@ the digits of the value. Reports show one digit of rates and two of other number
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import TypeGuard
 
+from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics.definitions import Metric
 
@@ -41,6 +43,22 @@ def with_ends(
   if lo is None or hi is None or not math.isfinite(lo + hi + value):
     return text(value)
   return form.format(text(value), text(lo), text(hi))
+
+
+def of_row(
+  row: table.Row | None, form: str = DASH, metric: Metric | None = None
+) -> str:
+  """A row's value with its interval as reports print it, `-` without a row.
+
+  Args:
+    row: of the table.
+    form: of value and ends.
+    metric: of the row; None: a fraction, shown in percent.
+  """
+  if row is None:
+    return "-"
+  text = functools.partial(plain, metric) if metric else percent
+  return with_ends(text, row.value, row.lo, row.hi, form)
 
 
 def percent(number: float, digits: int = 1) -> str:

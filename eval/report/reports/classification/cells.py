@@ -56,20 +56,14 @@ def _lines(context: Context, model: str) -> list[str]:
   lines = [f"\n## {markdown.escape(model)}\n"]
   clean = cells.get(("", 0))
   if clean:
-    lines.append(f"Clean: {_interval(clean)}, n = {clean.n}\n")
+    lines.append(f"Clean: {numbers.of_row(clean)}, n = {clean.n}\n")
   severities = conditions.SEVERITIES
   rows = [
     [
       markdown.escape(name),
-      *(_interval(cells.get((name, s))) for s in severities),
+      *(numbers.of_row(cells.get((name, s))) for s in severities),
     ]
     for name in context.corruptions
   ]
   heads = ["Corruption", *map(str, severities)]
   return [*lines, markdown.table(heads, rows)]
-
-
-def _interval(row: table.Row | None) -> str:
-  if row is None:
-    return "-"
-  return numbers.with_ends(numbers.percent, row.value, row.lo, row.hi)

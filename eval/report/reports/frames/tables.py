@@ -143,7 +143,7 @@ def _pair(orig: table.Row, worst: table.Row) -> list[str]:
 
 
 def _interval(row: table.Row | None) -> str:
-  return _with_ends(row.value, row.lo, row.hi) if row else "-"
+  return numbers.of_row(row, numbers.BRACKETS)
 
 
 def _with_ends(value: float, lo: float | None, hi: float | None) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-
 from robust_tfds import conditions
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import markdown, numbers, pivot
@@ -42,16 +39,10 @@ def _lines(context: Context, model: str) -> list[str]:
       main = rows.get((name, difficulty, metrics[0].name))
       if main:
         texts = [
-          _interval(m, rows.get((name, difficulty, m.name))) for m in metrics
+          numbers.of_row(rows.get((name, difficulty, m.name)), metric=m)
+          for m in metrics
         ]
         cells = [markdown.escape(name), str(difficulty), *texts, str(main.n)]
         lines.append(cells)
   heads = ["Perturbation", "Difficulty", *headings, "n"]
   return [f"\n## {markdown.escape(model)}\n", markdown.table(heads, lines)]
-
-
-def _interval(metric: Metric, row: table.Row | None) -> str:
-  if row is None:
-    return "-"
-  text = functools.partial(numbers.plain, metric)
-  return numbers.with_ends(text, row.value, row.lo, row.hi)

@@ -67,12 +67,8 @@ def _tables(context: Context, rows: Rows) -> str:
     for name in _names(rows, prefix):
       of_models = [rows[m, prefix + name] for m in context.models]
       cells = [markdown.escape(name), str(of_models[0].n)]
-      lines.append([*cells, *map(_interval, of_models)])
+      texts = (numbers.of_row(row, numbers.WORDS) for row in of_models)
+      lines.append([*cells, *texts])
     parts.append("\n" + markdown.table(list(heads), lines))
   parts.append(markdown.foot(context.provenance))
   return "\n".join(parts)
-
-
-def _interval(row: table.Row) -> str:
-  ends = row.lo, row.hi
-  return numbers.with_ends(numbers.percent, row.value, *ends, numbers.WORDS)
