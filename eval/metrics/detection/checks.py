@@ -54,7 +54,7 @@ class Detections:
     """UserError for a mask that C code must not be given."""
     rows = [{"segmentation": mask} for mask in self.masks or []]
     sizes = [rle.check_size(mask["size"]) for mask in self.masks or []]
-    coco_rows.Rows(rows, "Detection").masks(sizes, polygons=_drawn)
+    coco_rows.Rows(rows, "Detection").masks(sizes, polygons=drawn)
 
   def check_boxes(self, truth: Mapping[str, Any]) -> None:
     """UserError for a box, score or id that `coco.coco_ap` refuses."""
@@ -133,7 +133,7 @@ def detections(
   if iou_type == "bbox":
     return Detections(image_id, category_id, score, bbox=rows.boxes())
   sizes = [truth.sizes[i] for i in image_id]
-  masks = rows.masks(sizes, polygons=_drawn)
+  masks = rows.masks(sizes, polygons=drawn)
   return Detections(image_id, category_id, score, masks=masks)
 
 
@@ -297,7 +297,7 @@ def _sound(polygons: Any, size: tuple[int, int]) -> Any:
   return polygons
 
 
-def _drawn(polygons: Any, size: tuple[int, int]) -> dict[str, Any]:
-  """Polygons of a detection, which COCO's tools take as run lengths alone."""
+def drawn(polygons: Any, size: tuple[int, int]) -> dict[str, Any]:
+  """Polygons as run lengths, which is all that COCO's tools take of detections."""
   mask = rle.from_polygons(polygons, size)
   return {"size": list(mask.size), "counts": mask.counts}

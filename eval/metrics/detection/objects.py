@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds.coco import rle
 from robust_tfds.eval.metrics.detection import checks, matches
 
 
@@ -85,7 +84,4 @@ def _columns(
 
 def _runs(annotation: Mapping[str, Any], size: Any) -> Any:
   mask = annotation["segmentation"]
-  if isinstance(mask, dict):
-    return mask
-  drawn = rle.from_polygons(mask, size)
-  return {"size": list(drawn.size), "counts": drawn.counts}
+  return mask if isinstance(mask, dict) else checks.drawn(mask, size)

@@ -16,7 +16,7 @@ as in docs/specs/detection.md section 6:
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ from robust_tfds.eval.metrics import arguments
 from robust_tfds.eval.metrics.detection import left_out, matches
 
 _DIGITS = 12  # APs closer than this are one: docs/specs/detection.md section 6
-_OF_GT = frozenset({"image_id", "category_id", "bbox"})
+_IDS = ("image_id", "category_id")
+_OF_GT = frozenset({*_IDS, "bbox"})
 _OF_DT = _OF_GT | {"score"}
 _FARTHEST = 1e9  # px: beyond any picture
 _ANY_AREA = (0.0, np.inf)
@@ -211,26 +212,17 @@ def _rows(
 ) -> tuple[list[Mapping], list[Mapping]]:
   """Both lists, whose rows have their fields and ids of one kind."""
   out = []
-  kinds: dict[str, set[str]] = {"image_id": set(), "category_id": set()}
   for what, rows, fields in (("gt", gt, _OF_GT), ("dt", dt, _OF_DT)):
     if isinstance(rows, (Mapping, str)) or not isinstance(rows, Iterable):
       raise errors.UserError(
         f"{what} must be a list of rows, got {type(rows).__name__}; of a COCO"
         " file take its 'annotations'."
       )
-    listed = list(rows)
-    try:
-      fits = all(fields <= row.keys() for row in listed)
-      fits = fits and {row.get("iscrowd", 0) for row in listed} <= {0, 1}
-      for field, seen in kinds.items():
-        seen |= {_kind(t) for t in {type(row[field]) for row in listed}}
-    except (AttributeError, KeyError, TypeError):
-      fits = False
-    if not fits or "" in kinds["image_id"] | kinds["category_id"]:
-      raise _row_fault(what, listed, fields)
-    out.append(listed)
-  for field, seen in kinds.items():
-    if len(seen) > 1:
+    out.append(list(rows))
+    for i, row in enumerate(out[-1]):
+      _check_row(f"{what}, row {i}", row, fields)
+  for field in _IDS:
+    if len({_kind(type(row[field])) for rows in out for row in rows}) > 1:
       raise errors.UserError(
         f"{field}: all ids must be whole numbers, or all texts; got both."
       )
@@ -245,27 +237,21 @@ def _kind(of: type) -> str:
   return "number" if whole else ""
 
 
-def _row_fault(
-  what: str, rows: Sequence[Any], fields: frozenset[str]
-) -> errors.UserError:
-  """The first row that is at fault, in words."""
-  for i, row in enumerate(rows):
-    if not isinstance(row, Mapping):
-      return errors.UserError(f"{what}, row {i}: a dict expected, got {row!r}.")
-    for field in sorted(fields - row.keys()):
-      return errors.UserError(f"{what}, row {i}: {field!r} is missing.")
-    for field in ("image_id", "category_id"):
-      if not _kind(type(row[field])):
-        return errors.UserError(
-          f"{what}, row {i}: {field} must be a whole number or a text, got"
-          f" {row[field]!r}."
-        )
-    crowd = row.get("iscrowd", 0)
-    if not isinstance(crowd, (int, float)) or crowd not in (0, 1):
-      return errors.UserError(
-        f"{what}, row {i}: iscrowd must be 0 or 1, got {crowd!r}."
+def _check_row(where: str, row: Any, fields: frozenset[str]) -> None:
+  """Refuses a row without its fields, or whose ids or `iscrowd` are none."""
+  if not isinstance(row, Mapping):
+    raise errors.UserError(f"{where}: a dict expected, got {row!r}.")
+  for field in sorted(fields - row.keys()):
+    raise errors.UserError(f"{where}: {field!r} is missing.")
+  for field in _IDS:
+    if not _kind(type(row[field])):
+      raise errors.UserError(
+        f"{where}: {field} must be a whole number or a text, got"
+        f" {row[field]!r}."
       )
-  return errors.UserError(f"{what}: its rows are no COCO rows.")
+  crowd = row.get("iscrowd", 0)
+  if not isinstance(crowd, Hashable) or crowd not in (0, 1):
+    raise errors.UserError(f"{where}: iscrowd must be 0 or 1, got {crowd!r}.")
 
 
 def _check_known(

@@ -80,16 +80,13 @@ class BoardPageTest(absltest.TestCase):
     self.assertLen(re.findall("Printed 0", page.text), 2)
 
   def test_reasons_of_missing_numbers(self):
-    board = boards.classification(2)
     note = "missing: fog <3>"
-    entries = [
-      dataclasses.replace(
-        e, numbers={**e.numbers, ("mce", "", None): Number(None, note=note)}
-      )
-      for e in board.entries
-    ]
-    text = _page(dataclasses.replace(board, entries=entries)).text
-    self.assertIn(f"{note}: mCE of {entries[0].label}, mCE of", text)
+    mce = {("mce", "", None): Number(None, note=note)}
+    board = boards.changed(
+      boards.classification(2), lambda e: {"numbers": {**e.numbers, **mce}}
+    )
+    first = board.entries[0].label
+    self.assertIn(f"{note}: mCE of {first}, mCE of", _page(board).text)
 
   def test_files_are_offered(self):
     page = _page(boards.detection())
@@ -140,23 +137,20 @@ class BoardPageTest(absltest.TestCase):
     self.assertIn("missing: fog 3, fog 4", _table(boards.awkward()))
 
   def test_whiskers_span_the_table(self):
-    board = boards.classification(2)
-    numbers = [Number(0.2, 0.1, 0.4), Number(0.8, 0.7, 0.9)]
-    entries = [
-      dataclasses.replace(e, numbers={("mce", "", None): n})
-      for e, n in zip(board.entries, numbers)
-    ]
-    text = _table(dataclasses.replace(board, entries=entries))
+    numbers = iter([Number(0.2, 0.1, 0.4), Number(0.8, 0.7, 0.9)])
+    board = boards.changed(
+      boards.classification(2),
+      lambda _: {"numbers": {("mce", "", None): next(numbers)}},
+    )
+    text = _table(board)
     # 132 px wide, 5 px at the edges, in halves: 0.1 at 10, 0.9 at 254.
     self.assertEqual(
       re.findall(r'class=l d="([^"]*)"', text), ["M10 18l92 0", "M193 18l61 0"]
     )
 
   def test_the_scale_of_the_whiskers_is_named(self):
-    board = boards.classification(1)
     numbers = {("mce", "", None): Number(0.8, 0.71, 0.9)}
-    entry = dataclasses.replace(board.entries[0], numbers=numbers)
-    text = _table(dataclasses.replace(board, entries=[entry]))
+    text = _table(boards.one(numbers=numbers))
     self.assertIn("Interval <small>71 to 90</small>", text)
 
   def test_nothing_is_ranked(self):
@@ -164,9 +158,7 @@ class BoardPageTest(absltest.TestCase):
     self.assertIn("Nothing is ranked", _table(board))
 
   def test_no_numbers_at_all(self):
-    board = boards.classification(1)
-    entry = dataclasses.replace(board.entries[0], numbers={}, rank=None)
-    self.assertEmpty(_page(dataclasses.replace(board, entries=[entry])).faults)
+    self.assertEmpty(_page(boards.one(numbers={}, rank=None)).faults)
 
   def test_what_can_be_chosen(self):
     page = _page(boards.awkward())

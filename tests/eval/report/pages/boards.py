@@ -7,15 +7,11 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval import tasks
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.metrics.calibration import Bins
-from robust_tfds.eval.tasks.classification import Classification
-from robust_tfds.eval.tasks.detection import Detection
-from robust_tfds.eval.tasks.frames import Frames
-from robust_tfds.eval.tasks.sequences import Sequences
-from robust_tfds.eval.tasks.video import Video
 
 ODD_NAMES = (
   "<script>alert(1)</script>",
@@ -92,7 +88,7 @@ def classification(
   return Board(
     key=key,
     title=title,
-    facts=Classification.facts,
+    facts=tasks.get("classification").facts,
     family=conditions.PICTURES,
     dataset="imagenet_c",
     data=_DATA,
@@ -103,6 +99,17 @@ def classification(
     entries=entries,
     notes=("CE and mCE divide by a published baseline, a constant.",),
   )
+
+
+def one(**changes) -> Board:
+  """A board of a single run, with fields of its entry replaced."""
+  return changed(classification(1), lambda entry: changes)
+
+
+def changed(board, fields) -> Board:
+  """The board with what `fields` gives of each entry replaced."""
+  entries = [dataclasses.replace(e, **fields(e)) for e in board.entries]
+  return dataclasses.replace(board, entries=entries)
 
 
 def awkward() -> Board:
@@ -178,9 +185,7 @@ def sequences() -> Board:
       numbers["flip_probability", condition.name, condition.level] = flips
       numbers["fr", condition.name, 1] = number(draw.uniform(0.4, 1.2))
     entries.append(_entry(f"p-{i}", f"model-{i}", i, numbers, cells))
-  return _board(
-    "imagenet-p", "imagenet_p", Sequences.facts, family, "mfr", entries
-  )
+  return _board("imagenet-p", "sequences", family, "mfr", entries)
 
 
 def detection() -> Board:
@@ -205,7 +210,7 @@ def detection() -> Board:
       ("mean_ap", n, None): number(0.25 - i / 50) for n in family.names()
     }
     entries.append(_entry(f"d-{i}", f"detector-{i}", 0, numbers, cells))
-  return _board("coco-c", "coco_c", Detection.facts, family, "mpc", entries)
+  return _board("coco-c", "detection", family, "mpc", entries)
 
 
 def video() -> Board:
@@ -226,7 +231,7 @@ def video() -> Board:
       for c in family.conditions()
     }
     entries.append(_entry(f"v-{i}", f"video-{i}", i, numbers, cells))
-  return _board("ucf101-p", "ucf101_p", Video.facts, family, "gamma_r", entries)
+  return _board("ucf101-p", "video", family, "gamma_r", entries)
 
 
 def frames() -> Board:
@@ -250,21 +255,16 @@ def frames() -> Board:
     entries.append(
       _entry(f"f-{i}", f"frames-{i}", 0, numbers, {Condition(): cell})
     )
-  return _board(
-    "imagenet-vid-robust",
-    "imagenet_vid_robust",
-    Frames.facts,
-    conditions.PICTURES,
-    "acc_pmk",
-    entries,
-  )
+  family = conditions.PICTURES
+  return _board("imagenet-vid-robust", "frames", family, "acc_pmk", entries)
 
 
-def _board(key, dataset, facts, family, ranked_by, entries) -> Board:
+def _board(key, task, family, ranked_by, entries) -> Board:
+  dataset = key.replace("-", "_")
   return Board(
     key=key,
-    title=dataset.replace("_", "-"),
-    facts=facts,
+    title=key,
+    facts=tasks.get(task).facts,
     family=family,
     dataset=dataset,
     data={"dataset": dataset, "version": "1.0.0", "split": None},

@@ -1,7 +1,6 @@
 """CSV files: all numbers, safe in spreadsheets."""
 
 import csv
-import dataclasses
 import io
 
 from absl.testing import absltest
@@ -72,11 +71,8 @@ class CsvFilesTest(absltest.TestCase):
       self.assertContainsSubset({formulas.plain(x) for x in labels}, ours)
 
   def test_negative_numbers_stay_numbers(self):
-    board = boards.classification(1)
-    key = ("relative_mce", "", None)
-    numbers = {**board.entries[0].numbers, key: Number(-0.0123456)}
-    entry = dataclasses.replace(board.entries[0], numbers=numbers)
-    view = view_lib.View(dataclasses.replace(board, entries=[entry]))
+    numbers = {("relative_mce", "", None): Number(-0.0123456)}
+    view = view_lib.View(boards.one(numbers=numbers))
     (row,) = _rows(csv_files.headlines(view))
     self.assertEqual(row["relative_mce"], "-0.012346")
 

@@ -1,6 +1,5 @@
 """An entry's page: all numbers, facts, notes."""
 
-import dataclasses
 import re
 
 from absl.testing import absltest
@@ -18,15 +17,6 @@ def _html(board, entry) -> str:
 
 def _page(board, place=0) -> html_check.Page:
   return html_check.Page(_html(board, board.entries[place]))
-
-
-def _changed(board, **changes):
-  """A board of one entry with further cells or numbers."""
-  (entry,) = board.entries
-  fields = {k: {**getattr(entry, k), **v} for k, v in changes.items()}
-  return dataclasses.replace(
-    board, entries=[dataclasses.replace(entry, **fields)]
-  )
 
 
 class ModelPageTest(absltest.TestCase):
@@ -75,7 +65,9 @@ class ModelPageTest(absltest.TestCase):
 
   def test_notes_of_cells(self):
     fog = {Condition("fog", 3): {"error": Number(None, note="<no> labels")}}
-    board = _changed(boards.classification(1), cells=fog)
+    board = boards.changed(
+      boards.classification(1), lambda e: {"cells": {**e.cells, **fog}}
+    )
     self.assertIn("<no> labels: fog 3, Error, %", _page(board).text)
 
   def test_difficulties_have_columns_of_their_own(self):
@@ -90,13 +82,10 @@ class ModelPageTest(absltest.TestCase):
 
   def test_numbers_that_are_no_headlines_are_there(self):
     numbers = {("mean_nll", "", None): Number(1.234)}
-    board = _changed(boards.classification(1), numbers=numbers)
-    self.assertIn("Mean NLL1.23", _page(board).text)
+    self.assertIn("Mean NLL1.23", _page(boards.one(numbers=numbers)).text)
 
   def test_nothing_to_show(self):
-    board = boards.classification(1)
-    entry = dataclasses.replace(board.entries[0], numbers={}, cells={})
-    page = _page(dataclasses.replace(board, entries=[entry]))
+    page = _page(boards.one(numbers={}, cells={}))
     self.assertEmpty(page.faults)
     for title in ("The benchmark", "By corruption", "All cells", "curves"):
       self.assertNotIn(title, page.text)

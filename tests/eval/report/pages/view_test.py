@@ -55,10 +55,8 @@ class ViewTest(absltest.TestCase):
     self.assertEmpty(view.cell_metrics)
 
   def test_numbers_that_are_no_headlines(self):
-    board = boards.classification(1)
-    numbers = {**board.entries[0].numbers, ("mean_ece", "", None): Number(0.1)}
-    entry = dataclasses.replace(board.entries[0], numbers=numbers)
-    view = view_lib.View(dataclasses.replace(board, entries=[entry]))
+    numbers = {("mean_ece", "", None): Number(0.1)}
+    view = view_lib.View(boards.one(numbers=numbers))
     self.assertEqual(_names(view.others), ["mean_ece"])
     self.assertEqual(view.others[0].heading, "Mean ECE")
 
