@@ -6,8 +6,9 @@ import types
 from unittest import mock
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
+from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.pipeline import devices, on_host, programs
 
@@ -19,10 +20,9 @@ def _images(*shape: int) -> np.ndarray:
 class _Model:
   """Mean levels as logits; remembers how it was called."""
 
-  on_host = True
-
-  def __init__(self, item_axes=3):
+  def __init__(self, item_axes=3, on_host=True):
     self.spec = types.SimpleNamespace(item_axes=item_axes, num_classes=3)
+    self.on_host = on_host
     self.calls = []
 
   def apply(self, variables, images):
@@ -33,16 +33,21 @@ class _Model:
 
 
 class _Detector:
-  on_host = True
+  """One box of the picture's size; its score is the first level, 0 is none."""
+
   spec = types.SimpleNamespace(item_axes=3)
+
+  def __init__(self, on_host=True):
+    self.on_host = on_host
 
   def apply(self, variables, images, sizes):
     del variables
-    boxes = np.concatenate([0 * sizes, sizes], axis=1)[:, None]
+    like = np if self.on_host else jnp
+    boxes = like.concatenate([0 * sizes, sizes], axis=1)[:, None]
     scores = images[:, :1, 0, 0].astype(np.float32)
     return {
       "boxes": boxes.astype(np.float32),
-      "scores": np.where(scores > 0, scores, np.nan),
+      "scores": like.where(scores > 0, scores, np.nan),
     }
 
 
@@ -54,7 +59,7 @@ def _same(outputs, labels):
   return {**outputs, "labels": labels}
 
 
-class HostPredictorTest(absltest.TestCase):
+class HostPredictorTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.mesh = devices.mesh(jax.local_devices()[:1])
@@ -94,33 +99,27 @@ class HostPredictorTest(absltest.TestCase):
         np.testing.assert_array_equal(got[name], values)
     self.assertEqual(shown, [2, 1, 1])
 
-  def test_logits_of_pictures_sequences_and_clips(self):
-    model = _Model()
-    predictor = on_host.predictor(model, 2.0, self.mesh)
-    images = _images(2, 4, 5, 3)
-    got = predictor(self._put(images), self.labels, _whole).fetch()
-    want = images.astype(np.float32).mean((1, 2)) * 2
-    np.testing.assert_array_equal(got["logits"], want)
-    self.assertEqual(got["finite"].tolist(), [True, True])
-    self.assertEqual(got["labels"].tolist(), [5, -1])
-    frames = _images(2, 3, 4, 5, 3)
-    got = predictor(self._put(frames), self.labels, _whole).fetch()
-    self.assertEqual(got["logits"].shape, (2, 3, 3))
-    # Real numpy, every frame a row.
-    self.assertEqual(
-      model.calls,
-      [
-        (np.ndarray, np.uint8, (2, 4, 5, 3)),
-        (np.ndarray, np.uint8, (6, 4, 5, 3)),
-      ],
-    )
-    clips = _Model(item_axes=4)
-    views = _images(2, 3, 6, 4, 5, 3)
-    got = on_host.predictor(clips, 1.0, self.mesh)(
-      self._put(views), self.labels, _whole
-    )
-    self.assertEqual(got.fetch()["logits"].shape, (2, 3, 3))
-    self.assertEqual(clips.calls[0][2], (6, 6, 4, 5, 3))
+  @parameterized.parameters(True, False)
+  def test_logits_of_pictures_sequences_and_clips(self, there):
+    """On the host, and on the devices."""
+    models = {n: _Model(n, on_host=there) for n in (3, 4)}
+    for item_axes, shape in (
+      (3, (2, 4, 5, 3)),
+      (3, (2, 3, 4, 5, 3)),
+      (4, (2, 3, 6, 4, 5, 3)),
+    ):
+      images, model = _images(*shape), models[item_axes]
+      predictor = on_host.predictor(model, np.float32(2), self.mesh)
+      got = predictor(self._put(images), self.labels, _whole).fetch()
+      axes = tuple(range(len(shape) - item_axes, len(shape) - 1))
+      want = images.astype(np.float32).mean(axes) * 2
+      np.testing.assert_allclose(got["logits"], want, rtol=1e-6)
+      self.assertEqual(got["finite"].tolist(), [True, True])
+      self.assertEqual(got["labels"].tolist(), [5, -1])
+    if there:  # real numpy, every frame a row
+      rows = [(np.ndarray, np.uint8, (n, 4, 5, 3)) for n in (2, 6)]
+      self.assertEqual(models[3].calls, rows)
+      self.assertEqual(models[4].calls[0][2], (6, 6, 4, 5, 3))
 
   def test_one_thread_in_order(self):
     first, second = _Model(), _Model()
@@ -141,11 +140,12 @@ class HostPredictorTest(absltest.TestCase):
     self.assertEqual(first.thread, second.thread)
     self.assertNotEqual(first.thread, threading.current_thread().name)
 
-  def test_detections(self):
+  @parameterized.parameters(True, False)
+  def test_detections(self, there):
     images = _images(2, 4, 4, 3)
     images[:, 0, 0] = [[7] * 3, [0] * 3]
     sizes = np.array([[4, 3], [2, 4]], np.int32)
-    predictor = on_host.predictor(_Detector(), None, self.mesh)
+    predictor = on_host.predictor(_Detector(there), np.zeros(1), self.mesh)
     got = predictor(
       self._put(images), self.labels, _same, self._put(sizes)
     ).fetch()

@@ -1,4 +1,7 @@
-"""The device side: one program a reduction, NaN seen, codecs, clean pixels."""
+"""The device side: one program a reduction, NaN seen, codecs, clean pixels.
+
+What models answer on devices and on the host alike: on_host_test.py.
+"""
 
 import types
 
@@ -31,25 +34,8 @@ class _Model:
     return mean * variables["scale"]
 
 
-class _Detector:
-  """One box of the picture's size; its score is the first level's inverse."""
-
-  spec = types.SimpleNamespace(item_axes=3)
-
-  def apply(self, variables, images, sizes):
-    boxes = jnp.concatenate([0 * sizes, sizes], axis=1)[:, None]
-    return {
-      "boxes": boxes.astype(jnp.float32),
-      "scores": variables["scale"] / images[:, :1, 0, 0],
-    }
-
-
 def _whole(logits, labels):
   return {"logits": logits, "labels": labels}
-
-
-def _same(outputs, labels):
-  return {**outputs, "labels": labels}
 
 
 class PredictorTest(absltest.TestCase):
@@ -62,20 +48,6 @@ class PredictorTest(absltest.TestCase):
   def _outputs(self, predictor, images) -> dict[str, np.ndarray]:
     placed = devices.put_batch(images, self.mesh)
     return predictor(placed, self.labels, _whole).fetch()
-
-  def test_logits_of_images_and_sequences(self):
-    predictor = predict.Predictor(_Model(), self.variables, self.mesh)
-    images = _images(2, 4, 5, 3)
-    got = self._outputs(predictor, images)
-    want = 2 * images.astype(np.float32).mean((1, 2))
-    np.testing.assert_allclose(got["logits"], want, rtol=1e-6)
-    self.assertEqual(got["finite"].tolist(), [True, True])
-    self.assertEqual(got["labels"].tolist(), [5, -1])
-    frames = _images(2, 3, 4, 5, 3)
-    got = self._outputs(predictor, frames)
-    want = 2 * frames.astype(np.float32).mean((2, 3))
-    np.testing.assert_allclose(got["logits"], want, rtol=1e-6)
-    self.assertEqual(got["finite"].shape, (2,))
 
   def test_traced_once_a_shape(self):
     predictor = predict.Predictor(_Model(), self.variables, self.mesh)
@@ -102,20 +74,6 @@ class PredictorTest(absltest.TestCase):
     predictor = predict.Predictor(_Model(), variables, self.mesh)
     got = self._outputs(predictor, _images(2, 4, 5, 3))
     self.assertEqual(got["finite"].tolist(), [False, False])
-
-  def test_detectors_are_told_sizes(self):
-    predictor = predict.Predictor(_Detector(), self.variables, self.mesh)
-    images = np.ones((2, 4, 5, 3), np.uint8)
-    images[1] = 0  # a score of infinity
-    sizes = np.array([[3, 2], [4, 5]], np.int32)
-    got = predictor(
-      devices.put_batch(images, self.mesh),
-      self.labels,
-      _same,
-      devices.put_batch(sizes, self.mesh),
-    ).fetch()
-    self.assertEqual(got["boxes"][:, 0].tolist(), [[0, 0, 3, 2], [0, 0, 4, 5]])
-    self.assertEqual(got["finite"].tolist(), [True, False])
 
 
 class TransformTest(absltest.TestCase):

@@ -1,5 +1,6 @@
 """From a config to cells: what is refused before anything is touched."""
 
+import functools
 import importlib
 from unittest import mock
 
@@ -146,89 +147,55 @@ class CodecTest(absltest.TestCase):
     self.assertEqual(plan.task.note, "")  # digits are not published
 
 
+_CNN = "models.digits_cnn"
+_TRAIN = f"{_CNN}.train"
+
+
 class ModelsTest(parameterized.TestCase):
   @parameterized.parameters(
-    ("digits_cn", "Did you mean 'digits_cnn'"),
-    ("tiny_retinanet", "of kind detection, expected classification"),
+    (f"{_CNN}.name", "digits_cn", "Did you mean 'digits_cnn'"),
+    (f"{_CNN}.name", "tiny_retinanet", "of kind detection, expected classific"),
+    (f"{_CNN}.dtype", "bfloat17", "bfloat17"),
+    (f"{_CNN}.num_classes", 5, "digits_cnn has 5 classes .*digits_c has 10"),
+    (f"{_CNN}.short_px", 800, "short_px is of detectors"),
+    (f"{_CNN}.train", {}, "neither a checkpoint nor"),
+    (_CNN, {}, "names no model"),
+    (
+      f"{_TRAIN}.dataset",
+      "digitss",
+      "digits_cnn: train.dataset: .*Did you mean 'digits'",
+    ),
+    (
+      f"{_TRAIN}.split",
+      "trian[:10%]",
+      "train.split: Unknown split of digits 'trian",
+    ),
+    ("baseline", "alexnett", "Did you mean 'alexnet'"),
+    ("baseline", "model:digits_linear", "Unknown baseline model"),
   )
-  def test_names(self, name, message):
-    config = _config()
-    config.models.digits_cnn.name = name
+  def test_refusals(self, key, value, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      plan_lib.make(config)
+      plan_lib.make(self._changed(key, value))
 
-  def test_no_model(self):
-    config = _config()
-    with config.unlocked():
-      del config.models.digits_cnn
-    with self.assertRaisesRegex(errors.UserError, "names no model"):
-      plan_lib.make(config)
-
-  def test_dtype(self):
-    config = _config()
-    with config.unlocked():
-      config.models.digits_cnn.dtype = "bfloat17"
-    with self.assertRaisesRegex(errors.UserError, "bfloat17"):
-      plan_lib.make(config)
-
-  def test_what_a_recipe_trains_on(self):
-    config = _config()
-    with config.unlocked():
-      config.models.digits_cnn.train.dataset = "digitss"
-    with self.assertRaisesRegex(
-      errors.UserError, "digits_cnn: train.dataset: .*Did you mean 'digits'"
-    ):
-      plan_lib.make(config)
-    with config.unlocked():
-      config.models.digits_cnn.train.dataset = "digits"
-      config.models.digits_cnn.train.split = "trian[:10%]"
-    with self.assertRaisesRegex(
-      errors.UserError, "train.split: Unknown split of digits 'trian"
-    ):
-      plan_lib.make(config)
-    with config.unlocked():
-      config.models.digits_cnn.train.split = "train[:50%]+test"
-    plan_lib.make(config)
-
-  def test_a_model_of_other_classes(self):
-    config = _config()
-    with config.unlocked():
-      config.models.digits_cnn.num_classes = 5
-    with self.assertRaisesRegex(
-      errors.UserError, "digits_cnn has 5 classes .*digits_c has 10"
-    ):
-      plan_lib.make(config)
+  def test_splits_that_are_added(self):
+    plan_lib.make(self._changed(f"{_TRAIN}.split", "train[:50%]+test"))
 
   def test_checkpoint_that_is_not_there(self):
-    config = _config()
-    with config.unlocked():
-      config.models.digits_cnn.checkpoint = "/nowhere/x.npz"
+    config = self._changed(f"{_CNN}.checkpoint", "/nowhere/x.npz")
     with self.assertRaisesRegex(FileNotFoundError, "/nowhere/x.npz"):
       plan_lib.make(config)
 
-  def test_neither_checkpoint_nor_recipe(self):
+  def _changed(self, key, value):
+    """A config with another value, `{}`: without the key."""
     config = _config()
+    *groups, last = key.split(".")
+    place = functools.reduce(getattr, groups, config)
     with config.unlocked():
-      del config.models.digits_cnn.train
-    with self.assertRaisesRegex(errors.UserError, "neither a checkpoint nor"):
-      plan_lib.make(config)
-
-  @parameterized.parameters(
-    ("alexnett", "Did you mean 'alexnet'"),
-    ("model:digits_linear", "Unknown baseline model"),
-  )
-  def test_unknown_baselines(self, baseline, message):
-    config = _config()
-    config.baseline = baseline
-    with self.assertRaisesRegex(errors.UserError, message):
-      plan_lib.make(config)
-
-  def test_sides_are_of_detectors(self):
-    config = _config()
-    with config.unlocked():
-      config.models.digits_cnn.short_px = 800
-    with self.assertRaisesRegex(errors.UserError, "short_px is of detectors"):
-      plan_lib.make(config)
+      if value == {}:
+        del place[last]
+      else:
+        place[last] = value
+    return config
 
   def test_fields_of_the_spec_win_over_the_files_sides(self):
     config = quickstart_detection.get_config().unlock()

@@ -57,6 +57,25 @@ def _run(workdir: pathlib.Path, shard: str = "1/1", **data) -> list[table.Row]:
   return tiny_runs.run("classification", workdir, shard, **data)
 
 
+def _other_weights():
+  """While it lasts, all models have other weights."""
+  return mock.patch.object(
+    load_lib.provenance, "weights_sha256", return_value="another"
+  )
+
+
+def _start(workdir, *flags, devices: int = 1, **streams) -> subprocess.Popen:
+  """The command as a process of its own, which is not waited for."""
+  return subprocess.Popen(
+    _command(workdir, *flags),
+    cwd=_ROOT,
+    env=_environment(devices),
+    stdout=subprocess.DEVNULL,
+    text=True,
+    **streams,
+  )
+
+
 class RunnerTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
@@ -97,9 +116,7 @@ class RunnerTest(parameterized.TestCase):
 
   def test_cells_of_other_weights_are_refused(self):
     workdir = self._copy("other_weights", cells=True)
-    with mock.patch.object(
-      load_lib.provenance, "weights_sha256", return_value="another"
-    ):
+    with _other_weights():
       with self.assertRaisesRegex(ValueError, "5 finished cells .* other weig"):
         _run(workdir)
     self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
@@ -186,13 +203,7 @@ class RunnerTest(parameterized.TestCase):
 
   def test_the_same_command_twice_at_once_is_refused(self):
     workdir = self._copy("twice")
-    first = subprocess.Popen(
-      _command(workdir),
-      cwd=_ROOT,
-      env=_environment(),
-      stdout=subprocess.DEVNULL,
-      stderr=subprocess.DEVNULL,
-    )
+    first = _start(workdir, stderr=subprocess.DEVNULL)
     while not list(workdir.glob("running/*/run.json")):
       self.assertIsNone(first.poll(), "it ended before the other began")
       time.sleep(0.01)
@@ -229,9 +240,7 @@ class RunnerTest(parameterized.TestCase):
 
     def after_the_other(*args):
       # Both began before a cell was finished.
-      with mock.patch.object(
-        load_lib.provenance, "weights_sha256", return_value="another"
-      ):
+      with _other_weights():
         with mock.patch.object(runner.Runner, "_make", make):
           self.assertEmpty(_run(workdir, "1/2", source=source))
       make(*args)
@@ -244,9 +253,7 @@ class RunnerTest(parameterized.TestCase):
   def test_a_shard_begins_nothing_beside_cells_of_other_weights(self):
     workdir = self._copy("shard_of_other")
     _run(workdir, "1/2")
-    with mock.patch.object(
-      load_lib.provenance, "weights_sha256", return_value="another"
-    ):
+    with _other_weights():
       with self.assertRaisesRegex(ValueError, "3 finished cells .* other weig"):
         _run(workdir, "2/2")
     self.assertLen(list((workdir / "cells").glob("*/*/*/seed0")), 3)
@@ -269,13 +276,12 @@ class RunnerTest(parameterized.TestCase):
       "--num_processes=2",
     )
     return [
-      subprocess.Popen(
-        _command(workdir, *flags, f"--process_id={i}"),
-        cwd=_ROOT,
-        env=_environment(4),
-        stdout=subprocess.DEVNULL,
+      _start(
+        workdir,
+        *flags,
+        f"--process_id={i}",
+        devices=4,
         stderr=subprocess.PIPE,
-        text=True,
       )
       for i in range(2)
     ]
@@ -504,13 +510,7 @@ class BlocksTest(absltest.TestCase):
 
   def test_killed_run_continues_to_the_same_table(self):
     workdir = self._copy("killed")
-    flags = ("--config.data.limit=0",)
-    process = subprocess.Popen(
-      _command(workdir, *flags),
-      cwd=_ROOT,
-      env=_environment(),
-      stdout=subprocess.DEVNULL,
-    )
+    process = _start(workdir, "--config.data.limit=0")
     while not list(workdir.glob("parts/*/rows-*.npz")):
       self.assertIsNone(process.poll(), "it ended before it was killed")
       time.sleep(0.005)

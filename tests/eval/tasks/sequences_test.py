@@ -147,32 +147,6 @@ class SummaryTest(absltest.TestCase):
       self.assertEqual((row.lo, row.hi, row.n), (None, None, 6))
       self.assertEqual(row.note, "no interval: every draw gives this value")
 
-  def test_equals_summarize(self):
-    rows = self._rows("alexnet")
-    own = table.select(rows, model="a", severity=1)
-    fp, ut5d = (
-      {r.corruption: r.value for r in own if r.metric == metric}
-      for metric in ("flip_probability", "unnormalised_t5d")
-    )
-    expected = stability.summarize(fp, ut5d)
-    for metric in ("mfr", "mt5d"):
-      (row,) = table.select(own, metric=metric)
-      self.assertAlmostEqual(row.value, expected[metric], delta=1e-12)
-      self.assertBetween(row.value, row.lo, row.hi)
-      self.assertEqual(row.n, 3)
-    for metric in ("fr", "t5d"):
-      for row in table.select(own, metric=metric):
-        self.assertAlmostEqual(
-          row.value, expected[metric][row.corruption], delta=1e-12
-        )
-
-  def test_published_normalisers_are_of_difficulty_1(self):
-    rows = self._rows("alexnet")
-    self.assertEmpty(table.select(rows, metric="fr", severity=2))
-    self.assertNotEmpty(
-      table.select(rows, metric="flip_probability", severity=2)
-    )
-
   def test_a_model_as_baseline_is_100_percent_at_every_difficulty(self):
     rows = self._rows("model:a", n=12)
     for row in table.select(rows, model="a", metric="fr"):

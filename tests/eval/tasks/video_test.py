@@ -7,13 +7,12 @@ import jax
 import jax.numpy as jnp
 import ml_collections
 import numpy as np
-from absl.testing import absltest
+from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import action
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.tasks import base, video
 from tests.eval import tiny_runs
@@ -71,7 +70,7 @@ class ReduceTest(absltest.TestCase):
     )
 
 
-class TableTest(absltest.TestCase):
+class TableTest(parameterized.TestCase):
   def _columns(self, right, groups=None):
     ids = np.array([f"{i:03d}" for i in range(len(right))])
     label = np.arange(len(right)) % 7
@@ -80,27 +79,17 @@ class TableTest(absltest.TestCase):
     videos = ids if groups is None else groups
     return {"label": label, "top5": top5 % 9, "group_id": videos}
 
-  def test_gamma(self):
-    rng = np.random.default_rng(0)
-    cells, accuracy = [], {}
-    for c in conditions.VIDEOS.conditions():
-      right = rng.random(200) < 0.9 - 0.1 * c.level
-      cells.append((Cell("m", "ucf101_p", c), self._columns(right)))
-      accuracy[c.name, c.level] = right.mean()
-    clean = accuracy.pop(("", 0))
-    want = action.robustness(accuracy, clean)
-    rows = _task().score(cells).rows
-    out = [r for r in rows if not r.config]
-    for measure in ("gamma_a", "gamma_r"):
-      (mean,) = table.select(out, metric=measure, corruption="")
-      self.assertAlmostEqual(mean.value, want[measure]["mean"], delta=1e-12)
-      self.assertBetween(mean.value, mean.lo, mean.hi)
-      (noise,) = table.select(out, metric=f"{measure}/noise")
-      self.assertAlmostEqual(noise.value, want[measure]["groups"]["noise"])
-      (jpeg,) = table.select(out, metric=measure, corruption="jpeg")
-      self.assertAlmostEqual(jpeg.value, want[measure]["names"]["jpeg"])
-    (row,) = table.select(rows, config="clean", metric="accuracy")
-    self.assertEqual(row.value, clean)
+  def _rows(self, right_of, groups=None, lacking=()):
+    """The table of all conditions but some; f(condition) -> right videos."""
+    return (
+      _task()
+      .score(
+        (Cell("m", "ucf101_p", c), self._columns(right_of(c), groups))
+        for c in conditions.VIDEOS.conditions()
+        if c.config not in lacking
+      )
+      .rows
+    )
 
   def test_natural_shifts(self):
     right = np.array([True, True, False, True, False, False])
@@ -136,14 +125,8 @@ class TableTest(absltest.TestCase):
 
   def test_every_number_over_cells_has_its_interval(self):
     rng = np.random.default_rng(0)
-    cells = [
-      (
-        Cell("m", "ucf101_p", c),
-        self._columns(rng.random(200) < 0.9 - 0.1 * c.level),
-      )
-      for c in conditions.VIDEOS.conditions()
-    ]
-    over = [r for r in _task().score(cells).rows if not r.config]
+    rows = self._rows(lambda c: rng.random(200) < 0.9 - 0.1 * c.level)
+    over = [r for r in rows if not r.config]
     self.assertLen(over, 2 * (18 + 5 + 1) + 1)
     for row in over:
       self.assertLess(row.lo, row.value, row.metric)
@@ -153,13 +136,8 @@ class TableTest(absltest.TestCase):
   def test_gamma_is_paired_with_the_clean_videos(self):
     # Right exactly where clean is right: the ratio is 1 in every draw.
     right = np.random.default_rng(0).random(200) < 0.5
-    cells = [
-      (Cell("m", "ucf101_p", c), self._columns(right))
-      for c in conditions.VIDEOS.conditions()
-    ]
-    (mean,) = table.select(
-      _task().score(cells).rows, metric="gamma_r", corruption=""
-    )
+    rows = self._rows(lambda _: right)
+    (mean,) = table.select(rows, metric="gamma_r", corruption="")
     self.assertEqual((mean.value, mean.lo, mean.hi), (1.0, None, None))
     self.assertIn("every draw gives this value", mean.note)
 
@@ -168,14 +146,8 @@ class TableTest(absltest.TestCase):
     videos = np.array([f"v{i // 5:02d}" for i in range(200)])
     width = {}
     for name, groups in (("alone", None), ("together", videos)):
-      cells = [
-        (
-          Cell("m", "ucf101_p", c),
-          self._columns(right ^ (not c.clean and c.level > 3), groups),
-        )
-        for c in conditions.VIDEOS.conditions()
-      ]
-      for row in _task().score(cells).rows:
+      rows = self._rows(lambda c: right ^ (not c.clean and c.level > 3), groups)
+      for row in rows:
         if row.metric in ("accuracy", "gamma_a", "gamma_a/noise"):
           width.setdefault((row.metric, row.corruption), {})[name] = (
             row.hi - row.lo
@@ -197,38 +169,17 @@ class TableTest(absltest.TestCase):
     self.assertEqual(got["shift"].tolist(), ["old_person"])
     self.assertEqual(got["category"].tolist(), ["Age"])
 
-  def test_an_incomplete_benchmark_has_no_mean(self):
-    right = np.ones(10, bool)
-    cells = [
-      (Cell("m", "ucf101_p", condition), self._columns(right))
-      for condition in (Condition(), conditions.VIDEOS.condition("jpeg", 1))
-    ]
-    out = _task().score(cells).rows
-    (mean,) = table.select(out, metric="gamma_r", corruption="")
-    self.assertFalse(mean.has_value)
-    self.assertIn("mpeg1 1-5", mean.note)
-    (jpeg,) = table.select(out, metric="gamma_r", corruption="jpeg")
-    self.assertEqual(
-      jpeg.note, "missing: jpeg 2, jpeg 3, jpeg 4, jpeg 5 (4 of 6)"
-    )
-
-  def test_without_the_clean_cell_nothing_is_relative(self):
-    cells = [
-      (Cell("m", "ucf101_p", c), self._columns(np.ones(10, bool)))
-      for c in conditions.VIDEOS.conditions()[1:]
-    ]
-    out = _task().score(cells).rows
-    (mean,) = table.select(out, metric="gamma_r", corruption="")
-    self.assertEqual(mean.note, "missing: clean (1 of 91)")
-
-  def test_no_clean_video_right(self):
-    cells = [
-      (Cell("m", "ucf101_p", c), self._columns(np.zeros(10, bool)))
-      for c in conditions.VIDEOS.conditions()
-    ]
-    out = _task().score(cells).rows
-    (mean,) = table.select(out, metric="gamma_r", corruption="")
-    self.assertEqual(mean.note, "undefined: the clean accuracy is 0")
+  @parameterized.parameters(
+    (1, ("jpeg_3",), "", "missing: jpeg 3 (1 of 91)"),
+    (1, ("jpeg_3",), "jpeg", "missing: jpeg 3 (1 of 6)"),
+    (1, ("clean",), "", "missing: clean (1 of 91)"),
+    (0, (), "", "undefined: the clean accuracy is 0"),
+  )
+  def test_a_number_that_is_none_says_why(self, right, lacking, name, note):
+    rows = self._rows(lambda _: np.full(10, right, bool), lacking=lacking)
+    (row,) = table.select(rows, metric="gamma_r", corruption=name)
+    self.assertFalse(row.has_value)
+    self.assertEqual(row.note, note)
 
   def test_a_baseline_is_refused(self):
     with self.assertRaisesRegex(ValueError, "no baseline model"):

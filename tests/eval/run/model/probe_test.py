@@ -44,10 +44,13 @@ def _clean(*shape):
   return types.SimpleNamespace(shape=shape, metadata=lambda _: iter(examples))
 
 
+def _answers(model, *clean, variables=None):
+  rows = probe.batch(model, _clean(*clean or (32, 32, 3)), 224)
+  return probe.answers("mine", model, variables, rows)
+
+
 def _ask(function, kind="callable", **options):
-  model = adapters.get(kind)(function, SPEC, **options)
-  rows = probe.batch(model, _clean(32, 32, 3), 224)
-  return probe.answers("mine", model, None, rows)
+  return _answers(adapters.get(kind)(function, SPEC, **options))
 
 
 class BatchTest(parameterized.TestCase):
@@ -168,9 +171,7 @@ class AnswersTest(parameterized.TestCase):
     spec = VideoSpec(input_px=8, resize_px=8, frames=2, num_classes=3)
 
     def ask(function):
-      model = adapters.get(kind)(function, spec)
-      rows = probe.batch(model, _clean(None, 90, 120, 3), 224)
-      return probe.answers("mine", model, None, rows)
+      return _answers(adapters.get(kind)(function, spec), None, 90, 120, 3)
 
     self.assertFalse(ask(lambda x: x.mean((1, 2, 3)) + 0.0)[1])
     with self.assertRaisesRegex(errors.UserError, "without the others"):
@@ -187,16 +188,17 @@ class AnswersTest(parameterized.TestCase):
         return self.head(x.max((1, 2)))
 
     net = Net(nnx.Rngs(0))
-    model = adapters.get("flax_module")(net, SPEC)
-    rows = probe.batch(model, _clean(32, 32, 3), 224)
+
+    def ask():
+      model = adapters.get("flax_module")(net, SPEC)
+      return _answers(model, variables=model.init(jax.random.key(0)))
+
     with self.assertRaisesRegex(
       errors.UserError, r"train mode.* `module.eval\(\)`"
     ):
-      probe.answers("mine", model, model.init(jax.random.key(0)), rows)
+      ask()
     net.eval()
-    model = adapters.get("flax_module")(net, SPEC)
-    variables = model.init(jax.random.key(0))
-    self.assertFalse(probe.answers("mine", model, variables, rows)[1])
+    self.assertFalse(ask()[1])
 
   def _detect(self, **change):
     def predict(picture):
@@ -205,8 +207,7 @@ class AnswersTest(parameterized.TestCase):
       return {**boxes, **change}
 
     model = adapters.get("on_host")(predict, _BOXES, name="mine")
-    rows = probe.batch(model, _clean(None, None, 3), 0)
-    return probe.answers("mine", model, {}, rows)
+    return _answers(model, None, None, 3)
 
   def test_detectors(self):
     answers, random = self._detect()
@@ -248,11 +249,10 @@ class AnswersTest(parameterized.TestCase):
       ("on_host", on_host, "to the same inputs reordered"),
     ):
       model = adapters.get(kind)(function, _BOXES, name="mine")
-      rows = probe.batch(model, _clean(None, None, 3), 0)
       with self.assertRaisesRegex(
         errors.UserError, f"{words}: of picture 1, a detection of class"
       ):
-        probe.answers("mine", model, {}, rows)
+        _answers(model, None, None, 3)
 
   def test_traced_detectors_of_classes_out_of_range(self):
     def predict(images, sizes):
@@ -264,12 +264,10 @@ class AnswersTest(parameterized.TestCase):
         "valid": jnp.ones(shape, bool),
       }
 
-    model = adapters.get("callable")(predict, _BOXES)
-    rows = probe.batch(model, _clean(None, None, 3), 0)
     with self.assertRaisesRegex(
       errors.UserError, "classes -1..-1 on the set's"
     ):
-      probe.answers("mine", model, {}, rows)
+      _answers(adapters.get("callable")(predict, _BOXES), None, None, 3)
 
 
 if __name__ == "__main__":

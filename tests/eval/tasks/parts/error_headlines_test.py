@@ -60,6 +60,10 @@ class ErrorHeadlinesTest(absltest.TestCase):
     self.assertAlmostEqual(
       got["mean_corruption_error", "", None], want["mean_error"]
     )
+    extra = [_by_name(ours)[n] for n in _FAMILY.names("extra")]
+    self.assertAlmostEqual(
+      got["extra_mean_corruption_error", "", None], np.mean(extra)
+    )
 
   def test_what_lacks_cells_is_not_there(self):
     some = _errors(0, ("fog", "snow"))
