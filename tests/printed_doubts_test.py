@@ -1,7 +1,6 @@
 """Each doubt, recomputed from the tables as they were read."""
 
 import collections
-import csv
 import json
 import statistics
 
@@ -23,9 +22,7 @@ _GROUPS = ("Noise", "Blur", "Temporal", "Digital", "Camera")
 
 
 def _table(*parts: str) -> list[dict[str, str]]:
-  path = shared_data.published(*parts)
-  with path.open(newline="", encoding="utf-8") as f:
-    return list(csv.DictReader(f))
+  return shared_data.lines(shared_data.published(*parts))
 
 
 def _doubts(paper: str, *words: str) -> list[Doubt]:
@@ -232,13 +229,12 @@ class SchiappaTest(parameterized.TestCase):
 class MichaelisTest(absltest.TestCase):
   def test_rows_that_do_not_follow_from_their_files(self):
     path = shared_data.golden("detection_raw_results", "expected_public.csv")
-    with path.open(newline="") as f:
-      expected = collections.Counter(
-        (row["source"], row["model"], part)
-        for row in csv.DictReader(f)
-        for part in ("P", "mPC", "rPC")
-        if f"{part}: computed" in row["mismatch"]
-      )
+    expected = collections.Counter(
+      (row["source"], row["model"], part)
+      for row in shared_data.lines(path)
+      for part in ("P", "mPC", "rPC")
+      if f"{part}: computed" in row["mismatch"]
+    )
     names = {"p": "P", "mpc": "mPC", "rpc": "rPC"}
     found = collections.Counter(
       (r.where, r.model, names[r.metric])

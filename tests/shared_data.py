@@ -6,6 +6,7 @@ the project: `path` looks for them beside it, and a test that needs them skips
 with its reason where they are absent. `ROBUST_TFDS_SHARED` names another folder.
 """
 
+import csv
 import gzip
 import json
 import os
@@ -33,6 +34,12 @@ def golden_json(*parts: str) -> Any:
   return json.loads(
     gzip.decompress(content) if parts[-1].endswith(".gz") else content
   )
+
+
+def lines(place: pathlib.Path) -> list[dict[str, str]]:
+  """The lines of a CSV by its headings."""
+  with place.open(newline="", encoding="utf-8") as f:
+    return list(csv.DictReader(f))
 
 
 def path(*parts: str) -> pathlib.Path:

@@ -1,7 +1,5 @@
 """gamma_a and gamma_r: definitions, intervals, the paper's printed tables."""
 
-import csv
-
 import numpy as np
 from absl.testing import absltest, parameterized
 
@@ -102,8 +100,7 @@ _TOLERANCE = 0.0101
 
 def _rows(name):
   path = shared_data.golden("published/schiappa", f"{name}.csv")
-  with open(path, newline="") as f:
-    return list(csv.DictReader(f))
+  return shared_data.lines(path)
 
 
 class PrintedTablesTest(parameterized.TestCase):

@@ -15,13 +15,6 @@ class BreakdownsTest(absltest.TestCase):
     self.correct = np.array([1, 1, 0, 0, 1, 1], bool)
     self.sets = pm_k.group(self.ids, self.frame)
 
-  def test_per_class_counts_an_anchor_for_each_label(self):
-    labels = [[0, 1], [5, -1], [5, -1], [1, -1], [1, -1], [2, -1]]
-    got = breakdowns.per_class(self.correct, self.sets, labels)
-    self.assertEqual(set(got), {0, 1, 2})
-    self.assertEqual((got[1]["n"], got[1]["acc_orig"][0]), (2, 0.5))
-    self.assertEqual(got[1]["acc_pmk"][0], 0)
-
   def test_by_value(self):
     kinds = {"a": "P", "b": "P", "c": "I"}
     got = breakdowns.by_value(self.correct, self.sets, kinds)
@@ -32,11 +25,6 @@ class BreakdownsTest(absltest.TestCase):
       breakdowns.by_value(self.correct, self.sets, {"a": 30, "b": 30})
     with self.assertRaisesRegex(ValueError, "1 values for 3 sets"):
       breakdowns.by_value(self.correct, self.sets, [30])
-
-  def test_offsets(self):
-    got = breakdowns.offset_errors([self.correct, self.correct], self.sets)
-    self.assertEqual((got[2]["wrong"], got[2]["n"]), (2, 4))
-    self.assertEqual((got[0]["wrong"], got[0]["n"]), (2, 6))
 
   def test_conditional(self):
     got = breakdowns.conditional(self.correct, self.sets)
@@ -54,13 +42,6 @@ class BreakdownsTest(absltest.TestCase):
       breakdowns.review_impact(self.correct, self.sets, [0] * 6)
     with self.assertRaisesRegex(ValueError, r"reviewed must be \[6\]"):
       breakdowns.review_impact(self.correct, self.sets, [1])
-
-  def test_static_worst(self):
-    other = np.array([1, 0, 0, 1, 0, 0], bool)
-    got = breakdowns.static_worst([self.correct, other], self.sets)
-    self.assertEqual(got["chosen"].tolist(), [2, 4, 5])
-    self.assertEqual([a[0] for a in got["accuracy"]], [2 / 3, 0.0])
-    self.assertEqual(got["with_anchor"][0][0], 1 / 3)
 
 
 if __name__ == "__main__":

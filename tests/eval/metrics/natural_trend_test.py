@@ -1,7 +1,5 @@
 """The line over models: against scipy, and the paper's Figure 3."""
 
-import csv
-
 import numpy as np
 from absl.testing import absltest, parameterized
 from scipy import stats
@@ -9,16 +7,7 @@ from scipy import stats
 from robust_tfds.eval.metrics import natural_trend
 from tests import shared_data
 
-
-def _table(name: str) -> list[dict]:
-  path = shared_data.golden("published", "shankar", name)
-  with path.open(newline="") as f:
-    return list(csv.DictReader(f))
-
-
-def _testbed() -> list[dict]:
-  name = "testbed_vidrobust_reference.json"
-  return shared_data.golden_json("published", "shankar", name)
+_TESTBED = "published", "shankar", "testbed_vidrobust_reference.json"
 
 
 class TrendTest(absltest.TestCase):
@@ -61,7 +50,7 @@ class FigureThreeTest(parameterized.TestCase):
     ("ytbb", "ytbb", 0.88181, (0.86408, 0.89953), -0.06972),
   )
   def test_testbed(self, kind, slope, interval, intercept):
-    rows = _testbed()
+    rows = shared_data.golden_json(*_TESTBED)
     x = [float(r[f"{kind}-robust_pm0"]) / 100 for r in rows]
     y = [float(r[f"{kind}-robust_pm10"]) / 100 for r in rows]
     line = natural_trend.fit(x, y)
@@ -77,7 +66,7 @@ class FigureThreeTest(parameterized.TestCase):
     ("table_6", "shankar_table6_ytbb.csv", 1.12875, (1.09237, 1.16513)),
   )
   def test_papers_own_models(self, name, slope, interval):
-    rows = _table(name)
+    rows = shared_data.lines(shared_data.golden("published", "shankar", name))
     x, y = ([float(r[c]) / 100 for r in rows] for c in ("orig", "pert"))
     line = natural_trend.fit(x, y)
     self.assertAlmostEqual(line.slope, slope, delta=1e-5)

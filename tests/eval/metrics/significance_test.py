@@ -1,6 +1,5 @@
 """Tests of differences: closed forms, brute force, rates of false alarms."""
 
-import csv
 import itertools
 
 import numpy as np
@@ -306,8 +305,7 @@ class RelativeDecreaseTest(parameterized.TestCase):
     beside them are pairs whose decrease the text calls an improvement.
     """
     path = shared_data.path("data", "published", "hendrycks_rows.csv")
-    with open(path, newline="") as f:
-      rows = [r for r in csv.DictReader(f) if r["table"] == "sec5.2"]
+    rows = [r for r in shared_data.lines(path) if r["table"] == "sec5.2"]
     of = {(r["network"], r["metric"]): float(r["value"]) for r in rows}
     alp = "Tiny ImageNet ResNet-50 + ALP"
     for metric, percent in (("mFP", 41), ("mT5D", 40)):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 from absl.testing import absltest, parameterized
 
@@ -12,32 +10,17 @@ from robust_tfds.eval.metrics import stability
 from tests import shared_data
 from tests.eval.metrics import own_row
 
-_CASES = (
-  "alternate_1x7x1000",
-  "cifar100_temporal_20x31x100",
-  "cifar_noise_60x31x10",
-  "cifar_temporal_40x16x10_translate",
-  "cifar_temporal_40x21x10_motion_blur",
-  "cifar_temporal_60x31x10",
-  "constant_2x5x1000",
-  "noise_20x31x1000",
-  "noise_4x31x1000_ties",
-  "temporal_20x31x1000",
-  "temporal_3x41x1000_translate",
-  "temporal_4x31x1000_ties",
-  "tiny_temporal_10x31x200",
+_FOLDER = "imagenet_p", "metrics"
+_CASES = sorted(
+  p.stem for p in shared_data.golden(*_FOLDER).glob("*[0-9]x*.npz")
 )
-
-
-def _golden(name):
-  return shared_data.golden(f"imagenet_p/metrics/{name}")
 
 
 class GoldenTest(parameterized.TestCase):
   @parameterized.parameters(*_CASES)
   def test_the_authors_numbers(self, case):
-    told = json.loads(_golden(f"{case}.json").read_text())
-    with np.load(_golden(f"{case}.npz")) as data:
+    told = shared_data.golden_json(*_FOLDER, f"{case}.json")
+    with np.load(shared_data.golden(*_FOLDER, f"{case}.npz")) as data:
       logits = data["logits"].astype(np.float32)
     ranked = stability.rank(logits)
     np.testing.assert_array_equal(stability.rank(logits, 5), ranked[..., :5])
@@ -63,7 +46,7 @@ class GoldenTest(parameterized.TestCase):
         )
 
   def test_permutations(self):
-    told = json.loads(_golden("permutations.json").read_text())
+    told = shared_data.golden_json(*_FOLDER, "permutations.json")
     for case in told["prefix_cases"]:
       prefix = case["sigma_prefix"]
       sigma = [*range(2, 1001), 1] if prefix == "cycle" else prefix
@@ -75,7 +58,7 @@ class GoldenTest(parameterized.TestCase):
       )
 
   def test_normalised_means(self):
-    told = json.loads(_golden("mfr_mt5d.json").read_text())
+    told = shared_data.golden_json(*_FOLDER, "mfr_mt5d.json")
     for case in told["cases"]:
       got = stability.summarize(case["FP"], case["uT5D"])
       for ours, theirs in (("fr", "FR"), ("t5d", "T5D")):

@@ -1,6 +1,5 @@
 """What follows from printed numbers, against what others computed of them."""
 
-import csv
 import json
 
 from absl.testing import absltest
@@ -34,8 +33,7 @@ class DerivedTest(absltest.TestCase):
 
   def test_groups_of_figure_6(self):
     path = shared_data.published("schiappa", "fig6_groups_derived.csv")
-    with path.open(newline="") as f:
-      rows = list(csv.DictReader(f))
+    rows = shared_data.lines(path)
     self.assertNotEmpty(rows)
     for row in rows:
       label = f"{row['model']}, {row['pretraining']}"

@@ -1,7 +1,6 @@
 """Every printed number is stored, and nothing else: against the tables as read."""
 
 import collections
-import csv
 import json
 import pathlib
 import statistics
@@ -39,9 +38,7 @@ def _read_as() -> dict[str, dict[str, str]]:
 
 
 def _table(*parts: str) -> list[dict[str, str]]:
-  path = shared_data.published(*parts)
-  with path.open(newline="", encoding="utf-8") as f:
-    return list(csv.DictReader(f))
+  return shared_data.lines(shared_data.published(*parts))
 
 
 _READ_AS = _read_as()
@@ -302,8 +299,7 @@ class CompleteTest(parameterized.TestCase):
 
   def test_rows_of_table_md_are_those_of_public_files(self):
     path = shared_data.golden("detection_raw_results", "expected_public.csv")
-    with path.open(newline="") as f:
-      expected = [r for r in csv.DictReader(f) if r["source"] == "TABLE.md"]
+    expected = [r for r in shared_data.lines(path) if r["source"] == "TABLE.md"]
     printed = {
       (r["model"], ("segm/" if r["task"] == "segm" else "") + part.lower()): r[
         f"{part}_printed"

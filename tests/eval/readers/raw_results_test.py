@@ -4,7 +4,6 @@ More files are refused in tests/faults/detections_cases.py.
 """
 
 import copy
-import csv
 import json
 import pathlib
 
@@ -68,8 +67,7 @@ class RawResultsTest(parameterized.TestCase):
       if not r.config and not r.corruption
     }
     path = shared_data.golden(_FOLDER, "expected_public.csv")
-    with open(path, newline="") as f:
-      expected = list(csv.DictReader(f))
+    expected = shared_data.lines(path)
     self.assertNotEmpty(expected)
     checked = 0
     for row in expected:

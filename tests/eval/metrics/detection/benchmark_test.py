@@ -59,17 +59,19 @@ class SummarizeTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(ValueError, message):
         detection.summarize({**cells, "fog": value}, 0.5)
-    with self.assertRaisesRegex(ValueError, "Did you mean 'fog'"):
-      detection.summarize({**_cells(), "fogg": [0.1] * 5}, 0.5)
-    for clean in (None, "0.5", np.zeros(5), 50):
-      with self.assertRaisesRegex(ValueError, "clean: the cell holds"):
-        detection.summarize(_cells(), clean)
-    with self.assertRaisesRegex(ValueError, "cells: a dict .* got list"):
-      detection.summarize([], 0.5)
-    with self.assertRaisesRegex(ValueError, "Unknown scope None"):
-      detection.summarize(_cells(), 0.5, None)
-    with self.assertRaisesRegex(ValueError, "Did you mean 'benchmark'"):
-      detection.summarize(_cells(), 0.5, "benchmrk")
+    cells = _cells()
+    for arguments, message in (
+      (({**cells, "fogg": [0.1] * 5}, 0.5), "Did you mean 'fog'"),
+      *(
+        ((cells, clean), "clean: the cell holds")
+        for clean in (None, "0.5", np.zeros(5), 50)
+      ),
+      (([], 0.5), "cells: a dict .* got list"),
+      ((cells, 0.5, None), "Unknown scope None"),
+      ((cells, 0.5, "benchmrk"), "Did you mean 'benchmark'"),
+    ):
+      with self.assertRaisesRegex(ValueError, message):
+        detection.summarize(*arguments)
 
   def test_a_model_that_sees_nothing_has_no_rpc(self):
     got = detection.summarize(
@@ -77,18 +79,6 @@ class SummarizeTest(parameterized.TestCase):
     )
     self.assertEqual(got["mpc"], 0.0)
     self.assertTrue(np.isnan(got["rpc"]))
-
-
-class RmseTest(absltest.TestCase):
-  def test_it_does_not_wrap(self):
-    clean = np.zeros((4, 4, 3), np.uint8)
-    self.assertEqual(detection.rmse(clean, clean + np.uint8(100)), 100.0)
-    found = detection.rmse_table(
-      [("fog", 1, clean, clean + np.uint8(10)), ("fog", 1, clean, clean)]
-    )
-    self.assertEqual(found, {("fog", 1): 5.0})
-    with self.assertRaisesRegex(ValueError, "one shape"):
-      detection.rmse(clean, clean[:2])
 
 
 class OwnConditionTest(absltest.TestCase):

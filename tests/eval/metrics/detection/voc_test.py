@@ -1,8 +1,5 @@
 """VOC AP50 against two independent implementations' numbers."""
 
-import gzip
-import json
-
 from absl.testing import absltest, parameterized
 
 from robust_tfds.eval.metrics import detection
@@ -18,10 +15,9 @@ class GoldenTest(parameterized.TestCase):
     case=_cases(), rule=("plus_one", "no_plus_one"), kind=("11point", "area")
   )
   def test_stored_numbers(self, case, rule, kind):
-    folder = shared_data.golden("detection/voc", case)
-    want = json.loads((folder / "expected.json").read_text())["expected"][rule]
-    with gzip.open(folder / "data.json.gz") as f:
-      data = json.load(f)
+    folder = "detection", "voc", case
+    want = shared_data.golden_json(*folder, "expected.json")["expected"][rule]
+    data = shared_data.golden_json(*folder, "data.json.gz")
     got = detection.voc_ap50(
       data["gt"],
       data["dt"],

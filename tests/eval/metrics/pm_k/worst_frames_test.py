@@ -1,7 +1,5 @@
 """Detection pm-k against pycocotools' goldens, and its rules by hand."""
 
-import gzip
-import json
 import math
 
 from absl.testing import absltest, parameterized
@@ -15,14 +13,18 @@ def _object(image, category=1, box=(0, 0, 10, 10), **more):
   return {"image_id": image, "category_id": category, "bbox": box, **more}
 
 
+def _alone(anchor):
+  return {"anchor": anchor, "candidates": []}
+
+
 class GoldenTest(parameterized.TestCase):
   @parameterized.product(
     case=("small_k3", "typical"), class_agnostic=(False, True)
   )
   def test_own_cases(self, case, class_agnostic):
-    folder = shared_data.golden("detection", "pmk", case)
-    data = json.loads(gzip.decompress((folder / "data.json.gz").read_bytes()))
-    expected = json.loads((folder / "expected.json").read_text())
+    folder = "detection", "pmk", case
+    data = shared_data.golden_json(*folder, "data.json.gz")
+    expected = shared_data.golden_json(*folder, "expected.json")
     kind = "localisation_class_agnostic" if class_agnostic else "detection"
     options = {"iou": expected["iou_threshold"]}
     options["class_agnostic"] = class_agnostic
@@ -103,13 +105,13 @@ class RulesTest(parameterized.TestCase):
     self.assertEqual(got["selected"], {1: 1})
 
   def test_no_objects_at_all(self):
-    got = pm_k.detection([], [], [{"anchor": 1, "candidates": []}], {1: 1})
+    got = pm_k.detection([], [], [_alone(1)], {1: 1})
     self.assertEqual(got["selected"], {1: 1})
     self.assertTrue(math.isnan(got["map_orig"]))
 
   def test_classes_merge(self):
     gt, dt = [_object(1, 1)], [_object(1, 2, score=1.0)]
-    anchors = [{"anchor": 1, "candidates": []}]
+    anchors = [_alone(1)]
     self.assertEqual(pm_k.detection(gt, dt, anchors, {1: 1})["map_orig"], 0)
     merged = pm_k.detection(gt, dt, anchors, {1: 1}, class_agnostic=True)
     self.assertAlmostEqual(merged["map_orig"], 1.0)
@@ -120,51 +122,32 @@ class RulesTest(parameterized.TestCase):
     ap = pm_k.frame_ap(gt, [*inside, _object(1, score=0.1)])
     self.assertAlmostEqual(ap[1], 1.0)
 
-  @parameterized.named_parameters(
-    ("no_anchor", [], {1: 1}, {}, "at least one anchor"),
-    ("twice", [1, 1], {1: 1}, {}, "given twice"),
-    ("no_index", [1], {}, {}, "no frame index"),
-    ("iou", [1], {1: 1}, {"iou": 50}, r"iou must lie in \(0, 1\], got 50"),
-  )
-  def test_refuses(self, anchors, index, options, message):
-    sets = [{"anchor": a, "candidates": []} for a in anchors]
-    with self.assertRaisesRegex(ValueError, message):
-      pm_k.detection([], [], sets, index, **options)
-
-  def test_refuses_rows(self):
-    sets = [{"anchor": 1, "candidates": []}]
-    with self.assertRaisesRegex(ValueError, "image 7, which has no frame"):
-      pm_k.detection([], [_object(7, score=1.0)], sets, {1: 1})
-    with self.assertRaisesRegex(ValueError, "score of image 1 is no finite"):
-      pm_k.detection([], [_object(1, score=math.nan)], sets, {1: 1})
-    nowhere = _object(1, box=(0, 0, math.inf, 1))
-    with self.assertRaisesRegex(ValueError, "box of image 1 is not finite"):
-      pm_k.detection([nowhere], [], sets, {1: 1})
-
   @parameterized.parameters(
-    ({"gt": [{"image_id": 1}]}, "gt, row 0: 'bbox' is missing"),
-    ({"gt": {"annotations": []}}, "take its 'annotations'"),
-    ({"gt": [{"iscrowd": "yes"}]}, "gt, row 0"),
-    ({"dt": [{"category_id": 1.5}]}, "dt, row 0"),
+    ({"anchors": []}, "at least one anchor"),
+    ({"anchors": [_alone(1), _alone(1)]}, "given twice"),
     ({"anchors": [{"anchor": 1}]}, "anchors, entry 0"),
     (
       {"anchors": [{"anchor": 1, "candidates": "12"}]},
       "must be a list of image",
     ),
+    ({"frame_index": {}}, "no frame index"),
     ({"frame_index": {1: math.nan}}, "index of image 1 must be a whole number"),
     ({"frame_index": [1]}, "frame_index must be a dict"),
+    ({"iou": 50}, r"iou must lie in \(0, 1\], got 50"),
     ({"iou": math.nan}, "iou must be a finite number"),
     ({"class_agnostic": "no"}, "class_agnostic must be True or False"),
+    ({"gt": [{"image_id": 1}]}, "gt, row 0: 'bbox' is missing"),
+    ({"gt": {"annotations": []}}, "take its 'annotations'"),
+    ({"gt": [{"iscrowd": "yes"}]}, "gt, row 0"),
+    (
+      {"gt": [_object(1, box=(0, 0, math.inf, 1))]},
+      "box of image 1 is not finite",
+    ),
+    ({"dt": [{"category_id": 1.5}]}, "dt, row 0"),
+    ({"dt": [_object(7, score=1.0)]}, "image 7, which has no frame"),
   )
   def test_refuses_arguments(self, change, message):
-    arguments = {
-      "gt": [_object(1)],
-      "dt": [],
-      "anchors": [{"anchor": 1, "candidates": []}],
-      "frame_index": {1: 0},
-    }
-    with self.assertRaisesRegex(errors.UserError, message):
-      pm_k.detection(**{**arguments, **change})
+    self._refused(change, message)
 
   @parameterized.parameters(
     ({"bbox": [0, 0, 5]}, r"is not \[x, y, w, h\]"),
@@ -173,16 +156,19 @@ class RulesTest(parameterized.TestCase):
     ({"image_id": 1.0}, "image_id must be a whole number or a text, got 1.0"),
     ({"category_id": None}, "category_id must be"),
     ({"category_id": "1"}, "category_id: all ids must be"),
+    ({"score": math.nan}, "score of image 1 is no finite"),
     ({"score": "high"}, "is no finite number"),
     ({"score": None}, "is no finite number"),
     ({"iscrowd": 2}, "iscrowd must be 0 or 1, got 2"),
   )
   def test_refuses_fields(self, change, message):
-    row = {**_object(1, score=0.5), **change}
+    self._refused({"dt": [{**_object(1, score=0.5), **change}]}, message)
+
+  def _refused(self, change, message):
+    arguments = {"gt": [_object(1)], "dt": [], "anchors": [_alone(1)]}
+    arguments |= {"frame_index": {1: 0}, **change}
     with self.assertRaisesRegex(errors.UserError, message):
-      pm_k.detection(
-        [_object(1)], [row], [{"anchor": 1, "candidates": []}], {1: 0}
-      )
+      pm_k.detection(**arguments)
 
 
 if __name__ == "__main__":
