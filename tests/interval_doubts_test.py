@@ -2,7 +2,9 @@
 
 import dataclasses
 
+import numpy as np
 from absl.testing import absltest
+from scipy import special
 
 from robust_tfds.eval.papers import printed_rows
 from tools import interval_doubts
@@ -33,6 +35,15 @@ class IntervalsTest(absltest.TestCase):
     (doubt,) = interval_doubts.check(_rows("table6"))
     self.assertLen(doubt.rows, 120)
     self.assertIn("none of its 120 intervals", doubt.words)
+
+  def test_table_6_was_printed_with_1109_for_2030(self):
+    for row in _rows("table6"):
+      if row.lo is not None:
+        right = interval_doubts._candidates(row, 2030) / 2030 * 1109
+        lo = special.betaincinv(right, 1109 - right + 1, 0.025)
+        hi = special.betaincinv(right + 1, 1109 - right, 0.975)
+        off = np.maximum(np.abs(lo - row.lo), np.abs(hi - row.hi))
+        self.assertLessEqual(off.min(), 0.0005 + 1e-9, row)
 
   def test_breakdowns_are_of_their_own_anchors(self):
     self.assertEmpty(list(interval_doubts.check(_rows("table7", "table8"))))

@@ -27,7 +27,6 @@ __all__ = [
   "Protocol",
   "anchors",
   "detection_rows",
-  "detectors",
   "doubts",
   "intervals",
   "names",
@@ -83,9 +82,7 @@ class DetectionRow:
     model: name of the raw results file that it is printed of.
     task: `bbox` or `segm`.
     metric: `AP`, of VOC `AP50`.
-    p: performance on clean images.
-    mpc: mean performance under corruption.
-    rpc: their ratio.
+    numbers: P, mPC and rPC.
     note: why the numbers do not follow from the file, where they do not.
   """
 
@@ -94,15 +91,8 @@ class DetectionRow:
   model: str
   task: str
   metric: str
-  p: float
-  mpc: float
-  rpc: float
+  numbers: tuple[float, float, float]
   note: str
-
-  @property
-  def numbers(self) -> tuple[float, float, float]:
-    """P, mPC and rPC."""
-    return self.p, self.mpc, self.rpc
 
 
 def rows(name: str) -> tuple[PrintedRow, ...]:
@@ -232,12 +222,6 @@ def anchors(dataset: str) -> int | None:
   return next((round(r.value) for r in accepted), None)
 
 
-def detectors(dataset: str) -> dict[str, tuple[float, float]]:
-  """Label -> (P, mPC) of the box detectors of Michaelis et al. 2019."""
-  points = networks(dataset, "p", "mpc")
-  return {label: (p, mpc) for label, (p, mpc) in points.items()}
-
-
 def detection_rows() -> list[DetectionRow]:
   """The printed rows of Michaelis et al. 2019 that have raw results."""
   lines: dict[tuple[str, ...], dict[str, PrintedRow]] = {}
@@ -251,17 +235,15 @@ def detection_rows() -> list[DetectionRow]:
 
 def _detection_row(task: str, parts: Mapping[str, PrintedRow]) -> DetectionRow:
   row = parts["p"]
-  numbers = {part: float(r.text) for part, r in parts.items()}
+  p, mpc, rpc = (float(parts[part].text) for part in ("p", "mpc", "rpc"))
   return DetectionRow(
     where=row.where,
     dataset=_DETECTION_SETS[row.datasets[0]],
     model=row.model,
     task=task,
     metric="AP50" if row.datasets[0] == "pascal_c" else "AP",
+    numbers=(p, mpc, rpc),
     note=row.note if any(r.doubt for r in parts.values()) else "",
-    p=numbers["p"],
-    mpc=numbers["mpc"],
-    rpc=numbers["rpc"],
   )
 
 

@@ -1,16 +1,19 @@
 """What the printed numbers of a data set are of: pixels, examples, views.
 
 A board ranks printed rows beside a run's only where the run is of the same data;
-`Protocol.differences` says what differs. Sources: docs/specs/corruptions.md
-section 0, docs/specs/imagenet_p.md sections 1 and 3, docs/specs/detection.md
-section 1, docs/specs/video.md sections 2 to 4.
+`Protocol.differences` says what differs. They stand in the papers' `paper.json`:
+the codecs of the published files are made in a run, or the files are read. Sources:
+docs/specs/corruptions.md section 0, docs/specs/imagenet_p.md sections 1 and 3,
+docs/specs/detection.md section 1, docs/specs/video.md sections 2 to 4.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from robust_tfds.eval.papers import printed_rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Protocol:
   """
 
   paper: str
-  facts: Mapping[str, tuple[Any, ...]]
+  facts: Mapping[str, Sequence[Any]]
   apart: str = ""
   baseline: str = ""
 
@@ -70,40 +73,15 @@ def _word(value: Any) -> str:
   return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _of(examples: int, **facts: Any) -> dict[str, tuple[Any, ...]]:
-  values = {n: v if isinstance(v, tuple) else (v,) for n, v in facts.items()}
-  return {"examples": (examples,), **values, "subset": ("",)}
+def _all() -> dict[str, Protocol]:
+  """Of all papers, in the order of their years."""
+  listed = sorted(printed_rows.names(), key=lambda paper: paper[-4:])
+  return {
+    dataset: Protocol(paper, **fields)
+    for paper in listed
+    for dataset, fields in printed_rows.facts(paper)["protocols"].items()
+  }
 
 
-# The codecs of the published files are made in a run, or the files are read.
-_JPEG = ("jpeg85", "published")
-_H264 = ("h264", "published")
-_BASELINE = "AlexNet"
-_BGR = "corrupted as BGR arrays, without a seed"
-_VIDEO = "perturbed once by the authors; MPEG's rates are not printed"
-PROTOCOLS: Mapping[str, Protocol] = {
-  "imagenet_c": Protocol(
-    "hendrycks2019",
-    _of(50_000, codec=_JPEG, edition="imagenet", px=[224, 224]),
-    baseline=_BASELINE,
-  ),
-  "imagenet_p": Protocol(
-    "hendrycks2019",
-    _of(50_000, codec=_H264, edition="imagenet", px=[224, 224]),
-    baseline=_BASELINE,
-  ),
-  "tiny_imagenet_p": Protocol(
-    "hendrycks2019",
-    _of(10_000, codec=_H264, edition="tiny_imagenet", px=[64, 64]),
-    baseline=_BASELINE,
-  ),
-  "coco_c": Protocol("michaelis2019", _of(5_000), _BGR),
-  "pascal_c": Protocol("michaelis2019", _of(4_952), _BGR),
-  "cityscapes_c": Protocol("michaelis2019", _of(500), _BGR),
-  "imagenet_vid_robust": Protocol("shankar2021", _of(22_179, merge="max")),
-  "ytbb_robust": Protocol("shankar2021", _of(38_857, merge="max")),
-  "kinetics400_p": Protocol("schiappa2023", _of(17_963, views=10), _VIDEO),
-  "ssv2_p": Protocol("schiappa2023", _of(24_777, views=1), _VIDEO),
-  "ucf101_p": Protocol("schiappa2023", _of(3_782, views=5), _VIDEO),
-  "hmdb51_p": Protocol("schiappa2023", _of(1_529, views=5), _VIDEO),
-}
+# Data set -> what its printed numbers are of.
+PROTOCOLS = _all()

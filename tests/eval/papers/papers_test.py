@@ -1,5 +1,7 @@
 """Views of the printed numbers: by model, by network, by data set."""
 
+import statistics
+
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
@@ -92,7 +94,9 @@ class NetworksTest(parameterized.TestCase):
   def test_unknown_models_have_nothing(self):
     self.assertEmpty(papers.printed("my_model", "imagenet_c"))
 
-  @parameterized.parameters("digits_c", "tiny_imagenet_p", "mine")
+  @parameterized.parameters(
+    "digits_c", "tiny_imagenet_p", "digits_detection_c", "mine"
+  )
   def test_nothing_of_another_paper(self, dataset):
     self.assertEmpty(papers.printed("resnet50", dataset))
     self.assertEmpty(papers.networks(dataset, "clean_error", "mce"))
@@ -115,7 +119,20 @@ class FramesTest(parameterized.TestCase):
       self.assertBetween(orig, *ends[name][:2])
       self.assertBetween(perturbed, *ends[name][2:])
     self.assertEqual(papers.anchors(dataset), anchors)
-    self.assertLen(papers.testbed(dataset), 335)
+    testbed = papers.testbed(dataset)
+    self.assertLen(testbed, 335)
+    for share in (share for point in testbed.values() for share in point):
+      right = share * anchors
+      self.assertAlmostEqual(right, round(right), delta=1e-6)
+
+  def test_medians_of_the_drops(self):
+    """As the abstract has them: 17.0 and 14.9 points."""
+    for dataset, median in (
+      ("imagenet_vid_robust", 0.17),
+      ("ytbb_robust", 0.149),
+    ):
+      drops = [drop for (drop,) in papers.networks(dataset, "drop").values()]
+      self.assertAlmostEqual(statistics.median(drops), median, delta=0.00051)
 
   def test_by_our_names(self):
     printed = papers.printed("resnet50", "imagenet_vid_robust")
@@ -134,12 +151,11 @@ class DetectionTest(absltest.TestCase):
     self.assertLen(notes, 3)
 
   def test_detectors(self):
-    detectors = papers.detectors("coco_c")
+    detectors = papers.networks("coco_c", "p", "mpc")
     self.assertEqual(detectors["Cascade R-CNN r50, standard"], (0.404, 0.201))
     self.assertEqual(detectors["Faster R-CNN r50, combined"], (0.346, 0.204))
     self.assertLen(detectors, 14)
-    self.assertLen(papers.detectors("pascal_c"), 3)
-    self.assertEmpty(papers.detectors("digits_detection_c"))
+    self.assertLen(papers.networks("pascal_c", "p", "mpc"), 3)
 
 
 class SourcesTest(absltest.TestCase):
