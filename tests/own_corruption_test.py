@@ -47,14 +47,19 @@ PLUGIN = plugins.Corruption(severities=SEVERITIES, tables=tables, apply=apply)
 _LAST_ROW = '    Row("saturate", "digital", "extra"),\n'
 _OWN_ROW = '    Row("invert", "digital", "own"),\n'
 _SCRIPT = """
+import importlib
 import json
-import jax
+import sys
 import numpy as np
 from robust_tfds.eval.metrics import corruption_error
 from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
+from tests import in_process
 
+for module, *arguments in json.loads(sys.argv[1]):
+  done = in_process.run(importlib.import_module(module), *arguments)
+  assert done.returncode == 0, done.stderr
 image = np.arange(32 * 32 * 3, dtype=np.uint8).reshape(32, 32, 3)
 key = corruptions.example_key(0, "digits_c", "invert", 5, "a")
 inverted = {
@@ -106,7 +111,7 @@ def run_in(folder: pathlib.Path, *arguments: str) -> str:
   """What a Python process prints that imports the copy, not this project."""
   environment = {
     **os.environ,
-    "PYTHONPATH": str(folder),
+    "PYTHONPATH": f"{folder}{os.pathsep}{_ROOT}",  # of which it takes `tests`
     "JAX_PLATFORMS": "cpu",
     "TF_CPP_MIN_LOG_LEVEL": "3",
   }
@@ -122,30 +127,36 @@ def run_in(folder: pathlib.Path, *arguments: str) -> str:
   return process.stdout
 
 
+def _flags(workdir: pathlib.Path, selection: str, limit: int) -> list[str]:
+  """Of a run of the evaluator's command in the copy, on some digits."""
+  return [
+    "--config=configs/quickstart.py",
+    f"--workdir={workdir}",
+    f"--config.data.corruptions={selection}",
+    f"--config.data.limit={limit}",
+    "--config.batch_size=16",
+    "--config.models.digits_cnn.train.steps=5",
+  ]
+
+
 class OwnCorruptionTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     cls.folder = pathlib.Path(tempfile.mkdtemp())
     copy_with_plugin(cls.folder)
-    cls.facts = json.loads(run_in(cls.folder, "-c", _SCRIPT).splitlines()[-1])
-
-  def _run(
-    self, workdir: pathlib.Path, selection: str, limit: int = 16
-  ) -> list[table.Row]:
-    """A run of the evaluator's command in the copy, on some digits."""
-    run_in(
-      self.folder,
-      "-m",
-      "eval.main",
-      "--config=configs/quickstart.py",
-      f"--workdir={workdir}",
-      f"--config.data.corruptions={selection}",
-      f"--config.data.limit={limit}",
-      "--config.batch_size=16",
-      "--config.models.digits_cnn.train.steps=5",
+    cls.data, cls.workdir, cls.scored = (
+      cls.folder / name for name in ("data", "run", "scored")
     )
-    return table.read(workdir / "table.csv")
+    commands = [
+      ["robust_tfds.build", "digits_c", "--config=invert_3"]
+      + ["--limit=4", f"--data_dir={cls.data}"],
+      ["robust_tfds.eval.main", *_flags(cls.workdir, "own,brightness", 16)],
+      ["robust_tfds.eval.score", f"--predictions={cls.workdir}"]
+      + [f"--out={cls.scored}"],
+    ]
+    said = run_in(cls.folder, "-c", _SCRIPT, json.dumps(commands))
+    cls.facts = json.loads(said.splitlines()[-1])
 
   def test_names(self):
     self.assertEqual(self.facts["own"], ["invert"])
@@ -165,15 +176,8 @@ class OwnCorruptionTest(absltest.TestCase):
     self.assertEqual(self.facts["ce"], 4.0)
 
   def test_builder_run_table_and_score(self):
-    data = self.folder / "data"
-    run_in(
-      self.folder,
-      *("-m", "robust_tfds.build", "digits_c", "--config=invert_3"),
-      *("--limit=4", f"--data_dir={data}"),
-    )
-    self.assertNotEmpty(list(data.glob("**/invert_3/**/*.tfrecord*")))
-    workdir = self.folder / "run"
-    rows = self._run(workdir, "own,brightness")
+    self.assertNotEmpty(list(self.data.glob("**/invert_3/**/*.tfrecord*")))
+    rows = table.read(self.workdir / "table.csv")
     cells = table.select(rows, metric="error", corruption="invert")
     self.assertLen(cells, 10)  # five severities of two models
     self.assertNotEmpty(table.select(rows, metric="mean_error"))
@@ -182,27 +186,26 @@ class OwnCorruptionTest(absltest.TestCase):
     (mce, _) = table.select(means, metric="mce")
     self.assertNotIn("invert", mce.note)
     self.assertIn("(70 of 75)", mce.note)
-    page = (workdir / "reports" / "report.html").read_text()
+    page = (self.workdir / "reports" / "report.html").read_text()
     self.assertIn("invert", page)
-    scored = self.folder / "scored"
-    run_in(
-      self.folder,
-      *("-m", "eval.score", f"--predictions={workdir}", f"--out={scored}"),
-    )
-    self.assertEqual(
-      (scored / "table.csv").read_bytes(), (workdir / "table.csv").read_bytes()
-    )
+    again, run = (f / "table.csv" for f in (self.scored, self.workdir))
+    self.assertEqual(again.read_bytes(), run.read_bytes())
 
   @pytest.mark.slow
   def test_published_means_of_a_whole_run_leave_it_out(self):
-    every, published = (
-      {
-        (r.model, r.metric): r.value
-        for r in self._run(self.folder / name, selection, limit=128)
-        if not r.corruption and not r.config
-      }
-      for name, selection in (("all", "all"), ("both", "common,extra"))
-    )
+    means = []
+    for selection in ("all", "common,extra"):
+      workdir = self.folder / selection
+      run_in(self.folder, "-m", "eval.main", *_flags(workdir, selection, 128))
+      rows = table.read(workdir / "table.csv")
+      means.append(
+        {
+          (r.model, r.metric): r.value
+          for r in rows
+          if not r.corruption and not r.config
+        }
+      )
+    every, published = means
     self.assertEqual(every, published)
     self.assertIn(("digits_cnn", "mce"), every)
 

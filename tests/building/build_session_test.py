@@ -44,7 +44,7 @@ _KINDS = (
   ),
   (
     "digits_video_p",
-    ("clean", "freezing_1", "jpeg_2", "gaussian_noise_3", "mpeg1_1"),
+    ("clean", "freezing_1", "gaussian_noise_3", "mpeg1_1"),
     2,
     (digits_video_dataset_builder.Encoded, "data"),
   ),
@@ -101,7 +101,7 @@ class TogetherTest(parameterized.TestCase):
     options = {"data_dir": folder, "limit": 2, "scratch_dir": scratch}
     list(datasets.prepare_all("digits_c", ["clean"], **options))
     # Of two, one is there.
-    list(datasets.prepare_all("digits_c", ["clean", "fog_1"], **options))
+    list(datasets.prepare_all("digits_c", ["clean", "brightness_1"], **options))
     self.assertFalse(os.path.exists(scratch))
 
   def test_sources_are_listed_once(self):

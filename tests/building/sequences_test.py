@@ -158,8 +158,14 @@ class ImagenetPTest(parameterized.TestCase):
       name, config, data_dir=self.data, manual_dir=self.manual, **options
     )
 
-  @parameterized.parameters("rotate", "brightness")
-  def test_sequences_of_any_size(self, config):
+  def test_sequences_of_any_size(self):
+    self._check_any_size("brightness")
+
+  @pytest.mark.slow
+  def test_turned_sequences_of_any_size(self):
+    self._check_any_size("rotate")
+
+  def _check_any_size(self, config):
     sources = _examples(self._build("imagenet_p", "source"), "validation")
     self.assertEqual(
       sorted(s["image"].shape for s in sources),

@@ -154,9 +154,9 @@ class BuildingTest(parameterized.TestCase):
     root = pathlib.Path(self.create_tempdir().full_path)
     small_sets.tiny_imagenet(root)
     file = root / "tiny-imagenet-200/val/images/val_1.JPEG"
-    for data, message in ((b"", "val_1.JPEG"), (b"no picture", "val_1.JPEG")):
+    for data in (b"", b"no picture")[: 3 - workers]:
       file.write_bytes(data)
-      with self.assertRaisesRegex(errors.UserError, message):
+      with self.assertRaisesRegex(errors.UserError, "val_1.JPEG"):
         self._tiny(root, workers)
     file.unlink()
     file.mkdir()

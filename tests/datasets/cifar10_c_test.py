@@ -79,7 +79,8 @@ def _by_id(builder) -> dict[str, tuple[int, np.ndarray]]:
 
 class GoldenTest(absltest.TestCase):
   def test_the_authors_pixels_through_the_builder(self):
-    self._check_pixels(golden_pictures.ONE_SEVERITY)
+    few = ("brightness", "contrast", "pixelate")  # the rest are slow to compile
+    self._check_pixels({n: golden_pictures.ONE_SEVERITY[n] for n in few})
 
   @pytest.mark.slow
   def test_the_authors_pixels_of_every_severity(self):
@@ -90,7 +91,7 @@ class GoldenTest(absltest.TestCase):
     manual = pathlib.Path(self.create_tempdir().full_path)
     label = np.array([3], np.uint8)
     cifar_layouts.write_binary(manual, cifar.CIFAR10, image[None], label)
-    for name in golden_pictures.DETERMINISTIC:
+    for name in severities:
       for severity, expected in golden_pictures.outputs("cifar32", name):
         if severity not in severities[name]:
           continue

@@ -55,11 +55,11 @@ class CanvasTest(parameterized.TestCase):
   def test_padded_equals_unpadded_of_others(self, name):
     self._check(name, (1, 2, 5), _SIZES, (72, 80))
 
-  @parameterized.parameters(*_KINDS)
+  @parameterized.parameters(*_KINDS[:1])
   def test_tiny_pictures(self, name):
     self._check(name, (3, 4), _TINY, (40, 48))
 
-  @parameterized.parameters(*_OTHERS)
+  @parameterized.parameters(*_KINDS[1:], *_OTHERS)
   @pytest.mark.slow
   def test_tiny_pictures_of_others(self, name):
     self._check(name, (3, 4), _TINY, (40, 48))

@@ -1,29 +1,10 @@
-"""Spatter against the reference's own runs, and without drops."""
+"""Spatter without drops; with them: golden_test."""
 
 import numpy as np
-import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 
 from robust_tfds.corruptions import plugins, spec
-from robust_tfds.corruptions.image import spatter
 from tests.corruptions import replays
-
-
-def spatter_draws(rng, image, severity, edition):
-  mean, deviation = edition.row(spatter.SEVERITIES)[severity - 1][:2]
-  layer = rng.normal(size=image.shape[:2], loc=mean, scale=deviation)
-  return ((layer - mean) / deviation).astype(np.float32)
-
-
-class ReplayTest(parameterized.TestCase):
-  @parameterized.parameters(*(c for c in replays.CELLS if c[0] != "small32"))
-  def test_reference_draws(self, key, severity):
-    replays.check(self, "spatter", key, severity, spatter_draws)
-
-  @parameterized.parameters(*(c for c in replays.CELLS if c[0] == "small32"))
-  @pytest.mark.slow
-  def test_reference_draws_of_small_pictures(self, key, severity):
-    replays.check(self, "spatter", key, severity, spatter_draws)
 
 
 class NoDropsTest(absltest.TestCase):
