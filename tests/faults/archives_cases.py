@@ -7,15 +7,15 @@ import gzip
 import io
 import pathlib
 import tarfile
-import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
+from tests import tiny_files
 from tests.building.sources import small_sets
-from tests.faults import builds, mutations
+from tests.faults import builds, case, mutations
 from tests.faults.case import Case
 
 _VAL = "ILSVRC2012_img_val.tar"
@@ -42,11 +42,8 @@ def cases() -> Iterator[Case]:
 
 
 def _jpeg(seed: int, side: int = 256) -> bytes:
-  rng = np.random.default_rng(seed)
-  small = rng.integers(0, 256, (8, 8, 3), np.uint8)
-  out = io.BytesIO()
-  Image.fromarray(small).resize((side, side)).save(out, "JPEG")
-  return out.getvalue()
+  small = Image.fromarray(tiny_files.noise(8, 8, seed))
+  return tiny_files.encoded(small.resize((side, side)), "JPEG")
 
 
 def _member(
@@ -58,20 +55,21 @@ def _member(
 
 
 def _tar(members: list[Member], form: int = tarfile.GNU_FORMAT) -> bytes:
+  return _written(members, form)[0]
+
+
+def _written(members: list[Member], form: int) -> tuple[bytes, int]:
+  """A tar, and where its last member ends, before the end mark."""
   out = io.BytesIO()
   with tarfile.open(fileobj=out, mode="w", format=form) as tar:
     for info, data in members:
       tar.addfile(info, io.BytesIO(data))
-  return out.getvalue()
+    end = tar.offset
+  return out.getvalue(), end
 
 
 def _end(members: list[Member]) -> int:
-  """Where the last member ends, before the end mark."""
-  out = io.BytesIO()
-  with tarfile.open(fileobj=out, mode="w") as tar:
-    for info, data in members:
-      tar.addfile(info, io.BytesIO(data))
-    return tar.offset
+  return _written(members, tarfile.GNU_FORMAT)[1]
 
 
 def _val_members() -> list[Member]:
@@ -195,15 +193,12 @@ def _tiny() -> Iterator[Case]:
       functools.partial(_tiny_set, _tar([members[0], link])),
       (name,),
     )
-  yield Case(
-    f"odd: {_TINY} of two pictures",
-    functools.partial(_tiny_set, whole),
-    right=two,
-  )
   more = [*members, _member("Tiny-ImageNet-C/README", b"hello")]
-  yield Case(
-    f"odd: {_TINY} with a README",
-    functools.partial(_tiny_set, _tar(more)),
+  yield from case.rows(
+    _tiny_set,
+    ("of two pictures", whole),
+    ("with a README", _tar(more)),
+    kinds=f"odd: {_TINY} {{}}",
     right=two,
   )
 
@@ -218,38 +213,28 @@ def _zips() -> Iterator[Case]:
     }
 
   def act(change: Callable[[bytes], bytes], folder: pathlib.Path) -> Any:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as z:
-      for name, data in files(folder).items():
-        z.writestr(name, data)
-    data = change(out.getvalue())
+    data = change(tiny_files.zipped(files(folder)))
     return builds.of_files(
       "tiny_imagenet_c", {"tiny-imagenet-200.zip": data}, folder
     )
 
   name = "tiny-imagenet-200.zip"
-  for kind, change in (
+  broken = b"\xff\xd8\x00"
+  yield from case.rows(
+    act,
     ("cut", lambda d: d[: len(d) // 2]),
     ("without its directory", lambda d: d[:-200]),
     ("empty", lambda d: b""),
     ("HTML", lambda d: b"<html>"),
-    (
-      "of changed bytes",
-      lambda d: d.replace(b"\xff\xd8\xff", b"\xff\xd8\x00", 1),
-    ),
-  ):
-    yield Case(
-      f"{name} is {kind}", functools.partial(act, change), (f"{name}|val_",)
-    )
-  yield Case(
-    f"odd: {name} whole",
-    functools.partial(act, lambda d: d),
-    right=builds.count(2),
+    ("of changed bytes", lambda d: d.replace(b"\xff\xd8\xff", broken, 1)),
+    kinds=f"{name} is {{}}",
+    names=(f"{name}|val_",),
   )
-  yield Case(
-    f"odd: {name} after a prefix",
-    functools.partial(act, lambda d: b"MZ" + d),
-    (name,),
+  yield from case.rows(
+    act,
+    ("whole", lambda d: d),
+    ("after a prefix", lambda d: b"MZ" + d, name),
+    kinds=f"odd: {name} {{}}",
     right=builds.count(2),
   )
 
@@ -261,19 +246,17 @@ def _cifar() -> Iterator[Case]:
     path.write_bytes(change(path.read_bytes()))
     return builds.build("cifar10_c", folder)
 
-  for kind, change in (
+  yield from case.rows(
+    act,
     ("cut in a record", lambda d: d[:-5]),
     ("empty", lambda d: b""),
     ("of label 10", lambda d: b"\x0a" + d[1:]),
     ("of label 255", lambda d: b"\xff" + d[1:]),
     ("one byte too long", lambda d: d + b"\0"),
     ("text", lambda d: b"hello"),
-  ):
-    yield Case(
-      f"test_batch.bin is {kind}",
-      functools.partial(act, change),
-      ("test_batch.bin",),
-    )
+    kinds="test_batch.bin is {}",
+    names=("test_batch.bin",),
+  )
 
   def packed(change: Callable[[bytes], bytes], folder: pathlib.Path) -> Any:
     small_sets.cifar10(folder)
@@ -283,22 +266,18 @@ def _cifar() -> Iterator[Case]:
     (folder / "cifar-10-binary.tar.gz").write_bytes(change(data))
     return builds.build("cifar10_c", folder)
 
-  for kind, change in (
+  archive = "cifar-10-binary.tar.gz"
+  yield from case.rows(
+    packed,
     ("cut", lambda d: d[:-3000]),
     ("empty", lambda d: b""),
     ("HTML", lambda d: b"<html>"),
     ("of a changed checksum", lambda d: d[:-8] + b"\0\0\0\0" + d[-4:]),
-  ):
-    yield Case(
-      f"cifar-10-binary.tar.gz is {kind}",
-      functools.partial(packed, change),
-      ("cifar-10-binary.tar.gz",),
-    )
-  yield Case(
-    "odd: cifar-10-binary.tar.gz whole",
-    functools.partial(packed, lambda d: d),
-    right=builds.count(3),
+    kinds=f"{archive} is {{}}",
+    names=(archive,),
   )
+  whole = functools.partial(packed, lambda d: d)
+  yield Case(f"odd: {archive} whole", whole, right=builds.count(3))
 
 
 def _arrays() -> Iterator[Case]:
@@ -331,8 +310,7 @@ def _arrays() -> Iterator[Case]:
 
   shape = (50_000, 32, 32, 3)
   zeros = np.zeros(50_000, np.uint8)
-  pickled = io.BytesIO()
-  np.save(pickled, np.array([object] * 3, object), allow_pickle=True)
+  pickled = tiny_files.npy(np.array([object] * 3, object), allow_pickle=True)
   for kind, pixels in (
     ("of 49,999 pictures", {"shape": (49_999, 32, 32, 3)}),
     ("of floats", {"shape": shape, "dtype": "<f4", "body": 100}),
@@ -341,7 +319,7 @@ def _arrays() -> Iterator[Case]:
     ("of two axes", {"shape": (50_000, 3072)}),
     ("empty", {"data": b""}),
     ("HTML", {"data": b"<html>"}),
-    ("a pickle", {"data": pickled.getvalue()}),
+    ("a pickle", {"data": pickled}),
     ("of a negative shape", {"shape": (-50_000, 32, 32, 3), "body": 100}),
   ):
     yield Case(

@@ -7,18 +7,10 @@ import pathlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tests import tiny_files
 from tests.faults import commands
-from tests.faults.case import Case
 
 Files = Mapping[str, bytes]
-
-
-def put(root: pathlib.Path, files: Files) -> None:
-  """Writes files below a folder."""
-  for name, data in files.items():
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
 
 
 def build(
@@ -58,27 +50,21 @@ def of_files(
   **flags: Any,
 ) -> dict[str, Mapping[str, Any]]:
   """Builds from files."""
-  put(folder, files)
+  tiny_files.put(folder, files)
   return build(name, folder, config, **flags)
 
 
-def changed(
-  kind: str,
-  name: str,
-  files: Callable[[], Files],
-  change: Mapping[str, bytes | None],
-  names: tuple[str, ...],
-  right: Callable[[Any], bool] | None = None,
-  config: str = "clean",
-) -> Case:
-  """A case of some files of which a few are others, or are not there (None)."""
+def change(
+  name: str, files: Callable[[], Files], config: str = "clean"
+) -> Callable[[Mapping[str, bytes | None], pathlib.Path], Any]:
+  """Builds of files of which a few are others, or are not there (None)."""
 
-  def act(folder: pathlib.Path) -> Any:
+  def act(change: Mapping[str, bytes | None], folder: pathlib.Path) -> Any:
     some: dict[str, bytes | None] = {**files(), **change}
     left = {k: v for k, v in some.items() if v is not None}
     return of_files(name, left, folder, config)
 
-  return Case(kind, act, names, right)
+  return act
 
 
 def count(number: int) -> Callable[[Any], bool]:
@@ -86,5 +72,5 @@ def count(number: int) -> Callable[[Any], bool]:
   return functools.partial(_count, number)
 
 
-def _count(number: int, found: Any) -> bool:
-  return len(found) == number
+def _count(number: int, rows: Any) -> bool:
+  return len(rows) == number

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tests import tiny_files
 from tests.faults import mutations
 from tests.faults.case import Case
 from tests.models.convert import checkpoints
@@ -27,7 +28,7 @@ def cases() -> Iterator[Case]:
   yield from _safetensors()
   yield from _torch()
   yield from _others()
-  data = _npz(_arrays())
+  data = tiny_files.npz(_arrays())
   act = functools.partial(_load_bytes, "mine.npz")
   yield from mutations.cases("mine.npz", data, act, _as_valid)
   tensors = functools.partial(_load_bytes, "mine.safetensors")
@@ -52,12 +53,6 @@ def _flat() -> Any:
 
 def _arrays() -> dict[str, np.ndarray]:
   return {"/".join(p): np.asarray(a) for p, a in _flat().items()}
-
-
-def _npz(arrays: dict[str, np.ndarray]) -> bytes:
-  out = io.BytesIO()
-  np.savez(out, **arrays)
-  return out.getvalue()
 
 
 def _leaves(variables: Any) -> list[np.ndarray]:
@@ -86,7 +81,7 @@ def _npz_cases() -> Iterator[Case]:
   ) -> Any:
     arrays = _arrays()
     change(arrays)
-    return _load_bytes("mine.npz", _npz(arrays), folder)
+    return _load_bytes("mine.npz", tiny_files.npz(arrays), folder)
 
   def first(arrays: dict[str, np.ndarray]) -> str:
     return sorted(arrays, key=lambda k: arrays[k].size)[-1]
@@ -123,7 +118,7 @@ def _npz_cases() -> Iterator[Case]:
       f"odd: npz: {kind}", functools.partial(changed, change), right=_as_valid
     )
   for kind, make in (
-    ("cut", lambda: _npz(_arrays())[:-300]),
+    ("cut", lambda: tiny_files.npz(_arrays())[:-300]),
     ("empty", lambda: b""),
     ("text", lambda: b"hello"),
     ("HTML", lambda: b"<html>"),
@@ -146,24 +141,14 @@ def _member(shape: tuple[int, ...], body: bytes) -> bytes:
   return out.getvalue() + body
 
 
-def _zip(
-  members: list[tuple[str, bytes]], how: int = zipfile.ZIP_STORED
-) -> bytes:
-  out = io.BytesIO()
-  with zipfile.ZipFile(out, "w", how) as z:
-    for name, data in members:
-      z.writestr(name, data)
-  return out.getvalue()
-
-
 def _huge() -> bytes:
-  return _zip(
+  return tiny_files.zipped(
     [(f"{k}.npy", _member((8 * 10**12,), bytes(8))) for k in _arrays()]
   )
 
 
 def _leaving() -> bytes:
-  return _zip([("../../x.npy", _member((2,), bytes(8)))])
+  return tiny_files.zipped([("../../x.npy", _member((2,), bytes(8)))])
 
 
 def _twice() -> bytes:
@@ -171,13 +156,16 @@ def _twice() -> bytes:
   members = [
     (f"{k}.npy", _member(a.shape, a.tobytes())) for k, a in _arrays().items()
   ]
-  return _zip([*members, (f"{names[0]}.npy", members[0][1][:-4] + bytes(4))])
+  return tiny_files.zipped(
+    [*members, (f"{names[0]}.npy", members[0][1][:-4] + bytes(4))]
+  )
 
 
 def _bomb() -> bytes:
   size = 1 << 28
   body = _member((size,), b"") + bytes(size * 4)
-  return _zip([("params/a.npy", body)], zipfile.ZIP_DEFLATED)
+  members = [("params/a.npy", body)]
+  return tiny_files.zipped(members, compression=zipfile.ZIP_DEFLATED)
 
 
 def _tensors(change: Callable[[dict], Any] | None = None) -> bytes:
@@ -247,16 +235,16 @@ def _torch() -> Iterator[Case]:
   for kind, name, data in (
     ("a pickle that runs code", "mine.pth", evil),
     ("a pickle that runs code, in a zip", "mine.pth",
-     _zip([("archive/data.pkl", evil), ("archive/version", b"3")])),
+     tiny_files.zipped([("archive/data.pkl", evil), ("archive/version", b"3")])),
     ("empty", "mine.pth", b""),
     ("text", "mine.pth", b"hello"),
-    ("a zip of nothing", "mine.pth", _zip([])),
+    ("a zip of nothing", "mine.pth", tiny_files.zipped([])),
     ("a pickle that runs code", "mine.pt", evil),
     ("a pickle that runs code", "mine.pyth", evil),
     ("a pickle that runs code", "mine.pkl", evil),
     ("a pickle that runs code", "mine.npz", evil),
     ("a pickle that runs code", "mine.safetensors", evil),
-    ("cut", "mine.pth", _zip([("archive/data.pkl", b"\x80\x02}q\x00.")])[:60]),
+    ("cut", "mine.pth", tiny_files.zipped([("archive/data.pkl", b"\x80\x02}q\x00.")])[:60]),
   ):  # fmt: skip
     yield Case(f"{name}: {kind}", functools.partial(act, name, data), (name,))
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from tests import tiny_files
 from tests.datasets import cityscapes_c_test
 from tests.faults import builds, mutations
 from tests.faults.case import Case
@@ -22,6 +23,7 @@ _MAP = f"gtFine/val/{_A}_gtFine_instanceIds.png"
 _JSON = f"gtFine/val/{_B}_gtFine_polygons.json"
 _PICTURE = f"leftImg8bit/val/{_B}_leftImg8bit.png"
 _NAME = "lindau_000000_000019_gtFine_polygons.json"
+_CHANGED_FILES = builds.change("cityscapes_c", cityscapes_c_test.files)
 
 
 def cases() -> Iterator[Case]:
@@ -120,13 +122,6 @@ def _texts() -> Iterator[Case]:
     )
 
 
-def _png(array: np.ndarray, mode: str | None = None) -> bytes:
-  out = io.BytesIO()
-  picture = Image.fromarray(array)
-  (picture.convert(mode) if mode else picture).save(out, "PNG")
-  return out.getvalue()
-
-
 def _map() -> np.ndarray:
   data = cityscapes_c_test.files()[_MAP]
   return np.asarray(Image.open(io.BytesIO(data))).astype(np.uint16)
@@ -136,16 +131,17 @@ def _maps() -> Iterator[Case]:
   values = _map()
   name = "frankfurt_000001_000294_gtFine_instanceIds.png"
   for kind, data in (
-    ("of 8 bits", _png((values % 256).astype(np.uint8))),
-    ("in colour", _png(np.zeros((48, 60, 3), np.uint8))),
-    ("turned", _png(np.ascontiguousarray(values.T))),
-    ("cut", _png(values)[:60]),
-    ("cut near its end", _png(values)[:-14]),
+    ("of 8 bits", tiny_files.encoded((values % 256).astype(np.uint8))),
+    ("in colour", tiny_files.encoded(np.zeros((48, 60, 3), np.uint8))),
+    ("turned", tiny_files.encoded(np.ascontiguousarray(values.T))),
+    ("cut", tiny_files.encoded(values)[:60]),
+    ("cut near its end", tiny_files.encoded(values)[:-14]),
     ("empty", b""),
-    ("of an unknown label", _png(np.where(values > 7, np.uint16(40007), values))),
-    ("of label 65535", _png(np.full_like(values, 65535))),
-    ("of another picture's size", _png(np.full((90, 150), 7, np.uint16))),
-    ("a JPEG", _jpeg(values)),
+    ("of an unknown label", tiny_files.encoded(np.where(values > 7, np.uint16(40007), values))),
+    ("of label 65535", tiny_files.encoded(np.full_like(values, 65535))),
+    ("of another picture's size",
+     tiny_files.encoded(np.full((90, 150), 7, np.uint16))),
+    ("a JPEG", tiny_files.encoded((values % 256).astype(np.uint8), "JPEG")),
   ):  # fmt: skip
     yield Case(
       f"a map is {kind}",
@@ -155,15 +151,9 @@ def _maps() -> Iterator[Case]:
     )
 
 
-def _jpeg(values: np.ndarray) -> bytes:
-  out = io.BytesIO()
-  Image.fromarray((values % 256).astype(np.uint8)).save(out, "JPEG")
-  return out.getvalue()
-
-
 def _pictures() -> Iterator[Case]:
   whole = cityscapes_c_test.files()[_PICTURE]
-  small = _png(np.zeros((4, 4, 3), np.uint8))
+  small = tiny_files.encoded(np.zeros((4, 4, 3), np.uint8))
   for kind, change, names in (
     ("a picture is cut", {_PICTURE: whole[:99]}, ("lindau_000000_000019",)),
     ("a picture is absent", {_PICTURE: None}, ("lindau_000000_000019",)),
@@ -174,9 +164,8 @@ def _pictures() -> Iterator[Case]:
     ("a name of no frame",
      {"leftImg8bit/val/lindau/lindau_1_leftImg8bit.png": whole}, ("lindau_1",)),
   ):  # fmt: skip
-    yield builds.changed(
-      kind, "cityscapes_c", cityscapes_c_test.files, change, names
-    )
+    act = functools.partial(_CHANGED_FILES, change)
+    yield Case(kind, act, names)
 
 
 def _odd() -> Iterator[Case]:
@@ -192,10 +181,6 @@ def _odd() -> Iterator[Case]:
     yield Case(
       f"odd: {kind}", functools.partial(_changed, change), right=_as_valid
     )
-  out = io.BytesIO()
-  Image.fromarray(_map()).save(out, "PNG", compress_level=0)
-  yield Case(
-    "odd: a map that is stored plain",
-    functools.partial(_with_map, out.getvalue()),
-    right=_as_valid,
-  )
+  plain = tiny_files.encoded(_map(), compress_level=0)
+  act = functools.partial(_with_map, plain)
+  yield Case("odd: a map that is stored plain", act, right=_as_valid)

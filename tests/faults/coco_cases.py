@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-import io
 import json
 import pathlib
-import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from tests import tiny_files
 from tests.datasets import coco_c_test
-from tests.faults import builds, mutations
+from tests.faults import builds, case, mutations
 from tests.faults.case import Case
 
 _JSON = "annotations/instances_val2017.json"
@@ -51,6 +50,10 @@ def _case(kind: str, change: Callable[[dict], Any], *names: str, right=None):
 
 def _set(part: str, i: int, **fields: Any) -> Callable[[dict], Any]:
   return lambda c: c[part][i].update(fields)
+
+
+def _again(part: str) -> Callable[[dict], Any]:
+  return lambda c: c[part].append(c[part][0])
 
 
 _NAN, _INF = float("nan"), float("inf")
@@ -108,34 +111,16 @@ def _records() -> Iterator[Case]:
       ("holds a number", lambda c, p: c[p].append(5)),
     ):
       yield _case(f"{part} {kind}", functools.partial(change, p=part), part[:6])
-  yield _case(
-    "an annotation twice",
-    lambda c: c["annotations"].append(c["annotations"][0]),
-    "7",
-  )
-  yield _case(
-    "an image twice", lambda c: c["images"].append(c["images"][0]), "139"
-  )
-  yield _case(
-    "a category twice",
-    lambda c: c["categories"].append(c["categories"][0]),
-    "person|1",
-    right=_as_valid,
-  )
-  yield _case(
-    "no images", lambda c: c.update(images=[], annotations=[]), "image"
-  )
-  yield _case(
-    "a category lacks",
-    lambda c: c["categories"].pop(),
-    "categor|90",
-    right=_as_valid,
-  )
-  yield _case(
-    "fields swapped",
-    lambda c: c["annotations"][0].update(id=139, image_id=7),
-    "image_id|7",
-  )
+  yield from case.rows(
+    _content,
+    ("an annotation twice", _again("annotations"), "7"),
+    ("an image twice", _again("images"), "139"),
+    ("a category twice", _again("categories"), "person|1", _as_valid),
+    ("no images", lambda c: c.update(images=[], annotations=[]), "image"),
+    ("a category lacks", lambda c: c["categories"].pop(), "categor|90", _as_valid),
+    ("fields swapped", _set("annotations", 0, id=139, image_id=7), "image_id|7"),
+    names=(f"{_NAME}|{_PICTURE}",),
+  )  # fmt: skip
 
 
 def _texts() -> Iterator[Case]:
@@ -171,42 +156,30 @@ def _pictures() -> Iterator[Case]:
   first = "val2017/000000000139.jpg"
   name = "000000000139.jpg"
   whole = coco_c_test.jpeg((60, 48), 139)
-  for kind, data in (
+  change = builds.change("coco_c", coco_c_test.files)
+  yield from case.rows(
+    lambda data, folder: change({first: data}, folder),
     ("cut", whole[:200]),
     ("empty", b""),
     ("of another size", coco_c_test.jpeg((61, 48))),
     ("text", b"hello"),
     ("HTML", b"<html></html>"),
     ("absent", None),
-  ):
-    yield builds.changed(
-      f"a picture is {kind}",
-      "coco_c",
-      coco_c_test.files,
-      {first: data},
-      (name,),
-    )
-  yield Case(
-    "pictures in a cut zip", functools.partial(_zipped, 0.5), ("val2017.zip",)
+    kinds="a picture is {}",
+    names=(name,),
   )
-  yield Case(
-    "pictures in an empty zip", functools.partial(_zipped, 0), ("val2017",)
-  )
-  yield Case(
-    "pictures in a whole zip",
-    functools.partial(_zipped, 1),
-    right=builds.count(3),
+  yield from case.rows(
+    _zipped,
+    ("a cut zip", 0.5, "val2017.zip"),
+    ("an empty zip", 0, "val2017"),
+    ("a whole zip", 1, builds.count(3)),
+    kinds="pictures in {}",
   )
 
 
 def _zipped(part: float, folder: pathlib.Path):
   files = coco_c_test.files()
-  out = io.BytesIO()
-  with zipfile.ZipFile(out, "w") as z:
-    for name in list(files):
-      if name != _JSON:
-        z.writestr(name, files.pop(name))
-  data = out.getvalue()
+  data = tiny_files.zipped((n, files.pop(n)) for n in list(files) if n != _JSON)
   files["val2017.zip"] = data[: int(len(data) * part)]
   return builds.of_files("coco_c", files, folder)
 
@@ -228,25 +201,22 @@ def _odd() -> Iterator[Case]:
   ):  # fmt: skip
     right = _as_valid if "ids" not in kind and "without" not in kind else three
     yield Case(f"odd: {kind}", functools.partial(_content, change), right=right)
-  yield Case(
-    "odd: a byte order mark",
-    functools.partial(_with_json, b"\xef\xbb\xbf" + whole),
+  indented = json.dumps(coco_c_test.content(), indent=2).encode()
+  yield from case.rows(
+    _with_json,
+    ("odd: a byte order mark", b"\xef\xbb\xbf" + whole),
+    ("odd: indented", indented),
     right=_as_valid,
   )
-  yield Case(
-    "odd: indented",
-    functools.partial(
-      _with_json, json.dumps(coco_c_test.content(), indent=2).encode()
+  change = builds.change("coco_c", coco_c_test.files)
+  first = "val2017/000000000139.jpg"
+  yield from case.rows(
+    lambda mode, folder: change(
+      {first: coco_c_test.jpeg((60, 48), 1, mode)}, folder
     ),
+    ("odd: a grey picture", "L"),
+    ("odd: a CMYK picture", "CMYK"),
     right=_as_valid,
-  )
-  grey = {"val2017/000000000139.jpg": coco_c_test.jpeg((60, 48), 1, "L")}
-  yield builds.changed(
-    "odd: a grey picture", "coco_c", coco_c_test.files, grey, (), _as_valid
-  )
-  cmyk = {"val2017/000000000139.jpg": coco_c_test.jpeg((60, 48), 1, "CMYK")}
-  yield builds.changed(
-    "odd: a CMYK picture", "coco_c", coco_c_test.files, cmyk, (), _as_valid
   )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from tests.eval.readers import coco_test
-from tests.faults import mutations, scored
+from tests.faults import case, mutations, scored
 from tests.faults.case import Case
 
 _NAN, _INF = float("nan"), float("inf")
@@ -169,35 +169,24 @@ def _cells() -> Iterator[Case]:
       r["value"] == "" and "fog" in r["note"] for r in headline
     )
 
-  yield Case(
-    "one of 75 cells lacks",
-    functools.partial(without, ["fog_3"]),
-    ("fog",),
-    right=no_mean,
-  )
   levels = [f"fog_{s}" for s in range(1, 6)]
-  yield Case(
-    "one of 15 corruptions lacks",
-    functools.partial(without, levels),
-    ("fog",),
-    right=no_mean,
+  yield from case.rows(
+    without,
+    ("one of 75 cells lacks", ["fog_3"], "fog", no_mean),
+    ("one of 15 corruptions lacks", levels, "fog", no_mean),
+    ("clean lacks", ["clean"], "clean"),
   )
-  yield Case("clean lacks", functools.partial(without, ["clean"]), ("clean",))
 
   def name(file, folder):
     mine, _ = _write(folder)
     (mine / file).write_text("[]")
     return _score(folder)
 
-  for file in (
-    "fog_6.json",
-    "fogg_1.json",
-    "fog.json",
-    "results.json",
-    "fog_0.json",
-    "..json",
-  ):
-    yield Case(f"a file called {file}", functools.partial(name, file), (file,))
+  names = "fog_6 fogg_1 fog results fog_0 .".split()
+  files = [f"{stem}.json" for stem in names]
+  yield from case.rows(
+    name, *((file, file, file) for file in files), kinds="a file called {}"
+  )
 
 
 def _truths() -> Iterator[Case]:
@@ -246,16 +235,16 @@ def _truths() -> Iterator[Case]:
     path.write_bytes(data)
     return _score(folder)
 
-  for kind, data in (
+  yield from case.rows(
+    replace,
     ("empty", b""),
     ("a list", b"[]"),
     ("null", b"null"),
     ("nested 100,000 deep", b'{"a":' * 100_000),
     ("binary", bytes(range(256))),
-  ):
-    yield Case(
-      f"the truth is {kind}", functools.partial(replace, data), ("truth.json",)
-    )
+    kinds="the truth is {}",
+    names=("truth.json",),
+  )
   yield Case("no such truth", _no_truth, ("nowhere.json",))
   yield Case("the truth is not named", _truth_not_named, ("--truth",))
 
@@ -286,21 +275,21 @@ def _odd() -> Iterator[Case]:
     yield Case(
       f"odd: {kind}", functools.partial(_with_file, data), right=_right
     )
-  yield Case(
-    "odd: a byte order mark",
-    functools.partial(_with_file, b"\xef\xbb\xbf" + json.dumps(rows).encode()),
-    right=_right,
+  text = json.dumps(rows).encode()
+  yield from case.rows(
+    _with_file,
+    ("odd: a byte order mark", b"\xef\xbb\xbf" + text, _right),
+    ("odd: no detections in a cell", b"[]", _none_in_fog_3),
   )
   yield Case(
     "odd: all cells",
-    functools.partial(_whole),
+    _whole,
     right=lambda r: abs(_overall(r, "mpc") - 1) < 1e-9,
   )
-  yield Case(
-    "odd: no detections in a cell",
-    functools.partial(_with_file, b"[]"),
-    right=lambda r: scored.value(r, "bbox/AP", config="fog_3") == 0,
-  )
+
+
+def _none_in_fog_3(rows):
+  return scored.value(rows, "bbox/AP", config="fog_3") == 0
 
 
 def _whole(folder):
@@ -334,59 +323,57 @@ def _raw_right(rows):
 
 
 def _raw() -> Iterator[Case]:
-  def case(kind, edit, *names, right=None):
+  def edited(edit, folder):
     content = copy.deepcopy(_made())
     edit(content)
-    act = functools.partial(_raw_score, json.dumps(content).encode())
-    names = ("raw.json", *names) if names else ()
-    return Case(f"raw results: {kind}", act, names, right)
+    return _raw_score(json.dumps(content).encode(), folder)
 
-  def values(at, value):
-    def edit(c):
-      row = c["results"]["bbox"]["AP"]
-      row[at[0]][at[1]] = value
+  def value(put):
+    def edit(content):
+      content["results"]["bbox"]["AP"][3][3] = put
 
     return edit
 
-  for key in ("dataset", "model", "corruptions", "severities", "results"):
-    yield case(f"without {key}", lambda c, key=key: c.pop(key), key)
-    yield case(f"{key} of null", lambda c, key=key: c.update({key: None}), key)
-  for value in (None, "x", _NAN, _INF, 2, -2, 50.0, [0.1]):
-    yield case(
-      f"a value of {value}", values((3, 3), value), "AP|bbox|motion|value"
-    )
-  yield case(
-    "a corruption twice",
-    lambda c: c["corruptions"].__setitem__(1, "gaussian_noise"),
-    "gaussian_noise",
+  def rows_of(content):
+    return content["results"]["bbox"]["AP"]
+
+  keys = ("dataset", "model", "corruptions", "severities", "results")
+  yield from case.rows(
+    edited,
+    *((f"without {k}", lambda c, k=k: c.pop(k), k) for k in keys),
+    *((f"{k} of null", lambda c, k=k: c.update({k: None}), k) for k in keys),
+    *(
+      (f"a value of {v}", value(v), "AP|bbox|motion|value")
+      for v in (None, "x", _NAN, _INF, 2, -2, 50.0, [0.1])
+    ),
+    ("a corruption twice",
+     lambda c: c["corruptions"].__setitem__(1, "gaussian_noise"), "gaussian_noise"),
+    ("an unknown corruption",
+     lambda c: c["corruptions"].__setitem__(1, "foggg"), "foggg"),
+    ("a severity lacks", lambda c: c["severities"].pop(), "severit|AP"),
+    ("a severity twice", lambda c: c["severities"].__setitem__(5, 4), "severit"),
+    ("a row lacks", lambda c: rows_of(c).pop(), "AP"),
+    ("a ragged row", lambda c: rows_of(c)[2].pop(), "AP"),
+    ("no metric", lambda c: c["results"].update(bbox={}), "bbox|AP"),
+    ("an unknown data set", lambda c: c.update(dataset="../x"), "dataset|../x"),
+    kinds="raw results: {}",
+    names=("raw.json",),
+  )  # fmt: skip
+  yield from case.rows(
+    edited,
+    ("corruptions in another order", _turned),
+    ("more keys", lambda c: c.update(date=1)),
+    kinds="raw results: odd: {}",
+    right=_raw_right,
   )
-  yield case(
-    "an unknown corruption",
-    lambda c: c["corruptions"].__setitem__(1, "foggg"),
-    "foggg",
-  )
-  yield case("a severity lacks", lambda c: c["severities"].pop(), "severit|AP")
-  yield case(
-    "a severity twice", lambda c: c["severities"].__setitem__(5, 4), "severit"
-  )
-  yield case("a row lacks", lambda c: c["results"]["bbox"]["AP"].pop(), "AP")
-  yield case(
-    "a ragged row", lambda c: c["results"]["bbox"]["AP"][2].pop(), "AP"
-  )
-  yield case("no metric", lambda c: c["results"].update(bbox={}), "bbox|AP")
-  yield case(
-    "an unknown data set", lambda c: c.update(dataset="../x"), "dataset|../x"
-  )
-  yield case("odd: corruptions in another order", _turned, right=_raw_right)
-  yield case("odd: more keys", lambda c: c.update(date=1), right=_raw_right)
-  for kind, data in (
+  yield from case.rows(
+    _raw_score,
     ("a list", b"[]"),
     ("nested 100,000 deep", b"[" * 100_000),
     ("empty", b""),
-  ):
-    yield Case(
-      f"raw results: {kind}", functools.partial(_raw_score, data), ("raw.json",)
-    )
+    kinds="raw results: {}",
+    names=("raw.json",),
+  )
 
 
 def _turned(content: dict[str, Any]) -> None:

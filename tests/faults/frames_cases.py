@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import json
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tests.datasets import natural_videos
-from tests.faults import scored
+from tests.faults import case, scored
 from tests.faults.case import Case
 
 _META = f"{natural_videos.PUBLISHED}/imagenet-vid-robust/metadata"
@@ -44,72 +44,60 @@ def _right(rows: list[dict[str, str]]) -> bool:
 
 
 def _rows_cases() -> Iterator[Case]:
-  def case(kind, rows, *names, header=_HEADER, right=None):
-    text = scored.text(rows, header)
-    act = functools.partial(_score, text)
-    return Case(kind, act, ("mine.csv", *names) if names else (), right)
-
   rows = _rows()
-  last = rows[:-1]
-  lost = _IDS[-1]
-  yield case("a frame lacks", last, "000012.JPEG")
-  yield case("a neighbour lacks", rows[1:], "000003.JPEG")
-  yield case("a frame twice", [*rows, rows[0]], "000003.JPEG")
-  yield case(
-    "a frame twice, two answers", [*rows, [rows[0][0], 9]], "000003.JPEG"
-  )
-  yield case("other ids", [[f"x{i}", 4] for i in range(6)], "000003.JPEG")
-  for value in ("-1", "30", "4.5", "cat", "", "nan", "1e400"):
-    yield case(
-      f"top1 is {value!r}", [*last, [lost, value]], "top1|prediction|class"
-    )
-  yield case("no rows", [], "row")
-  yield case("no top1", [[i] for i in _IDS], "top1", header=("example_id",))
-  yield case(
-    "top1 twice",
-    [[*r, r[1]] for r in rows],
-    "top1",
-    header=("example_id", "top1", "top1"),
-  )
-  yield case("the header twice", [list(_HEADER), *rows], "top1|header|line 2")
-  yield case(
-    "a model of fewer frames",
-    [[*r, "one"] for r in rows] + [[*r, "two"] for r in last],
-    "000012.JPEG",
-    header=(*_HEADER, "model"),
+  last, lost = rows[:-1], _IDS[-1]
+  one = [[*r, "one"] for r in rows]
+  two = [[*r, "two"] for r in last]
+  table = (
+    ("a frame lacks", (last,), "000012.JPEG"),
+    ("a neighbour lacks", (rows[1:],), "000003.JPEG"),
+    ("a frame twice", ([*rows, rows[0]],), "000003.JPEG"),
+    ("a frame twice, two answers", ([*rows, [rows[0][0], 9]],), "000003.JPEG"),
+    ("other ids", ([[f"x{i}", 4] for i in range(6)],), "000003.JPEG"),
+    *(
+      (f"top1 is {value!r}", ([*last, [lost, value]],), "top1|prediction|class")
+      for value in ("-1", "30", "4.5", "cat", "", "nan", "1e400")
+    ),
+    ("no rows", ([],), "row"),
+    ("no top1", ([[i] for i in _IDS], ("example_id",)), "top1"),
+    ("top1 twice", ([[*r, r[1]] for r in rows], (*_HEADER, "top1")), "top1"),
+    ("the header twice", ([list(_HEADER), *rows],), "top1|header|line 2"),
+    ("a model of fewer frames", (one + two, (*_HEADER, "model")), "000012.JPEG"),
+  )  # fmt: skip
+  yield from case.rows(_score_rows, *table, names=("mine.csv",))
+  yield from case.rows(
+    _score_rows,
+    ("odd: frames of no set", ([*rows, ["val/x/1.JPEG", 3]],)),
+    ("odd: another order", (rows[::-1],)),
+    right=_right,
   )
   text = scored.text(rows, _HEADER)
-  for kind, data in (
+  yield from case.rows(
+    _score,
     ("binary", bytes(range(256))),
     ("empty", b""),
     ("UTF-16", text.encode("utf-16")),
     ("a row cut", text[:-15].encode()),
-  ):
-    yield Case(
-      f"the file is {kind}", functools.partial(_score, data), ("mine.csv",)
-    )
-  yield case(
-    "odd: frames of no set", [*rows, ["val/x/1.JPEG", 3]], right=_right
+    kinds="the file is {}",
+    names=("mine.csv",),
   )
-  yield case("odd: another order", rows[::-1], right=_right)
-  yield Case(
-    "odd: a byte order mark",
-    functools.partial(_score, b"\xef\xbb\xbf" + text.encode()),
+  yield from case.rows(
+    _score,
+    ("odd: a byte order mark", b"\xef\xbb\xbf" + text.encode()),
+    ("odd: lines of Windows", text.replace("\n", "\r\n")),
     right=_right,
   )
-  yield Case(
-    "odd: lines of Windows",
-    functools.partial(_score, text.replace("\n", "\r\n")),
-    right=_right,
+  yield from case.rows(
+    lambda flags, folder: _score(text, folder, **flags),
+    ("an unknown set", {"dataset": "ytbb"}, "ytbb"),
+    ("no such metadata", {"metadata": "/nowhere"}, "/nowhere"),
   )
-  yield Case(
-    "an unknown set", functools.partial(_score, text, dataset="ytbb"), ("ytbb",)
-  )
-  yield Case(
-    "no such metadata",
-    functools.partial(_score, text, metadata="/nowhere"),
-    ("/nowhere",),
-  )
+
+
+def _score_rows(table: Sequence[Any], folder: pathlib.Path) -> Any:
+  """Scores rows, with a header of their own behind them or the usual one."""
+  rows, *header = table
+  return _score(scored.text(rows, *(header or [_HEADER])), folder)
 
 
 def _metadata() -> Iterator[Case]:
@@ -153,17 +141,15 @@ def _metadata() -> Iterator[Case]:
     (folder / _META / name).write_bytes(data)
     return _rescore(folder)
 
-  for kind, data in (
+  yield from case.rows(
+    functools.partial(replace, "labels.json"),
     ("empty", b""),
     ("nested 100,000 deep", b"[" * 100_000),
     ("HTML", b"<html>"),
     ("binary", bytes(range(256))),
-  ):
-    yield Case(
-      f"labels.json is {kind}",
-      functools.partial(replace, "labels.json", data),
-      ("labels.json",),
-    )
+    kinds="labels.json is {}",
+    names=("labels.json",),
+  )
 
 
 def _rescore(folder: pathlib.Path):

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from tests.faults import builds, commands, mutations
+from tests import tiny_files
+from tests.faults import builds, case, commands, mutations
 from tests.faults.case import Case, Refused
 
 _SIDE = (40, 33)  # width, height
@@ -44,11 +45,8 @@ def _levels() -> np.ndarray:
 
 
 def _save(form: str, levels: np.ndarray | None = None, **options: Any) -> bytes:
-  out = io.BytesIO()
-  Image.fromarray(_levels() if levels is None else levels).save(
-    out, form, **options
-  )
-  return out.getvalue()
+  levels = _levels() if levels is None else levels
+  return tiny_files.encoded(levels, form, **options)
 
 
 def _corrupt(folder: pathlib.Path, *flags: str) -> dict[str, np.ndarray]:
@@ -174,11 +172,9 @@ def _broken() -> Iterator[Case]:
 
 
 def _mode(mode: str, array: np.ndarray, form: str = "TIFF") -> bytes:
-  out = io.BytesIO()
   picture = Image.fromarray(array)
   assert picture.mode == mode, (picture.mode, mode)
-  picture.save(out, form)
-  return out.getvalue()
+  return tiny_files.encoded(picture, form)
 
 
 def _deep() -> Iterator[Case]:
@@ -213,44 +209,29 @@ def _modes() -> Iterator[Case]:
   picture = Image.fromarray(levels)
   grey = np.asarray(picture.convert("L").convert("RGB"))
   palette = picture.convert("P", palette=Image.Palette.ADAPTIVE)
-  for kind, image, want in (
-    ("grey", picture.convert("L"), grey),
-    ("of one bit", picture.convert("1"), np.asarray(picture.convert("1").convert("RGB"))),
-    ("of a palette", palette, np.asarray(palette.convert("RGB"))),
-    ("with full alpha", picture.convert("RGBA"), levels),
-  ):  # fmt: skip
-    out = io.BytesIO()
-    image.save(out, "PNG")
-    yield Case(
-      f"odd: a picture {kind}",
-      functools.partial(_bytes, "bad.png", out.getvalue()),
-      right=_like(want),
-    )
+  one_bit = picture.convert("1")
   clear = picture.convert("RGBA")
   clear.putalpha(100)
-  out = io.BytesIO()
-  clear.save(out, "PNG")
-  yield Case(
-    "half transparent",
-    functools.partial(_bytes, "bad.png", out.getvalue()),
-    ("bad.png", "transparen"),
-  )
-  for turn in range(2, 9):
-    exif = Image.Exif()
-    exif[0x0112] = turn
-    data = _save("PNG", exif=exif)
-    turned = np.asarray(_turned(picture, turn))
-    yield Case(
-      f"odd: EXIF orientation {turn}",
-      functools.partial(_bytes, "bad.png", data),
-      right=_like(turned),
-    )
-  exif = Image.Exif()
-  exif[0x0112] = 77
-  yield Case(
-    "odd: EXIF orientation 77",
-    functools.partial(_bytes, "bad.png", _save("PNG", exif=exif)),
-    right=_whole,
+  one = np.full((1, 1, 3), 90, np.uint8)
+  wide = np.tile(levels[:1], (1, 100, 1))
+  yield from case.rows(
+    lambda image, folder: _png(tiny_files.encoded(image), folder),
+    ("odd: a picture grey", picture.convert("L"), _like(grey)),
+    ("odd: a picture of one bit", one_bit, _like(np.asarray(one_bit.convert("RGB")))),
+    ("odd: a picture of a palette", palette, _like(np.asarray(palette.convert("RGB")))),
+    ("odd: a picture with full alpha", picture.convert("RGBA"), _like(levels)),
+    ("half transparent", clear, "bad.png", "transparen"),
+    ("odd: one pixel", one, _like(one)),
+    ("odd: 4,000 x 1", wide, _like(wide)),
+  )  # fmt: skip
+  yield from case.rows(
+    lambda turn, folder: _png(_save("PNG", exif=_exif(turn)), folder),
+    *(
+      (turn, turn, _like(np.asarray(_turned(picture, turn))))
+      for turn in range(2, 9)
+    ),
+    (77, 77, _whole),
+    kinds="odd: EXIF orientation {}",
   )
   for name in (
     "\u56fe \u00e9.png",
@@ -264,28 +245,17 @@ def _modes() -> Iterator[Case]:
       functools.partial(_bytes, name, _save("PNG")),
       right=_like(levels, name),
     )
-  one = np.full((1, 1, 3), 90, np.uint8)
-  yield Case(
-    "odd: one pixel",
-    functools.partial(_bytes, "bad.png", _save("PNG", one)),
-    right=_like(one),
-  )
-  wide = np.tile(levels[:1], (1, 100, 1))
-  yield Case(
-    "odd: 4,000 x 1",
-    functools.partial(_bytes, "bad.png", _save("PNG", wide)),
-    right=_like(wide),
-  )
   yield Case(
     "odd: a PNG called jpg",
     functools.partial(_bytes, "bad.jpg", _save("PNG")),
     right=_like(levels, "bad.jpg"),
   )
-  many = io.BytesIO()
-  picture.save(many, "TIFF", save_all=True, append_images=[picture])
+  many = tiny_files.encoded(
+    picture, "TIFF", save_all=True, append_images=[picture]
+  )
   yield Case(
     "a TIFF of two pages",
-    functools.partial(_bytes, "bad.tif", many.getvalue()),
+    functools.partial(_bytes, "bad.tif", many),
     ("bad.tif",),
     right=_like(levels, "bad.tif"),
   )
@@ -294,11 +264,14 @@ def _modes() -> Iterator[Case]:
 def _turned(picture: Image.Image, turn: int) -> Image.Image:
   from PIL import ImageOps
 
+  data = tiny_files.encoded(picture, exif=_exif(turn))
+  return ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+
+
+def _exif(turn: int) -> Image.Exif:
   exif = Image.Exif()
   exif[0x0112] = turn
-  out = io.BytesIO()
-  picture.save(out, "PNG", exif=exif)
-  return ImageOps.exif_transpose(Image.open(io.BytesIO(out.getvalue())))
+  return exif
 
 
 def _folders() -> Iterator[Case]:
@@ -332,17 +305,15 @@ def _folders() -> Iterator[Case]:
     good(folder)
     (folder.parent / "out").write_text("a file")
 
+  def only_good(got):
+    return list(got) == [_GOOD]
+
   yield Case("an empty folder", run(lambda f: None), ("/in",))
   yield Case("a broken link", run(link), ("gone.png",))
   yield Case(
-    "odd: a folder that links to itself",
-    run(loop),
-    ("loop",),
-    right=lambda got: list(got) == [_GOOD],
+    "odd: a folder that links to itself", run(loop), ("loop",), only_good
   )
-  yield Case(
-    "odd: another file", run(other), right=lambda got: list(got) == [_GOOD]
-  )
+  yield Case("odd: another file", run(other), right=only_good)
   yield Case("two pictures of one stem", run(twins), ("good.",))
   yield Case("OUT is a file", run(closed), ("/out",))
   for flag, name in (
@@ -370,27 +341,23 @@ def _built() -> Iterator[Case]:
     files = {where: data, where.replace("1.JPEG", "2.JPEG"): other}
     return builds.of_files("imagenet_c", files, folder)
 
-  jpeg = _save("JPEG", np.kron(_levels(), np.ones((8, 8, 1), np.uint8)))
-  for kind, data in (
+  large = np.kron(_levels(), np.ones((8, 8, 1), np.uint8))
+  jpeg = _save("JPEG", large)
+  yield from case.rows(
+    build,
     ("empty", b""),
     ("text", b"hello"),
     ("cut at half", jpeg[: len(jpeg) // 2]),
     ("cut at 90 %", jpeg[: len(jpeg) * 9 // 10]),
     ("a bomb of 60,000 x 60,000", _bomb(60_000, 60_000)),
-  ):
-    yield Case(
-      f"a builder's picture is {kind}", functools.partial(build, data), (name,)
-    )
-  for kind, data in (
-    ("a PNG", _save("PNG", np.kron(_levels(), np.ones((8, 8, 1), np.uint8)))),
-    (
-      "grey",
-      _save("JPEG", np.kron(_levels(), np.ones((8, 8, 1), np.uint8))[..., 0]),
-    ),
+    kinds="a builder's picture is {}",
+    names=(name,),
+  )
+  yield from case.rows(
+    build,
+    ("a PNG", _save("PNG", large)),
+    ("grey", _save("JPEG", large[..., 0])),
     ("small", _save("JPEG")),
-  ):
-    yield Case(
-      f"odd: a builder's picture is {kind}",
-      functools.partial(build, data),
-      right=lambda e: len(e) == 2 and e[name]["image"].shape == (224, 224, 3),
-    )
+    kinds="odd: a builder's picture is {}",
+    right=lambda e: len(e) == 2 and e[name]["image"].shape == (224, 224, 3),
+  )

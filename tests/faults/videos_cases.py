@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.building.sources import action_layouts
-from tests.faults import builds
+from tests.faults import builds, case
 from tests.faults.case import Case
 
 _FRAMES = 12
@@ -32,19 +32,12 @@ def cases() -> Iterator[Case]:
 def _movie(container: str = "avi", frames: int = _FRAMES) -> bytes:
   from robust_tfds import movies
 
+  h264 = {"codec": "libx264", "options": {"g": "4"}, "pixel_format": "yuv420p"}
   codecs = {
     "avi": {"codec": "ffv1", "options": {}, "pixel_format": "bgr0"},
-    "mp4": {
-      "codec": "libx264",
-      "options": {"g": "4"},
-      "pixel_format": "yuv420p",
-    },
+    "mp4": h264,
     "webm": {"codec": "libvpx-vp9", "options": {}, "pixel_format": "yuv420p"},
-    "mkv": {
-      "codec": "libx264",
-      "options": {"g": "4"},
-      "pixel_format": "yuv420p",
-    },
+    "mkv": h264,
   }
   return movies.encode(
     action_layouts.clip(0, frames),
@@ -180,20 +173,14 @@ def _ucf() -> Iterator[Case]:
       functools.partial(_ucf_build, {_LIST: data}),
       names,
     )
-  yield Case(
-    "odd: lists of Windows",
-    functools.partial(
-      _ucf_build,
-      {
-        _INDEX: index.replace("\n", "\r\n").encode(),
-        _LIST: "\r\n".join([*listed, ""]).encode(),
-      },
-    ),
-    right=_right,
-  )
-  yield Case(
-    "odd: a blank last line",
-    functools.partial(_ucf_build, {_LIST: joined([*listed, ""])}),
+  windows = {
+    _INDEX: index.replace("\n", "\r\n").encode(),
+    _LIST: "\r\n".join([*listed, ""]).encode(),
+  }
+  yield from case.rows(
+    _ucf_build,
+    ("odd: lists of Windows", windows),
+    ("odd: a blank last line", {_LIST: joined([*listed, ""])}),
     right=_right,
   )
 
@@ -284,40 +271,23 @@ def _others() -> Iterator[Case]:
 
   lists = "something-something-v2-labels.json"
   entries = "something-something-v2-validation.json"
-  for kind, change, name in (
+  first = "Doing something 1"
+  yield from case.rows(
+    ssv2,
     ("a class lacks", lambda c, e: c.pop("Doing something 173"), lists),
-    (
-      "a number twice",
-      lambda c, e: c.update({"Doing something 1": "0"}),
-      lists,
-    ),
-    (
-      "a number of text",
-      lambda c, e: c.update({"Doing something 1": "x"}),
-      lists,
-    ),
-    (
-      "a number of 999",
-      lambda c, e: c.update({"Doing something 1": "999"}),
-      lists,
-    ),
-    (
-      "an unknown template",
-      lambda c, e: e[0].update(template="Eating"),
-      entries + "|Eating",
-    ),
+    ("a number twice", lambda c, e: c.update({first: "0"}), lists),
+    ("a number of text", lambda c, e: c.update({first: "x"}), lists),
+    ("a number of 999", lambda c, e: c.update({first: "999"}), lists),
+    ("an unknown template", lambda c, e: e[0].update(template="Eating"),
+     entries + "|Eating"),
     ("a template of null", lambda c, e: e[0].update(template=None), entries),
     ("an id of null", lambda c, e: e[0].update(id=None), entries),
-    (
-      "an id that leaves",
-      lambda c, e: e[0].update(id="../../x"),
-      entries + "|../x",
-    ),
+    ("an id that leaves", lambda c, e: e[0].update(id="../../x"), entries + "|../x"),
     ("an id twice", lambda c, e: e[0].update(id="9"), entries + "|9"),
     ("no entries", lambda c, e: e.clear(), entries),
     ("an entry of text", lambda c, e: e.append("x"), entries),
-  ):
-    yield Case(f"SSv2: {kind}", functools.partial(ssv2, change), (name,))
+    kinds="SSv2: {}",
+  )  # fmt: skip
   yield Case(
     "odd: SSv2: whole",
     functools.partial(ssv2, lambda c, e: None),

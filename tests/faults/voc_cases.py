@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import functools
-import io
 import pathlib
-import tarfile
 from collections.abc import Iterator
 from typing import Any
 
+from tests import tiny_files
 from tests.datasets import pascal_c_test
-from tests.faults import builds, mutations
+from tests.faults import builds, case, mutations
 from tests.faults.case import Case
 
 _TOP = "VOCdevkit/VOC2007"
 _LIST = f"{_TOP}/ImageSets/Main/test.txt"
 _XML = f"{_TOP}/Annotations/000002.xml"
 _PICTURE = f"{_TOP}/JPEGImages/000002.jpg"
+_TAR = "VOCtest_06-Nov-2007.tar"
+_CHANGED = builds.change("pascal_c", pascal_c_test.files)
 _OBJECT = (
   "<object><name>{name}</name><difficult>{difficult}</difficult><bndbox>"
   "<xmin>{xmin}</xmin><ymin>{ymin}</ymin><xmax>{xmax}</xmax><ymax>{ymax}</ymax>"
@@ -110,53 +111,38 @@ def _xml() -> Iterator[Case]:
 
 
 def _lists() -> Iterator[Case]:
-  for kind, data, names in (
-    ("empty", b"", ("test.txt",)),
-    ("a name twice", b"000001\n000002\n000002\n", ("000002",)),
-    ("a name that is not there", b"000001\n000009\n", ("000009",)),
-    ("a path", b"000001\n../../etc/passwd\n", ("passwd",)),
-    ("HTML", b"<html></html>", ("test.txt|html",)),
-    ("binary", b"\xff\xfe\0\0" * 10, ("test.txt",)),
-    ("a NUL", b"000001\n0000\0002\n", ("test.txt|0000",)),
-  ):
-    yield builds.changed(
-      f"the list is {kind}",
-      "pascal_c",
-      pascal_c_test.files,
-      {_LIST: data},
-      names,
-    )
+  yield from case.rows(
+    lambda data, folder: _CHANGED({_LIST: data}, folder),
+    ("empty", b"", "test.txt"),
+    ("a name twice", b"000001\n000002\n000002\n", "000002"),
+    ("a name that is not there", b"000001\n000009\n", "000009"),
+    ("a path", b"000001\n../../etc/passwd\n", "passwd"),
+    ("HTML", b"<html></html>", "test.txt|html"),
+    ("binary", b"\xff\xfe\0\0" * 10, "test.txt"),
+    ("a NUL", b"000001\n0000\0002\n", "test.txt|0000"),
+    kinds="the list is {}",
+  )
 
 
 def _files() -> Iterator[Case]:
   whole = pascal_c_test.files()
-  for kind, change, names in (
-    ("a picture cut", {_PICTURE: whole[_PICTURE][:200]}, ("000002.jpg",)),
-    ("a picture absent", {_PICTURE: None}, ("000002.jpg",)),
-    ("a picture empty", {_PICTURE: b""}, ("000002.jpg",)),
-    ("an XML absent", {_XML: None}, ("000002.xml",)),
-    ("no list", {_LIST: None}, ("test.txt",)),
-  ):  # fmt: skip
-    yield builds.changed(kind, "pascal_c", pascal_c_test.files, change, names)
-  for kind, part, names, right in (
-    ("a tar cut in half", 0.5, ("VOCtest",), None),
-    ("a tar without its end", None, ("VOCtest",), None),
-    ("a tar", 1, (), builds.count(3)),
-  ):
-    yield Case(kind, functools.partial(_tar, part), names, right)
-
-
-def _tar(part: float | None, folder: pathlib.Path):
-  out = io.BytesIO()
-  with tarfile.open(fileobj=out, mode="w") as tar:
-    for name, data in pascal_c_test.files().items():
-      member = tarfile.TarInfo(name)
-      member.size = len(data)
-      tar.addfile(member, io.BytesIO(data))
-    end = tar.offset
-  data = out.getvalue()
-  data = data[:end] if part is None else data[: int(len(data) * part)]
-  return builds.of_files("pascal_c", {"VOCtest_06-Nov-2007.tar": data}, folder)
+  yield from case.rows(
+    _CHANGED,
+    ("a picture cut", {_PICTURE: whole[_PICTURE][:200]}, "000002.jpg"),
+    ("a picture absent", {_PICTURE: None}, "000002.jpg"),
+    ("a picture empty", {_PICTURE: b""}, "000002.jpg"),
+    ("an XML absent", {_XML: None}, "000002.xml"),
+    ("no list", {_LIST: None}, "test.txt"),
+  )
+  data = tiny_files.tar(whole)
+  # Two blocks of zeros end a tar, and more fill it up.
+  end = len(data.rstrip(b"\0")) + -len(data.rstrip(b"\0")) % 512
+  yield from case.rows(
+    lambda data, folder: builds.of_files("pascal_c", {_TAR: data}, folder),
+    ("a tar cut in half", data[: len(data) // 2], "VOCtest"),
+    ("a tar without its end", data[:end], "VOCtest"),
+    ("a tar", data, builds.count(3)),
+  )
 
 
 def _odd() -> Iterator[Case]:
@@ -175,19 +161,9 @@ def _odd() -> Iterator[Case]:
     yield Case(
       f"odd: {kind}", functools.partial(_with_xml, data), right=_as_valid
     )
-  yield builds.changed(
-    "odd: a list of Windows",
-    "pascal_c",
-    pascal_c_test.files,
-    {_LIST: b"000001\r\n000002\r\n000004\r\n"},
-    (),
-    builds.count(3),
-  )
-  yield builds.changed(
-    "odd: a picture without objects",
-    "pascal_c",
-    pascal_c_test.files,
-    {_XML: _document("")},
-    (),
-    builds.count(3),
+  yield from case.rows(
+    _CHANGED,
+    ("odd: a list of Windows", {_LIST: b"000001\r\n000002\r\n000004\r\n"}),
+    ("odd: a picture without objects", {_XML: _document("")}),
+    right=builds.count(3),
   )
