@@ -244,7 +244,8 @@ def _torch() -> Iterator[Case]:
     ("a pickle that runs code", "mine.pkl", evil),
     ("a pickle that runs code", "mine.npz", evil),
     ("a pickle that runs code", "mine.safetensors", evil),
-    ("cut", "mine.pth", tiny_files.zipped([("archive/data.pkl", b"\x80\x02}q\x00.")])[:60]),
+    ("cut", "mine.pth",
+     tiny_files.zipped([("archive/data.pkl", b"\x80\x02}q\x00.")])[:60]),
   ):  # fmt: skip
     yield Case(f"{name}: {kind}", functools.partial(act, name, data), (name,))
 
