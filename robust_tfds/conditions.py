@@ -217,11 +217,6 @@ class Family:
     """All groups, in the order of the rows."""
     return tuple(dict.fromkeys(r.group for r in self.rows))
 
-  def group_of(self, names: Iterable[str] | None = None) -> dict[str, str]:
-    """The group of every name, of all where none are given."""
-    listed = self.names() if names is None else names
-    return {name: self.row(name).group for name in listed}
-
   def members(self, group: str, subset: str = "all") -> tuple[str, ...]:
     """Names of a group, in order; UserError for an unknown group."""
     if not isinstance(group, str) or group not in self.groups:
@@ -551,7 +546,7 @@ FAMILIES: Mapping[Kind, Family] = {
 
 def every_name() -> tuple[str, ...]:
   """Names of the corruptions and perturbations of all kinds of data."""
-  names = (name for one in FAMILIES.values() for name in one.names())
+  names = (name for f in FAMILIES.values() for name in f.names())
   return tuple(dict.fromkeys(names))
 
 

@@ -175,10 +175,10 @@ def _beside(walk: picture_folders.Walk) -> list[str]:
       f"{len(walk.loops):,} links back to a folder that they lie in were passed"
       f" by, e.g. {picture_folders.shown(walk.loops[0])}."
     )
-  if walk.other:
+  if walk.other_types:
     kinds = ", ".join(
       f"{count:,} {kind or 'without extension'}"
-      for kind, count in walk.other.most_common(8)
+      for kind, count in walk.other_types.most_common(8)
     )
     notes.append(f"files of other types were passed by: {kinds}.")
   return notes

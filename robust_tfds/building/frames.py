@@ -219,14 +219,14 @@ def encode_chunk(frames: Sequence[Frame], *, rule: str) -> list[Row]:
     if frame.anchor and frame.group_id != anchor[0]:
       first = geometry.decode(frame.anchor.data(), rule, frame.group_id)
       anchor = frame.group_id, first
-    other = anchor[1] if frame.anchor else pixels
-    if other.shape != pixels.shape:
+    reference = anchor[1] if frame.anchor else pixels
+    if reference.shape != pixels.shape:
       raise errors.UserError(
-        f"{frame.example_id} has shape {pixels.shape}, its anchor {other.shape};"
-        " frames of one video have one size."
+        f"{frame.example_id} has shape {pixels.shape}, its anchor"
+        f" {reference.shape}; frames of one video have one size."
       )
     # Unsigned differences wrap: the larger minus the smaller does not.
-    difference = np.maximum(pixels, other) - np.minimum(pixels, other)
+    difference = np.maximum(pixels, reference) - np.minimum(pixels, reference)
     whole = rule == WHOLE
     if whole:
       encoded = files.stored(data, frame.example_id)

@@ -278,10 +278,10 @@ def in_order(sources: Sequence[Any], salt: str) -> list[Any]:
   hasher = hashing.Hasher(salt)
   hashes = [hasher.hash_key(s.example_id) for s in sources]
   order = sorted(range(len(sources)), key=hashes.__getitem__)
-  for one, two in zip(order, order[1:]):
-    if hashes[one] == hashes[two]:
+  for first, second in zip(order, order[1:]):
+    if hashes[first] == hashes[second]:
       raise errors.UserError(
-        f"Two examples are called {sources[one].example_id!r}; each name may"
+        f"Two examples are called {sources[first].example_id!r}; each name may"
         " stand once."
       )
   return [sources[i] for i in order]

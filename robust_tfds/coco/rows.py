@@ -173,11 +173,10 @@ class Rows:
     out = _as_fours(values)
     if out is not None:
       return out
-    each = [_as_fours([value]) for value in values]
-    self._check_fours(
-      key, values, np.array([one is not None for one in each]), expected
-    )
-    return np.concatenate([one for one in each if one is not None])
+    rows = [_as_fours([value]) for value in values]
+    sound = np.array([row is not None for row in rows])
+    self._check_fours(key, values, sound, expected)
+    return np.concatenate([row for row in rows if row is not None])
 
   def _check_fours(
     self,

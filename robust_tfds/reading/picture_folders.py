@@ -34,14 +34,14 @@ class Walk:
   Attributes:
     root: the folder.
     hidden: how many hidden files and folders were passed by.
-    other: how many files of other types, by their extension.
+    other_types: how many files of other types, by their extension.
     loops: links back to a folder that they lie in.
     faults: a line for each entry that may have held pictures.
   """
 
   root: epath.Path
   hidden: int = 0
-  other: collections.Counter[str] = dataclasses.field(
+  other_types: collections.Counter[str] = dataclasses.field(
     default_factory=collections.Counter
   )
   loops: list[str] = dataclasses.field(default_factory=list)
@@ -55,7 +55,7 @@ class Walk:
         alone.
     """
     self.hidden = 0
-    self.other.clear()
+    self.other_types.clear()
     self.loops.clear()
     self.faults.clear()
     folders: list[tuple[str, tuple[str, ...]]]
@@ -76,10 +76,10 @@ class Walk:
             below.append((entry.path, (*above, real)))
         elif kind == "picture":
           stem, _ = os.path.splitext(entry.name)
-          other = stems.setdefault(stem, entry.name)
-          if other != entry.name:
+          before = stems.setdefault(stem, entry.name)
+          if before != entry.name:
             raise errors.UserError(
-              f"{shown(folder)}: {shown(other)} and {shown(entry.name)} would be"
+              f"{shown(folder)}: {shown(before)} and {shown(entry.name)} would be"
               " written to one file; rename one of them."
             )
           yield paths.of(entry.path)
@@ -113,7 +113,7 @@ class Walk:
     if suffix in EXTENSIONS or (entry.is_symlink() and not suffix):
       self.faults.append(f"{shown(entry.path)}: {_no_file(entry.path)}")
     else:
-      self.other[suffix] += 1
+      self.other_types[suffix] += 1
     return ""
 
 
