@@ -64,8 +64,14 @@ class BranchesTest(parameterized.TestCase):
       together = run()
     np.testing.assert_array_equal(together, in_turn)
 
-  @parameterized.parameters((3, 32, 48), (2, 2, 24, 17))
-  def test_the_codec_of_model_inputs(self, *shape):
+  def test_the_codec_of_model_inputs(self):
+    self._check_codec(3, 32, 48)
+
+  @pytest.mark.slow
+  def test_the_codec_of_clips(self):
+    self._check_codec(2, 2, 24, 17)
+
+  def _check_codec(self, *shape):
     images = _pictures(*shape)
     in_turn = np.asarray(jpeg.roundtrip_batch(images, 85))
     with accelerators.branches():

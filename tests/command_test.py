@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+import types
+from unittest import mock
 
 from absl import app
 from absl.testing import absltest, parameterized
 
-from robust_tfds import command
+from robust_tfds import command, errors
+from tests import in_process
 
 _PROGRAM = """
 import os
@@ -21,13 +24,12 @@ def define_flags():
 def main(argv):
   assert flags.FLAGS.out == "x" and os.environ["TF_CPP_MIN_LOG_LEVEL"]
   {body}
-
-command.run(main, define_flags{more})
 """
 
 
-def _run(body, *arguments, more=""):
-  program = _PROGRAM.format(body=body, more=more)
+def _run(body, *arguments):
+  """The command as a program of its own."""
+  program = f"{_PROGRAM.format(body=body)}\ncommand.run(main, define_flags)"
   return subprocess.run(
     [sys.executable, "-c", program, *(arguments or ["--out=x"])],
     capture_output=True,
@@ -36,10 +38,21 @@ def _run(body, *arguments, more=""):
   )
 
 
+def _run_here(body, *arguments):
+  """The command in this process."""
+  module = types.ModuleType("program")
+  exec(_PROGRAM.format(body=body), vars(module))
+  return in_process.run(module, *(arguments or ["--out=x"]))
+
+
 def _raises(module: str, name: str) -> str:
   """A program that raises an error of a library."""
   made = f"type({name!r}, (Exception,), dict(__module__={module!r}))"
   return f'raise {made}("no right")'
+
+
+def _refused(argv):
+  raise errors.UserError("Bad.")
 
 
 class RunTest(parameterized.TestCase):
@@ -51,21 +64,29 @@ class RunTest(parameterized.TestCase):
     (_raises("tensorflow.x", "PermissionDeniedError"), "a bucket refuses: no"),
   )
   def test_refusals_have_no_traceback(self, body, message):
-    done = _run(body)
+    done = _run_here(body)
     self.assertEqual(done.returncode, 1)
     self.assertRegex(done.stderr, f"^Error: {message}")
-    self.assertNotIn("Traceback", done.stderr)
+
+  def test_a_refusal_of_a_program_has_no_traceback(self):
+    done = _run('raise errors.UserError("Bad name.")')
+    self.assertEqual((done.returncode, done.stderr), (1, "Error: Bad name.\n"))
 
   @parameterized.parameters(
     ('raise ValueError("a bug")', "ValueError: a bug"),
     ('{}["key"]', "KeyError: 'key'"),
     (_raises("tensorflow.x", "InvalidArgumentError"), "InvalidArgumentError"),
   )
-  def test_bugs_show_theirs(self, body, message):
-    done = _run(body)
+  def test_bugs_are_raised(self, body, message):
+    with self.assertRaises(Exception) as caught:
+      _run_here(body)
+    error = caught.exception
+    self.assertIn(message, f"{type(error).__name__}: {error}")
+
+  def test_bugs_of_a_program_show_their_traceback(self):
+    done = _run('raise ValueError("a bug")')
     self.assertEqual(done.returncode, 1)
-    self.assertIn("Traceback", done.stderr)
-    self.assertIn(message, done.stderr)
+    self.assertRegex(done.stderr, "(?s)Traceback.*ValueError: a bug")
 
   def test_all_went_well(self):
     done = _run('print("done", argv[1:])', "--out=x", "word")
@@ -73,26 +94,25 @@ class RunTest(parameterized.TestCase):
     self.assertEqual(done.stdout, "done ['word']\n")
 
   def test_a_stop_by_hand(self):
-    done = _run("raise KeyboardInterrupt")
+    done = _run_here("raise KeyboardInterrupt")
     self.assertEqual(done.returncode, 1)
     self.assertStartsWith(done.stderr, "Stopped. Run the same command again")
 
   def test_a_flag_that_is_missing(self):
-    done = _run("pass", "--nothing=1")
+    done = _run_here("pass", "--nothing=1")
     self.assertNotEqual(done.returncode, 0)
     self.assertIn("Unknown command line flag 'nothing'", done.stderr)
 
   def test_a_flag_with_a_value_that_it_does_not_take(self):
-    done = _run("pass", "--noquick=1")
+    done = _run_here("pass", "--noquick=1")
     self.assertEqual(done.returncode, 1)
     self.assertRegex(done.stderr, "^Error: --noquick=1 does not take an arg")
 
   def test_another_way_to_fail(self):
-    done = _run(
-      'raise errors.UserError("Bad.")',
-      more=", fail=lambda text: os._exit(7)",
-    )
-    self.assertEqual(done.returncode, 7)
+    said = []
+    with mock.patch.object(app, "run", lambda main, flags_parser: main(["x"])):
+      command.run(_refused, lambda: None, fail=said.append)
+    self.assertEqual(said, ["Error: Bad."])
 
 
 class ArgumentsTest(absltest.TestCase):

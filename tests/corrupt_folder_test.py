@@ -3,9 +3,6 @@
 import json
 import os
 import pathlib
-import signal
-import subprocess
-import sys
 import time
 from unittest import mock
 
@@ -15,12 +12,11 @@ from PIL import Image
 
 from robust_tfds import corrupt_folder, corruptions, errors
 from robust_tfds.reading import limits
-from tests import fake_bucket
+from tests import fake_bucket, in_process, tiny_files
 
 
 def _picture(mode="RGB", size=(40, 33)) -> Image.Image:
-  rng = np.random.default_rng(0)
-  levels = rng.integers(0, 256, (size[1], size[0], 3)).astype(np.uint8)
+  levels = tiny_files.noise(*size[::-1])
   if mode == "I;16":
     deep = levels[..., 0].astype(np.uint16) * 257
     return Image.fromarray(deep)
@@ -128,38 +124,24 @@ class CorruptFolderTest(parameterized.TestCase):
       self._run(names=["contrst"])
     with self.assertRaisesRegex(ValueError, "must be 1-5"):
       self._run(severities=[7])
-    with self.assertRaisesRegex(ValueError, "A seed is .* got -1"):
+    with self.assertRaisesRegex(errors.UserError, "A seed is .* got -1"):
       self._run(seed=-1)
     with self.assertRaisesRegex(ValueError, "inside one another"):
       corrupt_folder.run(
         self.source, self.source / "o", names=["fog"], severities=[1]
       )
-    with self.assertRaisesRegex(errors.UserError, "seed"):
-      self._run(seed=-1)
     _picture().save(self.source / "x.bmp")
     with self.assertRaisesRegex(ValueError, "would be written to one file"):
       self._run()
 
   def _command(self, *flags):
     """Runs the command; returns its exit status and all that it printed."""
-    done = subprocess.run(
-      [
-        *(sys.executable, "-m", "robust_tfds.corrupt_folder"),
-        *("--corruption=contrast", "--severity=2", *flags),
-        *("--", str(self.source), str(self.target)),
-      ],
-      check=False,
-      capture_output=True,
-      text=True,
+    done = in_process.run(
+      corrupt_folder,
+      *("--corruption=contrast", "--severity=2", *flags),
+      *("--", str(self.source), str(self.target)),
     )
     return done.returncode, done.stdout + done.stderr
-
-  def _files(self):
-    return {
-      str(p.relative_to(self.target)): p.read_bytes()
-      for p in self.target.rglob("*")
-      if p.is_file()
-    }
 
   def test_a_bad_picture_is_named_and_skipped_on_request(self):
     _picture().save(self.source / "x.png")
@@ -252,14 +234,15 @@ class CorruptFolderTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "corrupt_folder.json.*JSON"):
       self._run()
 
-  @parameterized.parameters((1, 1), (1, 90), (90, 1))
-  def test_odd_sizes(self, width, height):
-    _picture(size=(width, height)).save(self.source / "x.png")
-    names = ["gaussian_noise", "glass_blur", "zoom_blur", "fog"]
-    written, failed = self._run(names=names)
-    self.assertEqual((written, failed), (len(names), []))
-    out = Image.open(self.target / "fog" / "2" / "x.png")
-    self.assertEqual(out.size, (width, height))
+  def test_odd_sizes(self):
+    sizes = ((1, 1), (1, 90), (90, 1))
+    for i, size in enumerate(sizes):
+      _picture(size=size).save(self.source / f"{i}.png")
+    written, failed = self._run(names=["gaussian_noise", "zoom_blur"])
+    self.assertEqual((written, failed), (2 * len(sizes), []))
+    for i, size in enumerate(sizes):
+      out = Image.open(self.target / f"zoom_blur/2/{i}.png")
+      self.assertEqual(out.size, size)
 
   def test_a_picture_too_large_to_corrupt(self):
     Image.new("RGB", (30_000, 1)).save(self.source / "a.png")
@@ -304,27 +287,6 @@ class CorruptFolderTest(parameterized.TestCase):
       corrupt_folder.run(
         self.source / "x.png", self.target, names=["fog"], severities=[1]
       )
-
-  def test_a_kill(self):
-    for i in range(12):
-      _picture(size=(64, 48 + i % 4)).save(self.source / f"{i}.png")
-    command = [
-      *(sys.executable, "-m", "robust_tfds.corrupt_folder"),
-      *(str(self.source), str(self.target)),
-      *("--corruption=contrast,brightness", "--severity=1,2,3"),
-    ]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-      while process.poll() is None and not list(self.target.rglob("*.png")):
-        time.sleep(0.02)
-      process.send_signal(signal.SIGKILL)
-    for path in self.target.glob("[a-z]*/**/*.png"):
-      Image.open(path).load()  # whole, whenever it was
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    killed = self._files()
-    self.target = self.target.with_name("other")
-    self._run(names=["contrast", "brightness"], severities=[1, 2, 3])
-    self.assertEqual(killed, self._files())
-    self.assertLen(killed, 12 * 6 + 1)
 
 
 if __name__ == "__main__":

@@ -84,7 +84,12 @@ def imported(source: str) -> set[str]:
 
 
 def _imported_in(*folders: str) -> set[str]:
-  files = [p for f in folders for p in sorted((_ROOT / f).rglob("*.py"))]
+  return set().union(*map(_imported_below, folders))
+
+
+@functools.cache
+def _imported_below(folder: str) -> set[str]:
+  files = sorted((_ROOT / folder).rglob("*.py"))
   return set().union(*(imported(p.read_text("utf-8")) for p in files))
 
 

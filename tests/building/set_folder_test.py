@@ -3,11 +3,8 @@
 import errno
 import os
 import pathlib
-import random
-import signal
 import subprocess
 import sys
-import time
 from unittest import mock
 
 import pytest
@@ -25,12 +22,6 @@ def _command(data_dir, *options: str) -> list[str]:
     *(sys.executable, "-m", "robust_tfds.build", "digits_c"),
     *(f"--data_dir={data_dir}", *options),
   ]
-
-
-def _run(*args, **options):
-  return subprocess.run(
-    _command(*args), cwd=_ROOT, capture_output=True, text=True, **options
-  )
 
 
 def _files(folder: pathlib.Path) -> dict[str, bytes]:
@@ -212,26 +203,6 @@ class BuildingTest(parameterized.TestCase):
     self.assertEqual([run.returncode for run in runs], [0, 0])
     self.assertEqual(sum("not built again" in text for text in texts), 1)
     self.assertEqual(list(self.data.glob("digits_c/.*lock")), [])
-
-  @pytest.mark.slow
-  def test_kills(self):
-    whole = pathlib.Path(self.create_tempdir().full_path)
-    start = time.monotonic()
-    self.assertEqual(_run(whole).returncode, 0)
-    took = time.monotonic() - start
-    rng = random.Random(0)
-    for _ in range(10):
-      process = subprocess.Popen(
-        _command(self.data),
-        cwd=_ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-      )
-      time.sleep(took * rng.uniform(0.4, 1))
-      process.send_signal(signal.SIGKILL)
-      process.wait()
-    self.assertEqual(_run(self.data).returncode, 0)
-    self.assertEqual(_files(self.data), _files(whole))
 
 
 def _cut(path: pathlib.Path) -> None:

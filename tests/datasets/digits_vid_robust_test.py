@@ -53,6 +53,8 @@ class CountTest(absltest.TestCase):
 
 
 class DigitsTest(natural_videos.Prepared):
+  NAME = "digits_vid_robust"
+
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -66,7 +68,7 @@ class DigitsTest(natural_videos.Prepared):
     self.data = self._built  # built once for all tests
 
   def test_the_anchor_is_the_still_digit(self):
-    found = self.examples("digits_vid_robust", "all")
+    found = self.examples("all")
     self.assertLen(found, FRAMES * ANCHORS)
     anchors = [r for r in found.values() if r["is_anchor"]]
     self.assertLen(anchors, ANCHORS)
@@ -76,7 +78,7 @@ class DigitsTest(natural_videos.Prepared):
       self.assertTrue(row["reviewed"])
 
   def test_boxes_as_coco_rows(self):
-    examples = list(self.examples("digits_vid_robust", "all").values())
+    examples = list(self.examples("all").values())
     boxes = frame_boxes.coco(examples)
     self.assertLen(boxes.anchors, ANCHORS)
     self.assertLen(boxes.gt, FRAMES * ANCHORS)

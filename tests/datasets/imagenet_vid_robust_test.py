@@ -1,5 +1,7 @@
 """ImageNet-Vid-Robust from folders in the published layouts."""
 
+import pathlib
+import shutil
 import tarfile
 
 import numpy as np
@@ -23,15 +25,23 @@ class VidReviewedTest(
 
 
 class VidTest(natural_videos.Prepared):
-  def test_all(self):
+  NAME = "imagenet_vid_robust"
+
+  def setUp(self):
+    super().setUp()
     natural_videos.vid(self.root)
+    self.published = (
+      self.root / natural_videos.PUBLISHED / "imagenet-vid-robust"
+    )
+
+  def test_all(self):
     annotations = self.root / "ILSVRC/Annotations/VID"
     box = {"xmax": 24, "xmin": 12, "ymax": 60, "ymin": 10}
     for video in "ab":
       for n in range(2, 23):
         file = annotations / natural_videos.path(video, n)
         natural_videos.annotation(file.with_suffix(".xml"), "n02084071", box)
-    found = self.examples("imagenet_vid_robust", "all")
+    found = self.examples("all")
     self.assertLen(found, 42)
     kept = {k for k, r in found.items() if r["reviewed"]}
     self.assertEqual(
@@ -56,17 +66,16 @@ class VidTest(natural_videos.Prepared):
     self.assertEqual(unreviewed["labels"].tolist(), [8])
 
   def test_pictures_are_the_files(self):
-    natural_videos.vid(self.root)
-    builder = self.prepare("imagenet_vid_robust")
+    builder = self.prepare()
     stored = builder.as_dataset(
       split="test", decoders={"image": tfds.decode.SkipDecoding()}
     )
-    folder = self.root / natural_videos.PUBLISHED / "imagenet-vid-robust"
     for row in tfds.as_numpy(stored):
-      file = folder / row["example_id"].decode()
+      file = self.published / row["example_id"].decode()
       self.assertEqual(row["image"], file.read_bytes())
 
   def test_ilsvrc_sources_and_streams(self):
+    shutil.rmtree(self.root / natural_videos.PUBLISHED)
     natural_videos.vid(self.root, frames="ILSVRC/Data/VID")
     from robust_tfds import movies
 
@@ -75,7 +84,7 @@ class VidTest(natural_videos.Prepared):
     movie = self.root / "ILSVRC/Data/VID/snippets/val/ILSVRC2015_val_a.mp4"
     movie.parent.mkdir(parents=True)
     movie.write_bytes(movies.encode(frames, fps=25))
-    found = self.examples("imagenet_vid_robust", geometry="short32_crop32")
+    found = self.examples(geometry="short32_crop32")
     kinds = {k: r["frame_type"].decode() for k, r in found.items()}
     self.assertLen(found, 6)
     self.assertIn(kinds[natural_videos.path("a", 12)], ("P", "B"))
@@ -85,61 +94,60 @@ class VidTest(natural_videos.Prepared):
     self.assertEqual(row["image"].shape, (32, 32, 3))
     self.assertNotIn("objects", row)
 
-  def test_archive(self):
-    natural_videos.vid(self.root)
+  def _packed(self) -> pathlib.Path:
+    """The folder as its archive alone."""
     folder = self.root / natural_videos.PUBLISHED
-    with tarfile.open(self.root / f"{folder.name}.tar.gz", "w:gz") as tar:
+    archive = self.root / f"{folder.name}.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
       tar.add(folder, folder.name)
     folder.rename(self.root / "elsewhere")
-    self.assertLen(self.examples("imagenet_vid_robust"), 6)
+    return archive
+
+  def test_archive(self):
+    self._packed()
+    self.assertLen(self.examples(), 6)
+
+  def test_an_archive_that_is_cut(self):
+    archive = self._packed()
+    archive.write_bytes(archive.read_bytes()[:-100])
+    with self.assertRaisesRegex(errors.UserError, "robust.tar.gz: .*ownload"):
+      self.prepare()
 
   def test_missing_frame(self):
-    natural_videos.vid(self.root)
-    folder = self.root / natural_videos.PUBLISHED / "imagenet-vid-robust"
-    (folder / natural_videos.path("a", 13)).unlink()
+    (self.published / natural_videos.path("a", 13)).unlink()
     with self.assertRaisesRegex(FileNotFoundError, "1 of 6 .*a/000013.JPEG"):
-      self.prepare("imagenet_vid_robust")
+      self.prepare()
     with self.assertRaisesRegex(FileNotFoundError, "000013.JPEG is missing"):
-      self.prepare("imagenet_vid_robust", "all")
+      self.prepare("all")
 
   def test_truncated_frame(self):
-    natural_videos.vid(self.root)
-    folder = self.root / natural_videos.PUBLISHED / "imagenet-vid-robust"
-    file = folder / natural_videos.path("a", 13)
+    file = self.published / natural_videos.path("a", 13)
     file.write_bytes(file.read_bytes()[:200])
     with self.assertRaisesRegex(ValueError, "a/000013.JPEG cannot be read"):
-      self.prepare("imagenet_vid_robust")
+      self.prepare()
 
   def test_frames_of_two_sizes(self):
-    natural_videos.vid(self.root)
-    folder = self.root / natural_videos.PUBLISHED / "imagenet-vid-robust"
-    file = folder / natural_videos.path("a", 13)
+    file = self.published / natural_videos.path("a", 13)
     Image.open(file).resize((20, 20)).save(file, "JPEG")
     with self.assertRaisesRegex(ValueError, "a/000013.JPEG has shape .20, 20"):
-      self.prepare("imagenet_vid_robust")
+      self.prepare()
 
   def test_nothing_there(self):
+    (self.published / "val").rename(self.published / "frames")
+    with self.assertRaisesRegex(FileNotFoundError, "No folder of frames"):
+      self.prepare()
+    shutil.rmtree(self.root / natural_videos.PUBLISHED)
     with self.assertRaisesRegex(
       FileNotFoundError, "does not exist or is empty"
     ):
-      self.prepare("imagenet_vid_robust")
+      self.prepare()
     (self.root / "readme.txt").write_text("")
     with self.assertRaisesRegex(FileNotFoundError, "No pmsets.json. Looked"):
-      self.prepare("imagenet_vid_robust")
-    natural_videos.vid(self.root)
-    folder = self.root / natural_videos.PUBLISHED / "imagenet-vid-robust"
-    (folder / "val").rename(folder / "frames")
-    with self.assertRaisesRegex(FileNotFoundError, "No folder of frames"):
-      self.prepare("imagenet_vid_robust")
+      self.prepare()
 
   def test_frames_before_the_review_need_labels(self):
-    natural_videos.vid(self.root)
     with self.assertRaisesRegex(ValueError, "000002.JPEG has no label"):
-      self.prepare("imagenet_vid_robust", "all")
-
-  def _metadata(self, name, content):
-    folder = self.root / natural_videos.PUBLISHED / "imagenet-vid-robust"
-    natural_videos.write(folder / "metadata" / name, content)
+      self.prepare("all")
 
   @parameterized.parameters(
     ("pmsets.json", [], "pmsets.json: got \\[\\], expected a valid dictionary"),
@@ -184,10 +192,9 @@ class VidTest(natural_videos.Prepared):
     ),
   )
   def test_broken_metadata(self, name, content, message):
-    natural_videos.vid(self.root)
-    self._metadata(name, content)
+    natural_videos.write(self.published / "metadata" / name, content)
     with self.assertRaisesRegex(errors.UserError, message):
-      self.prepare("imagenet_vid_robust")
+      self.prepare()
 
   @parameterized.parameters(
     (b'{"val/a', "pmsets.json: line 1.*not JSON"),
@@ -196,11 +203,9 @@ class VidTest(natural_videos.Prepared):
     (b"", "pmsets.json: the file is empty"),
   )
   def test_metadata_that_is_no_json(self, data, message):
-    natural_videos.vid(self.root)
-    folder = self.root / natural_videos.PUBLISHED / "imagenet-vid-robust"
-    (folder / "metadata" / "pmsets.json").write_bytes(data)
+    (self.published / "metadata" / "pmsets.json").write_bytes(data)
     with self.assertRaisesRegex(errors.UserError, message):
-      self.prepare("imagenet_vid_robust")
+      self.prepare()
 
   @parameterized.parameters(
     (
@@ -213,25 +218,13 @@ class VidTest(natural_videos.Prepared):
     ("<annotation>", "<!DOCTYPE a [<!ENTITY b 'c'>]><annotation>", "entities"),
   )
   def test_broken_xml(self, old, new, message):
-    natural_videos.vid(self.root)
     file = self.root / "Annotations/VID" / natural_videos.path("a", 12)
     file = file.with_suffix(".xml")
     box = {"xmax": 2, "xmin": 1, "ymax": 2, "ymin": 1}
     natural_videos.annotation(file, "n02084071", box)
     file.write_text(file.read_text().replace(old, new))
     with self.assertRaisesRegex(errors.UserError, message):
-      self.prepare("imagenet_vid_robust")
-
-  def test_an_archive_that_is_cut(self):
-    natural_videos.vid(self.root)
-    folder = self.root / natural_videos.PUBLISHED
-    archive = self.root / f"{folder.name}.tar.gz"
-    with tarfile.open(archive, "w:gz") as tar:
-      tar.add(folder, folder.name)
-    folder.rename(self.root / "elsewhere")
-    archive.write_bytes(archive.read_bytes()[:-100])
-    with self.assertRaisesRegex(errors.UserError, "robust.tar.gz: .*ownload"):
-      self.prepare("imagenet_vid_robust")
+      self.prepare()
 
   @parameterized.named_parameters(
     (
@@ -249,11 +242,10 @@ class VidTest(natural_videos.Prepared):
     ("side", "n02084071", {"xmax": 2}, "no bndbox/ymin"),
   )
   def test_broken_annotations(self, wnid, box, message):
-    natural_videos.vid(self.root)
     file = self.root / "Annotations/VID" / natural_videos.path("a", 12)
     natural_videos.annotation(file.with_suffix(".xml"), wnid, box)
     with self.assertRaisesRegex(ValueError, message):
-      self.prepare("imagenet_vid_robust")
+      self.prepare()
 
 
 if __name__ == "__main__":

@@ -146,17 +146,21 @@ class MadeFolder:
 
 
 class Prepared(parameterized.TestCase):
+  """One data set, prepared from `root`."""
+
+  NAME = ""
+
   def setUp(self):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
     self.data = self.create_tempdir().full_path
 
-  def prepare(self, name, config="", **options):
+  def prepare(self, config="", **options):
     return datasets.prepare(
-      name, config, data_dir=self.data, manual_dir=self.root, **options
+      self.NAME, config, data_dir=self.data, manual_dir=self.root, **options
     )
 
-  def examples(self, name, config="", **options):
-    builder = self.prepare(name, config, **options)
+  def examples(self, config="", **options):
+    builder = self.prepare(config, **options)
     rows = tfds.as_numpy(builder.as_dataset(split="test"))
     return {r["example_id"].decode(): r for r in rows}

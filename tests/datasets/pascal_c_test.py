@@ -21,7 +21,7 @@ _SIZES = {1: (48, 60), 2: (60, 48), 4: (150, 90)}  # width, height
 class PascalCTest(tfds.testing.DatasetBuilderTestCase):
   DATASET_CLASS = pascal_c_dataset_builder.Builder
   SPLITS = {"test": 2}
-  BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "clean_jpeg85", "brightness_3"]
+  BUILDER_CONFIG_NAMES_TO_TEST = ["clean"]  # of COCO more
   SKIP_TF1_GRAPH_MODE = True
 
 

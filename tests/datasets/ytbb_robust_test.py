@@ -26,9 +26,16 @@ class YtbbAllTest(YtbbReviewedTest):
 
 
 class YtbbTest(natural_videos.Prepared):
-  def test_reviewed(self):
+  NAME = "ytbb_robust"
+
+  def setUp(self):
+    super().setUp()
     natural_videos.ytbb(self.root)
-    found = self.examples("ytbb_robust")
+    published = self.root / natural_videos.PUBLISHED
+    self.metadata = published / "ytbb-robust/metadata"
+
+  def test_reviewed(self):
+    found = self.examples()
     near = [r for r in found.values() if r["group_id"].startswith(b"one")]
     self.assertEqual(sorted(r["frame"] for r in near), [-10, -1, 0, 1])
     for row in near:  # cat by YouTube-BB, dog by the reviewers
@@ -40,20 +47,17 @@ class YtbbTest(natural_videos.Prepared):
     self.assertIn("-3_x_12/frame-12.jpg", found)
 
   def test_all(self):
-    natural_videos.ytbb(self.root)
-    found = self.examples("ytbb_robust", "all")
+    found = self.examples("all")
     self.assertLen(found, 63)
     self.assertEqual(sum(r["reviewed"] for r in found.values()), 5)
     # YouTube-BB's 22 is a car, which the 24 classes call 23.
     self.assertEqual(found["two_800/frame-2.jpg"]["labels"].tolist(), [23])
 
   def test_pairs_are_needed_for_the_reviewed_sets_alone(self):
-    natural_videos.ytbb(self.root)
-    folder = self.root / natural_videos.PUBLISHED / "ytbb-robust/metadata"
-    (folder / "pmk_labels.json").unlink()
+    (self.metadata / "pmk_labels.json").unlink()
     with self.assertRaisesRegex(FileNotFoundError, "No pmk_labels.json"):
-      self.prepare("ytbb_robust")
-    self.assertLen(self.examples("ytbb_robust", "all"), 63)
+      self.prepare()
+    self.assertLen(self.examples("all"), 63)
 
   @parameterized.parameters(
     ("anchor_labels.json", "[]", "anchor_labels.json: got"),
@@ -116,11 +120,9 @@ class YtbbTest(natural_videos.Prepared):
     ),
   )
   def test_broken_metadata(self, name, text, message):
-    natural_videos.ytbb(self.root)
-    folder = self.root / natural_videos.PUBLISHED / "ytbb-robust/metadata"
-    (folder / name).write_text(text)
+    (self.metadata / name).write_text(text)
     with self.assertRaisesRegex(errors.UserError, message):
-      self.prepare("ytbb_robust")
+      self.prepare()
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ class BucketsTest(parameterized.TestCase):
       path.relative_to(walk.root).as_posix() for path in walk.pictures()
     ]
     self.assertEqual(listed, ["a.jpg", "b/1.png", "b/2.png"])
-    self.assertEqual((walk.hidden, dict(walk.other)), (1, {".txt": 1}))
+    self.assertEqual((walk.hidden, dict(walk.other_types)), (1, {".txt": 1}))
 
   def test_an_archive_is_unpacked_whole_or_again(self):
     (self.bucket / "a.tar").write_bytes(archives_test.tar_bytes())

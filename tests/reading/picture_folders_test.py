@@ -35,7 +35,7 @@ class WalkTest(absltest.TestCase):
       names, ["-dash.png", "a/c.png", "a/d/e.tiff", "b.JPG", "日本.gif"]
     )
     self.assertEqual(walk.hidden, 3)
-    self.assertEqual(walk.other, {".txt": 2, "": 1})
+    self.assertEqual(walk.other_types, {".txt": 2, "": 1})
     self.assertEqual(walk.faults, [])
 
   def test_a_second_walk_counts_afresh(self):
@@ -43,7 +43,7 @@ class WalkTest(absltest.TestCase):
     walk = picture_folders.Walk(self.root)
     for _ in range(2):
       self.assertLen(list(walk.pictures()), 1)
-      self.assertEqual((walk.hidden, walk.other[".txt"]), (1, 1))
+      self.assertEqual((walk.hidden, walk.other_types[".txt"]), (1, 1))
 
   def test_links(self):
     (self.beside / "p.png").touch()
