@@ -3,7 +3,7 @@
 from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import papers
-from robust_tfds.eval.metrics import natural_trend
+from robust_tfds.eval.metrics import trend
 from tools import printed_page
 
 
@@ -25,11 +25,11 @@ class PrintedPageTest(parameterized.TestCase):
     page = printed_page.ROOT / "docs" / "NATURAL_VIDEO.md"
     text = " ".join(page.read_text("utf-8").split())
     points = papers.testbed(dataset).values()
-    line = natural_trend.fit(*zip(*points))
+    line = trend.fit(*zip(*points))
     self.assertIn(f"{_slope(line)} and", text)
     self.assertIn(f"{100 * line.intercept:.1f} %", text)
     listed = papers.networks(dataset, "acc_orig", "acc_pmk").values()
-    self.assertIn(_slope(natural_trend.fit(*zip(*listed))), text)
+    self.assertIn(_slope(trend.fit(*zip(*listed))), text)
 
 
 def _slope(line):

@@ -54,10 +54,10 @@ from robust_tfds.eval.cells.cell_facts import Scalar
 from robust_tfds.eval.metrics import (
   frame_scores,
   natural_labels,
-  natural_trend,
   pm_k,
   rates,
   resampling,
+  trend,
 )
 from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
 from robust_tfds.eval.pipeline import inputs, predict, programs
@@ -228,13 +228,13 @@ class Frames(base.Task):
     testbed = papers.testbed(self.setting.dataset)
     if not testbed:
       return out
-    line = natural_trend.fit(*zip(*testbed.values()))
+    line = trend.fit(*zip(*testbed.values()))
     above = headlines_lib.Headline(
       "effective_robustness",
       ("acc_orig", "acc_pmk"),
       (condition,),
-      lambda ours, _: natural_trend.effective_robustness(
-        ours[condition]["acc_orig"], ours[condition]["acc_pmk"], line
+      lambda ours, _: line.above(
+        ours[condition]["acc_orig"], ours[condition]["acc_pmk"]
       ),
     )
     return [*out, above]
@@ -265,7 +265,7 @@ class Frames(base.Task):
     out += self._beside_published(summary, models)
     points = _points(models)
     if len(points) > 2 and len({x for x, _ in points}) > 1:
-      out += _line_rows(summary, "trend", natural_trend.fit(*zip(*points)))
+      out += _line_rows(summary, "trend", trend.fit(*zip(*points)))
     return out
 
   def _beside_published(
@@ -275,9 +275,9 @@ class Frames(base.Task):
     testbed = papers.testbed(summary.dataset)
     if not testbed:
       return []
-    line = natural_trend.fit(*zip(*testbed.values()))
+    line = trend.fit(*zip(*testbed.values()))
     printed = papers.networks(summary.dataset, "acc_orig", "acc_pmk")
-    paper = natural_trend.fit(*zip(*printed.values()))
+    paper = trend.fit(*zip(*printed.values()))
     out = _line_rows(summary, "published_trend", line)
     out += _line_rows(summary, "paper_trend", paper)
     whole = papers.anchors(summary.dataset)
@@ -414,7 +414,7 @@ def _static(
 
 
 def _line_rows(
-  summary: cells_lib.Summary, name: str, line: natural_trend.Trend
+  summary: cells_lib.Summary, name: str, line: trend.Trend
 ) -> list[table.Row]:
   """Slope and intercept; they are of no model."""
   of_none = dataclasses.replace(summary, model="")

@@ -3,7 +3,7 @@
 x is a model's performance on clean data, y under corruption, both as accuracies
 (`AXES`); the line is fitted to a reference: the authors' testbed, the printed
 networks of the data set, or the models of the runs. A model's number is what its y
-has above the line (`eval/metrics/effective_robustness.py`); its interval is of its
+has above the line (`eval/metrics/trend.py`); its interval is of its
 own draws, the line is taken as it is.
 """
 
@@ -22,8 +22,8 @@ from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.metrics import (
   corruption_error,
   definitions,
-  effective_robustness,
   replicates,
+  trend,
 )
 from robust_tfds.eval.papers import derived
 
@@ -107,12 +107,12 @@ class Reference:
   name: str
   words: str
   points: Points
-  line: effective_robustness.LogitTrend
+  line: trend.Trend
 
   @property
   def described(self) -> str:
     """The models and their line, in words."""
-    line = self.line.line
+    line = self.line
     lo, hi = line.slope_interval
     return (
       f"{self.words}: slope of logits {line.slope:.2f} [{lo:.2f}, {hi:.2f}],"
@@ -266,7 +266,7 @@ def _fitted(task: str, dataset: str, name: str, of_runs: Points) -> Reference:
     words = f"the {len(points)} models of the runs, each one among them"
   if len(points) < _FEWEST:
     raise errors.UserError(f"{len(points)} of at least {_FEWEST} models.")
-  line = effective_robustness.fit(*zip(*points.values()))
+  line = trend.fit(*zip(*points.values()), logits=True)
   return Reference(name, words, points, line)
 
 
@@ -283,9 +283,7 @@ def _number(
     )
 
   def above(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return effective_robustness.effective_robustness(
-      *axes.of(first, second), line.line
-    )
+    return line.line.above(*axes.of(first, second))
 
   value = float(y - line.line.at(x))
   note = f"above the line of {line.described}"

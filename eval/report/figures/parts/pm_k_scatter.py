@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import natural_trend
+from robust_tfds.eval.metrics import trend
 from robust_tfds.eval.report.figures.parts import own
 
 METRICS = ("acc_orig", "acc_pmk")
@@ -45,14 +45,14 @@ def line_rows(
   rows = []
   for name, pairs in points.items():
     if len(pairs) > 2 and len({x for x, _ in pairs}) > 1:
-      line = natural_trend.fit(*zip(*pairs))
+      line = trend.fit(*zip(*pairs))
       rows.append(_row(dataset, f"{name}_slope", line.slope, line))
       rows.append(_row(dataset, f"{name}_intercept", line.intercept, line))
   return rows
 
 
 def _row(
-  dataset: str, metric: str, value: float, line: natural_trend.Trend
+  dataset: str, metric: str, value: float, line: trend.Trend
 ) -> table.Row:
   slope = metric.endswith("_slope")
   ends = line.slope_interval if slope else line.intercept_interval

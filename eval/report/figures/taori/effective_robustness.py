@@ -9,7 +9,7 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.eval.compare.boards import effective
-from robust_tfds.eval.metrics.effective_robustness import inverse_logit, logit
+from robust_tfds.eval.metrics.trend import inverse_logit, logit
 from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.figures import base

@@ -47,7 +47,7 @@ class EffectiveTest(parameterized.TestCase):
     points = [(_logistic(v), _logistic(0.8 * v - 0.5)) for v in (-1, 0, 1, 2)]
     board = _board(task, points)
     line = effective.reference(board, effective.RUNS)
-    self.assertAlmostEqual(line.line.line.slope, 0.8, places=9)
+    self.assertAlmostEqual(line.line.slope, 0.8, places=9)
     for number in effective.numbers(board, line).values():
       self.assertAlmostEqual(number.value, 0, places=12)
       self.assertIn("slope of logits 0.80", number.note)

@@ -6,7 +6,7 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import papers
-from robust_tfds.eval.metrics import effective_robustness
+from robust_tfds.eval.metrics import trend
 from robust_tfds.eval.report.figures import base
 from tests.eval.report.figures import boards, lines
 
@@ -20,8 +20,7 @@ class EffectiveRobustnessTest(parameterized.TestCase):
     testbed = papers.testbed("imagenet_vid_robust")
     self.assertEqual([x["model"] for x in mine], list(testbed))
     x, y = zip(*testbed.values())
-    trend = effective_robustness.fit(x, y)
-    above = effective_robustness.effective_robustness(x, y, trend)
+    above = trend.fit(x, y, logits=True).above(x, y)
     values = [line["effective robustness"] for line in mine]
     self.assertSequenceAlmostEqual(values, above.tolist(), delta=1e-12)
     self.assertAlmostEqual(sum(values) / len(values), 0, delta=0.01)

@@ -1,7 +1,14 @@
-"""Perturbed against original accuracy over models: line, band, residuals.
+"""A line over models: accuracy under a shift against that without it.
 
-Shankar et al. 2019, Figure 3: the accuracies of many models lie near a line;
-a model above it is more robust than its accuracy predicts.
+Shankar et al. 2019, Figure 3: the accuracies of many models lie near a line; a
+model above it is more robust than its accuracy predicts. Taori et al. 2020,
+section 2 fit it on logit axes, logit(y) = slope logit(x) + intercept, and call
+what a model has above it, y - beta(x) in accuracy, its effective robustness. The
+line is by least squares, every model counting alike; its band is the pointwise
+interval of the line (Student's t), on logit axes mapped back.
+
+Nothing is clipped: the logit of 0 and of 1 is infinite, so on logit axes a model
+of the reference with either is refused, as is a model's own x. Its y may be 0 or 1.
 """
 
 from __future__ import annotations
@@ -9,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments
@@ -20,7 +27,7 @@ class Trend:
   """A least-squares line y = slope x + intercept.
 
   Attributes:
-    slope: y per x.
+    slope: y per x, of logits where the axes are.
     slope_interval: (lo, hi), Student's t.
     intercept: y at x = 0.
     intercept_interval: (lo, hi).
@@ -30,6 +37,7 @@ class Trend:
     spread: standard deviation of the residuals, n - 2 degrees of freedom.
     x_mean: mean of x.
     x_squares: sum of squared deviations of x.
+    logits: whether the axes are of logits, not of accuracies.
   """
 
   slope: float
@@ -42,38 +50,63 @@ class Trend:
   spread: float
   x_mean: float
   x_squares: float
+  logits: bool = False
 
   def at(self, x: np.typing.ArrayLike) -> np.ndarray:
-    """The line, float64 of x's shape."""
-    return np.asarray(x, np.float64) * self.slope + self.intercept
+    """y of the line, float64 of x's shape; nan where x has no logit."""
+    return self._accuracy(self._place(x) * self.slope + self.intercept)
 
   def band(self, x: np.typing.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """(lo, hi) of the line itself at each x, not of single models."""
-    off = np.asarray(x, np.float64) - self.x_mean
+    place = self._place(x)
+    off = place - self.x_mean
     error = self.spread * np.sqrt(1 / self.n + off**2 / self.x_squares)
     width = _quantile(self.level, self.n) * error
-    return self.at(x) - width, self.at(x) + width
+    at = place * self.slope + self.intercept
+    return self._accuracy(at - width), self._accuracy(at + width)
+
+  def above(self, x: np.typing.ArrayLike, y: np.typing.ArrayLike) -> np.ndarray:
+    """How far models lie above the line: y - at(x), float64 `[models]`.
+
+    >>> line = fit([0.2, 0.5, 0.8], [0.2, 0.5, 0.8], logits=True)
+    >>> float(line.above([0.7], [0.75])[0].round(9))
+    0.05
+    """
+    return np.asarray(y, np.float64) - self.at(x)
+
+  def _place(self, x: np.typing.ArrayLike) -> np.ndarray:
+    return logit(x) if self.logits else np.asarray(x, np.float64)
+
+  def _accuracy(self, y: np.ndarray) -> np.ndarray:
+    return inverse_logit(y) if self.logits else y
 
 
 def fit(
-  x: np.typing.ArrayLike, y: np.typing.ArrayLike, *, level: float = 0.95
+  x: np.typing.ArrayLike,
+  y: np.typing.ArrayLike,
+  *,
+  level: float = 0.95,
+  logits: bool = False,
 ) -> Trend:
   """The line of y on x by least squares.
 
   Args:
-    x: `[models]`, accuracy on the anchors, fractions.
-    y: `[models]`, accuracy under perturbation.
+    x: `[models]`, accuracy without the shift, fractions.
+    y: `[models]`, accuracy under it.
     level: coverage of the intervals.
+    logits: whether on logit axes.
 
   Raises:
     UserError: fewer than three models, values that are not finite, or all x
-      alike.
+      alike; on logit axes an accuracy outside (0, 1).
 
   >>> line = fit([0.5, 0.6, 0.7, 0.8], [0.4, 0.5, 0.6, 0.7])
   >>> round(line.slope, 9), round(line.intercept, 9), round(line.r_squared, 9)
   (1.0, -0.1, 1.0)
   """
   a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
+  if logits:
+    a, b = _logits("x", a), _logits("y", b)
   if a.ndim != 1 or a.shape != b.shape or len(a) < 3:
     raise errors.UserError(
       "A line with an interval needs three models or more, x and y [models];"
@@ -107,14 +140,31 @@ def fit(
     spread=spread,
     x_mean=float(a.mean()),
     x_squares=squares,
+    logits=logits,
   )
 
 
-def effective_robustness(
-  x: np.typing.ArrayLike, y: np.typing.ArrayLike, trend: Trend
-) -> np.ndarray:
-  """How far models lie above the line: y - trend(x), float64 `[models]`."""
-  return np.asarray(y, np.float64) - trend.at(x)
+def logit(x: np.typing.ArrayLike) -> np.ndarray:
+  """log(x / (1 - x)), float64 of x's shape; nan outside (0, 1)."""
+  a = np.asarray(x, np.float64)
+  return special.logit(np.where((a > 0) & (a < 1), a, np.nan))
+
+
+def inverse_logit(v: np.typing.ArrayLike) -> np.ndarray:
+  """1 / (1 + exp(-v)), float64 of v's shape."""
+  return special.expit(np.asarray(v, np.float64))
+
+
+def _logits(name: str, values: np.ndarray) -> np.ndarray:
+  """The logits of a reference's accuracies, which all have one."""
+  outside = values[~((values > 0) & (values < 1))]
+  if outside.size:
+    raise errors.UserError(
+      f"A line on logit axes needs accuracies between 0 and 1, both excluded;"
+      f" {outside.size} of {values.size} models have another {name}, e.g."
+      f" {outside.flat[0]}. Leave these models out of the reference."
+    )
+  return logit(values)
 
 
 def _quantile(level: float, n: int) -> float:
