@@ -11,27 +11,96 @@ from __future__ import annotations
 
 import dataclasses
 import fractions
-import math
-import numbers
+import functools
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
+from typing import (
+  Annotated,
+  Any,
+  ClassVar,
+  Literal,
+  Self,
+  get_args,
+  get_type_hints,
+)
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pydantic
 
 from robust_tfds import errors
 from robust_tfds.models.checks import arguments
-from robust_tfds.models.field_type import FieldType
 
 Kind = Literal["classification", "detection", "video"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _FRACTIONS = ("fraction", "centre_fraction")
-_RESIZE_RULES = ("squash", "short_side", *_FRACTIONS)
-_ORDERS = ("rgb", "bgr")
-_INTERPOLATIONS = ("bilinear", "bicubic")
 _SIZES = {"input_px", "frames", "short_px", "long_px"}
 _LARGEST_DENOMINATOR = 10_000  # of shares of a side in px
+
+
+def _plain(value: Any) -> Any:
+  """Without numpy's scalars and arrays; lists become tuples, as specs are hashed."""
+  if isinstance(value, (np.generic, np.ndarray)):
+    value = value.tolist()
+  return tuple(value) if isinstance(value, list) else value
+
+
+# What a field holds, its limits, and what is expected in words.
+Text = Annotated[str, pydantic.Field(description="a text")]
+Flag = Annotated[
+  bool,
+  pydantic.BeforeValidator(_plain),
+  pydantic.Field(description="True or False"),
+]
+Whole = Annotated[
+  int,
+  pydantic.BeforeValidator(_plain),
+  pydantic.Field(description="a whole number"),
+]
+From0 = Annotated[
+  int,
+  pydantic.BeforeValidator(_plain),
+  pydantic.Field(ge=0, description="a whole number of 0 or more"),
+]
+From1 = Annotated[
+  int,
+  pydantic.BeforeValidator(_plain),
+  pydantic.Field(ge=1, description="a whole number of 1 or more"),
+]
+_Finite = Annotated[float, pydantic.Field(allow_inf_nan=False)]
+Number = Annotated[
+  int | _Finite,
+  pydantic.BeforeValidator(_plain),
+  pydantic.Field(description="a finite number"),
+]
+Three = Annotated[
+  tuple[int | _Finite, int | _Finite, int | _Finite],
+  pydantic.BeforeValidator(_plain),
+  pydantic.Field(
+    description="three finite numbers, one per channel, e.g. (0.5, 0.5, 0.5)"
+  ),
+]
+_Share = Annotated[
+  float,
+  pydantic.BeforeValidator(_plain),
+  pydantic.Field(
+    gt=0, le=1, description="a share of a side: above 0, at most 1"
+  ),
+]
+_Order = Annotated[
+  Literal["rgb", "bgr"],
+  pydantic.Field(description="one of ('rgb', 'bgr')"),
+]
+_Rule = Annotated[
+  Literal["squash", "short_side", "fraction", "centre_fraction"],
+  pydantic.Field(
+    description="one of ('squash', 'short_side', 'fraction', 'centre_fraction')"
+  ),
+]
+_Interpolation = Annotated[
+  Literal["bilinear", "bicubic"],
+  pydantic.Field(description="one of ('bilinear', 'bicubic')"),
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -65,38 +134,35 @@ class ModelSpec:
   item_axes: ClassVar[int] = 3
   least_classes: ClassVar[int] = 2
 
-  channel_order: str = "rgb"
-  scale: float = 1 / 255
+  channel_order: _Order = "rgb"
+  scale: Number = 1 / 255
   # torchvision's presets: the statistics of ImageNet's training pictures.
-  mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
-  std: tuple[float, float, float] = (0.229, 0.224, 0.225)
-  label_space: str = "custom"
-  num_classes: int = 1000
-  weights: str = "torchvision"
-  parameters: int | None = None
-  gflops: float | None = None
-  source: str = ""
+  mean: Three = (0.485, 0.456, 0.406)
+  std: Three = (0.229, 0.224, 0.225)
+  label_space: Text = "custom"
+  num_classes: Whole = 1000
+  weights: Text = "torchvision"
+  parameters: Annotated[
+    Whole | None, pydantic.Field(description="a whole number or None")
+  ] = None
+  gflops: Annotated[
+    Number | None, pydantic.Field(description="a finite number or None")
+  ] = None
+  source: Text = ""
 
   def __post_init__(self) -> None:
-    """Refuses values that pixels cannot be brought to.
+    """Refuses values that fields cannot have.
 
     Raises:
       UserError: names the field, what it got and what is expected.
     """
     arguments.num_classes(self.num_classes, self.least_classes)
-    for name in ("mean", "std"):
-      # Lists and arrays of numbers too: a spec is hashed, so they become tuples.
-      values = _numbers(name, getattr(self, name), 3)
-      object.__setattr__(self, name, values)
-    _numbers("scale", (self.scale,), 1)
+    for name, value in self.checked(vars(self)).items():
+      object.__setattr__(self, name, value)
     if min(self.std) <= 0 or self.scale == 0:
       raise errors.UserError(
         f"Got scale {self.scale} and std {self.std}, expected a factor other than"
         " 0 and a positive value per channel."
-      )
-    if self.channel_order not in _ORDERS:
-      raise errors.UserError(
-        f"Got channel_order {self.channel_order!r}, expected one of {_ORDERS}."
       )
 
   @property
@@ -191,15 +257,7 @@ class ModelSpec:
       UserError: an unknown field (with the nearest one), a value of another
         type or that cannot be, or another size than the network takes.
     """
-    types = type(self).field_types()
-    for name, value in fields.items():
-      if name not in types:
-        what = f"field of a {type(self).__name__}"
-        raise errors.unknown(what, name, types)
-      if not types[name].fits(value):
-        raise errors.UserError(
-          f"Got {name} {value!r}, expected {types[name].words}."
-        )
+    fields = self.checked(fields)
     rest = {k: v for k, v in fields.items() if k != "num_classes"}
     self._check_sizes(rest)
     if _SIZES & rest.keys():
@@ -208,34 +266,47 @@ class ModelSpec:
     return dataclasses.replace(spec, **rest)
 
   @classmethod
-  def field_types(cls) -> dict[str, FieldType]:
-    """Name -> type of every field, in their order."""
-    hints = get_type_hints(cls)
-    return {
-      f.name: FieldType.of(hints[f.name]) for f in dataclasses.fields(cls)
-    }
+  def fields(cls) -> dict[str, pydantic.fields.FieldInfo]:
+    """Name -> what each field holds, in words and as a type; in their order."""
+    return _schema(cls).model_fields
+
+  @classmethod
+  def checked(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as fields hold them: without numpy's types, of lists tuples.
+
+    Args:
+      fields: name of a field -> its value.
+
+    Raises:
+      UserError: an unknown field (with the nearest one), or a value that it
+        cannot have.
+    """
+    known = cls.fields()
+    for name in fields:
+      if name not in known:
+        raise errors.unknown(f"field of a {cls.__name__}", name, known)
+    try:
+      valid = _schema(cls).model_validate(dict(fields))
+    except pydantic.ValidationError as e:
+      name = str(e.errors(include_url=False)[0]["loc"][0])
+      raise errors.UserError(
+        f"Got {name} {fields[name]!r}, expected {known[name].description}."
+      ) from e
+    return {name: getattr(valid, name) for name in fields}
 
   def _check_sizes(self, fields: Mapping[str, Any]) -> None:
     """Refuses sizes that the network does not take; here it takes all."""
 
-  def _check_counts(self, **least: int) -> None:
-    """Refuses sizes and counts that are no whole numbers, or too small.
 
-    Args:
-      **least: field -> its smallest value.
-
-    Raises:
-      UserError: names the field.
-    """
-    for name, smallest in least.items():
-      value = getattr(self, name)
-      whole = isinstance(value, numbers.Integral) and not isinstance(
-        value, bool
-      )
-      if not whole or value < smallest:
-        raise errors.UserError(
-          f"Got {name} {value!r}, expected a whole number of {smallest} or more."
-        )
+@functools.cache
+def _schema(kind: Any) -> type[pydantic.BaseModel]:
+  """The fields of a class of `ModelSpec`, none of which need be there."""
+  hints = get_type_hints(kind, include_extras=True)
+  fields: dict[str, Any] = {
+    f.name: (hints[f.name], None) for f in dataclasses.fields(kind)
+  }
+  strict = pydantic.ConfigDict(strict=True)
+  return pydantic.create_model(kind.__name__, __config__=strict, **fields)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -258,37 +329,18 @@ class Spec(ModelSpec):
 
   kind: ClassVar[Kind] = "classification"
 
-  input_px: int = 224
-  resize: str = "short_side"
-  resize_px: int = 256
-  crop_fraction: float = 1.0
-  interpolation: str = "bilinear"
-  label_space: str = "imagenet1k"
-  flexible: bool = True
+  input_px: From1 = 224
+  resize: _Rule = "short_side"
+  resize_px: From1 = 256
+  crop_fraction: _Share = 1.0
+  interpolation: _Interpolation = "bilinear"
+  label_space: Text = "imagenet1k"
+  flexible: Flag = True
 
   def __post_init__(self) -> None:
-    """Refuses rules that do not exist or do not fit."""
+    """Refuses a crop that does not fit."""
     super().__post_init__()
-    self._check_counts(input_px=1)
-    if self.resize not in _RESIZE_RULES:
-      raise errors.UserError(
-        f"Got resize {self.resize!r}, expected one of {_RESIZE_RULES}."
-      )
-    if self.interpolation not in _INTERPOLATIONS:
-      raise errors.UserError(
-        f"Got interpolation {self.interpolation!r}, expected one of"
-        f" {_INTERPOLATIONS}."
-      )
-    if self.resize in _FRACTIONS:
-      _numbers("crop_fraction", (self.crop_fraction,), 1)
-      if not 0 < self.crop_fraction <= 1:
-        raise errors.UserError(
-          f"Got crop_fraction {self.crop_fraction}, expected a share of a side:"
-          " above 0, at most 1."
-        )
-      return
-    self._check_counts(resize_px=1)
-    if self.resize_px < self.input_px:
+    if self.resize not in _FRACTIONS and self.resize_px < self.input_px:
       raise errors.UserError(
         f"Got resize_px {self.resize_px}, expected at least input_px"
         f" {self.input_px}: the crop must lie inside the picture."
@@ -339,22 +391,6 @@ class Spec(ModelSpec):
 def listed(fields: Mapping[str, Any], *names: str) -> str:
   """Fields and their values, for errors."""
   return " and ".join(f"{n} {fields[n]}" for n in names if n in fields)
-
-
-def _numbers(name: str, values: Any, count: int) -> tuple[float, ...]:
-  """Finite numbers, as many as there should be."""
-  try:
-    listed = tuple(values)
-  except TypeError:
-    listed = ()
-  real = all(isinstance(v, numbers.Real) and math.isfinite(v) for v in listed)
-  if len(listed) != count or not real:
-    what = "a finite number" if count == 1 else "one finite number per channel"
-    raise errors.UserError(
-      f"Got {name} {values!r}, expected {what}"
-      f"{', e.g. (0.5, 0.5, 0.5)' * (count == 3)}."
-    )
-  return tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
 
 
 def _ratio(value: float) -> fractions.Fraction:

@@ -23,7 +23,7 @@ from robust_tfds.eval.cells.records import Record
 from robust_tfds.eval.tasks import base
 
 if typing.TYPE_CHECKING:
-  from robust_tfds.models.field_type import FieldType
+  from robust_tfds.models.spec import ModelSpec
 
 
 def _listed(value: Any) -> Any:
@@ -326,26 +326,29 @@ def _is_group(kind: Any) -> bool:
   return isinstance(kind, type) and issubclass(kind, _Group)
 
 
-def spec_fields() -> dict[str, FieldType]:
-  """Name -> type of every field of a classifier's, a clip's, a detector's spec."""
+def spec_kinds() -> dict[str, type[ModelSpec]]:
+  """Field of a classifier's, a clip's or a detector's spec -> whose it is."""
   from robust_tfds.models.detection.spec import DetectorSpec
   from robust_tfds.models.video.spec import VideoSpec
 
   # A VideoSpec is a Spec too.
-  return VideoSpec.field_types() | DetectorSpec.field_types()
+  return {n: kind for kind in (VideoSpec, DetectorSpec) for n in kind.fields()}
 
 
 def _check_spec(path: str, model: Model) -> None:
-  """Refuses fields that no spec has, and values of another type."""
-  types = spec_fields() if model.spec else {}
+  """Refuses fields that no spec has, and values that they cannot have."""
+  kinds = spec_kinds() if model.spec else {}
   for name, value in model.spec.items():
     key = f"{path}.spec.{name}"
-    if name not in types:
-      raise errors.UserError(f"{key}: {errors.unknown('key', name, types)}")
-    if not types[name].fits(value):
+    if name not in kinds:
+      raise errors.UserError(f"{key}: {errors.unknown('key', name, kinds)}")
+    try:
+      kinds[name].checked({name: value})
+    except errors.UserError as e:
+      expected = kinds[name].fields()[name].description
       raise errors.UserError(
-        f"{key}: got {value!r}, expected {types[name].words}."
-      )
+        f"{key}: got {value!r}, expected {expected}."
+      ) from e
 
 
 def check_keys(task: base.Task) -> None:

@@ -16,6 +16,7 @@ import importlib.util
 import inspect
 import pathlib
 import sys
+import typing
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -200,12 +201,28 @@ def _make_room(config: ml_collections.ConfigDict, keys: Sequence[str]) -> None:
     if _SPEC not in entry:
       entry[_SPEC] = ml_collections.ConfigDict()
     for field in rest[1:]:
-      fields = config_lib.spec_fields()
-      if field not in fields:
-        unknown = errors.unknown("key", field, fields)
+      kinds = config_lib.spec_kinds()
+      if field not in kinds:
+        unknown = errors.unknown("key", field, kinds)
         raise errors.UserError(f"--{'.'.join((_FLAG, *keys))}: {unknown}")
       if field not in entry[_SPEC]:
-        entry[_SPEC][field] = config_dict.placeholder(fields[field].type)
+        entry[_SPEC][field] = config_dict.placeholder(
+          _plain_type(typing.get_type_hints(kinds[field])[field])
+        )
+
+
+def _plain_type(kind: Any) -> type:
+  """The class of which values of a type are, as a flag reads them.
+
+  Of several the last but None: a number may be whole.
+  """
+  parts = [p for p in typing.get_args(kind) if p is not type(None)]
+  form = typing.get_origin(kind)
+  if form is tuple:
+    return tuple
+  if form is typing.Literal:
+    return str
+  return parts[-1] if parts else kind
 
 
 def _in_model(

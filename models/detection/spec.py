@@ -6,7 +6,7 @@ import dataclasses
 from typing import ClassVar
 
 from robust_tfds import errors
-from robust_tfds.models.spec import Kind, ModelSpec
+from robust_tfds.models.spec import From0, From1, Kind, ModelSpec, Text, Whole
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -23,11 +23,11 @@ class DetectorSpec(ModelSpec):
   kind: ClassVar[Kind] = "detection"
   least_classes: ClassVar[int] = 1
 
-  short_px: int = 800
-  long_px: int = 1333
-  label_space: str = "coco"
-  num_classes: int = 80
-  detections: int = 100
+  short_px: From0 = 800
+  long_px: From1 = 1333
+  label_space: Text = "coco"
+  num_classes: Whole = 80
+  detections: From1 = 100
 
   def __post_init__(self) -> None:
     """Refuses sizes that cannot be.
@@ -36,7 +36,6 @@ class DetectorSpec(ModelSpec):
       UserError: names the field.
     """
     super().__post_init__()
-    self._check_counts(short_px=0, long_px=1, detections=1)
     if self.short_px > self.long_px:
       raise errors.UserError(
         f"Got short_px {self.short_px} and long_px {self.long_px}: the longer"

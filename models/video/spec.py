@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from robust_tfds import errors
-from robust_tfds.models.spec import Kind, Spec, listed
+from robust_tfds.models.spec import (
+  Flag,
+  From1,
+  Kind,
+  Spec,
+  Text,
+  Three,
+  Whole,
+  listed,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -28,21 +37,16 @@ class VideoSpec(Spec):
   kind: ClassVar[Kind] = "video"
   item_axes: ClassVar[int] = 4
 
-  resize_px: int = 256
+  resize_px: From1 = 256
   # PySlowFast slowfast/config/defaults.py: DATA.MEAN, DATA.STD.
-  mean: tuple[float, float, float] = (0.45, 0.45, 0.45)
-  std: tuple[float, float, float] = (0.225, 0.225, 0.225)
-  label_space: str = "kinetics400"
-  num_classes: int = 400
-  weights: str = "pytorchvideo"
-  frames: int = 8
-  rate: int = 8
-  any_length: bool = True
-
-  def __post_init__(self) -> None:
-    """Refuses clips that cannot be."""
-    super().__post_init__()
-    self._check_counts(frames=1, rate=1)
+  mean: Three = (0.45, 0.45, 0.45)
+  std: Three = (0.225, 0.225, 0.225)
+  label_space: Text = "kinetics400"
+  num_classes: Whole = 400
+  weights: Text = "pytorchvideo"
+  frames: From1 = 8
+  rate: From1 = 8
+  any_length: Flag = True
 
   @property
   def clip_frames(self) -> int:
