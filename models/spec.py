@@ -19,6 +19,7 @@ from typing import (
   ClassVar,
   Literal,
   Self,
+  cast,
   get_args,
   get_type_hints,
 )
@@ -268,7 +269,7 @@ class ModelSpec:
   @classmethod
   def fields(cls) -> dict[str, pydantic.fields.FieldInfo]:
     """Name -> what each field holds, in words and as a type; in their order."""
-    return _schema(cls).model_fields
+    return _schema(cast(Any, cls)).model_fields
 
   @classmethod
   def checked(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -286,7 +287,7 @@ class ModelSpec:
       if name not in known:
         raise errors.unknown(f"field of a {cls.__name__}", name, known)
     try:
-      valid = _schema(cls).model_validate(dict(fields))
+      valid = _schema(cast(Any, cls)).model_validate(dict(fields))
     except pydantic.ValidationError as e:
       name = str(e.errors(include_url=False)[0]["loc"][0])
       raise errors.UserError(
@@ -299,7 +300,7 @@ class ModelSpec:
 
 
 @functools.cache
-def _schema(kind: Any) -> type[pydantic.BaseModel]:
+def _schema(kind: type[ModelSpec]) -> type[pydantic.BaseModel]:
   """The fields of a class of `ModelSpec`, none of which need be there."""
   hints = get_type_hints(kind, include_extras=True)
   fields: dict[str, Any] = {

@@ -142,7 +142,7 @@ _THIRD_PARTY = {
   "robust_tfds.reading": {"numpy", "etils"},
   "robust_tfds.corruptions": {"jax", "numpy", "etils"},
   "robust_tfds.configs": {"ml_collections"},
-  "robust_tfds.models": {"jax", "flax", "numpy", "absl", "etils"},
+  "robust_tfds.models": {"jax", "flax", "numpy", "absl", "etils", "pydantic"},
   "robust_tfds.eval.metrics": {"numpy", "scipy"},
   "robust_tfds.eval.papers": {"numpy"},
   "robust_tfds.eval.report": {"numpy", "matplotlib", "etils"},

@@ -78,7 +78,7 @@ class ConfigsTest(parameterized.TestCase):
       config.model.checkpoint = "weights.npz"
     if what == "squeezenet1_1" and file == "tiny_imagenet_c":
       config.model.num_classes = 200
-    loaded = match.Loaded({}, match.OWN, {}, ())  # no weights are here
+    loaded = match.Loaded(None, {}, match.OWN, {}, ())  # no weights are here
     with mock.patch.object(match, "load", return_value=loaded):
       plan = plan_lib.make(config.lock())
     self.assertLen(plan.conditions, conditions)
@@ -124,7 +124,7 @@ class PrintedPlanTest(parameterized.TestCase):
     if "model" in config and config.model.name.startswith("tiny"):
       if "train" not in config.model:
         config.model.checkpoint = "weights.npz"
-    loaded = match.Loaded({}, match.OWN, {}, ())  # no weights are here
+    loaded = match.Loaded(None, {}, match.OWN, {}, ())  # no weights are here
     with mock.patch.object(match, "load", return_value=loaded):
       text = self._printed(config)
     self.assertStartsWith(text, f"{config.data.name}: ")

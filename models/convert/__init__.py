@@ -66,5 +66,5 @@ def load(
   loaded = match.load(
     name, checkpoint, num_classes=num_classes, input_px=input_px, head=head
   )
-  match.warn(name, loaded)
+  match.warn(loaded)
   return loaded.variables

@@ -13,7 +13,6 @@ import argparse
 import sys
 
 from robust_tfds import errors
-from robust_tfds.models import catalogue
 from robust_tfds.models.convert import match, report, sources
 from robust_tfds.storage import paths
 
@@ -45,13 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
       input_px=options.input_px,
       head=head,
     )
-    match.warn(options.name, loaded)
-    base, _ = catalogue.split(options.name)
-    model = catalogue.network(base, options.num_classes)
+    match.warn(loaded)
     digest = report.write_npz(loaded.variables, out)
-    summary = report.write_report(
-      model, located, loaded, digest, out, head=head
-    )
+    summary = report.write_report(located, loaded, digest, out, head=head)
   except (errors.UserError, OSError) as error:
     print(f"models.convert: {error}", file=sys.stderr)
     return 1

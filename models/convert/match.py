@@ -13,7 +13,6 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from robust_tfds import errors
 from robust_tfds.models import catalogue, enhancements
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import formats, preprocessing, sources
+from robust_tfds.models.convert.beside import Declared
 from robust_tfds.models.convert.formats import Arrays
 from robust_tfds.models.family import Rules
 from robust_tfds.models.model import NetworkModel
@@ -48,6 +48,7 @@ class Loaded:
   """A checkpoint brought to a model.
 
   Attributes:
+    model: whose variables they are.
     variables: nested dict of float32 arrays.
     style: which rules fitted: a key of the family's `checkpoints`, `torch` for
       our names in torch's words, `own` for our paths.
@@ -55,23 +56,19 @@ class Loaded:
     ignored: names in the file that evaluation does not need.
     labels: families of preprocessing (as `ModelSpec.weights`) whose files have
       such names; none of a file with our own paths.
-    spec_fields: fields of `models.spec.Spec` that the checkpoint's source, or
-      files beside it, say of its preprocessing; empty where nothing says more
-      than the model's own spec.
-    doubt: a sentence where the names fit several families of preprocessing, or
-      another one than the model's, and nothing says which; else empty.
-    said_by: what says `spec_fields`.
+    declared: what its source, or files beside it, say of its preprocessing; or
+      a doubt where its names fit several ways, or another than the model's, and
+      nothing says which.
     notes: what was done to arrays of other shapes, a sentence each.
   """
 
+  model: NetworkModel
   variables: Variables
   style: str
   sources: Mapping[str, str]
   ignored: tuple[str, ...]
   labels: tuple[str, ...] = ()
-  spec_fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-  doubt: str = ""
-  said_by: str = ""
+  declared: Declared = Declared()
   notes: tuple[str, ...] = ()
 
 
@@ -137,15 +134,10 @@ def load(
   if head is not None:
     arrays = _with_head(arrays, located.name, sources.locate(head))
   loaded = match_arrays(model, arrays, located.name)
-  verdict = preprocessing.judge(
-    model, located.name, loaded.labels, located.said(), weights
+  declared = preprocessing.judge(
+    model, located.name, loaded.labels, located.declared(), weights
   )
-  return dataclasses.replace(
-    loaded,
-    spec_fields=verdict.spec_fields,
-    doubt=verdict.doubt,
-    said_by=verdict.origin,
-  )
+  return dataclasses.replace(loaded, declared=declared)
 
 
 def _with_head(arrays: Arrays, origin: str, head: sources.Located) -> Arrays:
@@ -181,23 +173,19 @@ def _of_side(model: NetworkModel, input_px: int | None) -> NetworkModel:
   return model.with_fields({"input_px": input_px, "resize_px": resize_px})
 
 
-def warn(name: str, loaded: Loaded) -> None:
-  """Says what variables alone cannot carry: a doubt, another preprocessing.
-
-  Args:
-    name: of the model.
-    loaded: the checkpoint brought to it.
-  """
+def warn(loaded: Loaded) -> None:
+  """Says what variables alone cannot carry: a doubt, another preprocessing."""
   for note in loaded.notes:
     warnings.warn(note, stacklevel=3)
-  if loaded.doubt:
-    warnings.warn(loaded.doubt, stacklevel=3)
-  spec = catalogue.network(catalogue.split(name)[0]).spec
-  differ = preprocessing.differences(spec, loaded.spec_fields)
+  declared, model = loaded.declared, loaded.model
+  if declared.doubt:
+    warnings.warn(declared.doubt, stacklevel=3)
+  differ = preprocessing.differences(model.variant.spec, declared.fields)
   if differ:
     listed = ", ".join(f"{k} {s} (here {h})" for k, (s, h) in differ.items())
     warnings.warn(
-      f"{loaded.said_by} says other preprocessing than {name}'s spec: {listed}."
+      f"{declared.origin} says other preprocessing than {model.name}'s spec:"
+      f" {listed}."
       " Variables cannot carry it: a run takes it over, `apply` of"
       " models.get does not. Give `apply` such pixels, or a spec with these"
       " fields.",
@@ -237,6 +225,7 @@ def match_arrays(
     _check_values(source, matched.arrays[source], origin)
     flat[path] = _to_layout(matched.arrays[source], path, matched)
   return Loaded(
+    model,
     variables_lib.nest(flat),
     style,
     {source: "/".join(path) for source, path in places.items()},

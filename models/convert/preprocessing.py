@@ -23,7 +23,7 @@ from typing import Any
 from robust_tfds import errors
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known
-from robust_tfds.models.convert.beside import Said, network
+from robust_tfds.models.convert.beside import Declared, network
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.spec import ModelSpec, Spec
 
@@ -46,75 +46,57 @@ _SHOWN = 3  # ways of preprocessing that a doubt shows
 Prepared = tuple[tuple[str, Any], ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Verdict:
-  """What is known of a checkpoint's preprocessing.
-
-  Attributes:
-    spec_fields: of `models.spec.Spec`, as a source or a file says them; empty
-      where nothing says more than the model's own spec.
-    doubt: a sentence where nothing says which of several it is, or that it is
-      not the model's; else empty.
-    origin: who says `spec_fields`.
-  """
-
-  spec_fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-  doubt: str = ""
-  origin: str = ""
-
-
 def judge(
   model: NetworkModel,
   origin: str,
   labels: Iterable[str],
-  said: Said,
+  declared: Declared,
   weights: str = "",
-) -> Verdict:
-  """The verdict on a checkpoint that fits a model.
+) -> Declared:
+  """What is declared of a checkpoint that fits a model, judged.
 
   Args:
     model: whose arrays they are.
     origin: what to call the checkpoint.
     labels: families of preprocessing (as `ModelSpec.weights`) that have files
       with these names; none of a file with our own names.
-    said: what the source or the files beside say.
+    declared: by the source or the files beside.
     weights: the family that the user says it is of; empty: nothing.
 
   Raises:
     UserError: `weights` is of no family with these names, or of one with
       several ways of preprocessing.
   """
-  verdict = _judged(model, origin, labels, said, weights)
-  other = network.differs(model, said.network)
+  verdict = _judged(model, origin, labels, declared, weights)
+  other = network.differs(model, declared.network)
   if not other or weights:
     return verdict
-  return Verdict(
-    verdict.spec_fields, _other_network(model, said, other), verdict.origin
-  )
+  doubt = _other_network(model, declared.origin, other)
+  return dataclasses.replace(verdict, doubt=doubt)
 
 
 def _judged(
   model: NetworkModel,
   origin: str,
   labels: Iterable[str],
-  said: Said,
+  declared: Declared,
   weights: str,
-) -> Verdict:
+) -> Declared:
   """As `judge`, of pixels alone."""
   pictures = type(model.spec) is Spec  # of others names alone are judged
-  if pictures and said.trouble:
-    return Verdict({}, said.trouble, said.origin)
-  if pictures and said.fields:
-    return _of_said(model, said)
+  if pictures and declared.doubt:
+    return Declared(origin=declared.origin, doubt=declared.doubt)
+  if pictures and declared.fields:
+    return _of_fields(model, declared.fields, declared.origin)
   ways = _ways(model, labels)
   if weights:
     return _of_user(model, origin, ways, weights)
   every = set().union(*ways.values())
   if all(ways.values()) and every <= {prepared(model.spec)}:
-    return Verdict()
+    return Declared()
   if model.spec.weights not in ways and len(ways) == 1 and len(every) < 2:
-    return Verdict({}, _other_family(model, *ways))
-  return Verdict({}, _several(model, origin, ways))
+    return Declared(doubt=_other_family(model, *ways))
+  return Declared(doubt=_several(model, origin, ways))
 
 
 def differences(spec: ModelSpec, fields: Mapping[str, Any]) -> dict[str, tuple]:
@@ -143,37 +125,37 @@ def prepared(
   return tuple(sorted(values.items()))
 
 
-def _of_said(model: NetworkModel, said: Said) -> Verdict:
-  """Fields that a source or file says, if the network can take such pictures."""
-  fields = dict(said.fields)
+def _of_fields(
+  model: NetworkModel, declared: Mapping[str, Any], origin: str
+) -> Declared:
+  """What an origin declares, if the network can take such pictures."""
+  fields = dict(declared)
   spec: Any = model.spec
   classes = fields.pop("num_classes", spec.num_classes)
   background = spec.num_classes + int(model.family.drops_background)
   if classes not in (spec.num_classes, background):
-    return Verdict(
-      {},
-      f"{said.origin} says {classes} classes, the arrays have"
+    return Declared(
+      origin=origin,
+      doubt=f"{origin} says {classes} classes, the arrays have"
       f" {spec.num_classes}: it is of another checkpoint.",
-      said.origin,
     )
   side = fields.get("input_px", spec.input_px)
   asked = spec.fixed_px != model.variant.spec.fixed_px
   if asked:  # of a user: positions are interpolated, other pixels stay
     fields = {k: v for k, v in fields.items() if k not in _SIDES}
   elif spec.fixed_px is not None and side != spec.fixed_px:
-    return Verdict(
-      {},
-      f"{said.origin} says pictures of {side} px, {model.name} takes"
+    return Declared(
+      origin=origin,
+      doubt=f"{origin} says pictures of {side} px, {model.name} takes"
       f" {spec.fixed_px} px alone: load it into a model of that size.",
-      said.origin,
     )
-  return Verdict(fields, "", said.origin)
+  return Declared(fields, origin)
 
 
-def _other_network(model: NetworkModel, said: Said, other: str) -> str:
+def _other_network(model: NetworkModel, origin: str, other: str) -> str:
   """The doubt where arrays fit and the network they are of may be another."""
   return (
-    f"{said.origin} says {other}, which {model.name} is not known to have:"
+    f"{origin} says {other}, which {model.name} is not known to have:"
     " networks with the same arrays may differ in padding, activation or"
     " constants. Load it into a model of that network; where both are known to"
     f" be the same, say config.model.spec.weights={model.spec.weights}."
@@ -185,10 +167,10 @@ def _of_user(
   origin: str,
   ways: Mapping[str, Mapping[Prepared, str]],
   weights: str,
-) -> Verdict:
+) -> Declared:
   """The preprocessing of the family that a user names."""
   if weights == model.spec.weights or not ways:
-    return Verdict()
+    return Declared()
   if weights not in ways:
     raise errors.unknown(f"family of preprocessing of {origin}", weights, ways)
   if len(ways[weights]) != 1:
@@ -198,7 +180,7 @@ def _of_user(
       " config.model.spec instead."
     )
   (only,) = ways[weights]
-  return Verdict(dict(only), "", f"weights={weights}")
+  return Declared(dict(only), f"weights={weights}")
 
 
 def _ways(

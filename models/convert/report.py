@@ -13,7 +13,7 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match, sources
-from robust_tfds.models.model import Classifier, NetworkModel
+from robust_tfds.models.model import Classifier
 from robust_tfds.models.variables import Variables
 from robust_tfds.storage import paths
 
@@ -38,7 +38,6 @@ def write_npz(variables: Variables, out: epath.Path) -> str:
 
 
 def write_report(
-  model: NetworkModel,
   located: sources.Located,
   loaded: match.Loaded,
   digest: str,
@@ -47,6 +46,7 @@ def write_report(
   head: sources.Located | None = None,
 ) -> str:
   """Writes OUT.report.json and returns its summary in words."""
+  model = loaded.model
   facts: dict[str, Any] = {
     "model": model.name,
     "checkpoint": located.path.name,
@@ -59,12 +59,12 @@ def write_report(
     "parameters": model.count_parameters(),
     "published_parameters": model.spec.parameters,
     "npz_sha256": digest,
-    "spec_fields": dict(loaded.spec_fields),
-    "doubt": loaded.doubt,
+    "spec_fields": dict(loaded.declared.fields),
+    "doubt": loaded.declared.doubt,
     "parity": (
       "not measured: the head is of another file"
       if head
-      else _parity(model, located.path, loaded)
+      else _parity(located.path, loaded)
     ),
     "sources": dict(loaded.sources),
   }
@@ -79,11 +79,12 @@ def write_report(
 
 
 def _parity(
-  model: NetworkModel, checkpoint: epath.Path, loaded: match.Loaded
+  checkpoint: epath.Path, loaded: match.Loaded
 ) -> dict[str, Any] | str:
   """max |d| of our logits to the reference's, or why it was not measured."""
   from robust_tfds.models.convert import oracle
 
+  model = loaded.model
   if loaded.style == match.OWN:
     return "not measured: the file has our own names, the reference has others"
   try:

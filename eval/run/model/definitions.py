@@ -75,8 +75,8 @@ def _define(
   checkpoint = None
   if entry.checkpoint:
     checkpoint = _checkpoint(label, entry, model)
-    if checkpoint.spec_fields and _is_as_published(model):
-      model = model.with_fields(checkpoint.spec_fields)
+    if checkpoint.declared.fields and _is_as_published(model):
+      model = model.with_fields(checkpoint.declared.fields)
       notes.append(_words(checkpoint))
     notes += checkpoint.notes
   model = _with_fields(label, entry, model)
@@ -144,8 +144,8 @@ def _checkpoint(
     weights=entry.spec.get("weights") or "",
   )
   stated = set(entry.spec) & {"weights", *preprocessing.FIELDS}
-  if loaded.doubt and not stated and _is_as_published(model):
-    raise errors.UserError(f"Model {label}: {loaded.doubt}")
+  if loaded.declared.doubt and not stated and _is_as_published(model):
+    raise errors.UserError(f"Model {label}: {loaded.declared.doubt}")
   return loaded
 
 
@@ -163,8 +163,8 @@ def _is_as_published(model: Model) -> bool:
 
 
 def _words(checkpoint: match.Loaded) -> str:
-  fields = ", ".join(f"{k} {v}" for k, v in checkpoint.spec_fields.items())
-  return f"preprocessing as {checkpoint.said_by} says: {fields}"
+  fields = ", ".join(f"{k} {v}" for k, v in checkpoint.declared.fields.items())
+  return f"preprocessing as {checkpoint.declared.origin} says: {fields}"
 
 
 def _sides(entry: config_lib.Model) -> dict[str, int]:

@@ -20,7 +20,20 @@ def table() -> dict[Any, Callable[..., Any]]:
     aten._adaptive_avg_pool3d.default: _adaptive_mean,
     aten.adaptive_max_pool2d.default: _adaptive_max,
     aten.adaptive_max_pool3d.default: _adaptive_max,
+    aten.view.default: _reshaped,
   }
+
+
+def _reshaped(x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+  """A copy in place of a view.
+
+  torch records the view of an attention's answer, which lies otherwise in
+  memory once the attention is taken apart.
+  """
+  import torch
+
+  copy = x.clone(memory_format=torch.contiguous_format)
+  return torch.ops.aten._unsafe_view(copy, shape)
 
 
 def _adaptive_mean(x: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:

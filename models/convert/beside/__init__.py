@@ -30,24 +30,26 @@ _HUB_STEMS = ("model", "pytorch_model", "open_clip_model")
 
 
 @dataclasses.dataclass(frozen=True)
-class Said:
-  """What is said of a checkpoint's preprocessing.
+class Declared:
+  """What a source, a file, a table or the user says of a checkpoint.
 
   Attributes:
-    fields: of `models.spec.Spec`; empty where nothing is said.
-    origin: which file or table says it.
-    trouble: a sentence where what it says cannot be expressed, else empty.
+    fields: of `models.spec.Spec`; empty where nothing says more than the
+      model's own spec.
+    origin: who says it.
+    doubt: a sentence where nothing says which preprocessing it is, or what is
+      said cannot be expressed, or is of another model; else empty.
     network: what is said of the network beyond its arrays, as
       `network.differs` takes it.
   """
 
   fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   origin: str = ""
-  trouble: str = ""
+  doubt: str = ""
   network: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def said(checkpoint: epath.Path, *, alone: bool = False) -> Said:
+def declared(checkpoint: epath.Path, *, alone: bool = False) -> Declared:
   """What the files beside a checkpoint, or its own metadata, say.
 
   Args:
@@ -60,11 +62,11 @@ def said(checkpoint: epath.Path, *, alone: bool = False) -> Said:
   """
   file = formats.file_of(checkpoint)
   if file is None:
-    return Said()
+    return Declared()
   try:
-    return _said(file, alone)
+    return _declared(file, alone)
   except _Trouble as e:
-    return Said(origin=e.origin, trouble=str(e))
+    return Declared(origin=e.origin, doubt=str(e))
 
 
 class _Trouble(Exception):
@@ -75,7 +77,7 @@ class _Trouble(Exception):
     self.origin = origin
 
 
-def _said(checkpoint: epath.Path, alone: bool) -> Said:
+def _declared(checkpoint: epath.Path, alone: bool) -> Declared:
   report = checkpoint.with_name(checkpoint.name + REPORT)
   if paths.is_file(report):
     return _of_report(checkpoint, report)
@@ -88,13 +90,13 @@ def _said(checkpoint: epath.Path, alone: bool) -> Said:
       origin = f"{checkpoint}: its metadata: {key}"
       facts = _object(reading.json_text(metadata[key], origin), origin)
       fields = _expressed(read, facts, origin)
-      return Said(fields, origin, network=network.of_config(facts))
+      return Declared(fields, origin, network=network.of_config(facts))
   if alone or _is_alone(checkpoint):
     return _of_folder(checkpoint)
-  return Said()
+  return Declared()
 
 
-def _of_folder(checkpoint: epath.Path) -> Said:
+def _of_folder(checkpoint: epath.Path) -> Declared:
   config = _json(checkpoint.with_name(CONFIG))
   facts = network.of_config(config)
   processor = _json(checkpoint.with_name(PROCESSOR))
@@ -104,24 +106,24 @@ def _of_folder(checkpoint: epath.Path) -> Said:
     fields |= _expressed(
       hf_processor.labels, config, str(checkpoint.with_name(CONFIG))
     )
-    return Said(fields, origin, network=facts)
+    return Declared(fields, origin, network=facts)
   if isinstance(config.get(_TIMM_KEY), Mapping):
     origin = f"{checkpoint.with_name(CONFIG)}: {_TIMM_KEY}"
     classes = {k: v for k, v in config.items() if k == "num_classes"}
     fields = _expressed(
       timm_config.fields, {**classes, **config[_TIMM_KEY]}, origin
     )
-    return Said(fields, origin, network=facts)
+    return Declared(fields, origin, network=facts)
   origin = str(checkpoint.with_name(CONFIG)) if facts else ""
-  return Said(origin=origin, network=facts)
+  return Declared(origin=origin, network=facts)
 
 
-def _of_report(checkpoint: epath.Path, report: epath.Path) -> Said:
+def _of_report(checkpoint: epath.Path, report: epath.Path) -> Declared:
   """What `python -m models.convert` knew, if the file is still that one."""
   facts = _json(report)
   fields = facts.get("spec_fields")
   if not isinstance(fields, Mapping):
-    return Said()
+    return Declared()
   if facts.get("npz_sha256") != paths.sha256(checkpoint):
     raise errors.UserError(
       f"{report}: is of another file than {checkpoint}: their sha256 differ."
@@ -130,7 +132,7 @@ def _of_report(checkpoint: epath.Path, report: epath.Path) -> Said:
   listed = {
     k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()
   }
-  return Said(listed, str(report), str(facts.get("doubt") or ""))
+  return Declared(listed, str(report), str(facts.get("doubt") or ""))
 
 
 def _is_alone(checkpoint: epath.Path) -> bool:

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from etils import epath
 
 from robust_tfds.models.convert import beside, formats, known
-from robust_tfds.models.convert.beside import network
+from robust_tfds.models.convert.beside import Declared, network
 from robust_tfds.models.convert.sources import (
   download,
   hub,
@@ -62,14 +62,14 @@ class Located:
   alone: bool = False
   verified: bool = False
 
-  def said(self) -> beside.Said:
+  def declared(self) -> Declared:
     """What its source, or files beside it, say of its preprocessing.
 
     Raises:
       UserError: a file beside it is no JSON object.
     """
-    told = beside.said(self.path, alone=self.alone)
-    if told.fields or told.trouble:
+    told = beside.declared(self.path, alone=self.alone)
+    if told.fields or told.doubt:
       return told
     row = known.named(self.name)
     if row is None:
@@ -78,10 +78,10 @@ class Located:
       return told  # of another version of the package
     if row is not None:
       facts = {network.MODELS: row.models}
-      return beside.Said(row.spec_fields, row.name, network=facts)
+      return Declared(row.spec_fields, row.name, network=facts)
     named = network.of_timm(self.name)
     if named and not told.network:
-      return beside.Said(origin=self.name, network=named)
+      return Declared(origin=self.name, network=named)
     return told
 
 

@@ -44,8 +44,8 @@ class CommandTest(checkpoints.Case):
       self.assertEqual(command.main(["resnet18", str(source), str(out)]), 0)
     loaded = match.load("resnet18", out)
     self.assertEqual(loaded.style, match.OWN)
-    self.assertEqual(loaded.spec_fields["resize_px"], 235)
-    self.assertEndsWith(loaded.said_by, "resnet18.npz.report.json")
+    self.assertEqual(loaded.declared.fields["resize_px"], 235)
+    self.assertEndsWith(loaded.declared.origin, "resnet18.npz.report.json")
 
   def test_detectors_and_video_networks_too(self):
     for name in ("tiny_retinanet", "tiny_r3d"):

@@ -10,7 +10,7 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import errors, models
 from robust_tfds.models.convert import known, match, preprocessing
-from robust_tfds.models.convert.beside import Said
+from robust_tfds.models.convert.beside import Declared
 from tests.models.convert import checkpoints
 
 _A1 = {"input_size": [3, 224, 224], "crop_pct": 0.95, "num_classes": 1000}
@@ -31,7 +31,7 @@ def _judged(name, arrays, said=None, weights=""):
   model = models.get(name)
   loaded = match.match_arrays(model, arrays)
   return preprocessing.judge(
-    model, "a.npz", loaded.labels, said or Said(), weights
+    model, "a.npz", loaded.labels, said or Declared(), weights
   )
 
 
@@ -44,7 +44,7 @@ class DoubtTest(checkpoints.Case):
   )
   def test_timms_names_in_torchvisions_clothes(self, name, of, label):
     verdict = _judged(name, _arrays(of))
-    self.assertEqual(verdict.spec_fields, {})
+    self.assertEqual(verdict.fields, {})
     self.assertRegex(
       verdict.doubt, f"^a.npz: its arrays have the names of .*{label}'s.*ways"
     )
@@ -54,7 +54,7 @@ class DoubtTest(checkpoints.Case):
     "alexnet", "squeezenet1_1", "squeezenet1_1_torchvision", "digits_cnn"
   )  # fmt: skip
   def test_no_doubt_where_names_have_one_preprocessing(self, name):
-    self.assertEqual(_judged(name, _arrays(name)), preprocessing.Verdict())
+    self.assertEqual(_judged(name, _arrays(name)), Declared())
 
   @parameterized.parameters(
     ("clip_vit_b_32", ("clip", "openclip")),
@@ -64,13 +64,13 @@ class DoubtTest(checkpoints.Case):
   )
   def test_clips_names_do_not_say_which_activation(self, name, labels):
     model = models.get(name)
-    verdict = preprocessing.judge(model, "a.npz", labels, Said())
+    verdict = preprocessing.judge(model, "a.npz", labels, Declared())
     self.assertNotEmpty(verdict.doubt)
     own = model.spec.weights
     if own in labels:
       self.assertRegex(verdict.doubt, "networks that may differ.*which")
-      verdict = preprocessing.judge(model, "a.npz", labels, Said(), own)
-      self.assertEqual(verdict, preprocessing.Verdict())
+      verdict = preprocessing.judge(model, "a.npz", labels, Declared(), own)
+      self.assertEqual(verdict, Declared())
 
   @parameterized.parameters("resnet18", "vit_tiny_patch16_224")
   def test_our_own_names_are_the_specs(self, name):
@@ -78,22 +78,22 @@ class DoubtTest(checkpoints.Case):
       "/".join(p): np.broadcast_to(np.float32(0), s)
       for p, s in models.get(name).shapes().items()
     }
-    self.assertEqual(_judged(name, arrays), preprocessing.Verdict())
+    self.assertEqual(_judged(name, arrays), Declared())
 
   def test_what_the_user_says(self):
     arrays = _arrays("resnet50")
     ours = _judged("resnet50", arrays, weights="torchvision")
-    self.assertEqual(ours, preprocessing.Verdict())
+    self.assertEqual(ours, Declared())
     with self.assertRaisesRegex(errors.UserError, "timm's files .* ways"):
       _judged("resnet50", arrays, weights="timm")
     with self.assertRaisesRegex(errors.UserError, "Unknown family of preproc"):
       _judged("resnet50", arrays, weights="caffe")
 
   def test_what_is_said_ends_the_doubt(self):
-    said = Said(known.named("timm:resnet50.a1_in1k").spec_fields, "timm:x")
+    said = Declared(known.named("timm:resnet50.a1_in1k").spec_fields, "timm:x")
     verdict = _judged("resnet50", _arrays("resnet50"), said)
     self.assertEqual(verdict.doubt, "")
-    self.assertEqual(verdict.spec_fields["resize_px"], 235)
+    self.assertEqual(verdict.fields["resize_px"], 235)
     self.assertEqual(verdict.origin, "timm:x")
 
   @parameterized.parameters(
@@ -102,19 +102,21 @@ class DoubtTest(checkpoints.Case):
   )
   def test_what_is_said_of_another_checkpoint(self, fields, words):
     model = models.get("vit_b_16")
-    verdict = preprocessing.judge(model, "a", (), Said(fields, "config.json"))
+    verdict = preprocessing.judge(
+      model, "a", (), Declared(fields, "config.json")
+    )
     self.assertRegex(verdict.doubt, f"^config.json {words}")
 
   def test_what_cannot_be_expressed(self):
-    said = Said(origin="c", trouble="c: crop_mode: got 'border'")
+    said = Declared(origin="c", doubt="c: crop_mode: got 'border'")
     verdict = _judged("resnet50", _arrays("resnet50"), said)
-    self.assertEqual(verdict.doubt, said.trouble)
+    self.assertEqual(verdict.doubt, said.doubt)
 
   def test_detectors_and_clips_are_judged_by_names_alone(self):
-    said = Said({"resize_px": 9}, "config.json", "of another kind")
+    said = Declared({"resize_px": 9}, "config.json", "of another kind")
     for name in ("tiny_retinanet", "tiny_r3d"):
       verdict = _judged(name, _arrays(name), said)
-      self.assertEqual(verdict, preprocessing.Verdict())
+      self.assertEqual(verdict, Declared())
 
 
 class LoadTest(checkpoints.Case):
@@ -171,7 +173,7 @@ class LoadTest(checkpoints.Case):
     ):
       models.convert.load("resnet18", path)
     loaded = match.load("resnet18", path, weights="torchvision")
-    self.assertEqual(loaded.doubt, "")
+    self.assertEqual(loaded.declared.doubt, "")
     facts["architecture"] = "resnet18"
     (self.folder / "config.json").write_text(json.dumps(facts))
     self._quiet(path)

@@ -35,11 +35,10 @@ class ReportTest(checkpoints.Case):
     flat = checkpoints.drawn("digits_linear")
     arrays = checkpoints.as_torch(flat)
     source = self.npz({**arrays, "bn.num_batches_tracked": np.int64(3)})
-    model = models.get("digits_linear")
     loaded = match.load("digits_linear", source)
     out = self.folder / "out.npz"
     located = sources.locate(source)
-    summary = report.write_report(model, located, loaded, "f" * 64, out)
+    summary = report.write_report(located, loaded, "f" * 64, out)
     self.assertRegex(summary, "2 arrays .30,730 parameters.*style torch")
     facts = json.loads(out.with_name("out.npz.report.json").read_text())
     self.assertEqual(facts["sources"], dict(loaded.sources))

@@ -12,7 +12,7 @@ try:
 except ImportError as _error:
   pytest.skip(f"torch is not installed: {_error}", allow_module_level=True)
 
-from robust_tfds.models.adapters.torch_graph import export
+from robust_tfds.models.adapters.torch_graph import decompositions, export
 
 
 class _Calls(nn.Module):
@@ -39,6 +39,14 @@ class DecompositionsTest(parameterized.TestCase):
     got = jax.jit(program)(program.variables, x)
     want = function(torch.from_numpy(x)).numpy()
     np.testing.assert_allclose(got, want, atol=1e-6)
+
+  def test_a_view_of_what_lies_otherwise(self):
+    x = torch.arange(24.0).view(2, 3, 4).transpose(1, 2)
+    view = torch.ops.aten.view.default
+    with self.assertRaises(RuntimeError):
+      view(x, [2, 12])
+    got = decompositions.table()[view](x, [2, 12])
+    np.testing.assert_array_equal(got, x.reshape(2, 12))
 
 
 if __name__ == "__main__":

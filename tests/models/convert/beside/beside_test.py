@@ -10,6 +10,7 @@ from safetensors import numpy as safetensors
 
 from robust_tfds import errors
 from robust_tfds.models.convert import beside
+from robust_tfds.models.convert.beside import Declared
 from tests.models.convert import checkpoints
 
 _TIMM = {"architecture": "x", "pretrained_cfg": {"crop_pct": 0.95}}
@@ -25,34 +26,34 @@ class BesideTest(checkpoints.Case):
     (self.folder / name).write_text(json.dumps(facts))
 
   def test_nothing(self):
-    self.assertEqual(beside.said(self.path), beside.Said())
+    self.assertEqual(beside.declared(self.path), Declared())
     self._write("config.json", {"architectures": ["other"]})
-    self.assertEqual(beside.said(self.path), beside.Said())
-    self.assertEqual(beside.said(epath.Path(self.folder)), beside.Said())
+    self.assertEqual(beside.declared(self.path), Declared())
+    self.assertEqual(beside.declared(epath.Path(self.folder)), Declared())
 
   def test_timm(self):
     self._write("config.json", _TIMM)
-    said = beside.said(self.path)
+    said = beside.declared(self.path)
     self.assertEqual(said.fields["resize_px"], 235)
     self.assertEndsWith(said.origin, "config.json: pretrained_cfg")
 
   def test_hf(self):
     self._write("preprocessor_config.json", _HF)
     self._write("config.json", {"id2label": {"0": "cat", "1": "dog"}})
-    said = beside.said(self.path)
+    said = beside.declared(self.path)
     self.assertEqual(said.fields["mean"], (0.5, 0.5, 0.5))
     self.assertEqual(said.fields["num_classes"], 2)
 
   def test_of_several_files_only_a_hubs_own_name_counts(self):
     self._write("config.json", _TIMM)
     other = epath.Path(self.npz({"a": np.ones(3)}, "other.npz"))
-    self.assertEqual(beside.said(self.path), beside.Said())
-    self.assertEqual(beside.said(other), beside.Said())
-    self.assertNotEqual(beside.said(other, alone=True), beside.Said())
+    self.assertEqual(beside.declared(self.path), Declared())
+    self.assertEqual(beside.declared(other), Declared())
+    self.assertNotEqual(beside.declared(other, alone=True), Declared())
     hub = self.folder / "model.safetensors"
     safetensors.save_file({"a": np.ones(3)}, hub)
-    self.assertEqual(beside.said(epath.Path(hub)).fields["resize_px"], 235)
-    folder = beside.said(epath.Path(self.folder))
+    self.assertEqual(beside.declared(epath.Path(hub)).fields["resize_px"], 235)
+    folder = beside.declared(epath.Path(self.folder))
     self.assertEqual(folder.fields["resize_px"], 235)
 
   def test_metadata(self):
@@ -63,32 +64,34 @@ class BesideTest(checkpoints.Case):
       path = self.folder / f"{key}.safetensors"
       metadata = {"format": "pt", key: json.dumps(facts)}
       safetensors.save_file({"a": np.ones(3)}, path, metadata)
-      self.assertEqual(beside.said(epath.Path(path)).fields["resize_px"], side)
+      self.assertEqual(
+        beside.declared(epath.Path(path)).fields["resize_px"], side
+      )
 
   def test_what_no_spec_can_express_is_trouble(self):
     self._write("config.json", {"pretrained_cfg": {"crop_mode": "border"}})
-    said = beside.said(self.path)
+    said = beside.declared(self.path)
     self.assertEqual(said.fields, {})
-    self.assertRegex(said.trouble, "config.json: pretrained_cfg: crop_mode")
+    self.assertRegex(said.doubt, "config.json: pretrained_cfg: crop_mode")
 
   def test_our_own_report(self):
     digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
     facts = {"npz_sha256": digest, "spec_fields": {"mean": [0.5, 0.5, 0.5]}}
     self._write("net.npz.report.json", facts)
-    self.assertEqual(beside.said(self.path).fields, {"mean": (0.5,) * 3})
+    self.assertEqual(beside.declared(self.path).fields, {"mean": (0.5,) * 3})
     self._write("net.npz.report.json", {**facts, "npz_sha256": "0"})
     with self.assertRaisesRegex(errors.UserError, "is of another file"):
-      beside.said(self.path)
+      beside.declared(self.path)
 
   def test_files_that_are_broken(self):
     for name in ("config.json", "preprocessor_config.json"):
       path = self.folder / name
       path.write_text("{")
       with self.assertRaisesRegex(errors.UserError, f"{name}: line 1"):
-        beside.said(self.path)
+        beside.declared(self.path)
       path.write_text("[1]")
       with self.assertRaisesRegex(errors.UserError, f"{name}: got a list"):
-        beside.said(self.path)
+        beside.declared(self.path)
       path.unlink()
 
 

@@ -110,10 +110,12 @@ class TimmTest(parameterized.TestCase):
     folder = self.create_tempdir().full_path
     timm.models.save_for_hf(module, folder, safe_serialization="both")
     loaded = match.load(name, folder)
-    self.assertEqual(loaded.doubt, "")
+    self.assertEqual(loaded.declared.doubt, "")
     spec = models.get(name).spec
-    self.assertEqual(preprocessing.differences(spec, loaded.spec_fields), {})
-    self.assertNotEmpty(loaded.spec_fields)
+    self.assertEqual(
+      preprocessing.differences(spec, loaded.declared.fields), {}
+    )
+    self.assertNotEmpty(loaded.declared.fields)
 
 
 if __name__ == "__main__":

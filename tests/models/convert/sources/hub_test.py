@@ -129,10 +129,10 @@ class LoadTest(_Case):
     loaded = match.load(
       "vit_tiny_patch16_224", "timm:vit_tiny_patch16_224.mine"
     )
-    self.assertEqual(loaded.spec_fields["resize_px"], 235)
-    self.assertEqual(loaded.spec_fields["mean"], (0.485, 0.456, 0.406))
-    self.assertEqual(loaded.doubt, "")
-    self.assertIn("config.json: pretrained_cfg", loaded.said_by)
+    self.assertEqual(loaded.declared.fields["resize_px"], 235)
+    self.assertEqual(loaded.declared.fields["mean"], (0.485, 0.456, 0.406))
+    self.assertEqual(loaded.declared.doubt, "")
+    self.assertIn("config.json: pretrained_cfg", loaded.declared.origin)
 
   def test_another_file_than_the_hub_says(self):
     self.serve({"model.safetensors": safetensors.save(self.arrays)})

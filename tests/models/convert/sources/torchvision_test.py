@@ -44,9 +44,11 @@ class TorchvisionTest(local_server.Case):
       hashed.reset_mock()
       loaded = match.load("resnet18", here.name)
     hashed.assert_called_once()  # at every read, and no second time
-    self.assertEqual(loaded.doubt, "")
-    self.assertEqual(loaded.spec_fields["resize_px"], 232)  # V2's, V1 has 256
-    self.assertEqual(loaded.said_by, here.name)
+    self.assertEqual(loaded.declared.doubt, "")
+    self.assertEqual(
+      loaded.declared.fields["resize_px"], 232
+    )  # V2's, V1 has 256
+    self.assertEqual(loaded.declared.origin, here.name)
     wrong = dataclasses.replace(here, sha256="00000000")
     place = self.folder / f"cache/checkpoints/torchvision/net-{digits}.npz"
     self.assertTrue(place.exists())
