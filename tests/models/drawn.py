@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import jax
 import numpy as np
 
@@ -23,6 +26,15 @@ def variables(model: model_lib.NetworkModel) -> Variables:
     if path[-1] in ("scale", "var"):
       flat[path] = rng.uniform(0.5, 1.5, shape).astype(np.float32)
   return variables_lib.nest(flat)
+
+
+def with_options(
+  model: model_lib.NetworkModel, **options: Any
+) -> model_lib.NetworkModel:
+  """The model with other options of its network, e.g. fewer blocks."""
+  changed = {**model.variant.options, **options}
+  variant = dataclasses.replace(model.variant, options=changed)
+  return dataclasses.replace(model, variant=variant)
 
 
 def abstract(model: model_lib.NetworkModel) -> Variables:

@@ -10,7 +10,7 @@ from robust_tfds import models
 from robust_tfds.models.convert import match
 from robust_tfds.models.spec import Variant
 from tests.models.classification import transformer_files as files
-from tests.models.convert import checkpoints
+from tests.models.convert import checkpoints, names
 
 _CLASSES = 5
 _SMALL = {
@@ -80,11 +80,7 @@ def _by_hand(reference, batch, text, logit_scale):
 class NamesTest(checkpoints.Case):
   def test_openai_s_file(self):
     model = _small("clip_vit_b_32")
-    rng = np.random.default_rng(0)
-    flat = {
-      path: np.asarray(rng.standard_normal(shape), np.float32)
-      for path, shape in model.shapes().items()
-    }
+    flat = checkpoints.drawn(model)
     arrays = _as_openai(checkpoints.as_torch(flat)) | {
       "positional_embedding": np.zeros((77, 512), np.float32),
       "transformer.resblocks.0.ln_1.weight": np.zeros(512, np.float32),
@@ -100,33 +96,9 @@ class NamesTest(checkpoints.Case):
       match.match_arrays(model, arrays)
 
 
-_OPENAI = (
-  ("cls_token", "class_embedding"),
-  ("pos_embed", "positional_embedding"),
-  ("patch_embed.proj.", "conv1."),
-  ("norm_pre.", "ln_pre."),
-  ("attn.qkv.", "attn.in_proj_"),
-  ("attn.proj.", "attn.out_proj."),
-  ("mlp.fc1.", "mlp.c_fc."),
-  ("mlp.fc2.", "mlp.c_proj."),
-  ("blocks.", "transformer.resblocks."),
-  ("norm1.", "ln_1."),
-  ("norm2.", "ln_2."),
-)
-
-
 def _as_openai(arrays):
   """Names and shapes as OpenAI's state dict has them."""
-  out = {}
-  for name, array in arrays.items():
-    if name in ("text", "logit_scale"):
-      out[name] = array
-      continue
-    if name.startswith("norm."):
-      name = name.replace("norm.", "ln_post.")
-    for ours, theirs in _OPENAI:
-      name = name.replace(ours, theirs)
-    out[f"visual.{name}"] = array
+  out = names.arrays(arrays, "openai clip")
   out["visual.class_embedding"] = out["visual.class_embedding"].reshape(-1)
   out["visual.positional_embedding"] = out["visual.positional_embedding"][0]
   out["visual.proj"] = out.pop("visual.proj.weight").T

@@ -9,10 +9,9 @@ from absl.testing import absltest, parameterized
 from robust_tfds import models
 from robust_tfds.models.convert import match
 from robust_tfds.models.layers import positions
-from robust_tfds.models.spec import Variant
 from tests.models import drawn
 from tests.models.classification import transformer_files as files
-from tests.models.convert import checkpoints
+from tests.models.convert import checkpoints, names
 
 _CLASSES = 5
 _SMALL = {"width": 48, "depth": 2, "heads": 3}
@@ -22,8 +21,7 @@ _TRAINED_PX = 70
 def _small(name):
   """A model with the same parts, in little."""
   model = models.get(name, num_classes=_CLASSES)
-  options = {**model.variant.options, **_SMALL, "trained_px": _TRAINED_PX}
-  return dataclasses.replace(model, variant=Variant(model.spec, options))
+  return drawn.with_options(model, **_SMALL, trained_px=_TRAINED_PX)
 
 
 def _reference(registers, gated):
@@ -110,11 +108,7 @@ class ParityTest(parameterized.TestCase):
 
 class HeadTest(absltest.TestCase):
   def test_four_blocks_give_their_class_token(self):
-    model = _small("dinov2_vits14_linear4")
-    model = dataclasses.replace(
-      model,
-      variant=Variant(model.spec, {**model.variant.options, "depth": 4}),
-    )
+    model = drawn.with_options(_small("dinov2_vits14_linear4"), depth=4)
     variables = drawn.variables(model)
     # What a block adds is scaled by 0: the class token never changes.
     for block in variables["blocks"].values():
@@ -150,17 +144,8 @@ class FilesTest(checkpoints.Case):
 
   def test_the_hub_s_state_dict(self):
     model = _small("dinov2_vits14_reg4_linear4")
-    rng = np.random.default_rng(0)
-    flat = {
-      path: rng.standard_normal(shape, np.float32)
-      for path, shape in model.shapes().items()
-    }
-    arrays = {
-      n.replace("head.", "linear_head.")
-      if n.startswith("head.")
-      else f"backbone.{n}": array
-      for n, array in checkpoints.as_torch(flat).items()
-    }
+    flat = checkpoints.drawn(model)
+    arrays = names.arrays(checkpoints.as_torch(flat), "facebook dinov2")
     self.same(match.match_arrays(model, arrays).variables, flat)
 
 

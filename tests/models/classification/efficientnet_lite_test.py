@@ -1,8 +1,7 @@
-"""EfficientNet-Lite: padding, names, and its weights on photographs."""
+"""EfficientNet-Lite: padding, and its weights on photographs."""
 
 import functools
 import importlib.util
-import re
 
 import jax
 import numpy as np
@@ -13,42 +12,12 @@ from flax import nnx
 from robust_tfds import models
 from robust_tfds.building import geometry
 from robust_tfds.models.classification import efficientnet_lite
-from robust_tfds.models.convert import match
 from tests import shared_data
-from tests.models.convert import checkpoints
 
 # Right top-1 and top-5 of the 242 photographs, as the packages' torch code.
 _RIGHT = {0: (216, 237), 1: (212, 236), 2: (222, 238)}
 _SLACK = 1
 _BATCH = 22
-
-
-class NamesTest(checkpoints.Case):
-  def test_of_the_packages(self):
-    name = "efficientnet_lite0"
-    flat = checkpoints.drawn(name)
-    arrays = {
-      _package_name(n): a for n, a in checkpoints.as_torch(flat).items()
-    }
-    self.assertIn("_blocks.1._expand_conv.weight", arrays)
-    self.assertIn("_blocks.15._bn2.running_var", arrays)
-    loaded = match.match_arrays(models.get(name), arrays)
-    self.assertEqual(loaded.style, "tpu")
-    self.same(loaded.variables, flat)
-
-
-def _package_name(name):
-  name = re.sub(r"^stem\.bn|^head\.bn", _outer_norm, name)
-  name = re.sub(r"^(stem|head)\.conv\.", r"_conv_\1.", name)
-  name = re.sub(r"^(fc|blocks)\.", r"_\1.", name)
-  name = re.sub(r"\.(expand|depthwise|project)\.conv\.", r"._\1_conv.", name)
-  for i, part in enumerate(("expand", "depthwise", "project")):
-    name = name.replace(f".{part}.bn.", f"._bn{i}.")
-  return name
-
-
-def _outer_norm(found):
-  return {"stem.bn": "_bn0", "head.bn": "_bn1"}[found[0]]
 
 
 class PaddingTest(parameterized.TestCase):

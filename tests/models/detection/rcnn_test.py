@@ -1,6 +1,6 @@
-"""Two-stage detectors: mmdetection's names, sizes, cascades."""
+"""Two-stage detectors: sizes, cascades."""
 
-import re
+import dataclasses
 
 import jax
 import jax.numpy as jnp
@@ -9,45 +9,6 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import models
-from robust_tfds.models.convert import match
-
-# Ours -> mmdetection 2.x's, as its modules name their parameters.
-_MMDET = (
-  (r"^backbone\.body\.", "backbone."),
-  (r"^backbone\.fpn\.inner_blocks\.(\d)\.0\.", r"neck.lateral_convs.\1.conv."),
-  (r"^backbone\.fpn\.layer_blocks\.(\d)\.0\.", r"neck.fpn_convs.\1.conv."),
-  (r"^rpn\.head\.conv\.0\.0\.", "rpn_head.rpn_conv."),
-  (r"^rpn\.head\.cls_logits\.", "rpn_head.rpn_cls."),
-  (r"^rpn\.head\.bbox_pred\.", "rpn_head.rpn_reg."),
-  (
-    r"^roi_heads\.box_head\.((?:\d\.)?)fc6\.",
-    r"roi_head.bbox_head.\1shared_fcs.0.",
-  ),
-  (
-    r"^roi_heads\.box_head\.((?:\d\.)?)fc7\.",
-    r"roi_head.bbox_head.\1shared_fcs.1.",
-  ),
-  (
-    r"^roi_heads\.box_predictor\.((?:\d\.)?)cls_score\.",
-    r"roi_head.bbox_head.\1fc_cls.",
-  ),
-  (
-    r"^roi_heads\.box_predictor\.((?:\d\.)?)bbox_pred\.",
-    r"roi_head.bbox_head.\1fc_reg.",
-  ),
-  (
-    r"^roi_heads\.mask_head\.((?:\d\.)?)(\d)\.0\.",
-    r"roi_head.mask_head.\1convs.\2.conv.",
-  ),
-  (
-    r"^roi_heads\.mask_predictor\.((?:\d\.)?)conv5_mask\.",
-    r"roi_head.mask_head.\1upsample.",
-  ),
-  (
-    r"^roi_heads\.mask_predictor\.((?:\d\.)?)mask_fcn_logits\.",
-    r"roi_head.mask_head.\1conv_logits.",
-  ),
-)
 
 # Of models/detection/README.md: counted here, mmdetection was never run.
 _BODIES = ("resnet50", "resnet101", "resnext101_32x4d", "resnext101_64x4d")
@@ -58,30 +19,6 @@ _COUNTS = {
   "cascadercnn": (69_394_766, 88_386_894, 88_015_438, 127_293_006),
   "cascademaskrcnn": (77_324_606, 96_316_734, 95_945_278, 135_222_846),
 }
-
-
-class NamesTest(parameterized.TestCase):
-  @parameterized.parameters(
-    "fasterrcnn_resnet50_fpn_mmdet",
-    "maskrcnn_resnext101_32x4d_fpn_mmdet",
-    "cascademaskrcnn_resnet50_fpn_mmdet",
-  )
-  def test_mmdetection(self, name):
-    given = {}
-    for i, (path, shape) in enumerate(models.get(name).shapes().items()):
-      key = match.torch_name(path)
-      for ours, theirs in _MMDET:
-        key = re.sub(ours, theirs, key)
-      shape = match.file_shape(shape, path, False)
-      # Views: a checkpoint of gigabytes that holds one number an array.
-      given[key] = np.broadcast_to(np.float32(i), shape)
-    loaded = match.match_arrays(models.get(name), given)
-    self.assertEqual(loaded.style, "mmdetection")
-    for i, leaf in enumerate(loaded.sources.values()):
-      value = loaded.variables
-      for part in leaf.split("/"):
-        value = value[part]
-      self.assertEqual(value.flat[0], i)
 
 
 @pytest.mark.slow
@@ -96,8 +33,6 @@ class CountsTest(parameterized.TestCase):
 @pytest.mark.slow
 class CascadeTest(absltest.TestCase):
   def test_runs_and_averages(self):
-    import dataclasses
-
     model = models.get("cascademaskrcnn_resnet50_fpn_mmdet", 3)
     spec = dataclasses.replace(model.spec, short_px=96, long_px=128)
     model = dataclasses.replace(model, spec=spec)
