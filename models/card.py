@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import fnmatch
 import functools
 import math
 import pathlib
@@ -87,7 +88,7 @@ def of(name: str) -> Card:
   return Card(
     base,
     catalogue.network(base).spec,
-    part_of.paper_of(base),
+    paper_of(base),
     tuple(part_of.checkpoints),
     known.of(base),
     reference,
@@ -190,10 +191,31 @@ def _run(card: Card) -> str:
 @functools.cache
 def parities() -> dict[str, tuple[str, str]]:
   """Model -> (reference, parity), of those that were compared."""
-  path = pathlib.Path(__file__).with_name("parity.tsv")
+  return {
+    name: (reference, parity)
+    for name, reference, parity in _table_of("parity.tsv")
+  }
+
+
+def paper_of(name: str) -> str:
+  """The paper that a model is from; empty: none.
+
+  Of `papers.tsv` the first pattern of names that fits.
+  """
+  fitting = (
+    paper
+    for pattern, paper in _table_of("papers.tsv")
+    if fnmatch.fnmatchcase(name, pattern)
+  )
+  return next(fitting, "")
+
+
+@functools.cache
+def _table_of(file: str) -> tuple[tuple[str, ...], ...]:
+  """The rows of a table beside this file, without its header."""
+  path = pathlib.Path(__file__).with_name(file)
   lines = path.read_text("utf-8").splitlines()[1:]
-  rows = (line.split("\t") for line in lines)
-  return {name: (reference, parity) for name, reference, parity in rows}
+  return tuple(tuple(line.split("\t")) for line in lines)
 
 
 def main(arguments: list[str] | None = None) -> int:

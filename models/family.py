@@ -7,7 +7,6 @@ ends in `FAMILY = Family(...)` is a family; the catalogue finds it.
 from __future__ import annotations
 
 import dataclasses
-import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -55,8 +54,6 @@ class Family:
       constants, so that loading one into a model of another needs no warning.
     oracles: name -> reference in torch for parity reports, e.g.
       `torchvision:resnet18` (see `models.convert.oracle`).
-    paper: authors, year, title, arXiv number or where it appeared; of several,
-      pattern of names -> paper, the first that fits. Empty where there is none.
   """
 
   network: Callable[..., nnx.Module]
@@ -70,11 +67,3 @@ class Family:
   sized: bool = False
   alike: tuple[tuple[str, ...], ...] = ()
   oracles: Mapping[str, str] = dataclasses.field(default_factory=dict)
-  paper: str | Mapping[str, str] = ""
-
-  def paper_of(self, name: str) -> str:
-    """The paper that a model of this family is from; empty: none."""
-    if isinstance(self.paper, str):
-      return self.paper
-    fitting = (p for k, p in self.paper.items() if fnmatch.fnmatchcase(name, k))
-    return next(fitting, "")

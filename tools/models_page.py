@@ -2,7 +2,7 @@
 
   python -m tools.models_page
 
-What a model expects its spec says, its paper its family, its multiply-adds
+What a model expects its spec says, its paper `models/papers.tsv`, its multiply-adds
 `models/gflops.tsv`, its parity `models/parity.tsv`, checkpoints the tables of
 `models/convert/known`.
 """

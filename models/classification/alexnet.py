@@ -72,13 +72,4 @@ class Network(nnx.Module):
     return self.classifier(layers.flatten_as_torch(x))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper=(
-    "Krizhevsky 2014, One weird trick for parallelizing "
-    "convolutional neural networks, arXiv:1404.5997"
-  ),
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -253,5 +253,4 @@ FAMILY = Family(
   CHECKPOINTS,
   flax_styles=("google",),
   oracles=ORACLES,
-  paper="Kolesnikov et al. 2020, Big Transfer (BiT), arXiv:1912.11370",
 )

@@ -115,10 +115,4 @@ class Network(nnx.Module):
     return jnp.concatenate(parts, axis=-1)
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper="Ioffe & Szegedy 2015, Batch Normalization, arXiv:1502.03167",
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

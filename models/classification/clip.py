@@ -248,8 +248,4 @@ FAMILY = Family(
   sized=True,
   # None are alike: the names do not say which of the two has QuickGELU.
   oracles=ORACLES,
-  paper=(
-    "Radford et al. 2021, Learning Transferable Visual Models From Natural"
-    " Language Supervision, arXiv:2103.00020"
-  ),
 )

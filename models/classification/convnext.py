@@ -249,8 +249,4 @@ FAMILY = Family(
   CHECKPOINTS,
   alike=(("timm", "facebook"),),  # timm ported the authors' weights
   oracles=ORACLES,
-  paper={
-    "convnextv2*": "Woo et al. 2023, ConvNeXt V2, arXiv:2301.00808",
-    "*": "Liu et al. 2022, A ConvNet for the 2020s, arXiv:2201.03545",
-  },
 )

@@ -136,13 +136,4 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper=(
-    "Huang et al. 2017, Densely Connected Convolutional Networks,"
-    " arXiv:1608.06993"
-  ),
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -211,8 +211,4 @@ FAMILY = Family(
   ignored=(r"(?:^|\.)mask_token$",),  # of training alone
   regroup=_regroup,
   alike=(("dinov2", "hf", "timm"),),
-  paper=(
-    "Oquab et al. 2023, DINOv2: Learning Robust Visual Features without"
-    " Supervision, arXiv:2304.07193"
-  ),
 )

@@ -269,10 +269,4 @@ class Network(nnx.Module):
     return self.last_linear(mean)[:, 0, 0]
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper="Chen et al. 2017, Dual Path Networks, arXiv:1707.01629",
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -205,18 +205,4 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  oracles=ORACLES,
-  paper={
-    "*_v2_*": (
-      "Tan and Le 2021, EfficientNetV2: Smaller Models and Faster Training,"
-      " arXiv:2104.00298"
-    ),
-    "*": (
-      "Tan and Le 2019, EfficientNet: Rethinking Model Scaling for Convolutional"
-      " Neural Networks, arXiv:1905.11946"
-    ),
-  },
-)
+FAMILY = Family(Network, VARIANTS, oracles=ORACLES)

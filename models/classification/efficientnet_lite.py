@@ -230,8 +230,4 @@ FAMILY = Family(
   CHECKPOINTS,
   alike=(("tpu", "timm"),),
   oracles=ORACLES,
-  paper=(
-    "Tan & Le 2019, EfficientNet: Rethinking Model Scaling for Convolutional"
-    " Neural Networks, arXiv:1905.11946; Lite: tensorflow/tpu"
-  ),
 )

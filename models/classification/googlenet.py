@@ -94,10 +94,4 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(x))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  ignored=IGNORED,
-  oracles=ORACLES,
-  paper="Szegedy et al. 2015, Going Deeper with Convolutions, arXiv:1409.4842",
-)
+FAMILY = Family(Network, VARIANTS, ignored=IGNORED, oracles=ORACLES)

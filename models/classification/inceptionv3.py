@@ -204,8 +204,4 @@ FAMILY = Family(
   CHECKPOINTS,
   ignored=IGNORED,
   oracles=ORACLES,
-  paper=(
-    "Szegedy et al. 2016, Rethinking the Inception Architecture "
-    "for Computer Vision, arXiv:1512.00567"
-  ),
 )

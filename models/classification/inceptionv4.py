@@ -266,8 +266,4 @@ FAMILY = Family(
   CHECKPOINTS,
   drops_background=True,
   oracles=ORACLES,
-  paper=(
-    "Szegedy et al. 2017, Inception-v4, Inception-ResNet and the "
-    "Impact of Residual Connections on Learning, arXiv:1602.07261"
-  ),
 )

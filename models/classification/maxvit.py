@@ -176,10 +176,4 @@ class Network(nnx.Module):
     return self.classifier(self.blocks(self.stem(x)))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  ignored=IGNORED,
-  oracles=ORACLES,
-  paper="Tu et al. 2022, MaxViT: Multi-Axis Vision Transformer, arXiv:2204.01697",
-)
+FAMILY = Family(Network, VARIANTS, ignored=IGNORED, oracles=ORACLES)

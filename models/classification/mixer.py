@@ -115,5 +115,4 @@ FAMILY = Family(
   sized=True,
   alike=(("timm", "google"),),  # timm ported Google's weights
   oracles=ORACLES,
-  paper="Tolstikhin et al. 2021, MLP-Mixer, arXiv:2105.01601",
 )

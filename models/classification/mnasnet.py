@@ -132,13 +132,4 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.layers(x)))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper=(
-    "Tan et al. 2019, MnasNet: Platform-Aware Neural Architecture Search for"
-    " Mobile, arXiv:1807.11626"
-  ),
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

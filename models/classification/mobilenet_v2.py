@@ -122,13 +122,4 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper=(
-    "Sandler et al. 2018, MobileNetV2: Inverted Residuals and Linear"
-    " Bottlenecks, arXiv:1801.04381"
-  ),
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -147,9 +147,4 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  oracles=ORACLES,
-  paper="Howard et al. 2019, Searching for MobileNetV3, arXiv:1905.02244",
-)
+FAMILY = Family(Network, VARIANTS, oracles=ORACLES)

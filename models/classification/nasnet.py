@@ -432,14 +432,4 @@ FAMILY = Family(
   CHECKPOINTS,
   drops_background=True,
   oracles=ORACLES,
-  paper={
-    "nasnet*": (
-      "Zoph et al. 2018, Learning Transferable Architectures for "
-      "Scalable Image Recognition, arXiv:1707.07012"
-    ),
-    "pnasnet*": (
-      "Liu et al. 2018, Progressive Neural Architecture Search, "
-      "arXiv:1712.00559"
-    ),
-  },
 )

@@ -252,13 +252,4 @@ class Network(nnx.Module):
     return self.last_linear(layers.global_mean(self.stage_c(x)))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper=(
-    "Zhang et al. 2017, PolyNet: A Pursuit of Structural "
-    "Diversity in Very Deep Networks, arXiv:1611.05725"
-  ),
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -174,12 +174,4 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(self.trunk_output(self.stem(x))))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper=(
-    "Radosavovic et al. 2020, Designing Network Design Spaces, arXiv:2003.13678"
-  ),
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

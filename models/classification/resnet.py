@@ -248,25 +248,4 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(x))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper={
-    "seresnet*": (
-      "Hu et al. 2018, Squeeze-and-Excitation Networks, arXiv:1709.01507"
-    ),
-    "wide_resnet*": (
-      "Zagoruyko & Komodakis 2016, Wide Residual Networks, arXiv:1605.07146"
-    ),
-    "resnext*": (
-      "Xie et al. 2017, Aggregated Residual Transformations for "
-      "Deep Neural Networks, arXiv:1611.05431"
-    ),
-    "*": (
-      "He et al. 2016, Deep Residual Learning for Image "
-      "Recognition, arXiv:1512.03385"
-    ),
-  },
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

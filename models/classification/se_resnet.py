@@ -141,10 +141,4 @@ class Network(nnx.Module):
     return self.last_linear(layers.global_mean(x))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper="Hu et al. 2018, Squeeze-and-Excitation Networks, arXiv:1709.01507",
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -113,12 +113,4 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(x))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  oracles=ORACLES,
-  paper=(
-    "Ma et al. 2018, ShuffleNet V2: Practical Guidelines for Efficient CNN"
-    " Architecture Design, arXiv:1807.11164"
-  ),
-)
+FAMILY = Family(Network, VARIANTS, oracles=ORACLES)

@@ -129,14 +129,4 @@ class Network(nnx.Module):
     return layers.global_mean(layers.relu(self.conv10(x)))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper=(
-    "Iandola et al. 2016, SqueezeNet: AlexNet-level accuracy with"
-    " 50x fewer parameters and <0.5MB model size, "
-    "arXiv:1602.07360"
-  ),
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -350,14 +350,4 @@ FAMILY = Family(
   ignored=IGNORED,
   regroup=regroup,
   oracles=ORACLES,
-  paper={
-    "swin*v2*": (
-      "Liu et al. 2022, Swin Transformer V2: Scaling Up Capacity and Resolution,"
-      " arXiv:2111.09883"
-    ),
-    "*": (
-      "Liu et al. 2021, Swin Transformer: Hierarchical Vision Transformer using"
-      " Shifted Windows, arXiv:2103.14030"
-    ),
-  },
 )

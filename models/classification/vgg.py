@@ -119,8 +119,4 @@ FAMILY = Family(
   regroup=_flat,
   alike=(("torchvision", "timm"),),  # timm ported torchvision's weights
   oracles=ORACLES,
-  paper=(
-    "Simonyan & Zisserman 2015, Very Deep Convolutional Networks "
-    "for Large-Scale Image Recognition, arXiv:1409.1556"
-  ),
 )

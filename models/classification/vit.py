@@ -369,14 +369,4 @@ FAMILY = Family(
   # timm ported the checkpoints of big_vision.
   alike=(("timm", "big_vision"),),
   oracles=ORACLES,
-  paper={
-    "deit3_*": "Touvron et al. 2022, DeiT III: Revenge of the ViT, arXiv:2204.07118",
-    "deit_*": (
-      "Touvron et al. 2021, Training data-efficient image transformers,"
-      " arXiv:2012.12877"
-    ),
-    "*": (
-      "Dosovitskiy et al. 2021, An Image is Worth 16x16 Words, arXiv:2010.11929"
-    ),
-  },
 )

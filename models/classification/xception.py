@@ -111,13 +111,4 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(x))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  oracles=ORACLES,
-  paper=(
-    "Chollet 2017, Xception: Deep Learning with Depthwise "
-    "Separable Convolutions, arXiv:1610.02357"
-  ),
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -149,13 +149,4 @@ class Network(DetectorNetwork):
     return self.roi_heads(levels[:-1], proposals, valid, jnp.asarray(sizes))
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  paper={
-    "faster*": "Ren et al. 2015, Faster R-CNN, arXiv:1506.01497",
-    "mask*": "He et al. 2017, Mask R-CNN, arXiv:1703.06870",
-    "cascade*": "Cai & Vasconcelos 2018, Cascade R-CNN, arXiv:1712.00726",
-  },
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS)

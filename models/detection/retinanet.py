@@ -222,11 +222,4 @@ class Network(DetectorNetwork):
     )
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  paper=(
-    "Lin et al. 2017, Focal Loss for Dense Object Detection, arXiv:1708.02002"
-  ),
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS)

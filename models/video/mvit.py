@@ -310,5 +310,4 @@ FAMILY = Family(
   CHECKPOINTS,
   regroup=regroup,
   alike=(("pytorchvideo", "pyslowfast"),),
-  paper="Fan et al. 2021, Multiscale Vision Transformers, arXiv:2104.11227",
 )

@@ -171,12 +171,4 @@ def _stem(split: bool, rngs: nnx.Rngs) -> tuple:
   )
 
 
-FAMILY = Family(
-  Network,
-  VARIANTS,
-  CHECKPOINTS,
-  paper=(
-    "Tran et al. 2018, A Closer Look at Spatiotemporal "
-    "Convolutions for Action Recognition, arXiv:1711.11248"
-  ),
-)
+FAMILY = Family(Network, VARIANTS, CHECKPOINTS)

@@ -145,18 +145,4 @@ FAMILY = Family(
   CHECKPOINTS,
   ignored=bottleneck.TRAINING,
   alike=(("pytorchvideo", "pyslowfast"),),
-  paper={
-    "slow*": (
-      "Feichtenhofer et al. 2019, SlowFast Networks for Video "
-      "Recognition, arXiv:1812.03982"
-    ),
-    "i3d*": (
-      "Carreira & Zisserman 2017, Quo Vadis, Action Recognition?, "
-      "arXiv:1705.07750"
-    ),
-    "r2plus1d*": (
-      "Tran et al. 2018, A Closer Look at Spatiotemporal "
-      "Convolutions for Action Recognition, arXiv:1711.11248"
-    ),
-  },
 )

@@ -182,8 +182,4 @@ FAMILY = Family(
   CHECKPOINTS,
   ignored=bottleneck.TRAINING,
   alike=(("pytorchvideo", "pyslowfast"),),
-  paper=(
-    "Feichtenhofer et al. 2019, SlowFast Networks for Video "
-    "Recognition, arXiv:1812.03982"
-  ),
 )

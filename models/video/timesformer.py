@@ -146,8 +146,4 @@ FAMILY = Family(
   VARIANTS,
   CHECKPOINTS,
   alike=(("timesformer", "transformers"),),
-  paper=(
-    "Bertasius et al. 2021, Is Space-Time Attention All You Need "
-    "for Video Understanding?, arXiv:2102.05095"
-  ),
 )

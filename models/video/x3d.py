@@ -324,8 +324,4 @@ FAMILY = Family(
   CHECKPOINTS,
   ignored=bottleneck.TRAINING,
   alike=(("pytorchvideo", "pyslowfast"),),
-  paper=(
-    "Feichtenhofer 2020, X3D: Expanding Architectures for "
-    "Efficient Video Recognition, arXiv:2004.04730"
-  ),
 )

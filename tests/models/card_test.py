@@ -57,8 +57,22 @@ class CardTest(parameterized.TestCase):
   def test_inputs(self, name, words):
     self.assertEqual(card_lib.of(name).input, words)
 
+  @parameterized.parameters(
+    ("wide_resnet50_2", "Zagoruyko & Komodakis 2016"),
+    ("resnet50", "He et al. 2016"),
+    ("vit_base_patch16_clip_224", "Radford et al. 2021"),
+    ("vit_base_patch16_224", "Dosovitskiy et al. 2021"),
+    ("digits_cnn", ""),
+  )
+  def test_papers(self, name, start):
+    paper = card_lib.paper_of(name)
+    self.assertTrue(paper.startswith(start) and bool(paper) == bool(start))
+
   def test_every_model_has_one(self):
     for name in models.names():
+      card = card_lib.of(name)
+      if card.spec.weights != "own":
+        self.assertRegex(card.paper, r" (19|20)\d\d, ", name)
       text = card_lib.text(card_lib.of(name))
       self.assertIn("python -m eval.main --config=configs/", text)
       self.assertNotIn("nan %", text)

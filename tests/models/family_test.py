@@ -24,17 +24,6 @@ class DefaultsTest(absltest.TestCase):
     self.assertNotEqual(one, two)
     self.assertLen({one, two, one}, 2)
 
-  def test_papers(self):
-    def of(paper, name):
-      return family.Family(object, {}, paper=paper).paper_of(name)
-
-    self.assertEqual(of("", "a"), "")
-    self.assertEqual(of("A 2020", "a"), "A 2020")
-    several = {"wide_*": "B 2016", "*net": "A 2015"}
-    self.assertEqual(of(several, "wide_net"), "B 2016")
-    self.assertEqual(of(several, "net"), "A 2015")
-    self.assertEqual(of(several, "nets"), "")
-
 
 class ContractTest(parameterized.TestCase):
   @parameterized.parameters(*sorted(_FAMILIES.values()))
@@ -42,10 +31,6 @@ class ContractTest(parameterized.TestCase):
     part_of = catalogue.family_of(name)
     self.assertIn(name, part_of.variants)
     self.assertContainsSubset(part_of.oracles, part_of.variants)
-    for member, variant in part_of.variants.items():
-      if variant.spec.weights != "own":
-        paper = part_of.paper_of(member)
-        self.assertRegex(paper, r" (19|20)\d\d, ", member)
     for style, rules in part_of.checkpoints.items():
       self.assertNotIn(style, ("own", "torch"), "these need no rules")
       for pattern, replacement in rules:
