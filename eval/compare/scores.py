@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.compare.progress import Progress
@@ -38,6 +39,11 @@ class Scored:
   entry: Entry
   baseline: str
   draws: Mapping[Key, Replicates]
+
+  @property
+  def facts(self) -> TaskFacts:
+    """Of the task."""
+    return self.side.task.facts
 
 
 def of_runs(runs: Sequence[Run]) -> list[Scored]:

@@ -16,7 +16,7 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import damage, provenance, table
-from robust_tfds.eval.cells.submissions import contents, known, layout
+from robust_tfds.eval.cells.submissions import contents, layout
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.submissions.manifest import Manifest
 from robust_tfds.eval.cells.workdir import Workdir
@@ -112,13 +112,22 @@ def _lines(
       f"{name}: the examples that the set has"
       for name in sorted(account.counted)
     ),
-    *known.count_words(account.labels),
+    *(
+      f"labels of {name}: {told:,} of {count:,} by their ids"
+      for name, (told, count) in account.labels.items()
+      if told
+    ),
   ]
   unverified = [
     "that the models gave these predictions: run again with --rerun=K where the"
     " weights and the data are",
-    *contents.trained_on_words(manifest.models),
   ]
+  for label, facts in manifest.models.items():
+    seen = facts.corruptions_seen
+    words = "nobody says" if seen is None else ", ".join(seen) or "none"
+    unverified.append(
+      f"{label}: trained on {facts.trained_on}; test corruptions seen: {words}"
+    )
   if account.marked < account.cells:
     unverified.append(
       f"facts of {account.cells - account.marked:,} cells, which were not noted"

@@ -372,15 +372,3 @@ def _listed(differ: Mapping[str, tuple]) -> str:
   return "; ".join(
     f"{name}: {one!r} and {two!r}" for name, (one, two) in differ.items()
   )
-
-
-def trained_on_words(models: Mapping[str, ModelFacts]) -> list[str]:
-  """What the models are said to be trained on, a line each."""
-  lines = []
-  for label, facts in models.items():
-    seen = facts.corruptions_seen
-    words = "nobody says" if seen is None else ", ".join(seen) or "none"
-    lines.append(
-      f"{label}: trained on {facts.trained_on}; test corruptions seen: {words}"
-    )
-  return lines

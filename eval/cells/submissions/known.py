@@ -8,7 +8,7 @@ Of a set that is not ours nothing is known.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -130,12 +130,3 @@ def _naming(ids: Sequence[str]) -> re.Pattern[str] | None:
     if all(matches) and 1 < len(names) <= len(ids) / 2:
       return pattern
   return None
-
-
-def count_words(told: Mapping[str, tuple[int, int]]) -> list[str]:
-  """Lines on how many labels were held against their ids, for the report."""
-  return [
-    f"labels of {dataset}: {known:,} of {rows:,} by their ids"
-    for dataset, (known, rows) in told.items()
-    if known
-  ]

@@ -78,16 +78,14 @@ def _comparable(one: Scored) -> str:
   # Which examples they are the ids say; a subset is but their name.
   ids = one.entry.data.get("ids")
   data = {k: v for k, v in one.entry.data.items() if k != "subset" or not ids}
-  facts = [one.side.task.facts.task, data, one.baseline]
+  facts = [one.facts.task, data, one.baseline]
   return json.dumps(facts, sort_keys=True)
 
 
 def _position(scored: Sequence[Scored], one: Scored) -> tuple[int, ...]:
-  tasks = list(dict.fromkeys(s.side.task.facts.task for s in scored))
-  datasets = list(dict.fromkeys(s.entry.data["dataset"] for s in scored))
-  return tasks.index(one.side.task.facts.task), datasets.index(
-    one.entry.data["dataset"]
-  )
+  tasks = list(dict.fromkeys(s.facts.task for s in scored))
+  datasets = list(dict.fromkeys(s.side.dataset for s in scored))
+  return tasks.index(one.facts.task), datasets.index(one.side.dataset)
 
 
 def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
@@ -95,8 +93,7 @@ def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
   same = [
     _facts(s)
     for s in others
-    if s.side.task.facts.task == one.side.task.facts.task
-    and s.entry.data["dataset"] == one.entry.data["dataset"]
+    if s.facts.task == one.facts.task and s.side.dataset == one.side.dataset
   ]
   mine = _facts(one)
   names = dict.fromkeys(name for facts in [mine, *same] for name in facts)
@@ -109,9 +106,7 @@ def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
 
 
 def _facts(one: Scored) -> dict[str, Any]:
-  normalised = (
-    {"baseline": one.baseline} if one.side.task.facts.normalised else {}
-  )
+  normalised = {"baseline": one.baseline} if one.facts.normalised else {}
   return {**one.entry.data, **normalised}
 
 
@@ -122,7 +117,7 @@ def _board(
   reference: str,
 ) -> Board:
   first = group[0]
-  dataset = str(first.entry.data["dataset"])
+  dataset = first.side.dataset
   key = names.of(" ".join([dataset, *_short(differs)]))
   metric = _ranked_by(group)
   labels = _labels(group)
@@ -133,19 +128,17 @@ def _board(
   entries = _ranked(
     [*entries, *printed.entries(first.entry.data, first.baseline, names)],
     draws,
-    first.side.task.facts.metric(metric),
+    first.facts.metric(metric),
   )
   board = Board(
     key=key,
     title=_title(dataset, differs),
-    facts=first.side.task.facts,
+    facts=first.facts,
     family=first.side.task.family,
     dataset=dataset,
     data=first.entry.data,
     differs=differs,
-    baseline=first.side.task.baseline
-    if first.side.task.facts.normalised
-    else "",
+    baseline=first.side.task.baseline if first.facts.normalised else "",
     ranked_by=metric,
     conditions=_conditions(group),
     entries=entries,
@@ -169,14 +162,14 @@ def _title(dataset: str, differs: Mapping[str, Any]) -> str:
 
 def _ranked_by(group: Sequence[Scored]) -> str:
   """The first of the task's ranked metrics that some model has whole."""
-  for name in group[0].side.task.facts.ranked:
+  for name in group[0].facts.ranked:
     if any(_value(one.entry, name) is not None for one in group):
       return name
   return ""
 
 
 def _value(entry: Entry, metric: str) -> float | None:
-  number = board_lib.of_key(entry.numbers, metric)
+  number = entry.number(metric)
   return number.value if number else None
 
 
@@ -202,7 +195,7 @@ def _state(entry: Entry, metric: str) -> tuple[str, str]:
   if seen:
     return board_lib.SEEN, f"trained on {', '.join(seen)}"
   if _value(entry, metric) is None:
-    number = board_lib.of_key(entry.numbers, metric)
+    number = entry.number(metric)
     why = number.note if number else ""
     have = f"{len(entry.cells)} condition{'s' * (len(entry.cells) != 1)}"
     return board_lib.PARTIAL, why or f"{have}, no {metric or 'mean'}"
@@ -280,7 +273,7 @@ def _notes(
   """What has to be known of the table, in sentences."""
   first, notes = group[0], []
   if metric:
-    heading = first.side.task.facts.metric(metric).heading
+    heading = first.facts.metric(metric).heading
     notes.append(
       f"Ranked by {heading}. A rank range holds the ranks that the paired"
       " differences leave open at 95 % over all pairs (Holm)."
@@ -293,7 +286,7 @@ def _notes(
       " example, not by draw."
     )
   notes += _twice(entries)
-  notes += _without_interval(entries, first.side.task.facts)
+  notes += _without_interval(entries, first.facts)
   missing = dict.fromkeys(
     n for e in entries if not e.printed for n in e.missing
   )
@@ -301,7 +294,7 @@ def _notes(
     notes.append(
       f"Not noted by some of the runs, and unknown here: {', '.join(missing)}."
     )
-  if first.side.task.facts.normalised and first.side.task.setting.baseline:
+  if first.facts.normalised and first.side.task.setting.baseline:
     drawn = first.side.task.setting.baseline.startswith("model:")
     how = (
       "was drawn together with the models"

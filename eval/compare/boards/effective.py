@@ -93,6 +93,13 @@ AXES: Mapping[str, Axes] = {
 }
 
 
+# Task -> the printed normalised metric, and AlexNet's numbers that it is times.
+_NORMALISED = {
+  "classification": ("ce", "errors"),
+  "sequences": ("fr", "flip_probability"),
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Reference:
   """Models that a line is fitted to.
@@ -244,13 +251,11 @@ def printed_points(task: str, dataset: str) -> dict[str, tuple[float, float]]:
   """
   if task == "video":
     return _videos(dataset)
-  of_network = {
-    "classification": lambda n: _plain(n, "ce", "errors"),
-    "sequences": lambda n: _plain(n, "fr", "flip_probability"),
-    "detection": lambda n: _plain_metrics(n, "p", "mpc"),
-    "frames": lambda n: _plain_metrics(n, "acc_orig", "acc_pmk"),
-  }[task]
-  points = {n.label: of_network(n) for n in papers.printed_networks(dataset)}
+  if task not in _NORMALISED:
+    as_printed = papers.networks(dataset, *AXES[task].metrics)
+    return {label: (x, y) for label, (x, y) in as_printed.items()}
+  networks = papers.printed_networks(dataset)
+  points = {n.label: _plain(n, *_NORMALISED[task]) for n in networks}
   return {label: point for label, point in points.items() if point}
 
 
@@ -315,13 +320,6 @@ def _draws(
   return replicates.combine(
     lambda a, r: (1 - a) / (1 - r), *(g for g in gammas if g)
   )
-
-
-def _plain_metrics(
-  network: papers.Network, first: str, second: str
-) -> tuple[float, float] | None:
-  rows = [network.numbers.get((metric, "")) for metric in (first, second)]
-  return (rows[0].value, rows[1].value) if rows[0] and rows[1] else None
 
 
 def _plain(

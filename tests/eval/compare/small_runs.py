@@ -114,27 +114,50 @@ def write(
     prefix: of their ids.
     **data: of the config.
   """
-  workdir = Workdir(folder)
-  settings = config(models, seed=seed, baseline=baseline, **data)
-  workdir.claim(settings)
   names = conditions.PICTURES.names("common") if names is None else names
-  for label, error in models.items():
-    by = model_facts(label, **(of_models or {}).get(label, {}))
-    about = data_facts(examples=examples, **(facts or {}))
-    for condition in conditions_of(names):
-      if chosen and not chosen(label, condition):
-        continue
-      cell = Cell(
-        label,
-        DATASET,
-        condition,
-        seed,
-        by.hash,
-        of_model=by.hash,
-        data=about if noted else None,
-        model_facts=by if noted else None,
-      )
-      workdir.write_cell(cell, _columns(error, condition, examples, prefix))
+  return write_cells(
+    folder,
+    config(models, seed=seed, baseline=baseline, **data),
+    {m: model_facts(m, **(of_models or {}).get(m, {})) for m in models},
+    data_facts(examples=examples, **(facts or {})),
+    {
+      (m, c): _columns(error, c, examples, prefix)
+      for m, error in models.items()
+      for c in conditions_of(names)
+      if chosen is None or chosen(m, c)
+    },
+    noted=noted,
+  )
+
+
+def write_cells(folder, settings, models, about, columns, noted=True, split=""):
+  """A finished run of any task; gives its folder.
+
+  Args:
+    folder: its workdir.
+    settings: its config.
+    models: label -> facts of the model.
+    about: facts of the data.
+    columns: (label, condition) -> what the cell holds.
+    noted: whether the cells' notes have facts.
+    split: name of what was read.
+  """
+  workdir = Workdir(folder)
+  workdir.claim(settings)
+  for (label, condition), of_cell in columns.items():
+    by = models[label]
+    mark = cell_facts.fingerprint(about, by, condition.config, settings.seed)
+    cell = Cell(
+      label,
+      about.dataset,
+      condition,
+      settings.seed,
+      mark,
+      of_model=by.hash,
+      data=about if noted else None,
+      model_facts=by if noted else None,
+    )
+    workdir.write_cell(cell, of_cell, split)
   return folder
 
 

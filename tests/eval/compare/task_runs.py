@@ -5,7 +5,6 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
-from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
 from tests.eval.compare import small_runs
 
@@ -35,27 +34,18 @@ def write(folder, task, columns, *, label="net", seed=0, truth=None, **data):
       "data": {"split": "test", "source": "fly", "codec": "raw", **data},
     }
   )
-  workdir = Workdir(folder)
-  workdir.claim(config)
-  if truth is not None:
-    workdir.write_truth(truth)
   bound = tasks.bind(config)
-  about = small_runs.data_facts(
-    dataset=data["name"], settings=bound.data_facts(), **facts
+  small_runs.write_cells(
+    folder,
+    config,
+    {label: small_runs.model_facts(label)},
+    small_runs.data_facts(
+      dataset=data["name"], settings=bound.data_facts(), **facts
+    ),
+    {(label, c): {**_ids(), **columns(c)} for c in bound.conditions()},
   )
-  by = small_runs.model_facts(label)
-  for condition in bound.conditions():
-    cell = Cell(
-      label,
-      data["name"],
-      condition,
-      seed,
-      by.hash,
-      of_model=by.hash,
-      data=about,
-      model_facts=by,
-    )
-    workdir.write_cell(cell, {**_ids(), **columns(condition)})
+  if truth is not None:
+    Workdir(folder).write_truth(truth)
   return folder
 
 

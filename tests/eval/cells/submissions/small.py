@@ -17,9 +17,7 @@ from robust_tfds.eval.cells import (
   records,
   table,
 )
-from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.submissions import contents, manifest, writer
-from robust_tfds.eval.cells.workdir import Workdir
 from tests.eval.compare import small_runs
 
 CONFIGS = ("clean", "fog_1", "fog_3")
@@ -53,28 +51,20 @@ def run(folder, labels=("a",), of_models=None, **others):
     of_models: facts of all of them that differ from the usual ones.
     **others: of the config's `data`.
   """
-  workdir = Workdir(folder)
-  workdir.claim(small_runs.config(labels, **{**DATA, **others}))
+  of_cells = {}
   for shift, label in enumerate(labels):
-    by = small_runs.model_facts(label, **(of_models or {}))
-    for config in CONFIGS:
-      condition = conditions.PICTURES.parse(config)
-      rows = columns(condition, shift)
-      if others.get("limit"):
-        rows = {k: v[: others["limit"]] for k, v in rows.items()}
-      about = small_runs.data_facts(examples=len(rows["label"]))
-      cell = Cell(
-        label,
-        "digits_c",
-        condition,
-        0,
-        cell_facts.fingerprint(about, by, config, 0),
-        of_model=by.hash,
-        data=about,
-        model_facts=by,
-      )
-      workdir.write_cell(cell, rows, "test")
-  return folder
+    for condition in map(conditions.PICTURES.parse, CONFIGS):
+      whole = columns(condition, shift)
+      rows = {k: v[: others.get("limit")] for k, v in whole.items()}
+      of_cells[label, condition] = rows
+  return small_runs.write_cells(
+    folder,
+    small_runs.config(labels, **{**DATA, **others}),
+    {m: small_runs.model_facts(m, **(of_models or {})) for m in labels},
+    small_runs.data_facts(examples=len(rows["label"])),
+    of_cells,
+    split="test",
+  )
 
 
 def submission(root, labels=("a",), **others) -> pathlib.Path:
