@@ -1,12 +1,13 @@
 """A command run in this process: what it says, without another program's start.
 
 Its flags are defined for it and gone after it. That a command is a program too is
-for a test of its own that starts one.
+for a test of its own, which starts one by `program`.
 """
 
 import contextlib
 import io
 import logging as python_logging
+import pathlib
 import subprocess
 import sys
 import types
@@ -15,6 +16,8 @@ from unittest import mock
 from absl import app, flags, logging
 
 from robust_tfds import command
+
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
 def run(
@@ -52,6 +55,17 @@ def run(
       delattr(flags.FLAGS, name)
     callbacks.setLevel(level)
   return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
+
+
+def program(name: str, *arguments: str) -> subprocess.CompletedProcess:
+  """Runs a module as a program of its own, from the project's folder."""
+  return subprocess.run(
+    [sys.executable, "-m", name, *map(str, arguments)],
+    cwd=_ROOT,
+    capture_output=True,
+    text=True,
+    check=False,
+  )
 
 
 def _app_run(main, flags_parser) -> None:

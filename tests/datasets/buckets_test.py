@@ -18,7 +18,7 @@ from robust_tfds import datasets, errors
 from robust_tfds.building.sources import published_arrays
 from robust_tfds.reading import tar_files, tar_index
 from robust_tfds.storage import paths
-from tests import fake_bucket
+from tests import fake_bucket, in_folder
 from tests.building.sources import cifar_layouts, small_sets
 from tests.datasets import natural_videos
 
@@ -154,10 +154,9 @@ def _records(folder: str | os.PathLike) -> dict[str, bytes]:
   }
 
 
-class BucketsTest(parameterized.TestCase):
+class BucketsTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     self.data = self.create_tempdir().full_path
     self.bucket = fake_bucket.create(self)
     self.enterContext(fake_bucket.in_tensorflow())

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import datasets
+from tests import in_folder
 
 PUBLISHED = "imagenet_vid_ytbb_robust"
 NUMBER = 12  # of each anchor
@@ -145,14 +145,13 @@ class MadeFolder:
     super().setUpClass()
 
 
-class Prepared(parameterized.TestCase):
+class Prepared(in_folder.TestCase):
   """One data set, prepared from `root`."""
 
   NAME = ""
 
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     self.data = self.create_tempdir().full_path
 
   def prepare(self, config="", **options):

@@ -1,25 +1,14 @@
 """The door of `eval.figures`."""
 
-import pathlib
 import subprocess
-import sys
 
 from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import figures
-from tests import in_process
+from tests import in_folder, in_process
 
 
-def _program(*arguments: str) -> subprocess.CompletedProcess:
-  return subprocess.run(
-    [sys.executable, "-m", "robust_tfds.eval.figures", *arguments],
-    capture_output=True,
-    text=True,
-    check=False,
-  )
-
-
-class FiguresTest(parameterized.TestCase):
+class FiguresTest(in_folder.TestCase):
   @parameterized.parameters([[]], [["--list"]])
   def test_what_there_is(self, arguments):
     done = in_process.run(figures, *arguments)
@@ -28,10 +17,11 @@ class FiguresTest(parameterized.TestCase):
     self.assertIn("data: ", done.stdout)
 
   def test_one_is_drawn(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    done = _program("shankar_t5", f"--out={folder}")
+    done = in_process.program(
+      "eval.figures", "shankar_t5", f"--out={self.root}"
+    )
     self.assertEqual(done.returncode, 0, done.stderr)
-    self.assertTrue((folder / "shankar_t5.csv").exists())
+    self.assertTrue((self.root / "shankar_t5.csv").exists())
     self.assertIn("shankar_t5.md", done.stdout)
 
   @parameterized.parameters(
@@ -46,7 +36,7 @@ class FiguresTest(parameterized.TestCase):
     self.check_refusal(in_process.run(figures, *arguments), words)
 
   def test_a_refusal_of_the_program(self):
-    done = _program("shankr_t5", "--out=x")
+    done = in_process.program("eval.figures", "shankr_t5", "--out=x")
     self.check_refusal(done, "Did you mean 'shankar_t5'")
 
   def check_refusal(self, done: subprocess.CompletedProcess, words: str):

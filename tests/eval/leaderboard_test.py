@@ -1,17 +1,11 @@
 """The command: what it does with its flags, end to end on small runs."""
 
-import csv
-import os
-import pathlib
-import subprocess
-import sys
-
 from absl import flags
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import leaderboard
-from tests import in_process
+from tests import in_folder, in_process, shared_data
 from tests.eval.compare import small_runs
 
 
@@ -65,29 +59,17 @@ class FlagsTest(parameterized.TestCase):
         leaderboard._by_label(stated, "trained_on")
 
 
-class CommandTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
-  def _run(self, *arguments) -> subprocess.CompletedProcess:
-    return subprocess.run(
-      [sys.executable, "-m", "robust_tfds.eval.leaderboard", *arguments],
-      capture_output=True,
-      text=True,
-      env={**os.environ, "JAX_PLATFORMS": "cpu"},
-      timeout=300,
-    )
-
+class CommandTest(in_folder.TestCase):
   def test_two_runs(self):
     one = small_runs.write(self.root / "one", {"a": 0.1, "b": 0.3})
     two = small_runs.write(self.root / "two", {"a": 0.2, "b": 0.3}, seed=1)
     out, site = self.root / "out", self.root / "site"
-    done = self._run(str(one), str(two), f"--out={out}", f"--site={site}")
+    done = in_process.program(
+      "eval.leaderboard", one, two, f"--out={out}", f"--site={site}"
+    )
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("a (one)", done.stdout)
-    with open(out / "digits-c.csv", newline="") as f:
-      rows = list(csv.DictReader(f))
+    rows = shared_data.lines(out / "digits-c.csv")
     self.assertEqual(
       [(r["model"], r["seed"], r["rank"]) for r in rows],
       [

@@ -14,7 +14,7 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.reading import archives
-from tests import tiny_files
+from tests import in_folder, tiny_files
 
 _FILES = {"set/a.txt": b"A" * 700, "set/b.txt": b"", "set/c.txt": b"C" * 1024}
 
@@ -158,10 +158,9 @@ _FAULTS = {
 }
 
 
-class ArchivesTest(parameterized.TestCase):
+class ArchivesTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     self.path = self.root / "archive"
 
   def _contents(self, data: bytes, belongs=None):

@@ -1,14 +1,12 @@
 """Small clips, and a case that lays them out as official sets."""
 
 import json
-import pathlib
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import parameterized
 
 from robust_tfds import datasets, movies
-from tests import tiny_files
+from tests import in_folder, tiny_files
 
 
 def clip(seed=0, frames=6):
@@ -46,15 +44,11 @@ def ssv2_labels(*templates: str) -> str:
   return json.dumps({name: str(number) for number, name in listed})
 
 
-class Layout(parameterized.TestCase):
+class Layout(in_folder.TestCase):
   """A set's sources in their official layout, below `root`."""
 
   NAME = ""
   SPLIT = "test"
-
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
 
   def _put(self, path, data):
     tiny_files.put(self.root, {path: data})

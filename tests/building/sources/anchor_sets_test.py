@@ -1,11 +1,10 @@
 """Anchors and the frames near them: which count, and which are missing."""
 
-import pathlib
-
 from absl.testing import absltest
 
 from robust_tfds.building import frames
 from robust_tfds.building.sources import anchor_sets
+from tests import in_folder
 
 
 def _path_at(offset: int) -> str:
@@ -13,10 +12,9 @@ def _path_at(offset: int) -> str:
   return f"v/{5 + offset:02d}.jpg" if offset >= -5 else ""
 
 
-class AnchorSetsTest(absltest.TestCase):
+class AnchorSetsTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     (self.root / "v").mkdir()
 
   def _put(self, *offsets: int) -> None:

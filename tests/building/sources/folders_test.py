@@ -9,14 +9,10 @@ from unittest import mock
 from absl.testing import absltest, parameterized
 
 from robust_tfds.building.sources import folders
-from tests import tiny_files
+from tests import in_folder, tiny_files
 
 
-class FindTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class FindTest(in_folder.TestCase):
   def _tar(self, members, *links):
     (self.root / "a.tar").write_bytes(tiny_files.tar(members, *links))
 
@@ -112,10 +108,9 @@ class FindTest(absltest.TestCase):
       self._find(marker="m")
 
 
-class FoldersTest(parameterized.TestCase):
+class FoldersTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     for name in ("one", "two"):
       (self.root / name / "metadata").mkdir(parents=True)
     self.files = folders.SourceFolders(
@@ -161,10 +156,9 @@ class FoldersTest(parameterized.TestCase):
       self.files.folder(("frames",))
 
 
-class ExtractedTest(absltest.TestCase):
+class ExtractedTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     downloads = pathlib.Path(self.create_tempdir().full_path)
     self.manager = mock.Mock(manual_dir=self.root, download_dir=downloads)
 

@@ -1,7 +1,6 @@
 """ImageNet's validation images and the published ImageNet-C: where they may lie."""
 
 import io
-import pathlib
 import tarfile
 
 import numpy as np
@@ -9,18 +8,14 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets, errors
 from robust_tfds.building.sources import imagenet
-from tests import tiny_files
+from tests import in_folder, tiny_files
 
 
 def _jpeg(seed=0) -> bytes:
   return tiny_files.encoded(tiny_files.noise(40, 60, seed), "JPEG")
 
 
-class SourcesTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class SourcesTest(in_folder.TestCase):
   def _labels(self):
     return [(f.name, f.label) for f in imagenet.clean(self.root)]
 

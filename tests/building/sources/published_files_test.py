@@ -11,7 +11,7 @@ from robust_tfds import datasets, errors
 from robust_tfds.building import sequences as sequence_sets
 from robust_tfds.building.sources import published_files
 from robust_tfds.conditions import Condition
-from tests import tiny_files
+from tests import in_folder, tiny_files
 from tests.building.sources import small_sets
 
 _WNIDS = ("n01", "n02")
@@ -22,11 +22,7 @@ def _jpeg(side=64, seed=0) -> bytes:
   return tiny_files.encoded(tiny_files.noise(side, side, seed), "JPEG")
 
 
-class PublishedPicturesTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class PublishedPicturesTest(in_folder.TestCase):
   def _find(self, name="fog", severity=3, folders=_FOLDERS):
     return list(
       published_files.find_pictures(
@@ -132,10 +128,9 @@ def _movie(frames=31, side=64, seed=0) -> bytes:
   return sequence_sets.encode(moving, "h264", "rotate")
 
 
-class PublishedVideosTest(parameterized.TestCase):
+class PublishedVideosTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     self.wnids = ["n01", "n02"]
 
   def _find(self, frames=31):

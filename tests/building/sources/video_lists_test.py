@@ -1,18 +1,12 @@
 """Listed videos: the first place counts, absent ones are named."""
 
-import pathlib
-
 from absl.testing import absltest, parameterized
 
 from robust_tfds.building.sources import video_lists
-from tests import tiny_files
+from tests import in_folder, tiny_files
 
 
-class VideoListsTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class VideoListsTest(in_folder.TestCase):
   def _entry(self, name: str, label: int = 0) -> video_lists.Entry:
     places = [self.root / folder / name for folder in ("mine", "theirs")]
     return video_lists.Entry("list, line 1", name, label, places, {"a": label})

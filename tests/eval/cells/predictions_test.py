@@ -3,7 +3,6 @@
 import errno
 import multiprocessing
 import os
-import pathlib
 import signal
 from unittest import mock
 
@@ -17,7 +16,7 @@ from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.process import Process
 from robust_tfds.storage import paths
-from tests import fake_bucket
+from tests import fake_bucket, in_folder
 from tests.faults import filesystem
 
 _FACTS = Cell("model", "d", conditions.Condition("fog", 3)).note()
@@ -51,10 +50,9 @@ class ConcatenateTest(absltest.TestCase):
     self.assertIn("nll", predictions.concatenate([more, more]))
 
 
-class PredictionsTest(parameterized.TestCase):
+class PredictionsTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     self.cell = predictions.folder(self.root, "model", "fog_3")
     self.examples = self.root / "examples"
 

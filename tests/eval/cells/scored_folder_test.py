@@ -1,18 +1,16 @@
 """The folder of a score: whole or not at all, replaced, never a run's."""
 
 import json
-import pathlib
 
 from absl.testing import absltest
 
 from robust_tfds.eval.cells import scored_folder
-from tests import fake_bucket
+from tests import fake_bucket, in_folder
 
 
-class ScoredFolderTest(absltest.TestCase):
+class ScoredFolderTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     self.folder = self.root / "out"
 
   def _write(self, **files) -> None:

@@ -1,11 +1,7 @@
 """`eval.compare` as a command: two small runs of every task, and refusals."""
 
 import contextlib
-import csv
 import io
-import pathlib
-import subprocess
-import sys
 import types
 from unittest import mock
 
@@ -21,14 +17,13 @@ from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.run import rescore
 from robust_tfds.storage import paths
-from tests import fake_bucket, in_process
+from tests import fake_bucket, in_folder, in_process, shared_data
 from tests.eval.compare import small_runs, task_runs
 
 
-class CompareTest(parameterized.TestCase):
+class CompareTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     self.out = self.root / "out"
 
   def _compare(self, first, second, models="", drawn=False):
@@ -44,8 +39,7 @@ class CompareTest(parameterized.TestCase):
       compare.main(["compare", str(first), str(second)])
     text = screen.getvalue()
     self.assertEqual((self.out / "comparison.md").read_text() + "\n", text)
-    with open(self.out / "comparison.csv", newline="") as f:
-      rows = list(csv.DictReader(f))
+    rows = shared_data.lines(self.out / "comparison.csv")
     self.assertTrue((self.out / "comparison.png").exists())
     return text, {
       (r["metric"], r["config"] or r["corruption"]): r for r in rows
@@ -249,11 +243,8 @@ class CompareTest(parameterized.TestCase):
   def test_the_program(self):
     first = task_runs.video(self.root / "first", 0.9)
     second = task_runs.video(self.root / "second", 0.7, seed=1)
-    done = subprocess.run(
-      [sys.executable, "-m", "eval.compare", str(first), str(second)]
-      + [f"--out={self.out}"],
-      capture_output=True,
-      text=True,
+    done = in_process.program(
+      "eval.compare", first, second, f"--out={self.out}"
     )
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("Seeds differ (0 and 1)", done.stdout)

@@ -8,14 +8,11 @@ from robust_tfds import errors
 from robust_tfds.eval.compare import runs
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
+from tests import in_folder
 from tests.eval.compare import small_runs, task_runs
 
 
-class RunsTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class RunsTest(in_folder.TestCase):
   def _write(self, name, models=("a",), **others) -> str:
     folder = self.root / name
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,5 @@
 """One model of a run; facts as cells say them, as the config does, or unknown."""
 
-import pathlib
-
 from absl.testing import absltest
 from etils import epath
 
@@ -10,14 +8,11 @@ from robust_tfds.eval.compare import runs, sides
 from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
+from tests import in_folder
 from tests.eval.compare import small_runs
 
 
-class SidesTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class SidesTest(in_folder.TestCase):
   def _facts(self, name):
     (run,) = runs.read([str(self.root / name)])
     side = Side.of(run, run.datasets[0], run.labels()[0])

@@ -262,6 +262,7 @@ class PictureReaderTest(parameterized.TestCase):
       reader, _ = self._reader(sides)
       batch = reader.batch([])
       self.assertEqual(batch.mask.tolist(), [False] * _BATCH)
+      self.assertEqual(batch.label.tolist(), [-1] * _BATCH)
       self.assertEqual(batch.example_id, [""] * _BATCH)
       np.testing.assert_array_equal(batch.image, 0)
 

@@ -1,6 +1,5 @@
 """The steps on the devices: each alone, rows by themselves, padding apart."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
@@ -8,21 +7,13 @@ from PIL import Image
 
 from robust_tfds.corruptions import video as perturbations
 from robust_tfds.corruptions.ops import resampling
-from robust_tfds.eval.pipeline import clip_steps, devices
+from robust_tfds.eval.pipeline import clip_steps
+from tests.eval.pipeline import one_device
 
 
-def _frames(*shape):
-  rng = np.random.default_rng(0)
-  return rng.integers(0, 256, (*shape, 3), np.uint8)
-
-
-class ClipStepsTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.mesh = devices.mesh(jax.local_devices()[:1])
-
+class ClipStepsTest(one_device.TestCase):
   def test_gather(self):
-    frames = _frames(2, 5, 4, 6)
+    frames = one_device.pixels(2, 5, 4, 6, 3)
     index = np.array([[4, 0, 0], [1, 2, 3]], np.int32)
     got = clip_steps.gather(self.mesh)(frames, index)
     np.testing.assert_array_equal(
@@ -30,7 +21,7 @@ class ClipStepsTest(absltest.TestCase):
     )
 
   def test_every_frame_has_its_own_draws(self):
-    frames = _frames(2, 3, 32, 32)
+    frames = one_device.pixels(2, 3, 32, 32, 3)
     keys = np.array([[1, 2], [3, 4]], np.uint32)
     numbers = np.array([[0, 7, 7], [5, 1, 0]])
     drawn = perturbations.draws(
@@ -50,7 +41,7 @@ class ClipStepsTest(absltest.TestCase):
       np.testing.assert_array_equal(got[i].reshape(want.shape), want)
 
   def test_crop(self):
-    frames = _frames(2, 3, 40, 30)
+    frames = one_device.pixels(2, 3, 40, 30, 3)
     sizes, taps = [(40, 30), (21, 25)], []
     for size in sizes:
       taps.append([resampling.taps(n, 16) for n in size])
@@ -66,7 +57,10 @@ class ClipStepsTest(absltest.TestCase):
         np.testing.assert_array_equal(got[i, j].reshape(16, 16, 3), want)
 
   def test_assemble(self):
-    parts = [_frames(1, 2, 4, 4), _frames(1, 2, 4, 4)[:, ::-1]]
+    parts = [
+      one_device.pixels(1, 2, 4, 4, 3),
+      one_device.pixels(1, 2, 4, 4, 3)[:, ::-1],
+    ]
     whole = np.concatenate(parts, axis=1)
     order = np.array([[3, 1, 1, 0, 2, 2]], np.int32)
     step = clip_steps.assemble(self.mesh, 2, 3, 4)

@@ -16,9 +16,10 @@ from robust_tfds import corruptions, errors, movies
 from robust_tfds.building import geometry
 from robust_tfds.conditions import VIDEOS, Condition
 from robust_tfds.corruptions.ops import mpeg
-from robust_tfds.eval.pipeline import clips, devices, inputs, views
+from robust_tfds.eval.pipeline import clips, inputs, views
 from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.reading import videos as video_files
+from tests.eval.pipeline import one_device
 
 _SPEC = VideoSpec(
   input_px=16, resize="squash", resize_px=16, frames=4, rate=2, num_classes=5
@@ -85,11 +86,7 @@ def _want(example, condition, spec, how):
   return np.reshape(frames, (*at.shape, spec.input_px, spec.input_px, 3))
 
 
-class ShowTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.mesh = devices.mesh(jax.local_devices()[:1])
-
+class ShowTest(one_device.TestCase):
   def _read(self, examples, conditions, specs, how, batch_size=2):
     source = _source(*examples, batch_size=batch_size)
     reader = clips.Reader(
@@ -229,7 +226,7 @@ class ShowTest(parameterized.TestCase):
     self.assertLessEqual(len(text), 8, text)
 
 
-class ReaderTest(parameterized.TestCase):
+class ReaderTest(one_device.TestCase):
   def _reader(self, source, conditions, **changes):
     setting = {"views": 2, **_SETTING, **changes}
     return clips.Reader(source, conditions, {"a": _SPEC, "b": _TALL}, **setting)
@@ -238,11 +235,7 @@ class ReaderTest(parameterized.TestCase):
     examples = [_example(str(i), _video(40, seed=i)) for i in range(3)]
     conditions = VIDEOS.conditions()
     reader = self._reader(_source(*examples, batch_size=3), conditions)
-    show = clips.Show(
-      devices.mesh(jax.local_devices()[:1]),
-      {"a": _SPEC, "b": _TALL},
-      **_SETTING,
-    )
+    show = clips.Show(self.mesh, {"a": _SPEC, "b": _TALL}, **_SETTING)
     files, decoded = [e["video"] for e in examples], []
     decode = video_files._decoded
 
@@ -318,9 +311,7 @@ class ReaderTest(parameterized.TestCase):
     condition = Condition("mpeg1", 1)
     reader = self._reader(_source(_example("v.avi")), [condition])
     batch = reader.batch(list(reader.rows(0)))
-    show = clips.Show(
-      devices.mesh(jax.local_devices()[:1]), {"a": _SPEC}, **_SETTING
-    )
+    show = clips.Show(self.mesh, {"a": _SPEC}, **_SETTING)
     lost = errors.UserError("The codec gave back 3 frames of 20.")
     with mock.patch.object(mpeg, "frames_at", side_effect=lost):
       placed = show.put(batch)

@@ -60,12 +60,6 @@ class SourceTest(parameterized.TestCase):
       self.assertEqual(source.decoded, len(got))
       self.assertEqual(source.builder.reads, len(got))
 
-  def test_a_batch_of_no_rows_is_padding(self):
-    batch = _source().batch([])
-    self.assertEqual(batch.mask.tolist(), [False, False])
-    self.assertEqual(batch.label.tolist(), [-1, -1])
-    self.assertEqual(batch.image.sum(), 0)
-
   def test_limit(self):
     source = _source(limit=3)
     self.assertEqual((source.total, source.share), (3, 3))

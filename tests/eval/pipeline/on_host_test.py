@@ -5,16 +5,12 @@ import threading
 import types
 from unittest import mock
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.pipeline import devices, on_host, programs
-
-
-def _images(*shape: int) -> np.ndarray:
-  return np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+from robust_tfds.eval.pipeline import on_host, programs
+from tests.eval.pipeline import one_device
 
 
 class _Model:
@@ -51,22 +47,14 @@ class _Detector:
     }
 
 
-def _whole(logits, labels):
-  return {"logits": logits, "labels": labels}
-
-
 def _same(outputs, labels):
   return {**outputs, "labels": labels}
 
 
-class HostPredictorTest(parameterized.TestCase):
+class HostPredictorTest(one_device.TestCase):
   def setUp(self):
     super().setUp()
-    self.mesh = devices.mesh(jax.local_devices()[:1])
-    self.labels = self._put(np.array([5, -1], np.int32))
-
-  def _put(self, array):
-    return devices.put_batch(array, self.mesh)
+    self.labels = self.put(np.array([5, -1], np.int32))
 
   def test_texts_stay_on_the_host(self):
     texts = np.array([["22"], [""]], np.object_)
@@ -77,7 +65,7 @@ class HostPredictorTest(parameterized.TestCase):
     sizes = np.array([[4, 5], [3, 2]], np.int32)
     predictor = on_host.predictor(model, None, self.mesh)
     got = predictor(
-      self._put(images), self.labels, _same, self._put(sizes)
+      self.put(images), self.labels, _same, self.put(sizes)
     ).fetch()
     np.testing.assert_array_equal(got["masks"], texts)
     self.assertEqual(got["scores"].tolist(), [[1], [1]])
@@ -88,10 +76,10 @@ class HostPredictorTest(parameterized.TestCase):
       shown.append(len(images)),
       _Detector.apply(model, variables, images, sizes),
     )[1]
-    first = _images(1, 4, 4, 3) | 1
+    first = one_device.pixels(1, 4, 4, 3) | 1
     rows = [first.repeat(2, 0), np.array([[4, 4]] * 2, np.int32)]
     predictor = on_host.predictor(model, None, self.mesh)
-    images, sizes = map(self._put, rows)
+    images, sizes = map(self.put, rows)
     whole = predictor(images, self.labels, _same, sizes).fetch()
     for count in (1, 0):  # none of a host's rows: it waits for the others
       got = predictor(images, self.labels, _same, sizes, count).fetch()
@@ -108,9 +96,9 @@ class HostPredictorTest(parameterized.TestCase):
       (3, (2, 3, 4, 5, 3)),
       (4, (2, 3, 6, 4, 5, 3)),
     ):
-      images, model = _images(*shape), models[item_axes]
+      images, model = one_device.pixels(*shape), models[item_axes]
       predictor = on_host.predictor(model, np.float32(2), self.mesh)
-      got = predictor(self._put(images), self.labels, _whole).fetch()
+      got = predictor(self.put(images), self.labels, one_device.whole).fetch()
       axes = tuple(range(len(shape) - item_axes, len(shape) - 1))
       want = images.astype(np.float32).mean(axes) * 2
       np.testing.assert_allclose(got["logits"], want, rtol=1e-6)
@@ -129,10 +117,12 @@ class HostPredictorTest(parameterized.TestCase):
         order.append(m),
         _Model.apply(m, v, x),
       )[1]
-    batch = self._put(_images(2, 4, 4, 3))
+    batch = self.put(one_device.pixels(2, 4, 4, 3))
     predictors = [on_host.predictor(m, 1.0, self.mesh) for m in (first, second)]
     outputs = [
-      p(batch, self.labels, _whole) for _ in range(3) for p in predictors
+      p(batch, self.labels, one_device.whole)
+      for _ in range(3)
+      for p in predictors
     ]
     for output in outputs:
       output.fetch()
@@ -142,12 +132,12 @@ class HostPredictorTest(parameterized.TestCase):
 
   @parameterized.parameters(True, False)
   def test_detections(self, there):
-    images = _images(2, 4, 4, 3)
+    images = one_device.pixels(2, 4, 4, 3)
     images[:, 0, 0] = [[7] * 3, [0] * 3]
     sizes = np.array([[4, 3], [2, 4]], np.int32)
     predictor = on_host.predictor(_Detector(there), np.zeros(1), self.mesh)
     got = predictor(
-      self._put(images), self.labels, _same, self._put(sizes)
+      self.put(images), self.labels, _same, self.put(sizes)
     ).fetch()
     self.assertEqual(got["boxes"][:, 0].tolist(), [[0, 0, 4, 3], [0, 0, 2, 4]])
     self.assertEqual(got["finite"].tolist(), [True, False])
@@ -156,7 +146,7 @@ class HostPredictorTest(parameterized.TestCase):
     model = _Model()
     model.apply = lambda variables, images: {}["logits"]
     outputs = on_host.predictor(model, 1.0, self.mesh)(
-      self._put(_images(2, 4, 4, 3)), self.labels, _whole
+      self.put(one_device.pixels(2, 4, 4, 3)), self.labels, one_device.whole
     )
     with self.assertRaises(KeyError):
       outputs.fetch()
@@ -171,8 +161,10 @@ class HostPredictorTest(parameterized.TestCase):
 
     model.apply = wait
     predictor = on_host.predictor(model, 1.0, self.mesh)
-    batch = self._put(_images(2, 4, 4, 3))
-    first, second = (predictor(batch, self.labels, _whole) for _ in range(2))
+    batch = self.put(one_device.pixels(2, 4, 4, 3))
+    first, second = (
+      predictor(batch, self.labels, one_device.whole) for _ in range(2)
+    )
     begun.wait(10)
     predictor.give_up()
     go_on.set()
@@ -184,16 +176,11 @@ class HostPredictorTest(parameterized.TestCase):
   def test_the_reduction_is_compiled_ahead(self):
     model = _Model()
     predictor = on_host.predictor(model, 1.0, self.mesh)
-    shape = jax.ShapeDtypeStruct(
-      (2, 4, 4, 3), np.uint8, sharding=devices.rows(self.mesh)
-    )
-    labels = jax.ShapeDtypeStruct((2,), np.int32, sharding=shape.sharding)
-    predictor(shape, labels, _whole)
+    images = one_device.pixels(2, 4, 4, 3)
+    predictor(self.shape(images), self.shape(self.labels), one_device.whole)
     self.assertEqual(model.calls, [])
     with mock.patch.object(programs._Entry, "compile") as compiled:
-      got = predictor(
-        self._put(_images(2, 4, 4, 3)), self.labels, _whole
-      ).fetch()
+      got = predictor(self.put(images), self.labels, one_device.whole).fetch()
     compiled.assert_not_called()
     self.assertEqual(got["logits"].shape, (2, 3))
 

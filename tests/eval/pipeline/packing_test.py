@@ -1,12 +1,11 @@
 """Outputs come back as they were computed, in one transfer."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
-from jax.sharding import NamedSharding, PartitionSpec
 
 from robust_tfds.eval.pipeline import devices, packing
+from tests.eval.pipeline import one_device
 
 
 def _outputs(seed: int, rows: int) -> dict[str, np.ndarray]:
@@ -27,11 +26,7 @@ def _outputs(seed: int, rows: int) -> dict[str, np.ndarray]:
   }
 
 
-class PackedTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.mesh = devices.mesh(jax.local_devices()[:1])
-
+class PackedTest(one_device.TestCase):
   def _assert_same(self, got, want):
     self.assertEqual(list(got), list(want))
     for name, array in want.items():
@@ -48,7 +43,7 @@ class PackedTest(parameterized.TestCase):
       return dict(zip(names, arrays))
 
     packed = packing.Packed(step, self.mesh, None, len(names))
-    arrays = [devices.put_batch(x, self.mesh) for x in want.values()]
+    arrays = [self.put(x) for x in want.values()]
     got = packed(*arrays)
     got.block_until_ready()
     self._assert_same(got.fetch(), want)
@@ -59,7 +54,7 @@ class PackedTest(parameterized.TestCase):
     packed = packing.Packed(
       lambda v, x: {"y": x * v["w"]}, self.mesh, variables, 1
     )
-    rows = devices.put_batch(np.ones((2, 1), np.float32), self.mesh)
+    rows = self.put(np.ones((2, 1), np.float32))
     self.assertEqual(packed(rows).fetch()["y"].tolist(), [[3], [3]])
 
   def test_shapes_with_outputs_of_other_shapes(self):
@@ -67,10 +62,7 @@ class PackedTest(parameterized.TestCase):
     packed = packing.Packed(
       lambda _, x: {"sum": x.sum(1), "x": x}, self.mesh, None, 1
     )
-    wide, narrow = (
-      devices.put_batch(np.ones((2, width), np.int32), self.mesh)
-      for width in (5, 1)
-    )
+    wide, narrow = (self.put(np.ones((2, width), np.int32)) for width in (5, 1))
     both = packed(wide), packed(narrow)
     self.assertEqual([o.fetch()["x"].shape for o in both], [(2, 5), (2, 1)])
     self.assertEqual(both[0].fetch()["sum"].tolist(), [5, 5])
@@ -83,10 +75,9 @@ class PackedTest(parameterized.TestCase):
       return {"x": x}
 
     packed = packing.Packed(step, self.mesh, None, 1)
-    sharding = NamedSharding(self.mesh, PartitionSpec("data"))
-    packed(jax.ShapeDtypeStruct((2, 3), np.int32, sharding=sharding))
     rows = np.arange(6, dtype=np.int32).reshape(2, 3)
-    got = packed(devices.put_batch(rows, self.mesh)).fetch()["x"]
+    packed(self.shape(rows))
+    got = packed(self.put(rows)).fetch()["x"]
     self.assertEqual(got.tolist(), rows.tolist())
     self.assertLen(traces, 1)
 

@@ -12,14 +12,11 @@ from absl.testing import absltest
 
 from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions.ops import jpeg
-from robust_tfds.eval.pipeline import devices, predict
+from robust_tfds.eval.pipeline import predict
+from tests.eval.pipeline import one_device
 
 _CLEAN = conditions.Condition()
 _KEYS = np.zeros((2, 2), np.uint32)
-
-
-def _images(*shape: int) -> np.ndarray:
-  return np.random.default_rng(0).integers(0, 256, shape, np.uint8)
 
 
 class _Model:
@@ -34,54 +31,37 @@ class _Model:
     return mean * variables["scale"]
 
 
-def _whole(logits, labels):
-  return {"logits": logits, "labels": labels}
-
-
-class PredictorTest(absltest.TestCase):
+class PredictorTest(one_device.TestCase):
   def setUp(self):
     super().setUp()
-    self.mesh = devices.mesh(jax.local_devices()[:1])
     self.variables = {"scale": np.float32(2)}
-    self.labels = devices.put_batch(np.array([5, -1], np.int32), self.mesh)
+    self.labels = self.put(np.array([5, -1], np.int32))
 
   def _outputs(self, predictor, images) -> dict[str, np.ndarray]:
-    placed = devices.put_batch(images, self.mesh)
-    return predictor(placed, self.labels, _whole).fetch()
+    return predictor(self.put(images), self.labels, one_device.whole).fetch()
 
-  def test_traced_once_a_shape(self):
+  def test_of_shapes_it_is_compiled_ahead_and_once(self):
     predictor = predict.Predictor(_Model(), self.variables, self.mesh)
     before = _Model.traces
+    images = one_device.pixels(2, 4, 5, 3)
+    shapes = self.shape(images), self.shape(self.labels)
+    predictor(*shapes, one_device.whole)
     for _ in range(3):
-      self._outputs(predictor, _images(2, 4, 5, 3))
-    self.assertEqual(_Model.traces, before + 1)
-
-  def test_of_shapes_it_is_compiled_ahead(self):
-    predictor = predict.Predictor(_Model(), self.variables, self.mesh)
-    before = _Model.traces
-    images = devices.put_batch(_images(2, 4, 5, 3), self.mesh)
-    shape = jax.ShapeDtypeStruct(
-      images.shape, images.dtype, sharding=images.sharding
-    )
-    labels = jax.ShapeDtypeStruct((2,), np.int32, sharding=self.labels.sharding)
-    predictor(shape, labels, _whole)
-    self.assertEqual(_Model.traces, before + 1)
-    predictor(images, self.labels, _whole).fetch()
-    self.assertEqual(_Model.traces, before + 1)
+      self.assertEqual(_Model.traces, before + 1)
+      self._outputs(predictor, images)
 
   def test_logits_that_are_not_finite(self):
     variables = {"scale": np.array([1, np.nan, 1], np.float32)}
     predictor = predict.Predictor(_Model(), variables, self.mesh)
-    got = self._outputs(predictor, _images(2, 4, 5, 3))
+    got = self._outputs(predictor, one_device.pixels(2, 4, 5, 3))
     self.assertEqual(got["finite"].tolist(), [False, False])
 
 
-class TransformTest(absltest.TestCase):
+class TransformTest(one_device.TestCase):
   def setUp(self):
     super().setUp()
-    self.mesh = devices.mesh(jax.local_devices()[:1])
-    self.images = _images(2, 32, 32, 3)
-    self.batch = devices.put_batch(self.images, self.mesh)
+    self.images = one_device.pixels(2, 32, 32, 3)
+    self.batch = self.put(self.images)
 
   def _through(self, transform, condition=_CLEAN) -> np.ndarray:
     keys = condition.keys(0, "digits_c", ["a", "b"])

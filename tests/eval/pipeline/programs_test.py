@@ -3,14 +3,15 @@
 import concurrent.futures
 import threading
 import time
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
-from jax.sharding import NamedSharding, PartitionSpec
 
-from robust_tfds.eval.pipeline import devices, programs
+from robust_tfds.eval.pipeline import programs
+from tests.eval.pipeline import one_device
 
 
 class _Step:
@@ -28,21 +29,16 @@ class _Step:
     return (rows.astype(jnp.float32) * scale).sum(axis=-1)
 
 
-class ProgramTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.mesh = devices.mesh(jax.local_devices()[:1])
-
+class ProgramTest(one_device.TestCase):
   def _program(self, step: _Step) -> programs.Program:
     return programs.Program(step, self.mesh, (jnp.float32(2),))
 
   def _rows(self, count: int = 3) -> jax.Array:
     rows = np.arange(count * 2, dtype=np.uint8).reshape(count, 2)
-    return devices.put_batch(rows, self.mesh)
+    return self.put(rows)
 
-  def _shapes(self, count: int = 3) -> jax.ShapeDtypeStruct:
-    sharding = NamedSharding(self.mesh, PartitionSpec("data"))
-    return jax.ShapeDtypeStruct((count, 2), np.uint8, sharding=sharding)
+  def _shapes(self) -> jax.ShapeDtypeStruct:
+    return self.shape(np.zeros((3, 2), np.uint8))
 
   def test_runs_and_compiles_once_a_shape(self):
     step = _Step()
@@ -106,14 +102,13 @@ class ProgramTest(parameterized.TestCase):
   def test_an_error_of_the_compiler_is_raised_at_the_use(self):
     step = _Step()
     program = self._program(step)
-    original = jax.stages.Lowered.compile
-    jax.stages.Lowered.compile = lambda *_: 1 / 0
-    try:
+    broken = mock.patch.object(
+      jax.stages.Lowered, "compile", side_effect=ZeroDivisionError
+    )
+    with broken:
       program(self._shapes())
       with self.assertRaises(ZeroDivisionError):
         program(self._rows())
-    finally:
-      jax.stages.Lowered.compile = original
     self.assertEqual(program(self._rows(1)).tolist(), [2])
 
   def test_two_threads_never_trace_at_once(self):

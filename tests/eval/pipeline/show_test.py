@@ -8,8 +8,8 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import conditions
-from robust_tfds.eval.pipeline import devices, inputs, predict, show
-from tests.eval.pipeline import stored_examples
+from robust_tfds.eval.pipeline import inputs, predict, show
+from tests.eval.pipeline import one_device, stored_examples
 
 _CLEAN = conditions.Condition()
 _NOISE = conditions.Condition("gaussian_noise", 3)
@@ -23,10 +23,9 @@ def _batch(numbers=(1, 2), *, any_size: bool = False) -> inputs.Batch:
   return next(source.batches())
 
 
-class PictureShowTest(absltest.TestCase):
+class PictureShowTest(one_device.TestCase):
   def setUp(self):
     super().setUp()
-    self.mesh = devices.mesh(jax.local_devices()[:1])
     self.corrupt = predict.corruptor(self.mesh, "cifar10", "raw")
 
   def _show(self, transform=None, **options) -> show.PictureShow:

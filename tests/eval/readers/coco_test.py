@@ -14,6 +14,7 @@ from robust_tfds import conditions
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.readers import base, coco
+from tests import in_folder
 
 
 def truth():
@@ -61,10 +62,9 @@ def write(folder: pathlib.Path) -> pathlib.Path:
   return folder
 
 
-class CocoReaderTest(absltest.TestCase):
+class CocoReaderTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     self.folder = write(self.root / "mine")
     self.truth = self.root / "truth.json"
     self.truth.write_text(json.dumps(truth()))

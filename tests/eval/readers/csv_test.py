@@ -16,6 +16,7 @@ from robust_tfds.eval.metrics import corruption_error
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers import csv as csv_reader
 from robust_tfds.eval.tasks import classification
+from tests import in_folder
 
 
 def rows_of(names, n=20) -> dict[str, list]:
@@ -43,11 +44,7 @@ def write(rows: dict[str, list], path: pathlib.Path) -> pathlib.Path:
   return path
 
 
-class CsvReaderTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class CsvReaderTest(in_folder.TestCase):
   def _csv(self, rows, name="their_model.csv") -> pathlib.Path:
     return write(rows, self.root / name)
 

@@ -4,14 +4,12 @@ import csv
 import pathlib
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 
 from robust_tfds import errors
-from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.readers import base, frames
-from robust_tfds.eval.readers import csv as csv_reader
-from tests import shared_data
+from tests import in_folder, shared_data
 from tests.datasets import natural_videos
 
 
@@ -24,15 +22,9 @@ def write(path: pathlib.Path, rows) -> pathlib.Path:
   return path
 
 
-def _score(cells):
-  config = base.config("frames", list(cells))
-  return tasks.bind(config).score(cells.items()).rows
-
-
-class FramesReaderTest(parameterized.TestCase):
+class FramesReaderTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     natural_videos.vid(self.root)
     natural_videos.ytbb(self.root)
     reviewed = frames.reviewed("imagenet_vid_robust", self.root)
@@ -121,10 +113,7 @@ class FramesReaderTest(parameterized.TestCase):
     top1[::50] = (top1[::50] + 1) % 30
     ids = [f.example_id for f in reviewed]
     path = write(self.root / "m.csv", zip(ids, top1, ["m"] * len(ids)))
-    file = csv_reader.open_file(
-      path, ("example_id",), ("model", "example_id"), ("top1",)
-    )
-    rows = _score(frames.cells(file, reviewed, "imagenet_vid_robust"))
+    rows = self._read(path, metadata=folder).rows()
     values = {r.metric: r for r in rows if r.model == "m"}
     right = [t in f.labels for t, f in zip(top1, reviewed)]
     expected = pm_k.accuracy(

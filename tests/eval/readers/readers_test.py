@@ -6,12 +6,12 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import readers
 from robust_tfds.eval.readers import base
+from tests import in_folder
 
 
-class ChooseTest(parameterized.TestCase):
+class ChooseTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     for name in ("a.csv", "a.npz", "a.parquet", "a.json", "a.txt"):
       (self.root / name).write_text("")
     for name in ("run/config.json", "mine/clean.json", "other/x.txt"):

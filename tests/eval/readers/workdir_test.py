@@ -1,6 +1,5 @@
 """Workdirs of runs: one, the parts of one, several side by side."""
 
-import pathlib
 from unittest import mock
 
 from absl.testing import absltest
@@ -10,17 +9,14 @@ from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers import workdir as workdir_reader
+from tests import in_folder
 from tests.eval.compare import small_runs
 
 _CONFIGS = ("clean", "fog_1", "fog_3")
 _OTHER = {"of_models": {"a": {"weights": "9" * 64}}}
 
 
-class WorkdirReaderTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class WorkdirReaderTest(in_folder.TestCase):
   def _write(self, folder, labels, configs=_CONFIGS, **others) -> None:
     """A run of some models over fog, of which some cells are there."""
     small_runs.write(

@@ -9,6 +9,7 @@ from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
+from tests import in_folder
 from tests.datasets import natural_videos
 from tests.eval import tiny_runs
 from tests.eval.readers import (
@@ -23,10 +24,9 @@ from tests.eval.report.reports import without_pictures
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
-class RescoreTest(parameterized.TestCase):
+class RescoreTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     self.out = self.root / "out"
 
   def _score(self, *paths, **options) -> str:

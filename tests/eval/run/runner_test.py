@@ -25,7 +25,7 @@ from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import one_pass, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.model import load as load_lib
-from tests import in_process
+from tests import in_folder, in_process
 from tests.eval import read_counts, same_tables, tiny_config, tiny_runs
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -378,12 +378,8 @@ class RunnerTest(parameterized.TestCase):
     self._run_again(workdir)
 
 
-class EveryTaskTest(parameterized.TestCase):
+class EveryTaskTest(in_folder.TestCase):
   """What holds for the runs of all tasks."""
-
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
 
   def _check_prepared(self, name: str, fly: pathlib.Path, sets: int, **data):
     """Every set is read once: one on the fly, one a condition prepared."""

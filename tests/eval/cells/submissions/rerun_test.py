@@ -1,7 +1,5 @@
 """Cells are computed again: which, and what is refused."""
 
-import pathlib
-
 import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
@@ -10,15 +8,12 @@ from robust_tfds import errors
 from robust_tfds.eval.cells.submissions import checker, contents, rerun, writer
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.workdir import Workdir
+from tests import in_folder
 from tests.eval import tiny_runs
 from tests.eval.cells.submissions import small
 
 
-class RerunTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class RerunTest(in_folder.TestCase):
   def test_the_choice_follows_from_the_manifest(self):
     folder = small.submission(self.root, ("a", "b"))
     manifest = manifest_lib.read(folder)

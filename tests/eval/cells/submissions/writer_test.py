@@ -1,8 +1,6 @@
 """What is exported, and what is refused."""
 
-import pathlib
-
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import scored_folder
@@ -11,14 +9,14 @@ from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
+from tests import in_folder
 from tests.eval.cells.submissions import small
 from tests.eval.readers import csv_test
 
 
-class WriterTest(parameterized.TestCase):
+class WriterTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     self.out = self.root / "out"
 
   def _export(self, *runs, trained_on=None, seen=None) -> str:

@@ -1,21 +1,16 @@
 """Which models stand on one board, who is ranked, and why others are not."""
 
-import pathlib
-
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval.compare import runs, scores
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards import build
+from tests import in_folder
 from tests.eval.compare import small_runs
 
 
-class BuildTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class BuildTest(in_folder.TestCase):
   def _write(self, name, models, **others) -> str:
     return str(small_runs.write(self.root / name, models, **others))
 

@@ -1,20 +1,19 @@
 """Boards as CSVs: headers, every number, safe in spreadsheets."""
 
 import csv
-import pathlib
 
 from absl.testing import absltest
 from etils import epath
 
 from robust_tfds.eval.compare import runs, scores
 from robust_tfds.eval.compare.boards import build, tables
+from tests import in_folder, shared_data
 from tests.eval.compare import small_runs
 
 
-class TablesTest(absltest.TestCase):
+class TablesTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     small_runs.write(
       self.root / "run",
       {"=HYPERLINK(1)": 0.1, "b, c": 0.3},
@@ -25,8 +24,7 @@ class TablesTest(absltest.TestCase):
     self.files = tables.write(self.boards, epath.Path(self.root / "out"))
 
   def _read(self, name):
-    with open(self.root / "out" / name, newline="") as f:
-      return list(csv.DictReader(f))
+    return shared_data.lines(self.root / "out" / name)
 
   def test_files(self):
     names = [p.name for p in self.files]

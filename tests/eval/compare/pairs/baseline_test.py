@@ -1,35 +1,23 @@
 """What normalises both sides."""
 
-import pathlib
-
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.compare import runs
 from robust_tfds.eval.compare.pairs import baseline
-from robust_tfds.eval.compare.sides import Side
-from tests.eval.compare import small_runs
+from tests.eval.compare.pairs import sides_case
 
 
-class BaselineTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
-  def _side(self, name, models=("a", "x"), **options) -> Side:
-    folder = small_runs.write(
-      self.root / name, dict.fromkeys(models, 0.2), names=["fog"], **options
-    )
-    (run,) = runs.read([str(folder)])
-    return Side.of(run, small_runs.DATASET, "a")
+class BaselineTest(sides_case.TestCase):
+  def _with_x(self, name, **options):
+    return self.side(name, {"a": 0.2, "x": 0.2}, **options)
 
   def test_none(self):
-    got = baseline.choose(self._side("one"), self._side("other"))
+    got = baseline.choose(self._with_x("one"), self._with_x("other"))
     self.assertEqual((got.name, got.first, got.note), ("", None, ""))
 
   def test_published(self):
-    one = self._side("one", baseline="alexnet")
+    one = self._with_x("one", baseline="alexnet")
     for other in ("alexnet", ""):
-      got = baseline.choose(one, self._side(f"other {other}", baseline=other))
+      got = baseline.choose(one, self._with_x(f"other {other}", baseline=other))
       self.assertEqual((got.name, got.first), ("alexnet", None))
       self.assertIn("AlexNet", got.note)
       self.assertIn("constant", got.note)
@@ -37,7 +25,7 @@ class BaselineTest(parameterized.TestCase):
 
   def test_a_model_of_each_run(self):
     one, other = (
-      self._side(n, baseline="model:x", seed=i)
+      self._with_x(n, baseline="model:x", seed=i)
       for i, n in enumerate(("one", "other"))
     )
     got = baseline.choose(one, other)
@@ -47,17 +35,17 @@ class BaselineTest(parameterized.TestCase):
     self.assertIn("each side by that of its own run", got.note)
 
   def test_another_model_of_the_same_label(self):
-    one = self._side("one", baseline="model:x")
+    one = self._with_x("one", baseline="model:x")
     weights = {"x": {"weights": "f" * 64}}
-    other = self._side("other", baseline="model:x", of_models=weights)
+    other = self._with_x("other", baseline="model:x", of_models=weights)
     got = baseline.choose(one, other)
     self.assertEqual((got.name, got.first), ("", None))
     self.assertIn("x, which normalises them, is another model", got.note)
 
   @parameterized.parameters(True, False)
   def test_a_model_of_one_run_alone(self, turned):
-    one = self._side("one", baseline="model:x")
-    other = self._side("other", models=("a",))
+    one = self._with_x("one", baseline="model:x")
+    other = self.side("other")
     pair = (other, one) if turned else (one, other)
     got = baseline.choose(*pair)
     self.assertIs(got.first.run, one.run)
@@ -66,8 +54,8 @@ class BaselineTest(parameterized.TestCase):
     self.assertIn(f"Both are normalised by x of the {which} run", got.note)
 
   def test_different_ones(self):
-    one = self._side("one", baseline="model:x")
-    got = baseline.choose(one, self._side("other", baseline="alexnet"))
+    one = self._with_x("one", baseline="model:x")
+    got = baseline.choose(one, self._with_x("other", baseline="alexnet"))
     self.assertEqual(got.name, "")
     self.assertIn(
       "the first run is normalised by model:x, the second by al", got.note

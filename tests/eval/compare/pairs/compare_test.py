@@ -1,20 +1,15 @@
 """Two models compared: names, sentences, notes, refusals."""
 
-import pathlib
-
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.eval.compare import runs
 from robust_tfds.eval.compare.pairs import compare, lines
+from tests import in_folder
 from tests.eval.compare import small_runs
 
 
-class CompareTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class CompareTest(in_folder.TestCase):
   def _run(self, name, models, **options) -> str:
     options = {"names": ["fog"], **options}
     return str(small_runs.write(self.root / name, models, **options))

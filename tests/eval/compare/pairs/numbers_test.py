@@ -1,38 +1,21 @@
 """Numbers of several sides, drawn together."""
 
-import pathlib
-
 import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.compare import runs
 from robust_tfds.eval.compare.pairs import numbers
-from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.metrics.resampling import Draws
 from robust_tfds.eval.tasks.parts.reliability import Answers
 from tests.eval.compare import small_runs, task_runs
+from tests.eval.compare.pairs import sides_case
 
 
-def side(folder) -> Side:
-  """The first model of a run on disk."""
-  (run,) = runs.read([str(folder)])
-  cell = run.cells[0]
-  return Side.of(run, cell.dataset, cell.model)
-
-
-class NumbersTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class NumbersTest(sides_case.TestCase):
   def test_values_and_equal_draws(self):
-    one, other = (
-      side(small_runs.write(self.root / n, {"a": error}, names=["fog"]))
-      for n, error in (("one", 0.2), ("other", 0.2))
-    )
+    one, other = (self.side(n) for n in ("one", "other"))
     got = numbers.read([one, other], list(one.cells))
     self.assertTrue(got.drawn)
     for condition in one.cells:
@@ -44,8 +27,8 @@ class NumbersTest(absltest.TestCase):
       self.assertEqual(got.n[condition], small_runs.EXAMPLES)
 
   def test_values_alone(self):
-    one = side(task_runs.numbers(self.root / "one", 0.4))
-    other = side(task_runs.detection(self.root / "other", 0.9))
+    one = sides_case.of(task_runs.numbers(self.root / "one", 0.4))
+    other = sides_case.of(task_runs.detection(self.root / "other", 0.9))
     common = list(one.cells)[:3]
     same = numbers.read([one, one], common)
     self.assertFalse(same.drawn)
@@ -56,13 +39,13 @@ class NumbersTest(absltest.TestCase):
       numbers.read([one, other], common)
 
   def test_other_truth(self):
-    one = side(task_runs.detection(self.root / "one", 0.9))
+    one = sides_case.of(task_runs.detection(self.root / "one", 0.9))
     folder = task_runs.detection(self.root / "other", 0.9)
     truth = task_runs.boxes()
     truth["annotations"][3]["bbox"] = [0.0, 0.0, 5.0, 5.0]
     Workdir(folder).write_truth(truth)
     with self.assertRaisesRegex(errors.UserError, "different ground truth"):
-      numbers.read([one, side(folder)], list(one.cells)[:1])
+      numbers.read([one, sides_case.of(folder)], list(one.cells)[:1])
 
 
 _N = 90

@@ -1,29 +1,18 @@
 """Numbers over cells: differences, relative decreases, their intervals."""
 
-import pathlib
-
 from absl.testing import absltest
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare import runs
 from robust_tfds.eval.compare.pairs import baseline, numbers, over_cells
 from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.metrics import corruption_error
 from tests.eval.compare import small_runs
+from tests.eval.compare.pairs import sides_case
 
 _NAMES = small_runs.conditions.PICTURES.names("common")
 
 
-class OverCellsTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
-  def _side(self, name, models, **options) -> Side:
-    folder = small_runs.write(self.root / name, models, **options)
-    (run,) = runs.read([str(folder)])
-    return Side.of(run, small_runs.DATASET, "a")
-
+class OverCellsTest(sides_case.TestCase):
   def _lines(self, one, other):
     by = baseline.choose(one, other)
     listed = [s for s in (by.first, by.second) if s is not None]
@@ -55,8 +44,10 @@ class OverCellsTest(absltest.TestCase):
 
   def test_mce_by_a_model_of_each_run(self):
     options = {"baseline": "model:x"}
-    one = self._side("one", {"a": 0.2, "x": 0.5}, **options)
-    other = self._side("other", {"a": 0.3, "x": 0.5}, seed=1, **options)
+    one = self.side("one", {"a": 0.2, "x": 0.5}, names=None, **options)
+    other = self.side(
+      "other", {"a": 0.3, "x": 0.5}, names=None, seed=1, **options
+    )
     got = self._lines(one, other)
     for side, end in ((one, "first"), (other, "second")):
       want = self._mce(side, Side.of(side.run, small_runs.DATASET, "x"))
@@ -77,15 +68,15 @@ class OverCellsTest(absltest.TestCase):
     )
 
   def test_pairs_are_closer_than_strangers(self):
-    one = self._side("one", {"a": 0.2})
-    other = self._side("other", {"a": 0.25})
+    one = self.side("one", {"a": 0.2}, names=None)
+    other = self.side("other", {"a": 0.25}, names=None)
     mean = self._lines(one, other)["mean_corruption_error", ""]
     got = numbers.read([one], list(one.cells)).cells[0][Condition("fog", 3)]
     lo, hi = got["error"].interval()
     self.assertLess(mean.difference.hi - mean.difference.lo, (hi - lo) / 1.5)
 
   def test_a_run_and_itself(self):
-    one = self._side("one", {"a": 0.2}, baseline="alexnet")
+    one = self.side("one", {"a": 0.2}, names=None, baseline="alexnet")
     for line in self._lines(one, one).values():
       ends = line.difference
       self.assertEqual((ends.value, ends.lo, ends.hi), (0, 0, 0))
@@ -93,14 +84,14 @@ class OverCellsTest(absltest.TestCase):
         self.assertEqual((line.decrease.lo, line.decrease.hi), (0, 0))
 
   def test_nothing_over_some_of_the_cells(self):
-    one = self._side("one", {"a": 0.2}, names=["fog", "snow"])
+    one = self.side("one", {"a": 0.2}, names=["fog", "snow"])
     got = self._lines(one, one)
     self.assertIn(("mean_error", "fog"), got)
     self.assertNotIn(("mean_corruption_error", ""), got)
 
   def test_nothing_to_divide_by(self):
-    one = self._side("one", {"a": 0.2})
-    other = self._side("other", {"a": -9.0})
+    one = self.side("one", {"a": 0.2}, names=None)
+    other = self.side("other", {"a": -9.0}, names=None)
     clean = self._lines(one, other)["clean_error", ""]
     self.assertIsNone(clean.decrease.value)
     self.assertIsNotNone(clean.difference.interval)

@@ -1,16 +1,12 @@
 """Which models and conditions are compared, and what is refused."""
 
-import pathlib
-
 import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare import runs
 from robust_tfds.eval.compare.pairs import pairing
-from robust_tfds.eval.compare.sides import Side
-from tests.eval.compare import small_runs
+from tests.eval.compare.pairs import sides_case
 
 
 class ModelsTest(parameterized.TestCase):
@@ -37,21 +33,10 @@ class ModelsTest(parameterized.TestCase):
       pairing.models(["net", "vit"], ["cnn"], named)
 
 
-class RunsTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
-  def _side(self, name, **options) -> Side:
-    folder = small_runs.write(
-      self.root / name, {"a": 0.2}, names=["fog"], **options
-    )
-    (run,) = runs.read([str(folder)])
-    return Side.of(run, small_runs.DATASET, "a")
-
+class RunsTest(sides_case.TestCase):
   def test_common_conditions(self):
-    one = self._side("one", chosen=lambda _, c: c.level != 2)
-    other = self._side("other", chosen=lambda _, c: c.level != 5)
+    one = self.side("one", chosen=lambda _, c: c.level != 2)
+    other = self.side("other", chosen=lambda _, c: c.level != 5)
     common, notes = pairing.conditions(one, other)
     self.assertEqual(
       [c.config for c in common], ["clean", "fog_1", "fog_3", "fog_4"]
@@ -65,8 +50,8 @@ class RunsTest(parameterized.TestCase):
     )
 
   def test_no_common_condition(self):
-    one = self._side("one", chosen=lambda _, c: c.level == 2)
-    other = self._side("other", chosen=lambda _, c: c.level == 3)
+    one = self.side("one", chosen=lambda _, c: c.level == 2)
+    other = self.side("other", chosen=lambda _, c: c.level == 3)
     with self.assertRaisesRegex(
       errors.UserError, "in common: the first has fog_2, the second fog_3"
     ):
@@ -84,22 +69,22 @@ class RunsTest(parameterized.TestCase):
     ),
   )
   def test_other_data(self, facts, message):
-    one, other = self._side("one"), self._side("other", facts=facts)
+    one, other = self.side("one"), self.side("other", facts=facts)
     with self.assertRaisesRegex(errors.UserError, f"other data, .*{message}"):
       pairing.check_facts(one, other, [Condition()])
 
   def test_facts_that_nobody_noted(self):
-    one, other = (self._side(n, noted=False) for n in ("one", "other"))
+    one, other = (self.side(n, noted=False) for n in ("one", "other"))
     (note,) = pairing.check_facts(one, other, list(one.cells))
     self.assertIn("Neither run records these facts", note)
     self.assertIn("version", note)
     self.assertEmpty(
-      pairing.check_facts(*[self._side("noted")] * 2, [Condition()])
+      pairing.check_facts(*[self.side("noted")] * 2, [Condition()])
     )
 
   def test_content_and_seed_may_differ(self):
-    one = self._side("one")
-    other = self._side("other", seed=1, facts={"content": "1" * 64})
+    one = self.side("one")
+    other = self.side("other", seed=1, facts={"content": "1" * 64})
     self.assertEmpty(pairing.check_facts(one, other, list(one.cells)))
 
 

@@ -250,32 +250,28 @@ class InputTest(parameterized.TestCase):
 
   def test_other_refusals(self):
     gt, dt = _tiny()
-    with self.assertRaisesRegex(ValueError, "'bbox' or 'segm'"):
-      detection.coco_ap(gt, dt, "box")
-    with self.assertRaisesRegex(ValueError, "backend is one of"):
-      detection.coco_ap(gt, dt, backend="fast")
-    with self.assertRaisesRegex(ValueError, "no image 5"):
-      detection.coco_ap(gt, dt, image_ids=[1, 5])
-    for ids in ("1", 1, [True], [[1]], [1.5], [1, None]):
-      with self.assertRaisesRegex(ValueError, "image_ids"):
-        detection.coco_ap(gt, dt, image_ids=ids)
-    for values in ([], [0], [0.9, 0.5], ["a"], [float("nan")], 0.5, [[1], 2]):
-      with self.assertRaisesRegex(ValueError, "iou_thresholds: increasing"):
-        detection.coco_ap(gt, dt, iou_thresholds=values)
-    for bad in (None, "gt.json", [], {**gt, "images": None}):
-      with self.assertRaisesRegex(
-        ValueError, "ground truth has no|images: a list"
-      ):
-        detection.coco_ap(bad, dt)
-    for bad in (None, "dt.json", {}, [[1]], 5):
-      with self.assertRaisesRegex(ValueError, "Detection"):
-        detection.coco_ap(gt, bad)
-    with self.assertRaisesRegex(ValueError, "it is no COCO dict"):
-      detection.coco_ap({"images": []}, dt)
-    with self.assertRaisesRegex(ValueError, r"\[N, 7\]"):
-      detection.coco_ap(gt, np.zeros((3, 6)))
-    with self.assertRaisesRegex(ValueError, "known to the ground truth"):
-      detection.coco_ap(gt, np.array([[1, 0, 0, 5, 5, 0.5, 8.0]]))
+    thresholds = [], [0], [0.9, 0.5], ["a"], [float("nan")], 0.5, [[1], 2]
+    for option, values, message in (
+      ("iou_type", ["box"], "'bbox' or 'segm'"),
+      ("backend", ["fast"], "backend is one of"),
+      ("image_ids", [[1, 5]], "no image 5"),
+      ("image_ids", ["1", 1, [True], [[1]], [1.5], [1, None]], "image_ids"),
+      ("iou_thresholds", thresholds, "iou_thresholds: increasing"),
+    ):
+      for value in values:
+        with self.assertRaisesRegex(ValueError, message):
+          detection.coco_ap(gt, dt, **{option: value})
+    unknown = np.array([[1, 0, 0, 5, 5, 0.5, 8.0]])
+    for truth, detections, message in (
+      *((t, dt, "ground truth has no") for t in (None, "gt.json", [])),
+      ({**gt, "images": None}, dt, "images: a list"),
+      ({"images": []}, dt, "it is no COCO dict"),
+      *((gt, d, "Detection") for d in (None, "dt.json", {}, [[1]], 5)),
+      (gt, np.zeros((3, 6)), r"\[N, 7\]"),
+      (gt, unknown, "known to the ground truth"),
+    ):
+      with self.assertRaisesRegex(ValueError, message):
+        detection.coco_ap(truth, detections)
 
 
 if __name__ == "__main__":

@@ -33,11 +33,6 @@ def _number(path: str) -> int:
   return int("".join(c for c in path.split("/")[-1] if c.isdigit()))
 
 
-@functools.cache
-def _metadata(name: str) -> dict:
-  return shared_data.golden_json("vid_robust", f"{name}.json.gz")
-
-
 class _Case:
   """A golden case of ImageNet-Vid-Robust as arrays."""
 
@@ -210,8 +205,10 @@ class YtbbTest(parameterized.TestCase):
 class RealMetadataTest(absltest.TestCase):
   def test_rule_based_predictor(self):
     """The golden README's predictor on the real sets gives its counts."""
-    labels = _metadata("imagenet_vid_robust_labels")
-    pmsets = _metadata("imagenet_vid_robust_pmsets")
+    labels, pmsets = (
+      shared_data.golden_json("vid_robust", f"imagenet_vid_robust_{n}.json.gz")
+      for n in ("labels", "pmsets")
+    )
     want = shared_data.golden_json("video", "real_metadata_check.json")
     frames = [(f, a) for a, near in pmsets.items() for f in [a, *near]]
     predicted, known = [], np.full((len(frames), 3), -1)

@@ -1,7 +1,5 @@
 """Which picture belongs to which, and what is refused."""
 
-import pathlib
-
 import numpy as np
 from absl.testing import absltest, parameterized
 from etils import epath
@@ -9,13 +7,10 @@ from PIL import Image
 
 from robust_tfds import errors
 from robust_tfds.eval.report.figures.parts import picture_pairs
+from tests import in_folder
 
 
-class PairsTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class PairsTest(in_folder.TestCase):
   def folder(self, name: str, *files: str) -> epath.Path:
     for file in files:
       path = self.root / name / file
