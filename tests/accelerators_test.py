@@ -3,13 +3,12 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import corruptions
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions.ops import jpeg
-from tests import accelerators
+from tests import accelerators, quick
 
 
 def _pictures(*shape: int) -> np.ndarray:
@@ -25,15 +24,8 @@ def _keys(count: int) -> jax.Array:
 
 
 class BranchesTest(parameterized.TestCase):
-  def test_pictures(self):
-    self._check("glass_blur")
-
-  @parameterized.parameters("jpeg_compression", "pixelate")
-  @pytest.mark.slow
-  def test_other_pictures(self, name):
-    self._check(name)
-
-  def _check(self, name):
+  @quick.cases(["glass_blur"], ["jpeg_compression", "pixelate"])
+  def test_pictures(self, name):
     images, keys = _pictures(2, 24, 36), _keys(2)
     sizes = np.array([[24, 17], [5, 36]], np.int32)
 
@@ -64,14 +56,8 @@ class BranchesTest(parameterized.TestCase):
       together = run()
     np.testing.assert_array_equal(together, in_turn)
 
-  def test_the_codec_of_model_inputs(self):
-    self._check_codec(3, 32, 48)
-
-  @pytest.mark.slow
-  def test_the_codec_of_clips(self):
-    self._check_codec(2, 2, 24, 17)
-
-  def _check_codec(self, *shape):
+  @quick.cases([(3, 32, 48)], [(2, 2, 24, 17)])
+  def test_the_codec_of_model_inputs(self, *shape):
     images = _pictures(*shape)
     in_turn = np.asarray(jpeg.roundtrip_batch(images, 85))
     with accelerators.branches():

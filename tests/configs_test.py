@@ -11,7 +11,6 @@ import pathlib
 from unittest import mock
 
 import ml_collections
-import pytest
 from absl import flags
 from absl.testing import absltest, parameterized
 
@@ -20,7 +19,7 @@ from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import main
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.models.convert import match
-from tests import frost_folder
+from tests import frost_folder, quick
 
 CONDITIONS = {
   "imagenet_c:squeezenet1_1": 96,
@@ -111,7 +110,8 @@ class PrintedPlanTest(parameterized.TestCase):
       main.main(["main"])
     return out.getvalue()
 
-  def _check(self, file: str, what: str) -> None:
+  @quick.cases(QUICK.items(), LONG.items())
+  def test_printed(self, file, what):
     config = _config(file, what)
     config.batch_size = 1
     small = {"corruptions": "contrast", "perturbations": "brightness"}
@@ -130,15 +130,6 @@ class PrintedPlanTest(parameterized.TestCase):
     self.assertStartsWith(text, f"{config.data.name}: ")
     self.assertIn("measured here on one batch of 1 examples", text)
     self.assertIn("memory: about", text)
-
-  @parameterized.parameters(*QUICK.items())
-  def test_quick_ones(self, file, what):
-    self._check(file, what)
-
-  @parameterized.parameters(*LONG.items())
-  @pytest.mark.slow
-  def test_long_ones(self, file, what):
-    self._check(file, what)
 
   def test_without_weights(self):
     frost_folder.use_drawn()

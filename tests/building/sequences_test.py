@@ -17,7 +17,7 @@ from robust_tfds.building import geometry
 from robust_tfds.building import sequences as sequence_sets
 from robust_tfds.corruptions.sequence import frame_count
 from robust_tfds.datasets.digits import digits_dataset_builder
-from tests import tiny_files
+from tests import quick, tiny_files
 
 _WNID = "n01440764"
 
@@ -158,14 +158,8 @@ class ImagenetPTest(parameterized.TestCase):
       name, config, data_dir=self.data, manual_dir=self.manual, **options
     )
 
-  def test_sequences_of_any_size(self):
-    self._check_any_size("brightness")
-
-  @pytest.mark.slow
-  def test_turned_sequences_of_any_size(self):
-    self._check_any_size("rotate")
-
-  def _check_any_size(self, config):
+  @quick.cases(["brightness"], ["rotate"])
+  def test_sequences_of_any_size(self, config):
     sources = _examples(self._build("imagenet_p", "source"), "validation")
     self.assertEqual(
       sorted(s["image"].shape for s in sources),

@@ -10,6 +10,7 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets
+from tests import quick
 from tests.building.sources import small_sets
 
 _BEAM = (
@@ -69,16 +70,8 @@ class WriterTest(parameterized.TestCase):
       _records("digits", "", self._folder(), limit=50),
     )
 
-  @parameterized.parameters(_FROM_FILES[1])
+  @quick.cases(_FROM_FILES[1:2], (_FROM_FILES[0], _FROM_FILES[2]))
   def test_workers_read_files(self, name, config):
-    self._check_files(name, config)
-
-  @parameterized.parameters(_FROM_FILES[0], _FROM_FILES[2])
-  @pytest.mark.slow
-  def test_workers_read_files_of_others(self, name, config):
-    self._check_files(name, config)
-
-  def _check_files(self, name, config):
     manual = small_sets.MAKERS[name](pathlib.Path(self._folder()))
     one, two = (
       _records(name, config, self._folder(), workers=workers, manual_dir=manual)

@@ -3,7 +3,6 @@
 from unittest import mock
 
 import numpy as np
-import pytest
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 
@@ -18,6 +17,7 @@ from robust_tfds.datasets.digits_detection import (
 from robust_tfds.datasets.digits_detection_c import (
   digits_detection_c_dataset_builder,
 )
+from tests import quick
 from tests.datasets import builders_test
 
 
@@ -48,15 +48,8 @@ class CorruptedTest(parameterized.TestCase):
     )
     return list(tfds.as_numpy(built.as_dataset(split="test")))
 
-  @parameterized.parameters("gaussian_noise", "motion_blur")
+  @quick.cases(["gaussian_noise"], ["motion_blur", "fog"])
   def test_the_same_pixels_on_the_fly_and_prepared(self, name):
-    self._check_pixels(name)
-
-  @pytest.mark.slow
-  def test_the_same_pixels_of_fog(self):
-    self._check_pixels("fog")
-
-  def _check_pixels(self, name):
     folder = self.create_tempdir().full_path
     clean = self._examples("clean", folder, limit=6)
     done = self._examples(f"{name}_4", folder, limit=6)

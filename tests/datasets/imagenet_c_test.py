@@ -4,13 +4,12 @@ import pathlib
 
 import jax
 import numpy as np
-import pytest
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 
 from robust_tfds import corruptions, datasets, errors
 from robust_tfds.building import geometry
-from tests import tiny_files
+from tests import quick, tiny_files
 
 _WNID = "n01440764"
 _NAMES = tuple(f"ILSVRC2012_val_0000000{i}.JPEG" for i in (1, 2))
@@ -48,16 +47,8 @@ class EditionsTest(parameterized.TestCase):
     rows = tfds.as_numpy(built.as_dataset(split="validation"))
     return {r["example_id"].decode(): r["image"] for r in rows}
 
-  @parameterized.parameters(*_CASES[::2])
+  @quick.cases(_CASES[::2], _CASES[1::2])
   def test_bytes_are_the_librarys(self, name, config, edition):
-    self._check_bytes(name, config, edition)
-
-  @parameterized.parameters(*_CASES[1::2])
-  @pytest.mark.slow
-  def test_bytes_of_others_are_the_librarys(self, name, config, edition):
-    self._check_bytes(name, config, edition)
-
-  def _check_bytes(self, name, config, edition):
     corruption, _, rest = config.partition("_raw")[0].rpartition("_")
     stored = self._stored(name, config)
     self.assertCountEqual(stored, _NAMES)

@@ -63,6 +63,7 @@ class MapsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (tiny_files.encoded(_map().astype(np.uint8)), "mode L .8 bits a value."),
+    (tiny_files.encoded(tiny_files.noise(12, 16)), "mode RGB"),
     (tiny_files.encoded(_map())[:40], "a.png cannot be read"),
   )
   def test_refuses_maps(self, data, message):
@@ -72,6 +73,11 @@ class MapsTest(parameterized.TestCase):
   @parameterized.parameters(
     (b"{", "a.json: line 1, column 2: not JSON"),
     (b"{}", "a.json: imgWidth: missing"),
+    (b"[]", "a.json: got"),
+    (
+      _polygons(objects=[{"label": "car", "polygon": [[1]]}]),
+      "a.json: objects.0.polygon.0: got",
+    ),
     (b"[" * 100_000, "a.json: nested too deep"),
     (
       _polygons(objects=[_shape("cat")]),
@@ -117,8 +123,11 @@ class ObjectsTest(absltest.TestCase):
     self.assertLen(objects, 2)
 
   def test_refuses_other_values(self):
-    with self.assertRaisesRegex(ValueError, "x: value 40 is no Cityscapes"):
-      instance_maps.objects_of(np.array([[40]]), 1, drop_groups=True, where="x")
+    for value in (40, 40007):
+      with self.assertRaisesRegex(ValueError, f"x: value {value} is no City"):
+        instance_maps.objects_of(
+          np.array([[value]]), 1, drop_groups=True, where="x"
+        )
 
 
 if __name__ == "__main__":

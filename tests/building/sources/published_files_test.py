@@ -1,7 +1,6 @@
 """The published ImageNet-C and -P: folders, archives, broken or foreign files."""
 
 import pathlib
-import tarfile
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -33,16 +32,6 @@ class PublishedPicturesTest(in_folder.TestCase):
   def _tar(self, path: str, members: dict[str, bytes]) -> pathlib.Path:
     tiny_files.put(self.root, {path: tiny_files.tar(members)})
     return self.root / path
-
-  def test_links_in_an_archive(self):
-    for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE):
-      link = tiny_files.entry("T/fog/3/n01/a.JPEG", kind, "b.JPEG")
-      data = tiny_files.tar({}, link)
-      (self.root / "Tiny-ImageNet-C.tar").write_bytes(data)
-      with self.assertRaisesRegex(
-        errors.UserError, "a.JPEG: it is a .* link and no plain file"
-      ):
-        self._find()
 
   def test_two_pictures_of_one_name(self):
     self._tar(
@@ -92,16 +81,6 @@ class PublishedPicturesTest(in_folder.TestCase):
   )
   def test_refusals(self, members, message):
     self._tar("Tiny-ImageNet-C.tar", members)
-    with self.assertRaisesRegex(errors.UserError, message):
-      self._find()
-
-  @parameterized.parameters(
-    (700, "a.JPEG: the archive is cut off inside it"),
-    (100, "not a whole tar archive"),
-  )
-  def test_an_archive_that_is_cut_off(self, size, message):
-    archive = self._tar("Tiny-ImageNet-C.tar", {"fog/3/n01/a.JPEG": _jpeg()})
-    archive.write_bytes(archive.read_bytes()[:size])
     with self.assertRaisesRegex(errors.UserError, message):
       self._find()
 

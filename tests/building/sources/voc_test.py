@@ -57,6 +57,8 @@ class ObjectsTest(parameterized.TestCase):
     ),
     (_xml(_object(more="<name>cat</name>")), "object 1: name is there 2 times"),
     (_xml(_object(box=(9, 2, 3, 4))), "object 1: xmin, .* are 9, 2, 3, 4"),
+    (_xml(_object(box=(2, 9, 3, 4))), "object 1: xmin, .* are 2, 9, 3, 4"),
+    (_xml(_object(box=(1, 2, "inf", 4))), "xmax must be a number, got 'inf'"),
     (_xml(_object(box=(1, 2, "nan", 4))), "object 1: xmax must be a number"),
     (_xml(_object(box=(1, 2, "1_0", 4))), "object 1: xmax must be a number"),
     (_xml(_object(box=(1, 2, "1e30", 4))), "object 1: xmax must be a number"),
@@ -96,7 +98,7 @@ class SourcesTest(parameterized.TestCase):
     self.assertEqual(two.annotation.objects_in((99, 99))[0].id, 5001)
 
   @parameterized.parameters(
-    ("000002\n000002\n", "twice: 000002"),
+    ("000002\n000002\n", "every image once; twice: 000002"),
     ("", "is empty"),
     ("2\n", "six digits"),
     ("../../1\n", "'../../1' is not an id of six digits"),

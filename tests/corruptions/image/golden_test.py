@@ -4,13 +4,12 @@ import itertools
 import json
 
 import numpy as np
-import pytest
 from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions import frost_pictures, plugins
-from tests import shared_data
+from tests import quick, shared_data
 from tests.corruptions import reference_draws, replays
 
 _EDITIONS = {
@@ -44,6 +43,7 @@ _QUICK = {
   *((name, "cifar32") for name in _EXACT),
   ("jpeg_compression", "img0"),
 }
+_SMALL = {cell for cell in replays.CELLS if cell[0] == "cifar32"}
 _CASES = tuple(itertools.product(_DETERMINISTIC, _INPUTS))
 
 
@@ -67,16 +67,8 @@ class DeterministicTest(parameterized.TestCase):
   def test_there_are_eight(self):
     self.assertLen(_DETERMINISTIC, 8)
 
-  @parameterized.parameters(*(c for c in _CASES if c in _QUICK))
+  @quick.cases(sorted(_QUICK), [c for c in _CASES if c not in _QUICK])
   def test_golden(self, name, key):
-    self._check(name, key)
-
-  @parameterized.parameters(*(c for c in _CASES if c not in _QUICK))
-  @pytest.mark.slow
-  def test_golden_of_other_shapes(self, name, key):
-    self._check(name, key)
-
-  def _check(self, name, key):
     paths = sorted((_root() / "deterministic" / key).glob(f"{name}_[1-5].png"))
     unused = corruptions.example_key(0, "golden", name, 1, key)
     for path in paths:
@@ -103,18 +95,11 @@ class ReplayTest(parameterized.TestCase):
     replays.use_frost()
     cls.addClassCleanup(frost_pictures.use_folder, None)
 
-  @parameterized.product(
-    name=tuple(reference_draws.OF), cell=replays.CELLS[3:8]
+  @quick.cases(
+    itertools.product(reference_draws.OF, _SMALL),
+    itertools.product(reference_draws.OF, set(replays.CELLS) - _SMALL),
   )
-  def test_small_pictures(self, name, cell):
-    replays.check(self, name, *cell, reference_draws.OF[name])
-
-  @parameterized.product(
-    name=tuple(reference_draws.OF),
-    cell=(*replays.CELLS[:3], *replays.CELLS[8:]),
-  )
-  @pytest.mark.slow
-  def test_pictures_of_other_sizes(self, name, cell):
+  def test_with_the_authors_draws(self, name, cell):
     replays.check(self, name, *cell, reference_draws.OF[name])
 
 

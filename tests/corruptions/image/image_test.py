@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions import canvas, frost_pictures, seeding, spec
 from robust_tfds.corruptions import image as image_frame
-from tests import frost_folder
+from tests import frost_folder, quick
 from tests.corruptions import canvas_test
 
 _NAMES = conditions.PICTURES.names("all")
@@ -80,16 +80,8 @@ class ContractTest(parameterized.TestCase):
     frost_folder.use_drawn()
     self.addCleanup(frost_pictures.use_folder, None)
 
-  @parameterized.parameters(*_KINDS)
+  @quick.cases(_KINDS, _OTHERS)
   def test_batch_order_jit_and_severity_type_change_nothing(self, name):
-    self._check_batches(name)
-
-  @parameterized.parameters(*_OTHERS)
-  @pytest.mark.slow
-  def test_batch_order_jit_and_severity_type_of_others(self, name):
-    self._check_batches(name)
-
-  def _check_batches(self, name):
     batch = np.stack([_image(32, 32, i) for i in range(4)])
     ids = ["a", "b", "c", "d"]
     keys = conditions.raw_keys(0, "contract", name, 3, ids)
@@ -117,21 +109,13 @@ class ContractTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(np.asarray(again), whole)
 
-  @parameterized.parameters(*_KINDS)
-  def test_flat_and_small_pictures(self, name):
-    self._check_flat_and_small(name)
-
-  @parameterized.parameters(*_OTHERS)
-  @pytest.mark.slow
-  def test_flat_and_small_pictures_of_others(self, name):
-    self._check_flat_and_small(name)
-
   @parameterized.parameters(*_NAMES)
   @pytest.mark.slow
   def test_black_white_and_grey_of_a_fixed_size(self, name):
     self._check_flat_pictures(name, "cifar10")
 
-  def _check_flat_and_small(self, name):
+  @quick.cases(_KINDS, _OTHERS)
+  def test_flat_and_small_pictures(self, name):
     self._check_flat_pictures(name, "any")
     for height, width in ((1, 1), (1, 31), (7, 5), (31, 20)):
       image = _image(height, width)
@@ -186,14 +170,11 @@ class AnySizeTest(absltest.TestCase):
 
 
 class DevicesTest(parameterized.TestCase):
-  def test_eight_devices_give_the_same_bytes(self):
-    self._check(("gaussian_noise", "defocus_blur"))
-
-  @pytest.mark.slow
-  def test_eight_devices_give_the_same_bytes_of_others(self):
-    self._check(("fog", "glass_blur", "elastic_transform", "spatter"))
-
-  def _check(self, names):
+  @quick.cases(
+    [("gaussian_noise", "defocus_blur")],
+    [("fog", "glass_blur", "elastic_transform", "spatter")],
+  )
+  def test_eight_devices_give_the_same_bytes(self, *names):
     """One process of eight devices against this one's single device."""
     batch = np.random.default_rng(0).integers(0, 256, (8, 32, 32, 3), np.uint8)
     digest = hashlib.sha256()

@@ -1,12 +1,14 @@
 """Blurs, weather and elastic: the same bytes in any canvas, batch and order."""
 
+import itertools
+
 import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import corruptions
 from robust_tfds.corruptions import frost_pictures
-from tests import frost_folder
+from tests import frost_folder, quick
 
 NAMES = (
   "glass_blur",
@@ -46,22 +48,12 @@ class CanvasTest(parameterized.TestCase):
     frost_folder.use_drawn()
     cls.addClassCleanup(frost_pictures.use_folder, None)
 
-  @parameterized.parameters(*_KINDS)
+  @quick.cases(_KINDS, _OTHERS)
   def test_padded_equals_unpadded(self, name):
     self._check(name, (1, 2, 5), _SIZES, (72, 80))
 
-  @parameterized.parameters(*_OTHERS)
-  @pytest.mark.slow
-  def test_padded_equals_unpadded_of_others(self, name):
-    self._check(name, (1, 2, 5), _SIZES, (72, 80))
-
-  @parameterized.parameters(*_KINDS[:1])
+  @quick.cases(_KINDS[:1], (*_KINDS[1:], *_OTHERS))
   def test_tiny_pictures(self, name):
-    self._check(name, (3, 4), _TINY, (40, 48))
-
-  @parameterized.parameters(*_KINDS[1:], *_OTHERS)
-  @pytest.mark.slow
-  def test_tiny_pictures_of_others(self, name):
     self._check(name, (3, 4), _TINY, (40, 48))
 
   @parameterized.product(name=NAMES)
@@ -86,16 +78,11 @@ class CanvasTest(parameterized.TestCase):
       alone = corruptions.corrupt(canvas[2], key=keys[2], **kwargs)
       np.testing.assert_array_equal(np.asarray(together)[2], alone)
 
-  @parameterized.parameters("motion_blur", "zoom_blur", "fog")
-  def test_black_white_and_grey_stay_plausible(self, name):
-    self._check_flat_pictures(name, "cifar10")
-
-  @parameterized.product(name=NAMES, edition=("cifar10", "any"))
-  @pytest.mark.slow
-  def test_all_black_white_and_grey_stay_plausible(self, name, edition):
-    self._check_flat_pictures(name, edition)
-
-  def _check_flat_pictures(self, name, edition):
+  @quick.cases(
+    [(name, "cifar10") for name in ("motion_blur", "zoom_blur", "fog")],
+    itertools.product(NAMES, ("cifar10", "any")),
+  )
+  def test_black_white_and_grey_stay_plausible(self, name, edition):
     # imagecorruptions' motion blur darkens pictures shorter than its 41 taps.
     side = 32 if edition == "cifar10" else 48
     levels = np.array([0, 255, 128], np.uint8)

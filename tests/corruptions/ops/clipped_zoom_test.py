@@ -1,32 +1,27 @@
 """Clipped zoom against scipy's zoom of the cut."""
 
+import itertools
+
 import jax
 import numpy as np
-import pytest
 import scipy.ndimage
 from absl.testing import absltest, parameterized
 
 from robust_tfds.corruptions.ops import clipped_zoom
+from tests import quick
 
 
 class ClippedZoomTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (1.01, (60, 64)),
-    (1.15, (33, 97)),
-    (1.3, (60, 64)),
-    (2.5, (33, 97)),
+  @quick.cases(
+    [
+      (1.01, (60, 64)),
+      (1.15, (33, 97)),
+      (1.3, (60, 64)),
+      (2.5, (33, 97)),
+    ],
+    itertools.product((1.01, 1.15, 1.3, 2.0, 2.5, 4.5), ((60, 64), (33, 97))),
   )
   def test_equals_scipy(self, zoom, shape):
-    self._check(zoom, shape)
-
-  @parameterized.product(
-    zoom=(1.01, 1.15, 1.3, 2.0, 2.5, 4.5), shape=((60, 64), (33, 97))
-  )
-  @pytest.mark.slow
-  def test_equals_scipy_for_more(self, zoom, shape):
-    self._check(zoom, shape)
-
-  def _check(self, zoom, shape):
     plane = np.random.default_rng(0).random(shape).astype(np.float32)
     taken = [int(np.ceil(n / zoom)) for n in shape]
     start = [(n - t) // 2 for n, t in zip(shape, taken, strict=True)]

@@ -1,5 +1,7 @@
 """What every perturbation of the folder must do, whoever wrote it."""
 
+import itertools
+
 import jax
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from absl.testing import absltest, parameterized
 from robust_tfds import conditions, corruptions, errors
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.sequence import EDITIONS, frame_count
+from tests import quick
 
 _NAMES = conditions.SEQUENCES.names("all")
 # One of each kind of operation; the others are slow tests.
@@ -55,16 +58,8 @@ class NamesTest(parameterized.TestCase):
 
 
 class ContractTest(parameterized.TestCase):
-  @parameterized.parameters(*_KINDS)
+  @quick.cases(_KINDS, _OTHERS)
   def test_padding_and_batch_change_no_frame(self, name):
-    self._check_padding(name)
-
-  @parameterized.parameters(*_OTHERS)
-  @pytest.mark.slow
-  def test_padding_and_batch_change_no_frame_of_others(self, name):
-    self._check_padding(name)
-
-  def _check_padding(self, name):
     image = _image(256, 270)
     keys = conditions.raw_keys(0, "imagenet_p", name, 1, ["a", "b"])
     alone = corruptions.sequence(image, name, key=keys[1])
@@ -75,22 +70,11 @@ class ContractTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(alone, padded[1])
 
-  @parameterized.product(name=_KINDS, edition=EDITIONS)
-  def test_every_edition_has_its_frames(self, name, edition):
-    self._check_frames(name, edition)
-
-  @parameterized.parameters(*_OTHERS)
-  def test_others_have_their_frames(self, name):
-    self._check_frames(name, "cifar10")
-
-  @parameterized.product(
-    name=_OTHERS, edition=tuple(e for e in EDITIONS if e != "cifar10")
+  @quick.cases(
+    [*itertools.product(_KINDS, EDITIONS), *((n, "cifar10") for n in _OTHERS)],
+    [(n, e) for n in _OTHERS for e in EDITIONS if e != "cifar10"],
   )
-  @pytest.mark.slow
-  def test_every_edition_of_others_has_its_frames(self, name, edition):
-    self._check_frames(name, edition)
-
-  def _check_frames(self, name, edition):
+  def test_every_edition_has_its_frames(self, name, edition):
     """By tracing alone: shapes are known before anything is compiled."""
     image = _image(*_SIZES.get(edition, (90, 80)))
     frames = jax.eval_shape(

@@ -3,13 +3,13 @@
 import itertools
 
 import numpy as np
-import pytest
 from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds import conditions, corruptions, errors
 from robust_tfds.corruptions import plugins, seeding, video
 from robust_tfds.corruptions.video import random_rotation
+from tests import quick
 
 _NAMES = conditions.VIDEOS.names()
 _TEMPORAL = conditions.VIDEOS.members("temporal")
@@ -80,16 +80,8 @@ class VideoTest(parameterized.TestCase):
       self.assertEqual(video.is_temporal(name), name in _TEMPORAL)
       self.assertEqual(video.is_codec(name), name in _CODECS)
 
-  @parameterized.parameters(*_KINDS)
+  @quick.cases(_KINDS, [n for n in _PIXELS if n not in _KINDS])
   def test_parts_of_a_clip_are_those_of_the_whole(self, name):
-    self._check_parts(name)
-
-  @parameterized.parameters(*(n for n in _PIXELS if n not in _KINDS))
-  @pytest.mark.slow
-  def test_parts_of_other_clips_are_those_of_the_whole(self, name):
-    self._check_parts(name)
-
-  def _check_parts(self, name):
     clip = _small(20)
     key = _key(name)
     whole = np.asarray(corruptions.perturb_video(clip, name, 2, key=key))
