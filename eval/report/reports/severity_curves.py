@@ -8,6 +8,7 @@ from robust_tfds.eval.report.charts import lines, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.tables import pivot
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +33,7 @@ class SeverityCurves(base.Chart):
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without corruptions."""
-    names = [*context.common, *context.extra, *context.own]
+    names = pivot.names(context)
     if not names:
       return None
     rows = [r for r in context.rows if r.metric == self.metric]

@@ -34,6 +34,13 @@ def row(context: Context, model: str, metric: str) -> table.Row | None:
   return min(rows, key=lambda r: bool(r.config), default=None)
 
 
+def line(context: Context, name: str) -> tuple[table.Row, table.Row] | None:
+  """Slope and intercept of a line over models; None where it is not fitted."""
+  slope = row(context, "", f"{name}_slope")
+  intercept = row(context, "", f"{name}_intercept")
+  return (slope, intercept) if slope and intercept else None
+
+
 def class_name(context: Context, index: str) -> str:
   """A class by its name, or by its id where names are not known."""
   names = context.class_names

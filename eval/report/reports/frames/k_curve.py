@@ -45,13 +45,21 @@ class KCurve(base.Chart):
 
 
 def of_breakdown(
-  context: Context, metric: str, breakdown: str
+  context: Context, metric: str, breakdown: str, apart: float = 0
 ) -> list[lines.Line]:
-  """A line a model over the values of a breakdown."""
+  """A line a model over the values of a breakdown.
+
+  Args:
+    context: whose models.
+    metric: of the breakdown.
+    breakdown: its name.
+    apart: between the whiskers of two models; 0: intervals are bands.
+  """
   out = []
   for i, model in enumerate(context.models):
     pairs = breakdowns.series(context, model, metric, breakdown)
-    x = [float(value) for value, _ in pairs]
+    sideways = apart * (i - (len(context.models) - 1) / 2)
+    x = [float(value) + sideways for value, _ in pairs]
     values = [style.scaled(row) for _, row in pairs]
-    out.append(lines.Line(model, x, values, i))
+    out.append(lines.Line(model, x, values, i, whiskers=bool(apart)))
   return out

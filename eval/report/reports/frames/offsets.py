@@ -6,7 +6,7 @@ from robust_tfds.eval.report.charts import lines, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import breakdowns
+from robust_tfds.eval.report.reports.frames import k_curve
 
 _SIDEWAYS = 0.1  # between the intervals of two models, in frames
 
@@ -19,13 +19,7 @@ class Offsets(base.Chart):
 
   def draw(self, context: Context) -> style.Figure | None:
     """An empty panel where there are no numbers."""
-    curves = []
-    for i, model in enumerate(context.models):
-      pairs = breakdowns.series(context, model, "error", "offset")
-      sideways = _SIDEWAYS * (i - (len(context.models) - 1) / 2)
-      x = [int(offset) + sideways for offset, _ in pairs]
-      values = [style.scaled(row) for _, row in pairs]
-      curves.append(lines.Line(model, x, values, i, whiskers=True))
+    curves = k_curve.of_breakdown(context, "error", "offset", _SIDEWAYS)
     frame = Frame(
       *(7, 4),
       x="offset from the anchor (frames)",

@@ -82,9 +82,9 @@ def _lines(
   looks = {"color": _GREY, "linestyle": ":"}
   out = [scatter.Line(ends, ends, "no drop", looks)]
   for name, colour, whose, dashes in _LINES:
-    slope = breakdowns.row(context, "", f"{name}_slope")
-    intercept = breakdowns.row(context, "", f"{name}_intercept")
-    if slope and intercept:
+    line = breakdowns.line(context, name)
+    if line:
+      slope, intercept = line
       label = (
         f"line of the {whose}: slope {slope.value:.2f}"
         f" [{slope.lo:.2f}, {slope.hi:.2f}]"

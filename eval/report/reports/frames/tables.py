@@ -122,9 +122,9 @@ def _lines(context: Context) -> list[str]:
   """Slopes and intercepts of pm-10 on pm-0."""
   lines = []
   for name, whose in _LINES:
-    slope = breakdowns.row(context, "", f"{name}_slope")
-    intercept = breakdowns.row(context, "", f"{name}_intercept")
-    if slope and intercept:
+    line = breakdowns.line(context, name)
+    if line:
+      slope, intercept = line
       ends = slope.lo, slope.hi
       number = numbers.with_ends(
         "{:.3f}".format, slope.value, *ends, numbers.BRACKETS
