@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds.eval.report.charts import frame as frame_lib
 from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.charts.frame import Frame, head
 
 _LONG: Any = {
   "rotation": 40,
@@ -36,19 +36,15 @@ class Series:
 
 
 @dataclasses.dataclass(frozen=True)
-class Panel:
+class Panel(frame_lib.Panel):
   """A panel of bars.
 
   Attributes:
     series: of it; of equal length.
-    title: over it.
-    y: words left of it, where they are not the frame's.
     line: a height that is marked, beside 0.
   """
 
   series: Sequence[Series]
-  title: str = ""
-  y: str = ""
   line: float | None = None
 
 
@@ -71,21 +67,19 @@ class Groups:
   numbers: bool = False
 
 
-def draw(panels: Sequence[Panel], groups: Groups, frame: Frame) -> style.Figure:
+def draw(
+  panels: Sequence[Panel], groups: Groups, frame: frame_lib.Frame
+) -> style.Figure:
   """A figure of panels of bars: colour and hatching tell series apart."""
-  fig, axes = frame.panels(len(panels))
-  for ax, panel in zip(axes, panels):
+
+  def fill(ax: style.Axes, panel: Panel) -> None:
     for i, series in enumerate(panel.series):
       _bars(ax, len(panel.series), i, series)
     _around(ax, groups)
     if panel.line is not None:
       ax.axhline(panel.line, color="#444444", linewidth=0.8, linestyle="--")
-    if panel.title:
-      head(ax, panel.title)
-    if panel.y:
-      ax.set_ylabel(panel.y)
-  frame.finish(fig, axes)
-  return fig
+
+  return frame.draw(panels, fill)
 
 
 def _bars(ax: style.Axes, count: int, index: int, series: Series) -> None:

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from robust_tfds.eval.report.charts import style
 
 ABOVE, OVER, INSIDE = "above", "over", "inside"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Panel:
+  """The words around a panel.
+
+  Attributes:
+    title: over it.
+    x: words below it, where they are not the frame's.
+    y: words left of it, where they are not the frame's.
+  """
+
+  title: str = ""
+  x: str = ""
+  y: str = ""
+
+
+P = TypeVar("P", bound=Panel)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +62,28 @@ class Frame:
   entries: int = 6
   share: str = "xy"
 
-  def panels(self, count: int) -> tuple[style.Figure, list[style.Axes]]:
+  def draw(
+    self, panels: Sequence[P], fill: Callable[[style.Axes, P], None]
+  ) -> style.Figure:
+    """A figure of panels, line by line.
+
+    Args:
+      panels: of one kind.
+      fill: draws what is inside of one.
+    """
+    fig, axes = self._panels(len(panels))
+    for ax, panel in zip(axes, panels):
+      fill(ax, panel)
+      if panel.title:
+        head(ax, panel.title)
+      if panel.x:
+        ax.set_xlabel(panel.x)
+      if panel.y:
+        ax.set_ylabel(panel.y)
+    self._finish(fig, axes)
+    return fig
+
+  def _panels(self, count: int) -> tuple[style.Figure, list[style.Axes]]:
     """An empty figure with some panels, line by line."""
     columns = min(self.columns or count, count)
     fig = style.figure(self.width, self.height)
@@ -63,7 +102,7 @@ class Frame:
       ax.set_ylabel(self.y)
     return fig, list(grid.flat[:count])
 
-  def finish(self, fig: style.Figure, axes: Sequence[style.Axes]) -> None:
+  def _finish(self, fig: style.Figure, axes: Sequence[style.Axes]) -> None:
     """Ends, ticks and legend, after everything is drawn."""
     for ax in axes:
       if self.x_ticks:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robust_tfds import conditions
+from robust_tfds.eval.report.charts import frame as frame_lib
 from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.charts.frame import Frame, head
 
 # Severities as ticks, 0 the clean cell.
 SEVERITIES = (
@@ -39,36 +39,29 @@ class Line:
 
 
 @dataclasses.dataclass(frozen=True)
-class Panel:
+class Panel(frame_lib.Panel):
   """A panel of lines.
 
   Attributes:
-    title: over it.
     lines: of it.
     levels: lines across from 1 to the last tick: (height, index).
-    x: words below it, where they are not the frame's.
   """
 
-  title: str
   lines: Sequence[Line]
   levels: Sequence[tuple[float, int]] = ()
-  x: str = ""
 
 
-def draw(panels: Sequence[Panel], frame: Frame) -> style.Figure:
+def draw(panels: Sequence[Panel], frame: frame_lib.Frame) -> style.Figure:
   """A figure of panels of lines."""
-  fig, axes = frame.panels(len(panels))
-  for ax, panel in zip(axes, panels):
-    for line in panel.lines:
-      _line(ax, line)
-    for height, index in panel.levels:
-      last, colour = conditions.SEVERITIES[-1], style.colour(index)
-      ax.hlines(height, 1, last, colors=colour, linestyles=":")
-    head(ax, panel.title)
-    if panel.x:
-      ax.set_xlabel(panel.x)
-  frame.finish(fig, axes)
-  return fig
+  return frame.draw(panels, _panel)
+
+
+def _panel(ax: style.Axes, panel: Panel) -> None:
+  for line in panel.lines:
+    _line(ax, line)
+  for height, index in panel.levels:
+    last, colour = conditions.SEVERITIES[-1], style.colour(index)
+    ax.hlines(height, 1, last, colors=colour, linestyles=":")
 
 
 def _line(ax: style.Axes, line: Line) -> None:

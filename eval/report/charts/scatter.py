@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from robust_tfds.eval.report.charts import frame as frame_lib
 from robust_tfds.eval.report.charts import names, style
-from robust_tfds.eval.report.charts.frame import Frame, head
 
 _STEPS = 24  # along a line, that names keep off
 _SMALL_PT2 = 26.0  # of a marker
@@ -70,16 +70,13 @@ class Line:
 
 
 @dataclasses.dataclass(frozen=True)
-class Panel:
+class Panel(frame_lib.Panel):
   """A panel of points.
 
   Attributes:
     points: of it; those that come later lie above.
     lines: of it, below the points.
     arrows: from a place to another.
-    title: over it.
-    x: words below it, where they are not the frame's.
-    y: words left of it, where they are not the frame's.
     margins: around the points, as shares of the axes.
     ends: of both axes, where they are not the frame's.
     naming: how names are written: `beside` the points, or `placed` where they
@@ -89,16 +86,13 @@ class Panel:
   points: Sequence[Point]
   lines: Sequence[Line] = ()
   arrows: Sequence[tuple[tuple[float, float], tuple[float, float]]] = ()
-  title: str = ""
-  x: str = ""
-  y: str = ""
   margins: tuple[float, float] = (0.05, 0.05)
   ends: tuple[tuple[float, float], tuple[float, float]] | None = None
   naming: str = BESIDE
 
 
 def draw(
-  panels: Sequence[Panel], frame: Frame, foot: Sequence[str] = ()
+  panels: Sequence[Panel], frame: frame_lib.Frame, foot: Sequence[str] = ()
 ) -> style.Figure:
   """A figure of panels of points.
 
@@ -107,13 +101,10 @@ def draw(
     frame: around them.
     foot: lines that will stand below it; with them names are placed rightly.
   """
-  fig, axes = frame.panels(len(panels))
-  for ax, panel in zip(axes, panels):
-    _panel(ax, panel)
-  frame.finish(fig, axes)
+  fig = frame.draw(panels, _panel)
   if any(panel.naming == PLACED for panel in panels):
     style.foot(fig, foot)
-  for ax, panel in zip(axes, panels):
+  for ax, panel in zip(fig.axes, panels):
     (_place if panel.naming == PLACED else _beside)(ax, panel)
   return fig
 
@@ -135,12 +126,6 @@ def _panel(ax: style.Axes, panel: Panel) -> None:
   ax.margins(*panel.margins)
   if panel.ends:
     ax.set(xlim=panel.ends[0], ylim=panel.ends[1])
-  if panel.title:
-    head(ax, panel.title)
-  if panel.x:
-    ax.set_xlabel(panel.x)
-  if panel.y:
-    ax.set_ylabel(panel.y)
 
 
 def _looks(point: Point) -> tuple:

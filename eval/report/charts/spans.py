@@ -7,47 +7,43 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from robust_tfds.eval.report.charts import frame as frame_lib
 from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.charts.frame import Frame, head
 
 _MARKERS = "oDs"
 _APART = 0.22  # of numbers with intervals, across a line
 
 
 @dataclasses.dataclass(frozen=True)
-class Panel:
+class Panel(frame_lib.Panel):
   """A panel of lines that are read from below.
 
   Attributes:
-    title: over it.
     names: of the lines.
     series: what the legend calls it -> a value a line.
     joined: whether a bar leads from the first series to the second; else each
       series has a height of its own on the line, for its whiskers.
   """
 
-  title: str
   names: Sequence[str]
   series: Mapping[str, Sequence[style.Value]]
   joined: bool = True
 
 
-def draw(panels: Sequence[Panel], frame: Frame) -> style.Figure:
+def draw(panels: Sequence[Panel], frame: frame_lib.Frame) -> style.Figure:
   """A figure of panels of spans."""
-  fig, axes = frame.panels(len(panels))
-  for ax, panel in zip(axes, panels):
-    if panel.title:
-      head(ax, panel.title)
-    if panel.joined:
-      for y, (one, two) in enumerate(zip(*panel.series.values())):
-        ends = [one.value, two.value]
-        ax.plot(ends, [y, y], color="#bbbbbb", linewidth=2, zorder=1)
-    for i, (label, values) in enumerate(panel.series.items()):
-      _series(ax, i, label, values, 0 if panel.joined else _APART * (1 - i))
-    ax.set_yticks(range(len(panel.names)), panel.names, fontsize=7)
-    ax.set_ylim(-0.6, len(panel.names) - 0.4)
-  frame.finish(fig, axes)
-  return fig
+  return frame.draw(panels, _panel)
+
+
+def _panel(ax: style.Axes, panel: Panel) -> None:
+  if panel.joined:
+    for y, (one, two) in enumerate(zip(*panel.series.values())):
+      ends = [one.value, two.value]
+      ax.plot(ends, [y, y], color="#bbbbbb", linewidth=2, zorder=1)
+  for i, (label, values) in enumerate(panel.series.items()):
+    _series(ax, i, label, values, 0 if panel.joined else _APART * (1 - i))
+  ax.set_yticks(range(len(panel.names)), panel.names, fontsize=7)
+  ax.set_ylim(-0.6, len(panel.names) - 0.4)
 
 
 def _series(

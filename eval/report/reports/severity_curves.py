@@ -65,4 +65,4 @@ class SeverityCurves(base.Chart):
       x = [r.severity or 0 for r in rows]
       curves.append(lines.Line(model, x, list(map(style.scaled, rows)), i))
     title = f"{style.words(name)}\n{context.group(name)}{kind}"
-    return lines.Panel(title, curves)
+    return lines.Panel(curves, title=title)

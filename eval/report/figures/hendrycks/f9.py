@@ -7,7 +7,7 @@ from robust_tfds.eval.report.charts import scatter
 from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
-  accuracy_scatter,
+  benchmark_scatter,
   printed,
   sheet,
 )
@@ -26,7 +26,7 @@ class Figure9(base.PaperFigure):
     rows = printed.table("hendrycks2019", "figure9")
     of = {(row.label, row.metric): row for row in rows}
     points = [
-      accuracy_scatter.Point(
+      benchmark_scatter.Point(
         label,
         metric,
         Number(of[label, "accuracy"].value),
@@ -37,12 +37,12 @@ class Figure9(base.PaperFigure):
       for metric in _TITLES
     ]
     told = [rows[0].source, printed.doubts(rows)]
-    panel = accuracy_scatter.panel(points, _TITLES, "accuracy on subtypes (%)")
+    panel = benchmark_scatter.panel(points, _TITLES, "accuracy on subtypes (%)")
     frame = Frame(
       *(6.4, 4.6), x="accuracy on ImageNet-1K (%)", legend=OVER, share=""
     )
     fig = scatter.draw([panel], frame, told)
     table = sheet.Sheet(
-      accuracy_scatter.COLUMNS, [point.line() for point in points]
+      benchmark_scatter.COLUMNS, [point.line() for point in points]
     )
     return base.Drawn(fig, told, table)

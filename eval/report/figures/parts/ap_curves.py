@@ -12,7 +12,8 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.papers import PrintedRow, raw_results
-from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts.lines import Line, Panel
 from robust_tfds.eval.report.figures.parts import own, printed, sheet
 
 COLUMNS = (
@@ -74,7 +75,7 @@ class Curve:
       for s, n in self.numbers.items()
     ]
 
-  def drawn(self) -> lines.Line:
+  def drawn(self) -> Line:
     """In %, with its band; hollow where there is only what is printed."""
     looks: dict[str, Any] = {"linestyle": _DASHES[self.place % len(_DASHES)]}
     label = self.label
@@ -82,9 +83,7 @@ class Curve:
       label += ": absent; P, mPC (dotted) printed"
       looks = {"markerfacecolor": "none", "markersize": 6, "linestyle": ":"}
     values = [style.scaled(n) for n in self.numbers.values()]
-    return lines.Line(
-      label, list(self.numbers), values, self.place, looks=looks
-    )
+    return Line(label, list(self.numbers), values, self.place, looks=looks)
 
 
 def of_raw(
@@ -145,10 +144,10 @@ def main_metric(model: own.Own) -> str:
   return "bbox/AP" if "bbox/AP" in model.metrics() else "bbox/AP50"
 
 
-def panel(title: str, curves: Sequence[Curve]) -> lines.Panel:
+def panel(title: str, curves: Sequence[Curve]) -> Panel:
   """The curves; of absent ones mPC as a line over 1 to 5."""
   levels = [(100 * c.mpc, c.place) for c in curves if c.mpc is not None]
-  return lines.Panel(title, [curve.drawn() for curve in curves], levels)
+  return Panel([c.drawn() for c in curves], levels, title=title)
 
 
 def remark(curves: Iterable[Curve]) -> str:

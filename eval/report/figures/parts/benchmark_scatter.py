@@ -1,4 +1,4 @@
-"""Figures 3, 4 and 6 of Hendrycks and Dietterich: means over accuracy."""
+"""Means of a benchmark over accuracy on clean data, a series a mean."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
 from robust_tfds.eval import papers
-from robust_tfds.eval.report.charts import scatter
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import (
-  accuracy_scatter,
-  own,
-  printed,
-  sheet,
-)
+from robust_tfds.eval.report.figures.parts import own, printed, sheet
 
-_PAPER = "hendrycks2019"
 _TASKS = {"imagenet_c": "classification", "imagenet_p": "sequences"}
 # Data set -> label of the y axis, metric -> title.
 _PANELS: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -29,11 +24,49 @@ _PANELS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     {"mfr": "mFR", "mt5d": "mT5D"},
   ),
 }
+COLUMNS = (
+  *("network", "metric"),
+  *(sheet.Column("accuracy"), sheet.Column("value")),
+  *(sheet.Column("lo"), sheet.Column("hi")),
+  "source",
+)
+_GREY = "#555555"
+_CLEAN = "clean_error"
+_AREAS = (42.0, 20.0)  # of markers in turn: equal numbers stay visible
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+  """A network: accuracy on clean data and a mean of the benchmark.
+
+  Attributes:
+    network: its label.
+    metric: name of the mean.
+    accuracy: on clean data.
+    number: the mean.
+    source: where both are from.
+    run: whether it is a run's.
+  """
+
+  network: str
+  metric: str
+  accuracy: Number
+  number: Number
+  source: str
+  run: bool = False
+
+  def line(self) -> list[sheet.Cell]:
+    """Of the CSV."""
+    number = self.number
+    return [
+      *(self.network, self.metric, self.accuracy.value),
+      *(number.value, number.lo, number.hi, self.source),
+    ]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BenchmarkScatter(base.PaperFigure):
-  """A panel a benchmark.
+  """Figures 3, 4 and 6 of Hendrycks and Dietterich: a panel a benchmark.
 
   Attributes:
     panels: the data set of each.
@@ -47,24 +80,20 @@ class BenchmarkScatter(base.PaperFigure):
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     models = own.of(self.boards(request))
-    points: list[accuracy_scatter.Point] = []
-    panels = []
+    points: list[Point] = []
+    panels, remarks = [], []
     for dataset in self.panels:
       label, titles = _PANELS[dataset]
-      networks = self._networks(dataset, titles)
-      of_panel = [
-        *accuracy_scatter.printed(networks, list(titles)),
-        *accuracy_scatter.runs(_of(models, dataset), list(titles)),
-      ]
+      here = [m for m in models if m.board.task == _TASKS[dataset]]
+      of_panel = [*self._printed(dataset, titles), *of_runs(here, titles)]
       points += of_panel
-      panels.append(accuracy_scatter.panel(of_panel, titles, label))
-    lines = [point.line() for point in points]
-    drawn = {p.network for p in points if p.run}
-    told = list(dict.fromkeys(p.source for p in points if not p.run))
-    told += [
+      panels.append(panel(of_panel, titles, label))
+      remarks.append(own.remark(here, dataset))
+    told = [
+      *dict.fromkeys(p.source for p in points if not p.run),
       own.baselines(models, self.panels[0]),
-      own.without(models, drawn),
-      *(own.remark(_of(models, d), d) for d in self.panels),
+      own.without(models, {p.network for p in points if p.run}),
+      *remarks,
     ]
     told = [words.rstrip(".") for words in told]
     frame = Frame(
@@ -74,28 +103,81 @@ class BenchmarkScatter(base.PaperFigure):
       share="",
     )
     fig = scatter.draw(panels, frame, told)
-    return base.Drawn(fig, told, sheet.Sheet(accuracy_scatter.COLUMNS, lines))
+    lines = [point.line() for point in points]
+    return base.Drawn(fig, told, sheet.Sheet(COLUMNS, lines))
 
-  def _networks(
-    self, dataset: str, metrics: Iterable[str]
-  ) -> list[papers.Network]:
+  def _printed(self, dataset: str, metrics: Iterable[str]) -> list[Point]:
     """The printed networks that have all numbers."""
-    listed = papers.printed_networks(dataset, every=bool(self.table))
-    if self.table:
-      listed = tuple(map(self._of_table, listed))
-    keys = {(metric, "") for metric in ("clean_error", *metrics)}
-    return [n for n in listed if keys <= n.numbers.keys()]
+    of_table = printed.table("hendrycks2019", self.table)
+    out = []
+    for network in papers.printed_networks(dataset, every=bool(self.table)):
+      numbers = network.numbers
+      if self.table:
+        of = [row for row in of_table if row.label == network.label]
+        numbers = {(row.metric, row.name): row for row in of}
+      keys = [(metric, "") for metric in (_CLEAN, *metrics)]
+      if numbers.keys() >= set(keys):
+        clean, *means = (numbers[key] for key in keys)
+        accuracy = Number(1 - clean.value)
+        out += [
+          Point(network.label, m.metric, accuracy, Number(m.value), m.source)
+          for m in means
+        ]
+    return out
 
-  def _of_table(self, network: papers.Network) -> papers.Network:
-    """What the figure's table prints of a network."""
-    rows = {
-      (r.metric, r.name): r
-      for r in printed.table(_PAPER, self.table)
-      if r.label == network.label
-    }
-    return papers.Network(network.label, network.model, rows)
+
+def of_runs(models: Sequence[own.Own], metrics: Iterable[str]) -> list[Point]:
+  """The models of runs that have them."""
+  out = []
+  for model in models:
+    error = model.number(_CLEAN)
+    for metric in metrics:
+      number = model.number(metric)
+      if error and number:
+        lo, hi = _complement(error.hi), _complement(error.lo)
+        accuracy = Number(_complement(error.value), lo, hi)
+        out.append(
+          Point(model.label, metric, accuracy, number, model.source, run=True)
+        )
+  return out
 
 
-def _of(models: Sequence[own.Own], dataset: str) -> list[own.Own]:
-  """Those of the task of a panel's data set."""
-  return [m for m in models if m.board.task == _TASKS[dataset]]
+def _complement(value: float | None) -> float | None:
+  return None if value is None else 1 - value
+
+
+def panel(
+  points: Sequence[Point], titles: Mapping[str, str], y: str
+) -> scatter.Panel:
+  """The points, those of one network joined and named once.
+
+  Args:
+    points: printed ones and those of runs.
+    titles: metric -> what the legend calls it; also the order of the series.
+    y: words left of it.
+  """
+  named: set[str] = set()
+  out = []
+  for i, (metric, title) in enumerate(titles.items()):
+    series = [p for p in points if p.metric == metric]
+    for point in sorted(series, key=lambda p: p.run):
+      out.append(_drawn(point, i, title, point.network not in named))
+    named |= {p.network for p in series}
+  return scatter.Panel(out, y=y, margins=(0.16, 0.12), naming=scatter.PLACED)
+
+
+def _drawn(
+  point: Point, index: int, title: str, with_name: bool
+) -> scatter.Point:
+  """A point of a series; a run's is open, and not in the legend."""
+  return scatter.Point(
+    style.scaled(point.accuracy),
+    style.scaled(point.number),
+    index,
+    "" if point.run else title,
+    point.network if with_name else "",
+    hollow=point.run,
+    area=_AREAS[index % len(_AREAS)],
+    joins=f"{point.network} {point.run}",
+    looks={"ink": "black" if point.run else _GREY},
+  )

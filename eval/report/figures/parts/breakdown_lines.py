@@ -32,9 +32,8 @@ class BreakdownLines(base.PaperFigure):
     """The figure and its CSV."""
     models = own.of(self.boards(request))
     told = redrawn.context(request, models)
-    panel = lines.Panel(
-      self.title, k_curve.of_breakdown(told, self.metric, self.breakdown)
-    )
+    curves = k_curve.of_breakdown(told, self.metric, self.breakdown)
+    panel = lines.Panel(curves, title=self.title)
     frame = Frame(
       *(6, 4),
       x=self.axis,

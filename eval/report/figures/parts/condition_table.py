@@ -53,7 +53,7 @@ class ConditionTable(base.PaperFigure):
       *networks.printed(rows, "printed"),
       *(n for n in added if (metric, "") in n.numbers),
     ]
-    columns = [
+    columns: list[str | sheet.Column] = [
       *("network", sheet.Column("clean error"), sheet.Column(heading)),
       *(sheet.Column(f"{heading} lo"), sheet.Column(f"{heading} hi")),
       *(sheet.Column(style.words(name), digits=0) for name in names),

@@ -31,9 +31,9 @@ class Network:
   name: str
   training: str = ""
 
-  def value(self, *key: str) -> float:
+  def value(self, metric: str, condition: str = "") -> float:
     """A number's value; nan where there is none."""
-    value = self.numbers.get(key, Number(None)).value  # type: ignore[call-overload]
+    value = self.numbers.get((metric, condition), Number(None)).value
     return math.nan if value is None else value
 
   def lines(self) -> list[list[sheet.Cell]]:

@@ -43,6 +43,8 @@ class PrintedTable(base.PaperFigure):
     lowest_first: the same, the smallest first.
     suffixes: (condition in words, end of the metrics' names) of the lines of a
       run's model.
+    breakdown: whose values the run's model has a line each of, in place of them;
+      rates of frames are truncated: 29 is 29.97.
   """
 
   source: str = "eval/papers: the printed table"
@@ -50,10 +52,17 @@ class PrintedTable(base.PaperFigure):
   best_first: str = ""
   lowest_first: str = ""
   suffixes: tuple[tuple[str, str], ...] = (("", ""),)
+  breakdown: str = ""
 
-  def suffixes_of(self, model: own.Own) -> Sequence[tuple[str, str]]:
-    """`suffixes`, where they depend on the model."""
-    return self.suffixes
+  def _suffixes_of(self, model: own.Own) -> Sequence[tuple[str, str]]:
+    """`suffixes`, or those of the breakdown's values that the model has."""
+    if not self.breakdown:
+      return self.suffixes
+    start = f"acc_orig/{self.breakdown}="
+    values = [
+      m.removeprefix(start) for m in model.metrics() if m.startswith(start)
+    ]
+    return [(f"{v} {self.breakdown}", f"/{self.breakdown}={v}") for v in values]
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The table and its CSV."""
@@ -78,7 +87,7 @@ class PrintedTable(base.PaperFigure):
     """
     lines = []
     for model in models:
-      for condition, suffix in self.suffixes_of(model):
+      for condition, suffix in self._suffixes_of(model):
         numbers = own_numbers(model, metrics, suffix)
         texts = {
           "dataset": model.board.dataset,

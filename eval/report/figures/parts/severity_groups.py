@@ -52,8 +52,8 @@ class SeverityGroups(base.PaperFigure):
     of = {(m.label, g): _points(m, g) for m in models for g in groups}
     panels = [
       lines.Panel(
-        group,
         [_line(m.label, i, of[m.label, group]) for i, m in enumerate(models)],
+        title=group,
       )
       for group in groups
     ]

@@ -89,4 +89,5 @@ def _panel(
     for words, values in (("clean", clean), ("under the condition", after))
   }
   classes = [confusions.class_name(c, names) for c in order]
-  return spans.Panel(f"{label}: {style.words(condition)}", classes, series)
+  title = f"{label}: {style.words(condition)}"
+  return spans.Panel(classes, series, title=title)

@@ -39,7 +39,7 @@ class Figure6(base.PaperFigure):
           for t, words in _TRAININGS
         ]
         title = f"{gammas.NAMES[dataset]}, {kind}"
-        panels.append(bars.Panel(series, title))
+        panels.append(bars.Panel(series, title=title))
       for label, measures in means.items():
         network, _, training = label.partition(", ")
         for measure, of_kind in measures.items():

@@ -47,7 +47,7 @@ class Figure2(base.PaperFigure):
       x_ticks=(range(-10, 11, 2), None),
       legend=INSIDE,
     )
-    fig = lines.draw([lines.Panel("", curves)], frame)
+    fig = lines.draw([lines.Panel(curves)], frame)
     columns = (
       *("run", "offset", sheet.Column("share left out"), sheet.Column("lo")),
       *(sheet.Column("hi"), "frames", "source"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from robust_tfds.eval import papers
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.metrics import trend
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   own,
-  pm_k_scatter,
   printed,
   redrawn,
   sheet,
@@ -15,6 +18,7 @@ from robust_tfds.eval.report.figures.parts import (
 from robust_tfds.eval.report.reports.frames import scatter
 
 _DATASET = "imagenet_vid_robust"
+_METRICS = ("acc_orig", "acc_pmk")
 _COLUMNS = (*("model", sheet.Column("pm-0"), sheet.Column("pm-10"), "source"),)
 
 
@@ -27,17 +31,17 @@ class Figure3(base.PaperFigure):
     from robust_tfds.eval.tasks import frames
 
     models = own.of(self.boards(request))
-    ours = pm_k_scatter.own_points(models)
+    ours = own_points(models)
     told = Context(
       facts=frames.Frames.facts,
       family=conditions.PICTURES,
       dataset=_DATASET,
       rows=[
         *(row for model in models for row in redrawn.rows(model)),
-        *pm_k_scatter.line_rows(_DATASET, ours),
+        *line_rows(_DATASET, ours),
       ],
       corruptions=(),
-      networks=pm_k_scatter.networks(_DATASET),
+      networks=networks(_DATASET),
       provenance=[
         papers.source(_DATASET),
         printed.source_of(printed.table("shankar2021", "testbed_vid")[:1]),
@@ -50,3 +54,50 @@ class Figure3(base.PaperFigure):
     ]
     lines += [[m.label, *ours[m.label], m.source] for m in models]
     return base.Drawn(fig, told.provenance, sheet.Sheet(_COLUMNS, lines))
+
+
+def networks(dataset: str) -> dict[str, tuple[float, ...]]:
+  """Testbed, then the printed models with their intervals, for the report."""
+  ends = papers.intervals(dataset, *_METRICS)
+  of_table = {
+    f"{name}, printed": (*values, *ends[name])
+    for name, values in papers.networks(dataset, *_METRICS).items()
+  }
+  return {**papers.testbed(dataset), **of_table}
+
+
+def own_points(models: Sequence[own.Own]) -> dict[str, tuple[float, float]]:
+  """Label -> (pm-0, pm-10)."""
+  out = {}
+  for model in models:
+    x, y = (model.value(metric) for metric in _METRICS)
+    if x is not None and y is not None:
+      out[model.label] = x, y
+  return out
+
+
+def line_rows(
+  dataset: str, ours: Mapping[str, tuple[float, float]]
+) -> list[table.Row]:
+  """Slopes and intercepts of the testbed's, the table's and our line."""
+  printed = papers.networks(dataset, *_METRICS)
+  points: dict[str, list[tuple[float, ...]]] = {
+    "published_trend": list(papers.testbed(dataset).values()),
+    "paper_trend": list(printed.values()),
+    "trend": list(ours.values()),
+  }
+  rows = []
+  for name, pairs in points.items():
+    if len(pairs) > 2 and len({x for x, _ in pairs}) > 1:
+      line = trend.fit(*zip(*pairs))
+      rows.append(_row(dataset, f"{name}_slope", line.slope, line))
+      rows.append(_row(dataset, f"{name}_intercept", line.intercept, line))
+  return rows
+
+
+def _row(
+  dataset: str, metric: str, value: float, line: trend.Trend
+) -> table.Row:
+  slope = metric.endswith("_slope")
+  ends = line.slope_interval if slope else line.intercept_interval
+  return table.Row("", dataset, "", "", None, metric, value, *ends, line.n)

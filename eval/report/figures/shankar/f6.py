@@ -33,7 +33,7 @@ class Figure6(base.PaperFigure):
       words: [style.scaled(n) for m in models if (n := m.number(metric))]
       for metric, words in _POINTS.items()
     }
-    panel = spans.Panel("", [m.label for m in models], series, joined=False)
+    panel = spans.Panel([m.label for m in models], series, joined=False)
     frame = Frame(
       *(6.5, 1.2 + 0.5 * len(models)),
       x="accuracy (%), with 95 % intervals",

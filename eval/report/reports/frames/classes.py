@@ -37,7 +37,7 @@ class Classes(base.Chart):
         rows = _by_class(context, model, metric)
         heading = context.facts.metric(metric).heading
         series[heading] = [style.Value(100 * rows[c].value) for c in order]
-      panels.append(spans.Panel(model, names, series))
+      panels.append(spans.Panel(names, series, title=model))
     columns = min(len(models), _COLUMNS)
     height = 0.22 * max(len(order), 5) + 0.9
     frame = Frame(

@@ -42,7 +42,7 @@ class Distances(base.Chart):
       y_ends=(0, 102),
       legend=INSIDE,
     )
-    return lines.draw([lines.Panel("", curves)], frame)
+    return lines.draw([lines.Panel(curves)], frame)
 
 
 def _series(

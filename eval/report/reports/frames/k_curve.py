@@ -29,7 +29,9 @@ class KCurve(base.Chart):
   def draw(self, context: Context) -> style.Figure | None:
     """Empty panels where there are no numbers."""
     panels = [
-      lines.Panel(title, of_breakdown(context, metric, breakdown), x=words)
+      lines.Panel(
+        of_breakdown(context, metric, breakdown), title=title, x=words
+      )
       for metric, breakdown, title, words in _PANELS
     ]
     ticks = (range(11), None)

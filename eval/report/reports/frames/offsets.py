@@ -29,4 +29,4 @@ class Offsets(base.Chart):
       legend=ABOVE,
       entries=5,
     )
-    return lines.draw([lines.Panel("", curves)], frame)
+    return lines.draw([lines.Panel(curves)], frame)

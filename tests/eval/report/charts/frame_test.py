@@ -8,7 +8,8 @@ from robust_tfds.eval.report.charts.style import Value
 
 
 def _draw(count, **frame):
-  panel = lines.Panel("title", [lines.Line("one", [0, 1], [Value(1)] * 2, 0)])
+  line = lines.Line("one", [0, 1], [Value(1)] * 2, 0)
+  panel = lines.Panel([line], title="title")
   return lines.draw([panel] * count, Frame(6, 4, **frame))
 
 

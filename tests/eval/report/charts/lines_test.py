@@ -9,7 +9,7 @@ from robust_tfds.eval.report.charts.style import Value
 
 
 def _axes(line, **panel):
-  drawn = lines.draw([lines.Panel("", [line], **panel)], Frame(4, 3))
+  drawn = lines.draw([lines.Panel([line], **panel)], Frame(4, 3))
   return drawn.axes[0]
 
 

@@ -1,10 +1,8 @@
-"""What a figure writes into its CSV and its Markdown, nothing drawn."""
+"""What a figure writes into its CSV, nothing saved."""
 
 from __future__ import annotations
 
 from typing import Any
-
-from etils import epath
 
 from robust_tfds.eval.report import figures
 from robust_tfds.eval.report.figures import base
@@ -15,12 +13,3 @@ def of(name: str, asked: base.Request | None = None) -> list[dict[str, Any]]:
   (figure,) = figures.select(name)
   numbers = figure.drawn(asked or base.Request()).numbers
   return [dict(zip(numbers.headings, cells)) for cells in numbers.lines]
-
-
-def markdown(
-  name: str, folder: epath.Path, asked: base.Request | None = None
-) -> str:
-  """A table's Markdown."""
-  (figure,) = figures.select(name)
-  figure.draw(asked or base.Request(), folder)
-  return (folder / f"{name}.md").read_text("utf-8")

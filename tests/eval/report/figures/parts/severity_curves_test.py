@@ -11,13 +11,6 @@ _PAPER = "Schiappa et al., Figure 9"
 
 
 class SeverityCurvesTest(absltest.TestCase):
-  def test_runs_of_the_data_set_come_alone(self):
-    digits = boards.board("video")
-    ucf = boards.board("video", dataset="ucf101_p")
-    of_dataset = severity_curves.of_dataset
-    self.assertEqual(of_dataset([digits, ucf], "ucf101_p"), [ucf])
-    self.assertEqual(of_dataset([digits], "ucf101_p"), [digits])
-
   def test_figures_take_theirs(self):
     digits = boards.board("video")
     ucf = boards.board("video", dataset="ucf101_p")

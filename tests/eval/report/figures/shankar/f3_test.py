@@ -2,16 +2,17 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.figures.parts import own, pm_k_scatter
+from robust_tfds.eval.report.figures.parts import own
+from robust_tfds.eval.report.figures.shankar import f3
 from tests.eval.report.figures import boards
 
 _SET = "imagenet_vid_robust"
 
 
-class PmKScatterTest(absltest.TestCase):
+class Figure3Test(absltest.TestCase):
   def test_the_published_slopes(self):
     """docs/NATURAL_VIDEO.md, recomputed with scipy."""
-    rows = {r.metric: r for r in pm_k_scatter.line_rows(_SET, {})}
+    rows = {r.metric: r for r in f3.line_rows(_SET, {})}
     slope = rows["published_trend_slope"]
     self.assertEqual(slope.n, 335)
     self.assertAlmostEqual(slope.value, 0.850, delta=5e-4)
@@ -21,16 +22,16 @@ class PmKScatterTest(absltest.TestCase):
 
   def test_own_line_from_three_models(self):
     points = {"a": (0.2, 0.1), "b": (0.4, 0.3), "c": (0.6, 0.5)}
-    rows = {r.metric: r for r in pm_k_scatter.line_rows(_SET, points)}
+    rows = {r.metric: r for r in f3.line_rows(_SET, points)}
     self.assertAlmostEqual(rows["trend_slope"].value, 1)
     self.assertAlmostEqual(rows["trend_intercept"].value, -0.1)
 
   def test_networks_and_own_points(self):
-    networks = pm_k_scatter.networks(_SET)
+    networks = f3.networks(_SET)
     self.assertLen(networks, 335 + 45)
     self.assertLen(networks["resnet152_finetuned, printed"], 6)
     models = own.of([boards.board("frames"), boards.board("video")])
-    points = pm_k_scatter.own_points(models)
+    points = f3.own_points(models)
     self.assertLen(points, 2)
 
 
