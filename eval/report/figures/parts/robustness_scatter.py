@@ -11,6 +11,7 @@ from robust_tfds.eval.report.charts.frame import Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   gammas,
+  networks,
   own,
   printed,
   sheet,
@@ -28,13 +29,10 @@ _IMPLIED = (
 
 @dataclasses.dataclass(frozen=True)
 class _Point:
-  label: str
-  network: str
-  pretrained: bool
+  network: networks.Network
   x: float
   y: float
-  gflops: float | None
-  source: str
+  gflops: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,10 +53,10 @@ class RobustnessScatter(base.PaperFigure):
     """The figure and its CSV."""
     added = own.of(self.boards(request))
     points = [*_printed(self.dataset), *_own(added)]
-    networks = list(dict.fromkeys(p.network for p in points))
-    foot = [points[0].source, _IMPLIED, own.remark(added, self.dataset)]
+    names = list(dict.fromkeys(p.network.name for p in points))
+    foot = [points[0].network.source, _IMPLIED, own.remark(added, self.dataset)]
     panel = scatter.Panel(
-      [_drawn(p, networks.index(p.network)) for p in points],
+      [_drawn(p, names.index(p.network.name)) for p in points],
       title=f"{gammas.NAMES[self.dataset]}: area is multiply-adds; hollow: from"
       " scratch (S), filled: pretrained (P)",
       margins=(0.12, 0.12),
@@ -68,7 +66,9 @@ class RobustnessScatter(base.PaperFigure):
       *(7, 4.8), x="clean accuracy (%)", y="relative robustness gamma_r"
     )
     fig = scatter.draw([panel], frame, foot)
-    lines = [[p.label, p.x, p.y, p.gflops, p.source] for p in points]
+    lines = [
+      [p.network.label, p.x, p.y, p.gflops, p.network.source] for p in points
+    ]
     return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, lines))
 
 
@@ -85,29 +85,20 @@ def _printed(dataset: str) -> list[_Point]:
   }
   out = []
   for network in gammas.printed_networks(dataset):
-    label = ", ".join(filter(None, (network.name, network.training)))
-    out.append(
-      _Point(
-        network.label,
-        network.name,
-        network.training == "kinetics400",
-        accuracy[label],
-        gammas.group_mean(network, "gamma_r"),
-        gflops.get(network.name),
-        network.source,
-      )
-    )
+    x = accuracy[", ".join(filter(None, (network.name, network.training)))]
+    y = gammas.group_mean(network, "gamma_r")
+    out.append(_Point(network, x, y, gflops.get(network.name)))
   return out
 
 
 def _own(models: Sequence[own.Own]) -> list[_Point]:
-  out = []
-  for model in models:
-    x, y = model.value("clean_accuracy"), model.value("gamma_r")
-    if x is not None and y is not None:
-      label = model.label
-      out.append(_Point(label, label, True, x, y, None, model.source))
-  return out
+  """Of the models that have both numbers."""
+  keys = [("clean_accuracy", ""), ("gamma_r", "")]
+  return [
+    _Point(network, *(network.value(*key) for key in keys))
+    for network in networks.of_runs(models, keys)
+    if len(network.numbers) == len(keys)
+  ]
 
 
 def _area(point: _Point) -> float:
@@ -120,8 +111,8 @@ def _drawn(point: _Point, index: int) -> scatter.Point:
     style.Value(100 * point.x),
     style.Value(point.y),
     index,
-    name=point.label,
-    hollow=not point.pretrained,
+    name=point.network.label,
+    hollow=point.network.training == "scratch",
     area=_area(point),
     looks={"ink": "black", "alpha": 0.75},
   )
