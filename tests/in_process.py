@@ -14,6 +14,7 @@ import types
 from unittest import mock
 
 from absl import app, flags, logging
+from absl.testing import absltest
 
 from robust_tfds import command
 
@@ -66,6 +67,15 @@ def program(name: str, *arguments: str) -> subprocess.CompletedProcess:
     text=True,
     check=False,
   )
+
+
+def check_refused(
+  test: absltest.TestCase, done: subprocess.CompletedProcess, words: str
+) -> None:
+  """Holds that a command failed, with these words and no traceback."""
+  test.assertNotEqual(done.returncode, 0)
+  test.assertIn(words, done.stderr)
+  test.assertNotIn("Traceback", done.stderr)
 
 
 def _app_run(main, flags_parser) -> None:

@@ -1,7 +1,5 @@
 """The door of `eval.figures`."""
 
-import subprocess
-
 from absl.testing import absltest, parameterized
 
 from robust_tfds.eval import figures
@@ -33,16 +31,11 @@ class FiguresTest(in_folder.TestCase):
     (["michaelis_f4", "--out=x", "--clean=/no", "--stylized=/no"], "no such"),
   )
   def test_refusals_in_words(self, arguments, words):
-    self.check_refusal(in_process.run(figures, *arguments), words)
+    in_process.check_refused(self, in_process.run(figures, *arguments), words)
 
   def test_a_refusal_of_the_program(self):
     done = in_process.program("eval.figures", "shankr_t5", "--out=x")
-    self.check_refusal(done, "Did you mean 'shankar_t5'")
-
-  def check_refusal(self, done: subprocess.CompletedProcess, words: str):
-    self.assertNotEqual(done.returncode, 0)
-    self.assertIn(words, done.stderr)
-    self.assertNotIn("Traceback", done.stderr)
+    in_process.check_refused(self, done, "Did you mean 'shankar_t5'")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from robust_tfds import errors
 from robust_tfds.eval import score
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report import reports
-from tests import in_folder, in_process
+from tests import in_folder, in_process, shared_data
 from tests.eval.readers import csv_test
 from tests.eval.report.reports import without_pictures
 
@@ -38,10 +38,11 @@ def _changed(old, new) -> bytes:
 def _bad_files() -> Iterator[tuple[str, bytes, str]]:
   """Name, bytes and what is said of the good file with one text replaced."""
   path = pathlib.Path(__file__).with_name("bad_csv.tsv")
-  for line in path.read_text("utf-8").splitlines()[1:]:
-    name, old, new, message = line.split("\t")
-    of = (text.encode().decode("unicode_escape") for text in (old, new))
-    yield name, _changed(*of), message
+  for row in shared_data.lines(path):
+    old, new = (
+      row[k].encode().decode("unicode_escape") for k in ("old", "new")
+    )
+    yield row["name"], _changed(old, new), row["message"]
 
 
 def _with(column, value) -> bytes:

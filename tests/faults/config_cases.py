@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import pathlib
 from collections.abc import Iterator, Sequence
 
+from tests import shared_data
 from tests.faults import commands
 from tests.faults.case import Case
 
@@ -20,9 +20,7 @@ def cases() -> Iterator[Case]:
   A row is a config, overrides, and words: of the refusal, and of the plan of
   legitimate settings. `; ` separates words that all must be there.
   """
-  with open(_TABLE, newline="", encoding="utf-8") as file:
-    table = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-  for row in table:
+  for row in shared_data.lines(_TABLE):
     names, words = (tuple(row[k].split("; ")) for k in ("refusal", "plan"))
     odd = "" if row["refusal"] else "odd: "
     yield Case(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import pathlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tests import shared_data
 from tests.faults import commands
 
 HEADER = ("corruption", "severity", "example_id", "label", "top1")
@@ -46,8 +46,7 @@ def score(folder: pathlib.Path, *predictions: pathlib.Path, **flags: Any):
 
 def table(out: pathlib.Path) -> list[dict[str, str]]:
   """The rows of a folder's table."""
-  with open(out / "table.csv", newline="", encoding="utf-8") as f:
-    return list(csv.DictReader(f))
+  return shared_data.lines(out / "table.csv")
 
 
 def value(rows: Iterable[dict[str, str]], metric: str, **at: str) -> float:

@@ -252,9 +252,7 @@ class CompareTest(in_folder.TestCase):
       (self.out / "comparison.md").read_text() + "\n", done.stdout
     )
     refused = in_process.run(compare, str(first), f"--out={self.out}")
-    self.assertNotEqual(refused.returncode, 0)
-    self.assertIn("Two runs are compared", refused.stderr)
-    self.assertNotIn("Traceback", refused.stderr)
+    in_process.check_refused(self, refused, "Two runs are compared")
 
 
 def _undrawn(fig, path, **options):

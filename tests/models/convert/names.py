@@ -6,7 +6,6 @@ were written from the publishers' sources, independently of the rules that
 families bring: ours are renamed to theirs and brought back.
 """
 
-import csv
 import functools
 import pathlib
 import re
@@ -14,15 +13,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tests import shared_data
+
 _FILE = pathlib.Path(__file__).parent / "names.tsv"
 
 
 @functools.cache
 def _rules(publisher: str) -> list[tuple[str, str]]:
-  lines = _FILE.read_text("utf-8").splitlines()
-  rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
   rules = [
-    (r["ours"], r["theirs"]) for r in rows if r["publisher"] == publisher
+    (r["ours"], r["theirs"])
+    for r in shared_data.lines(_FILE)
+    if r["publisher"] == publisher
   ]
   assert rules, publisher
   return rules

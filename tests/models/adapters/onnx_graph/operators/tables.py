@@ -11,7 +11,6 @@ stands what is to be drawn, a letter and its shape:
 or an array's dtype and its values, as {"int64": [1, -1]}.
 """
 
-import csv
 import json
 import pathlib
 import re
@@ -19,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from tests import shared_data
+
 _DRAWN = re.compile(r"([FPIB])((?: \d+)+)(?: (-?\d+)\.\.(\d+))?")
 
 
 def read(name: str) -> list[dict[str, str]]:
   """The rows of a table beside this file."""
-  text = (pathlib.Path(__file__).parent / name).read_text("utf-8")
-  lines = text.splitlines()
-  return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+  return shared_data.lines(pathlib.Path(__file__).with_name(name))
 
 
 def arguments(text: str, rng: np.random.Generator) -> list:
