@@ -119,13 +119,7 @@ def _source(
   )
   if data.split not in builder.info.splits:
     return None
-  return inputs.Source(
-    builder,
-    data.split,
-    batch_size=plan.config.batch_size,
-    limit=data.limit,
-    subset=plan.subset,
-  )
+  return data_lib.source_of(plan, builder, inputs.Host())
 
 
 def _decoded(

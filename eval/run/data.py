@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 from robust_tfds import conditions, datasets
 from robust_tfds.eval.cells.workdir import Workdir
@@ -72,14 +73,20 @@ class Data:
       ),
     )
     self._stages.add("prepare", time.perf_counter() - start)
-    return inputs.Source(
-      builder,
-      data.split,
-      batch_size=self._plan.config.batch_size // self._host.count,
-      host=self._host,
-      limit=data.limit,
-      subset=self._plan.subset,
-    )
+    return source_of(self._plan, builder, self._host)
+
+
+def source_of(plan: Plan, builder: Any, host: inputs.Host) -> inputs.Source:
+  """A host's share of the run's examples of a prepared set."""
+  data = plan.config.data
+  return inputs.Source(
+    builder,
+    data.split,
+    batch_size=plan.config.batch_size // host.count,
+    host=host,
+    limit=data.limit,
+    subset=plan.subset,
+  )
 
 
 def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:

@@ -237,9 +237,6 @@ class Detection(base.Task):
         "Detections are scored with their ground truth, and there is none: the"
         " workdir lacks truth.json."
       )
-    return self._checked(truth)
-
-  def _checked(self, truth: Mapping[str, Any]) -> checks.Truth:
     if isinstance(truth, checks.Truth):
       return truth
     given, checked = self._truth

@@ -263,7 +263,10 @@ class Frames(base.Task):
     summary = cells_lib.Summary.of(rows)
     out += _static(summary, models)
     out += self._beside_published(summary, models)
-    points = _points(models)
+    points = [
+      [model.row_of(Condition(), m).value for m in ("acc_orig", "acc_pmk")]
+      for model in models
+    ]
     if len(points) > 2 and len({x for x, _ in points}) > 1:
       out += _line_rows(summary, "trend", trend.fit(*zip(*points)))
     return out
@@ -373,19 +376,6 @@ def _labels(ids: np.ndarray, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
       )
     labels[i, : len(known)] = known
   return labels
-
-
-def _points(
-  models: Sequence[headlines_lib.ModelCells],
-) -> list[tuple[float, float]]:
-  """pm-0 and pm-10 of every model."""
-  return [
-    (
-      model.row_of(Condition(), "acc_orig").value,
-      model.row_of(Condition(), "acc_pmk").value,
-    )
-    for model in models
-  ]
 
 
 def _static(

@@ -280,7 +280,7 @@ class CommandTest(in_folder.TestCase):
 
 
 class ScoreTest(in_folder.TestCase):
-  """As a program."""
+  """With its flags; a refusal as a program."""
 
   def setUp(self):
     super().setUp()
@@ -299,7 +299,8 @@ class ScoreTest(in_folder.TestCase):
       "--seed=2",
       f"--out={self.out}",
     ]
-    done = in_process.program("eval.score", *arguments)
+    with without_pictures.written():
+      done = in_process.run(score, *arguments)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("mine_c: 2 model(s)", done.stdout)
     rows = table.read(self.out / "table.csv")

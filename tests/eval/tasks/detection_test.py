@@ -66,12 +66,6 @@ class RunTest(absltest.TestCase):
       names,
     )
 
-  def test_a_baseline_is_refused(self):
-    config = tiny_runs.config("detection").unlock()
-    config.baseline = "alexnet"
-    with self.assertRaisesRegex(ValueError, "has no baseline model"):
-      plan_lib.make(config)
-
   def test_another_codec_on_the_fly(self):
     with self.assertRaisesRegex(ValueError, "cannot be made on the fly"):
       plan_lib.make(tiny_runs.config("detection", codec="jpeg85"))

@@ -16,7 +16,6 @@ from robust_tfds.eval.cells import predictions, table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.report import reports
-from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.tasks import base, frames
 from robust_tfds.eval.tasks.parts import label_space
 from tests.datasets import natural_videos
@@ -223,12 +222,6 @@ class VidTest(parameterized.TestCase):
   def test_refuses(self, data, message):
     with self.assertRaisesRegex(ValueError, message):
       _run(self.config(**data), self.base / "refused")
-
-  def test_refuses_baselines(self):
-    config = self.config()
-    config.baseline = "alexnet"
-    with self.assertRaisesRegex(ValueError, "pm-k is not normalised"):
-      plan_lib.make(config)
 
 
 class SummaryTest(absltest.TestCase):

@@ -50,6 +50,16 @@ class TasksTest(parameterized.TestCase):
         found = definitions.find(name, headline.metric)
         self.assertIsNotNone(found, headline.metric)
 
+  @parameterized.parameters(
+    ("detection", "Detection has no baseline model, got 'alexnet': rPC is rel"),
+    ("video", "Video has no baseline model, got 'alexnet': gamma is relative"),
+    ("frames", "pm-k is not normalised: set config.baseline='', got 'alexnet'"),
+  )
+  def test_baselines_of_what_is_not_normalised(self, name, words):
+    task = tasks.get(name)(base.Setting("digits_c", baseline="alexnet"))
+    with self.assertRaisesRegex(errors.UserError, words):
+      task.check_baseline([])
+
   def test_unknown(self):
     with self.assertRaisesRegex(errors.UserError, "mean 'sequences'.* Known"):
       tasks.get("sequence")
