@@ -4,23 +4,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
-from flax import linen, nnx
+from flax import nnx
 
 from robust_tfds import errors
 from robust_tfds.models import adapters
 from robust_tfds.models.detection.detector import DetectorSpec
 from robust_tfds.models.spec import Spec
 from robust_tfds.models.video.spec import VideoSpec
+from tests.models.adapters import small
 
-_SPEC = Spec(
-  input_px=8,
-  resize="squash",
-  resize_px=8,
-  mean=(0.5, 0.5, 0.5),
-  std=(0.25, 0.25, 0.25),
-  label_space="custom",
-  num_classes=4,
-)
+_SPEC = small.spec(8)
 _RNG = np.random.default_rng(0)
 _WEIGHTS = _RNG.standard_normal((3, 4), np.float32)
 _IMAGES = _RNG.integers(0, 256, (5, 8, 8, 3), np.uint8)
@@ -202,22 +195,6 @@ class DoorTest(parameterized.TestCase):
       errors.UserError, r"^mine cannot be traced.* adapters.get\('on_host'\)"
     ):
       jax.jit(model.apply)(None, _IMAGES)
-
-  def test_linen_in_train_mode(self):
-    class Net(linen.Module):
-      @linen.compact
-      def __call__(self, x, train):
-        x = linen.BatchNorm(use_running_average=not train)(x)
-        return linen.Dense(4)(x.mean((1, 2)))
-
-    net = Net()
-    variables = net.init(jax.random.key(0), jnp.ones((1, 8, 8, 3)), False)
-    adapt = adapters.get("flax_module")
-    model = adapt(net, _SPEC, variables, name="mine", train=True)
-    with self.assertRaisesRegex(
-      errors.UserError, "^mine is in train mode: .*`train=False`"
-    ):
-      model.apply(variables, _IMAGES)
 
   def test_keys_of_dropout_are_no_weights(self):
     net = nnx.Sequential(

@@ -14,18 +14,10 @@ from robust_tfds import errors
 from robust_tfds.models import adapters
 from robust_tfds.models.adapters.onnx_graph.operators import TABLE
 from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
-from robust_tfds.models.spec import Spec
 from robust_tfds.models.video.spec import VideoSpec
+from tests.models.adapters import small
 
-_SPEC = Spec(
-  input_px=16,
-  resize="squash",
-  resize_px=16,
-  mean=(0.5, 0.5, 0.5),
-  std=(0.25, 0.25, 0.25),
-  label_space="custom",
-  num_classes=4,
-)
+_SPEC = small.spec(16)
 _RNG = np.random.default_rng(0)
 _KERNEL = _RNG.standard_normal((4, 3, 3, 3), np.float32)
 _FIRST = ("n", 3, 16, 16)

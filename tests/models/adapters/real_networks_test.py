@@ -15,10 +15,9 @@ import jax
 import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
-from flax import linen, nnx
 
 from robust_tfds.models import adapters
-from robust_tfds.models.spec import Spec
+from tests.models.adapters import small
 
 _TOLERANCE = 1e-5  # of the logits' scale
 _ONNX = (
@@ -29,18 +28,6 @@ _KERAS = (
   *("ConvNeXtTiny", "DenseNet121", "EfficientNetB0", "MobileNetV2"),
   "ResNet50",
 )
-
-
-def _spec(side: int, classes: int) -> Spec:
-  return Spec(
-    input_px=side,
-    resize="squash",
-    resize_px=side,
-    mean=(0.5,) * 3,
-    std=(0.25,) * 3,
-    label_space="custom",
-    num_classes=classes,
-  )
 
 
 def _images(side: int) -> np.ndarray:
@@ -64,7 +51,7 @@ class RealNetworksTest(parameterized.TestCase):
     torchvision_cpu.define()
     torch.manual_seed(zlib.crc32(name.encode()))
     net = _torch_network(name)
-    images, spec = _images(224), _spec(224, 1000)
+    images, spec = _images(224), small.spec(224, 1000)
     pixels = torch.from_numpy(
       spec.normalize_on_host(images).transpose(0, 3, 1, 2).copy()
     )
@@ -94,44 +81,13 @@ class RealNetworksTest(parameterized.TestCase):
       classes=10,
       classifier_activation=None,
     )
-    images, spec = _images(64), _spec(64, 10)
+    images, spec = _images(64), small.spec(64, 10)
     pixels = spec.normalize_on_host(images)
     _randomise_keras(keras, net, pixels)
     path = pathlib.Path(self.create_tempdir().full_path, "net.keras")
     net.save(path)
     want = np.asarray(net(pixels, training=False))
     self._check(adapters.get("keras")(path, spec), images, want)
-
-  def test_linen_with_statistics(self):
-    net = _LinenResidual()
-    images, spec = _images(16), _spec(16, 4)
-    pixels = spec.normalize_on_host(images)
-    init, apply = (
-      jax.jit(net.init, static_argnums=2),
-      jax.jit(net.apply, static_argnums=2, static_argnames="mutable"),
-    )
-    variables = init(jax.random.key(0), pixels, False)
-    _, moved = apply(variables, pixels, True, mutable="batch_stats")
-    variables = {**variables, **moved}
-    model = adapters.get("flax_module")(net, spec, variables, train=False)
-    self._check(model, images, apply(variables, pixels, False))
-
-  def test_nnx_with_statistics_and_dropout(self):
-    net = _NnxNetwork(nnx.Rngs(0))
-    images, spec = _images(16), _spec(16, 4)
-    adapt = adapters.get("flax_module")
-    net.dropout.deterministic = True
-    with self.assertRaisesRegex(ValueError, r"norm .*module.eval\(\)"):
-      adapt(net, spec)
-    net.train()
-    net.norm.use_running_average = True
-    with self.assertRaisesRegex(ValueError, r"dropout .*module.eval\(\)"):
-      adapt(net, spec)
-    net.train()
-    net(spec.normalize_on_host(images))  # moves the statistics
-    net.eval()
-    want = np.asarray(net(spec.normalize_on_host(images)))
-    self._check(adapt(net, spec), images, want)
 
 
 def _torch_network(name):
@@ -193,34 +149,6 @@ def _randomise_keras(keras, net, pixels):
   for norm in norms:
     norm.momentum = 0.0
   net(pixels, training=True)
-
-
-class _LinenResidual(linen.Module):
-  """A ResNet's stem, a block that halves the sides, and the head."""
-
-  @linen.compact
-  def __call__(self, x, train):
-    def norm(x):
-      return linen.BatchNorm(use_running_average=not train, momentum=0.0)(x)
-
-    x = linen.relu(norm(linen.Conv(8, (7, 7), (2, 2), use_bias=False)(x)))
-    x = linen.max_pool(x, (3, 3), (2, 2), "SAME")
-    y = linen.relu(norm(linen.Conv(16, (3, 3), (2, 2), use_bias=False)(x)))
-    y = norm(linen.Conv(16, (3, 3), use_bias=False)(y))
-    shortcut = norm(linen.Conv(16, (1, 1), (2, 2), use_bias=False)(x))
-    return linen.Dense(4)(linen.relu(y + shortcut).mean((1, 2)))
-
-
-class _NnxNetwork(nnx.Module):
-  def __init__(self, rngs):
-    self.conv = nnx.Conv(3, 8, (3, 3), (2, 2), rngs=rngs)
-    self.norm = nnx.BatchNorm(8, momentum=0.0, rngs=rngs)
-    self.dropout = nnx.Dropout(0.5, rngs=rngs)
-    self.head = nnx.Linear(8, 4, rngs=rngs)
-
-  def __call__(self, x):
-    x = nnx.relu(self.norm(self.conv(x))).mean((1, 2))
-    return self.head(self.dropout(x))
 
 
 if __name__ == "__main__":

@@ -14,9 +14,8 @@ from robust_tfds import errors
 from robust_tfds.models import adapters
 from robust_tfds.models.adapters.onnx_graph import operators
 from robust_tfds.models.adapters.onnx_graph.operators import node
-from robust_tfds.models.spec import Spec
 from robust_tfds.models.video.spec import VideoSpec
-from tests.models.adapters import torch_routes
+from tests.models.adapters import small, torch_routes
 
 try:
   import torch
@@ -24,15 +23,7 @@ try:
 except ImportError as _error:
   pytest.skip(f"torch is not installed: {_error}", allow_module_level=True)
 
-_SPEC = Spec(
-  input_px=32,
-  resize="squash",
-  resize_px=32,
-  mean=(0.5, 0.5, 0.5),
-  std=(0.25, 0.25, 0.25),
-  label_space="custom",
-  num_classes=5,
-)
+_SPEC = small.spec(32, classes=5)
 
 
 class _Net(nn.Module):
